@@ -425,7 +425,7 @@ export interface Request {
 
 export interface Source {
   name: string;
-  /** Who sends: says how a request is verified, answered, split and identified */
+  /** The kind of sender: how requests are verified, answered, split and identified */
   kind: string;
   tenant_id: string;
   /** `paused` answers 503, `closed` 410 */
@@ -439,20 +439,20 @@ export interface Source {
     created_at: string;
     ends_at: string | null;
   })[];
-  /** A header that must hold this token, else 401 */
+  /** A header that must contain this token, else 401 */
   auth: {
     header: string;
     /** Shown masked */
     token: string;
   } | null;
-  /** CIDRs that the sender's address must lie in, else 403 */
+  /** CIDR ranges that must contain the sender's address, else 403 */
   allowed_ips: string[] | null;
-  /** Larger bodies get 413. Without it: `limits.max_body_bytes`, or what the kind's provider may send */
+  /** Larger bodies get 413. By default `limits.max_body_bytes`, or the maximum that the kind's provider sends */
   max_bytes: number;
   methods: ("POST" | "PUT" | "PATCH" | "DELETE" | "GET")[];
-  /** Media types that are taken (`application/json`, `text/*`), else 415 */
+  /** Accepted media types (`application/json`, `text/*`), else 415 */
   content_types: string[] | null;
-  /** Seconds in which the sender must have its answer */
+  /** Seconds within which the sender must get its answer */
   answer_within: number | null;
   /** Null when the kind of source determines it */
   event_type: string | null;
@@ -462,13 +462,13 @@ export interface Source {
   ordering_key_from: string | null;
   /** `header:NAME` or `body:/json/pointer` */
   priority_from: string | null;
-  /** Patterns of the event types that are let through, with the kind's name in front or without */
+  /** Patterns of the event types that are accepted, with or without the kind's name in front */
   only: string[] | null;
-  /** What the sender's ids must be found in: a path, or the document itself; for kinds that know one */
+  /** The document that must contain the sender's ids, or its path; only for kinds that use one */
   manifest: string | Record<string, unknown> | null;
-  /** An equal signature is the same request sent again under another id, and ignored (`replayed`); for kinds whose signature covers no id. Two webhooks with the same bytes are then one */
+  /** Requests with a signature that was seen before are ignored (`replayed`), whatever their id; for kinds whose signature covers no id. Two webhooks with the same bytes then count as one */
   refuse_replays: boolean;
-  /** JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified before */
+  /** JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified first */
   mask: string[];
   /** Masked, except in the answer to create */
   path_token: string | null;
@@ -483,31 +483,31 @@ export interface Source {
 
 export interface SourceInput {
   name: string;
-  /** Who sends: says how a request is verified, answered, split and identified. Default: `"generic"` */
+  /** The kind of sender: how requests are verified, answered, split and identified. Default: `"generic"` */
   kind?: string | undefined;
   /** Default: `"default"` */
   tenant_id?: string | undefined;
   /** `paused` answers 503, `closed` 410. Default: `"active"` */
   status?: "active" | "paused" | "closed" | undefined;
-  /** What requests are verified with; all of them count, the first is current. Never shown */
+  /** The secrets that verify requests; all are accepted, the first is current. Never shown */
   secrets?: string[] | undefined;
-  /** A header that must hold this token, else 401 */
+  /** A header that must contain this token, else 401 */
   auth?: {
     header: string;
     /** Shown masked */
     token: string;
   } | null | undefined;
-  /** CIDRs that the sender's address must lie in, else 403 */
+  /** CIDR ranges that must contain the sender's address, else 403 */
   allowed_ips?: string[] | null | undefined;
-  /** Larger bodies get 413. Without it: `limits.max_body_bytes`, or what the kind's provider may send. Default: `2097152` */
+  /** Larger bodies get 413. By default `limits.max_body_bytes`, or the maximum that the kind's provider sends. Default: `2097152` */
   max_bytes?: number | undefined;
   /** Default: `["POST"]` */
   methods?: ("POST" | "PUT" | "PATCH" | "DELETE" | "GET")[] | undefined;
-  /** Media types that are taken (`application/json`, `text/*`), else 415 */
+  /** Accepted media types (`application/json`, `text/*`), else 415 */
   content_types?: string[] | null | undefined;
-  /** Seconds in which the sender must have its answer */
+  /** Seconds within which the sender must get its answer */
   answer_within?: number | null | undefined;
-  /** `{source}` stands for the source's name, `{type}` for the type that its kind finds; kinds that find one have the default `{type}`. Default: `"webhook.{source}"` */
+  /** `{source}` stands for the source's name, `{type}` for the type that the kind finds in a request; for kinds that find one the default is `{type}`. Default: `"webhook.{source}"` */
   event_type?: string | undefined;
   /** `header:NAME` or `body:/json/pointer` */
   id_from?: string | undefined;
@@ -515,15 +515,15 @@ export interface SourceInput {
   ordering_key_from?: string | undefined;
   /** `header:NAME` or `body:/json/pointer` */
   priority_from?: string | undefined;
-  /** Patterns of the event types that are let through, with the kind's name in front or without */
+  /** Patterns of the event types that are accepted, with or without the kind's name in front */
   only?: string[] | null | undefined;
-  /** What the sender's ids must be found in: a path, or the document itself; for kinds that know one */
+  /** The document that must contain the sender's ids, or its path; only for kinds that use one */
   manifest?: string | Record<string, unknown> | null | undefined;
-  /** An equal signature is the same request sent again under another id, and ignored (`replayed`); for kinds whose signature covers no id. Two webhooks with the same bytes are then one. Default: `false` */
+  /** Requests with a signature that was seen before are ignored (`replayed`), whatever their id; for kinds whose signature covers no id. Two webhooks with the same bytes then count as one. Default: `false` */
   refuse_replays?: boolean | undefined;
-  /** JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified before. Default: `[]` */
+  /** JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified first. Default: `[]` */
   mask?: string[] | undefined;
-  /** Webhooks come to `/webhook/NAME/TOKEN` only; `true` makes a token */
+  /** Webhooks are accepted only at `/webhook/NAME/TOKEN`; `true` generates a token */
   path_token?: boolean | string | null | undefined;
   /** Settings of the kind. Default: `{}` */
   options?: Record<string, unknown> | undefined;
@@ -543,29 +543,29 @@ export interface Plan {
 }
 
 export interface SourceChange {
-  /** Who sends: says how a request is verified, answered, split and identified. Default: `"generic"` */
+  /** The kind of sender: how requests are verified, answered, split and identified. Default: `"generic"` */
   kind?: string | undefined;
   /** `paused` answers 503, `closed` 410. Default: `"active"` */
   status?: "active" | "paused" | "closed" | undefined;
-  /** What requests are verified with; all of them count, the first is current. Never shown */
+  /** The secrets that verify requests; all are accepted, the first is current. Never shown */
   secrets?: string[] | undefined;
-  /** A header that must hold this token, else 401 */
+  /** A header that must contain this token, else 401 */
   auth?: {
     header: string;
     /** Shown masked */
     token: string;
   } | null | undefined;
-  /** CIDRs that the sender's address must lie in, else 403 */
+  /** CIDR ranges that must contain the sender's address, else 403 */
   allowed_ips?: string[] | null | undefined;
-  /** Larger bodies get 413. Without it: `limits.max_body_bytes`, or what the kind's provider may send. Default: `2097152` */
+  /** Larger bodies get 413. By default `limits.max_body_bytes`, or the maximum that the kind's provider sends. Default: `2097152` */
   max_bytes?: number | undefined;
   /** Default: `["POST"]` */
   methods?: ("POST" | "PUT" | "PATCH" | "DELETE" | "GET")[] | undefined;
-  /** Media types that are taken (`application/json`, `text/*`), else 415 */
+  /** Accepted media types (`application/json`, `text/*`), else 415 */
   content_types?: string[] | null | undefined;
-  /** Seconds in which the sender must have its answer */
+  /** Seconds within which the sender must get its answer */
   answer_within?: number | null | undefined;
-  /** `{source}` stands for the source's name, `{type}` for the type that its kind finds; kinds that find one have the default `{type}`. Default: `"webhook.{source}"` */
+  /** `{source}` stands for the source's name, `{type}` for the type that the kind finds in a request; for kinds that find one the default is `{type}`. Default: `"webhook.{source}"` */
   event_type?: string | null | undefined;
   /** `header:NAME` or `body:/json/pointer` */
   id_from?: string | null | undefined;
@@ -573,15 +573,15 @@ export interface SourceChange {
   ordering_key_from?: string | null | undefined;
   /** `header:NAME` or `body:/json/pointer` */
   priority_from?: string | null | undefined;
-  /** Patterns of the event types that are let through, with the kind's name in front or without */
+  /** Patterns of the event types that are accepted, with or without the kind's name in front */
   only?: string[] | null | undefined;
-  /** What the sender's ids must be found in: a path, or the document itself; for kinds that know one */
+  /** The document that must contain the sender's ids, or its path; only for kinds that use one */
   manifest?: string | Record<string, unknown> | null | undefined;
-  /** An equal signature is the same request sent again under another id, and ignored (`replayed`); for kinds whose signature covers no id. Two webhooks with the same bytes are then one. Default: `false` */
+  /** Requests with a signature that was seen before are ignored (`replayed`), whatever their id; for kinds whose signature covers no id. Two webhooks with the same bytes then count as one. Default: `false` */
   refuse_replays?: boolean | undefined;
-  /** JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified before. Default: `[]` */
+  /** JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified first. Default: `[]` */
   mask?: string[] | undefined;
-  /** Webhooks come to `/webhook/NAME/TOKEN` only; `true` makes a token */
+  /** Webhooks are accepted only at `/webhook/NAME/TOKEN`; `true` generates a token */
   path_token?: boolean | string | null | undefined;
   /** Settings of the kind. Default: `{}` */
   options?: Record<string, unknown> | undefined;
@@ -600,22 +600,22 @@ export interface Subscription {
   kind: "http" | "email" | "sms" | "batch" | "amqp" | "azure-service-bus" | "azure-storage-queue";
   /** The settings of the destination, for kinds that have them here */
   destination?: Record<string, unknown> | undefined;
-  /** Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything. None for the `fallback` of another subscription, and for nothing else */
+  /** Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything. Empty only for the `fallback` of another subscription */
   events: string[];
-  /** Patterns of the names of sources whose events are meant; null for all */
+  /** Patterns of source names: only events of these sources are delivered; null for all */
   sources: string[] | null;
-  /** Which of these events: conditions on `data`, `headers` and so on, as an object or as JSON text */
+  /** Conditions that an event must meet (`data`, `headers` and so on), as an object or as JSON text */
   event_filter: Record<string, unknown> | string | null;
   status: "active" | "inactive" | "suspended";
-  /** Sign with a key pair too (`v1a` of Standard Webhooks); the public key is shown */
+  /** Also sign with a key pair (`v1a` of Standard Webhooks); the public key is shown */
   ed25519: boolean;
   /** A named policy, or the waits in seconds between one attempt and the next */
   retry_policy?: "standard" | "dairy" | "proxy" | "smartsheet" | {
     delays_s: number[];
   } | undefined;
-  /** Retries after the first try */
+  /** Retries after the first attempt */
   retry_count?: number | undefined;
-  /** Seconds between tries, with `retry_count` */
+  /** Seconds between attempts, with `retry_count` */
   retry_interval?: number | undefined;
   /** Seconds per attempt */
   timeout: number;
@@ -625,31 +625,31 @@ export interface Subscription {
   concurrency: number;
   /** Strict first-in-first-out for each ordering key */
   ordered: boolean;
-  /** What the followers of a dead letter do in an ordered subscription */
+  /** What happens to later deliveries behind a dead letter in an ordered subscription */
   on_dead_head: "block" | "skip";
   /** Older deliveries become dead letters (`expired`) */
   max_age_s: number | null;
-  /** A preset (`n8n`), or the name of a target that it shares with others; else it is its own */
+  /** A preset (`n8n`), or the name of a shared target; by default the subscription has a target of its own */
   target: string | null;
   /** Seconds between health checks */
   health_interval_s: number;
   /** Failures in a row that lead to QUEUE */
   failures_to_open: number;
-  /** Successful health checks in a row that lead back to NORMAL, once all that waits was tried */
+  /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried */
   successes_to_close: number;
-  /** Suspended when more deliveries than this die in a row; null for never. 10, or null with a health check or `mode: forward` */
+  /** Suspended when more deliveries than this die in a row; null for never. Default: 10, or null with a health check or `mode: forward` */
   suspend_after_dead: number | null;
-  /** Suspended after so many seconds in QUEUE; null for never. 259200 (72 h), or null with a health check or `mode: forward` */
+  /** Suspended after this many seconds in QUEUE; null for never. Default: 259200 (72 h), or null with a health check or `mode: forward` */
   suspend_after_s: number | null;
-  /** Suspended because it was out of reach, it goes on when its health check finds it well */
+  /** A subscription that was suspended because its target was unreachable resumes when the health check succeeds */
   resume_when_healthy: boolean;
-  /** Names and values for people and programs to find it by */
+  /** Names and values by which people and programs find the subscription */
   labels: Record<string, string>;
-  /** `forward`: whoever sends a webhook waits for the first attempt; sub-path, query and method are handed on */
+  /** `forward`: the sender of a webhook waits for the first attempt; sub-path, query and method are passed on */
   mode: "queue" | "forward";
-  /** With `mode: forward` and a health check: the name of a subscription that leads to a queue. While the target is in QUEUE, and when a forward fails that somebody waits for, the event goes there instead */
+  /** With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target is in QUEUE, or when a forward fails while its sender waits, the event goes there instead */
   fallback: string | null;
-  /** With `fallback`: after so many seconds of good health the target is in NORMAL again although the queue was not seen empty; never where it is `ordered` */
+  /** With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was not seen empty; never if the subscription is `ordered` */
   drain_within_s: number;
   description: string | null;
   /** Where deliveries are sent; `{source}` in its path or query stands for the event's source */
@@ -657,27 +657,27 @@ export interface Subscription {
   /** `auto`: raw for received webhooks, an envelope for published events; `cloudevents`: 1.0, structured JSON */
   format?: "auto" | "envelope" | "raw" | "cloudevents" | undefined;
   signature_header?: string | undefined;
-  /** More answers that count as failures to retry */
+  /** Additional answers that count as failures to retry */
   retry_on?: {
     statuses?: number[] | undefined;
     body_contains?: string | undefined;
   } | null | undefined;
   /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored */
   headers?: Record<string, string> | undefined;
-  /** Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute */
+  /** A URL that answers 2xx and `{"status":"ok"}` while the destination is healthy; checked every minute */
   health_url?: string | null | undefined;
-  /** CIDRs that the destination's address must lie in; never opens a private network */
+  /** CIDRs that the destination's address must be in; never opens a private network */
   allowed_ips?: string[] | null | undefined;
-  /** How to log in there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; perhaps `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone; with each of them `ca`, PEM of the authorities to trust instead of the usual */
+  /** How to authenticate there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; optionally `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone. `ca` is allowed with each type: PEM of the authorities to trust instead of the usual ones */
   auth?: DestinationAuth | null | undefined;
-  /** With `forward`: headers of the request that are handed on; `*` for the usual ones, the default */
+  /** With `forward`: headers of the request that are passed on; `*` means the usual ones, the default */
   forward_headers?: string[] | null | undefined;
-  /** A message for a chat instead of the event: `url` is a webhook of it */
+  /** Sends a chat message instead of the event: `url` is a webhook of that chat */
   preset?: "slack" | "teams" | "discord" | null | undefined;
   template?: RequestTemplate | null | undefined;
-  /** `cloudevents`: nothing is sent before the destination has said by OPTIONS that it wants deliveries of this gateway, and how many a minute */
+  /** `cloudevents`: nothing is sent before the destination has answered an OPTIONS request with its permission for this gateway and a rate per minute */
   handshake?: "cloudevents" | null | undefined;
-  /** Let `url` lead back to this gateway; what goes round is refused after 8 times */
+  /** Allow a `url` that leads back to this gateway; an event that goes round is refused after 8 times */
   allow_own_url?: boolean | undefined;
   /** Why nothing is sent: this release does not know the kind of destination */
   held_reason?: string | undefined;
@@ -732,15 +732,15 @@ export interface DestinationAuth {
   ca?: string | undefined;
 }
 
-/** Liquid templates for what is sent; without one, the event itself */
+/** Liquid templates for the request; without one, the event itself is sent */
 export interface RequestTemplate {
-  /** The body; values are escaped as `content_type` says */
+  /** The body; values are escaped for its `content_type` */
   body?: string | undefined;
-  /** Of the body: JSON, HTML, or else text. `application/json` when not given */
+  /** The content type of the body: JSON, HTML or another text. `application/json` by default */
   content_type?: string | undefined;
-  /** More headers. They are shown: what is secret belongs into `headers` */
+  /** Additional headers. They are shown to users: put secrets into `headers` */
   headers?: Record<string, string> | undefined;
-  /** The whole URL, with the origin of `url`; values may stand in its path and query */
+  /** The whole URL, with the origin of `url`; values are allowed in its path and query */
   url?: string | undefined;
 }
 
@@ -751,27 +751,27 @@ export interface SubscriptionInput {
   tenant_id?: string | undefined;
   /** The kind of destination. Default: `"http"` */
   kind?: string | undefined;
-  /** The settings of its kind; those of `http` stand beside the others instead */
+  /** The settings of the kind; for `http` they are given at the top level instead */
   destination?: Record<string, unknown> | undefined;
-  /** Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything. None for the `fallback` of another subscription, and for nothing else */
+  /** Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything. Empty only for the `fallback` of another subscription */
   events: string[];
-  /** Patterns of the names of sources whose events are meant; null for all */
+  /** Patterns of source names: only events of these sources are delivered; null for all */
   sources?: string[] | null | undefined;
-  /** Which of these events: conditions on `data`, `headers` and so on, as an object or as JSON text */
+  /** Conditions that an event must meet (`data`, `headers` and so on), as an object or as JSON text */
   event_filter?: Record<string, unknown> | string | null | undefined;
-  /** `inactive` holds deliveries until it is `active` again. Default: `"active"` */
+  /** `inactive` holds deliveries until the subscription is `active` again. Default: `"active"` */
   status?: "active" | "inactive" | undefined;
-  /** `whsec_` and base64 of 24 to 64 bytes, or a text of 16 to 128 printable characters that the receiver has already; generated when not given; shown only in the answer */
+  /** `whsec_` and base64 of 24 to 64 bytes, or a text of 16 to 128 printable characters that the receiver has already; generated by default; shown only in the answer */
   secret?: string | undefined;
-  /** Sign with a key pair too (`v1a` of Standard Webhooks); the public key is shown. Default: `false` */
+  /** Also sign with a key pair (`v1a` of Standard Webhooks); the public key is shown. Default: `false` */
   ed25519?: boolean | undefined;
   /** A named policy, or the waits in seconds between one attempt and the next */
   retry_policy?: "standard" | "dairy" | "proxy" | "smartsheet" | {
     delays_s: number[];
   } | undefined;
-  /** Retries after the first try */
+  /** Retries after the first attempt */
   retry_count?: number | undefined;
-  /** Seconds between tries, with `retry_count` */
+  /** Seconds between attempts, with `retry_count` */
   retry_interval?: number | undefined;
   /** Seconds per attempt. Default: `30` */
   timeout?: number | undefined;
@@ -781,31 +781,31 @@ export interface SubscriptionInput {
   concurrency?: number | undefined;
   /** Strict first-in-first-out for each ordering key. Default: `false` */
   ordered?: boolean | undefined;
-  /** What the followers of a dead letter do in an ordered subscription. Default: `"block"` */
+  /** What happens to later deliveries behind a dead letter in an ordered subscription. Default: `"block"` */
   on_dead_head?: "block" | "skip" | undefined;
   /** Older deliveries become dead letters (`expired`) */
   max_age_s?: number | null | undefined;
-  /** A preset (`n8n`), or the name of a target that it shares with others; else it is its own */
+  /** A preset (`n8n`), or the name of a shared target; by default the subscription has a target of its own */
   target?: string | null | undefined;
   /** Seconds between health checks. Default: `60` */
   health_interval_s?: number | undefined;
   /** Failures in a row that lead to QUEUE. Default: `3` */
   failures_to_open?: number | undefined;
-  /** Successful health checks in a row that lead back to NORMAL, once all that waits was tried. Default: `3` */
+  /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried. Default: `3` */
   successes_to_close?: number | undefined;
-  /** Suspended when more deliveries than this die in a row; null for never. 10, or null with a health check or `mode: forward` */
+  /** Suspended when more deliveries than this die in a row; null for never. Default: 10, or null with a health check or `mode: forward` */
   suspend_after_dead?: number | null | undefined;
-  /** Suspended after so many seconds in QUEUE; null for never. 259200 (72 h), or null with a health check or `mode: forward` */
+  /** Suspended after this many seconds in QUEUE; null for never. Default: 259200 (72 h), or null with a health check or `mode: forward` */
   suspend_after_s?: number | null | undefined;
-  /** Suspended because it was out of reach, it goes on when its health check finds it well. Default: `true` */
+  /** A subscription that was suspended because its target was unreachable resumes when the health check succeeds. Default: `true` */
   resume_when_healthy?: boolean | undefined;
-  /** Names and values for people and programs to find it by. Default: `{}` */
+  /** Names and values by which people and programs find the subscription. Default: `{}` */
   labels?: Record<string, string> | undefined;
-  /** `forward`: whoever sends a webhook waits for the first attempt; sub-path, query and method are handed on. Default: `"queue"` */
+  /** `forward`: the sender of a webhook waits for the first attempt; sub-path, query and method are passed on. Default: `"queue"` */
   mode?: "queue" | "forward" | undefined;
-  /** With `mode: forward` and a health check: the name of a subscription that leads to a queue. While the target is in QUEUE, and when a forward fails that somebody waits for, the event goes there instead */
+  /** With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target is in QUEUE, or when a forward fails while its sender waits, the event goes there instead */
   fallback?: string | null | undefined;
-  /** With `fallback`: after so many seconds of good health the target is in NORMAL again although the queue was not seen empty; never where it is `ordered`. Default: `600` */
+  /** With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was not seen empty; never if the subscription is `ordered`. Default: `600` */
   drain_within_s?: number | undefined;
   description?: string | undefined;
   /** Where deliveries are sent; `{source}` in its path or query stands for the event's source */
@@ -814,27 +814,27 @@ export interface SubscriptionInput {
   format?: "auto" | "envelope" | "raw" | "cloudevents" | undefined;
   /** Default: `"X-Webhook-Signature"` */
   signature_header?: string | undefined;
-  /** More answers that count as failures to retry */
+  /** Additional answers that count as failures to retry */
   retry_on?: {
     statuses?: number[] | undefined;
     body_contains?: string | undefined;
   } | undefined;
   /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored. Default: `{}` */
   headers?: Record<string, string> | null | undefined;
-  /** Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute */
+  /** A URL that answers 2xx and `{"status":"ok"}` while the destination is healthy; checked every minute */
   health_url?: string | null | undefined;
-  /** CIDRs that the destination's address must lie in; never opens a private network */
+  /** CIDRs that the destination's address must be in; never opens a private network */
   allowed_ips?: string[] | null | undefined;
-  /** How to log in there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; perhaps `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone; with each of them `ca`, PEM of the authorities to trust instead of the usual */
+  /** How to authenticate there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; optionally `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone. `ca` is allowed with each type: PEM of the authorities to trust instead of the usual ones */
   auth?: DestinationAuth | null | undefined;
-  /** With `forward`: headers of the request that are handed on; `*` for the usual ones, the default */
+  /** With `forward`: headers of the request that are passed on; `*` means the usual ones, the default */
   forward_headers?: string[] | null | undefined;
-  /** A message for a chat instead of the event: `url` is a webhook of it */
+  /** Sends a chat message instead of the event: `url` is a webhook of that chat */
   preset?: "slack" | "teams" | "discord" | null | undefined;
   template?: RequestTemplate | null | undefined;
-  /** `cloudevents`: nothing is sent before the destination has said by OPTIONS that it wants deliveries of this gateway, and how many a minute */
+  /** `cloudevents`: nothing is sent before the destination has answered an OPTIONS request with its permission for this gateway and a rate per minute */
   handshake?: "cloudevents" | null | undefined;
-  /** Let `url` lead back to this gateway; what goes round is refused after 8 times. Default: `false` */
+  /** Allow a `url` that leads back to this gateway; an event that goes round is refused after 8 times. Default: `false` */
   allow_own_url?: boolean | undefined;
 }
 
@@ -848,27 +848,27 @@ export interface SubscriptionChange {
   name?: string | undefined;
   /** The kind of destination. Default: `"http"` */
   kind?: string | undefined;
-  /** The settings of its kind; those of `http` stand beside the others instead */
+  /** The settings of the kind; for `http` they are given at the top level instead */
   destination?: Record<string, unknown> | undefined;
-  /** Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything. None for the `fallback` of another subscription, and for nothing else */
+  /** Topic patterns: `*` is one word, `#` any number of words; a lone `*` means everything. Empty only for the `fallback` of another subscription */
   events?: string[] | undefined;
-  /** Patterns of the names of sources whose events are meant; null for all */
+  /** Patterns of source names: only events of these sources are delivered; null for all */
   sources?: string[] | null | undefined;
-  /** Which of these events: conditions on `data`, `headers` and so on, as an object or as JSON text */
+  /** Conditions that an event must meet (`data`, `headers` and so on), as an object or as JSON text */
   event_filter?: Record<string, unknown> | string | null | undefined;
-  /** `inactive` holds deliveries until it is `active` again. Default: `"active"` */
+  /** `inactive` holds deliveries until the subscription is `active` again. Default: `"active"` */
   status?: "active" | "inactive" | undefined;
-  /** `whsec_` and base64 of 24 to 64 bytes, or a text of 16 to 128 printable characters that the receiver has already; generated when not given; shown only in the answer */
+  /** `whsec_` and base64 of 24 to 64 bytes, or a text of 16 to 128 printable characters that the receiver has already; generated by default; shown only in the answer */
   secret?: string | undefined;
-  /** Sign with a key pair too (`v1a` of Standard Webhooks); the public key is shown. Default: `false` */
+  /** Also sign with a key pair (`v1a` of Standard Webhooks); the public key is shown. Default: `false` */
   ed25519?: boolean | undefined;
   /** A named policy, or the waits in seconds between one attempt and the next */
   retry_policy?: "standard" | "dairy" | "proxy" | "smartsheet" | {
     delays_s: number[];
   } | undefined;
-  /** Retries after the first try */
+  /** Retries after the first attempt */
   retry_count?: number | undefined;
-  /** Seconds between tries, with `retry_count` */
+  /** Seconds between attempts, with `retry_count` */
   retry_interval?: number | undefined;
   /** Seconds per attempt. Default: `30` */
   timeout?: number | undefined;
@@ -878,31 +878,31 @@ export interface SubscriptionChange {
   concurrency?: number | undefined;
   /** Strict first-in-first-out for each ordering key. Default: `false` */
   ordered?: boolean | undefined;
-  /** What the followers of a dead letter do in an ordered subscription. Default: `"block"` */
+  /** What happens to later deliveries behind a dead letter in an ordered subscription. Default: `"block"` */
   on_dead_head?: "block" | "skip" | undefined;
   /** Older deliveries become dead letters (`expired`) */
   max_age_s?: number | null | undefined;
-  /** A preset (`n8n`), or the name of a target that it shares with others; else it is its own */
+  /** A preset (`n8n`), or the name of a shared target; by default the subscription has a target of its own */
   target?: string | null | undefined;
   /** Seconds between health checks. Default: `60` */
   health_interval_s?: number | undefined;
   /** Failures in a row that lead to QUEUE. Default: `3` */
   failures_to_open?: number | undefined;
-  /** Successful health checks in a row that lead back to NORMAL, once all that waits was tried. Default: `3` */
+  /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried. Default: `3` */
   successes_to_close?: number | undefined;
-  /** Suspended when more deliveries than this die in a row; null for never. 10, or null with a health check or `mode: forward` */
+  /** Suspended when more deliveries than this die in a row; null for never. Default: 10, or null with a health check or `mode: forward` */
   suspend_after_dead?: number | null | undefined;
-  /** Suspended after so many seconds in QUEUE; null for never. 259200 (72 h), or null with a health check or `mode: forward` */
+  /** Suspended after this many seconds in QUEUE; null for never. Default: 259200 (72 h), or null with a health check or `mode: forward` */
   suspend_after_s?: number | null | undefined;
-  /** Suspended because it was out of reach, it goes on when its health check finds it well. Default: `true` */
+  /** A subscription that was suspended because its target was unreachable resumes when the health check succeeds. Default: `true` */
   resume_when_healthy?: boolean | undefined;
-  /** Names and values for people and programs to find it by. Default: `{}` */
+  /** Names and values by which people and programs find the subscription. Default: `{}` */
   labels?: Record<string, string> | undefined;
-  /** `forward`: whoever sends a webhook waits for the first attempt; sub-path, query and method are handed on. Default: `"queue"` */
+  /** `forward`: the sender of a webhook waits for the first attempt; sub-path, query and method are passed on. Default: `"queue"` */
   mode?: "queue" | "forward" | undefined;
-  /** With `mode: forward` and a health check: the name of a subscription that leads to a queue. While the target is in QUEUE, and when a forward fails that somebody waits for, the event goes there instead */
+  /** With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target is in QUEUE, or when a forward fails while its sender waits, the event goes there instead */
   fallback?: string | null | undefined;
-  /** With `fallback`: after so many seconds of good health the target is in NORMAL again although the queue was not seen empty; never where it is `ordered`. Default: `600` */
+  /** With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was not seen empty; never if the subscription is `ordered`. Default: `600` */
   drain_within_s?: number | undefined;
   description?: string | undefined;
   /** Where deliveries are sent; `{source}` in its path or query stands for the event's source */
@@ -911,27 +911,27 @@ export interface SubscriptionChange {
   format?: "auto" | "envelope" | "raw" | "cloudevents" | undefined;
   /** Default: `"X-Webhook-Signature"` */
   signature_header?: string | undefined;
-  /** More answers that count as failures to retry */
+  /** Additional answers that count as failures to retry */
   retry_on?: {
     statuses?: number[] | undefined;
     body_contains?: string | undefined;
   } | undefined;
   /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored. Default: `{}` */
   headers?: Record<string, string> | null | undefined;
-  /** Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute */
+  /** A URL that answers 2xx and `{"status":"ok"}` while the destination is healthy; checked every minute */
   health_url?: string | null | undefined;
-  /** CIDRs that the destination's address must lie in; never opens a private network */
+  /** CIDRs that the destination's address must be in; never opens a private network */
   allowed_ips?: string[] | null | undefined;
-  /** How to log in there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; perhaps `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone; with each of them `ca`, PEM of the authorities to trust instead of the usual */
+  /** How to authenticate there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; optionally `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone. `ca` is allowed with each type: PEM of the authorities to trust instead of the usual ones */
   auth?: DestinationAuth | null | undefined;
-  /** With `forward`: headers of the request that are handed on; `*` for the usual ones, the default */
+  /** With `forward`: headers of the request that are passed on; `*` means the usual ones, the default */
   forward_headers?: string[] | null | undefined;
-  /** A message for a chat instead of the event: `url` is a webhook of it */
+  /** Sends a chat message instead of the event: `url` is a webhook of that chat */
   preset?: "slack" | "teams" | "discord" | null | undefined;
   template?: RequestTemplate | null | undefined;
-  /** `cloudevents`: nothing is sent before the destination has said by OPTIONS that it wants deliveries of this gateway, and how many a minute */
+  /** `cloudevents`: nothing is sent before the destination has answered an OPTIONS request with its permission for this gateway and a rate per minute */
   handshake?: "cloudevents" | null | undefined;
-  /** Let `url` lead back to this gateway; what goes round is refused after 8 times. Default: `false` */
+  /** Allow a `url` that leads back to this gateway; an event that goes round is refused after 8 times. Default: `false` */
   allow_own_url?: boolean | undefined;
 }
 
@@ -1074,9 +1074,9 @@ export interface Target {
   /** The name of the target, or of the subscription that it belongs to */
   name: string;
   tenant_id: string;
-  /** What is known of such a target, for all subscriptions that send to it */
+  /** Settings for a known kind of target, for all subscriptions that send to it */
   preset: "n8n" | null;
-  /** Where it is; a preset finds its health check there */
+  /** The target's URL; a preset derives its health check from it */
   url: string | null;
   /** Null when a delivery is used to find out whether the destination is back */
   health_url: string | null;
@@ -1084,9 +1084,9 @@ export interface Target {
   health_interval_s: number;
   /** Failures in a row that lead to QUEUE */
   failures_to_open: number;
-  /** Successful health checks in a row that lead back to NORMAL, once all that waits was tried */
+  /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried */
   successes_to_close: number;
-  /** How many are tried at once in QUEUE */
+  /** How many deliveries are tried at once in QUEUE */
   batch_size: number;
   /** Seconds between rounds in QUEUE */
   idle_wait_s: number;
@@ -1116,23 +1116,23 @@ export interface Target {
 }
 
 export interface TargetInput {
-  /** What subscriptions name in `target`; unique per tenant */
+  /** The name that subscriptions give in `target`; unique per tenant */
   name: string;
   /** Default: `"default"` */
   tenant_id?: string | undefined;
-  /** What is known of such a target, for all subscriptions that send to it */
+  /** Settings for a known kind of target, for all subscriptions that send to it */
   preset?: "n8n" | undefined;
-  /** Where it is; a preset finds its health check there */
+  /** The target's URL; a preset derives its health check from it */
   url?: string | undefined;
-  /** Answers 2xx and `{"status":"ok"}` while it is well */
+  /** Must answer 2xx and `{"status":"ok"}` while the target is healthy */
   health_url?: string | undefined;
   /** Seconds between health checks. Default: `60` */
   health_interval_s?: number | undefined;
   /** Failures in a row that lead to QUEUE. Default: `3` */
   failures_to_open?: number | undefined;
-  /** Successful health checks in a row that lead back to NORMAL, once all that waits was tried. Default: `3` */
+  /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried. Default: `3` */
   successes_to_close?: number | undefined;
-  /** How many are tried at once in QUEUE. Default: `32` */
+  /** How many deliveries are tried at once in QUEUE. Default: `32` */
   batch_size?: number | undefined;
   /** Seconds between rounds in QUEUE. Default: `30` */
   idle_wait_s?: number | undefined;
@@ -1142,19 +1142,19 @@ export interface TargetInput {
 }
 
 export interface TargetChange {
-  /** What is known of such a target, for all subscriptions that send to it */
+  /** Settings for a known kind of target, for all subscriptions that send to it */
   preset?: "n8n" | null | undefined;
-  /** Where it is; a preset finds its health check there */
+  /** The target's URL; a preset derives its health check from it */
   url?: string | null | undefined;
-  /** Answers 2xx and `{"status":"ok"}` while it is well */
+  /** Must answer 2xx and `{"status":"ok"}` while the target is healthy */
   health_url?: string | null | undefined;
   /** Seconds between health checks. Default: `60` */
   health_interval_s?: number | null | undefined;
   /** Failures in a row that lead to QUEUE. Default: `3` */
   failures_to_open?: number | null | undefined;
-  /** Successful health checks in a row that lead back to NORMAL, once all that waits was tried. Default: `3` */
+  /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried. Default: `3` */
   successes_to_close?: number | null | undefined;
-  /** How many are tried at once in QUEUE. Default: `32` */
+  /** How many deliveries are tried at once in QUEUE. Default: `32` */
   batch_size?: number | null | undefined;
   /** Seconds between rounds in QUEUE. Default: `30` */
   idle_wait_s?: number | null | undefined;
@@ -1167,7 +1167,7 @@ export interface Tenant {
   id: string;
   /** A name for people */
   name: string;
-  /** Who is told when something is wrong with its subscriptions: a contact by e-mail */
+  /** E-mail address that is notified of problems with the tenant's subscriptions */
   contact_email: string | null;
   /** Further contacts, and the events that each gets */
   contacts: ({
@@ -1177,26 +1177,26 @@ export interface Tenant {
     about: string[];
   })[];
   quotas: {
-    /** How many it may have; null for no limit */
+    /** Maximum number of subscriptions; null for no limit */
     subscriptions: number | null;
-    /** How many events are taken in; null for no limit */
+    /** Accepted events per minute; null for no limit */
     events_per_minute: number | null;
-    /** New events are refused while this many deliveries are open; null for no limit */
+    /** New events are rejected while this many deliveries are open; null for no limit */
     open_deliveries: number | null;
-    /** New events are refused once the bodies of its events have this size; null for no limit */
+    /** New events are rejected when the stored bodies reach this size; null for no limit */
     stored_bytes: number | null;
   };
   retention: {
-    /** Days for which its events are kept; 0 keeps them; null for the gateway's settings */
+    /** How many days events are kept; 0 for ever; null for the gateway's setting */
     days: number | null;
-    /** The same for what destinations answered; null for `days` */
+    /** The same for the answers of destinations; null for `days` */
     answers_days: number | null;
-    /** The same for events with a dead letter, from its death; null for `days` */
+    /** The same for events with a dead letter, counted from its death; null for `days` */
     dead_letters_days: number | null;
-    /** The same for requests that made no event; null for `days` */
+    /** The same for requests that created no event; null for `days` */
     refused_requests_days: number | null;
   };
-  /** `inactive` answers new events with 503, so that their senders keep them */
+  /** `inactive` rejects new events with 503, so that their senders keep them */
   status: "active" | "inactive";
   usage: {
     subscriptions: number;
@@ -1213,80 +1213,80 @@ export interface TenantInput {
   id: string;
   /** A name for people */
   name?: string | undefined;
-  /** Who is told when something is wrong with its subscriptions: a contact by e-mail */
+  /** E-mail address that is notified of problems with the tenant's subscriptions */
   contact_email?: string | null | undefined;
-  /** More of them, each with one of `email`, `phone` and `url`, and what it is told (`about`). Default: `[]` */
+  /** More contacts, each with one of `email`, `phone` and `url`, and the topics it is notified of (`about`). Default: `[]` */
   contacts?: ({
-    /** An address */
+    /** An e-mail address */
     email?: string | undefined;
-    /** A number with its country code, for messages of the gateway's SMS settings */
+    /** A phone number with its country code; needs the gateway's SMS settings */
     phone?: string | undefined;
-    /** Where events are posted to */
+    /** The URL that events are posted to */
     url?: string | undefined;
-    /** What it is told: its subscriptions that are suspended or failing, secrets that are rotated, alerts of its tenant. Default: `["suspended","failing","rotation"]` */
+    /** What the contact is notified of: suspended or failing subscriptions, rotated secrets, alerts of the tenant. Default: `["suspended","failing","rotation"]` */
     about?: ("suspended" | "failing" | "rotation" | "alerts")[] | undefined;
   })[] | undefined;
   quotas?: {
-    /** How many it may have; null for no limit */
+    /** Maximum number of subscriptions; null for no limit */
     subscriptions?: number | null | undefined;
-    /** How many events are taken in; null for no limit */
+    /** Accepted events per minute; null for no limit */
     events_per_minute?: number | null | undefined;
-    /** New events are refused while this many deliveries are open; null for no limit */
+    /** New events are rejected while this many deliveries are open; null for no limit */
     open_deliveries?: number | null | undefined;
-    /** New events are refused once the bodies of its events have this size; null for no limit */
+    /** New events are rejected when the stored bodies reach this size; null for no limit */
     stored_bytes?: number | null | undefined;
   } | undefined;
   retention?: {
-    /** Days for which its events are kept; 0 keeps them; null for the gateway's settings */
+    /** How many days events are kept; 0 for ever; null for the gateway's setting */
     days?: number | null | undefined;
-    /** The same for what destinations answered; null for `days` */
+    /** The same for the answers of destinations; null for `days` */
     answers_days?: number | null | undefined;
-    /** The same for events with a dead letter, from its death; null for `days` */
+    /** The same for events with a dead letter, counted from its death; null for `days` */
     dead_letters_days?: number | null | undefined;
-    /** The same for requests that made no event; null for `days` */
+    /** The same for requests that created no event; null for `days` */
     refused_requests_days?: number | null | undefined;
   } | undefined;
-  /** `inactive` answers new events with 503, so that their senders keep them. Default: `"active"` */
+  /** `inactive` rejects new events with 503, so that their senders keep them. Default: `"active"` */
   status?: "active" | "inactive" | undefined;
 }
 
 export interface TenantSettings {
   /** A name for people */
   name?: string | undefined;
-  /** Who is told when something is wrong with its subscriptions: a contact by e-mail */
+  /** E-mail address that is notified of problems with the tenant's subscriptions */
   contact_email?: string | null | undefined;
-  /** More of them, each with one of `email`, `phone` and `url`, and what it is told (`about`). Default: `[]` */
+  /** More contacts, each with one of `email`, `phone` and `url`, and the topics it is notified of (`about`). Default: `[]` */
   contacts?: ({
-    /** An address */
+    /** An e-mail address */
     email?: string | undefined;
-    /** A number with its country code, for messages of the gateway's SMS settings */
+    /** A phone number with its country code; needs the gateway's SMS settings */
     phone?: string | undefined;
-    /** Where events are posted to */
+    /** The URL that events are posted to */
     url?: string | undefined;
-    /** What it is told: its subscriptions that are suspended or failing, secrets that are rotated, alerts of its tenant. Default: `["suspended","failing","rotation"]` */
+    /** What the contact is notified of: suspended or failing subscriptions, rotated secrets, alerts of the tenant. Default: `["suspended","failing","rotation"]` */
     about?: ("suspended" | "failing" | "rotation" | "alerts")[] | undefined;
   })[] | undefined;
   quotas?: {
-    /** How many it may have; null for no limit */
+    /** Maximum number of subscriptions; null for no limit */
     subscriptions?: number | null | undefined;
-    /** How many events are taken in; null for no limit */
+    /** Accepted events per minute; null for no limit */
     events_per_minute?: number | null | undefined;
-    /** New events are refused while this many deliveries are open; null for no limit */
+    /** New events are rejected while this many deliveries are open; null for no limit */
     open_deliveries?: number | null | undefined;
-    /** New events are refused once the bodies of its events have this size; null for no limit */
+    /** New events are rejected when the stored bodies reach this size; null for no limit */
     stored_bytes?: number | null | undefined;
   } | undefined;
   retention?: {
-    /** Days for which its events are kept; 0 keeps them; null for the gateway's settings */
+    /** How many days events are kept; 0 for ever; null for the gateway's setting */
     days?: number | null | undefined;
-    /** The same for what destinations answered; null for `days` */
+    /** The same for the answers of destinations; null for `days` */
     answers_days?: number | null | undefined;
-    /** The same for events with a dead letter, from its death; null for `days` */
+    /** The same for events with a dead letter, counted from its death; null for `days` */
     dead_letters_days?: number | null | undefined;
-    /** The same for requests that made no event; null for `days` */
+    /** The same for requests that created no event; null for `days` */
     refused_requests_days?: number | null | undefined;
   } | undefined;
-  /** `inactive` answers new events with 503, so that their senders keep them. Default: `"active"` */
+  /** `inactive` rejects new events with 503, so that their senders keep them. Default: `"active"` */
   status?: "active" | "inactive" | undefined;
 }
 
@@ -1334,20 +1334,20 @@ export interface KeyWithSecret extends Key {
 }
 
 export interface EventType {
-  /** The event type itself, such as `order.created`; no pattern */
+  /** The event type, such as `order.created`; not a pattern */
   name: string;
   /** What happened when this event is published */
   description: string | null;
   /** Which system publishes it */
   producer: string | null;
-  /** Who takes it */
+  /** Which systems consume it */
   consumers: string[];
-  /** A `deprecated` one is still taken; its consumers are told by the catalogue */
+  /** Events of a `deprecated` type are still accepted; the catalogue shows the deprecation to its consumers */
   status: "active" | "deprecated";
   deprecated_at: string | null;
   /** The event type to use instead of a deprecated one */
   replaced_by: string | null;
-  /** `false` takes events that do not fit their schema, and records the mismatch */
+  /** `false` accepts events that do not match their schema, and records the mismatch */
   enforce: boolean;
   /** JSON Pointers into the payload: their values are stored and delivered as `"***"`, after the schema was checked */
   mask: string[];
@@ -1364,21 +1364,21 @@ export interface EventType {
 }
 
 export interface EventTypeInput {
-  /** The event type itself, such as `order.created`; no pattern */
+  /** The event type, such as `order.created`; not a pattern */
   name: string;
   /** What happened when this event is published */
   description?: string | undefined;
   /** Which system publishes it */
   producer?: string | undefined;
-  /** Who takes it. Default: `[]` */
+  /** Which systems consume it. Default: `[]` */
   consumers?: string[] | undefined;
-  /** A `deprecated` one is still taken; its consumers are told by the catalogue. Default: `"active"` */
+  /** Events of a `deprecated` type are still accepted; the catalogue shows the deprecation to its consumers. Default: `"active"` */
   status?: "active" | "deprecated" | undefined;
-  /** Since when (RFC 3339); when it was said, if not given */
+  /** Since when (RFC 3339); by default the time of the change */
   deprecated_at?: string | undefined;
   /** The event type to use instead of a deprecated one */
   replaced_by?: string | undefined;
-  /** `false` takes events that do not fit their schema, and records the mismatch. Default: `true` */
+  /** `false` accepts events that do not match their schema, and records the mismatch. Default: `true` */
   enforce?: boolean | undefined;
   /** JSON Pointers into the payload: their values are stored and delivered as `"***"`, after the schema was checked. Default: `[]` */
   mask?: string[] | undefined;
@@ -1387,7 +1387,7 @@ export interface EventTypeInput {
     version: string;
     /** JSON Schema, draft 2020-12, 2019-09, 07, 06 or 04; at most 64 KB, no remote `$ref` */
     schema: Record<string, unknown>;
-    /** A payload that fits the schema */
+    /** A payload that matches the schema */
     example?: unknown;
   }[] | undefined;
 }
@@ -1397,15 +1397,15 @@ export interface EventTypeChange {
   description?: string | undefined;
   /** Which system publishes it */
   producer?: string | undefined;
-  /** Who takes it. Default: `[]` */
+  /** Which systems consume it. Default: `[]` */
   consumers?: string[] | undefined;
-  /** A `deprecated` one is still taken; its consumers are told by the catalogue. Default: `"active"` */
+  /** Events of a `deprecated` type are still accepted; the catalogue shows the deprecation to its consumers. Default: `"active"` */
   status?: "active" | "deprecated" | undefined;
-  /** Since when (RFC 3339); when it was said, if not given */
+  /** Since when (RFC 3339); by default the time of the change */
   deprecated_at?: string | undefined;
   /** The event type to use instead of a deprecated one */
   replaced_by?: string | undefined;
-  /** `false` takes events that do not fit their schema, and records the mismatch. Default: `true` */
+  /** `false` accepts events that do not match their schema, and records the mismatch. Default: `true` */
   enforce?: boolean | undefined;
   /** JSON Pointers into the payload: their values are stored and delivered as `"***"`, after the schema was checked. Default: `[]` */
   mask?: string[] | undefined;
@@ -1414,7 +1414,7 @@ export interface EventTypeChange {
 export interface EventTypeVersionContent {
   /** JSON Schema, draft 2020-12, 2019-09, 07, 06 or 04; at most 64 KB, no remote `$ref` */
   schema: Record<string, unknown>;
-  /** A payload that fits the schema */
+  /** A payload that matches the schema */
   example?: unknown;
 }
 
@@ -1501,7 +1501,7 @@ export interface AuditEntry {
 
 export interface Alert {
   id: string;
-  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   /** Null for an alert of the whole gateway */
   tenant_id: string | null;
   status: "active" | "cleared";
@@ -1557,7 +1557,7 @@ export interface Alert {
 }
 
 export interface AlertRule {
-  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   description: string;
   enabled: boolean;
   severity: "info" | "warning" | "critical";
@@ -1756,9 +1756,9 @@ export interface SourceDisabled {
 
 export interface AlertFired {
   alert_id: string;
-  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   /** The same as `rule` */
-  code: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  code: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   severity: "info" | "warning" | "critical";
   /** One line for a chat or a phone */
   summary: string;
@@ -1792,9 +1792,9 @@ export interface AlertFired {
 
 export interface AlertCleared {
   alert_id: string;
-  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   /** The same as `rule` */
-  code: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  code: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   severity: "info" | "warning" | "critical";
   summary: string;
   description: string;
@@ -2214,31 +2214,31 @@ export interface SourcesListQuery {
 
 export interface SourcesPutBody {
   name?: string | undefined;
-  /** Who sends: says how a request is verified, answered, split and identified. Default: `"generic"` */
+  /** The kind of sender: how requests are verified, answered, split and identified. Default: `"generic"` */
   kind?: string | undefined;
   /** Default: `"default"` */
   tenant_id?: string | undefined;
   /** `paused` answers 503, `closed` 410. Default: `"active"` */
   status?: "active" | "paused" | "closed" | undefined;
-  /** What requests are verified with; all of them count, the first is current. Never shown */
+  /** The secrets that verify requests; all are accepted, the first is current. Never shown */
   secrets?: string[] | undefined;
-  /** A header that must hold this token, else 401 */
+  /** A header that must contain this token, else 401 */
   auth?: {
     header: string;
     /** Shown masked */
     token: string;
   } | null | undefined;
-  /** CIDRs that the sender's address must lie in, else 403 */
+  /** CIDR ranges that must contain the sender's address, else 403 */
   allowed_ips?: string[] | null | undefined;
-  /** Larger bodies get 413. Without it: `limits.max_body_bytes`, or what the kind's provider may send. Default: `2097152` */
+  /** Larger bodies get 413. By default `limits.max_body_bytes`, or the maximum that the kind's provider sends. Default: `2097152` */
   max_bytes?: number | undefined;
   /** Default: `["POST"]` */
   methods?: ("POST" | "PUT" | "PATCH" | "DELETE" | "GET")[] | undefined;
-  /** Media types that are taken (`application/json`, `text/*`), else 415 */
+  /** Accepted media types (`application/json`, `text/*`), else 415 */
   content_types?: string[] | null | undefined;
-  /** Seconds in which the sender must have its answer */
+  /** Seconds within which the sender must get its answer */
   answer_within?: number | null | undefined;
-  /** `{source}` stands for the source's name, `{type}` for the type that its kind finds; kinds that find one have the default `{type}`. Default: `"webhook.{source}"` */
+  /** `{source}` stands for the source's name, `{type}` for the type that the kind finds in a request; for kinds that find one the default is `{type}`. Default: `"webhook.{source}"` */
   event_type?: string | undefined;
   /** `header:NAME` or `body:/json/pointer` */
   id_from?: string | undefined;
@@ -2246,15 +2246,15 @@ export interface SourcesPutBody {
   ordering_key_from?: string | undefined;
   /** `header:NAME` or `body:/json/pointer` */
   priority_from?: string | undefined;
-  /** Patterns of the event types that are let through, with the kind's name in front or without */
+  /** Patterns of the event types that are accepted, with or without the kind's name in front */
   only?: string[] | null | undefined;
-  /** What the sender's ids must be found in: a path, or the document itself; for kinds that know one */
+  /** The document that must contain the sender's ids, or its path; only for kinds that use one */
   manifest?: string | Record<string, unknown> | null | undefined;
-  /** An equal signature is the same request sent again under another id, and ignored (`replayed`); for kinds whose signature covers no id. Two webhooks with the same bytes are then one. Default: `false` */
+  /** Requests with a signature that was seen before are ignored (`replayed`), whatever their id; for kinds whose signature covers no id. Two webhooks with the same bytes then count as one. Default: `false` */
   refuse_replays?: boolean | undefined;
-  /** JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified before. Default: `[]` */
+  /** JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified first. Default: `[]` */
   mask?: string[] | undefined;
-  /** Webhooks come to `/webhook/NAME/TOKEN` only; `true` makes a token */
+  /** Webhooks are accepted only at `/webhook/NAME/TOKEN`; `true` generates a token */
   path_token?: boolean | string | null | undefined;
   /** Settings of the kind. Default: `{}` */
   options?: Record<string, unknown> | undefined;
@@ -2266,31 +2266,31 @@ export interface SourcesDeleteAnswer {
 
 export interface SourcesPlanBody {
   name?: string | undefined;
-  /** Who sends: says how a request is verified, answered, split and identified. Default: `"generic"` */
+  /** The kind of sender: how requests are verified, answered, split and identified. Default: `"generic"` */
   kind?: string | undefined;
   /** Default: `"default"` */
   tenant_id?: string | undefined;
   /** `paused` answers 503, `closed` 410. Default: `"active"` */
   status?: "active" | "paused" | "closed" | undefined;
-  /** What requests are verified with; all of them count, the first is current. Never shown */
+  /** The secrets that verify requests; all are accepted, the first is current. Never shown */
   secrets?: string[] | undefined;
-  /** A header that must hold this token, else 401 */
+  /** A header that must contain this token, else 401 */
   auth?: {
     header: string;
     /** Shown masked */
     token: string;
   } | null | undefined;
-  /** CIDRs that the sender's address must lie in, else 403 */
+  /** CIDR ranges that must contain the sender's address, else 403 */
   allowed_ips?: string[] | null | undefined;
-  /** Larger bodies get 413. Without it: `limits.max_body_bytes`, or what the kind's provider may send. Default: `2097152` */
+  /** Larger bodies get 413. By default `limits.max_body_bytes`, or the maximum that the kind's provider sends. Default: `2097152` */
   max_bytes?: number | undefined;
   /** Default: `["POST"]` */
   methods?: ("POST" | "PUT" | "PATCH" | "DELETE" | "GET")[] | undefined;
-  /** Media types that are taken (`application/json`, `text/*`), else 415 */
+  /** Accepted media types (`application/json`, `text/*`), else 415 */
   content_types?: string[] | null | undefined;
-  /** Seconds in which the sender must have its answer */
+  /** Seconds within which the sender must get its answer */
   answer_within?: number | null | undefined;
-  /** `{source}` stands for the source's name, `{type}` for the type that its kind finds; kinds that find one have the default `{type}`. Default: `"webhook.{source}"` */
+  /** `{source}` stands for the source's name, `{type}` for the type that the kind finds in a request; for kinds that find one the default is `{type}`. Default: `"webhook.{source}"` */
   event_type?: string | undefined;
   /** `header:NAME` or `body:/json/pointer` */
   id_from?: string | undefined;
@@ -2298,15 +2298,15 @@ export interface SourcesPlanBody {
   ordering_key_from?: string | undefined;
   /** `header:NAME` or `body:/json/pointer` */
   priority_from?: string | undefined;
-  /** Patterns of the event types that are let through, with the kind's name in front or without */
+  /** Patterns of the event types that are accepted, with or without the kind's name in front */
   only?: string[] | null | undefined;
-  /** What the sender's ids must be found in: a path, or the document itself; for kinds that know one */
+  /** The document that must contain the sender's ids, or its path; only for kinds that use one */
   manifest?: string | Record<string, unknown> | null | undefined;
-  /** An equal signature is the same request sent again under another id, and ignored (`replayed`); for kinds whose signature covers no id. Two webhooks with the same bytes are then one. Default: `false` */
+  /** Requests with a signature that was seen before are ignored (`replayed`), whatever their id; for kinds whose signature covers no id. Two webhooks with the same bytes then count as one. Default: `false` */
   refuse_replays?: boolean | undefined;
-  /** JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified before. Default: `[]` */
+  /** JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified first. Default: `[]` */
   mask?: string[] | undefined;
-  /** Webhooks come to `/webhook/NAME/TOKEN` only; `true` makes a token */
+  /** Webhooks are accepted only at `/webhook/NAME/TOKEN`; `true` generates a token */
   path_token?: boolean | string | null | undefined;
   /** Settings of the kind. Default: `{}` */
   options?: Record<string, unknown> | undefined;
@@ -2517,19 +2517,19 @@ export interface TargetsPutBody {
   name?: string | undefined;
   /** Default: `"default"` */
   tenant_id?: string | undefined;
-  /** What is known of such a target, for all subscriptions that send to it */
+  /** Settings for a known kind of target, for all subscriptions that send to it */
   preset?: "n8n" | undefined;
-  /** Where it is; a preset finds its health check there */
+  /** The target's URL; a preset derives its health check from it */
   url?: string | undefined;
-  /** Answers 2xx and `{"status":"ok"}` while it is well */
+  /** Must answer 2xx and `{"status":"ok"}` while the target is healthy */
   health_url?: string | undefined;
   /** Seconds between health checks. Default: `60` */
   health_interval_s?: number | undefined;
   /** Failures in a row that lead to QUEUE. Default: `3` */
   failures_to_open?: number | undefined;
-  /** Successful health checks in a row that lead back to NORMAL, once all that waits was tried. Default: `3` */
+  /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried. Default: `3` */
   successes_to_close?: number | undefined;
-  /** How many are tried at once in QUEUE. Default: `32` */
+  /** How many deliveries are tried at once in QUEUE. Default: `32` */
   batch_size?: number | undefined;
   /** Seconds between rounds in QUEUE. Default: `30` */
   idle_wait_s?: number | undefined;
@@ -2556,19 +2556,19 @@ export interface TargetsPlanBody {
   name?: string | undefined;
   /** Default: `"default"` */
   tenant_id?: string | undefined;
-  /** What is known of such a target, for all subscriptions that send to it */
+  /** Settings for a known kind of target, for all subscriptions that send to it */
   preset?: "n8n" | undefined;
-  /** Where it is; a preset finds its health check there */
+  /** The target's URL; a preset derives its health check from it */
   url?: string | undefined;
-  /** Answers 2xx and `{"status":"ok"}` while it is well */
+  /** Must answer 2xx and `{"status":"ok"}` while the target is healthy */
   health_url?: string | undefined;
   /** Seconds between health checks. Default: `60` */
   health_interval_s?: number | undefined;
   /** Failures in a row that lead to QUEUE. Default: `3` */
   failures_to_open?: number | undefined;
-  /** Successful health checks in a row that lead back to NORMAL, once all that waits was tried. Default: `3` */
+  /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried. Default: `3` */
   successes_to_close?: number | undefined;
-  /** How many are tried at once in QUEUE. Default: `32` */
+  /** How many deliveries are tried at once in QUEUE. Default: `32` */
   batch_size?: number | undefined;
   /** Seconds between rounds in QUEUE. Default: `30` */
   idle_wait_s?: number | undefined;
@@ -2607,40 +2607,40 @@ export interface TenantsPutBody {
   id?: string | undefined;
   /** A name for people */
   name?: string | undefined;
-  /** Who is told when something is wrong with its subscriptions: a contact by e-mail */
+  /** E-mail address that is notified of problems with the tenant's subscriptions */
   contact_email?: string | null | undefined;
-  /** More of them, each with one of `email`, `phone` and `url`, and what it is told (`about`). Default: `[]` */
+  /** More contacts, each with one of `email`, `phone` and `url`, and the topics it is notified of (`about`). Default: `[]` */
   contacts?: ({
-    /** An address */
+    /** An e-mail address */
     email?: string | undefined;
-    /** A number with its country code, for messages of the gateway's SMS settings */
+    /** A phone number with its country code; needs the gateway's SMS settings */
     phone?: string | undefined;
-    /** Where events are posted to */
+    /** The URL that events are posted to */
     url?: string | undefined;
-    /** What it is told: its subscriptions that are suspended or failing, secrets that are rotated, alerts of its tenant. Default: `["suspended","failing","rotation"]` */
+    /** What the contact is notified of: suspended or failing subscriptions, rotated secrets, alerts of the tenant. Default: `["suspended","failing","rotation"]` */
     about?: ("suspended" | "failing" | "rotation" | "alerts")[] | undefined;
   })[] | undefined;
   quotas?: {
-    /** How many it may have; null for no limit */
+    /** Maximum number of subscriptions; null for no limit */
     subscriptions?: number | null | undefined;
-    /** How many events are taken in; null for no limit */
+    /** Accepted events per minute; null for no limit */
     events_per_minute?: number | null | undefined;
-    /** New events are refused while this many deliveries are open; null for no limit */
+    /** New events are rejected while this many deliveries are open; null for no limit */
     open_deliveries?: number | null | undefined;
-    /** New events are refused once the bodies of its events have this size; null for no limit */
+    /** New events are rejected when the stored bodies reach this size; null for no limit */
     stored_bytes?: number | null | undefined;
   } | undefined;
   retention?: {
-    /** Days for which its events are kept; 0 keeps them; null for the gateway's settings */
+    /** How many days events are kept; 0 for ever; null for the gateway's setting */
     days?: number | null | undefined;
-    /** The same for what destinations answered; null for `days` */
+    /** The same for the answers of destinations; null for `days` */
     answers_days?: number | null | undefined;
-    /** The same for events with a dead letter, from its death; null for `days` */
+    /** The same for events with a dead letter, counted from its death; null for `days` */
     dead_letters_days?: number | null | undefined;
-    /** The same for requests that made no event; null for `days` */
+    /** The same for requests that created no event; null for `days` */
     refused_requests_days?: number | null | undefined;
   } | undefined;
-  /** `inactive` answers new events with 503, so that their senders keep them. Default: `"active"` */
+  /** `inactive` rejects new events with 503, so that their senders keep them. Default: `"active"` */
   status?: "active" | "inactive" | undefined;
 }
 
@@ -2652,40 +2652,40 @@ export interface TenantsPlanBody {
   id?: string | undefined;
   /** A name for people */
   name?: string | undefined;
-  /** Who is told when something is wrong with its subscriptions: a contact by e-mail */
+  /** E-mail address that is notified of problems with the tenant's subscriptions */
   contact_email?: string | null | undefined;
-  /** More of them, each with one of `email`, `phone` and `url`, and what it is told (`about`). Default: `[]` */
+  /** More contacts, each with one of `email`, `phone` and `url`, and the topics it is notified of (`about`). Default: `[]` */
   contacts?: ({
-    /** An address */
+    /** An e-mail address */
     email?: string | undefined;
-    /** A number with its country code, for messages of the gateway's SMS settings */
+    /** A phone number with its country code; needs the gateway's SMS settings */
     phone?: string | undefined;
-    /** Where events are posted to */
+    /** The URL that events are posted to */
     url?: string | undefined;
-    /** What it is told: its subscriptions that are suspended or failing, secrets that are rotated, alerts of its tenant. Default: `["suspended","failing","rotation"]` */
+    /** What the contact is notified of: suspended or failing subscriptions, rotated secrets, alerts of the tenant. Default: `["suspended","failing","rotation"]` */
     about?: ("suspended" | "failing" | "rotation" | "alerts")[] | undefined;
   })[] | undefined;
   quotas?: {
-    /** How many it may have; null for no limit */
+    /** Maximum number of subscriptions; null for no limit */
     subscriptions?: number | null | undefined;
-    /** How many events are taken in; null for no limit */
+    /** Accepted events per minute; null for no limit */
     events_per_minute?: number | null | undefined;
-    /** New events are refused while this many deliveries are open; null for no limit */
+    /** New events are rejected while this many deliveries are open; null for no limit */
     open_deliveries?: number | null | undefined;
-    /** New events are refused once the bodies of its events have this size; null for no limit */
+    /** New events are rejected when the stored bodies reach this size; null for no limit */
     stored_bytes?: number | null | undefined;
   } | undefined;
   retention?: {
-    /** Days for which its events are kept; 0 keeps them; null for the gateway's settings */
+    /** How many days events are kept; 0 for ever; null for the gateway's setting */
     days?: number | null | undefined;
-    /** The same for what destinations answered; null for `days` */
+    /** The same for the answers of destinations; null for `days` */
     answers_days?: number | null | undefined;
-    /** The same for events with a dead letter, from its death; null for `days` */
+    /** The same for events with a dead letter, counted from its death; null for `days` */
     dead_letters_days?: number | null | undefined;
-    /** The same for requests that made no event; null for `days` */
+    /** The same for requests that created no event; null for `days` */
     refused_requests_days?: number | null | undefined;
   } | undefined;
-  /** `inactive` answers new events with 503, so that their senders keep them. Default: `"active"` */
+  /** `inactive` rejects new events with 503, so that their senders keep them. Default: `"active"` */
   status?: "active" | "inactive" | undefined;
 }
 
@@ -2752,15 +2752,15 @@ export interface EventTypesPutBody {
   description?: string | undefined;
   /** Which system publishes it */
   producer?: string | undefined;
-  /** Who takes it. Default: `[]` */
+  /** Which systems consume it. Default: `[]` */
   consumers?: string[] | undefined;
-  /** A `deprecated` one is still taken; its consumers are told by the catalogue. Default: `"active"` */
+  /** Events of a `deprecated` type are still accepted; the catalogue shows the deprecation to its consumers. Default: `"active"` */
   status?: "active" | "deprecated" | undefined;
-  /** Since when (RFC 3339); when it was said, if not given */
+  /** Since when (RFC 3339); by default the time of the change */
   deprecated_at?: string | undefined;
   /** The event type to use instead of a deprecated one */
   replaced_by?: string | undefined;
-  /** `false` takes events that do not fit their schema, and records the mismatch. Default: `true` */
+  /** `false` accepts events that do not match their schema, and records the mismatch. Default: `true` */
   enforce?: boolean | undefined;
   /** JSON Pointers into the payload: their values are stored and delivered as `"***"`, after the schema was checked. Default: `[]` */
   mask?: string[] | undefined;
@@ -2769,7 +2769,7 @@ export interface EventTypesPutBody {
     version: string;
     /** JSON Schema, draft 2020-12, 2019-09, 07, 06 or 04; at most 64 KB, no remote `$ref` */
     schema: Record<string, unknown>;
-    /** A payload that fits the schema */
+    /** A payload that matches the schema */
     example?: unknown;
   }[] | undefined;
 }
@@ -2780,15 +2780,15 @@ export interface EventTypesPlanBody {
   description?: string | undefined;
   /** Which system publishes it */
   producer?: string | undefined;
-  /** Who takes it. Default: `[]` */
+  /** Which systems consume it. Default: `[]` */
   consumers?: string[] | undefined;
-  /** A `deprecated` one is still taken; its consumers are told by the catalogue. Default: `"active"` */
+  /** Events of a `deprecated` type are still accepted; the catalogue shows the deprecation to its consumers. Default: `"active"` */
   status?: "active" | "deprecated" | undefined;
-  /** Since when (RFC 3339); when it was said, if not given */
+  /** Since when (RFC 3339); by default the time of the change */
   deprecated_at?: string | undefined;
   /** The event type to use instead of a deprecated one */
   replaced_by?: string | undefined;
-  /** `false` takes events that do not fit their schema, and records the mismatch. Default: `true` */
+  /** `false` accepts events that do not match their schema, and records the mismatch. Default: `true` */
   enforce?: boolean | undefined;
   /** JSON Pointers into the payload: their values are stored and delivered as `"***"`, after the schema was checked. Default: `[]` */
   mask?: string[] | undefined;
@@ -2797,7 +2797,7 @@ export interface EventTypesPlanBody {
     version: string;
     /** JSON Schema, draft 2020-12, 2019-09, 07, 06 or 04; at most 64 KB, no remote `$ref` */
     schema: Record<string, unknown>;
-    /** A payload that fits the schema */
+    /** A payload that matches the schema */
     example?: unknown;
   }[] | undefined;
 }
@@ -2824,7 +2824,7 @@ export interface EventTypesImportAnswer {
 }
 
 export interface SubscriptionsRotateSecretBody {
-  /** `whsec_` and base64 of 24 to 64 bytes, or a text of 16 to 128 printable characters that the receiver has already; generated when not given; shown only in the answer */
+  /** `whsec_` and base64 of 24 to 64 bytes, or a text of 16 to 128 printable characters that the receiver has already; generated by default; shown only in the answer */
   secret?: string | undefined;
   /** How many seconds both secrets sign deliveries; 0 retires the old one at once. Default: `1209600` */
   overlap_s?: number | undefined;
@@ -2917,7 +2917,7 @@ export interface AlertsListQuery {
   /** List the alerts of this tenant instead of those of the whole gateway */
   tenant_id?: string | undefined;
   status?: "active" | "cleared" | undefined;
-  rule?: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue" | undefined;
+  rule?: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue" | undefined;
   severity?: "info" | "warning" | "critical" | undefined;
   acknowledged?: boolean | undefined;
 }
