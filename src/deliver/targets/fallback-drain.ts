@@ -13,6 +13,15 @@ export interface FallbackDrain {
   look(target: Target, healthyMs: number, done: (state: DrainState) => void): void;
   /** The target is in NORMAL: deliveries that have not left its fallbacks come back. */
   bringBack(target: Target): void;
+  /** The fallbacks whose target went back to NORMAL before they were seen empty, until they are. */
+  listUndrained(): Promise<readonly Undrained[]>;
+}
+
+export interface Undrained {
+  forward: Subscription;
+  fallback: Subscription;
+  /** How many are left, as last known; undefined when it was never known. */
+  left: number | undefined;
 }
 
 /**
@@ -45,6 +54,8 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
   const { clock, store, scheduler } = options;
   /** Targets already reported as overdue; once for each time in QUEUE. */
   const overdue = new WeakSet<Target>();
+  /** By the forwarding subscription. */
+  const undrained = new Map<number, Undrained>();
 
   function listPairs(target: Target): Pair[] {
     return options.listForwards().flatMap((forward) => {
@@ -64,7 +75,10 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
 
   /** How many are left, in the fallback's lane and in its queue; undefined when this is not known. */
   async function countLeft({ forward, fallback }: Pair): Promise<number | undefined> {
-    if (scheduler.isWorking(forward.seq)) return undefined;
+    return scheduler.isWorking(forward.seq) ? undefined : countInFallback(fallback);
+  }
+
+  async function countInFallback(fallback: Subscription): Promise<number | undefined> {
     const { deliveries } = await store.reads.loadCounters();
     const lane = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === fallback.seq);
     const open = lane === undefined ? 0 : lane.created - lane.delivered - lane.dead - lane.cancelled;
@@ -85,6 +99,7 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
     }
     if (!overdue.has(target)) options.onOverdue(forward, fallback, left);
     overdue.add(target);
+    undrained.set(forward.seq, { forward, fallback, left });
     return "drained";
   }
 
@@ -93,7 +108,19 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
     return states.find((state) => state === "held") ?? states.find((state) => state === "draining") ?? "drained";
   }
 
+  /** A target that is down again empties its fallbacks before it goes back to NORMAL, or is told of again. */
+  async function lookAgain({ forward, fallback, left }: Undrained): Promise<void> {
+    const isPair = options.findFallback(forward)?.seq === fallback.seq;
+    const now = isPair && !scheduler.targetOf(forward).mode.isOpen ? await countInFallback(fallback) : 0;
+    if (now === 0) undrained.delete(forward.seq);
+    else undrained.set(forward.seq, { forward, fallback, left: now ?? left });
+  }
+
   return {
+    async listUndrained() {
+      await Promise.all([...undrained.values()].map(lookAgain));
+      return [...undrained.values()];
+    },
     look(target, healthyMs, done) {
       const pairs = listPairs(target);
       if (pairs.length === 0) return done("drained");

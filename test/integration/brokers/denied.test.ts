@@ -173,7 +173,7 @@ describe("credentials that may not create queues", () => {
     });
     expect((await gateway.webhook("shop", "{}")).status).toBe(202);
     await sink.received(1);
-    const told = gateway.log.filter(({ msg }) => msg === "no messages can be taken for a source, trying again");
+    const told = gateway.log.filter(({ msg }) => msg === "no messages can be received for a source; retrying");
     expect(told.map(({ source }) => String(source)).sort()).toEqual(brokers.map(({ kind }) => kind).sort());
     // The connections themselves are well.
     expect((await gateway.get("/readyz")).json["status"]).toBe("ok");
