@@ -287,7 +287,7 @@ describe("notification.email", () => {
     ["a subject with a line break", { subject: "Hi\r\nBcc: v@example.com" }, "subject: has a line break"],
     ["no text at all", { text: undefined, html: undefined }, "text: there is neither text nor html"],
     ["too much text", { html: "ü".repeat(300_000) }, "html: has more than"],
-    ["too many recipients", { to: Array.from({ length: 51 }, (_, n) => `u${n}@example.com`) }, "more than 50"],
+    ["too many recipients", { to: Array.from({ length: 51 }, (_, n) => `u${n}@example.com`) }, "the maximum is 50"],
   ])("turns %s into a dead letter that says so", async (_, wrong, reason) => {
     await start();
     await subscribe({ fields_from: "payload" }, { events: ["notification.email"] });

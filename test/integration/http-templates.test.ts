@@ -137,7 +137,7 @@ describe("templates of http subscriptions", () => {
   it("lead to no other place than the URL", async () => {
     const other = `${sink.url.replace("127.0.0.1", "localhost")}/x`;
     const delivery = await fail({ template: { url: `{% if data.a %}${other}{% endif %}` } }, { a: 1 });
-    expect(delivery["last_error"]).toMatch(/template\.url makes .*, which is not at /);
+    expect(delivery["last_error"]).toMatch(/template\.url gives .*, which is not at /);
   });
 
   it.each([
