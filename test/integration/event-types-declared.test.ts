@@ -74,7 +74,9 @@ describe("event types in the configuration", () => {
     const bad = ORDER.replace("type: object", "type: objekt") + "sources:\n  - { name: late }\n";
     await expect(gateway.reload(bad)).rejects.toMatchObject({
       code: "config_invalid",
-      message: expect.stringMatching(/shop\.order is not valid: versions\[0\]\.schema is no JSON Schema/) as string,
+      message: expect.stringMatching(
+        /shop\.order is not valid: versions\[0\]\.schema is not a valid JSON Schema/,
+      ) as string,
     });
     expect((await gateway.get(`${PATH}/shop.order`)).status).toBe(404);
     expect((await gateway.get(`${PATH}/shop.other`)).json["managed_by"]).toBe("config");

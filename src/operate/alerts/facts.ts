@@ -1,6 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { Scheduler } from "../../deliver/scheduler.ts";
+import type { Undrained } from "../../deliver/targets/fallback-drain.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import type { DeliveryCounters, OldestOpen, Reads } from "../../store/port/reads.ts";
 import { createOldestOpenReader } from "../oldest-open.ts";
@@ -24,6 +25,7 @@ export interface Facts {
   /** How many key queues are blocked by a dead letter; only where there are any. */
   readonly blockedKeys: ReadonlyMap<number, number>;
   readonly disk: Pick<DiskWatch, "isLow" | "freeBytes">;
+  readonly undrained: readonly Undrained[];
   readonly disabledSources: readonly DisabledSource[];
   readonly parked: readonly ParkedCount[];
   readonly brokenFiles: readonly BrokenFile[];
@@ -71,6 +73,7 @@ export interface FactsOptions {
   scheduler: Pick<Scheduler, "isFailing" | "findSuspension">;
   attempts: ReadonlyMap<number, AttemptWindow>;
   disk: Pick<DiskWatch, "isLow" | "freeBytes">;
+  drain: { listUndrained(): Promise<readonly Undrained[]> };
   listDisabledSources: () => readonly DisabledSource[];
   parked: Pick<ParkedCounts, "list" | "isCounted" | "isPulled">;
   listBrokenFiles: () => readonly BrokenFile[];
@@ -113,6 +116,7 @@ export function createFactsReader(options: FactsOptions): () => Promise<Facts> {
       oldestOpen,
       blockedKeys,
       disk,
+      undrained: await options.drain.listUndrained(),
       disabledSources: options.listDisabledSources(),
       parked: options.parked.list(),
       isCounted: options.parked.isCounted,

@@ -43,6 +43,10 @@ export const MEASURES: Readonly<Record<AlertRuleName, Measure>> = {
       return [{ key: `target ${tenantId} ${name}`, tenantId, name, value, detail: reason ?? lastError }];
     }),
 
+  fallback_not_drained: ({ undrained }) =>
+    undrained.map(({ forward, fallback, left }) =>
+      causeOf(forward, left ?? 1, `${fallback.name}: ${left ?? "an unknown number of"} events left`),
+    ),
   source_disabled: ({ disabledSources }) =>
     disabledSources.map(({ source, tenantId, reason }) => {
       return { key: `source ${source}`, tenantId, name: source, value: 1, detail: reason };

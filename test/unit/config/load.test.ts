@@ -251,7 +251,7 @@ describe("wrong configuration", () => {
       expect.stringMatching(/^posthorn\.yaml:11:13 user_agent: must not contain `bot`/),
       "posthorn.yaml:9:11 tls_cert: also needs tls_key; set both or neither",
       "posthorn.yaml:5:22 limits.request_timeout_s: must not be less than headers_timeout_s (10)",
-      expect.stringMatching(/^posthorn\.yaml:13:46 sources\[1\]\.event_type: is not a type/),
+      expect.stringMatching(/^posthorn\.yaml:13:46 sources\[1\].event_type: is not an event type/),
       "posthorn.yaml:13:61 sources[2].name: sources[1] has the same name; names are unique",
     ]);
   });
