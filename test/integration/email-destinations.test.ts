@@ -247,9 +247,9 @@ describe("a destination of the kind email", () => {
     const evil = "x\r\nBcc: victim@example.com";
     const subject = await ended(await publish({ who: evil, to: "a@example.com" }));
     expect(subject).toMatchObject({ status: "dead", dead_reason: "refused" });
-    expect(subject["last_error"]).toMatch(/subject makes a header with a control character \(U\+000D\)/);
+    expect(subject["last_error"]).toMatch(/subject produces a header with a control character \(U\+000D\)/);
     const address = await ended(await publish({ who: "x", to: `a@example.com\nBcc: victim@example.com` }));
-    expect(address["last_error"]).toMatch(/^to makes a header with a control character/);
+    expect(address["last_error"]).toMatch(/^to produces a header with a control character/);
     // Several addresses in one text are none.
     const several = await ended(await publish({ who: "x", to: "a@example.com, victim@example.com" }));
     expect(several["last_error"]).toMatch(/is not an e-mail address/);

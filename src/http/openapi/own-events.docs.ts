@@ -60,7 +60,7 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
     "webhook.failing",
     {
       webhook_id,
-      reason: text("its deliveries die one after the other"),
+      reason: text("its deliveries keep failing"),
       action_required: text("Repair the destination before the webhook is suspended"),
       name,
       url_host,

@@ -246,7 +246,7 @@ describe("wrong configuration", () => {
       expect.stringMatching(/^posthorn\.yaml:8:18 trusted_proxies: "10\.0\.0\.1" is not a CIDR; write for example/),
       expect.stringMatching(/^posthorn\.yaml:8:18 trusted_proxies: "10\.0\.0\.0\/33" is not a CIDR/),
       expect.stringMatching(/^posthorn\.yaml:8:18 trusted_proxies: "::ffff:10\.0\.0\.0\/64" is not a CIDR/),
-      expect.stringMatching(/^posthorn\.yaml:7:12 store_url: this build has only sqlite, not postgres:/),
+      expect.stringMatching(/^posthorn\.yaml:7:12 store_url: this build supports only sqlite, not postgres:/),
       "posthorn.yaml:10:13 public_url: must begin with https:// or http://, not ftp:",
       expect.stringMatching(/^posthorn\.yaml:11:13 user_agent: must not contain `bot`/),
       "posthorn.yaml:9:11 tls_cert: also needs tls_key; set both or neither",
