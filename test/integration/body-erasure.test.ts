@@ -54,7 +54,7 @@ describe("the body of an event, once it is erased", () => {
     await gateway.publish({ event_type: "a.b", event_id: "held", payload: { text: CANARY } });
     const refused = await gateway.request("DELETE", "/api/v1/events/held/body");
     expect(refused.status).toBe(409);
-    expect(refused.json["detail"]).toContain("1 deliveries are open");
+    expect(refused.json["detail"]).toContain("1 delivery of this event is still open");
     expect((await gateway.get("/api/v1/events/held")).text).toContain(CANARY);
     expect((await gateway.request("DELETE", "/api/v1/events/held/body?force=true")).json).toMatchObject({
       ended_deliveries: 1,

@@ -45,7 +45,11 @@ describe("a subscription that forwards", () => {
     const second = await make({ name: "second", events: ["webhook.orders", "x.y"] });
     expect([second.status, second.json["warnings"]]).toEqual([
       201,
-      [expect.stringMatching(/"first" \(sub_\w+\) too.*older one, "first"; "second" delivers them from the queue/)],
+      [
+        expect.stringMatching(
+          /"first" \(sub_\w+\).* too.*older subscription, "first"; "second" delivers them from the queue/,
+        ),
+      ],
     ]);
     const path = `/api/v1/subscriptions/${String(second.json["id"])}`;
     expect((await gateway.get(path)).json).not.toHaveProperty("warnings");

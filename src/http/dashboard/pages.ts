@@ -9,7 +9,6 @@ export const DASHBOARD_PAGES = [
   "requests",
   "subscriptions",
   "sources",
-  "smartsheet",
   "targets",
   "validation",
   "dead-letters",

@@ -46,7 +46,7 @@ export function createBodyErasure(
       if (event.cursor !== null || (open.length > 0 && !isForced)) {
         return refuse(
           "conflict",
-          `${open.length} deliveries of this event are still open. Wait until they have ended, or erase it with force: ` +
+          `${open.length === 1 ? "1 delivery of this event is" : `${open.length} deliveries of this event are`} still open. Wait until they have ended, or erase it with force: ` +
             "then they become dead letters.",
           { details: { open: open.length } },
         );
