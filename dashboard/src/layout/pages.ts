@@ -25,6 +25,22 @@ const EventPage = lazy(() =>
   import("../pages/events/event-page.tsx").then((module) => ({ default: module.EventPage })),
 );
 
+const DeadLettersPage = lazy(() =>
+  import("../pages/dead-letters/dead-letters-page.tsx").then((module) => ({ default: module.DeadLettersPage })),
+);
+const ReplaysPage = lazy(() =>
+  import("../pages/bulk/replays-page.tsx").then((module) => ({ default: module.ReplaysPage })),
+);
+const ReplayPage = lazy(() =>
+  import("../pages/bulk/replay-page.tsx").then((module) => ({ default: module.ReplayPage })),
+);
+const RequestsPage = lazy(() =>
+  import("../pages/requests/requests-page.tsx").then((module) => ({ default: module.RequestsPage })),
+);
+const RequestPage = lazy(() =>
+  import("../pages/requests/request-page.tsx").then((module) => ({ default: module.RequestPage })),
+);
+
 const PAGES: readonly PageEntry[] = [
   { page: "overview", label: "Overview", shortcut: "o", routes: { "": OverviewPage } },
   {
@@ -32,6 +48,21 @@ const PAGES: readonly PageEntry[] = [
     label: "Events",
     shortcut: "e",
     routes: { "": EventsPage, "/:id": EventPage },
+    isForPartners: true,
+  },
+  { page: "requests", label: "Requests", shortcut: "r", routes: { "": RequestsPage, "/:id": RequestPage } },
+  {
+    page: "dead-letters",
+    label: "Dead letters",
+    shortcut: "d",
+    routes: { "": DeadLettersPage },
+    isForPartners: true,
+  },
+  {
+    page: "bulk",
+    label: "Replays",
+    shortcut: "b",
+    routes: { "": ReplaysPage, "/:id": ReplayPage },
     isForPartners: true,
   },
 ];

@@ -13,7 +13,7 @@ import {
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
 
-const ConnectionState = oneOf(
+export const ConnectionState = oneOf(
   ["unused", "connecting", "connected", "failed"],
   "`unused` until something takes from it or sends to it",
 );

@@ -4,7 +4,7 @@ import { Anything, Count, closed, extended, named, nullable, Time, type AreaDocs
 
 const text = nullable(Type.String());
 
-const Parked = named(
+export const Parked = named(
   "ParkedMessage",
   closed({
     id: Type.String({ description: "As the broker finds it again: a number, its own id, or a hash of the body" }),
@@ -24,6 +24,19 @@ const Limits = closed({
   can_page: Type.Boolean({ description: "Whether a list goes on with `next_cursor`" }),
   counts_looks: Type.Boolean({ description: "There is no peek: a look takes messages and gives them back" }),
   keeps_id: Type.Boolean({ description: "Whether a message that is requeued has the id that it had" }),
+});
+
+export const ParkedPage = closed({
+  data: Type.Array(Parked),
+  next_cursor: text,
+  count: nullable(Count),
+  limits: Limits,
+});
+
+export const ParkedWithBody = extended(Parked, {
+  properties: Anything,
+  body: Type.Optional(Type.String()),
+  body_base64: Type.Optional(Type.String()),
 });
 
 const PARKED = {
@@ -53,12 +66,7 @@ export const PARKED_DOCS: AreaDocs = {
       answer: {
         status: 200,
         description: "Those that can be looked at; `count` is of all, null where the broker does not tell",
-        schema: closed({
-          data: Type.Array(Parked),
-          next_cursor: text,
-          count: nullable(Count),
-          limits: Limits,
-        }),
+        schema: ParkedPage,
         example: {
           data: [PARKED],
           next_cursor: null,
@@ -73,11 +81,7 @@ export const PARKED_DOCS: AreaDocs = {
       answer: {
         status: 200,
         description: "With its body; `body_base64` instead where that is no UTF-8",
-        schema: extended(Parked, {
-          properties: Anything,
-          body: Type.Optional(Type.String()),
-          body_base64: Type.Optional(Type.String()),
-        }),
+        schema: ParkedWithBody,
         example: { ...PARKED, properties: {}, body: '{"id": 1001, \n' },
       },
       errors,

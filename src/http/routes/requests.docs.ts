@@ -19,7 +19,7 @@ import { exampleOf } from "../openapi/shown.ts";
 const Outcome = oneOf(["accepted", "rejected", "ignored"]);
 const Cause = textOrNull("The code of the error; or `duplicate`, `filtered`, `invalid`, or what its kind says");
 
-const Request = named(
+export const Request = named(
   "Request",
   closed(
     {
@@ -44,6 +44,15 @@ const Request = named(
     "One inbound HTTP request; secrets in its headers are masked",
   ),
 );
+
+export const RequestWithBody = named(
+  "RequestWithBody",
+  extended(Request, { body: Type.Optional(Type.String()), body_base64: Type.Optional(Type.String()) }),
+);
+
+export const ReplayedRequest = extended(Request, {
+  result: closed({ outcome: oneOf(["accepted", "ignored"]), cause: Cause }),
+});
 
 const REFUSED = { ...exampleOf(Request), events: [] };
 
@@ -79,7 +88,7 @@ export const REQUEST_DOCS: AreaDocs = {
       params: { id: EXAMPLE.ignoredRequest },
       answer: {
         description: "What became of it",
-        schema: extended(Request, { result: closed({ outcome: oneOf(["accepted", "ignored"]), cause: Cause }) }),
+        schema: ReplayedRequest,
         example: {
           ...REFUSED,
           id: EXAMPLE.ignoredRequest,
@@ -95,7 +104,13 @@ export const REQUEST_DOCS: AreaDocs = {
     },
     "GET /api/v1/requests/:id": {
       params: { id: EXAMPLE.request },
-      answer: { description: "The request", schema: Request },
+      answer: {
+        description:
+          "The request. With its body where it made no event and the body was kept; `body_base64` instead where that " +
+          "is no UTF-8",
+        schema: RequestWithBody,
+        example: exampleOf(Request),
+      },
     },
   },
 };
