@@ -51,11 +51,11 @@ function Group({ group, filters, onAct }: Pick<GroupListProps, "filters" | "onAc
       badges={<Badge state="dead">{labelOf(reason)}</Badge>}
       note={
         <>
-          <span>{reason === null ? "" : DEAD_CAUSES[reason].advice}</span>
           {error !== null && <span className="mono item-error">{error}</span>}
           <span>
             latest <RelativeTime at={group.latest_at} />
           </span>
+          {reason !== null && <span className="item-line">{DEAD_CAUSES[reason].advice}</span>}
         </>
       }
       figure={<strong>{formatCount(count)}</strong>}

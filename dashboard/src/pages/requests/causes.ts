@@ -4,22 +4,20 @@ import type { ReceivedRequest } from "../../api/types.ts";
 /** What to do about it. Codes of errors have their title in the gateway's own table. */
 const ADVICE: Partial<Record<ErrorCode, string>> = {
   bad_signature:
-    "Compare the secret here with the one that the sender has. If it has changed, add the new one with “Rotate secret” on the page of the source. Then replay this request.",
+    "Compare the secret here with the one that the sender has. If it has changed, add the new one with “Rotate secret” on the page of the source.",
   unknown_webhook:
     "Register the sheet's webhook on the page of the source, or remove the other webhook at the provider.",
-  address_not_allowed:
-    "If the sender is genuine, add its address to allowed_ips of the source. Then replay this request.",
+  address_not_allowed: "If the sender is genuine, add its address to allowed_ips of the source.",
   unreadable_body: "The sender must send well-formed JSON or XML. A replay of the same bytes fails again.",
-  unsupported_content_type: "Add the content type to content_types of the source. Then replay this request.",
+  unsupported_content_type: "Add the content type to content_types of the source.",
   unsupported_encoding: "Ask the sender to use gzip, deflate, br or no content encoding.",
-  method_not_allowed:
-    "Add the method to methods of the source, or ask the sender for another. Then replay this request.",
-  too_large: "Raise max_bytes of the source, and ask the sender to send it again: the body was not kept.",
-  schema_mismatch: "Correct the sender, or the schema of the event type. Then replay this request.",
-  validation_failed: "Correct the sender, or the validation of this endpoint. Then replay this request.",
-  validation_not_found: "Create a validation for this endpoint. Then replay this request.",
-  invalid_validation: "Correct the validation of this endpoint. Then replay this request.",
-  gone: "The source is closed. Resume it if its webhooks are wanted again. Then replay this request.",
+  method_not_allowed: "Add the method to methods of the source, or ask the sender for another.",
+  too_large: "Raise max_bytes of the source.",
+  schema_mismatch: "Correct the sender, or the schema of the event type.",
+  validation_failed: "Correct the sender, or the validation of this endpoint.",
+  validation_not_found: "Create a validation for this endpoint.",
+  invalid_validation: "Correct the validation of this endpoint.",
+  gone: "The source is closed. Resume it if its webhooks are wanted again.",
   unknown_source: "Create the source, or correct the URL at the sender.",
   too_many_requests: "The sender was too fast and is expected to retry.",
   loop: "The event has passed through this gateway before. Look for a subscription that sends to one of your own sources.",
@@ -38,11 +36,11 @@ const IGNORED: Readonly<Record<string, Explanation>> = {
   },
   filtered: {
     title: "The event type is not among those that the source lets through",
-    advice: "If it is wanted, add its type to only of the source. Then replay this request.",
+    advice: "If it is wanted, add its type to only of the source.",
   },
   invalid: {
     title: "The event does not match the schema of its type",
-    advice: "It was kept and delivered to nobody. Correct the schema, then replay this request.",
+    advice: "It was kept and delivered to nobody. Correct the schema.",
   },
   handshake: {
     title: "The provider only asked whether this is the right place",
@@ -52,6 +50,23 @@ const IGNORED: Readonly<Record<string, Explanation>> = {
   empty: { title: "The request contained no event", advice: "Nothing to do." },
   failed: { title: "A part of the request could not be stored", advice: "The sender is expected to retry." },
 };
+
+/** After which of these the same bytes are still not wanted. */
+const FINAL: ReadonlySet<string> = new Set([
+  "duplicate",
+  "replayed",
+  "handshake",
+  "own_change",
+  "empty",
+  "unreadable_body",
+  "loop",
+]);
+
+/** What to do with the request itself, once the cause is mended. */
+export function nextStep(cause: string | null, isKept: boolean): string {
+  if (cause === null || FINAL.has(cause)) return "";
+  return isKept ? "Then replay this request." : "Then ask the sender to send it again: its body was not kept.";
+}
 
 export interface Explanation {
   title: string;

@@ -17,7 +17,7 @@ import { Skeleton } from "../../ui/skeleton.tsx";
 import { AbsoluteTime, RelativeTime } from "../../ui/time.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 import { requestToCurl } from "../events/curl.ts";
-import { explain } from "./causes.ts";
+import { explain, nextStep } from "./causes.ts";
 
 export function RequestPage() {
   const { id } = useParams<{ id: string }>();
@@ -38,12 +38,7 @@ function Shown({ request }: { request: RequestWithBody }) {
   const body = useMemo(() => toBody(request, contentType), [request, contentType]);
   const explanation = explain(request);
   const isKept = request.body !== undefined || request.body_base64 !== undefined;
-  const none =
-    request.size === 0
-      ? "It has no body."
-      : request.outcome === "accepted"
-        ? "The body is with its event."
-        : "The body was not kept. Ask the sender to send it again.";
+  const none = request.outcome === "accepted" ? "The body is with its event." : describeNone(isKept);
   return (
     <>
       <PageHead title={`Request to ${request.source}`}>
@@ -56,7 +51,9 @@ function Shown({ request }: { request: RequestWithBody }) {
             <h2 id="cause-head">{explanation.title}</h2>
             <Badge state={request.outcome} />
           </div>
-          <p>{explanation.advice}</p>
+          <p>
+            {explanation.advice} {request.replayed_at === null && nextStep(request.cause, isKept)}
+          </p>
           {request.replayed_at !== null && <Replayed request={request} at={request.replayed_at} />}
         </section>
       )}
@@ -70,6 +67,11 @@ function Shown({ request }: { request: RequestWithBody }) {
       </div>
     </>
   );
+}
+
+/** Many requests are rejected before their body is read. */
+function describeNone(isKept: boolean): string {
+  return isKept ? "The request has no body." : "The body was not read, or not kept.";
 }
 
 function Replayed({ request, at }: { request: RequestWithBody; at: string }) {
