@@ -131,7 +131,8 @@ describe("requests", () => {
 
     await page.getByRole("button", { name: "Replay" }).click();
     await page.getByText("still ignored").waitFor();
-    await gateway.request("PATCH", "/api/v1/sources/strict", { only: null });
+    const headers = { "content-type": "application/json" };
+    await gateway.request("PATCH", "/api/v1/sources/strict", { body: '{"only":null}', headers });
     await page.getByRole("button", { name: "Replay" }).click();
     await page.getByText("The request is accepted now.").waitFor();
     await page.getByRole("link", { name: /^evt_/ }).click();

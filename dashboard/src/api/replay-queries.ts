@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import { givenFilters, type Filters } from "../layout/view-filters.ts";
+import type { Filters } from "../layout/view-filters.ts";
 import { getJson, sendJson } from "./client.ts";
 import { OFTEN_MS, SOMETIMES_MS } from "./queries.ts";
 import type { DeadLetterGroup, Delivery, Page, Replay, ReplayPlan } from "./types.ts";
@@ -37,8 +37,9 @@ export const deadLetterPlanQuery = (filters: Filters) =>
 
 /** The API wants it said when all of them are meant. */
 export function selectionOf(filters: Filters): { filter: Record<string, string> } | { all: true } {
-  const filter = givenFilters(filters);
-  return Object.keys(filter).length === 0 ? { all: true } : { filter };
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined && value !== "");
+  const filter = Object.fromEntries(given) as Record<string, string>;
+  return given.length === 0 ? { all: true } : { filter };
 }
 
 export function isUnderWay({ status }: Pick<Replay, "status">): boolean {

@@ -61,4 +61,6 @@ export interface Problem {
   title: string;
   detail: string;
   field?: string;
+  /** Of `confirmation_required`. */
+  count?: number;
 }

@@ -41,6 +41,19 @@ const RequestPage = lazy(() =>
   import("../pages/requests/request-page.tsx").then((module) => ({ default: module.RequestPage })),
 );
 
+const SourcesPage = lazy(() =>
+  import("../pages/sources/sources-page.tsx").then((module) => ({ default: module.SourcesPage })),
+);
+const SourcePage = lazy(() =>
+  import("../pages/sources/source-page.tsx").then((module) => ({ default: module.SourcePage })),
+);
+const NewSourcePage = lazy(() =>
+  import("../pages/sources/new-source-page.tsx").then((module) => ({ default: module.NewSourcePage })),
+);
+const EditSourcePage = lazy(() =>
+  import("../pages/sources/edit-source-page.tsx").then((module) => ({ default: module.EditSourcePage })),
+);
+
 const PAGES: readonly PageEntry[] = [
   { page: "overview", label: "Overview", shortcut: "o", routes: { "": OverviewPage } },
   {
@@ -64,6 +77,13 @@ const PAGES: readonly PageEntry[] = [
     shortcut: "b",
     routes: { "": ReplaysPage, "/:id": ReplayPage },
     isForPartners: true,
+  },
+  {
+    page: "sources",
+    label: "Sources",
+    shortcut: "i",
+    // No source has a name that begins with a dash.
+    routes: { "": SourcesPage, "/-new": NewSourcePage, "/:name": SourcePage, "/:name/edit": EditSourcePage },
   },
 ];
 

@@ -13,13 +13,6 @@ export function readFilters(search: string, names: readonly string[]): Filters {
   );
 }
 
-/** Without those that say nothing: the API does not take undefined members for none. */
-export function givenFilters(filters: Filters): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(filters).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ""),
-  );
-}
-
 function toIso(value: string): string | undefined {
   const at = new Date(value);
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString();

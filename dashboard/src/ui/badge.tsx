@@ -21,6 +21,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   suspended: "bad",
   rejected: "bad",
   completed: "good",
+  connected: "good",
   running: "waiting",
   paused: "waiting",
   closed: "bad",

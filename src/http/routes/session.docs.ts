@@ -10,6 +10,7 @@ export const Session = named(
     scopes: Type.Array(oneOf(SCOPES), { examples: [["admin"]] }),
     tenant_id: textOrNull("The tenant that it is bound to; null for all of them"),
     version: text("0.1.0", "Of the gateway"),
+    public_url: text("https://hooks.example.com", "Where senders reach the gateway"),
     expires_at: nullable(Time),
     portal: nullable(
       closed(

@@ -7,7 +7,7 @@ import { readFilters } from "../../layout/view-filters.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { Failure } from "../../ui/failure.tsx";
-import { ChoiceFilter } from "../../ui/filters.tsx";
+import { ChoiceFilter } from "../../ui/view-filters.tsx";
 import { Item, Items, LoadMore } from "../../ui/items.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";

@@ -11,7 +11,7 @@ import { useCanChange, useSession } from "../../session/session.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { Failure } from "../../ui/failure.tsx";
-import { ChoiceFilter, TextFilter } from "../../ui/filters.tsx";
+import { ChoiceFilter, TextFilter } from "../../ui/view-filters.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { DEAD_CAUSE_LABELS } from "./causes.ts";
 import { DeadLetterList } from "./dead-letter-list.tsx";

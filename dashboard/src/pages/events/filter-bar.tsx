@@ -3,7 +3,7 @@ import { SEARCH_ID } from "../../layout/shortcuts.tsx";
 import type { useView } from "../../layout/use-view.ts";
 import { useSession } from "../../session/session.tsx";
 import { Button } from "../../ui/button.tsx";
-import { ChoiceFilter, TextFilter } from "../../ui/filters.tsx";
+import { ChoiceFilter, TextFilter } from "../../ui/view-filters.tsx";
 import { FILTERS, type FilterName } from "./event-filters.ts";
 
 type View = ReturnType<typeof useView>;

@@ -10,7 +10,7 @@ import { useSession } from "../../session/session.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { Failure } from "../../ui/failure.tsx";
-import { ChoiceFilter, TextFilter } from "../../ui/filters.tsx";
+import { ChoiceFilter, TextFilter } from "../../ui/view-filters.tsx";
 import { LoadMore } from "../../ui/items.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { CAUSE_LABELS } from "./causes.ts";

@@ -6,14 +6,14 @@ type View = ReturnType<typeof useView>;
 /** Long enough that a word is typed in one go. */
 const TYPED_MS = 300;
 
-interface FieldProps<Name extends string> {
+interface ViewFilterProps {
   view: View;
-  /** In the address. */
-  name: Name;
+  /** In the query of the address. */
+  name: string;
   label: string;
 }
 
-interface TextFilterProps<Name extends string> extends FieldProps<Name> {
+export interface TextFilterProps extends ViewFilterProps {
   id?: string;
   placeholder?: string;
   type?: string;
@@ -21,7 +21,8 @@ interface TextFilterProps<Name extends string> extends FieldProps<Name> {
   isMono?: boolean;
 }
 
-export function TextFilter<Name extends string>(props: TextFilterProps<Name>) {
+/** A text that narrows a list down, kept in the address. */
+export function TextFilter(props: TextFilterProps) {
   const { view, name, label, id, placeholder, type = "search", isWide = false, isMono = false } = props;
   const shown = view.get(name) ?? "";
   const [text, setText] = useState(shown);
@@ -47,12 +48,13 @@ export function TextFilter<Name extends string>(props: TextFilterProps<Name>) {
   );
 }
 
-interface ChoiceFilterProps<Name extends string> extends FieldProps<Name> {
-  /** By value, what is shown for it. */
-  options: Readonly<Record<string, string>>;
-}
-
-export function ChoiceFilter<Name extends string>({ view, name, label, options }: ChoiceFilterProps<Name>) {
+/** One of a few, or any. */
+export function ChoiceFilter({
+  view,
+  name,
+  label,
+  options,
+}: ViewFilterProps & { options: Readonly<Record<string, string>> }) {
   return (
     <label className="filter">
       <span className="filter-label">{label}</span>
