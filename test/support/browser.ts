@@ -52,7 +52,7 @@ export async function signIn(page: Page, path: string, key: string): Promise<voi
   await page.goto(path);
   await page.getByLabel("API key").fill(key);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.locator("main h1").waitFor();
+  await page.locator("nav").waitFor({ state: "attached" });
 }
 
 /** What keeps people from using a page: barriers, and whatever sticks out of a screen of 360 px. */

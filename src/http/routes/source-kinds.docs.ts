@@ -50,6 +50,7 @@ export const SOURCE_KIND_DOCS: AreaDocs = {
       answer: {
         description: "One for each active source that takes from a queue",
         schema: closed({ data: Type.Array(SourceQueue) }),
+        example: { data: [] },
       },
     },
   },
