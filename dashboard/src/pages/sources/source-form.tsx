@@ -13,11 +13,22 @@ const FIRST = ["name", "secrets", "event_type", "only", "path_token"];
 const LEFT_OUT = new Set(["kind", "options", "status"]);
 
 export function sourceFields(schemas: Schemas, schemaName: string): readonly Field[] {
-  return fieldsOf(schemas[schemaName] ?? {}, schemas).filter(({ name }) => !LEFT_OUT.has(name));
+  const fields = fieldsOf(schemas[schemaName] ?? {}, schemas).filter(({ name }) => !LEFT_OUT.has(name));
+  // It may be a text too, but people want one that is made for them.
+  return fields.map((field) => (field.name === "path_token" ? { ...field, shape: { kind: "flag" } } : field));
 }
 
 export function optionFields(kind: SourceKind | undefined, schemas: Schemas): readonly Field[] {
-  return kind?.options == null ? [] : fieldsOf(kind.options as JsonSchema, schemas);
+  return kind?.options == null ? [] : fieldsOf(withChoices(kind.options as JsonSchema), schemas);
+}
+
+/** One of several words, as the gateway checks it, is a choice for people. */
+function withChoices(schema: JsonSchema): JsonSchema {
+  const { anyOf, properties, ...rest } = schema;
+  if (anyOf?.every((branch) => "const" in branch) === true) return { ...rest, enum: anyOf.map((one) => one.const) };
+  if (properties === undefined) return schema;
+  const members = Object.entries(properties).map(([name, member]) => [name, withChoices(member)] as const);
+  return { ...schema, properties: Object.fromEntries(members) };
 }
 
 export function faultOf(error: Error | null): Fault | undefined {

@@ -51,7 +51,7 @@ export function SourcePage() {
           </Link>
         )}
       </PageHead>
-      <Facts source={source} />
+      <Facts source={source} isPulled={isPulled} />
       {isPulled ? isOperator && <QueueCard source={source} /> : <UrlCard source={source} />}
       {isPulled && isOperator && canChange && <ParkedCard source={source} />}
       {!isPulled && <SecretsCard source={source} needsSecret={kind?.needs_secret === true} />}
@@ -61,7 +61,7 @@ export function SourcePage() {
   );
 }
 
-function Facts({ source }: { source: Source }) {
+function Facts({ source, isPulled }: { source: Source; isPulled: boolean }) {
   const { last_request_at: last, only } = source;
   return (
     <section className="card facts" aria-label="Facts">
@@ -73,7 +73,7 @@ function Facts({ source }: { source: Source }) {
           ["Tenant", source.tenant_id],
           ["Event type", source.event_type ?? "as its kind says"],
           ["Lets through", only?.join(", ")],
-          ["Methods", source.methods.join(", ")],
+          ["Methods", !isPulled && source.methods.join(", ")],
           ["Content types", source.content_types?.join(", ")],
           ["Addresses", source.allowed_ips?.join(", ")],
           ["Token header", source.auth?.header],
