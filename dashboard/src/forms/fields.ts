@@ -39,7 +39,7 @@ export function fieldsOf(schema: JsonSchema, schemas: Schemas): readonly Field[]
   });
 }
 
-export function shapeOf(given: JsonSchema, schemas: Schemas): Shape {
+function shapeOf(given: JsonSchema, schemas: Schemas): Shape {
   const schema = resolve(given, schemas);
   const branches = schema.anyOf?.map((branch) => resolve(branch, schemas)).filter(({ type }) => type !== "null");
   if (branches !== undefined) return shapeOfBranches(branches, schemas);

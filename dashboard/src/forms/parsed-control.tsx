@@ -31,11 +31,13 @@ function readNumber(text: string): unknown {
 }
 
 /** Any JSON; a text that is none yet is handed on as it is. */
-export function JsonControl({ described, value, onChange, placeholder }: ParsedControlProps) {
+export function JsonControl(props: ParsedControlProps & { ariaLabel?: string }) {
+  const { described, value, onChange, placeholder, ariaLabel } = props;
   const [text, setText] = useText(value, writeJson, readJson);
   return (
     <textarea
       {...described}
+      aria-label={ariaLabel}
       className="input mono"
       rows={Math.min(12, Math.max(3, text.split("\n").length))}
       spellCheck={false}

@@ -4,12 +4,13 @@ import { useLocation } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import { sourceKindsQuery } from "../../api/source-queries.ts";
 import type { Source, SourceKind } from "../../api/types.ts";
-import type { Draft } from "../../forms/draft.ts";
+import { withMember, type Draft } from "../../forms/draft.ts";
 import { schemasQuery } from "../../forms/schemas-query.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useView } from "../../layout/use-view.ts";
 import { useCanChange, useSession } from "../../session/session.tsx";
 import { Failure } from "../../ui/failure.tsx";
+import { Field } from "../../ui/field.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { useAct } from "../../ui/use-act.ts";
 import { hintOfKind, labelOfKind } from "./presets.ts";
@@ -43,17 +44,14 @@ export function NewSourcePage() {
     <>
       <PageHead title="Create source" />
       <section className="card form" aria-label="Kind">
-        <label className="field">
-          <span>Who sends</span>
-          <KindChoice
-            kinds={kinds.data.data}
-            value={name}
-            onChange={(next) => {
-              view.set({ kind: next === GENERIC ? undefined : next });
-              setDraft(({ options: _, ...rest }) => rest);
-            }}
-          />
-        </label>
+        <KindChoice
+          kinds={kinds.data.data}
+          value={name}
+          onChange={(next) => {
+            view.set({ kind: next === GENERIC ? undefined : next });
+            setDraft(withMember(draft, "options", undefined));
+          }}
+        />
         {kind?.pulled === false && <p className="muted small">{hintOfKind(name)}</p>}
       </section>
       <SourceForm
@@ -86,16 +84,20 @@ function KindChoice({ kinds, value, onChange }: KindChoiceProps) {
     Queues: byLabel(kinds.filter(({ pulled }) => pulled)),
   };
   return (
-    <select className="input" value={value} onChange={({ target }) => onChange(target.value)}>
-      {Object.entries(groups).map(([label, list]) => (
-        <optgroup key={label} label={label}>
-          {list.map((kind) => (
-            <option key={kind.name} value={kind.name}>
-              {kind.label}
-            </option>
+    <Field label="Who sends">
+      {(ids) => (
+        <select {...ids} className="input" value={value} onChange={({ target }) => onChange(target.value)}>
+          {Object.entries(groups).map(([label, list]) => (
+            <optgroup key={label} label={label}>
+              {list.map((kind) => (
+                <option key={kind.name} value={kind.name}>
+                  {kind.label}
+                </option>
+              ))}
+            </optgroup>
           ))}
-        </optgroup>
-      ))}
-    </select>
+        </select>
+      )}
+    </Field>
   );
 }

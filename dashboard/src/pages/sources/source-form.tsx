@@ -19,7 +19,7 @@ export function sourceFields(schemas: Schemas, schemaName: string): readonly Fie
 }
 
 export function optionFields(kind: SourceKind | undefined, schemas: Schemas): readonly Field[] {
-  return kind?.options == null ? [] : fieldsOf(withChoices(kind.options as JsonSchema), schemas);
+  return fieldsOf(withChoices(kind?.options ?? {}), schemas);
 }
 
 /** One of several words, as the gateway checks it, is a choice for people. */
@@ -31,7 +31,7 @@ function withChoices(schema: JsonSchema): JsonSchema {
   return { ...schema, properties: Object.fromEntries(members) };
 }
 
-export function faultOf(error: Error | null): Fault | undefined {
+function faultOf(error: Error | null): Fault | undefined {
   if (!(error instanceof ApiError) || error.field === undefined) return undefined;
   return { field: error.field, message: error.message };
 }
