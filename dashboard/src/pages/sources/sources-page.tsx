@@ -56,6 +56,7 @@ export function SourcesPage() {
               <SourceItem
                 key={source.name}
                 source={source}
+                isPulled={kinds?.data.find(({ name }) => name === source.kind)?.pulled === true}
                 queue={queues?.data.find((queue) => queue.source === source.name)}
               />
             ))}
@@ -67,7 +68,13 @@ export function SourcesPage() {
   );
 }
 
-function SourceItem({ source, queue }: { source: Source; queue: SourceQueue | undefined }) {
+interface SourceItemProps {
+  source: Source;
+  isPulled: boolean;
+  queue: SourceQueue | undefined;
+}
+
+function SourceItem({ source, isPulled, queue }: SourceItemProps) {
   const { name, kind, status, last_request_at: last } = source;
   return (
     <Item
@@ -84,13 +91,13 @@ function SourceItem({ source, queue }: { source: Source; queue: SourceQueue | un
       }
       note={
         <>
-          {queue === undefined ? (
+          {isPulled ? (
+            <span>{describeDepth(queue)}</span>
+          ) : (
             <span className="mono">
               /webhook/{name}
               {source.path_token === null ? "" : "/***"}
             </span>
-          ) : (
-            <span>{queue.depth === null ? "depth not known" : `${formatCount(queue.depth)} waiting in its queue`}</span>
           )}
           {source.managed_by === "config" && <span>from posthorn.yaml</span>}
           {source.tenant_id !== "default" && <span>{source.tenant_id}</span>}
@@ -99,6 +106,11 @@ function SourceItem({ source, queue }: { source: Source; queue: SourceQueue | un
       figure={last === null ? <span className="muted">no request yet</span> : <RelativeTime at={last} />}
     />
   );
+}
+
+function describeDepth(queue: SourceQueue | undefined): string {
+  if (queue === undefined) return "nothing is taken from its queue";
+  return queue.depth === null ? "depth not known" : `${formatCount(queue.depth)} waiting in its queue`;
 }
 
 function Empty({ isFiltered }: { isFiltered: boolean }) {
