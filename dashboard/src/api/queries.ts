@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { getJson, request } from "./client.ts";
+import type { Filters } from "../layout/view-filters.ts";
 import { memberText } from "../json/member-text.ts";
 import type {
   Alert,
@@ -16,8 +17,8 @@ import type {
 } from "./types.ts";
 
 /** How often what changes by itself is asked for again. */
-const OFTEN_MS = 2_000;
-const SOMETIMES_MS = 15_000;
+export const OFTEN_MS = 2_000;
+export const SOMETIMES_MS = 15_000;
 
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
@@ -58,7 +59,7 @@ export const subscriptionsQuery = queryOptions({
   refetchInterval: SOMETIMES_MS,
 });
 
-export type EventFilters = Readonly<Record<string, string | undefined>>;
+export type EventFilters = Filters;
 
 export const eventsQuery = (filters: EventFilters) =>
   infiniteQueryOptions({

@@ -1,11 +1,17 @@
 // What the gateway answers, from the schemas that its API reference is made of. The only file that knows where types of the
 // API come from.
 import type { Static } from "typebox";
+import type * as smartsheet from "../../../src/plugins/smartsheet/routes.docs.ts";
 import type * as alerts from "../../../src/http/routes/alerts.docs.ts";
 import type * as deliveries from "../../../src/http/routes/deliveries.docs.ts";
 import type * as events from "../../../src/http/routes/events.docs.ts";
 import type * as operation from "../../../src/http/routes/operation.docs.ts";
+import type * as parked from "../../../src/http/routes/parked.docs.ts";
+import type * as replays from "../../../src/http/routes/replays.docs.ts";
+import type * as requests from "../../../src/http/routes/requests.docs.ts";
 import type * as session from "../../../src/http/routes/session.docs.ts";
+import type * as sourceKinds from "../../../src/http/routes/source-kinds.docs.ts";
+import type * as sources from "../../../src/http/routes/sources.docs.ts";
 import type * as statistics from "../../../src/http/routes/statistics.docs.ts";
 import type * as stream from "../../../src/http/routes/stream.docs.ts";
 import type * as subscriptions from "../../../src/http/routes/subscriptions.docs.ts";
@@ -21,6 +27,23 @@ export type EventWithDeliveries = Static<typeof events.EventWithDeliveries>;
 export type Delivery = Static<typeof deliveries.Delivery>;
 export type DeliveryWithAttempts = Static<typeof deliveries.DeliveryWithAttempts>;
 export type Attempt = Static<typeof deliveries.Attempt>;
+export type DeadLetterGroup = Static<typeof deliveries.DeadLetterGroup>;
+export type DeadReason = NonNullable<Delivery["dead_reason"]>;
+export type Replay = Static<typeof replays.Replay>;
+export type ReplayPlan = Static<typeof replays.ReplayPlan>;
+export type ReceivedRequest = Static<typeof requests.Request>;
+export type RequestWithBody = Static<typeof requests.RequestWithBody>;
+export type ReplayedRequest = Static<typeof requests.ReplayedRequest>;
+export type Source = Static<typeof sources.Source>;
+export type SourceWithSecret = Static<typeof sources.SourceWithSecret>;
+export type SourceKind = Static<typeof sourceKinds.SourceKind>;
+export type SourceQueue = Static<typeof sourceKinds.SourceQueue>;
+export type ParkedMessage = Static<typeof parked.Parked>;
+export type ParkedMessageWithBody = Static<typeof parked.ParkedWithBody>;
+export type ParkedPage = Static<typeof parked.ParkedPage>;
+export type SmartsheetWebhooks = Static<typeof smartsheet.SmartsheetWebhooks>;
+export type SmartsheetRegistration = Static<typeof smartsheet.SmartsheetRegistration>;
+export type SmartsheetCleanup = Static<typeof smartsheet.SmartsheetCleanup>;
 export type Subscription = Static<typeof subscriptions.Subscription>;
 export type Alert = Static<typeof alerts.Alert>;
 export type StreamEvent = Static<typeof stream.EventFrame>;
@@ -38,4 +61,6 @@ export interface Problem {
   title: string;
   detail: string;
   field?: string;
+  /** Of `confirmation_required`. */
+  count?: number;
 }

@@ -25,6 +25,35 @@ const EventPage = lazy(() =>
   import("../pages/events/event-page.tsx").then((module) => ({ default: module.EventPage })),
 );
 
+const DeadLettersPage = lazy(() =>
+  import("../pages/dead-letters/dead-letters-page.tsx").then((module) => ({ default: module.DeadLettersPage })),
+);
+const ReplaysPage = lazy(() =>
+  import("../pages/bulk/replays-page.tsx").then((module) => ({ default: module.ReplaysPage })),
+);
+const ReplayPage = lazy(() =>
+  import("../pages/bulk/replay-page.tsx").then((module) => ({ default: module.ReplayPage })),
+);
+const RequestsPage = lazy(() =>
+  import("../pages/requests/requests-page.tsx").then((module) => ({ default: module.RequestsPage })),
+);
+const RequestPage = lazy(() =>
+  import("../pages/requests/request-page.tsx").then((module) => ({ default: module.RequestPage })),
+);
+
+const SourcesPage = lazy(() =>
+  import("../pages/sources/sources-page.tsx").then((module) => ({ default: module.SourcesPage })),
+);
+const SourcePage = lazy(() =>
+  import("../pages/sources/source-page.tsx").then((module) => ({ default: module.SourcePage })),
+);
+const NewSourcePage = lazy(() =>
+  import("../pages/sources/new-source-page.tsx").then((module) => ({ default: module.NewSourcePage })),
+);
+const EditSourcePage = lazy(() =>
+  import("../pages/sources/edit-source-page.tsx").then((module) => ({ default: module.EditSourcePage })),
+);
+
 const PAGES: readonly PageEntry[] = [
   { page: "overview", label: "Overview", shortcut: "o", routes: { "": OverviewPage } },
   {
@@ -33,6 +62,28 @@ const PAGES: readonly PageEntry[] = [
     shortcut: "e",
     routes: { "": EventsPage, "/:id": EventPage },
     isForPartners: true,
+  },
+  { page: "requests", label: "Requests", shortcut: "r", routes: { "": RequestsPage, "/:id": RequestPage } },
+  {
+    page: "dead-letters",
+    label: "Dead letters",
+    shortcut: "d",
+    routes: { "": DeadLettersPage },
+    isForPartners: true,
+  },
+  {
+    page: "bulk",
+    label: "Replays",
+    shortcut: "b",
+    routes: { "": ReplaysPage, "/:id": ReplayPage },
+    isForPartners: true,
+  },
+  {
+    page: "sources",
+    label: "Sources",
+    shortcut: "i",
+    // No source has a name that begins with a dash.
+    routes: { "": SourcesPage, "/-new": NewSourcePage, "/:name": SourcePage, "/:name/edit": EditSourcePage },
   },
 ];
 

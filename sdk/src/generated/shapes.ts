@@ -166,6 +166,8 @@ export interface Session {
   tenant_id: string | null;
   /** The version of the gateway */
   version: string;
+  /** The address at which senders reach the gateway */
+  public_url: string;
   expires_at: string | null;
   /** The look of the partner page; null for everybody except partners */
   portal: {
@@ -342,6 +344,18 @@ export interface Attempt {
   trigger: "first" | "retry" | "manual" | "replay";
 }
 
+/** Dead letters of one subscription that have the same cause */
+export interface DeadLetterGroup {
+  subscription_id: string;
+  /** The current name of the subscription; null when it was deleted */
+  subscription_name: string | null;
+  reason: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | null;
+  count: number;
+  latest_at: string;
+  /** Of the latest */
+  last_error: string | null;
+}
+
 /** A job that replays, cancels or purges many deliveries. It continues after a restart */
 export interface Replay {
   id: string;
@@ -421,6 +435,11 @@ export interface Request {
   /** The id of the API key */
   replayed_by: string | null;
   replay_event_ids: string[];
+}
+
+export interface RequestWithBody extends Request {
+  body?: string | undefined;
+  body_base64?: string | undefined;
 }
 
 export interface Source {
@@ -589,6 +608,33 @@ export interface SourceChange {
 
 export interface SourceWithSecret extends Source {
   secret: string;
+}
+
+export interface SourceKind {
+  /** For `kind` of a source */
+  name: string;
+  /** A source of it needs at least one secret */
+  needs_secret: boolean;
+  /** It takes messages from a queue of a broker */
+  pulled: boolean;
+  /** A source of it may have a `manifest` */
+  has_manifest: boolean;
+  /** A JSON Schema of `options`; null: there are none */
+  options: Record<string, unknown> | null;
+}
+
+export interface SourceQueue {
+  source: string;
+  connection: {
+    kind: string;
+    name: string;
+    /** `unused`: no source or subscription has used the connection yet */
+    state: "unused" | "connecting" | "connected" | "failed";
+  };
+  /** Messages that wait in it; null where the broker does not tell */
+  depth: number | null;
+  /** Why nothing can be taken from it, and what to do */
+  trouble: string | null;
 }
 
 /** Which events are delivered, and to which destination */
@@ -2050,6 +2096,27 @@ export interface DeadLettersListQuery {
   until?: string | undefined;
 }
 
+/** List the dead letters by subscription and cause: what to ask for */
+export interface DeadLettersListGroupsQuery {
+  /** Only deliveries to this subscription */
+  subscription_id?: string | undefined;
+  /** Only deliveries of this tenant; for keys that are not bound to a tenant */
+  tenant_id?: string | undefined;
+  /** Only deliveries that are dead for this reason */
+  reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
+  /** Only events of exactly this type */
+  event_type?: string | undefined;
+  /** Dead at this time or later */
+  since?: string | undefined;
+  /** Dead before this time */
+  until?: string | undefined;
+}
+
+export interface DeadLettersListGroupsAnswer {
+  data: DeadLetterGroup[];
+  exact: boolean;
+}
+
 export interface DeadLettersReplayBody {
   /** Only this delivery, at once */
   id?: string | undefined;
@@ -2323,6 +2390,14 @@ export interface SourcesGetPathTokenAnswer {
   name: string;
   path_token: string;
   path: string;
+}
+
+export interface SourceKindsListAnswer {
+  data: SourceKind[];
+}
+
+export interface SourceQueuesListAnswer {
+  data: SourceQueue[];
 }
 
 /** List subscriptions: what to ask for */

@@ -64,7 +64,7 @@ export function OverviewPage() {
           label="Dead letters"
           value={statistics.data && formatCount(statistics.data.deliveries.dead_letters)}
           isBad={(statistics.data?.deliveries.dead_letters ?? 0) > 0}
-          href="/events?status=FAILED"
+          href="/dead-letters"
         />
       </div>
       {statistics.data?.events.accepted === 0 && <FirstEvent />}
