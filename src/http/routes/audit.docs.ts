@@ -55,6 +55,14 @@ const Mark = closed({
   signature: text("c2lnbmF0dXJl", "Ed25519, in base64"),
 });
 
+export const AuditVerdict = closed({
+  valid: Type.Boolean({ examples: [true] }),
+  entries: Count,
+  first_wrong: nullable(closed({ seq: Type.Integer(), reason: Type.String() })),
+  head: nullable(Mark),
+  public_key: text("pka_mJ8O6r3vV3tq0c2yTnSP3mZ0m2f5X9l6o8lFZr1pQ0A=", "What the head is checked with"),
+});
+
 export const AUDIT_DOCS: AreaDocs = {
   tag: "Audit",
   description: "Who did what, in a chain of hashes whose head is signed",
@@ -78,13 +86,7 @@ export const AUDIT_DOCS: AreaDocs = {
     "GET /api/v1/audit/verify": {
       answer: {
         description: "Whether every entry is as it was written",
-        schema: closed({
-          valid: Type.Boolean({ examples: [true] }),
-          entries: Count,
-          first_wrong: nullable(closed({ seq: Type.Integer(), reason: Type.String() })),
-          head: nullable(Mark),
-          public_key: text("pka_mJ8O6r3vV3tq0c2yTnSP3mZ0m2f5X9l6o8lFZr1pQ0A=", "What the head is checked with"),
-        }),
+        schema: AuditVerdict,
       },
     },
     "GET /api/v1/subscriptions/:id/history": {

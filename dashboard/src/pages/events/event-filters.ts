@@ -1,3 +1,4 @@
+import { readFilters } from "../../layout/view-filters.ts";
 import type { EventFilters } from "../../api/queries.ts";
 
 /** What the list can be narrowed by, as the API names it; the query of the page has the same names. */
@@ -20,16 +21,8 @@ export type FilterName = (typeof FILTERS)[number];
 /** The stream knows these; with others what is new is not known until it is searched again. */
 const LIVE: ReadonlySet<string> = new Set(["event_type", "source", "tenant_id"]);
 
-/** Typed as a local time, asked for as the moment that it is. */
-export function readFilters(search: string): EventFilters {
-  const query = new URLSearchParams(search);
-  return Object.fromEntries(
-    FILTERS.map((name) => {
-      const value = query.get(name) ?? undefined;
-      const isTime = (name === "since" || name === "until") && value !== undefined;
-      return [name, isTime ? toIso(value) : value];
-    }),
-  );
+export function readEventFilters(search: string): EventFilters {
+  return readFilters(search, FILTERS);
 }
 
 export function canBeLive(filters: EventFilters): boolean {
@@ -38,9 +31,4 @@ export function canBeLive(filters: EventFilters): boolean {
 
 export function liveQuery(filters: EventFilters): EventFilters {
   return Object.fromEntries(Object.entries(filters).filter(([name]) => LIVE.has(name)));
-}
-
-function toIso(value: string): string | undefined {
-  const at = new Date(value);
-  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
 }

@@ -16,7 +16,7 @@ import { formatBytes } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { formatClock, RelativeTime } from "../../ui/time.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { readFilters } from "./event-filters.ts";
+import { readEventFilters } from "./event-filters.ts";
 import { useLiveEvents } from "./use-live-events.ts";
 
 /** As the styles have it. */
@@ -24,7 +24,7 @@ const ROW_PX = { wide: 44, narrow: 64 };
 
 export function EventsPage() {
   const view = useView();
-  const filters = useMemo(() => readFilters(view.search), [view.search]);
+  const filters = useMemo(() => readEventFilters(view.search), [view.search]);
   const query = useInfiniteQuery(eventsQuery(filters));
   const live = useLiveEvents(filters);
   const events = useMemo(() => query.data?.pages.flatMap(({ data }) => data) ?? [], [query.data]);

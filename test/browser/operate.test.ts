@@ -1,0 +1,268 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { findBarriers, openBrowser, openPage, type OpenPage, type PageOptions } from "../support/browser.ts";
+import { until } from "../support/api-client.ts";
+import { skipWithoutService } from "../support/skip.ts";
+import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
+import { ADMIN_KEY, ALERTING, startTestGateway, STEADY_ALERT, type TestGateway } from "../support/test-gateway.ts";
+
+let browser: Browser | undefined;
+let gateway: TestGateway;
+let sink: SinkServer;
+let alertId = "";
+const open: OpenPage[] = [];
+
+beforeAll(async () => {
+  [browser, gateway, sink] = await Promise.all([
+    openBrowser(),
+    startTestGateway({ env: ALERTING, yaml: STEADY_ALERT }),
+    openSinkServer({ answer: { status: 400 } }),
+  ]);
+  await gateway.subscribe({ name: "Broken ERP", url: sink.url, events: ["order.refused"] });
+  for (const name of ["order.created", "order.shipped"]) {
+    const versions = [
+      { version: "1.0", schema: { type: "object" }, example: { order_id: 1 } },
+      { version: "2.0", schema: { type: "object", required: ["order_id"] }, example: { order_id: 2 } },
+    ];
+    await gateway.post("/api/v1/event-types", { name, description: "Something became of an order", versions });
+  }
+  await gateway.post("/api/v1/tenants", { id: "acme", name: "Acme", quotas: { subscriptions: 10 } });
+  await gateway.publish({ event_type: "order.refused", payload: {} });
+  await until(async () => {
+    const { json } = await gateway.get("/api/v1/alerts?status=active");
+    alertId = (json["data"] as { id: string }[])[0]?.id ?? "";
+    return alertId !== "";
+  });
+});
+afterAll(async () => {
+  await Promise.all(open.map(({ context }) => context.close()));
+  await browser?.close();
+  await Promise.all([gateway.close(), sink.close()]);
+});
+beforeEach((context) => {
+  if (browser === undefined) skipWithoutService(context, "Chromium");
+});
+
+async function visit(path: string, options: PageOptions & { key?: string } = {}): Promise<OpenPage> {
+  const opened = await openPage(browser as Browser, gateway.url, options);
+  open.push(opened);
+  await opened.page.goto(path);
+  await opened.page.getByLabel("API key").fill(options.key ?? ADMIN_KEY);
+  await opened.page.getByRole("button", { name: "Sign in" }).click();
+  await opened.page.getByRole("navigation").waitFor({ state: "attached" });
+  return opened;
+}
+
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+describe("alerts", () => {
+  it("are acknowledged with a note, muted, unmuted, and explained by their rules", async () => {
+    const { page, complaints } = await visit("/alerts");
+    await page.getByRole("link", { name: /Broken ERP/ }).click();
+    await page.getByRole("heading", { name: "Causes" }).waitFor();
+
+    await button(page, "Acknowledge").click();
+    await page.getByLabel("Note").fill("The partner knows");
+    await page.getByRole("dialog").getByRole("button", { name: "Acknowledge" }).click();
+    await page.getByText("The partner knows").waitFor();
+    expect(await button(page, "Acknowledge").count()).toBe(0);
+
+    await button(page, "Mute Broken ERP").click();
+    await page.getByLabel("For how long").selectOption("1 day");
+    await page.getByRole("dialog").getByRole("button", { name: "Mute" }).click();
+    await button(page, "Unmute").waitFor();
+    const { json: muted } = await gateway.get(`/api/v1/alerts/${alertId}`);
+    expect(muted["mutes"]).toMatchObject([{ cause: expect.stringContaining("subscription") as string }]);
+    await button(page, "Unmute").click();
+    await page.getByText("Nothing is muted.").waitFor();
+
+    await page.goto("/alerts?show=rules");
+    await page.getByRole("link", { name: /bad$/ }).click();
+    await page.getByRole("heading", { name: "Causes" }).waitFor();
+    await page.goto("/alerts?show=cleared");
+    await page.getByText("No past alerts").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("give no buttons to a key that may only read, and no pages that it cannot use", async () => {
+    const { page } = await visit(`/alerts/${alertId}`, { key: await gateway.createKey(["read"]) });
+    await page.getByRole("heading", { name: "Causes" }).waitFor();
+    expect(await page.getByRole("button", { name: /Acknowledge|Mute/ }).count()).toBe(0);
+    const pages = await page.getByRole("navigation").getByRole("link").allTextContents();
+    expect(pages).toContain("Event types");
+    expect(pages.filter((name) => ["Keys", "Tenants", "Audit", "Jobs", "Validations"].includes(name))).toEqual([]);
+    const client = gateway.as(await gateway.createKey(["read"]));
+    expect((await client.post(`/api/v1/alerts/${alertId}/mute`, {})).status).toBe(403);
+  });
+});
+
+describe("keys", () => {
+  it("are created for a tenant, shown once, work, and are revoked after a question", async () => {
+    const { page, complaints } = await visit("/keys");
+    await button(page, "Create key").click();
+    await page.getByLabel("Name").fill("billing");
+    await page.getByRole("dialog").getByLabel("Tenant").fill("acme");
+    await page.getByLabel("Expires").selectOption("in 30 days");
+    await button(page, "Create").click();
+    const shown = page.getByRole("group", { name: "The key billing" });
+    const key = (await shown.textContent()) ?? "";
+    const session = await gateway.as(key).get("/api/v1/session");
+    expect(session.json).toMatchObject({ scopes: ["read"], tenant_id: "acme" });
+    await button(page, "Done").click();
+    expect(await page.getByText(key).count()).toBe(0);
+
+    await page.getByLabel("Search").fill("bill");
+    await expect.poll(() => new URL(page.url()).search).toBe("?search=bill");
+    await button(page, "Revoke billing").click();
+    await button(page, "Cancel").click();
+    expect((await gateway.as(key).get("/api/v1/session")).status).toBe(200);
+    await button(page, "Revoke billing").click();
+    await button(page, "Revoke").click();
+    await page.getByRole("row", { name: /billing/ }).getByText("revoked").waitFor();
+    expect((await gateway.as(key).get("/api/v1/session")).status).toBe(401);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("tenants", () => {
+  it("are created, edited, given a portal link that works, and deleted after a question", async () => {
+    const { page, complaints } = await visit("/tenants");
+    await page.getByRole("row", { name: /Acme/ }).getByText("0 / 10").waitFor();
+    await button(page, "Create tenant").click();
+    await page.getByLabel("Id").fill("globex");
+    await page.getByLabel("Name").fill("Globex");
+    await button(page, "Create").click();
+    await page.getByRole("heading", { name: "Globex" }).waitFor();
+
+    await button(page, "Edit").click();
+    await page.getByLabel("Events per minute").fill("600");
+    await button(page, "Add contact").click();
+    await page.getByLabel("Address").fill("ops@globex.example");
+    await button(page, "Save").click();
+    await page.getByText("At most 600 events per minute").waitFor();
+    await page.getByText("ops@globex.example").waitFor();
+
+    await button(page, "Portal link").click();
+    await button(page, "Create link").click();
+    const link = (await page.getByRole("group", { name: "Portal link for Globex" }).textContent()) ?? "";
+    const token = new URLSearchParams(new URL(link).hash.slice(1)).get("token") ?? "";
+    expect((await gateway.as(token).get("/api/v1/session")).json).toMatchObject({ tenant_id: "globex" });
+    await button(page, "Done").click();
+
+    await button(page, "Delete").click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+    await expect.poll(() => new URL(page.url()).pathname).toBe("/tenants");
+    expect((await gateway.get("/api/v1/tenants/globex")).status).toBe(404);
+    expect(complaints).toEqual([]);
+  });
+
+  it("that somebody else changed meanwhile are shown in both versions, and nothing is lost", async () => {
+    await gateway.post("/api/v1/tenants", { id: "initech", name: "Initech" });
+    const { page } = await visit("/tenants/initech");
+    await button(page, "Edit").click();
+    await page.getByLabel("Subscriptions").fill("5");
+    await gateway.request("PATCH", "/api/v1/tenants/initech", { name: "Initech Ltd" });
+    await button(page, "Save").click();
+    const diff = page.getByRole("group", { name: "Stored now, and yours" });
+    await diff.getByText("Initech Ltd").waitFor();
+    expect((await gateway.get("/api/v1/tenants/initech")).json).toMatchObject({ quotas: { subscriptions: null } });
+    await button(page, "Discard mine").click();
+    await page.getByLabel("Subscriptions").fill("7");
+    await button(page, "Save").click();
+    await page.getByText("of 7").waitFor();
+    expect((await gateway.get("/api/v1/tenants/initech")).json).toMatchObject({
+      name: "Initech Ltd",
+      quotas: { subscriptions: 7 },
+    });
+  });
+});
+
+describe("the audit log", () => {
+  it("is narrowed by its address, shows what changed as a diff, and can be verified", async () => {
+    await gateway.post("/api/v1/tenants", { id: "umbrella", name: "Before" });
+    await gateway.request("PATCH", "/api/v1/tenants/umbrella", { name: "<b>After</b>" });
+    const { page, complaints } = await visit("/audit?kind=tenant&id=umbrella");
+    await page.getByText("tenant.update").click();
+    const diff = page.getByRole("group", { name: "Before and after" });
+    await diff.locator(".diff-removed", { hasText: "Before" }).waitFor();
+    await diff.locator(".diff-added", { hasText: "<b>After</b>" }).waitFor();
+    expect(await page.locator(".entry").count()).toBe(2);
+    await page.getByLabel("Act").fill("tenant.create");
+    await expect.poll(() => page.locator(".entry").count()).toBe(1);
+    await expect.poll(() => new URL(page.url()).search).toContain("act=tenant.create");
+    await button(page, "Verify").click();
+    await page.getByText(/entries are as they were written/).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("event types", () => {
+  it("are created and edited as JSON, with errors at their lines, and shown by version", async () => {
+    const { page, complaints } = await visit("/event-types");
+    await page.getByRole("link", { name: "order.created" }).click();
+    await page.getByRole("heading", { name: "Schema 2.0" }).waitFor();
+    await button(page, "v 1.0").click();
+    await page.getByRole("heading", { name: "Schema 1.0" }).waitFor();
+    expect(new URL(page.url()).search).toBe("?version=1.0");
+
+    await button(page, "Edit").click();
+    const editor = page.getByRole("textbox", { name: "Edit order.created" });
+    await editor.fill('{\n  "description": "g e stays text",\n  "versions": oops\n}');
+    await page.locator(".cm-lint-marker-error").waitFor();
+    expect(await button(page, "Save").isDisabled()).toBe(true);
+    await editor.fill('{\n  "description": "g e stays text",\n  "versions": []\n}');
+    await button(page, "Save").click();
+    await page.getByText("g e stays text").first().waitFor();
+    await page.getByText("every payload is accepted").waitFor();
+
+    await page.goto("/event-types");
+    await button(page, "Create event type").click();
+    await page.getByRole("textbox", { name: "Create event type" }).fill('{"name": "order.paid"}');
+    await button(page, "Create").click();
+    await page.getByRole("heading", { name: "order.paid" }).waitFor();
+    await button(page, "Delete").click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+    await expect.poll(() => new URL(page.url()).pathname).toBe("/event-types");
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("jobs", () => {
+  it("run when they are told to, and say how it went", async () => {
+    const { page, complaints } = await visit("/jobs");
+    const job = page.getByRole("region").filter({ has: page.getByRole("button", { name: /^Run/ }) }).last();
+    await job.getByRole("button", { name: /^Run/ }).click();
+    await page.getByText(/runs now/).waitFor();
+    await job.getByText("success").first().waitFor();
+    await job.getByText(/Last runs/).click();
+    await job.getByText("manual").first().waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("these pages", () => {
+  it("have no barriers in light and in dark, and nothing that sticks out at 360 px", async () => {
+    for (const theme of ["light", "dark"] as const) {
+      const { page } = await visit("/alerts", { theme });
+      for (const [path, text] of [
+        ["/alerts", "Broken ERP"],
+        [`/alerts/${alertId}`, "Causes"],
+        ["/alerts?show=rules", "Repeated after"],
+        ["/keys", "Scopes"],
+        ["/tenants", "Acme"],
+        ["/tenants/acme", "Use and quotas"],
+        ["/audit", "tenant.create"],
+        ["/event-types", "order.created"],
+        ["/event-types/order.shipped", "Example"],
+        ["/jobs", "Every"],
+      ] as const) {
+        await page.goto(path);
+        await page.getByText(text).first().waitFor();
+        expect([path, theme, await findBarriers(page)]).toEqual([path, theme, []]);
+        await page.setViewportSize({ width: 360, height: 740 });
+        expect([path, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([path, 360]);
+        await page.setViewportSize({ width: 1280, height: 900 });
+      }
+    }
+  });
+});
