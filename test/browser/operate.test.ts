@@ -53,7 +53,32 @@ async function visit(path: string, options: PageOptions & { key?: string } = {})
   return opened;
 }
 
+/** By somebody else than who looks at the page. */
+async function send(method: string, path: string, body: object): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const { status, text } = await gateway.request(method, path, { body: JSON.stringify(body), headers });
+  if (status >= 300) throw new Error(`${method} ${path} answered ${status}: ${text}`);
+}
+
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+/** The scripts of the editor that the page has loaded. */
+const loadedEditors = `performance.getEntriesByType("resource").map(({ name }) => name).filter((name) => name.includes("code-editor"))`;
+
+/** The error stands beside this line and no other. */
+async function markAt(page: Page, line: number): Promise<void> {
+  const editor = page.locator(".editor", { has: page.locator(".cm-lint-marker-error") });
+  const mark = editor.locator(".cm-lint-marker-error");
+  await mark.waitFor();
+  const [markBox, lineBox] = await Promise.all([
+    mark.boundingBox(),
+    editor
+      .locator(".cm-line")
+      .nth(line - 1)
+      .boundingBox(),
+  ]);
+  expect(Math.abs((markBox?.y ?? 0) - (lineBox?.y ?? 1000))).toBeLessThan(10);
+}
 
 describe("alerts", () => {
   it("are acknowledged with a note, muted, unmuted, and explained by their rules", async () => {
@@ -118,7 +143,10 @@ describe("keys", () => {
     expect((await gateway.as(key).get("/api/v1/session")).status).toBe(200);
     await button(page, "Revoke billing").click();
     await button(page, "Revoke").click();
-    await page.getByRole("row", { name: /billing/ }).getByText("revoked").waitFor();
+    await page
+      .getByRole("row", { name: /billing/ })
+      .getByText("revoked")
+      .waitFor();
     expect((await gateway.as(key).get("/api/v1/session")).status).toBe(401);
     expect(complaints).toEqual([]);
   });
@@ -161,7 +189,7 @@ describe("tenants", () => {
     const { page } = await visit("/tenants/initech");
     await button(page, "Edit").click();
     await page.getByLabel("Subscriptions").fill("5");
-    await gateway.request("PATCH", "/api/v1/tenants/initech", { name: "Initech Ltd" });
+    await send("PATCH", "/api/v1/tenants/initech", { name: "Initech Ltd" });
     await button(page, "Save").click();
     const diff = page.getByRole("group", { name: "Stored now, and yours" });
     await diff.getByText("Initech Ltd").waitFor();
@@ -180,7 +208,7 @@ describe("tenants", () => {
 describe("the audit log", () => {
   it("is narrowed by its address, shows what changed as a diff, and can be verified", async () => {
     await gateway.post("/api/v1/tenants", { id: "umbrella", name: "Before" });
-    await gateway.request("PATCH", "/api/v1/tenants/umbrella", { name: "<b>After</b>" });
+    await send("PATCH", "/api/v1/tenants/umbrella", { name: "<b>After</b>" });
     const { page, complaints } = await visit("/audit?kind=tenant&id=umbrella");
     await page.getByText("tenant.update").click();
     const diff = page.getByRole("group", { name: "Before and after" });
@@ -230,13 +258,72 @@ describe("event types", () => {
 describe("jobs", () => {
   it("run when they are told to, and say how it went", async () => {
     const { page, complaints } = await visit("/jobs");
-    const job = page.getByRole("region").filter({ has: page.getByRole("button", { name: /^Run/ }) }).last();
+    const job = page
+      .getByRole("region")
+      .filter({ has: page.getByRole("button", { name: /^Run/ }) })
+      .last();
     await job.getByRole("button", { name: /^Run/ }).click();
     await page.getByText(/runs now/).waitFor();
     await job.getByText("success").first().waitFor();
     await job.getByText(/Last runs/).click();
     await job.getByText("manual").first().waitFor();
     expect(complaints).toEqual([]);
+  });
+});
+
+describe("validations", () => {
+  it("are edited with errors at their lines, tried, compared and rolled back", async () => {
+    const { page, complaints } = await visit("/validation");
+    await page.getByText("There are no validations yet").waitFor();
+    expect(await page.evaluate(loadedEditors)).toEqual([]);
+    await button(page, "Create validation").click();
+    await page.getByLabel("Endpoint").fill("orders");
+    await button(page, "Continue").click();
+
+    const editor = page.getByRole("textbox", { name: "Document" });
+    await editor.fill('{\n  "type": "object",\n  "properties": { "id": { "type": "int" } }\n}');
+    await button(page, "Save").click();
+    await markAt(page, 3);
+    await editor.fill('{\n  "type": "object",\n  "properties": { "id": { "type": "integer" } }\n}');
+    const payload = page.getByRole("textbox", { name: "Payload" });
+    await payload.fill('{\n  "a": 1,\n  "id": "x"\n}');
+    await button(page, "Check").click();
+    await page.getByText("/id must be integer").first().waitFor();
+    await markAt(page, 3);
+    await button(page, "Save").click();
+    await page.getByRole("heading", { name: "In force" }).waitFor();
+    expect((await gateway.webhook("orders", '{"id":"x"}')).status).toBe(422);
+
+    await button(page, "Edit").first().click();
+    await page.getByRole("textbox", { name: "Document" }).fill('{\n  "type": "object"\n}');
+    await button(page, "Save").click();
+    await page.getByRole("heading", { name: "In force" }).waitFor();
+    expect((await gateway.webhook("orders", '{"id":"x"}')).status).toBe(202);
+
+    await button(page, "Versions").click();
+    await button(page, "Changes of version 2").click();
+    const diff = page.getByRole("group", { name: "Changes of version 2" });
+    await diff.locator(".diff-removed", { hasText: "integer" }).waitFor();
+    await button(page, "Roll back to version 1").click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Roll back" }).click();
+    await page.getByText("Version 1 is in force again, as version 3.").waitFor();
+    expect((await gateway.webhook("orders", '{"id":"x"}')).status).toBe(422);
+    expect(complaints).toEqual([]);
+  });
+
+  it("that somebody else changed meanwhile are not overwritten unseen", async () => {
+    await send("PUT", "/validations/invoices", { title: "first" });
+    const { page } = await visit("/validation/invoices?show=edit");
+    const editor = page.getByRole("textbox", { name: "Document" });
+    await editor.fill('{"title": "mine"}');
+    await send("PUT", "/validations/invoices", { title: "theirs" });
+    await button(page, "Save").click();
+    await page.getByRole("group", { name: "Stored now, and yours" }).getByText("theirs").waitFor();
+    expect((await gateway.get("/validations/invoices")).json).toEqual({ title: "theirs" });
+    await button(page, "Keep mine").click();
+    await button(page, "Save").click();
+    await page.getByRole("heading", { name: "In force" }).waitFor();
+    expect((await gateway.get("/validations/invoices")).json).toEqual({ title: "mine" });
   });
 });
 
@@ -255,6 +342,9 @@ describe("these pages", () => {
         ["/event-types", "order.created"],
         ["/event-types/order.shipped", "Example"],
         ["/jobs", "Every"],
+        ["/validation", "Create validation"],
+        ["/validation/orders?show=edit", "Try a payload"],
+        ["/validation/orders?show=versions&version=1", "The first one."],
       ] as const) {
         await page.goto(path);
         await page.getByText(text).first().waitFor();

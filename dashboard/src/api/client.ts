@@ -75,14 +75,21 @@ export interface Versioned<Thing> {
   etag: string | undefined;
 }
 
-export async function getVersioned<Thing>(path: string, query?: Query, signal?: AbortSignal): Promise<Versioned<Thing>> {
+export async function getVersioned<Thing>(
+  path: string,
+  query?: Query,
+  signal?: AbortSignal,
+): Promise<Versioned<Thing>> {
   const response = await request("GET", path, { query, signal });
   return { thing: (await response.json()) as Thing, etag: response.headers.get("etag") ?? undefined };
 }
 
 /** `etag`: only if it is still this version; else the `ApiError` says so with `isOutdated`. */
 export async function sendJson<Answer>(method: string, path: string, body?: unknown, etag?: string): Promise<Answer> {
-  const response = await request(method, path, { body, headers: etag === undefined ? undefined : { "if-match": etag } });
+  const response = await request(method, path, {
+    body,
+    headers: etag === undefined ? undefined : { "if-match": etag },
+  });
   const text = await response.text();
   return (text === "" ? undefined : JSON.parse(text)) as Answer;
 }

@@ -12,5 +12,7 @@ export function faultOfMessage(message: string): Fault {
   const pointer = /(?:^|[\s"'`(#])((?:\/[\w$~%.-]+)+)/.exec(message)?.[1];
   if (pointer !== undefined) return { message, pointer };
   const path = /\b(?:[a-z-]+\[\d+\])(?:\.\w+|\[\d+\])*/.exec(message)?.[0];
-  return path === undefined ? { message } : { message, pointer: `/${path.replaceAll(/[[.]/g, "/").replaceAll("]", "")}` };
+  return path === undefined
+    ? { message }
+    : { message, pointer: `/${path.replaceAll(/[[.]/g, "/").replaceAll("]", "")}` };
 }

@@ -3,7 +3,7 @@ import { json } from "@codemirror/lang-json";
 import { xml } from "@codemirror/lang-xml";
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { forceLinting, linter, lintGutter, type Diagnostic } from "@codemirror/lint";
-import { EditorState } from "@codemirror/state";
+import { EditorState, StateEffect } from "@codemirror/state";
 import { EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { Fault } from "./faults.ts";
@@ -22,6 +22,8 @@ export interface OpenEditor {
 }
 
 const LINT_MS = 250;
+/** There is something new to mark, though the text is the same. */
+const remark = StateEffect.define();
 
 const THEME = EditorView.theme({
   "&": { color: "var(--text)", backgroundColor: "var(--surface)", fontSize: "13px" },
@@ -30,7 +32,11 @@ const THEME = EditorView.theme({
   ".cm-content": { caretColor: "var(--text)" },
   ".cm-gutters": { color: "var(--text-muted)", backgroundColor: "var(--surface-sunk)", border: "0" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--surface-sunk)" },
-  ".cm-tooltip": { color: "var(--text)", backgroundColor: "var(--surface-raised)", border: "1px solid var(--line-strong)" },
+  ".cm-tooltip": {
+    color: "var(--text)",
+    backgroundColor: "var(--surface-raised)",
+    border: "1px solid var(--line-strong)",
+  },
   "&.cm-focused .cm-matchingBracket": { backgroundColor: "var(--accent-soft)" },
 });
 
@@ -76,19 +82,23 @@ export function openEditor(place: HTMLElement, { label, language, text, onChange
           faults = [];
           onChange(state.doc.toString());
         }),
-        linter(findAll, { delay: LINT_MS }),
+        linter(findAll, {
+          delay: LINT_MS,
+          needsRefresh: ({ transactions }) => transactions.some(({ effects }) => effects.some((one) => one.is(remark))),
+        }),
       ],
     }),
   });
 
   return {
     show(given) {
+      if (given.length === 0 && faults.length === 0) return;
       faults = given;
-      forceLinting(view);
       const [first] = given;
-      if (first === undefined) return;
-      const { from } = rangeOf(view.state, first);
-      view.dispatch({ effects: EditorView.scrollIntoView(from, { y: "center" }) });
+      const scroll =
+        first === undefined ? [] : [EditorView.scrollIntoView(rangeOf(view.state, first).from, { y: "center" })];
+      view.dispatch({ effects: [remark.of(null), ...scroll] });
+      forceLinting(view);
     },
     close() {
       view.destroy();

@@ -58,7 +58,8 @@ function findPointer(state: EditorState, pointer: string): Range {
       shown = node ?? shown;
     } else {
       const property = children.find(
-        (child) => child.name === "Property" && child.firstChild !== null && readName(textOf(child.firstChild)) === step,
+        (child) =>
+          child.name === "Property" && child.firstChild !== null && readName(textOf(child.firstChild)) === step,
       );
       shown = property?.firstChild ?? shown;
       node = property?.lastChild ?? null;

@@ -24,8 +24,8 @@ export function Outdated<Now extends { thing: unknown }>(props: OutdatedProps<No
   return (
     <div className="notice notice-waiting notice-block" role="alert">
       <p>
-        <strong>Somebody else changed this while you edited it.</strong> Nothing was saved. Lines with − are what is stored
-        now, lines with + are yours.
+        <strong>Somebody else changed this while you edited it.</strong> Nothing was saved. Lines with − are what is
+        stored now, lines with + are yours.
       </p>
       {error !== undefined && <Failure error={error} />}
       {now === undefined && error === undefined && <Skeleton />}

@@ -32,7 +32,13 @@ export function AcknowledgeDialog({ alert, onClose }: AlertDialogProps) {
   );
 }
 
-const SPANS = { "3600": "1 hour", "14400": "4 hours", "86400": "1 day", "604800": "7 days", ever: "until it is unmuted" };
+const SPANS = {
+  "3600": "1 hour",
+  "14400": "4 hours",
+  "86400": "1 day",
+  "604800": "7 days",
+  ever: "until it is unmuted",
+};
 type Span = keyof typeof SPANS;
 
 export function MuteDialog({ alert, cause, onClose }: AlertDialogProps & { cause: string | undefined }) {

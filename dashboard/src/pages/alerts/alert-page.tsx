@@ -186,7 +186,14 @@ function Mutes({ alert }: { alert: Alert }) {
         {alert.mutes.map(({ cause, until, at, by, note }) => (
           <li key={cause ?? ""}>
             <p>
-              {cause ?? "The whole rule"}, {until === null ? "until it is unmuted" : <>until <AbsoluteTime at={until} /></>}
+              {cause ?? "The whole rule"},{" "}
+              {until === null ? (
+                "until it is unmuted"
+              ) : (
+                <>
+                  until <AbsoluteTime at={until} />
+                </>
+              )}
             </p>
             <p className="muted small">
               by {by}, <RelativeTime at={at} />

@@ -112,7 +112,9 @@ export function AlertStates({ alert }: { alert: Alert }) {
 function NoAlerts({ status, isFiltered }: { status: keyof typeof LISTS; isFiltered: boolean }) {
   if (isFiltered) return <EmptyState title="No alert matches">Change the filters, or clear them.</EmptyState>;
   if (status === "cleared") {
-    return <EmptyState title="No past alerts">The last 20 alerts of each rule that cleared are listed here.</EmptyState>;
+    return (
+      <EmptyState title="No past alerts">The last 20 alerts of each rule that cleared are listed here.</EmptyState>
+    );
   }
   const command =
     `curl ${location.origin}/api/v1/subscriptions -H "authorization: Bearer $POSTHORN_API_KEY" ` +

@@ -82,7 +82,9 @@ export function AuditPage() {
 
 function NoEntries({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) {
-    return <EmptyState title="No entry matches">Change the filters, or clear them. An id needs “About” too.</EmptyState>;
+    return (
+      <EmptyState title="No entry matches">Change the filters, or clear them. An id needs “About” too.</EmptyState>
+    );
   }
   const command = `curl ${location.origin}/api/v1/audit -H "authorization: Bearer $POSTHORN_API_KEY"`;
   return (

@@ -45,7 +45,12 @@ function EntryBody({ entry }: { entry: AuditEntry }) {
         rows={[
           ["Number", entry.seq],
           ["When", <AbsoluteTime key="w" at={entry.at} />],
-          ["By", <Link key="b" href={`/audit?${new URLSearchParams({ actor: entry.actor }).toString()}`}>{entry.actor}</Link>],
+          [
+            "By",
+            <Link key="b" href={`/audit?${new URLSearchParams({ actor: entry.actor }).toString()}`}>
+              {entry.actor}
+            </Link>,
+          ],
           ["Through", entry.via],
           ["From", entry.address],
           ["About", `${kind.replaceAll("_", " ")} ${id}`],
@@ -54,11 +59,18 @@ function EntryBody({ entry }: { entry: AuditEntry }) {
             "See also",
             <span key="l" className="alert-head">
               {page !== undefined && <Link href={`/${page}/${encodeURIComponent(id)}`}>Open it</Link>}
-              <Link href={trail}>{kind === "subscription" ? "History of this subscription" : "All entries about it"}</Link>
+              <Link href={trail}>
+                {kind === "subscription" ? "History of this subscription" : "All entries about it"}
+              </Link>
             </span>,
           ],
           ["Details", details === null ? undefined : <code key="d">{JSON.stringify(details)}</code>],
-          ["Hash", <code key="h" className="small">{entry.hash}</code>],
+          [
+            "Hash",
+            <code key="h" className="small">
+              {entry.hash}
+            </code>,
+          ],
         ]}
       />
       {entry.erased && (

@@ -58,7 +58,12 @@ export function FilterBar({ view }: { view: View }) {
           {session.tenant_id === null && <TextFilter view={view} name="tenant_id" label="Tenant" />}
           <TextFilter view={view} name="since" label="Since" type="datetime-local" />
           <TextFilter view={view} name="until" label="Until" type="datetime-local" />
-          <ChoiceFilter view={view} name="unmatched" label="Wanted by" options={{ true: "nobody", false: "somebody" }} />
+          <ChoiceFilter
+            view={view}
+            name="unmatched"
+            label="Wanted by"
+            options={{ true: "nobody", false: "somebody" }}
+          />
         </div>
       )}
     </form>

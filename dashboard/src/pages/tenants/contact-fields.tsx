@@ -33,7 +33,9 @@ export function ContactFields({ contacts, onChange }: ContactFieldsProps) {
                     type="checkbox"
                     checked={about.includes(topic)}
                     onChange={({ target }) =>
-                      change(key, { about: topics.filter((one) => (one === topic ? target.checked : about.includes(one))) })
+                      change(key, {
+                        about: topics.filter((one) => (one === topic ? target.checked : about.includes(one))),
+                      })
                     }
                   />
                   {TOPICS[topic]}

@@ -96,12 +96,7 @@ function Usage({ tenant: { usage, quotas } }: { tenant: Tenant }) {
     <section className="card" aria-labelledby="usage-head">
       <h2 id="usage-head">Use and quotas</h2>
       <div className="meters">
-        <Meter
-          label="Subscriptions"
-          used={usage.subscriptions}
-          limit={quotas.subscriptions}
-          format={formatCount}
-        />
+        <Meter label="Subscriptions" used={usage.subscriptions} limit={quotas.subscriptions} format={formatCount} />
         <Meter
           label="Open deliveries"
           used={usage.open_deliveries}
@@ -166,8 +161,8 @@ function DeleteTenantDialog(props: { tenant: Tenant; isOpen: boolean; onClose: (
       isBusy={remove.isPending}
     >
       <p>
-        Only a tenant without subscriptions, sources, keys and open deliveries can be deleted. Its quotas and contacts are
-        gone then.
+        Only a tenant without subscriptions, sources, keys and open deliveries can be deleted. Its quotas and contacts
+        are gone then.
       </p>
     </ConfirmDialog>
   );

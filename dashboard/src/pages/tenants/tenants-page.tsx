@@ -36,12 +36,7 @@ export function TenantsPage() {
       <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         <div className="filter-row">
           <TextFilter view={view} name="search" label="Search" id={SEARCH_ID} placeholder="Name or id  ( / )" />
-          <ChoiceFilter
-            view={view}
-            name="status"
-            label="Status"
-            options={{ active: "active", inactive: "inactive" }}
-          />
+          <ChoiceFilter view={view} name="status" label="Status" options={{ active: "active", inactive: "inactive" }} />
         </div>
       </form>
       <PagedList query={query} empty={<NoTenants />}>
@@ -64,7 +59,8 @@ function NoTenants() {
 }
 
 function TenantTable({ tenants }: { tenants: readonly Tenant[] }) {
-  if (tenants.length === 0) return <EmptyState title="No tenant matches">Change the filters, or clear them.</EmptyState>;
+  if (tenants.length === 0)
+    return <EmptyState title="No tenant matches">Change the filters, or clear them.</EmptyState>;
   return (
     <section className="card" aria-label="Tenants">
       <table className="table table-stack">

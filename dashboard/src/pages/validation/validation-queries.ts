@@ -56,11 +56,18 @@ export function deleteDocument(endpoint: string, format: Format): Promise<unknow
 /** By what is in force. */
 export async function tryPayload(endpoint: string, format: Format, payload: string): Promise<ValidationTryOut> {
   const headers = { "content-type": CONTENT_TYPES[format] };
-  return (await request("POST", `${pathOf(endpoint)}/test`, { body: payload, headers })).json() as Promise<ValidationTryOut>;
+  return (
+    await request("POST", `${pathOf(endpoint)}/test`, { body: payload, headers })
+  ).json() as Promise<ValidationTryOut>;
 }
 
 /** By a document that is not saved; both are sent as the texts that they are. */
-export async function tryDraft(endpoint: string, format: Format, draft: string, payload: string): Promise<ValidationTryOut> {
+export async function tryDraft(
+  endpoint: string,
+  format: Format,
+  draft: string,
+  payload: string,
+): Promise<ValidationTryOut> {
   const [validation, given] = format === "json" ? [draft, payload] : [JSON.stringify(draft), JSON.stringify(payload)];
   const body = `{"validation":${validation},"payload":${given}}`;
   const response = await request("POST", `${pathOf(endpoint)}/test`, { query: { envelope: true }, body });

@@ -103,9 +103,7 @@ function Changes(props: { endpoint: string; row: ValidationVersion; before: Vali
   if (after.data === undefined || (before !== undefined && former.data === undefined)) return <Skeleton />;
   return (
     <>
-      <p className="muted small">
-        {before === undefined ? "The first one." : `Against version ${before.version}:`}
-      </p>
+      <p className="muted small">{before === undefined ? "The first one." : `Against version ${before.version}:`}</p>
       <Diff
         before={before === undefined ? "" : (former.data?.thing ?? "")}
         after={after.data.thing}
@@ -133,8 +131,8 @@ function RollBackDialog(props: { endpoint: string; version: number | undefined; 
       isBusy={back.isPending}
     >
       <p>
-        Webhooks to {endpoint} are checked by version {version} from now on. It becomes a new version, and the present one
-        stays in the list.
+        Webhooks to {endpoint} are checked by version {version} from now on. It becomes a new version, and the present
+        one stays in the list.
       </p>
     </ConfirmDialog>
   );
