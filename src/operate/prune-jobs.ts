@@ -8,7 +8,7 @@ export const PRUNE_EVENTS = "prune-events";
 
 const HOUR_MS = 3_600_000;
 
-/** Twice as long as anybody asks for them. */
+/** Twice as long as the statistics are shown. */
 const MINUTES_KEPT = 2 * 60;
 const HOURS_KEPT = 8 * 24;
 
@@ -16,12 +16,12 @@ export interface PruneParts {
   store: Pick<Store, "jobs">;
   clock: Clock;
   rules: () => RetentionRules;
-  /** Infinite when they are kept. */
+  /** Infinity keeps them forever. */
   idempotencyKeysKeptMs: number;
   onPruned: (step: Pruned) => void;
 }
 
-/** What is only of use for a while goes in small steps, so that no event waits for it. */
+/** Old data is deleted in small steps, so that no event has to wait. */
 export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
   const { store, clock, rules, idempotencyKeysKeptMs } = parts;
 
@@ -29,7 +29,7 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
     return new Promise((resolve) => void clock.setTimer(clock.now() + ms, resolve));
   }
 
-  /** What is due when it begins: what becomes due meanwhile is the next run's. */
+  /** Deletes what is due when the run begins; what becomes due later is left to the next run. */
   async function walk(
     of: "events" | "requests",
     onStep: (done: Pruned) => void,
@@ -60,7 +60,7 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
   return [
     {
       name: PRUNE_EVENTS,
-      description: "Deletes events, and erases answers of destinations, that are older than they are to be kept",
+      description: "Deletes events, and erases answers of destinations, after their retention time",
       everyMs: HOUR_MS,
       async run(context) {
         const summary = { events: 0, deliveries: 0, answers: 0, bytes: 0 };
@@ -77,7 +77,7 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
     },
     {
       name: "prune-requests",
-      description: "Deletes refused and ignored requests that are older than they are to be kept",
+      description: "Deletes rejected and ignored requests after their retention time",
       everyMs: HOUR_MS,
       async run(context) {
         const summary = { removed: 0 };
@@ -87,7 +87,7 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
     },
     {
       name: "prune-statistics",
-      description: "Removes statistics of minutes and hours that are no longer shown",
+      description: "Deletes statistics of minutes and hours that are no longer shown",
       everyMs: HOUR_MS,
       async run(context) {
         const now = Math.floor(clock.wall() / 60_000);
@@ -97,7 +97,7 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
     },
     {
       name: "prune-idempotency-keys",
-      description: "Forgets Idempotency-Keys that are older than they are to be known",
+      description: "Deletes Idempotency-Keys after their retention time",
       everyMs: 24 * HOUR_MS,
       async run(context) {
         const before = clock.wall() - idempotencyKeysKeptMs;

@@ -350,7 +350,9 @@ describe("these pages", () => {
         await page.getByText(text).first().waitFor();
         expect([path, theme, await findBarriers(page)]).toEqual([path, theme, []]);
         await page.setViewportSize({ width: 360, height: 740 });
-        expect([path, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([path, 360]);
+        await expect
+          .poll(async () => [path, await page.evaluate("document.documentElement.scrollWidth")])
+          .toEqual([path, 360]);
         await page.setViewportSize({ width: 1280, height: 900 });
       }
     }

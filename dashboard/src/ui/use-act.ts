@@ -18,13 +18,13 @@ export function useAct<Wish, Answer>(act: Act<Wish, Answer>): UseMutationResult<
   const toast = useToast();
   return useMutation({
     mutationFn: act.run,
-    onSuccess(answer, wish) {
+    async onSuccess(answer, wish) {
       act.onDone?.(answer, wish);
       if (act.says !== undefined) toast.tell(typeof act.says === "string" ? act.says : act.says(answer, wish));
+      await Promise.all(act.changes.map((name) => client.invalidateQueries({ queryKey: [name] })));
     },
     onError(error) {
       if (act.isFailureShown?.(error) !== true) toast.fail(error);
     },
-    onSettled: () => Promise.all(act.changes.map((name) => client.invalidateQueries({ queryKey: [name] }))),
   });
 }

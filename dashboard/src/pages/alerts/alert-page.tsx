@@ -8,6 +8,7 @@ import { useCanChange } from "../../session/session.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Failure } from "../../ui/failure.tsx";
+import { InlineCode } from "../../ui/inline-code.tsx";
 import { KeyValues } from "../../ui/key-values.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { AbsoluteTime, RelativeTime } from "../../ui/time.tsx";
@@ -76,7 +77,9 @@ function Facts({ alert }: { alert: Alert }) {
   return (
     <section className="card facts" aria-label="Facts">
       <p>
-        <strong>{alert.action_required}</strong>
+        <strong>
+          <InlineCode text={alert.action_required} />
+        </strong>
       </p>
       <KeyValues
         rows={[
@@ -95,10 +98,10 @@ function Facts({ alert }: { alert: Alert }) {
           ["Tenant", alert.tenant_id],
           ["Value", `${formatValue(alert.value, alert.unit)} (limit ${formatValue(alert.threshold, alert.unit)})`],
           ["Fired", <Moment key="f" at={alert.fired_at} />],
-          ["Cleared", alert.cleared_at !== null && <Moment key="c" at={alert.cleared_at} />],
+          ["Cleared", alert.cleared_at === null ? undefined : <Moment key="c" at={alert.cleared_at} />],
           [
             "Acknowledged",
-            acknowledged !== null && (
+            acknowledged === null ? undefined : (
               <span key="a">
                 by {acknowledged.by}, <RelativeTime at={acknowledged.at} />
                 {acknowledged.note !== null && <>: {acknowledged.note}</>}

@@ -6,6 +6,7 @@ import { useView } from "../../layout/use-view.ts";
 import { useCanChange, useSession } from "../../session/session.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
+import { InlineCode } from "../../ui/inline-code.tsx";
 import { PagedList } from "../../ui/paged-list.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
@@ -95,7 +96,11 @@ function AlertRow({ alert }: { alert: Alert }) {
           </>
         )}
       </p>
-      {alert.status === "active" && <p className="small">{alert.action_required}</p>}
+      {alert.status === "active" && (
+        <p className="small">
+          <InlineCode text={alert.action_required} />
+        </p>
+      )}
     </li>
   );
 }

@@ -96,7 +96,7 @@ function Facts({ type }: { type: EventType }) {
           ["Producer", type.producer],
           ["Consumers", type.consumers.join(", ")],
           ["Events that do not fit", type.enforce ? "are rejected" : "are accepted, and the mismatch is recorded"],
-          ["Masked", type.mask.length > 0 && <code key="m">{type.mask.join(", ")}</code>],
+          ["Masked", type.mask.length === 0 ? undefined : <code key="m">{type.mask.join(", ")}</code>],
           ["Changed", <RelativeTime key="u" at={type.updated_at} />],
           [
             "See also",

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { activeAlertsQuery } from "../../api/queries.ts";
 import { Badge } from "../../ui/badge.tsx";
+import { InlineCode } from "../../ui/inline-code.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
@@ -21,7 +22,7 @@ export function ActiveAlerts() {
               <strong>{alert.summary}</strong>
             </p>
             <p className="muted small">
-              {alert.action_required} · <RelativeTime at={alert.fired_at} />
+              <InlineCode text={alert.action_required} /> · <RelativeTime at={alert.fired_at} />
             </p>
           </li>
         ))}

@@ -52,7 +52,9 @@ export function EditDocument({ endpoint, format, stored, onSaved }: EditDocument
         {isOutdated && (
           <Outdated
             yours={text}
-            load={() => client.fetchQuery(documentQuery(endpoint, format))}
+            load={async () =>
+              (await client.fetchQuery(documentQuery(endpoint, format))) ?? { thing: "", etag: undefined }
+            }
             onTakeTheirs={(now) => {
               setBase({ ...now, number: base.number + 1 });
               setText(now.thing);

@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLocation, useParams } from "wouter";
-import { ApiError } from "../../api/client.ts";
 import { PlainText } from "../../json/json-view.tsx";
 import { PageHead } from "../../layout/shell.tsx";
 import { useView } from "../../layout/use-view.ts";
@@ -27,13 +26,12 @@ export function ValidationPage() {
   const tab = asked in TABS ? (asked as Tab) : "document";
   const { data, error, refetch } = useQuery(documentQuery(endpoint, format));
   const [isDeleting, setDeleting] = useState(false);
-  const isMissing = error instanceof ApiError && error.status === 404;
   const show = (next: Tab) => view.set({ show: next === "document" ? undefined : next });
 
   return (
     <>
       <PageHead title={`Validation of ${endpoint}`}>
-        {data !== undefined && !isMissing && (
+        {data !== undefined && data !== null && (
           <Button kind="quiet" onClick={() => setDeleting(true)}>
             Delete
           </Button>
@@ -46,16 +44,16 @@ export function ValidationPage() {
         />
       </PageHead>
       <Segmented label="Show" options={TABS} value={tab} onChange={show} />
-      {error !== null && !isMissing && <Failure error={error} onRetry={() => void refetch()} />}
+      {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Skeleton lines={8} />}
-      {tab === "document" && isMissing && (
+      {tab === "document" && data === null && (
         <section className="card">
           <EmptyState title={`${endpoint} has no ${FORMAT_WORDS[format]}`}>
             Write one under Edit, or bring an earlier one back under Versions.
           </EmptyState>
         </section>
       )}
-      {tab === "document" && data !== undefined && !isMissing && (
+      {tab === "document" && data !== undefined && data !== null && (
         <section className="card" aria-labelledby="document-head">
           <div className="card-head">
             <h2 id="document-head">In force</h2>
@@ -67,12 +65,12 @@ export function ValidationPage() {
           <PlainText text={data.thing} />
         </section>
       )}
-      {tab === "edit" && (data !== undefined || isMissing) && (
+      {tab === "edit" && data !== undefined && (
         <EditDocument
           key={format}
           endpoint={endpoint}
           format={format}
-          stored={isMissing || data === undefined ? { thing: FIRST_DOCUMENT[format], etag: undefined } : data}
+          stored={data ?? { thing: FIRST_DOCUMENT[format], etag: undefined }}
           onSaved={() => show("document")}
         />
       )}

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { request, sendJson } from "../../api/client.ts";
+import { ApiError, request, sendJson } from "../../api/client.ts";
 import { pagedQuery } from "../../api/paged.ts";
 import type { Validation, ValidationTryOut, ValidationVersion } from "../../api/types.ts";
 
@@ -25,11 +25,15 @@ async function loadDocument(endpoint: string, query: { format?: Format; version?
   return { thing: await response.text(), etag: response.headers.get("etag") ?? undefined };
 }
 
-/** As it was given, with its spaces and numbers. */
+/** As it was given, with its spaces and numbers; null where there is none. */
 export const documentQuery = (endpoint: string, format: Format) =>
   queryOptions({
     queryKey: ["validations", "document", endpoint, format],
-    queryFn: ({ signal }): Promise<LoadedDocument> => loadDocument(endpoint, { format }, signal),
+    queryFn: ({ signal }): Promise<LoadedDocument | null> =>
+      loadDocument(endpoint, { format }, signal).catch((error: unknown) => {
+        if (error instanceof ApiError && error.status === 404) return null;
+        throw error;
+      }),
   });
 
 /** A version never changes. */
