@@ -76,7 +76,7 @@ export function openEditor(place: HTMLElement, { label, language, text, onChange
         syntaxHighlighting(COLOURS),
         THEME,
         EditorView.lineWrapping,
-        EditorView.contentAttributes.of({ "aria-label": label }),
+        EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
         EditorView.updateListener.of(({ docChanged, state }) => {
           if (!docChanged) return;
           faults = [];

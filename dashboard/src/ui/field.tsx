@@ -8,7 +8,7 @@ interface FieldProps {
 }
 
 /** A label, what is filled in, and what helps to do so. */
-export function Field({ label, hint, children }: FieldProps) {
+function Field({ label, hint, children }: FieldProps) {
   const id = useId();
   const hintId = `${id}-hint`;
   return (

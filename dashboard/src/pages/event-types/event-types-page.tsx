@@ -117,11 +117,8 @@ function TypeTable({ types }: { types: readonly EventType[] }) {
           {types.map(({ name, description, producer, versions, status, updated_at: at }) => (
             <tr key={name}>
               <td>
-                <span>
-                  <Link href={`/event-types/${encodeURIComponent(name)}`}>{name}</Link>
-                  <br />
-                  <span className="muted small">{description}</span>
-                </span>
+                <Link href={`/event-types/${encodeURIComponent(name)}`}>{name}</Link>
+                {description !== null && <p className="muted small">{description}</p>}
               </td>
               <td data-label="Producer">{producer ?? "–"}</td>
               <td data-label="Versions">{versions.map(({ version }) => version).join(", ") || "–"}</td>

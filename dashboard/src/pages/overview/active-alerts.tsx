@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 import { activeAlertsQuery } from "../../api/queries.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { InlineCode } from "../../ui/inline-code.tsx";
@@ -19,7 +20,9 @@ export function ActiveAlerts() {
           <li key={alert.id}>
             <p className="row-head">
               <Badge state={alert.severity} />
-              <strong>{alert.summary}</strong>
+              <Link className="alert-title" href={`/alerts/${encodeURIComponent(alert.id)}`}>
+                {alert.summary}
+              </Link>
             </p>
             <p className="muted small">
               <InlineCode text={alert.action_required} /> · <RelativeTime at={alert.fired_at} />
