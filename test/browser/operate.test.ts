@@ -282,6 +282,7 @@ describe("validations", () => {
 
     const editor = page.getByRole("textbox", { name: "Document" });
     await editor.fill('{\n  "type": "object",\n  "properties": { "id": { "type": "int" } }\n}');
+    expect(await page.evaluate(loadedEditors)).not.toEqual([]);
     await button(page, "Save").click();
     await markAt(page, 3);
     await editor.fill('{\n  "type": "object",\n  "properties": { "id": { "type": "integer" } }\n}');
