@@ -137,7 +137,7 @@ describe("the dashboard", () => {
         ["/overview", "Latency of attempts"],
         ["/events", "shop"],
         [event, "#1 200"],
-        ["/keys", "There is no such page"],
+        ["/overview/nothing", "There is no such page"],
       ] as const) {
         await page.goto(path);
         await page.getByText(text).first().waitFor();

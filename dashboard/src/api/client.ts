@@ -47,13 +47,13 @@ function pathWith(path: string, query: Query = {}): string {
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
 }
 
-/** Rejects with an `ApiError` unless the answer is 2xx. A string is sent as the JSON that it is. */
+/** Rejects with an `ApiError` unless the answer is 2xx. A string is sent as it is, as JSON unless the headers say otherwise. */
 export async function request(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
   const { query, body, signal } = options;
   const token = findPortalToken();
   const headers = new Headers(options.headers);
   if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-  if (body !== undefined) headers.set("content-type", "application/json");
+  if (body !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
   const response = await fetch(pathWith(path, query), {
     method,
     headers,

@@ -3,8 +3,13 @@
 import type { Static } from "typebox";
 import type * as smartsheet from "../../../src/plugins/smartsheet/routes.docs.ts";
 import type * as alerts from "../../../src/http/routes/alerts.docs.ts";
+import type * as audit from "../../../src/http/routes/audit.docs.ts";
 import type * as deliveries from "../../../src/http/routes/deliveries.docs.ts";
 import type * as events from "../../../src/http/routes/events.docs.ts";
+import type * as eventTypes from "../../../src/http/routes/event-types.docs.ts";
+import type * as jobs from "../../../src/http/routes/jobs.docs.ts";
+import type * as keys from "../../../src/http/routes/keys.docs.ts";
+import type * as keyRoutes from "../../../src/http/routes/keys.ts";
 import type * as operation from "../../../src/http/routes/operation.docs.ts";
 import type * as parked from "../../../src/http/routes/parked.docs.ts";
 import type * as replays from "../../../src/http/routes/replays.docs.ts";
@@ -15,6 +20,10 @@ import type * as sources from "../../../src/http/routes/sources.docs.ts";
 import type * as statistics from "../../../src/http/routes/statistics.docs.ts";
 import type * as stream from "../../../src/http/routes/stream.docs.ts";
 import type * as subscriptions from "../../../src/http/routes/subscriptions.docs.ts";
+import type * as tenants from "../../../src/http/routes/tenants.docs.ts";
+import type * as tenant from "../../../src/domain/tenant.ts";
+import type * as eventType from "../../../src/domain/event-type.ts";
+import type * as validations from "../../../src/http/routes/validations.docs.ts";
 
 export type Session = Static<typeof session.Session>;
 export type Status = Static<typeof operation.GatewayStatus>;
@@ -46,6 +55,22 @@ export type SmartsheetRegistration = Static<typeof smartsheet.SmartsheetRegistra
 export type SmartsheetCleanup = Static<typeof smartsheet.SmartsheetCleanup>;
 export type Subscription = Static<typeof subscriptions.Subscription>;
 export type Alert = Static<typeof alerts.Alert>;
+export type AlertRule = Static<typeof alerts.AlertRule>;
+export type AuditEntry = Static<typeof audit.AuditEntry>;
+export type AuditVerdict = Static<typeof audit.AuditVerdict>;
+export type EventType = Static<typeof eventTypes.EventType>;
+export type EventTypeInput = eventType.EventTypeInput;
+export type Job = Static<typeof jobs.Job>;
+export type Key = Static<typeof keys.Key>;
+export type KeyInput = keyRoutes.KeyInput;
+export type Scope = KeyInput["scopes"][number];
+export type NewKey = Key & { key?: string };
+export type Tenant = Static<typeof tenants.Tenant>;
+export type TenantInput = tenant.TenantInput;
+export type PortalLink = Static<typeof tenants.PortalLink>;
+export type Validation = Static<typeof validations.Validation>;
+export type ValidationVersion = Static<typeof validations.ValidationVersion>;
+export type ValidationTryOut = Static<typeof validations.TryOut>;
 export type StreamEvent = Static<typeof stream.EventFrame>;
 export type StreamAttempt = Static<typeof stream.AttemptFrame>;
 

@@ -1,4 +1,5 @@
 import { lazy, type ComponentType } from "react";
+import type { Session } from "../api/types.ts";
 import type { DashboardPage } from "../../../src/http/dashboard/pages.ts";
 
 /** Everything that can be opened, in the order of the navigation. A new page is a line here. */
@@ -9,6 +10,8 @@ export interface PageEntry {
   routes: Readonly<Record<string, ComponentType>>;
   /** With `g` before it. */
   shortcut: string;
+  /** Only for keys with the scope admin: its API answers no others. */
+  isForAdmins?: boolean;
   /** Not for keys that are bound to a tenant. */
   isForOperators?: boolean;
   /** Partners see it too. */
@@ -23,6 +26,33 @@ const EventsPage = lazy(() =>
 );
 const EventPage = lazy(() =>
   import("../pages/events/event-page.tsx").then((module) => ({ default: module.EventPage })),
+);
+const AlertsPage = lazy(() =>
+  import("../pages/alerts/alerts-page.tsx").then((module) => ({ default: module.AlertsPage })),
+);
+const AlertPage = lazy(() =>
+  import("../pages/alerts/alert-page.tsx").then((module) => ({ default: module.AlertPage })),
+);
+const KeysPage = lazy(() => import("../pages/keys/keys-page.tsx").then((module) => ({ default: module.KeysPage })));
+const TenantsPage = lazy(() =>
+  import("../pages/tenants/tenants-page.tsx").then((module) => ({ default: module.TenantsPage })),
+);
+const TenantPage = lazy(() =>
+  import("../pages/tenants/tenant-page.tsx").then((module) => ({ default: module.TenantPage })),
+);
+const AuditPage = lazy(() => import("../pages/audit/audit-page.tsx").then((module) => ({ default: module.AuditPage })));
+const EventTypesPage = lazy(() =>
+  import("../pages/event-types/event-types-page.tsx").then((module) => ({ default: module.EventTypesPage })),
+);
+const EventTypePage = lazy(() =>
+  import("../pages/event-types/event-type-page.tsx").then((module) => ({ default: module.EventTypePage })),
+);
+const JobsPage = lazy(() => import("../pages/jobs/jobs-page.tsx").then((module) => ({ default: module.JobsPage })));
+const ValidationsPage = lazy(() =>
+  import("../pages/validation/validations-page.tsx").then((module) => ({ default: module.ValidationsPage })),
+);
+const ValidationPage = lazy(() =>
+  import("../pages/validation/validation-page.tsx").then((module) => ({ default: module.ValidationPage })),
 );
 
 const DeadLettersPage = lazy(() =>
@@ -85,10 +115,47 @@ const PAGES: readonly PageEntry[] = [
     // No source has a name that begins with a dash.
     routes: { "": SourcesPage, "/-new": NewSourcePage, "/:name": SourcePage, "/:name/edit": EditSourcePage },
   },
+  {
+    page: "event-types",
+    label: "Event types",
+    shortcut: "y",
+    routes: { "": EventTypesPage, "/:name": EventTypePage },
+    isForPartners: true,
+  },
+  {
+    page: "validation",
+    label: "Validations",
+    shortcut: "v",
+    routes: { "": ValidationsPage, "/:endpoint": ValidationPage },
+    isForAdmins: true,
+    isForOperators: true,
+  },
+  { page: "alerts", label: "Alerts", shortcut: "a", routes: { "": AlertsPage, "/:id": AlertPage } },
+  {
+    page: "tenants",
+    label: "Tenants",
+    shortcut: "n",
+    routes: { "": TenantsPage, "/:id": TenantPage },
+    isForAdmins: true,
+    isForOperators: true,
+  },
+  { page: "audit", label: "Audit", shortcut: "l", routes: { "": AuditPage }, isForAdmins: true },
+  {
+    page: "jobs",
+    label: "Jobs",
+    shortcut: "j",
+    routes: { "": JobsPage },
+    isForAdmins: true,
+    isForOperators: true,
+  },
+  { page: "keys", label: "Keys", shortcut: "k", routes: { "": KeysPage }, isForAdmins: true },
 ];
 
 /** Those that somebody with this session can use. */
-export function pagesFor(session: { portal: object | null; tenant_id: string | null }): readonly PageEntry[] {
-  if (session.portal !== null) return PAGES.filter(({ isForPartners }) => isForPartners === true);
-  return PAGES.filter(({ isForOperators }) => isForOperators !== true || session.tenant_id === null);
+export function pagesFor({ portal, tenant_id: tenantId, scopes }: Session): readonly PageEntry[] {
+  if (portal !== null) return PAGES.filter(({ isForPartners }) => isForPartners === true);
+  return PAGES.filter(
+    ({ isForOperators, isForAdmins }) =>
+      (isForOperators !== true || tenantId === null) && (isForAdmins !== true || scopes.includes("admin")),
+  );
 }

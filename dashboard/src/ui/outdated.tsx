@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
-import { PlainText } from "../json/json-view.tsx";
 import { Button } from "./button.tsx";
+import { Diff } from "./diff.tsx";
 import { Failure } from "./failure.tsx";
 import { Skeleton } from "./skeleton.tsx";
 
@@ -24,22 +24,14 @@ export function Outdated<Now extends { thing: unknown }>(props: OutdatedProps<No
   return (
     <div className="notice notice-waiting notice-block" role="alert">
       <p>
-        <strong>Somebody else changed this while you edited it.</strong> Nothing was saved.
+        <strong>Somebody else changed this while you edited it.</strong> Nothing was saved. Lines with − are what is
+        stored now, lines with + are yours.
       </p>
       {error !== undefined && <Failure error={error} />}
       {now === undefined && error === undefined && <Skeleton />}
       {now !== undefined && (
         <>
-          <div className="columns">
-            <div>
-              <h3>Stored now</h3>
-              <PlainText text={toText(now.thing)} />
-            </div>
-            <div>
-              <h3>Yours</h3>
-              <PlainText text={toText(yours)} />
-            </div>
-          </div>
+          <Diff before={toText(now.thing)} after={toText(yours)} label="Stored now, and yours" />
           <div className="dialog-acts">
             <Button onClick={() => onTakeTheirs(now)}>Discard mine</Button>
             <Button onClick={() => onKeepYours(now)}>Keep mine</Button>
