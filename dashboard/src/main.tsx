@@ -8,6 +8,7 @@ import "./styles/controls.css";
 import "./styles/layout.css";
 import "./styles/overlays.css";
 import "./styles/data.css";
+import "./styles/manage.css";
 
 applyTheme(readTheme());
 // After a rebuild an old page asks for files that are gone: it is loaded again, once.

@@ -5,15 +5,23 @@ import type { Problem } from "./types.ts";
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
+  /** The one at fault, by its name on the wire. */
+  readonly field: string | undefined;
 
-  constructor({ status, code, detail }: Pick<Problem, "status" | "code" | "detail">) {
+  constructor({ status, code, detail, field }: Pick<Problem, "status" | "code" | "detail" | "field">) {
     super(detail);
     this.status = status;
     this.code = code;
+    this.field = field;
   }
 
   get isSignedOut(): boolean {
     return this.status === 401;
+  }
+
+  /** Somebody else changed it since it was read. */
+  get isOutdated(): boolean {
+    return this.status === 412;
   }
 
   get isUnreachable(): boolean {
@@ -61,8 +69,27 @@ export async function getJson<Answer>(path: string, query?: Query, signal?: Abor
   return (await request("GET", path, { query, signal })).json() as Promise<Answer>;
 }
 
-export async function sendJson<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
-  const response = await request(method, path, { body });
+/** What can be changed, with the version that it was read in. */
+export interface Versioned<Thing> {
+  thing: Thing;
+  etag: string | undefined;
+}
+
+export async function getVersioned<Thing>(
+  path: string,
+  query?: Query,
+  signal?: AbortSignal,
+): Promise<Versioned<Thing>> {
+  const response = await request("GET", path, { query, signal });
+  return { thing: (await response.json()) as Thing, etag: response.headers.get("etag") ?? undefined };
+}
+
+/** `etag`: only if it is still this version; else the `ApiError` says so with `isOutdated`. */
+export async function sendJson<Answer>(method: string, path: string, body?: unknown, etag?: string): Promise<Answer> {
+  const response = await request(method, path, {
+    body,
+    headers: etag === undefined ? undefined : { "if-match": etag },
+  });
   const text = await response.text();
   return (text === "" ? undefined : JSON.parse(text)) as Answer;
 }
@@ -70,6 +97,6 @@ export async function sendJson<Answer>(method: string, path: string, body?: unkn
 async function readError(response: Response): Promise<ApiError> {
   const { status, statusText } = response;
   const problem = (await response.json().catch(() => ({}))) as Partial<Problem>;
-  const { code = "unknown", detail = `The gateway answered ${status} ${statusText}.` } = problem;
-  return new ApiError({ status, code, detail });
+  const { code = "unknown", detail = `The gateway answered ${status} ${statusText}.`, field } = problem;
+  return new ApiError({ status, code, detail, ...(field !== undefined && { field }) });
 }

@@ -25,6 +25,19 @@ const EventPage = lazy(() =>
   import("../pages/events/event-page.tsx").then((module) => ({ default: module.EventPage })),
 );
 
+const SubscriptionsPage = lazy(() =>
+  import("../pages/subscriptions/subscriptions-page.tsx").then((module) => ({ default: module.SubscriptionsPage })),
+);
+const SubscriptionPage = lazy(() =>
+  import("../pages/subscriptions/subscription-page.tsx").then((module) => ({ default: module.SubscriptionPage })),
+);
+const TargetsPage = lazy(() =>
+  import("../pages/targets/targets-page.tsx").then((module) => ({ default: module.TargetsPage })),
+);
+const TargetPage = lazy(() =>
+  import("../pages/targets/target-page.tsx").then((module) => ({ default: module.TargetPage })),
+);
+
 const PAGES: readonly PageEntry[] = [
   { page: "overview", label: "Overview", shortcut: "o", routes: { "": OverviewPage } },
   {
@@ -33,6 +46,22 @@ const PAGES: readonly PageEntry[] = [
     shortcut: "e",
     routes: { "": EventsPage, "/:id": EventPage },
     isForPartners: true,
+  },
+  {
+    page: "subscriptions",
+    label: "Subscriptions",
+    shortcut: "s",
+    routes: {
+      "": SubscriptionsPage,
+      "/:id": SubscriptionPage,
+    },
+    isForPartners: true,
+  },
+  {
+    page: "targets",
+    label: "Targets",
+    shortcut: "t",
+    routes: { "": TargetsPage, "/:key": TargetPage },
   },
 ];
 

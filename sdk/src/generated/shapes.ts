@@ -838,6 +838,198 @@ export interface SubscriptionInput {
   allow_own_url?: boolean | undefined;
 }
 
+export interface HttpDestination {
+  /** Where deliveries are sent; `{source}` in its path or query stands for the event's source */
+  url: string;
+  /** `auto`: raw for received webhooks, an envelope for published events; `cloudevents`: 1.0, structured JSON. Default: `"auto"` */
+  format?: "auto" | "envelope" | "raw" | "cloudevents" | undefined;
+  /** Default: `"X-Webhook-Signature"` */
+  signature_header?: string | undefined;
+  /** More answers that count as failures to retry */
+  retry_on?: {
+    statuses?: number[] | undefined;
+    body_contains?: string | undefined;
+  } | undefined;
+  /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored. Default: `{}` */
+  headers?: Record<string, string> | null | undefined;
+  /** Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute */
+  health_url?: string | null | undefined;
+  /** CIDRs that the destination's address must lie in; never opens a private network */
+  allowed_ips?: string[] | null | undefined;
+  /** How to log in there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; perhaps `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone; with each of them `ca`, PEM of the authorities to trust instead of the usual */
+  auth?: DestinationAuth | null | undefined;
+  /** With `forward`: headers of the request that are handed on; `*` for the usual ones, the default */
+  forward_headers?: string[] | null | undefined;
+  /** A message for a chat instead of the event: `url` is a webhook of it */
+  preset?: "slack" | "teams" | "discord" | null | undefined;
+  template?: RequestTemplate | null | undefined;
+  /** `cloudevents`: nothing is sent before the destination has said by OPTIONS that it wants deliveries of this gateway, and how many a minute */
+  handshake?: "cloudevents" | null | undefined;
+  /** Let `url` lead back to this gateway; what goes round is refused after 8 times. Default: `false` */
+  allow_own_url?: boolean | undefined;
+}
+
+export interface EmailDestination {
+  /** Who gets it: addresses as `name@example.com` or `Name <name@example.com>`; each may be a template that gives one */
+  to?: string | string[] | null | undefined;
+  /** Who gets a copy */
+  cc?: string | string[] | null | undefined;
+  /** Who gets a copy that the others do not see */
+  bcc?: string | string[] | null | undefined;
+  /** Who gets the answers */
+  reply_to?: string | null | undefined;
+  /** One line; a template */
+  subject?: string | null | undefined;
+  /** What it says in plain text; a template */
+  text?: string | null | undefined;
+  /** The same as HTML; a template, in which values are escaped */
+  html?: string | null | undefined;
+  /** `payload`: `to`, `subject`, `text` and `html` are taken from the event. Only for keys that are bound to no tenant */
+  fields_from?: "payload" | null | undefined;
+  /** A URL (`https:` or `mailto:`) to be taken off the list by; a template */
+  list_unsubscribe?: string | null | undefined;
+}
+
+export interface SmsDestination {
+  /** Who sends the message: `twilio` or `generic-http` */
+  gateway: "twilio" | "generic-http";
+  /** The number that gets it; a template that gives one, or a number */
+  to?: string | null | undefined;
+  /** What it says; a template */
+  text?: string | null | undefined;
+  /** Whom it is from: a number, or a name of up to 11 characters */
+  from?: string | null | undefined;
+  /** `payload`: `to` and `text` are taken from the event. Only for keys that are bound to no tenant */
+  fields_from?: "payload" | null | undefined;
+  /** Of numbers without `+` and a country code; two letters, as `DE` */
+  default_country?: string | null | undefined;
+  /** A text that takes more messages than this is not sent. Default: `6` */
+  max_segments?: number | undefined;
+  /** Twilio: the account */
+  account_sid?: string | null | undefined;
+  /** Twilio: its secret */
+  auth_token?: string | null | undefined;
+  /** Twilio: a messaging service instead of `from` */
+  messaging_service_sid?: string | null | undefined;
+  /** `generic-http`: where messages are sent; a template. `twilio`: another origin than `https://api.twilio.com` */
+  url?: string | null | undefined;
+  /** `generic-http`. Default: `"POST"` */
+  method?: "POST" | "PUT" | "GET" | undefined;
+  /** `generic-http`: sent with every message; shown to nobody: `***` */
+  headers?: Record<string, string> | null | undefined;
+  /** `generic-http`: of `body`, and how values are escaped in it. Default: `"application/json"` */
+  content_type?: "application/json" | "application/x-www-form-urlencoded" | "text/xml" | "text/plain" | undefined;
+  /** `generic-http`: a template, in which `message.to`, `message.from`, `message.text` and `message.id` stand for the message; without it, an object or a form of these */
+  body?: string | null | undefined;
+  /** `generic-http`: what an answer must be like beyond its status */
+  success?: {
+    /** The only answers that count as taken; all 2xx when not given */
+    statuses?: number[] | undefined;
+    /** A JSON Pointer into the answer: what stands there must fit */
+    pointer?: string | undefined;
+    equals?: string | number | boolean | null | undefined;
+    /** A text in it; without `pointer`, anywhere in the answer */
+    contains?: string | undefined;
+  } | null | undefined;
+}
+
+export interface BatchDestination {
+  /** Where batches are posted to */
+  url?: string | undefined;
+  /** Or a file, by its absolute path inside of `batch_dir`, that rows are appended to; for operators */
+  path?: string | undefined;
+  /** `ndjson`: a row for each line; `clickhouse`: the same rows as an INSERT through its HTTP interface. Default: `"ndjson"` */
+  format?: "ndjson" | "clickhouse" | undefined;
+  /** With `clickhouse`: where rows are inserted, `table` or `database.table` */
+  table?: string | undefined;
+  /** With `clickhouse`: settings of the INSERT, for example `async_insert: 1`. Default: `{}` */
+  settings?: Record<string, string | number | boolean> | undefined;
+  /** What a row is: the event with its data, or its payload alone. Default: `"event"` */
+  rows?: "event" | "payload" | undefined;
+  /** Rows that a batch has at most. Default: `500` */
+  max_rows?: number | undefined;
+  /** Bytes of the events' bodies in a batch at most; one that is larger goes alone. Default: `1048576` */
+  max_bytes?: number | undefined;
+  /** Seconds that a batch waits for more rows. Default: `1` */
+  linger_s?: number | undefined;
+  /** Compress what is posted. Default: `false` */
+  gzip?: boolean | undefined;
+  /** With `path`: size that a file ends at. Default: `67108864` */
+  rotate_bytes?: number | undefined;
+  /** With `path`: age, in seconds, that a file ends at. Default: `3600` */
+  rotate_s?: number | undefined;
+  /** More answers that count as failures to retry */
+  retry_on?: {
+    statuses?: number[] | undefined;
+    body_contains?: string | undefined;
+  } | undefined;
+  /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored. Default: `{}` */
+  headers?: Record<string, string> | null | undefined;
+  /** CIDRs that the destination's address must lie in; never opens a private network */
+  allowed_ips?: string[] | null | undefined;
+  /** Let `url` lead back to this gateway; what goes round is refused after 8 times. Default: `false` */
+  allow_own_url?: boolean | undefined;
+  /** How to log in there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; perhaps `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone; with each of them `ca`, PEM of the authorities to trust instead of the usual */
+  auth?: DestinationAuth | null | undefined;
+}
+
+export interface AmqpDestination {
+  /** The name of the connection to the broker. Default: `"default"` */
+  connection?: string | undefined;
+  /** `raw`: the event's bytes; `message`: the whole event, for another gateway; `event`: the Event of a bus; `cloudevents`: 1.0, structured JSON. Default: `"raw"` */
+  format?: "raw" | "message" | "event" | "cloudevents" | undefined;
+  /** With `message`: headers of the request that go along; `*` for the usual ones, the default */
+  forward_headers?: string[] | null | undefined;
+  /** With `message`: what credentials among the headers are encrypted with; the far gateway has it too. The gateway's own when it is left out */
+  message_key?: string | undefined;
+  /** An exchange that messages are published to */
+  exchange?: string | undefined;
+  /** Or a queue that they are put into */
+  queue?: string | undefined;
+  /** With an exchange; `{event_type}` (the default), `{tenant_id}`, `{source}` and `{priority}` stand for the event's */
+  routing_key?: string | undefined;
+}
+
+export interface AzureServiceBusDestination {
+  /** The name of the connection to the broker. Default: `"default"` */
+  connection?: string | undefined;
+  /** `raw`: the event's bytes; `message`: the whole event, for another gateway; `event`: the Event of a bus; `cloudevents`: 1.0, structured JSON. Default: `"raw"` */
+  format?: "raw" | "message" | "event" | "cloudevents" | undefined;
+  /** With `message`: headers of the request that go along; `*` for the usual ones, the default */
+  forward_headers?: string[] | null | undefined;
+  /** With `message`: what credentials among the headers are encrypted with; the far gateway has it too. The gateway's own when it is left out */
+  message_key?: string | undefined;
+  /** The queue, or the topic, that messages are put into */
+  queue: string;
+  /** With `message`: where bodies lie that are too large for the queue */
+  claim_check?: {
+    /** The name of a connection of the kind azure-storage-queue. Default: `"default"` */
+    connection?: string | undefined;
+    /** Of Blob storage; it is made when it is missing */
+    container: string;
+  } | null | undefined;
+}
+
+export interface AzureStorageQueueDestination {
+  /** The name of the connection to the broker. Default: `"default"` */
+  connection?: string | undefined;
+  /** `raw`: the event's bytes; `message`: the whole event, for another gateway; `event`: the Event of a bus; `cloudevents`: 1.0, structured JSON. Default: `"raw"` */
+  format?: "raw" | "message" | "event" | "cloudevents" | undefined;
+  /** With `message`: headers of the request that go along; `*` for the usual ones, the default */
+  forward_headers?: string[] | null | undefined;
+  /** With `message`: what credentials among the headers are encrypted with; the far gateway has it too. The gateway's own when it is left out */
+  message_key?: string | undefined;
+  /** The queue that messages are put into */
+  queue: string;
+  /** With `message`: where bodies lie that are too large for the queue */
+  claim_check?: {
+    /** The name of a connection of the kind azure-storage-queue. Default: `"default"` */
+    connection?: string | undefined;
+    /** Of Blob storage; it is made when it is missing */
+    container: string;
+  } | null | undefined;
+}
+
 export interface SubscriptionWithSecret extends Subscription {
   /** Shown here, and by `/secret` */
   secret: string;

@@ -2,6 +2,14 @@ import { Type } from "typebox";
 import { closed, nullable, text, type AreaDocs } from "../openapi/operation-docs.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 
+export const TemplatePreview = closed({
+  problems: Type.Array(closed({ field: text("template.body"), message: Type.String() }), {
+    description: "For which a subscription with these templates would be refused",
+  }),
+  rendered: nullable(Type.Array(closed({ name: text("template.body"), text: Type.String() }))),
+  fault: nullable(Type.String({ description: "For which the delivery would be a dead letter" })),
+});
+
 export const TEMPLATE_DOCS: AreaDocs = {
   tag: "Templates",
   description: "Texts that are made of events: bodies, headers and URLs of requests, messages for chats",
@@ -16,13 +24,7 @@ export const TEMPLATE_DOCS: AreaDocs = {
       },
       answer: {
         description: "What is made of it, and what is wrong",
-        schema: closed({
-          problems: Type.Array(closed({ field: text("template.body"), message: Type.String() }), {
-            description: "For which a subscription with these templates would be refused",
-          }),
-          rendered: nullable(Type.Array(closed({ name: text("template.body"), text: Type.String() }))),
-          fault: nullable(Type.String({ description: "For which the delivery would be a dead letter" })),
-        }),
+        schema: TemplatePreview,
         example: {
           problems: [],
           rendered: [{ name: "template.body", text: '{"text":"Order of 12 EUR"}' }],
