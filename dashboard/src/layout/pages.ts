@@ -31,11 +31,27 @@ const SubscriptionsPage = lazy(() =>
 const SubscriptionPage = lazy(() =>
   import("../pages/subscriptions/subscription-page.tsx").then((module) => ({ default: module.SubscriptionPage })),
 );
+const NewSubscriptionPage = lazy(() =>
+  import("../pages/subscriptions/subscription-form-page.tsx").then((module) => ({
+    default: module.NewSubscriptionPage,
+  })),
+);
+const EditSubscriptionPage = lazy(() =>
+  import("../pages/subscriptions/subscription-form-page.tsx").then((module) => ({
+    default: module.EditSubscriptionPage,
+  })),
+);
 const TargetsPage = lazy(() =>
   import("../pages/targets/targets-page.tsx").then((module) => ({ default: module.TargetsPage })),
 );
 const TargetPage = lazy(() =>
   import("../pages/targets/target-page.tsx").then((module) => ({ default: module.TargetPage })),
+);
+const NewTargetPage = lazy(() =>
+  import("../pages/targets/target-form-page.tsx").then((module) => ({ default: module.NewTargetPage })),
+);
+const EditTargetPage = lazy(() =>
+  import("../pages/targets/target-form-page.tsx").then((module) => ({ default: module.EditTargetPage })),
 );
 
 const PAGES: readonly PageEntry[] = [
@@ -53,7 +69,9 @@ const PAGES: readonly PageEntry[] = [
     shortcut: "s",
     routes: {
       "": SubscriptionsPage,
+      "/new": NewSubscriptionPage,
       "/:id": SubscriptionPage,
+      "/:id/edit": EditSubscriptionPage,
     },
     isForPartners: true,
   },
@@ -61,7 +79,7 @@ const PAGES: readonly PageEntry[] = [
     page: "targets",
     label: "Targets",
     shortcut: "t",
-    routes: { "": TargetsPage, "/:key": TargetPage },
+    routes: { "": TargetsPage, "/new": NewTargetPage, "/:key": TargetPage, "/:key/edit": EditTargetPage },
   },
 ];
 

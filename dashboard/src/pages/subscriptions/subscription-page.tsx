@@ -96,7 +96,7 @@ function Figures({ subscription }: { subscription: Subscription }) {
         note={
           stats.last_delivery === null
             ? "none yet"
-            : `last ${formatSpan(Math.max(0, now - Date.parse(stats.last_delivery)))}`
+            : `last ${formatSpan(Math.max(0, now - Date.parse(stats.last_delivery)))} ago`
         }
       />
     </div>

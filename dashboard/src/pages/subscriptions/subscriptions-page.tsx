@@ -39,7 +39,14 @@ export function SubscriptionsPage() {
       </PageHead>
       <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         <div className="filter-row">
-          <TextFilter view={view} name="text" label="Search" id={SEARCH_ID} placeholder="Name, URL, pattern  ( / )" />
+          <TextFilter
+            view={view}
+            name="text"
+            label="Search"
+            id={SEARCH_ID}
+            placeholder="Name, URL, pattern  ( / )"
+            isWide
+          />
           <ChoiceFilter view={view} name="status" label="Status" options={STATUSES} />
           <ChoiceFilter view={view} name="kind" label="Kind" options={kinds} />
           <TextFilter view={view} name="label" label="Label" placeholder="team=billing" />

@@ -36,7 +36,7 @@ export function TargetsPage() {
       </PageHead>
       <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         <div className="filter-row">
-          <TextFilter view={view} name="text" label="Search" id={SEARCH_ID} placeholder="Name, reason  ( / )" />
+          <TextFilter view={view} name="text" label="Search" id={SEARCH_ID} placeholder="Name, reason  ( / )" isWide />
           <ChoiceFilter view={view} name="mode" label="Mode" options={{ NORMAL: "normal", QUEUE: "queue" }} />
         </div>
       </form>
