@@ -2,11 +2,11 @@ import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import type { Subscription } from "../../api/types.ts";
-import { useAct } from "../../api/use-act.ts";
+import { useAct } from "../../ui/use-act.ts";
 import { Button } from "../../ui/button.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
-import { keysOf, pathOf } from "./paths.ts";
+import { CHANGED, pathOf } from "./paths.ts";
 import { RecoverDialog } from "./recover-dialog.tsx";
 import { ResumeDialog } from "./resume-dialog.tsx";
 import { TestDialog } from "./test-dialog.tsx";
@@ -19,9 +19,10 @@ export function Acts({ subscription, etag }: { subscription: Subscription; etag:
   const [opened, setOpened] = useState<Opened>();
   const close = () => setOpened(undefined);
   const isOurs = managedBy === "api" || managedBy === "former_config";
-  const pause = useAct(() => sendJson("POST", pathOf(id, "/pause")), {
-    refreshes: keysOf(id),
-    tell: "It is paused. Deliveries wait.",
+  const pause = useAct({
+    run: () => sendJson("POST", pathOf(id, "/pause")),
+    changes: CHANGED,
+    says: "It is paused. Deliveries wait.",
   });
   return (
     <>
@@ -65,9 +66,10 @@ interface DeleteDialogProps {
 function DeleteDialog({ subscription, etag, isOpen, onClose }: DeleteDialogProps) {
   const { id, name, stats } = subscription;
   const [, navigate] = useLocation();
-  const remove = useAct(() => sendJson<{ cancelled_deliveries: number }>("DELETE", pathOf(id), undefined, etag), {
-    refreshes: [["subscriptions"], ["targets"]],
-    tell: ({ cancelled_deliveries: count }) =>
+  const remove = useAct({
+    run: () => sendJson<{ cancelled_deliveries: number }>("DELETE", pathOf(id), undefined, etag),
+    changes: ["subscriptions", "targets"],
+    says: ({ cancelled_deliveries: count }) =>
       count === 0 ? `${name} is deleted.` : `${name} is deleted, and ${formatCount(count)} deliveries are cancelled.`,
     onDone: () => navigate("/subscriptions"),
   });

@@ -3,12 +3,12 @@ import { useState } from "react";
 import { ApiError, sendJson } from "../../api/client.ts";
 import { replayQuery } from "../../api/queries.ts";
 import type { RecoverInclude, Replay, ReplayPlan, Subscription } from "../../api/types.ts";
-import { useAct } from "../../api/use-act.ts";
+import { useAct } from "../../ui/use-act.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { formatCount } from "../../ui/numbers.ts";
-import { keysOf, pathOf } from "./paths.ts";
+import { CHANGED, pathOf } from "./paths.ts";
 
 const INCLUDES: Readonly<Record<RecoverInclude, string>> = {
   failed: "Its dead letters",
@@ -26,13 +26,15 @@ export function RecoverDialog({ subscription, onClose }: { subscription: Subscri
   const at = new Date(since);
   const isTime = !Number.isNaN(at.getTime());
   const body = { since: isTime ? at.toISOString() : since, include };
-  const plan = useAct(() => sendJson<ReplayPlan>("POST", pathOf(id, "/recover"), { ...body, plan: true }), {
-    refreshes: [],
-    onFailed: () => undefined,
+  const plan = useAct({
+    run: () => sendJson<ReplayPlan>("POST", pathOf(id, "/recover"), { ...body, plan: true }),
+    changes: [],
+    isFailureShown: () => true,
   });
-  const start = useAct(() => sendJson<Replay>("POST", pathOf(id, "/recover"), body), {
-    refreshes: [...keysOf(id), ["replays"]],
-    onFailed: () => undefined,
+  const start = useAct({
+    run: () => sendJson<Replay>("POST", pathOf(id, "/recover"), body),
+    changes: [...CHANGED, "replays"],
+    isFailureShown: () => true,
   });
   const error = start.error ?? plan.error;
 

@@ -1,19 +1,20 @@
 import { useState } from "react";
 import { sendJson } from "../../api/client.ts";
 import type { Subscription } from "../../api/types.ts";
-import { useAct } from "../../api/use-act.ts";
+import { useAct } from "../../ui/use-act.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { formatCount } from "../../ui/numbers.ts";
-import { keysOf, pathOf } from "./paths.ts";
+import { CHANGED, pathOf } from "./paths.ts";
 
 /** With or without what was held meanwhile. */
 export function ResumeDialog({ subscription, onClose }: { subscription: Subscription; onClose: () => void }) {
   const { id, name, stats } = subscription;
   const [held, setHeld] = useState<"deliver" | "skip">("deliver");
-  const resume = useAct(() => sendJson<{ skipped_deliveries: number }>("POST", pathOf(id, "/resume"), { held }), {
-    refreshes: keysOf(id),
-    tell: ({ skipped_deliveries: count }) =>
+  const resume = useAct({
+    run: () => sendJson<{ skipped_deliveries: number }>("POST", pathOf(id, "/resume"), { held }),
+    changes: CHANGED,
+    says: ({ skipped_deliveries: count }) =>
       count === 0 ? "It is active again." : `It is active again. ${formatCount(count)} deliveries were cancelled.`,
     onDone: onClose,
   });

@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { ApiError, sendJson } from "../../api/client.ts";
 import type { Rotation, Subscription } from "../../api/types.ts";
-import { useAct } from "../../api/use-act.ts";
+import { useAct } from "../../ui/use-act.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Failure } from "../../ui/failure.tsx";
-import { keysOf, pathOf } from "./paths.ts";
+import { CHANGED, pathOf } from "./paths.ts";
 
 const DAY_S = 86_400;
 const OVERLAPS: Readonly<Record<string, string>> = {
@@ -31,23 +31,21 @@ export function RotateDialog({ subscription, isRotating, onClose, onRotated }: R
   const [overlapS, setOverlapS] = useState(String(14 * DAY_S));
   const [secret, setSecret] = useState("");
   const [isForced, setForced] = useState(false);
-  const rotate = useAct(
-    () =>
+  const rotate = useAct({
+    run: () =>
       sendJson<Rotation>("POST", pathOf(id, "/rotate-secret"), {
         overlap_s: Number(overlapS),
         ...(secret !== "" && { secret }),
         ...(isForced && { force: true }),
       }),
-    {
-      refreshes: keysOf(id),
-      tell: "The new secret signs beside the old one. Give it to the receiver, then confirm it.",
-      onDone() {
-        onClose();
-        onRotated();
-      },
-      onFailed: () => undefined,
+    changes: CHANGED,
+    says: "The new secret signs beside the old one. Give it to the receiver, then confirm it.",
+    onDone() {
+      onClose();
+      onRotated();
     },
-  );
+    isFailureShown: () => true,
+  });
   const { error } = rotate;
   const isUnderWay = isRotating || (error instanceof ApiError && error.code === "conflict");
   return (

@@ -1,13 +1,13 @@
 import { useState } from "react";
 import { getJson, sendJson } from "../../api/client.ts";
 import type { Rotation, Secrets, Subscription } from "../../api/types.ts";
-import { useAct } from "../../api/use-act.ts";
+import { useAct } from "../../ui/use-act.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { AbsoluteTime, RelativeTime } from "../../ui/time.tsx";
-import { keysOf, pathOf } from "./paths.ts";
+import { CHANGED, pathOf } from "./paths.ts";
 import { RotateDialog } from "./rotate-dialog.tsx";
 
 /** Nothing is asked for until somebody wants to see it: that somebody did is in the audit log. */
@@ -15,15 +15,17 @@ export function SecretsCard({ subscription }: { subscription: Subscription }) {
   const { id, managed_by: managedBy } = subscription;
   const [secrets, setSecrets] = useState<Secrets>();
   const [opened, setOpened] = useState<"rotate" | "retire">();
-  const reveal = useAct(() => getJson<Secrets>(pathOf(id, "/secret")), { refreshes: [], onDone: setSecrets });
-  const settled = { refreshes: keysOf(id), onDone: () => reveal.mutate(undefined) };
-  const confirm = useAct(() => sendJson<Rotation>("POST", pathOf(id, "/rotate-secret/confirm")), {
+  const reveal = useAct({ run: () => getJson<Secrets>(pathOf(id, "/secret")), changes: [], onDone: setSecrets });
+  const settled = { changes: CHANGED, onDone: () => reveal.mutate(undefined) };
+  const confirm = useAct({
+    run: () => sendJson<Rotation>("POST", pathOf(id, "/rotate-secret/confirm")),
     ...settled,
-    tell: "The new secret is the current one.",
+    says: "The new secret is the current one.",
   });
-  const retire = useAct(() => sendJson<Rotation>("POST", pathOf(id, "/rotate-secret/retire")), {
+  const retire = useAct({
+    run: () => sendJson<Rotation>("POST", pathOf(id, "/rotate-secret/retire")),
     ...settled,
-    tell: "Only the new secret signs from now on.",
+    says: "Only the new secret signs from now on.",
   });
   const isRotating = secrets?.secrets.some(({ state }) => state === "next") === true;
   const isOverlapping = (secrets?.secrets.length ?? 0) > 1;

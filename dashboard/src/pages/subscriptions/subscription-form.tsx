@@ -17,7 +17,7 @@ import { DestinationSection } from "./destination-section.tsx";
 import { FilterBuilder } from "./filter-builder.tsx";
 import { subscriptionFields, toDraft, type KindFields } from "./form-fields.ts";
 import { isMatch, MatchPreview, useMatching } from "./match-preview.tsx";
-import { keysOf, pathOf } from "./paths.ts";
+import { CHANGED, pathOf } from "./paths.ts";
 import { TemplatePreview } from "./template-preview.tsx";
 
 interface SubscriptionFormProps {
@@ -43,7 +43,7 @@ export function SubscriptionForm({ schemas, opened }: SubscriptionFormProps) {
     onSaved(saved) {
       toast.tell(opened === undefined ? `${saved.name} is created.` : `${saved.name} is saved.`);
       for (const warning of saved.warnings ?? []) toast.tell(warning);
-      for (const queryKey of keysOf(saved.id)) void client.invalidateQueries({ queryKey });
+      for (const name of CHANGED) void client.invalidateQueries({ queryKey: [name] });
       navigate(`/subscriptions/${saved.id}`);
     },
   });

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import type { Delivery, Subscription, TestAttempt } from "../../api/types.ts";
-import { useAct } from "../../api/use-act.ts";
+import { useAct } from "../../ui/use-act.ts";
 import { AttemptDetails } from "../../deliveries/attempts.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -10,14 +10,15 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { formatMs } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
-import { keysOf, pathOf } from "./paths.ts";
+import { CHANGED, pathOf } from "./paths.ts";
 
 /** Sends `test.event` once, and shows what the destination answered. */
 export function TestDialog({ subscription, onClose }: { subscription: Subscription; onClose: () => void }) {
   const { id, name } = subscription;
-  const test = useAct(() => sendJson<TestAttempt | Delivery>("POST", pathOf(id, "/test")), {
-    refreshes: keysOf(id),
-    onFailed: () => undefined,
+  const test = useAct({
+    run: () => sendJson<TestAttempt | Delivery>("POST", pathOf(id, "/test")),
+    changes: CHANGED,
+    isFailureShown: () => true,
   });
   const isStarted = useRef(false);
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { sendJson } from "../../api/client.ts";
 import type { Target } from "../../api/types.ts";
-import { useAct } from "../../api/use-act.ts";
+import { useAct } from "../../ui/use-act.ts";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { formatCount } from "../../ui/numbers.ts";
@@ -19,17 +19,15 @@ const CONSEQUENCES: Readonly<Record<Target["mode"], (target: Target) => string>>
 export function ModeActs({ target }: { target: Target }) {
   const [asked, setAsked] = useState<Target["mode"]>();
   const query = target.shared ? `?tenant_id=${encodeURIComponent(target.tenant_id)}` : "";
-  const force = useAct(
-    (mode: Asked) =>
+  const force = useAct({
+    run: (mode: Asked) =>
       sendJson<Target>("POST", `/api/v1/targets/${encodeURIComponent(keyOf(target))}/mode${query}`, { mode }),
-    {
-      refreshes: [["target"], ["targets"], ["status"], ["mode-history"]],
-      tell: ({ forced, mode }) =>
-        forced === null
-          ? `Its health decides again. It is in ${mode}.`
-          : `It stays in ${mode} until it is automatic again.`,
-    },
-  );
+    changes: ["target", "targets", "status", "mode-history"],
+    says: ({ forced, mode }) =>
+      forced === null
+        ? `Its health decides again. It is in ${mode}.`
+        : `It stays in ${mode} until it is automatic again.`,
+  });
   const choices = (["QUEUE", "NORMAL"] as const).filter((mode) => mode !== target.forced);
   return (
     <>

@@ -4,7 +4,7 @@ import { Link, useLocation, useParams } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import { targetQuery } from "../../api/queries.ts";
 import type { Target } from "../../api/types.ts";
-import { useAct } from "../../api/use-act.ts";
+import { useAct } from "../../ui/use-act.ts";
 import { labelOf } from "../../forms/field-name.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useView } from "../../layout/use-view.ts";
@@ -135,9 +135,10 @@ function SharedActs({ target, etag }: { target: Target; etag: string | undefined
   const [isAsking, setAsking] = useState(false);
   const [, navigate] = useLocation();
   const path = `/api/v1/targets/${encodeURIComponent(name)}?tenant_id=${encodeURIComponent(tenantId)}`;
-  const remove = useAct(() => sendJson("DELETE", path, undefined, etag), {
-    refreshes: [["targets"]],
-    tell: `${name} is deleted.`,
+  const remove = useAct({
+    run: () => sendJson("DELETE", path, undefined, etag),
+    changes: ["targets"],
+    says: `${name} is deleted.`,
     onDone: () => navigate("/targets"),
   });
   return (
