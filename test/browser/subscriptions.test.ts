@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { findBarriers, openBrowser, openPage, type OpenPage, type PageOptions } from "../support/browser.ts";
+import { findFaults, openBrowser, openPage, signIn, type OpenPage, type PageOptions } from "../support/browser.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { skipWithoutService } from "../support/skip.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -28,10 +28,7 @@ beforeEach((context) => {
 async function visit(path: string, options: PageOptions & { key?: string } = {}): Promise<OpenPage> {
   const opened = await openPage(browser as Browser, gateway.url, options);
   open.push(opened);
-  await opened.page.goto(path);
-  await opened.page.getByLabel("API key").fill(options.key ?? ADMIN_KEY);
-  await opened.page.getByRole("button", { name: "Sign in" }).click();
-  await opened.page.locator("nav").waitFor({ state: "attached" });
+  await signIn(opened.page, path, options.key ?? ADMIN_KEY);
   return opened;
 }
 
@@ -246,11 +243,7 @@ describe("the pages of subscriptions and targets", () => {
       ] as const) {
         await page.goto(path);
         await page.getByText(text).first().waitFor();
-        expect([path, theme, await findBarriers(page)]).toEqual([path, theme, []]);
-        await page.setViewportSize({ width: 360, height: 740 });
-        const width = await page.evaluate("document.documentElement.scrollWidth");
-        expect([path, width]).toEqual([path, 360]);
-        await page.setViewportSize({ width: 1280, height: 900 });
+        expect([path, theme, await findFaults(page)]).toEqual([path, theme, []]);
       }
     }
   });
