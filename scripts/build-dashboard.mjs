@@ -1,5 +1,5 @@
-// Makes dist/dashboard/ of dashboard/: what the gateway serves at /. Made when something that it is made of has changed;
-// the new files take the place of the old ones at once, under a gateway that may be running.
+// Builds dist/dashboard/, which the gateway serves at /, from dashboard/. Built only when one of its inputs has
+// changed; the new files replace the old ones in one step, because a gateway may be serving them.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
@@ -11,7 +11,7 @@ import { run, runScript, ScriptFailure } from "./run.mjs";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const BUILT = "dist/dashboard";
-/** What it was built from: the hash of these files. */
+/** The hash of the files that it was built from. */
 const STAMP = "dist/.dashboard-stamp";
 const PACKED = /\.(?:html|js|css|svg)$/;
 
@@ -22,7 +22,7 @@ export function isDashboardBuilt(root = ROOT) {
   return hash === hashOfInputs(root, shared);
 }
 
-/** By a process of its own, which says in its environment what is built. */
+/** In a separate process, whose environment says what is built. */
 export async function ensureDashboard() {
   if (isDashboardBuilt()) return;
   const stdio = ["ignore", "ignore", "inherit"];
@@ -54,7 +54,7 @@ async function build(root) {
     logLevel: "warn",
     build: { outDir: next, emptyOutDir: true },
   });
-  // Of the server it uses some names and tables, whose changes concern it too.
+  // It uses some names and tables of the server, whose changes must rebuild it too.
   const shared = sharedModules(root, output);
   const hash = hashOfInputs(root, shared);
   await pack(next);
@@ -88,7 +88,7 @@ function hashOfInputs(root, shared) {
   return hash.digest("hex");
 }
 
-/** Once, as small as can be: the gateway only hands it out. */
+/** Compressed once, as small as possible: the gateway only serves the files. */
 async function pack(folder) {
   for (const file of listFiles(folder).filter((name) => PACKED.test(name))) {
     const content = readFileSync(file);

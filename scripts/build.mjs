@@ -1,12 +1,12 @@
-// Makes dist/ of src/: the types are checked, the sources bundled, other files copied, left-overs removed.
+// Builds dist/ from src/: checks the types, bundles the sources, copies other files, removes leftovers.
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { run, ScriptFailure } from "./run.mjs";
 
-/** What was built from, and the names of all files that were made of it. */
+/** The inputs of the build, and the names of all files that it wrote. */
 const STAMP = "dist/.posthorn-build";
-/** Of the bundler to us. */
+/** The message of the bundler to this script. */
 const BUNDLED = "dist/.bundled";
 const CONFIGS = [
   "package-lock.json",
@@ -27,11 +27,11 @@ export async function build(root) {
   if (isBuilt(root)) return;
   process.stderr.write("posthorn: building …\n");
   rmSync(join(root, STAMP), { force: true });
-  // Taken first: a file that changes during the build makes the next one run again.
+  // Read first: a file that changes during the build makes the next build run again.
   const hash = hashOfInputs(root);
   const [types, bundles] = await Promise.all([
     run(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], { cwd: root }),
-    // A process of its own, because of what the bundler leaves behind in memory.
+    // In a separate process, because the bundler keeps much memory.
     run(process.execPath, ["scripts/bundle.mjs", BUNDLED], { cwd: root }),
   ]);
   if (types !== 0) throw new ScriptFailure(`the build failed (tsc exit code ${types})`, types);
@@ -67,14 +67,14 @@ function copyOtherFiles(root) {
 
 function removeLeftOvers(root, files) {
   const wanted = new Set(files.map((file) => join(root, "dist", file)));
-  // Has a build of its own (build-dashboard.mjs).
+  // It has its own build (build-dashboard.mjs).
   const dashboard = join(root, "dist/dashboard") + sep;
   for (const file of listFiles(join(root, "dist"))) {
     if (!wanted.has(file) && !file.startsWith(dashboard)) rmSync(file);
   }
 }
 
-/** Files whose name begins with a dot, such as the stamp, are nobody's input or output. */
+/** Files whose name begins with a dot, such as the stamp, are neither input nor output. */
 function listFiles(folder) {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -1,13 +1,13 @@
-// Makes few files of many for dist/: a start that loads 800 of them spends half of its time on finding and reading.
-// Most packages are in there too; a licence of each is kept beside them. Names stay as they are, so that a stack trace
-// can be read; source maps lie beside the files. Usage: node scripts/bundle.mjs file, which gets the names of what was
-// written as JSON
+// Bundles many source files into few for dist/: a start that loads 800 files spends half of its time finding and
+// reading. Most packages are bundled too, with their licences beside them. Names are not changed, so that a stack trace
+// can be read; source maps are beside the files. Usage: node scripts/bundle.mjs FILE; the names of the written files
+// go to FILE as JSON.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, posix, relative, sep } from "node:path";
 import { rolldown } from "rolldown";
 import { runScript } from "./run.mjs";
 
-/** Tests start gateways of it in processes of their own. */
+/** Tests start gateways from it in separate processes. */
 const FOR_TESTS = ["gateway", "cli/failure", "cli/heap", "config/load", "telemetry/logger"];
 const FOR_BENCH = [
   "deliver/wire/address-guard",
@@ -20,16 +20,16 @@ const FOR_BENCH = [
   "route/router",
   "store/sqlite/open",
 ];
-/** What is imported from outside, by its path under src/. All of it is one program: each module is there once. */
+/** Modules that are imported from outside, by path under src/. All form one program: each module exists once. */
 const ENTRIES = ["cli/main", ...FOR_TESTS, ...FOR_BENCH];
-/** Named as they are started, by `new URL("./name-thread.js", import.meta.url)`. Each is a program of its own. */
+/** Thread modules, started by `new URL("./name-thread.js", import.meta.url)`. Each is a program of its own. */
 const THREAD = /-thread\.ts$/;
 const CHUNKS = "chunks";
 const LICENCES = "THIRD-PARTY-LICENCES.txt";
 
-/** Stay packages: those with parts that are no JavaScript, and those that only some users install. */
+/** Packages that are not bundled: those with parts that are not JavaScript, and those that only some users install. */
 const PACKAGES = [/^@photostructure\/sqlite/, /^libxml2-wasm/, /^smartsheet/, /^@azure\//];
-/** Fastify loads them only where it is given no compilers of our own, and for `inject`. */
+/** Fastify loads these only without our own compilers, and for `inject`. */
 const NEVER_LOADED = ["@fastify/ajv-compiler", "@fastify/fast-json-stringify-compiler", "light-my-request"];
 
 /** Writes the bundles to `folder` and resolves to the names of all files that belong there. */
@@ -63,7 +63,7 @@ async function bundle(root, folder) {
       files.push(fileName);
       if (type !== "chunk") continue;
       if (code.includes("import.meta.url") && posix.dirname(fileName) !== chunkFolder) {
-        throw new Error(`${fileName} asks where it is, but does not lie in ${chunkFolder}`);
+        throw new Error(`${fileName} uses import.meta.url, but is not in ${chunkFolder}`);
       }
       const escaped = escapeWideSigns(code, fileName);
       if (escaped !== code) writeFileSync(join(folder, fileName), escaped);
@@ -80,7 +80,7 @@ async function bundle(root, folder) {
   return [...files, LICENCES];
 }
 
-/** A module that asks where it is is told where it would be if each had a file of its own. */
+/** A module that uses import.meta.url gets the URL that it would have as a file of its own. */
 function originalPlaces(src, chunkFolder) {
   return {
     name: "original-places",
@@ -101,8 +101,8 @@ function originalPlaces(src, chunkFolder) {
 }
 
 /**
- * V8 keeps the text of a file with two bytes for each character as soon as one of them wants it: a few signs such as …
- * in messages would cost 6 MB. So these are escaped. Lines stay as the source map knows them.
+ * V8 stores a file's text with two bytes for each character as soon as one character needs it: a few signs such as …
+ * in messages would cost 6 MB. So they are escaped. Lines do not move, so the source map stays valid.
  */
 function escapeWideSigns(code, fileName) {
   if (/\\[^\0-\xff]|String\.raw`[^`]*[^\0-\xff]/.test(code)) {
@@ -112,8 +112,9 @@ function escapeWideSigns(code, fileName) {
 }
 
 /**
- * Four files for a start of the gateway: what every command needs, what other commands share with it, what comes before
- * its threads are started, and what is loaded while they come up. What each other command needs is left to the bundler.
+ * Four files for a start of the gateway: modules that every command needs, those that other commands share with it,
+ * those needed before its threads start, and those loaded while they start. The bundler decides about all other
+ * commands.
  */
 function groupByUse(src) {
   const main = join(src, "cli/main.ts");
@@ -128,7 +129,7 @@ function groupByUse(src) {
     const others = reach(commands, (id) => [...now(id), ...later(id)]);
     const before = reach([start], now);
     const gateway = reach([...before].flatMap(later), now);
-    // It waits for the command to end, and what waits cannot be imported by the command.
+    // This module waits for the command to end, so the command cannot import it.
     every.delete(main);
     return { every, others, before, gateway };
   }

@@ -1,5 +1,5 @@
-// Who may import what under src/, as ONE table. A reader who follows an event from receive/ to deliver/ moves forward
-// only; this keeps it so. Usage: node scripts/check-imports.mjs [root]
+// The rules for imports under src/, in ONE table. A reader who follows an event from receive/ to deliver/ moves forward
+// only; this check keeps it so. Usage: node scripts/check-imports.mjs [root]
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -75,7 +75,7 @@ const DIRECTIONS = [
       ...PORTS,
     ],
   },
-  // The only one that runs a gateway; the others ask one, or look at its files.
+  // The only command that runs a gateway; the others send requests to one, or read its files.
   {
     from: "cli/start.ts",
     may: [
@@ -133,7 +133,7 @@ const DIRECTIONS = [
       "telemetry/terminal-text.ts",
     ],
   },
-  // Queues are made and compared without a gateway.
+  // Queues are created and compared without a gateway.
   {
     from: "cli/queue/",
     may: ["cli/", "config/", "domain/", "brokers/", "deliver/wire/address-guard.ts", "deliver/wire/http-client.ts"],
@@ -162,36 +162,36 @@ const DIRECTIONS = [
   })),
 ];
 
-/** What a folder here holds is known to nobody but it and their list. */
+/** Only the folder itself and its list may import the files of one kind. */
 const BEHIND_LISTS = [
   { folder: /^deliver\/senders\/[^/]+\//, list: "deliver/senders/kinds.ts", what: "a kind of destination" },
   { folder: /^plugins\/[^/]+\//, list: "plugins/plugins.ts", what: "a plugin" },
 ];
 
 const OUTGOING = ["cli/api-client.ts", "cli/listen/local-server.ts"];
-// The last only to gateways that a command has started itself, on this machine.
+// The last one connects only to gateways that a command has started itself, on this machine.
 const SOCKETS = ["deliver/wire/guarded-connect.ts", "deliver/wire/proxy-tunnel.ts", "cli/trial/load-connection.ts"];
 const SERVERS = ["http/", "cli/sink.ts", "cli/trial/"];
 
-/** Packages, and names of packages, that only some files may import. Types are free. */
+/** Packages, and names in packages, that only some files may import. Types are free. */
 const RESERVED = [
-  { package: /^nodemailer/, only: ["deliver/senders/email/"], why: "e-mail leaves by the pool of its kind" },
-  { package: "undici", only: OUTGOING, why: "everything that leaves goes through deliver/wire/http-client.ts" },
+  { package: /^nodemailer/, only: ["deliver/senders/email/"], why: "only the pool of the kind email sends e-mail" },
+  { package: "undici", only: OUTGOING, why: "all outgoing requests go through deliver/wire/http-client.ts" },
   { package: /^node:https?$/, names: ["createServer", "Server"], only: SERVERS, why: "only http/ and the sink listen" },
   {
     package: /^node:https?$/,
     names: ["request", "get", "Agent", "globalAgent", "ClientRequest", "*"],
     only: OUTGOING,
-    why: "everything that leaves goes through deliver/wire/http-client.ts",
+    why: "all outgoing requests go through deliver/wire/http-client.ts",
   },
   {
     package: /^node:(?:net|tls)$/,
     names: ["connect", "createConnection", "Socket", "TLSSocket", "*"],
-    // In domain/ for another reason.
+    // domain/ uses it for another purpose.
     only: [...SOCKETS, "domain/"],
     why: "every socket is opened by deliver/wire/guarded-connect.ts",
   },
-  { package: "node:http2", only: [], why: "everything that leaves goes through deliver/wire/http-client.ts" },
+  { package: "node:http2", only: [], why: "all outgoing requests go through deliver/wire/http-client.ts" },
   { package: "node:process", names: ["env", "*"], only: ["config/"], why: "only config/ reads the environment" },
   { package: "@photostructure/sqlite", only: ["store/sqlite/"], why: "only the driver knows its database" },
   { package: "pg", only: ["store/postgres/"], why: "only the driver knows its database" },
@@ -199,7 +199,7 @@ const RESERVED = [
 
 /** The only built-in modules that pure rules may use. */
 const PURE_BUILT_INS = ["node:buffer", "node:crypto", "node:util"];
-/** And what is pure in one that is not: it only looks at texts. */
+/** Pure functions of a module that is not pure: they only look at text. */
 const PURE_NAMES = { "node:net": ["isIP", "isIPv4", "isIPv6"] };
 
 function complaintsAbout(file, source) {
@@ -210,7 +210,7 @@ function complaintsAbout(file, source) {
 
 function wrongDirection(file, { specifier }) {
   const target = posix.normalize(posix.join(posix.dirname(file), specifier));
-  if (target.startsWith("..")) return [`imports ${specifier}, which is outside of src/`];
+  if (target.startsWith("..")) return [`imports ${specifier}, which is outside src/`];
   for (const { folder, list, what } of BEHIND_LISTS) {
     const [own] = folder.exec(target) ?? [];
     if (own !== undefined && file !== list && !covers(own, file)) {
@@ -218,7 +218,8 @@ function wrongDirection(file, { specifier }) {
     }
   }
   const rule = DIRECTIONS.find(({ from }) => covers(from, file));
-  if (rule === undefined) return ["has no line in the table of scripts/check-imports.mjs: say what it may import"];
+  if (rule === undefined)
+    return ["has no line in the table of scripts/check-imports.mjs: add one with the allowed imports"];
   if ([rule.from, ...rule.may].some((allowed) => covers(allowed, target))) return [];
   return [`imports ${target}: ${rule.from} may import ${rule.may.join(", ") || "nothing but itself"}`];
 }
@@ -246,7 +247,7 @@ function covers(pattern, file) {
   return pattern === "" || (pattern.endsWith("/") ? file.startsWith(pattern) : file === pattern);
 }
 
-/** `names` holds what is imported as values; "*" stands for the whole module. */
+/** `names`: the names imported as values; "*" stands for the whole module. */
 function importsOf(file, source) {
   const { module, errors } = parseSync(file, source);
   if (errors.length > 0) throw new Error(`${file}: ${errors[0].message}`);

@@ -1,4 +1,4 @@
-// `npm run check`: everything short of the tests. With names of steps as arguments only those are run.
+// `npm run check`: all checks except the tests. With names of steps as arguments, only those run.
 import { join } from "node:path";
 import { ensureInstalled, ROOT } from "./ensure.mjs";
 import { run, runScript, ScriptFailure } from "./run.mjs";
@@ -16,7 +16,7 @@ await runScript(async () => {
   const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(STEPS);
   const unknown = names.find((name) => !(name in STEPS));
   if (unknown !== undefined) {
-    throw new ScriptFailure(`no such step: ${unknown}; there are ${Object.keys(STEPS).join(", ")}`, 2);
+    throw new ScriptFailure(`unknown step: ${unknown}; choose from ${Object.keys(STEPS).join(", ")}`, 2);
   }
   await ensureInstalled();
   const failed = [];

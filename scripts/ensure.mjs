@@ -1,5 +1,5 @@
-// Makes a checkout ready to run, from nothing if need be: dependencies installed, sources built. Silent when all is
-// fresh. Uses nothing but Node itself, because it runs before there is a node_modules.
+// Prepares a checkout to run: installs dependencies and builds sources if necessary. Silent when everything is
+// up to date. Uses only Node itself, because it runs before node_modules exists.
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";

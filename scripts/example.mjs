@@ -1,5 +1,5 @@
-// `npm run example NAME`: makes the checkout ready, then runs an example in this very process, so that a signal reaches
-// the example itself, which stops all that it has started. See start.mjs for the `exec` of the script line.
+// `npm run example NAME`: prepares the checkout, then runs an example in this same process, so that a signal reaches
+// the example itself, which stops everything it has started. See start.mjs for the `exec` of the script line.
 import { ensure } from "./ensure.mjs";
 import { runScript } from "./run.mjs";
 

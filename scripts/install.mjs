@@ -18,7 +18,7 @@ export async function install(root) {
   }
   const isFirst = readOrUndefined(join(root, "node_modules/.package-lock.json")) === undefined;
   process.stderr.write(`posthorn: installing dependencies (${isFirst ? "first run" : "lockfile changed"}) …\n`);
-  // The build needs the development packages even where NODE_ENV=production.
+  // The build needs the development packages even with NODE_ENV=production.
   const args = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
   const exitCode = await runNpm(args, root);
   if (exitCode !== 0) throw new ScriptFailure(`npm ci failed with exit code ${exitCode}`, exitCode);
@@ -26,7 +26,7 @@ export async function install(root) {
 }
 
 function runNpm(args, cwd) {
-  // npm's own report is no part of what the command prints on standard output.
+  // npm's report must not be part of the command's standard output.
   const options = { cwd, stdio: ["ignore", process.stderr, "inherit"] };
   const npm = process.env.npm_execpath;
   if (npm?.endsWith("npm-cli.js")) return run(process.execPath, [npm, ...args], options);
@@ -44,7 +44,7 @@ function machine() {
 }
 
 /**
- * Whoever ran `npm install` or `npm ci` already must not wait for a second one: npm leaves a list of what is there.
+ * After `npm install` or `npm ci`, no second installation is needed: npm leaves a list of the installed packages.
  */
 function isInstalledByHand(root) {
   const stamp = readOrUndefined(join(root, STAMP));

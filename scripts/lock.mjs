@@ -1,5 +1,5 @@
-// A lock between processes: a folder that is moved into place whole and holds its owner's file, so that it is never
-// empty while it is held. A lock whose owner died or fell silent is broken by removing just that owner's file.
+// A lock between processes: a folder that is moved into place together with its owner's file, so that it is never
+// empty while it is held. A lock whose owner died or stopped responding is broken by removing only that owner's file.
 import { randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, rmdir, stat, unlink, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -11,7 +11,7 @@ const SILENT_AFTER_MS = 30_000;
 const POLL_MS = 100;
 
 /**
- * Runs `work` while no other process holds the lock; `onWait` is called once if there is somebody to wait for.
+ * Runs `work` while no other process holds the lock; `onWait` is called once if it has to wait.
  */
 export async function withLock(folder, work, onWait) {
   const token = randomUUID();
@@ -66,7 +66,7 @@ async function breakIfStale(folder) {
     await rmdir(folder);
     return true;
   } catch (error) {
-    // Somebody else released or broke it in the meantime: try again.
+    // Another process released or broke it in the meantime: try again.
     if (["ENOENT", "ENOTEMPTY", "EEXIST"].includes(error.code)) return true;
     throw error;
   }

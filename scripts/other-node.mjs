@@ -1,15 +1,16 @@
-// Other versions of Node than the one that runs this, from the package `node`.
+// Other versions of Node than the running one, from the package `node`.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run, ScriptFailure } from "./run.mjs";
 
-/** The package `node` gets its binary by a script of its own, so that one is allowed to run. */
+/** The package `node` downloads its binary with an install script, so that script is allowed to run. */
 export async function installNode(version, folder) {
   mkdirSync(folder, { recursive: true });
   const manifest = { private: true, dependencies: { node: version }, allowScripts: { node: true } };
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
   const exitCode = await runNpm(["install"], { cwd: folder });
-  if (exitCode !== 0) throw new ScriptFailure(`npm could not bring Node ${version} (exit code ${exitCode})`, exitCode);
+  if (exitCode !== 0)
+    throw new ScriptFailure(`npm could not install Node ${version} (exit code ${exitCode})`, exitCode);
   return join(folder, "node_modules/node/bin/node");
 }
 

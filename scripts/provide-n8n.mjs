@@ -1,5 +1,5 @@
-// A real n8n, for the proofs that want one: too large for a dependency (3 GB), so it is kept apart from the checkout
-// and stays there for the next time.
+// Installs a real n8n for the proofs that need one. It is too large for a dependency (3 GB), so it is kept outside of
+// the checkout and stays there for the next run.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -7,21 +7,21 @@ import { withLock } from "./lock.mjs";
 import { installNode, runNpm } from "./other-node.mjs";
 import { ScriptFailure } from "./run.mjs";
 
-/** The newest whose packages are all to be had. */
+/** The newest version whose packages are all available. */
 const N8N_VERSION = "2.41.1";
-/** That version wants 24 or newer. */
+/** That version needs Node 24 or newer. */
 const NODE_VERSION = "24";
 
 const MANIFEST = {
   private: true,
   dependencies: { n8n: N8N_VERSION },
-  // The one that it was made with; newer ones of its range want other packages.
+  // The version that it was built with; newer ones in its range need other packages.
   overrides: { linkedom: "0.18.13" },
 };
-/** The only ones that n8n needs of those that are built; of the others some cannot be built everywhere. */
+/** The only packages with build scripts that n8n needs; some of the others cannot be built everywhere. */
 const NATIVE_PACKAGES = ["sqlite3", "isolated-vm"];
 
-/** Installs it if need be; resolves to its version, the file that is its command, and the Node that runs it. */
+/** Installs n8n if necessary; resolves to its version, the file of its command, and the Node that runs it. */
 export async function provideN8n() {
   const folder = join(cacheFolder(), `n8n-${N8N_VERSION}`);
   const stamp = join(folder, ".complete");
@@ -51,7 +51,7 @@ async function installN8n(folder) {
   const env = {
     ...process.env,
     PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
-    // What is built is built for that Node, without asking anybody for its headers.
+    // Native parts are built for that Node, without downloading its headers.
     npm_config_nodedir: headers,
   };
   for (const args of [

@@ -21,7 +21,7 @@ export function run(command, args, options = {}) {
   });
 }
 
-/** A failure that is told in one line and ends the script with `exitCode`. */
+/** A failure that is reported in one line and ends the script with `exitCode`. */
 export class ScriptFailure extends Error {
   constructor(message, exitCode = 1) {
     super(message);

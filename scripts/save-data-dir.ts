@@ -1,7 +1,7 @@
 /**
- * `node --import tsx scripts/save-data-dir.ts NAME`, at a release: fills a gateway of this version with something of
- * every kind and keeps its data directory, and what its API says of it, in test/saved/NAME. From then on
- * `test/e2e/saved-data-dirs.test.ts` opens it with whatever the gateway has become.
+ * `node --import tsx scripts/save-data-dir.ts NAME`, at a release: fills a gateway of this version with data of
+ * every kind and saves its data directory and its API's answers in test/saved/NAME. From then on
+ * `test/e2e/saved-data-dirs.test.ts` opens it with the current gateway.
  */
 import { createHmac } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -40,7 +40,7 @@ subscriptions:
 const SECRET = "a-secret-of-twenty-one-chars";
 
 const [name] = process.argv.slice(2);
-if (name === undefined || !/^[0-9a-z.-]+$/.test(name)) throw new Error("say a name, such as a version");
+if (name === undefined || !/^[0-9a-z.-]+$/.test(name)) throw new Error("give a name, such as a version");
 const folder = mkdtempSync(join(tmpdir(), "posthorn-saved-"));
 try {
   await save(join(fileURLToPath(new URL("../test/saved/", import.meta.url)), name));
@@ -52,7 +52,7 @@ async function save(to: string): Promise<void> {
   writeFileSync(join(folder, "posthorn.yaml"), YAML);
   const sink = await openSink();
   await withGateway((client) => fill(strict(client), `http://127.0.0.1:${sink.port}`));
-  // As a start finds it: what only the process knew is not among it.
+  // In the state that a start finds: without facts that only the process knew.
   const answers = await withGateway(readAnswers);
   await sink.close();
   mkdirSync(to, { recursive: true });
@@ -60,7 +60,7 @@ async function save(to: string): Promise<void> {
   writeFileSync(join(to, "posthorn.db.gz"), gzipSync(readFileSync(databaseOf(folder)), { level: 9 }));
   writeFileSync(join(to, "master.key"), readFileSync(join(dataDirOf(folder), "master.key")));
   writeFileSync(join(to, "answers.json"), `${JSON.stringify({ savedAt: Date.now(), answers }, undefined, 1)}\n`);
-  process.stdout.write(`kept in ${to}\n`);
+  process.stdout.write(`saved in ${to}\n`);
 }
 
 async function withGateway<Result>(use: (client: ApiClient) => Promise<Result>): Promise<Result> {
@@ -71,7 +71,7 @@ async function withGateway<Result>(use: (client: ApiClient) => Promise<Result>):
   return result;
 }
 
-/** What was meant to be there must not be missing without a word. */
+/** Missing data must be an error. */
 function strict(client: ApiClient): ApiClient {
   const must = (answer: Answer, what: string): Answer => {
     if (answer.status < 400) return answer;
@@ -85,7 +85,7 @@ function strict(client: ApiClient): ApiClient {
   };
 }
 
-/** By path: takes, refuses for good, or fails for now. */
+/** Depending on the path: accepts, rejects permanently, or fails for now. */
 async function openSink() {
   const server = createServer((request, response) => {
     request.resume().once("end", () => {
@@ -147,7 +147,7 @@ async function fill(client: ApiClient, sinkUrl: string): Promise<void> {
   const isDead = async (id: string) => (await client.deadLetters()).some((one) => one.event_id === id);
   await until(async () => (await isDead("refused-1")) && (await isDead("failing-1")) && (await isDead("ordered-1")));
   await until(async () => (await client.event("taken-large")).deliveries.some(({ status }) => status === "delivered"));
-  // Delivered twice: opened again, in its second generation.
+  // Delivered twice: replayed, in its second generation.
   await client.post("/api/v1/events/taken-1/replay", { subscription_id: made.taken.id });
   await until(async () => {
     const { deliveries } = await client.event("taken-1");

@@ -1,7 +1,7 @@
-// `npm start`: makes the checkout ready, then becomes `posthorn start` in this very process, so that a signal reaches
-// the gateway itself and its exit code is ours. The script line says `exec`, because otherwise npm's shell stays in
-// between: it would die of a SIGTERM and leave the gateway behind. The dashboard is built meanwhile, by a process of its
-// own; until it is there, the gateway says so.
+// `npm start`: prepares the checkout, then runs `posthorn start` in this same process, so that a signal reaches
+// the gateway itself and its exit code is ours. The script line uses `exec`, because otherwise npm's shell stays in
+// between: a SIGTERM would end the shell and leave the gateway running. The dashboard is built at the same time, in a
+// separate process; until it is ready, the gateway says so.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -19,7 +19,7 @@ if (process.exitCode === 0) {
   await import(pathToFileURL(launcher).href);
 }
 
-/** The gateway waits for it neither at its start nor at its end. */
+/** The gateway waits for the dashboard neither at its start nor at its end. */
 function buildDashboardBeside() {
   const script = join(ROOT, "scripts/build-dashboard.mjs");
   const child = spawn(process.execPath, [script], { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"] });

@@ -1,5 +1,5 @@
-// `npm run test:nodes`: the tests and a start on other versions of Node, whose binaries npm brings into a temporary
-// folder. With versions or paths of tests as arguments only those: npm run test:nodes -- 24 test/unit
+// `npm run test:nodes`: the tests and a start on other versions of Node, whose binaries npm installs into a temporary
+// folder. With versions or test paths as arguments, only those: npm run test:nodes -- 24 test/unit
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -20,7 +20,7 @@ await runScript(async () => {
   const args = process.argv.slice(2);
   const versions = args.filter((arg) => /^\d+(\.\d+)*$/.test(arg));
   const tests = args.filter((arg) => !versions.includes(arg));
-  // By the Node that runs this: the others take the packages and the build as they are.
+  // Prepared by the Node that runs this script: the others use the same packages and build.
   await ensure();
   const folder = mkdtempSync(join(tmpdir(), "posthorn-nodes-"));
   try {
@@ -39,7 +39,7 @@ await runScript(async () => {
 });
 
 function runTests(node, tests) {
-  // What tests start by name, such as npm, runs on it too.
+  // Commands that tests start by name, such as npm, run on it too.
   const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` };
   return run(node, [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", ...tests], { cwd: ROOT, env });
 }

@@ -1,4 +1,4 @@
-// `npm test`: makes the checkout ready, runs vitest, and ends with one plain line of figures.
+// `npm test`: prepares the checkout, runs vitest, and ends with one plain line of figures.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -5,7 +5,7 @@ import { renderConfigDocs, renderEnvExample } from "./reference/configuration.ts
 import { renderOwnEvents } from "./reference/own-events.ts";
 import { renderRetryPolicies } from "./reference/retry-policies.ts";
 
-/** Writes the pages of docs/reference/ that are made from code, and .env.example. */
+/** Writes the generated pages of docs/reference/, and .env.example. */
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -36,7 +36,7 @@ function readOrUndefined(file: URL): string | undefined {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes("--check")) {
     const stale = await findStaleFiles();
-    for (const file of stale) console.error(`${file} is stale; run \`tsx scripts/write-reference.ts\``);
+    for (const file of stale) console.error(`${file} is out of date; run \`tsx scripts/write-reference.ts\``);
     process.exitCode = stale.length > 0 ? 1 : 0;
   } else {
     for (const { file, render } of OUTPUTS) writeFileSync(new URL(file, ROOT), await render());

@@ -1,6 +1,6 @@
 /**
  * `npm run write:sdk` writes the typed client of sdk/src/generated from the routes of a gateway that it starts.
- * `test/integration/sdk-client.test.ts` fails where that is stale.
+ * `test/integration/sdk-client.test.ts` fails when the files are out of date.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -10,11 +10,11 @@ import { renderClient } from "./sdk-client/render-client.ts";
 
 const FOLDER = new URL("../sdk/src/generated/", import.meta.url);
 
-/** What is not as it would be written now, each with what to do. */
+/** The files that are out of date, each with the command that updates them. */
 export function findStaleClient(document: unknown): string[] {
   return Object.entries(renderClient(document as OpenApiDocument))
     .filter(([name, text]) => readFileSync(new URL(name, FOLDER), "utf8") !== text)
-    .map(([name]) => `sdk/src/generated/${name} is stale; run \`npm run write:sdk\``);
+    .map(([name]) => `sdk/src/generated/${name} is out of date; run \`npm run write:sdk\``);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -3,7 +3,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { generatedFrom } from "./generated-from.ts";
 
-/** Flags of every command that talks to a gateway; said once, at the head of the page. */
+/** Flags of every command that talks to a gateway; listed once, at the top of the page. */
 const EVERYWHERE = ["--url", "--key", "--json"];
 
 /** docs/reference/commands.md, from the commands themselves. */

@@ -29,7 +29,8 @@ function formatFieldsTable(list: JsonSchema | undefined): string[] {
   const rows = Object.entries(properties).map(([name, schema]) => {
     const isRequired = required.includes(name) || usual?.required?.includes(name) === true;
     const value = isRequired ? "required" : formatDefault(schema);
-    const expected = schema.pattern === undefined ? describeExpected(schema) : `text like \`${schema.pattern}\``;
+    const expected =
+      schema.pattern === undefined ? describeExpected(schema) : `text that matches \`${schema.pattern}\``;
     const { description } = schema;
     const hasBoth = description !== undefined && schema.pattern === undefined;
     const text = hasBoth ? `${description} (${expected})` : (description ?? expected);
@@ -129,7 +130,7 @@ export function renderConfigDocs(): string {
     "",
     `\`event_types\` is a list; names are unique. ${eventTypes?.description}. They can also be declared in files of the`,
     "folder `event_types_dir`, each with one type or with a list `event_types`; variables are not replaced there. A",
-    "type that is removed from the configuration stays, and rejects no events any more (`enforce` becomes `false`).",
+    "type that is removed from the configuration stays, and no longer rejects events (`enforce` becomes `false`).",
     "",
     ...formatFieldsTable(eventTypes),
     "",

@@ -10,7 +10,7 @@ interface Member {
   readonly format?: string;
 }
 
-/** docs/reference/own-events.md, from what the API reference says of each. */
+/** docs/reference/own-events.md, from the API reference. */
 export function renderOwnEvents(): string {
   return [
     "# Events of the gateway",

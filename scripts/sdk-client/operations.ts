@@ -1,10 +1,10 @@
 import type { Schema } from "./schema-types.ts";
 
-/** An operation of the document as a method of the client. */
+/** An operation of the OpenAPI document as a method of the client. */
 export interface Method {
   group: string;
   name: string;
-  /** `POST`, and the path as the document writes it. */
+  /** `POST`, and the path as written in the document. */
   verb: string;
   path: string;
   summary: string;
@@ -13,7 +13,7 @@ export interface Method {
   query: readonly Parameter[];
   headers: ReadonlySet<string>;
   body: { schema: Schema; isRequired: boolean } | undefined;
-  /** By content type; nothing where there is no body. */
+  /** By content type; empty without a body. */
   answers: readonly { type: string; schema: Schema }[];
 }
 
@@ -38,10 +38,10 @@ export interface OpenApiDocument {
   components: { schemas: Readonly<Record<string, Schema>> };
 }
 
-/** Pages for people. */
+/** Pages for people, which get no method. */
 const NO_METHODS = new Set(["GET /", "GET /docs", "GET /docs/page.js", "GET /catalog"]);
 
-/** Where the rule below makes a bad name, or one that is taken. */
+/** Names for operations for which the rule below gives a bad name, or one that is taken. */
 const NAMES: Readonly<Record<string, string>> = {
   "POST /webhook/{source}": "send",
   "POST /webhook/{source}/{path}": "sendToPath",
@@ -75,7 +75,7 @@ export function readMethods({ paths }: OpenApiDocument): readonly Method[] {
     const other = places.get(place);
     if (other !== undefined) {
       const both = `${other.verb} ${other.path} and ${method.verb} ${method.path}`;
-      throw new Error(`${both} would both be ${place}; give one another name in NAMES of ${import.meta.url}`);
+      throw new Error(`${both} would both be ${place}; give one of them another name in NAMES of ${import.meta.url}`);
     }
     places.set(place, method);
   }
@@ -113,7 +113,7 @@ function toMethod(verb: Verb, path: string, json: OperationJson): Method {
   };
 }
 
-/** `get` one, `list` many, `create`, …; of what lies below one, `listParked` or `requeueParked`; else the last word. */
+/** `get` one, `list` many, `create`, …; `listParked` or `requeueParked` for nested ones; otherwise the last word. */
 function toName(verb: Verb, rest: readonly string[], isList: boolean): string {
   const words = rest.filter((word) => !word.startsWith("{"));
   const act = isList ? "list" : COLLECTION[verb];

@@ -29,12 +29,12 @@ function renderShapes(shapes: ReadonlyMap<string, Schema>, stream: Method | unde
   return ["", ...declarations, streamFrames].join("\n");
 }
 
-/** A method as it is declared, and what it does. */
+/** The declaration of a method, and its implementation. */
 interface Signature {
   parameters: readonly string[];
   returns: string;
   call: string;
-  /** Of shapes.ts. */
+  /** Types of shapes.ts. */
   uses: ReadonlySet<string>;
 }
 
@@ -43,7 +43,7 @@ function readSignature(method: Method, shapes: Map<string, Schema>): Signature {
   const prefix = toPascal(method.group) + (method.name === method.group ? "" : toPascal(method.name));
   const uses = new Set<string>();
 
-  /** A shape without a name gets one. */
+  /** Gives a name to a shape without one. */
   function nameShape(schema: Schema, suffix: string): string {
     const type = renderType(schema);
     const [, simple] = /^([A-Z][A-Za-z]*)(\[\])?$/.exec(type) ?? [];
@@ -53,7 +53,7 @@ function readSignature(method: Method, shapes: Map<string, Schema>): Signature {
     }
     if (!type.includes("{") && !/[A-Z]/.test(type.replaceAll(/"[^"]*"|Record/g, ""))) return type;
     const name = isByHand(method) && method.group === "stream" ? `Stream${suffix}` : prefix + suffix;
-    if (shapes.has(name) && shapes.get(name) !== schema) throw new Error(`two shapes are called ${name}`);
+    if (shapes.has(name) && shapes.get(name) !== schema) throw new Error(`two shapes have the name ${name}`);
     shapes.set(name, schema);
     uses.add(name);
     return name;
@@ -109,7 +109,7 @@ function readSignature(method: Method, shapes: Map<string, Schema>): Signature {
   };
 }
 
-/** An object without members says nothing. */
+/** Skips an object without members. */
 function isEmpty(schema: Schema): boolean {
   return renderType(schema) === "Record<string, never>";
 }

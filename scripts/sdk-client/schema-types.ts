@@ -1,4 +1,4 @@
-/** Types of TypeScript for the schemas of an OpenAPI document. */
+/** TypeScript types for the schemas of an OpenAPI document. */
 
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -34,7 +34,7 @@ export function renderType(schema: Schema, indent = ""): string {
 
 function unite(types: readonly string[]): string {
   const distinct = [...new Set(types)];
-  // Whatever else may be there, it is anything.
+  // Other members are allowed, with any value.
   return distinct.includes("unknown") ? "unknown" : distinct.join(" | ");
 }
 
@@ -52,7 +52,7 @@ function renderObject(schema: Schema, indent: string): string {
   return `{\n${renderMembers(schema, indent)}${indent}}`;
 }
 
-/** The members of an object, without what another one has just so. */
+/** The members of an object, without those that it inherits unchanged. */
 function renderMembers(schema: Schema, indent: string, inherited: Readonly<Record<string, Schema>> = {}): string {
   const {
     properties = {},
@@ -68,7 +68,7 @@ function renderMembers(schema: Schema, indent: string, inherited: Readonly<Recor
     .filter(([name, member]) => JSON.stringify(inherited[name]) !== JSON.stringify(member))
     .map(([name, member]) => {
       const type = renderType(member, inner);
-      // Whoever leaves something out may also write undefined.
+      // A member that may be left out may also be undefined.
       const value = required.includes(name) ? `: ${type}` : `?: ${type === "unknown" ? type : `${type} | undefined`}`;
       return `${renderComment(describe(member), inner)}${inner}${IDENTIFIER.test(name) ? name : JSON.stringify(name)}${value};\n`;
     });
@@ -76,7 +76,7 @@ function renderMembers(schema: Schema, indent: string, inherited: Readonly<Recor
   return members.join("") + more;
 }
 
-/** A type with a name of its own. */
+/** A named type. */
 export function renderDeclaration(name: string, schema: Schema, all: Readonly<Record<string, Schema>>): string {
   const comment = renderComment(describe(schema), "");
   if (schema["type"] !== "object" || schema["properties"] === undefined) {
@@ -88,7 +88,7 @@ export function renderDeclaration(name: string, schema: Schema, all: Readonly<Re
   return `${comment}export interface ${name}${extension} {\n${renderMembers(schema, "", inherited)}}\n`;
 }
 
-/** Of what may be left out, the branch that is not null speaks. */
+/** For a nullable schema, the branch that is not null. */
 function describe(schema: Schema): string {
   const branch = ((schema["anyOf"] ?? []) as Schema[]).find(({ type }) => type !== "null");
   const { description, default: preset } = { ...branch, ...schema };

@@ -1,6 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 
-/** Wakes whoever waits for something to happen. */
+/** Wakes those that wait for something to happen. */
 export interface Bell {
   ring(): void;
   /** Resolves at the next ring, or when `waitMs` have passed. */

@@ -3,19 +3,19 @@ import { PosthornError } from "../domain/errors.ts";
 export type FaultKind =
   | "unreachable"
   | "wrong_credentials"
-  /** The credentials are right, and do not allow this. */
+  /** The credentials are valid, but do not allow this. */
   | "not_allowed"
   | "missing_package"
   | "not_found"
   | "different"
   | "too_large"
-  /** The message was held for too long: somebody else may have it. */
+  /** The message was held for too long: another receiver may have it. */
   | "lost"
   | "closed"
   | "refused";
 
 /**
- * What went wrong with a broker, in one line that names what to do. It has no cause: errors of the packages hold whole
+ * A problem with a broker, in one line that says what to do. It has no cause: errors of the packages contain whole
  * requests, with their credentials.
  */
 export class BrokerFault extends PosthornError {
@@ -26,7 +26,7 @@ export class BrokerFault extends PosthornError {
     this.kind = kind;
   }
 
-  /** Of the connection and not of one queue or message. */
+  /** True when the whole connection is affected, and not one queue or message. */
   get isOfConnection(): boolean {
     return this.kind === "unreachable" || this.kind === "wrong_credentials" || this.kind === "missing_package";
   }
@@ -43,19 +43,19 @@ const NETWORK_CODES: Readonly<Record<string, string>> = {
   ENOTFOUND: "no host has that name",
   EAI_AGAIN: "its name cannot be resolved now",
   ETIMEDOUT: "it does not answer",
-  EHOSTUNREACH: "no route leads to that host",
-  ENETUNREACH: "no route leads to that network",
+  EHOSTUNREACH: "no route to that host",
+  ENETUNREACH: "no route to that network",
   CERT_HAS_EXPIRED: "its certificate has expired",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is signed by itself",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
   SELF_SIGNED_CERT_IN_CHAIN: "its certificate is signed by an unknown authority",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate cannot be verified",
 };
 
-/** In words, when an error is one of the network; errors are often wrapped in others. */
+/** Describes a network error in words. Errors are often wrapped in others. */
 export function findNetworkTrouble(error: unknown): string | undefined {
   for (let one: unknown = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) {
     const { code, errors } = one as Error & { code?: unknown; errors?: unknown[] };
-    // Some packages put a code of their own there, and the network's into the text.
+    // Some packages put their own code there, and the network's code into the text.
     const known = [code, /\b(E[A-Z]{4,}):/.exec(one.message)?.[1]].find((text) =>
       Object.hasOwn(NETWORK_CODES, String(text)),
     );
@@ -68,13 +68,13 @@ export function findNetworkTrouble(error: unknown): string | undefined {
   return undefined;
 }
 
-/** One line, however many a package wrote. */
+/** One line, however many lines a package wrote. */
 export function firstLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.split("\n")[0]?.slice(0, 300) ?? "";
 }
 
-/** Packages that only some users install, and the versions that this gateway was tried with. */
+/** Packages that only some users install, with the versions that this gateway was tested with. */
 const VERSIONS = {
   "@azure/service-bus": "7.9.5",
   "@azure/storage-queue": "12.30.0",
@@ -84,7 +84,7 @@ const VERSIONS = {
 
 type OptionalPackage = keyof typeof VERSIONS;
 
-/** `load` is `() => import(name)`, written where it is needed, so that its types are known there. */
+/** `load` is `() => import(name)`, written by the caller so that its types are known there. */
 export async function loadOptional<Module>(name: OptionalPackage, load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();
@@ -96,12 +96,15 @@ export async function loadOptional<Module>(name: OptionalPackage, load: () => Pr
   }
 }
 
-/** What `DefaultAzureCredential` rejects with when it finds no identity, or one that is refused. `place`: for whom. */
+/**
+ * The error of `DefaultAzureCredential` when it finds no identity, or a refused one. `place`: the service that needs
+ * it.
+ */
 export function findIdentityFault(error: unknown, place: string): BrokerFault | undefined {
   if (!(error instanceof Error) || !/(?:Credential\w*|Authentication)Error$/.test(error.name)) return undefined;
   return new BrokerFault(
     "wrong_credentials",
-    `No identity was found for ${place}. Set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, run it where there ` +
+    `No identity was found for ${place}. Set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, run Posthorn where there ` +
       "is a managed identity, or give a connection_string.",
   );
 }

@@ -1,84 +1,84 @@
 import type { BrokerFault } from "./broker-fault.ts";
 import type { ParkedPlace, ParkedQueue } from "./parked/parked.ts";
 
-/** What a source takes messages from and a sender publishes to, whichever kind of broker it is. */
+/** The port for all kinds of brokers: sources take messages from it, and senders publish to it. */
 
-/** One per name and process. It is opened when it is first used, and opens itself again whenever it is lost. */
+/** One per name and process. It is opened at first use, and opened again whenever it is lost. */
 export interface BrokerConnection {
   readonly limits: BrokerLimits;
   state(): ConnectionState;
-  /** Holds at most `maxUnacknowledged` messages at a time that nobody has settled. */
+  /** Holds at most `maxUnacknowledged` unsettled messages at a time. */
   openTaker(options: TakerOptions): QueueTaker;
-  /** To a queue, or on RabbitMQ to an exchange; the message's subject is the routing key there. */
+  /** For a queue, or an exchange on RabbitMQ, where the message's subject is the routing key. */
   openPublisher(destination: string): Publisher;
   depth(queue: string): Promise<QueueDepth>;
   openParked(place: ParkedPlace): ParkedQueue;
   /**
-   * The bodies of all messages in a queue, or parked from it, those that somebody holds too. Undefined where it cannot be
-   * said that these are all.
+   * The bodies of all messages in a queue or parked from it, held ones included. Undefined when it is not certain that
+   * these are all.
    */
   seeAll(queue: string, where: "waiting" | "parked"): Promise<readonly Buffer[] | undefined>;
-  /** Takers and publishers end first. What is held and not settled comes again, to whoever takes next. */
+  /** Takers and publishers must be closed first. Unsettled messages are delivered again, to the next taker. */
   close(): Promise<void>;
 }
 
 /** Differences between brokers, as data. */
 export interface BrokerLimits {
-  /** Of a whole message as the broker counts it. */
+  /** Size of a whole message, as the broker counts it. */
   maxMessageBytes: number;
   canRenew: boolean;
-  /** A message that is held for longer, without being renewed, is handed out again. */
+  /** A message that is held longer without being renewed is delivered again. */
   longestHoldMs: number;
   canDelayRetry: boolean;
 }
 
 export type ConnectionState =
-  /** Nobody has used it yet. */
+  /** Not used yet. */
   | { state: "unused" }
   | { state: "connecting" }
   | { state: "connected" }
-  /** It is tried again by itself, `retryAt` at the earliest. */
+  /** It is opened again automatically, at `retryAt` at the earliest. */
   | { state: "failed"; fault: BrokerFault; retryAt: number };
 
 export interface TakerOptions {
   queue: string;
   maxUnacknowledged: number;
-  /** How long a message stays hidden from others unless it is renewed; RabbitMQ has its own idea of it. */
+  /** How long a message stays hidden from others unless it is renewed; RabbitMQ has its own limit. */
   holdMs: number;
-  /** Where parked messages go, where the broker has no dead letters of its own. */
+  /** Where parked messages go when the broker has no dead letters of its own. */
   parkTo: { destination: string; subject: string };
-  /** Messages of one session are taken in their order, by one taker at a time. */
+  /** Messages of one session are taken in order, by one taker at a time. */
   sessions: boolean;
 }
 
 export interface QueueTaker {
   /**
-   * Up to `max` messages as soon as there is one, and none when `waitMs` have passed or the connection was lost.
-   * Waits while the connection is away, whose state tells why. Rejects with a BrokerFault for what is wrong with the
-   * queue itself; the next call tries again.
+   * Resolves with up to `max` messages as soon as there is one, and with none after `waitMs` or when the connection was
+   * lost. Waits while there is no connection; the connection's state says why. Rejects with a BrokerFault for problems
+   * of the queue itself; the next call tries again.
    */
   take(max: number, waitMs: number): Promise<TakenMessage[]>;
   /**
-   * Gives back what was not handed out yet, and brings nothing until the next `take`, of which a broker that pushes
-   * brings no more than that asks for at first. What was handed out can still be settled.
+   * Returns messages that were not handed out yet, and brings no more until the next `take`. A broker that pushes then
+   * brings at first only as many as that call asks for. Messages that were handed out can still be settled.
    */
   rest(): Promise<void>;
-  /** Gives back what was not handed out yet. */
+  /** Returns messages that were not handed out yet. */
   close(): Promise<void>;
 }
 
-/** Properties of a parked message that say why. */
+/** The properties of a parked message that contain the reason. */
 export const PARK_REASON = "x-posthorn-reason";
 export const PARK_DESCRIPTION = "x-posthorn-description";
-/** And from which queue, where messages of several are parked in one. */
+/** The queue that the message came from, for brokers that park messages of several queues in one. */
 export const PARK_QUEUE = "x-posthorn-queue";
 
-/** What a message was called before it was parked and requeued: a broker may insist on another name for the copy. */
+/** The id of a message before it was parked and requeued: a broker may require another id for the copy. */
 export const FIRST_ID = "x-posthorn-id";
 export const FIRST_SUBJECT = "x-posthorn-subject";
 export const FIRST_EXCHANGE = "x-posthorn-exchange";
 
-/** `lost`: somebody else may have it by now, because it was held for too long or the connection was lost. */
+/** `lost`: another receiver may have the message, because it was held for too long or the connection was lost. */
 export type Settled = "settled" | "lost";
 
 export type MessageProperty = string | number | boolean;
@@ -87,20 +87,20 @@ export interface TakenMessage {
   readonly id: string | undefined;
   readonly body: Buffer;
   readonly contentType: string | undefined;
-  /** Routing key or subject. */
+  /** The routing key or subject. */
   readonly subject: string | undefined;
-  /** Where it was published to, where that is not the queue. */
+  /** The exchange that the message was published to, if there is one. */
   readonly exchange?: string | undefined;
   readonly sessionId: string | undefined;
   readonly properties: Readonly<Record<string, MessageProperty>>;
-  /** How often it was handed out, this time included, as far as the broker counts that. */
+  /** How often the message was delivered, this time included, as far as the broker counts it. */
   readonly deliveryCount: number;
   acknowledge(): Promise<Settled>;
-  /** Back into the queue; later, where the broker can wait. */
+  /** Returns the message to the queue; after the delay, if the broker supports that. */
   retry(delayMs?: number): Promise<Settled>;
-  /** Hidden for another `holdMs` from now. Undefined where the broker cannot. */
+  /** Hides the message for another `holdMs` from now. Undefined when the broker does not support this. */
   readonly renew: (() => Promise<Settled>) | undefined;
-  /** Away from the queue, with the reason; acknowledged only when that is confirmed. */
+  /** Moves the message away from the queue, with the reason; it is acknowledged only after that is confirmed. */
   park(reason: string, description: string): Promise<Settled>;
 }
 
@@ -117,20 +117,20 @@ export interface OutgoingMessage {
 }
 
 export type Published =
-  /** The broker has it as durably as it can. */
+  /** The broker has stored the message as durably as it can. */
   | { outcome: "confirmed" }
-  /** Taken by an exchange to which no queue is bound for it. */
+  /** An exchange accepted the message, but no queue is bound for it. */
   | { outcome: "unroutable" }
   | { outcome: "failed"; fault: BrokerFault; mayHaveArrived: boolean };
 
 export interface Publisher {
-  /** Never rejects. Fails at once while the connection is away: whoever publishes knows when to try again. */
+  /** Never rejects. Fails at once while there is no connection: the caller decides when to retry. */
   publish(message: OutgoingMessage): Promise<Published>;
   close(): Promise<void>;
 }
 
 export interface QueueDepth {
   ready: number;
-  /** Taken by somebody and not settled; undefined where the broker does not say. */
+  /** Messages that are taken and not settled; undefined when the broker does not say. */
   held: number | undefined;
 }

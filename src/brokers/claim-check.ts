@@ -5,26 +5,26 @@ import { openBlobService, describeAccount, type StorageAccount } from "./azure-s
 import { toStorageFault } from "./azure-storage-queue/storage-fault.ts";
 import type { Claim } from "./message-schema.ts";
 
-/** Bodies that are too large for a queue lie in Blob storage, and the message says which one is its own. */
+/** Stores bodies that are too large for a queue in Blob storage; the message names its body. */
 export interface ClaimCheck {
-  /** The same name again replaces what was there: a message that is sent again has one body. */
+  /** Putting the same name again replaces the body: a message that is sent again has one body. */
   put(name: string, body: Uint8Array, owner: BodyOwner): Promise<Claim>;
-  /** The body, if it is the one that was claimed, or why there is none. */
+  /** The body, if it is the claimed one, or why there is none. */
   read(claim: Claim): Promise<{ body: Buffer } | { problem: string }>;
-  /** By whoever settles the message. Nothing happens when it is gone already. */
+  /** Called when the message is settled. Does nothing when the body is deleted already. */
   remove(claim: Claim): Promise<void>;
-  /** What was put, up to `max` of them, from the first one on or after `after`. */
+  /** Lists up to `max` stored bodies, from the first one or after `after`. */
   list(max: number, after?: string): Promise<{ bodies: PutBody[]; next: string | undefined }>;
-  /** False when it was put again since, or is gone. */
+  /** False when the body was put again meanwhile, or is deleted. */
   removeUnchanged(body: PutBody): Promise<boolean>;
 }
 
-/** Whose body it is: what asks for it may be found by that. */
+/** The owner of a body: its message can be found by this. */
 export interface BodyOwner {
-  /** The store that put it. */
+  /** The store that put the body. */
   origin: string;
   deliveryId: string;
-  /** The queue that its message goes to. */
+  /** The queue of its message. */
   broker: BrokerKind;
   connection: string;
   queue: string;
@@ -32,7 +32,7 @@ export interface BodyOwner {
 
 export interface PutBody {
   readonly name: string;
-  /** Undefined where somebody else put it. */
+  /** Undefined when another program put it. */
   readonly owner: BodyOwner | undefined;
   /** Unix ms. */
   readonly putAt: number;
@@ -42,7 +42,7 @@ export interface PutBody {
 export interface ClaimCheckOptions {
   account: StorageAccount;
   container: string;
-  /** Of a body that is read: what a message claims is not believed. */
+  /** Limit for reading a body: the size that a message claims is not trusted. */
   maxBytes: number;
 }
 
@@ -75,18 +75,19 @@ export function createClaimCheck({ account, container, maxBytes }: ClaimCheckOpt
     },
     async read(claim) {
       if (claim.container !== container)
-        return { problem: `It claims a body in another container, ${claim.container}.` };
-      if (claim.size > maxBytes) return { problem: `It claims a body of ${claim.size} bytes; ${maxBytes} are taken.` };
+        return { problem: `The message claims a body in another container, ${claim.container}.` };
+      if (claim.size > maxBytes)
+        return { problem: `The message claims a body of ${claim.size} bytes; the maximum is ${maxBytes}.` };
       const found = await call(async (client) => {
         const blob = client.getBlockBlobClient(claim.blob);
         if (!(await blob.exists())) return undefined;
         const { contentLength = 0 } = await blob.getProperties();
-        // What it claims was judged; what lies there may be larger.
+        // The claimed size was checked; the stored body may be larger.
         return contentLength === claim.size ? readWhole(blob, claim.size) : Buffer.alloc(0);
       });
-      if (found === undefined) return { problem: "The body that it claims is not there." };
+      if (found === undefined) return { problem: "The body that the message claims does not exist." };
       if (found.length !== claim.size || digest(found) !== claim.sha256) {
-        return { problem: "The body that it claims is not the one that was put there." };
+        return { problem: "The body that the message claims is not the one that was stored." };
       }
       return { body: found };
     },
@@ -132,7 +133,7 @@ function readOwner(metadata: Readonly<Record<string, string>> = {}): BodyOwner |
   return isKnown ? { origin, deliveryId, broker, connection, queue } : undefined;
 }
 
-/** The package cannot download nothing. */
+/** The package cannot download an empty body. */
 async function readWhole(blob: { downloadToBuffer(): Promise<Buffer> }, size: number): Promise<Buffer> {
   return size === 0 ? Buffer.alloc(0) : blob.downloadToBuffer();
 }

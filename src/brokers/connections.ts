@@ -12,12 +12,12 @@ export interface ConnectionOf {
   "azure-storage-queue": StorageConnection;
 }
 
-/** The connections of this process: one for each that is configured, shared by all sources and senders that name it. */
+/** The connections of this process: one for each configured name, shared by all sources and senders that use it. */
 export interface Connections {
   find<Kind extends BrokerKind>(kind: Kind, name: string): ConnectionOf[Kind] | undefined;
-  /** Where bodies lie that are too large for a queue of it. */
+  /** The account where bodies that are too large for its queues are stored. */
   findAccount(name: string): StorageAccount | undefined;
-  /** What the names of a RabbitMQ's exchanges begin with, where that is configured. */
+  /** The prefix of the exchanges' names in RabbitMQ, if it is configured. */
   findNamespace(name: string): string | undefined;
   list(): NamedConnection[];
   close(): Promise<void>;
@@ -31,11 +31,11 @@ export interface NamedConnection {
 
 export interface ConnectionsOptions {
   connections: readonly ConnectionInput[];
-  /** As operators of a broker see who is connected. */
+  /** The name of this gateway in the broker's list of connections. */
   label: string;
   clock: Clock;
   random: Pick<Random, "next">;
-  /** Whenever one of them has another state. */
+  /** Called whenever the state of a connection changes. */
   onState?: ((connection: NamedConnection) => void) | undefined;
 }
 
@@ -77,7 +77,7 @@ export function createConnections({ connections, label, clock, random, onState }
   };
 }
 
-/** Where nothing is taken or sent. */
+/** For gateways that use no brokers. */
 export const NO_CONNECTIONS: Connections = {
   find: () => undefined,
   findAccount: () => undefined,

@@ -2,8 +2,8 @@ import { DEFAULT_TENANT, type EventContent } from "../domain/event.ts";
 import { skipSpace } from "../domain/json-members.ts";
 
 /**
- * `format: event`: the Event of a bus whose other members are written in Python, as `json.dumps` writes it there. What
- * comes from such a bus is read like a published event, which knows this shape.
+ * `format: event`: the Event of a bus whose other members are written in Python, in the form of `json.dumps`. Messages
+ * from such a bus are read like published events, which know this shape.
  */
 export interface BusEvent {
   event: EventContent;
@@ -16,7 +16,10 @@ export interface BusEvent {
   publishedAt: number;
 }
 
-/** Undefined when the body is no JSON object: such an event has no place for it. Its bytes go in as they are. */
+/**
+ * Undefined when the body is not a JSON object: this format has no place for others. The body's bytes are inserted
+ * unchanged.
+ */
 export function writeBusEvent({
   event,
   sourceId,
@@ -55,12 +58,12 @@ function writeText(text: string | undefined): string {
   return text === undefined ? "null" : JSON.stringify(text);
 }
 
-/** Ids of tenants and users are whole numbers on such a bus. */
+/** Ids of tenants and users are integers on such a bus. */
 function writeId(id: string): string {
   return /^(?:0|[1-9]\d*)$/.test(id) ? id : JSON.stringify(id);
 }
 
-/** As `str()` of a datetime in UTC writes it: without a fraction when there is none. */
+/** In the form of `str()` of a datetime in UTC: without a fraction when it is zero. */
 function writePythonTime(unixMs: number): string {
   const [day = "", time = ""] = new Date(unixMs).toISOString().slice(0, -1).split("T");
   const [seconds = "", fraction = ""] = time.split(".");

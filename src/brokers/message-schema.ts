@@ -1,11 +1,11 @@
 import { Type, type Static, type TSchema } from "typebox";
 import { EVENT_ID_PATTERN, EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN, PRIORITIES } from "../domain/event.ts";
 
-/** A message of `format: message`, as it stands in a queue. */
+/** A message of `format: message`, as a queue contains it. */
 
 export const MESSAGE_VERSION = 1;
 
-/** No control characters, and no half of a surrogate pair. */
+/** No control characters and no unpaired surrogates. */
 const PLAIN = "^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$";
 const BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 
@@ -13,7 +13,7 @@ const text = (maxLength: number) => Type.String({ minLength: 1, maxLength, patte
 const time = () => Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$" });
 const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(schema);
 
-/** Where a body lies that is too large for the queue: in the container that both ends are configured with. */
+/** Where a body that is too large for the queue is stored: in the container that both gateways are configured with. */
 export const Claim = Type.Object(
   {
     container: Type.String({ pattern: "^[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){2,62}$" }),
@@ -35,11 +35,11 @@ export const MessageSchema = Type.Object(
     tenant_id: text(128),
     priority: Type.Enum([...PRIORITIES]),
     ordering_key: maybe(text(255)),
-    /** Of the delivery: 1, and more for a replay. */
+    /** The delivery's generation: 1, and more for a replay. */
     generation: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-    /** The store that made it. */
+    /** The store that created the message. */
     origin: text(64),
-    /** Gateways that it has passed. */
+    /** How many gateways the event has passed. */
     hops: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
     occurred_at: time(),
     received_at: time(),

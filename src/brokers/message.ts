@@ -2,7 +2,7 @@ import type { Priority } from "../domain/event.ts";
 import type { Claim } from "./message-schema.ts";
 import { MESSAGE_VERSION } from "./message-schema.ts";
 
-/** `format: message`: a whole event as one JSON object, which a far gateway, or an n8n workflow, takes up again. */
+/** `format: message`: a whole event as one JSON object, for another gateway or an n8n workflow. */
 export interface EventMessage {
   eventId: string;
   eventType: string;
@@ -12,7 +12,7 @@ export interface EventMessage {
   priority: Priority;
   orderingKey?: string | undefined;
   generation: number;
-  /** The id of the store that made it. */
+  /** The id of the store that created the message. */
   origin: string;
   hops: number;
   /** Unix ms, like the next three. */
@@ -30,12 +30,12 @@ export interface EventMessage {
   headers?: Readonly<Record<string, string>> | undefined;
   sealedHeaders?: string | undefined;
   contentType?: string | undefined;
-  /** JSON text of an object, kept as it was written. */
+  /** JSON text of an object, kept unchanged. */
   metadata?: string | undefined;
   content: { body: Uint8Array } | { claim: Claim };
 }
 
-/** Strict, and a byte order mark is a part of the body like any other. */
+/** Strict; a byte order mark is an ordinary part of the body. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export function writeMessage(message: EventMessage): Buffer {
@@ -78,7 +78,9 @@ function writeTime(unixMs: number | undefined): string | undefined {
   return unixMs === undefined ? undefined : new Date(unixMs).toISOString();
 }
 
-/** As text where it is text; as base64 also where JSON would need more room for it, for every control character has six. */
+/**
+ * As text if it is text; as base64 also when JSON would be longer, because each control character takes six characters.
+ */
 function writeBody(body: Uint8Array): string {
   const text = decodeText(body);
   const quoted = text === undefined ? undefined : JSON.stringify(text);

@@ -3,31 +3,31 @@ import { BrokerFault } from "./broker-fault.ts";
 import type { Connections } from "./connections.ts";
 
 /**
- * Deletes bodies in Blob storage that no message asks for any more. A body goes only when all of this is so: this store
- * put it, long enough ago; its delivery has ended here; and its queue, and where that parks, were seen whole, with no
- * message that names it. Whatever cannot be seen counts as if it named all of them.
+ * Deletes bodies in Blob storage that no message needs any more. A body is deleted only when all of this is true: this
+ * store put it, long enough ago; its delivery has ended here; its queue and the queue for parked messages were read
+ * completely, and no message names it. A queue that cannot be read counts as if it named all bodies.
  */
 export interface OrphanSweep {
-  /** From where the last call ended, up to `max` bodies. */
+  /** Continues where the last call ended, with up to `max` bodies. */
   next(max: number): Promise<Swept>;
 }
 
 export interface Swept {
   deleted: number;
-  /** Old enough, and asked for or perhaps asked for. */
+  /** Old enough to be deleted, but needed or perhaps needed. */
   kept: number;
-  /** All of the container were looked at. */
+  /** The end of the container was reached. */
   isEnd: boolean;
 }
 
 export interface OrphanSweepOptions {
   claims: Pick<ClaimCheck, "list" | "removeUnchanged">;
   connections: Pick<Connections, "find">;
-  /** The id of this store: what others have put is theirs. */
+  /** The id of this store: bodies of other stores are not touched. */
   origin: string;
   /** Unix ms. */
   putBefore: number;
-  /** Whether the delivery has ended, or is gone. */
+  /** Whether the delivery has ended or was deleted. */
   hasEnded: (deliveryId: string) => Promise<boolean>;
 }
 
@@ -40,7 +40,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): OrphanSweep {
     if (found === undefined) return undefined;
     const seen: Buffer[] = [];
     try {
-      // A message that is parked or put back is copied before it is taken away: one that moves meanwhile is seen.
+      // A message that is parked or requeued is copied before it is removed: so one that moves meanwhile is still seen.
       for (const where of ["parked", "waiting", "parked"] as const) {
         const messages = await found.seeAll(queue, where);
         if (messages === undefined) return undefined;
@@ -72,7 +72,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): OrphanSweep {
       }
       let [deleted, kept] = [0, 0];
       for (const of of places.values()) {
-        // After they were listed: what is sent later has another body.
+        // After the bodies were listed: messages that are sent later have other bodies.
         const messages = await see((of[0] as Owned).owner);
         for (const body of of) {
           const isOrphan = messages?.some((message) => message.includes(body.name)) === false;

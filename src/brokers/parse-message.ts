@@ -5,7 +5,7 @@ import { findMember } from "../domain/json-members.ts";
 import type { EventMessage } from "./message.ts";
 import { MESSAGE_VERSION, MessageSchema } from "./message-schema.ts";
 
-/** Why a message cannot be taken up, for where it is parked. */
+/** Why a message cannot be read; stored with the parked message. */
 export interface Unreadable {
   reason: "too_large" | "not_json" | "unknown_version" | "invalid_field";
   description: string;
@@ -14,17 +14,17 @@ export interface Unreadable {
 export type ParsedMessage = { message: EventMessage } | Unreadable;
 
 export interface MessageLimits {
-  /** Of the whole message. */
+  /** Size of the whole message. */
   maxBytes: number;
   maxDepth: number;
 }
 
 const DEFAULT_LIMITS: MessageLimits = { maxBytes: 8 * 1024 * 1024, maxDepth: 128 };
 
-/** Never throws: whatever is in a queue must not end who takes from it. */
+/** Never throws: no message in a queue may stop its taker. */
 export function parseMessage(bytes: Buffer, limits: MessageLimits = DEFAULT_LIMITS): ParsedMessage {
   if (bytes.length > limits.maxBytes) {
-    return unreadable("too_large", `The message has ${bytes.length} bytes; ${limits.maxBytes} are taken.`);
+    return unreadable("too_large", `The message has ${bytes.length} bytes; the maximum is ${limits.maxBytes}.`);
   }
   const value = parseJson(bytes);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
@@ -61,15 +61,15 @@ function describeFault(value: unknown): string {
   return `${name} of the message is not valid: ${first?.message ?? "unknown"}.`;
 }
 
-/** What the schema cannot say. */
+/** Rules that the schema cannot express. */
 function findFault(value: MessageSchema): Unreadable | undefined {
   const contents = [value.body, value.body_base64, value.claim].filter((one) => one !== undefined).length;
   if (contents !== 1) {
     return unreadable("invalid_field", "The message must have one of body, body_base64 and claim.");
   }
-  // UTF-8 has no bytes for half of a pair.
+  // UTF-8 cannot encode an unpaired surrogate.
   if (value.body !== undefined && /[\ud800-\udfff]/u.test(value.body)) {
-    return unreadable("invalid_field", "The message has a body that is no text.");
+    return unreadable("invalid_field", "The message has a body that is not valid text.");
   }
   for (const time of [value.occurred_at, value.received_at, value.deliver_at, value.expires_at]) {
     if (time !== undefined && findTime(time) === undefined) {
@@ -78,7 +78,10 @@ function findFault(value: MessageSchema): Unreadable | undefined {
   }
   const header = Object.entries(value.headers ?? {}).find(([name, text]) => !isFieldName(name) || !isFieldValue(text));
   if (header !== undefined) {
-    return unreadable("invalid_field", `The message has a header that HTTP cannot say: ${JSON.stringify(header[0])}.`);
+    return unreadable(
+      "invalid_field",
+      `The message has a header that is not valid in HTTP: ${JSON.stringify(header[0])}.`,
+    );
   }
   return undefined;
 }

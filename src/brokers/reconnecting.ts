@@ -2,34 +2,34 @@ import type { Clock, Random, Timer } from "../domain/clock.ts";
 import type { ConnectionState } from "./broker.ts";
 import { BrokerFault, closedFault } from "./broker-fault.ts";
 
-/** Something that is opened when it is first wanted, and again, later and later, whenever it is lost. */
+/** A handle that is opened at first use, and opened again after growing waits whenever it is lost. */
 export interface Reconnecting<Handle> {
   state(): ConnectionState;
-  /** The open one. Rejects with the fault while it is away. */
+  /** The open handle. Rejects with the fault while there is none. */
   get(): Promise<Handle>;
-  /** The open one, however long that takes. Rejects when this is closed. */
+  /** The open handle, however long that takes. Rejects when this is closed. */
   whenOpen(): Promise<Handle>;
-  /** That it works: for what only seems to be open until it was used. */
+  /** The handle works: for handles that only seem open until they are used. */
   prove(handle: Handle): void;
-  /** That it does not work any more. Only the first word about a handle counts. */
+  /** The handle no longer works. Only the first report about a handle counts. */
   lose(handle: Handle, fault: BrokerFault): void;
   close(): Promise<void>;
 }
 
 export interface ReconnectingOptions<Handle> {
-  /** `isProven`: that it could be opened says that it works. Rejects with a BrokerFault. */
+  /** `isProven`: a handle that could be opened works. Rejects with a BrokerFault. */
   open(): Promise<{ handle: Handle; isProven: boolean }>;
   shut(handle: Handle): Promise<void>;
   clock: Clock;
   random: Pick<Random, "next">;
-  /** Whenever that has become another one. */
+  /** Called whenever the state changes. */
   onState?: ((state: ConnectionState) => void) | undefined;
 }
 
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 30_000;
 
-/** Doubles from try to try. Half of it is chance, so that many gateways do not come back at one moment. */
+/** Doubles with each try. Half of it is random, so that many gateways do not come back at the same moment. */
 export function backoffMs(tries: number, random: Pick<Random, "next">): number {
   const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 20));
   return longest / 2 + (random.next() * longest) / 2;

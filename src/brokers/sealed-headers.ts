@@ -1,12 +1,12 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 
 /**
- * Credentials that travel through a broker: AES-256-GCM under a key that both gateways have. The event's id is
- * authenticated with them, so that they cannot be put into another message.
+ * Encrypts credentials that go through a broker: AES-256-GCM with a key that both gateways have. The event's id is
+ * authenticated with them, so that they cannot be moved into another message.
  */
 export interface HeaderSeal {
   seal(headers: Readonly<Record<string, string>>, eventId: string): string;
-  /** Undefined when they were sealed with another key, for another event, or changed. */
+  /** Undefined when they were sealed with another key or for another event, or were changed. */
   open(sealed: string, eventId: string): Record<string, string> | undefined;
 }
 

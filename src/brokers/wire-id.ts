@@ -1,17 +1,17 @@
 import { createHash } from "node:crypto";
 
-/** Of Azure Service Bus, for ids of messages and of sessions. */
+/** The limit of Azure Service Bus for message ids and session ids. */
 const MAX_LENGTH = 128;
 
 /**
- * The id of an event's message. A replay is another message: else the detection of duplicates, here or at the far
- * gateway, would swallow it.
+ * The id of an event's message. A replay is another message: otherwise duplicate detection, here or at the receiving
+ * gateway, would drop it.
  */
 export function wireIdOf(eventId: string, generation: number): string {
   return fitId(generation === 1 ? eventId : `${eventId}:${generation}`);
 }
 
-/** Without an ordering key every message is a session of its own, so that none waits for another. */
+/** Without an ordering key, every message is its own session, so that none waits for another. */
 export function sessionIdOf(orderingKey: string | undefined, wireId: string): string {
   return orderingKey === undefined ? wireId : fitId(orderingKey);
 }

@@ -14,15 +14,15 @@ export interface ActivityLinesOptions {
   later: (run: () => void, ms: number) => void;
 }
 
-/** Nobody reads more in a second. What is left out is counted; what failed has room of its own. */
+/** The most lines a person can read in a second. Lines left out are counted; failures have a budget of their own. */
 const LINES_PER_S = 20;
 const FAILURES_PER_S = 10;
 const SECOND_MS = 1000;
-/** They come every few seconds and say nothing. */
+/** Requests that come every few seconds and say nothing new. */
 const PROBES: ReadonlySet<string> = new Set(["/health", "/livez", "/readyz", "/metrics"]);
 const DEFAULT_WIDTH = 80;
 const MIN_SUBJECT = 12;
-/** So much of an error that the rest of its line fits 80 columns beside it. */
+/** The part of an error that still fits into a line of 80 columns. */
 const MAX_WORDS = 18;
 
 type Part = readonly [text: string, style?: Style | undefined];
@@ -54,7 +54,7 @@ export function createActivityLines({ write, findTerminal, now, later }: Activit
     return true;
   }
 
-  /** The subject is cut where the terminal is too narrow. */
+  /** Cuts the subject off when the terminal is too narrow. */
   function layOut(head: Part, [subject, style]: Part, rest: readonly Part[]): string {
     const terminal = findTerminal();
     const paint = createPaint(terminal);
@@ -78,7 +78,7 @@ export function createActivityLines({ write, findTerminal, now, later }: Activit
     attempt(attempt) {
       if (!mayShow(attempt.verdict !== "delivered", "attempts")) return;
       const { eventType, subscription, responseCode, error, durationMs } = attempt;
-      // A code behind the words says nothing more to somebody who watches.
+      // The words are enough for a person who watches; the error code would add nothing.
       const words = (error ?? "no answer").replace(/ \([A-Z_]+\)$/, "");
       const said = responseCode === undefined ? shorten(escapeControls(words), MAX_WORDS) : String(responseCode);
       const rest: Part[] = [
@@ -109,7 +109,7 @@ function formatWait(ms: number): string {
   return ms < 2 * HOUR_MS ? `${Math.round(ms / MINUTE_MS)} min` : `${Math.round(ms / HOUR_MS)} h`;
 }
 
-/** As a clock on the wall shows it here. */
+/** The local time of day. */
 function timeOf(wallMs: number): string {
   const date = new Date(wallMs);
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");

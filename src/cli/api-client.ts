@@ -1,13 +1,13 @@
 import { explainAnswer, explainNoGateway, explainUnreachable } from "./explain-answer.ts";
 import { TransientFailure } from "./failure.ts";
 
-/** Talks to our own gateway, and to nothing else: its address is the operator's own, so no guard stands between. */
+/** Talks only to our own gateway. The operator gave its address, so the address guard is not used here. */
 export interface ApiClient {
   readonly url: string;
-  /** Throws what the gateway answered, as a failure, unless it is a success or in `expected`. */
+  /** Throws the gateway's answer as a failure, unless it is a success or its status is in `expected`. */
   send(method: string, path: string, parts?: RequestParts): Promise<ApiAnswer>;
   get(path: string, query?: Query, expected?: readonly number[]): Promise<ApiAnswer>;
-  /** An answer that goes on; throws a `TransientFailure` where another try may succeed. */
+  /** A streamed answer. Throws a `TransientFailure` when a retry may succeed. */
   openStream(path: string, parts: StreamParts): Promise<AsyncIterable<Uint8Array>>;
   post(path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>): Promise<ApiAnswer>;
 }
@@ -25,16 +25,16 @@ interface StreamParts {
   signal: AbortSignal;
 }
 
-/** A list is given as several values of one name. */
+/** A list is sent as several values of the same name. */
 export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
 export interface ApiAnswer {
   status: number;
-  /** As it came: numbers beyond 2^53 survive only here. */
+  /** The unparsed answer: only the text keeps numbers beyond 2^53 exact. */
   text: string;
   /** The gateway's clock. */
   date: string | undefined;
-  /** The version of what was answered, where it has one. */
+  /** The version of the resource, if it has one. */
   etag: string | undefined;
 }
 
@@ -71,7 +71,7 @@ export function createApiClient(url: string, key: string | undefined): ApiClient
         method,
         ...(body !== undefined && { body }),
         headers: { ...headers, ...authorization },
-        // A redirect is no answer of a gateway, and must not get the key.
+        // A gateway never redirects, and the target of a redirect must not get the key.
         redirect: "manual",
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
@@ -113,7 +113,7 @@ export function readAnswer(client: Pick<ApiClient, "url">, answer: Pick<ApiAnswe
   }
 }
 
-/** What an open route says; undefined when nothing does. */
+/** The version that an open route reports; undefined when there is none. */
 async function findVersion(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${url}/readyz`, {

@@ -4,18 +4,18 @@ import { addClientOptions } from "./client-commands.ts";
 
 const WHAT = `
 Compares tenants, event types, targets, subscriptions and sources by their names. All other settings of the
-file belong to a gateway's own process and are left out. What the gateway's own posthorn.yaml declares is
-named and skipped.`;
+file belong to the gateway process itself and are ignored. Anything that the gateway's own posthorn.yaml
+declares is reported and skipped.`;
 
 export function addDiff(program: Command): void {
   addDeclaredOptions(program.command("diff"))
-    .description("show what `apply` would change, and change nothing")
-    .option("--exit-code", "end with 4 when there is something to change")
+    .description("show what `apply` would change, without changing anything")
+    .option("--exit-code", "exit with code 4 when there is something to change")
     .addHelpText(
       "after",
       `${WHAT}
 
-Exit codes: 0 compared, 1 failed or refused by the gateway, 2 wrong usage, 3 invalid file.
+Exit codes: 0 compared, 1 failed or rejected by the gateway, 2 wrong usage, 3 invalid file.
 
 Examples:
   posthorn diff -f posthorn.yaml
@@ -26,14 +26,14 @@ Examples:
 
 export function addApply(program: Command): void {
   addDeclaredOptions(program.command("apply"))
-    .description("make a running gateway have what a file declares")
-    .option("-y, --yes", "do not ask before the changes are made")
+    .description("change a running gateway to match a configuration file")
+    .option("-y, --yes", "make the changes without asking first")
     .addHelpText(
       "after",
       `${WHAT}
 
-It shows the plan and asks. Nothing is deleted without --prune. A change that somebody else made in the
-meantime is not overwritten: the command fails, and can be run again.
+Shows the plan and asks before it changes anything. Deletes nothing without --prune. A change that somebody
+else makes in the meantime is not overwritten: the command fails, and can be run again.
 
 Exit codes: 0 done or nothing to do, 1 failed, 2 wrong usage, 3 invalid file.
 
@@ -47,5 +47,5 @@ Examples:
 function addDeclaredOptions(command: Command): Command {
   return addClientOptions(command)
     .requiredOption("-f, --file <file>", "the file, like a posthorn.yaml")
-    .option("--prune", "also delete what the gateway has and the file does not; only kinds that the file lists");
+    .option("--prune", "also delete what the file does not declare; only for the kinds that the file lists");
 }

@@ -5,12 +5,12 @@ import type { VerifyAuditFlags } from "./audit/verify-audit.ts";
 
 export function addAudit(program: Command): void {
   addClientOptions(program.command("audit"))
-    .description("list who changed what, the latest first; or export the whole log")
+    .description("list who changed what, latest first; or export the whole log")
     .option("--actor <actor>", "key:ID, config, gateway or local:USER")
     .option("--act <act>", "such as subscription.update")
-    .option("--kind <kind>", "of the thing: subscription, source, key …")
-    .option("--id <id>", "of the thing, with --kind")
-    .option("--tenant <tenant>", "whose the thing is")
+    .option("--kind <kind>", "only changes of this kind of resource: subscription, source, key …")
+    .option("--id <id>", "only changes of the resource with this id; needs --kind")
+    .option("--tenant <tenant>", "only changes in this tenant")
     .option("--since <time>", "at this time or later (RFC 3339)")
     .option("--until <time>", "before this time (RFC 3339)")
     .option("--export", "print all entries as NDJSON, for verify-audit")
@@ -38,12 +38,12 @@ export function addVerifyAudit(program: Command): void {
     .option("-c, --config <file>", "configuration file (default: posthorn.yaml, if there is one)")
     .option("--data-dir <folder>", "folder of the database and of generated keys")
     .option("--public-key <key>", "check the signature with this key instead of the master key")
-    .option("--anchor <seq:hash...>", "an entry that was noted elsewhere, as the gateway's log has it; must be there")
+    .option("--anchor <seq:hash...>", "an entry that must be in the log, written SEQ:HASH as the gateway logs it")
     .option("--json", "print JSON")
     .addHelpText(
       "after",
       `
-Exit code 1 when an entry was changed, removed, moved or added; the first such one is named.
+Exit code 1 when an entry was changed, removed, moved or added; the first such entry is reported.
 
 Examples:
   posthorn verify-audit --data-dir /var/lib/posthorn

@@ -23,7 +23,7 @@ export interface BackupFlags extends LocalFlags {
 
 const PERCENT = 100;
 
-/** Reads the files of a gateway that may be running; it is not asked, and notices nothing. */
+/** Reads the files of a gateway that may be running. The gateway is not involved. */
 export async function runBackup(file: string | undefined, flags: BackupFlags): Promise<void> {
   const loaded = loadLocal(flags);
   const wallMs = Date.now();
@@ -74,8 +74,8 @@ function readSecretsToKeep(loaded: LoadedConfig, flags: BackupFlags): SecretsToK
     parts.push({ name: MASTER_KEY, content: Buffer.from(`${masterKey}\n`) });
   } else if (secretsInClear.includes("master_key")) {
     throw new CommandFailure(
-      "The configuration file holds the master key itself, so the backup would too. Say so with --with-master-key, " +
-        "or write ${NAME} there and give the key by the environment.",
+      "The configuration file contains the master key, so the backup would too. Add --with-master-key to allow that, " +
+        "or write ${NAME} there and set the key in the environment.",
     );
   }
   return { ...files, fingerprint };
@@ -141,12 +141,14 @@ function tell(target: string, manifest: Manifest, secretsInClear: readonly strin
   const bytes = statSync(target).size;
   if (secretsInClear.length > 0) {
     note(
-      `the configuration file holds secrets in clear, and so does the backup: ${secretsInClear.join(", ")}. ` +
-        "Write ${NAME} there instead, and give them by the environment.",
+      `the configuration file contains secrets in plain text, and so does the backup: ${secretsInClear.join(", ")}. ` +
+        "Write ${NAME} there instead, and set them in the environment.",
     );
   }
   if (!manifest.with_master_key && manifest.master_key_fingerprint !== null) {
-    note("the master key is not in it: without that key nobody can read the secrets. Keep it somewhere else.");
+    note(
+      "the master key is not in the backup, and nobody can read the secrets without it. Keep a copy of it elsewhere.",
+    );
   }
   if (flags.json === true) return printJson({ file: target, bytes, ...manifest });
   const { tables, records = {} } = manifest;

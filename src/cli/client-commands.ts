@@ -6,7 +6,7 @@ import type { TailFlags } from "./tail.ts";
 
 export function addStatus(program: Command): void {
   addClientOptions(program.command("status"))
-    .description("show the state of the gateway, its targets and what is waiting")
+    .description("show the state of the gateway, its targets and its waiting deliveries")
     .action(async (flags: object) => (await import("./status.ts")).runStatus(flags));
 }
 
@@ -15,14 +15,14 @@ export function addSend(program: Command): void {
     .description("publish an event, or post a webhook")
     .option("-d, --data <json>", "the payload: JSON, @FILE, or - for standard input", "{}")
     .option("--id <id>", "id of the event: each id is accepted only once")
-    .option("--ordering-key <key>", "events of one key reach an ordered subscription in order")
+    .option("--ordering-key <key>", "events with the same key reach an ordered subscription in order")
     .addOption(new Option("--priority <priority>", "which waiting deliveries are sent first").choices(PRIORITIES))
-    .option("--source <name>", "the system that it comes from")
-    .option("--tenant <tenant>", "the tenant of the event (for keys that are bound to none)")
-    .option("--deliver-at <time>", "not before this time (RFC 3339)")
-    .option("--expires-at <time>", "not after this time (RFC 3339)")
-    .option("--metadata <json>", "more about the event, a JSON object")
-    .option("-n, --count <number>", "send it this many times; a given id gets a number", "1")
+    .option("--source <name>", "the system that the event comes from")
+    .option("--tenant <tenant>", "the tenant of the event (for keys that are not bound to a tenant)")
+    .option("--deliver-at <time>", "deliver not before this time (RFC 3339)")
+    .option("--expires-at <time>", "deliver not after this time (RFC 3339)")
+    .option("--metadata <json>", "more information about the event, a JSON object")
+    .option("-n, --count <number>", "send the event this many times; a number is added to a given id", "1")
     .option("--webhook <source>", "post the data to /webhook/SOURCE instead, as a provider would; needs no key")
     .option("--content-type <type>", "content type of the webhook (default: application/json, if it is JSON)")
     .option("-H, --header <name: value...>", "header of the webhook; may be given several times")
@@ -42,20 +42,23 @@ Examples:
 
 export function addTail(program: Command): void {
   addClientOptions(program.command("tail"))
-    .description("show events, attempts, modes and alerts as they come")
+    .description("show events, attempts, modes and alerts live")
     .option("--frames <list>", "which of event,attempt,mode,alert (default: all)")
-    .option("--type <type>", "only this event type, or those of a pattern: * is one word, # any number")
+    .option(
+      "--type <type>",
+      "only this event type, or types that match a pattern: * is one word, # any number of words",
+    )
     .option("--source <name>", "only from this source")
-    .option("--tenant <tenant>", "only of this tenant (for keys that are bound to none)")
-    .option("--subscription <name>", "only attempts of this subscription, by name or id, and its events")
+    .option("--tenant <tenant>", "only of this tenant (for keys that are not bound to a tenant)")
+    .option("--subscription <name>", "only attempts and events of this subscription, by name or id")
     .addOption(new Option("--status <status>", "only attempts whose delivery has this status").choices(DELIVERY_STATES))
     .option("--body", "show the payloads of events")
-    .option("--after <id>", "go on after this frame, by its id in the output of --json")
-    .option("--no-follow", "end when everything was shown that is there now")
+    .option("--after <id>", "continue after the frame with this id (--json prints the ids)")
+    .option("--no-follow", "end after showing what exists now")
     .addHelpText(
       "after",
       `
-Comes back by itself when the connection is lost, and goes on where it was.
+Reconnects when the connection is lost, and continues where it was.
 
 Examples:
   posthorn tail
@@ -65,10 +68,10 @@ Examples:
     .action(async (flags: TailFlags) => (await import("./tail.ts")).runTail(flags));
 }
 
-/** Of every command that talks to a running gateway. */
+/** Flags of every command that talks to a running gateway. */
 export function addClientOptions(command: Command): Command {
   return command
-    .option("--url <url>", "the gateway (default: POSTHORN_URL, else the one configured in this folder)")
-    .option("--key <key>", "the key to use (default: POSTHORN_API_KEY, else the local gateway's own)")
+    .option("--url <url>", "address of the gateway (default: POSTHORN_URL, else the gateway configured in this folder)")
+    .option("--key <key>", "API key (default: POSTHORN_API_KEY, else the local gateway's admin key)")
     .option("--json", "print JSON");
 }

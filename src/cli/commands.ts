@@ -18,13 +18,13 @@ import { addListen, addTrigger } from "./live-commands.ts";
 import { addQueueCommands } from "./queue-commands.ts";
 import type { Resource } from "./resources/resource.ts";
 
-/** One of those that `posthorn --help` lists, in that order. */
+/** A command of `posthorn --help`, in the order of the help. */
 interface TopCommand {
-  /** With all that the help of Posthorn itself says of it. */
+  /** Adds the command with all that `posthorn --help` shows of it. */
   add(program: Command): void;
-  /** Of a group that is filled later. */
+  /** A group whose commands are added later. */
   readonly name?: string;
-  /** Before it is asked for help or run: its schemas take longer to load than a start should wait. */
+  /** Adds the group's commands before its help or one of them runs: loading all schemas would slow every start. */
   fill?(command: Command): Promise<void>;
 }
 
@@ -43,13 +43,9 @@ export const COMMANDS: readonly TopCommand[] = [
   { add: addDiff },
   { add: addApply },
   group("events", "list events, show one, replay one", () => import("./resources/events.ts")),
-  group("deliveries", "list deliveries, show one, retry or cancel one", () => import("./resources/deliveries.ts")),
-  group(
-    "event-types",
-    "list event types, show one, import and export them",
-    () => import("./resources/event-types.ts"),
-  ),
-  group("secrets", "rotate the secret of a subscription, or show it", () => import("./resources/secrets.ts")),
+  group("deliveries", "list, show, retry and cancel deliveries", () => import("./resources/deliveries.ts")),
+  group("event-types", "list, show, import and export event types", () => import("./resources/event-types.ts")),
+  group("secrets", "rotate and show the secrets of subscriptions", () => import("./resources/secrets.ts")),
   group(
     "subscriptions",
     "who gets which events, and where they are sent: list, show, create, change",
@@ -60,8 +56,8 @@ export const COMMANDS: readonly TopCommand[] = [
     "where webhooks come from, and which requests were rejected",
     () => import("./resources/sources.ts"),
   ),
-  group("templates", "preview what templates make of an event", () => import("./resources/templates.ts")),
-  group("requests", "list rejected requests, show one, accept one after all", () => import("./resources/requests.ts")),
+  group("templates", "preview the result of a template for an event", () => import("./resources/templates.ts")),
+  group("requests", "list, show and accept rejected requests", () => import("./resources/requests.ts")),
   group(
     "dlq",
     "dead letters: failed deliveries that are no longer retried",

@@ -13,20 +13,21 @@ export interface ClientFlags {
   json?: boolean;
 }
 
-/** Written at the first start when nobody was there to read the key on a terminal. */
+/** Written at the first start when there was no terminal to show the key on. */
 export const ADMIN_KEY_FILE = "admin.key";
 
 const KEY = /^[\x21-\x7e]{1,512}$/;
 
-/** The gateway that the flags, the environment or the configuration of this folder name. */
+/** Connects to the gateway named by the flags, the environment or the configuration of this folder. */
 export async function connect(flags: ClientFlags, options = { needsKey: true }): Promise<ApiClient> {
   const env = readEnvironment();
   const given = flags.url ?? findVariable(env, "POSTHORN_URL");
   const url = given === undefined ? getLocalUrl(await loadLocalConfig(env)) : parseGatewayUrl(given);
   const key = flags.key ?? findVariable(env, "POSTHORN_API_KEY") ?? readKeyFile(env);
-  if (key !== undefined && !KEY.test(key)) throw usageFailure("The key holds characters that no key has.");
+  if (key !== undefined && !KEY.test(key))
+    throw usageFailure("The key contains characters that are not allowed in a key.");
   if (key !== undefined || !options.needsKey) return createApiClient(url, key);
-  // The key of this machine's gateway is for no other one.
+  // The admin key of this machine's gateway must not be sent to another gateway.
   const isLocal = given === undefined || isThisMachine(new URL(url).hostname);
   return createApiClient(url, isLocal ? findLocalKey(await loadLocalConfig(env)) : undefined);
 }
@@ -39,7 +40,7 @@ async function loadLocalConfig(env: Environment): Promise<Config> {
 export function getLocalUrl({ host, port, tlsCert }: Pick<Config, "host" | "port" | "tlsCert">): string {
   if (port === 0) {
     throw new CommandFailure(
-      "The configuration leaves the port open (port 0). Name the gateway with --url or POSTHORN_URL.",
+      "The configuration does not fix the port (port 0). Name the gateway with --url or POSTHORN_URL.",
       EXIT_CONFIGURATION,
     );
   }
@@ -51,7 +52,7 @@ export function getLocalUrl({ host, port, tlsCert }: Pick<Config, "host" | "port
 export function parseGatewayUrl(text: string): string {
   const url = parseUrl(text);
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "") {
-    throw usageFailure(`"${text}" is no address of a gateway; write one like http://127.0.0.1:8080.`);
+    throw usageFailure(`"${text}" is not the address of a gateway; write for example http://127.0.0.1:8080.`);
   }
   return url.href.replace(/\/+$/, "");
 }
@@ -86,7 +87,7 @@ function findLocalKey({ adminKey, dataDir }: Config): string | undefined {
   }
 }
 
-/** Only what is so beyond doubt: a key is given away here. */
+/** Only names that are certainly this machine: the admin key is sent there. */
 export function isThisMachine(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }

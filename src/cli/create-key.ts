@@ -10,7 +10,7 @@ export interface CreateKeyFlags extends LocalFlags, ClientFlags {
   local?: boolean;
 }
 
-/** As the API takes it. */
+/** The body of the API request. */
 export interface KeyWish {
   name: string;
   scopes: Scope[];
@@ -18,19 +18,19 @@ export interface KeyWish {
   expires_at?: string;
 }
 
-/** By a running gateway; or on the database itself, so that a lost key can always be replaced by who owns the data. */
+/** Through a running gateway; or in the database itself, so that the owner of the data can replace a lost key. */
 export async function runCreateKey(flags: CreateKeyFlags, given: KeyWish): Promise<void> {
   const wish = { ...given, scopes: [...new Set(given.scopes)] };
   if (flags.local !== true) return createByGateway(flags, wish);
   if (flags.url !== undefined || flags.key !== undefined) {
-    throw usageFailure("--local asks no gateway: leave --url and --key out.");
+    throw usageFailure("--local works without a gateway: leave out --url and --key.");
   }
   await createLocally(flags, wish);
 }
 
 async function createByGateway(flags: CreateKeyFlags, wish: KeyWish): Promise<void> {
   if (flags.config !== undefined || flags.dataDir !== undefined) {
-    throw usageFailure("--config and --data-dir are for keys that are made with --local.");
+    throw usageFailure("--config and --data-dir are only for keys that are created with --local.");
   }
   const client = await connect(flags);
   const { tenant_id: tenant } = wish;

@@ -3,8 +3,8 @@ import { suggestName } from "../domain/nearest-name.ts";
 import { usageFailure } from "./failure.ts";
 
 /**
- * For the command that a group runs when it is asked nothing: `posthorn events shwo` would otherwise be taken for the
- * list with a word too many. The command must allow excess arguments.
+ * For the default command of a group: otherwise `posthorn events shwo` would be read as the
+ * list with an extra argument. The command must allow excess arguments.
  */
 export function refuseUnknownCommand(command: Command, group: Command): void {
   const [word] = command.args;

@@ -1,36 +1,36 @@
 import type { ApiClient, Query } from "./api-client.ts";
 import { TransientFailure } from "./failure.ts";
 
-/** Follows the live stream of a gateway, and comes back by itself to where it was. */
+/** Follows the live stream of a gateway. After a lost connection it reconnects and continues where it was. */
 
 export interface StreamFrame {
   /** `event`, `attempt`, `mode`, `alert` or `gap`. */
   name: string;
-  /** Where to go on after it. */
+  /** The position to continue from after this frame. */
   id: string | undefined;
-  /** JSON, as it came. */
+  /** The unparsed JSON. */
   data: string;
 }
 
 export interface FollowOptions {
   query: Query;
-  /** The id of a frame to go on after. */
+  /** The id of the frame to continue after. */
   after: string | undefined;
   signal: AbortSignal;
-  /** Everything up to here was handed out, or is not wanted; beside the ids of frames. */
+  /** Everything up to this position was handed out or filtered out. Called in addition to the ids of frames. */
   onPosition?: (id: string) => void;
-  /** It is connected; false when that is not for the first time. */
+  /** Called when connected; `isFirst` is false after a reconnection. */
   onConnected?: (isFirst: boolean) => void;
-  /** It is not any more, and tries again until it is: told once. */
+  /** Called once when the connection is lost; the retries that follow are not reported. */
   onLost?: (reason: string) => void;
 }
 
-/** Heartbeats come every 15 s: after this the connection is dead, whatever it says. */
+/** Heartbeats come every 15 s: after this silence the connection counts as dead. */
 const SILENCE_MS = 60_000;
 const FIRST_RETRY_MS = 2000;
 const MAX_RETRY_MS = 30_000;
 
-/** Ends when the gateway says that this is all (`follow=false`), and when the signal does. A first try must succeed. */
+/** Ends when the gateway has sent everything (`follow=false`) or the signal aborts. The first try must succeed. */
 export async function* followStream(client: ApiClient, options: FollowOptions): AsyncGenerator<StreamFrame, void> {
   const { query, signal } = options;
   const state = { id: options.after, retryMs: FIRST_RETRY_MS };
@@ -63,7 +63,7 @@ export async function* followStream(client: ApiClient, options: FollowOptions): 
   }
 }
 
-/** One frame after the other, until the connection ends. `state` keeps what outlives it. */
+/** Yields frame after frame until the connection ends. `state` survives a reconnection. */
 async function* readFrames(
   body: AsyncIterable<Uint8Array>,
   state: { id: string | undefined; retryMs: number },
@@ -87,7 +87,7 @@ async function* readFrames(
         else if (field === "retry" && /^\d{1,6}$/.test(value)) state.retryMs = Number(value);
         if (field !== "" || line.startsWith(":")) continue;
         if (data.length > 0) yield { name, id: state.id, data: data.join("\n") };
-        // A heartbeat: what lies before it was not meant for us.
+        // A heartbeat: the frames before this position were filtered out.
         else if (state.id !== undefined) onPosition?.(state.id);
         [name, data] = ["", []];
       }
@@ -108,7 +108,7 @@ function describeEnd(frame: StreamFrame): string {
 
 function createSilence(outer: AbortSignal) {
   const ended = new AbortController();
-  const cut = () => ended.abort(new Error("no sign of life"));
+  const cut = () => ended.abort(new Error("no heartbeat"));
   let timer = setTimeout(cut, SILENCE_MS);
   return {
     signal: AbortSignal.any([outer, ended.signal]),

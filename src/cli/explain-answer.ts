@@ -1,13 +1,13 @@
 import { VERSION } from "../config/version.ts";
 import { CommandFailure } from "./failure.ts";
 
-/** What went wrong between a command and the gateway, each with the next step. */
+/** Explains what went wrong between a command and the gateway, with the next step. */
 
 export interface AskedGateway {
   readonly url: string;
-  /** A key was sent. */
+  /** Whether a key was sent. */
   readonly hasKey: boolean;
-  /** Of the gateway, where it says so. */
+  /** The gateway's version, when it is known. */
   findVersion(): Promise<string | undefined>;
 }
 
@@ -29,8 +29,8 @@ export function explainNoGateway(url: string, status?: number): CommandFailure {
 const HINTS: Readonly<Record<string, string>> = {
   confirmation_required: "Here: add --confirm COUNT, or --confirm ID where an id is asked for.",
   forbidden: "Use a key that may do this; `posthorn keys` lists them with their scopes.",
-  illegal_transition: "`posthorn deliveries show ID` tells its state.",
-  precondition_failed: "Somebody else changed it in the meantime: read it again first.",
+  illegal_transition: "`posthorn deliveries show ID` shows its state.",
+  precondition_failed: "Somebody else has changed it in the meantime: read it again, then repeat the change.",
 };
 
 const MAKE_KEY = "`posthorn keys create --local` creates one on the gateway's machine.";
@@ -68,7 +68,7 @@ function explainKey({ url, hasKey }: AskedGateway): CommandFailure {
   );
 }
 
-/** As every version says it of a path, or of a method there, that it does not know. */
+/** The detail that every version gives for an unknown path or method. */
 function isUnknownRoute({ code, detail }: Problem): boolean {
   return code === "method_not_allowed" || (code === "not_found" && detail.startsWith("There is nothing at "));
 }

@@ -1,11 +1,11 @@
 import { ERRORS, PosthornError } from "../domain/errors.ts";
 
-/** Why a command ends without success: one line for people, and an exit code for scripts. */
+/** Why a command fails: one line for people, and an exit code for scripts. */
 
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_CONFIGURATION = 3;
-/** As a shell says it of a command that Ctrl+C has ended. */
+/** The exit code of a shell for a command ended by Ctrl+C. */
 export const EXIT_INTERRUPTED = 130;
 
 export class CommandFailure extends Error {
@@ -18,10 +18,10 @@ export class CommandFailure extends Error {
   }
 }
 
-/** The same again may succeed later. */
+/** The same command may succeed later. */
 export class TransientFailure extends CommandFailure {}
 
-/** Which help to read is added where the command is known. */
+/** The hint to the command's help is added where the command is known. */
 export function usageFailure(message: string): CommandFailure {
   return new CommandFailure(message, EXIT_USAGE);
 }
@@ -33,6 +33,6 @@ export function findExitCode(error: unknown): number {
 
 export function describeFailure(error: unknown): string {
   if (error instanceof CommandFailure || error instanceof PosthornError) return error.message;
-  // A fault of ours: whoever reports it needs the place.
+  // A bug of ours: the report needs the stack.
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -2,19 +2,19 @@ import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from "n
 import { join } from "node:path";
 import { percentileOf } from "./percentile.ts";
 
-/** How long a disk takes to say that something is written for good. */
+/** How long a disk takes to confirm that data is on it for good. */
 export interface FsyncTime {
   count: number;
   medianMs: number;
   p99Ms: number;
-  /** Of a write alone, which the operating system keeps in memory. */
+  /** The time of a write alone, which the operating system keeps in memory. */
   writeMedianMs: number;
 }
 
-/** As SQLite writes its log: a page, then the fsync. */
+/** Writes as SQLite writes its log: a page, then an fsync. */
 const PAGE = Buffer.alloc(4096, 0xa5);
 
-/** Writes a file of its own into the folder, and removes it. */
+/** Writes a temporary file into the folder and removes it. */
 export function measureFsync(folder: string, { count, maxMs }: { count: number; maxMs: number }): FsyncTime {
   const path = join(folder, `.posthorn-fsync-${process.pid}`);
   const file = openSync(path, "wx", 0o600);
@@ -42,13 +42,13 @@ export function measureFsync(folder: string, { count, maxMs }: { count: number; 
   };
 }
 
-/** No disk that keeps anything is as quick: even the quickest write cache needs a command to the device. */
+/** No real disk is faster: even the fastest write cache needs a command to the device. */
 const UNLIKELY_MS = 0.015;
 
-/** What speaks against an fsync that reaches a disk; undefined when nothing does, which proves nothing. */
+/** A reason to doubt that the fsync reaches a disk. Undefined when there is none, which proves nothing. */
 export function findFsyncDoubt({ medianMs }: FsyncTime, fileSystem: FileSystem): string | undefined {
   if (fileSystem.isMemory) return `${fileSystem.name} is memory: nothing in it survives a restart of the machine`;
-  if (medianMs < UNLIKELY_MS) return "that is too quick for a disk: something on the way probably ignores it";
+  if (medianMs < UNLIKELY_MS) return "that is too fast for a disk: some layer probably ignores it";
   return undefined;
 }
 
@@ -58,7 +58,7 @@ export interface FileSystem {
   isNetwork: boolean;
 }
 
-/** Of Linux, statfs(2). Numbers of other systems are not known, and say nothing. */
+/** Magic numbers of Linux, statfs(2). Numbers of other systems are unknown. */
 const FILE_SYSTEMS: Readonly<Record<number, readonly [name: string, trait?: "memory" | "network"]>> = {
   0x01021994: ["tmpfs", "memory"],
   0x858458f6: ["ramfs", "memory"],

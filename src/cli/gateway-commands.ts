@@ -10,18 +10,18 @@ export function addStart(program: Command): void {
     .command("start")
     .description("run the gateway until SIGTERM or Ctrl+C; SIGHUP reloads the configuration")
     .option("-c, --config <file>", "configuration file (default: posthorn.yaml, if there is one)")
-    .option("-p, --port <number>", "port to listen on; 0 takes any free one")
+    .option("-p, --port <number>", "port to listen on; 0 takes any free port")
     .option("--host <address>", "address to listen on")
     .option("--data-dir <folder>", "folder of the database and of generated keys")
     .option("--log-level <level>", "fatal, error, warn, info, debug or trace")
-    .option("--dev", "for trying it out: destinations on this machine and without TLS are allowed")
-    .option("--role <role>", "what this process does; only all for now")
+    .option("--dev", "for trying it out: allows destinations on this machine and without TLS")
+    .option("--role <role>", "the role of this process; only `all` exists so far")
     .option("--json", "log JSON on a terminal too")
     .addHelpText(
       "after",
       `
 The first start creates an admin key: on a terminal it is shown once, otherwise it is written to
-admin.key in the data folder. Every setting also has a name in the environment: \`posthorn config show\`.
+admin.key in the data folder. Every setting can also be an environment variable: see \`posthorn config show\`.
 
 Examples:
   posthorn start
@@ -34,13 +34,13 @@ Examples:
 export function addSink(program: Command): void {
   program
     .command("sink")
-    .description("run a local receiver that prints what arrives")
-    .option("-p, --port <number>", "port to listen on, on 127.0.0.1 only; 0 takes any free one", "9000")
+    .description("run a local receiver that prints each request")
+    .option("-p, --port <number>", "port to listen on, on 127.0.0.1 only; 0 takes any free port", "9000")
     .option("--status <code>", "status to answer with", "200")
     .option("--delay <ms>", "wait this long before each answer", "0")
-    .option("--fail-first <count>", "answer the first requests with 503", "0")
+    .option("--fail-first <count>", "answer this many requests with 503 first", "0")
     .option("--secret <secret>", "check the signatures with this secret")
-    .option("--signature-header <name>", "header of the plain signature", "X-Webhook-Signature")
+    .option("--signature-header <name>", "header of the plain HMAC signature", "X-Webhook-Signature")
     .option("--json", "print one JSON document per request")
     .addHelpText(
       "after",
@@ -57,7 +57,7 @@ Examples:
 export function addConfig(program: Command): void {
   const config = program.command("config").description("show the configuration");
   addLocalOptions(config.command("show", { isDefault: true }))
-    .description("print what is in force and where it came from, with secrets masked")
+    .description("print the effective settings and where each came from, with secrets masked")
     .allowExcessArguments()
     .action(async (flags: object, command: Command) => {
       refuseUnknownCommand(command, config);
@@ -69,13 +69,13 @@ export function addDoctor(program: Command): void {
   addLocalOptions(program.command("doctor"))
     .description("check this machine, the configuration, the store, brokers, destinations and the gateway")
     .option("--url <url>", "address of the gateway, if it is not the configured one")
-    .option("--key <key>", "API key, for what a gateway on another machine tells nobody else")
+    .option("--key <key>", "API key, for the checks of a gateway on another machine that need one")
     .addHelpText(
       "after",
       `
 One line for each check: ok, warning or problem, and what to do. Exit code 1 when there is a problem.
-It may run beside the gateway, and changes nothing; to time an fsync it writes a small file into the
-data folder and removes it. Of a gateway on another machine (--url) it checks what that one tells.
+It may run while the gateway runs, and changes nothing; to time an fsync it writes a small file into the
+data folder and removes it. For a gateway on another machine (--url) it checks what the gateway reports.
 
 Examples:
   posthorn doctor
@@ -90,9 +90,9 @@ export function addSelftest(program: Command): void {
     .addHelpText(
       "after",
       `
-Starts a gateway of its own on a temporary folder, sends webhooks, kills it with SIGKILL again and
+Starts a separate gateway in a temporary folder, sends webhooks, kills it with SIGKILL again and
 again, and compares what was acknowledged with what is stored and delivered. Exit code 1 when
-anything is missing or changed. Touches no gateway of yours, and leaves nothing behind.
+anything is missing or changed. Your own gateway is not touched, and the folder is removed afterwards.
 
 Examples:
   posthorn selftest
@@ -103,11 +103,11 @@ Examples:
 
 export function addBench(program: Command): void {
   addTrialOptions(program.command("bench"), "10")
-    .description("measure how many events this machine takes and delivers")
+    .description("measure how many events this machine receives and delivers")
     .addHelpText(
       "after",
       `
-Starts a gateway of its own on a temporary folder and floods it over loopback. Never use it to
+Starts a separate gateway in a temporary folder and sends it load over loopback. Never use it to
 compare releases on a busy machine: the ratio to a bare Node server is steadier than the rates.
 
 Examples:
@@ -119,8 +119,8 @@ Examples:
 
 function addTrialOptions(command: Command, seconds: string): Command {
   return command
-    .option("--dir <folder>", "where the temporary folder is made: the disk that is meant", ".")
-    .option("--seconds <count>", "about how long it may take", seconds)
+    .option("--dir <folder>", "where to create the temporary folder: on the disk to test", ".")
+    .option("--seconds <count>", "about how long to run", seconds)
     .option("--json", "print JSON");
 }
 

@@ -7,7 +7,7 @@ export interface LocalFlags {
   json?: boolean;
 }
 
-/** The configuration that a gateway started here with the same flags would have. */
+/** The configuration of a gateway started here with the same flags. */
 export function loadLocal({ config: file, dataDir }: LocalFlags): LoadedConfig {
   return loadConfig({ env: readEnvironment(), cwd: process.cwd(), file, flags: { dataDir } });
 }

@@ -1,6 +1,6 @@
 import { runCommandLine } from "./program.ts";
 
-// `posthorn events | head` closes the pipe early; that is no failure of ours.
+// `posthorn events | head` closes the pipe early; that is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit(0);

@@ -3,18 +3,18 @@ import { escapeControls, escapeLines } from "../telemetry/terminal-text.ts";
 import { layOutTable, paintWord } from "./table.ts";
 import { createPaint, findTerminal } from "./terminal.ts";
 
-/** What commands print: results to stdout, everything about the command itself to stderr. */
+/** The output of commands: results to stdout, messages about the command itself to stderr. */
 
 export function print(text: string): void {
   process.stdout.write(escapeLines(text.endsWith("\n") ? text : `${text}\n`));
 }
 
-/** A line whose parts were made harmless one by one, so that colours between them survive. */
+/** Prints a line whose parts were escaped one by one, so that the colours between them survive. */
 export function printEscaped(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** A document as it was given; only on a terminal is it shown like everything else. */
+/** Prints a document unchanged; only on a terminal are control characters escaped. */
 export function printDocument(text: string): void {
   if (process.stdout.isTTY) return print(text);
   process.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
@@ -29,9 +29,9 @@ export function note(text: string): void {
 }
 
 export interface TableChoices {
-  /** As wide as it is, whatever the terminal's width. */
+  /** Do not fit the table to the terminal's width. */
   isWide?: boolean | undefined;
-  /** Headings of the columns that a narrow terminal leaves out, the first one first. */
+  /** Headings of the columns that a narrow terminal leaves out, in this order. */
   expendable?: readonly string[] | undefined;
 }
 
@@ -49,7 +49,7 @@ export function printTable(
   }
 }
 
-/** `name  value` lines, or several for one name; a value that is not there is left out. */
+/** Prints `name  value` lines; several values get several lines, and a missing value gets none. */
 export function printFacts(facts: readonly Fact[]): void {
   process.stdout.write(formatFacts(facts));
 }
@@ -72,7 +72,7 @@ export function formatFacts(facts: readonly Fact[]): string {
 
 type Fact = readonly [name: string, value: string | number | readonly string[] | null | undefined];
 
-/** Between words only: what is copied from a line must be whole. */
+/** Breaks only between words: what people copy from a line must be complete. */
 function wrap(text: string, room: number | undefined): string[] {
   if (room === undefined || stringWidth(text) <= room) return [text];
   const lines: string[] = [];
@@ -99,7 +99,7 @@ const UNITS: readonly (readonly [unit: string, ms: number])[] = [
   ["s", 1000],
 ];
 
-/** `12s ago`, `in 5m`; `-` for a time that is not there. */
+/** `12s ago`, `in 5m`; `-` for a missing time. */
 export function formatAgo(time: string | null | undefined, wallMs: number): string {
   if (time === null || time === undefined) return "-";
   const differenceMs = Date.parse(time) - wallMs;

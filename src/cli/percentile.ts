@@ -1,4 +1,4 @@
-/** The smallest value that is not below `share` of all; NaN where there are none. */
+/** The smallest value that is at least as large as `share` of all values; NaN when there are none. */
 export function percentileOf(values: Iterable<number>, share: number): number {
   const sorted = Float64Array.from(values).sort();
   const place = Math.min(sorted.length - 1, Math.max(0, Math.ceil(sorted.length * share) - 1));

@@ -5,7 +5,7 @@ import { describeFailure, EXIT_USAGE, findExitCode } from "./failure.ts";
 import { note } from "./output.ts";
 import { refuseColour } from "./terminal.ts";
 
-/** Resolves to the exit code. What a command needs is imported when it runs: help and usage errors are instant. */
+/** Resolves to the exit code. Each command imports its modules when it runs, so help and usage errors are instant. */
 export async function runCommandLine(given: readonly string[]): Promise<number> {
   const args = takeColourFlag(given);
   let complaint = "";
@@ -24,7 +24,7 @@ export async function runCommandLine(given: readonly string[]): Promise<number> 
   }
 }
 
-/** As commander says it: `error: missing required argument 'id'`, perhaps with what was meant in a second line. */
+/** Commander's text is `error: missing required argument 'id'`, sometimes with a suggestion in a second line. */
 function toSentence(complaint: string): string {
   const [said = "", hint = ""] = complaint
     .trim()
@@ -33,14 +33,14 @@ function toSentence(complaint: string): string {
   return [`${said.replace(/\.$/, "")}.`, hint.replace(/^\(|\)$/g, "")].filter((part) => part !== "").join(" ");
 }
 
-/** It may stand anywhere, whatever the command. */
+/** The flag may be anywhere, with any command. */
 function takeColourFlag(given: readonly string[]): readonly string[] {
   const args = given.filter((word) => word !== "--no-color");
   if (args.length < given.length) refuseColour();
   return args;
 }
 
-/** The command that the words lead to: `posthorn events list`. */
+/** The command that the arguments name: `posthorn events list`. */
 function commandLineOf(program: Command, args: readonly string[]): string {
   const words = [program.name()];
   let command = program;
@@ -53,7 +53,7 @@ function commandLineOf(program: Command, args: readonly string[]): string {
   return words.join(" ");
 }
 
-/** `posthorn events …`, and `posthorn help events` too. */
+/** For `posthorn events …`, and `posthorn help events` too. */
 async function fillGroup(program: Command, args: readonly string[]): Promise<void> {
   const [name, next] = args.filter((word) => !word.startsWith("-"));
   const asked = name === "help" ? next : name;
@@ -67,14 +67,14 @@ export function createProgram(complain: (text: string) => void = () => undefined
     .version(VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
-    // Inherited by every command that is added below.
+    // All commands added below inherit these settings.
     .exitOverride()
     .configureOutput({ outputError: complain })
     .addHelpText(
       "after",
       `
 Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 configuration.
-Colours are shown on a terminal only; --no-color, or the variable NO_COLOR, switches them off.
+Colours are shown only on a terminal; --no-color, or the variable NO_COLOR, switches them off.
 
 Examples:
   posthorn start

@@ -1,6 +1,6 @@
 import { escapeControls } from "../telemetry/terminal-text.ts";
 
-/** A bar on stderr for what takes long; nothing where nobody watches. */
+/** A progress bar on stderr for long tasks; shown only on a terminal. */
 export interface Progress {
   show(done: number): void;
   close(): void;
@@ -10,7 +10,7 @@ const WIDTH = 30;
 const EVERY_MS = 100;
 const CLEAR_LINE = "\r\u001b[K";
 
-/** `unit` stands behind the numbers: ` s`. */
+/** `unit` is appended to the numbers: ` s`. */
 export function openProgress(total: number, unit = ""): Progress {
   let shownAt = performance.now();
   let isShown = false;
@@ -29,7 +29,7 @@ export function openProgress(total: number, unit = ""): Progress {
   };
 }
 
-/** How far back a search has come; nothing where nobody watches. */
+/** Shows how far back a search has come; only on a terminal. */
 export function showSearchedUntil(time: string | null): void {
   if (process.stderr.isTTY)
     process.stderr.write(time === null ? CLEAR_LINE : `${CLEAR_LINE}searched back to ${escapeControls(time)}`);

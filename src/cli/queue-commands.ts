@@ -7,7 +7,7 @@ export function addQueueCommands(program: Command): void {
   const queue = program.command("queue").description("broker queues: create them, check them, see parked messages");
   for (const [name, description] of [
     ["declare", "create the exchanges and queues of the configuration that are missing"],
-    ["check", "compare the broker with the configuration, and change nothing"],
+    ["check", "compare the broker with the configuration, without changing anything"],
   ] as const) {
     queue
       .command(name, { isDefault: name === "check" })
@@ -24,7 +24,7 @@ export function addQueueCommands(program: Command): void {
   queue.addHelpText(
     "after",
     `
-Without a command it checks. \`declare\` and \`check\` need no running gateway; \`parked\` asks one.
+Without a command, runs \`check\`. \`declare\` and \`check\` need no running gateway; \`parked\` does.
 
 Examples:
   posthorn queue declare
@@ -40,21 +40,22 @@ const load = () => import("./queue/parked.ts");
 function addParked(queue: Command): void {
   const parked = queue.command("parked").description("messages of a source that could not be processed, and why");
   const selecting = (command: Command) =>
-    addClientOptions(command).option("--reason <reason>", "only those that were parked for this");
-  const choosing = (command: Command) => selecting(command).option("--id <id...>", "only these, as they are listed");
+    addClientOptions(command).option("--reason <reason>", "only messages that were parked for this reason");
+  const choosing = (command: Command) =>
+    selecting(command).option("--id <id...>", "only these messages, by the id in the list");
   selecting(parked.command("list <source>", { isDefault: true }))
-    .description("list them, the oldest first")
-    .option("--limit <number>", "how many at most, up to 500", "50")
-    .option("--cursor <cursor>", "go on where the page before ended")
+    .description("list parked messages, oldest first")
+    .option("--limit <number>", "at most this many, up to 500", "50")
+    .option("--cursor <cursor>", "continue where the page before ended")
     .action(async (source: string, flags: ParkedFlags) => (await load()).runListParked(source, flags));
   addClientOptions(parked.command("show <source> <id>"))
-    .description("show one with its body")
+    .description("show a parked message with its body")
     .action(async (source: string, id: string, flags: ParkedFlags) => (await load()).runShowParked(source, id, flags));
   choosing(parked.command("requeue <source>"))
-    .description("put them back into the queue that they came from: all, or those that match")
+    .description("put parked messages back into their queue: all, or those that match")
     .action(async (source: string, flags: ParkedFlags) => (await load()).runRequeueParked(source, flags));
   choosing(parked.command("purge <source>"))
     .description("delete them for good: all, or those that match")
-    .option("--confirm <count>", "how many there are, as reported without this flag")
+    .option("--confirm <count>", "how many messages there are, as reported without this flag")
     .action(async (source: string, flags: PurgeFlags) => (await load()).runPurgeParked(source, flags));
 }

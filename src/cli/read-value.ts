@@ -2,22 +2,22 @@ import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { usageFailure } from "./failure.ts";
 
-/** What a flag or an argument gives, as the value that is meant. Each throws a usage failure that names the flag. */
+/** Reads the values of flags and arguments. Each function throws a usage failure that names the flag. */
 
 export function readCount(text: string, flag: string, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}): number {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  throw usageFailure(`${flag}: "${text}" is no whole number from ${min} to ${max}.`);
+  throw usageFailure(`${flag}: "${text}" is not a whole number from ${min} to ${max}.`);
 }
 
 export function readNumber(text: string, flag: string, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  throw usageFailure(`${flag}: "${text}" is no number from ${min} to ${max}.`);
+  throw usageFailure(`${flag}: "${text}" is not a number from ${min} to ${max}.`);
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-/** The end of the year 9999: later ones are no RFC 3339. */
+/** The end of the year 9999: RFC 3339 has no later times. */
 const MAX_DATE_MS = 253_402_300_799_999;
 
 /** A time as RFC 3339, or how long ago it was: `90s`, `15m`, `2h`, `7d`. */
@@ -25,23 +25,23 @@ export function readTime(text: string, flag: string): string {
   const at = Date.now() - (readSpan(text) ?? Number.NaN);
   const timeMs = Number.isNaN(at) ? Date.parse(text) : at;
   if (timeMs >= 0) return new Date(timeMs).toISOString();
-  throw usageFailure(`${flag}: "${text}" is no time; write RFC 3339, or 15m, 2h, 7d.`);
+  throw usageFailure(`${flag}: "${text}" is not a time; write RFC 3339, or 15m, 2h, 7d.`);
 }
 
-/** A time to come as RFC 3339, or how far off it is: `12h`, `30d`. */
+/** A future time as RFC 3339, or the time until then: `12h`, `30d`. */
 export function readEnd(text: string, flag: string): string {
   const wallMs = Date.now();
   const span = readSpan(text);
   const at = span === undefined ? Date.parse(text) : wallMs + span;
   if (at > wallMs && at <= MAX_DATE_MS) return new Date(at).toISOString();
-  throw usageFailure(`${flag}: "${text}" is no time to come; write RFC 3339, or 12h, 30d.`);
+  throw usageFailure(`${flag}: "${text}" is not a time in the future; write RFC 3339, or 12h, 30d.`);
 }
 
-/** Seconds; a number alone is that many. */
+/** In seconds; a number without a unit means seconds. */
 export function readDuration(text: string, flag: string): number {
   const span = readSpan(/^\d+$/.test(text) ? `${text}s` : text);
   if (span !== undefined) return span / 1000;
-  throw usageFailure(`${flag}: "${text}" is no duration; write one like 14d, 2h or 0.`);
+  throw usageFailure(`${flag}: "${text}" is not a duration; write for example 14d, 2h or 0.`);
 }
 
 function readSpan(text: string): number | undefined {
@@ -53,13 +53,13 @@ function readSpan(text: string): number | undefined {
 /** `Name: value`. */
 export const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/;
 
-/** `form` finds name and value. */
+/** `form` captures the name and the value. */
 export function readPairs(pairs: readonly string[], flag: string, form: RegExp): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {
       const [, name, value = ""] = form.exec(pair) ?? [];
-      // The value may be a secret: only the name is repeated.
-      if (name === undefined) throw usageFailure(`${flag}: one of them has no name and value.`);
+      // The value may be a secret, so the text is not repeated.
+      if (name === undefined) throw usageFailure(`${flag}: one value is not a pair of a name and a value.`);
       return [name.trim(), value];
     }),
   );
@@ -90,10 +90,10 @@ export function readObject(file: string): Record<string, unknown> {
   if (typeof document === "object" && document !== null && !Array.isArray(document)) {
     return document as Record<string, unknown>;
   }
-  throw usageFailure(`${file} holds no object.`);
+  throw usageFailure(`${file} does not contain an object.`);
 }
 
-/** Never from the command line itself, where other users of the machine could read it. */
+/** Secrets are never read from the command line itself, where other users of the machine could see them. */
 export function readSecret(file: string): string {
   return readBytes(file).toString("utf8").trim();
 }
@@ -102,7 +102,7 @@ let isInputRead = false;
 
 /** `-` is standard input. */
 export function readBytes(file: string): Buffer<ArrayBuffer> {
-  if (file === "-" && isInputRead) throw usageFailure("Standard input can be read once only.");
+  if (file === "-" && isInputRead) throw usageFailure("Standard input can be read only once.");
   isInputRead ||= file === "-";
   try {
     return readFileSync(file === "-" ? 0 : file);

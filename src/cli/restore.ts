@@ -22,7 +22,7 @@ import { loadLocal } from "./local.ts";
 import { countOf, note, printFacts, printJson } from "./output.ts";
 import { openProgress } from "./progress.ts";
 
-/** Since there is an audit log. */
+/** The table that exists since there is an audit log. */
 const AUDIT_MARKS = "audit_marks";
 
 export interface RestoreFlags {
@@ -38,14 +38,14 @@ export interface RestoreFlags {
 interface Restored {
   manifest: Manifest;
   masterKey: MasterKeyFinding;
-  /** Where what was there before is kept. */
+  /** Where the old data and files are kept. */
   kept: string[];
   configFiles: string[];
 }
 
 export async function runRestore(file: string, flags: RestoreFlags): Promise<void> {
   const archive = resolve(file);
-  // Without a data dir on the command line the configuration that is here says which; with one it need not be right.
+  // Without --data-dir, the configuration here names the data dir; with it, that configuration may even be invalid.
   const dataDir = flags.dataDir === undefined ? loadLocal({}).config.dataDir : resolve(flags.dataDir);
   const stamp = formatStamp(Date.now());
   const restored = await runInterruptible((signal) =>
@@ -54,7 +54,7 @@ export async function runRestore(file: string, flags: RestoreFlags): Promise<voi
   tell(archive, dataDir, restored, flags);
 }
 
-/** Everything is checked as for a true one, in a folder that goes away. */
+/** A dry run: all checks of a real restore, in a temporary folder. */
 async function rehearse(archive: string, dataDir: string, flags: RestoreFlags, signal: AbortSignal): Promise<Restored> {
   const stage = mkdtempSync(join(tmpdir(), "posthorn-restore-"));
   try {
@@ -76,11 +76,11 @@ async function restore(
   if (old.length > 0 && flags.force !== true) {
     throw new CommandFailure(
       `${dataDir} is not empty (${countOf(old.length, "entry", "entries")}, the first is ${old[0]}). Name another ` +
-        "--data-dir, or keep what is there aside with --force.",
+        "--data-dir, or move the old data aside with --force.",
     );
   }
   makeDurableDirectory(dataDir);
-  // Held to the end: no gateway may start on what is neither the old data nor the new.
+  // Held to the end: no gateway may start while old and new data are mixed.
   const lock = lockDataDir(dataDir);
   const stage = openStage(dataDir, stamp);
   try {
@@ -101,13 +101,13 @@ async function restore(
   }
 }
 
-/** Says in the audit log that it went back to where the backup has it. One that had none begins at the next start. */
+/** Writes into the audit log that it was restored. A log that was not in the backup begins at the next start. */
 function noteRestore(archive: string, dataDir: string, manifest: Manifest): void {
   if (manifest.tables[AUDIT_MARKS] === undefined) return;
   const given = readEnvironment()["POSTHORN_MASTER_KEY"];
   const keys = [given, findMasterKeyFile(dataDir)].filter((key) => key !== undefined);
   const masterKey = keys.find((key) => createSecretBox(key).fingerprint === manifest.master_key_fingerprint);
-  if (masterKey === undefined) return note("the audit log does not tell of this restore: its key is not here");
+  if (masterKey === undefined) return note("this restore is not in the audit log: its key is not here");
   const details = { archive: basename(archive), backup_created_at: manifest.created_at };
   const deed = { act: "store.restore", kind: "store", id: "store", details };
   addAuditEntry({
@@ -146,7 +146,7 @@ function refuseNewer({ schema_version, posthorn_version }: Manifest): void {
   const known = getKnownSchemaVersion();
   if (schema_version <= known) return;
   throw new CommandFailure(
-    `The backup was written by Posthorn ${posthorn_version} with schema ${schema_version}; this release knows ${known}. ` +
+    `The backup was written by Posthorn ${posthorn_version} with schema ${schema_version}; this release supports schema ${known}. ` +
       "Restore it with that release, or a later one.",
   );
 }
@@ -164,14 +164,14 @@ function refuseConflicts(manifest: Manifest, configDir: string): void {
   const [first] = findConfigConflicts(manifest, configDir);
   if (first === undefined) return;
   throw new CommandFailure(
-    `${first} exists and differs from the one in the backup. Keep it aside with --force, name another --config-dir, ` +
-      "or restore the data alone with --no-config.",
+    `${first} exists and differs from the one in the backup. Move it aside with --force, name another --config-dir, ` +
+      "or restore only the data with --no-config.",
   );
 }
 
 function checkDatabase(file: string, manifest: Manifest): void {
   const faults = findFaultsOfCopy(file, { schemaVersion: manifest.schema_version, tables: manifest.tables });
-  if (faults.length > 0) throw new CommandFailure(`The database in the backup is not sound: ${faults.join("; ")}.`);
+  if (faults.length > 0) throw new CommandFailure(`The database in the backup is damaged: ${faults.join("; ")}.`);
 }
 
 function tell(archive: string, dataDir: string, restored: Restored, flags: RestoreFlags): void {
@@ -182,13 +182,15 @@ function tell(archive: string, dataDir: string, restored: Restored, flags: Resto
   });
   if (masterKey.missing !== undefined) note(masterKey.missing);
   if (variables.needed.length > 0) {
-    note(`the gateway does not start before these variables are set: ${variables.needed.join(", ")}`);
+    note(`the gateway cannot start until these variables are set: ${variables.needed.join(", ")}`);
   }
   if (variables.settings.length > 0) {
-    note(`these settings came from variables that are not set here: ${variables.settings.join(", ")}`);
+    note(
+      `these settings have their defaults, because their variables are not set here: ${variables.settings.join(", ")}`,
+    );
   }
   if (manifest.store_url !== "sqlite:") {
-    note(`the configuration names its own place for the database (${manifest.store_url}): move ${DATABASE} there`);
+    note(`the configuration names another place for the database (${manifest.store_url}): move ${DATABASE} there`);
   }
   if (flags.json === true) {
     return printJson({

@@ -23,7 +23,7 @@ export interface SendFlags extends ClientFlags {
   header?: string[];
 }
 
-/** What the gateway says about one event; one that was refused is a problem. */
+/** The gateway's answer for one event; for a rejected one, a problem. */
 interface Sent {
   event_id?: string;
   deliveries?: number;
@@ -37,9 +37,9 @@ const MAX_COUNT = 10_000_000;
 const MAX_BATCH_EVENTS = 500;
 const MAX_BATCH_BYTES = 8 * 1_048_576;
 const PARALLEL_WEBHOOKS = 16;
-/** Up to this many, each one is told. */
+/** Up to this many events are reported one by one. */
 const MAX_TOLD = 20;
-/** Written with --json, kept in memory until then. */
+/** The most results kept in memory for --json. */
 const MAX_KEPT = 100_000;
 
 export async function runSend(eventType: string | undefined, flags: SendFlags): Promise<void> {
@@ -86,7 +86,7 @@ async function publish(
       expires_at: flags.expiresAt,
     };
     const metadata = flags.metadata === undefined ? "" : `,"metadata":${flags.metadata}`;
-    // The payload's own bytes: parsed and written again, numbers beyond 2^53 would change.
+    // The payload's own bytes: parsing and writing it again would change numbers beyond 2^53.
     return Buffer.concat([
       Buffer.from(`${JSON.stringify(fields).slice(0, -1)}${metadata},"payload":`),
       data,
@@ -142,7 +142,7 @@ async function postWebhooks(
 interface Summary {
   add(sent: Sent): void;
   tell(isJson: boolean): void;
-  /** Somebody does not want to wait any longer. */
+  /** Called when the user does not want to wait any longer. */
   leave: () => void;
 }
 
@@ -166,7 +166,7 @@ function createSummary(count: number): Summary {
     leave() {
       progress.close();
       note(
-        `interrupted: ${totals.sent} of ${count} sent, and perhaps some more; the gateway delivers them without this command`,
+        `interrupted: at least ${totals.sent} of ${count} were sent; the gateway delivers them without this command`,
       );
       process.exit(EXIT_INTERRUPTED);
     },
@@ -182,8 +182,8 @@ function createSummary(count: number): Summary {
 
 function describeSent({ event_id, deliveries = 0, duplicate, detail, code }: Sent): string {
   if (event_id === undefined) return `refused: ${detail} (${code})`;
-  if (duplicate === true) return `${event_id}  duplicate: it was known already, nothing changed`;
-  if (deliveries === 0) return `${event_id}  stored; no subscription wants it, so it is delivered to nobody`;
+  if (duplicate === true) return `${event_id}  duplicate: the gateway already had it, nothing changed`;
+  if (deliveries === 0) return `${event_id}  stored; no subscription matches, so it is not delivered`;
   return `${event_id}  ${countOf(deliveries, "delivery", "deliveries")}`;
 }
 
@@ -214,7 +214,7 @@ function readData(text: string): Buffer {
 }
 
 function checkJson(flag: string, text: string): void {
-  if (!isJson(text)) throw usageFailure(`${flag} is not JSON; put it into quotes, or name a file with @FILE.`);
+  if (!isJson(text)) throw usageFailure(`${flag} is not JSON; put the JSON into quotes, or name a file with @FILE.`);
 }
 
 function isJson(text: string): boolean {

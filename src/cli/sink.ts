@@ -65,7 +65,7 @@ interface Arrival {
   attempt: number | null;
   content_type: string | null;
   size: number;
-  /** Undefined when no secret was given to check with. */
+  /** Undefined when no secret was given. */
   signature?: { standard: boolean; plain: boolean };
   answer: number;
   body?: string;
@@ -135,7 +135,7 @@ function headerOf(headers: IncomingHttpHeaders, name: string): string | null {
   return (Array.isArray(value) ? value.join(", ") : value) ?? null;
 }
 
-/** Keeps no more than it can show, but counts all of it. */
+/** Keeps only as much as it can show, but counts all bytes. */
 function readAll(request: IncomingMessage, done: (body: Buffer, size: number) => void): void {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -33,15 +33,15 @@ export interface StartFlags {
 }
 
 const STDOUT = 1;
-/** The first descriptor that systemd hands over. */
+/** The first file descriptor that systemd passes. */
 const FIRST_LISTEN_FD = 3;
 /** In the data folder. */
 const SIGN_IN_FILE = "sign-in-link";
-/** npm passes on a Ctrl+C that the terminal has already sent to the gateway itself: both are one wish. */
+/** npm passes on a Ctrl+C that the terminal has already sent to the gateway itself: both count as one signal. */
 const SAME_WISH_MS = 500;
 const STOP_GRACE_MS = 2000;
 
-/** Runs until a signal ends it; the process exits from here. */
+/** Runs until a signal ends it, then ends the process. */
 export async function runStart(flags: StartFlags): Promise<void> {
   roomForBuffers();
   const { config: file, json, ...settings } = flags;
@@ -52,7 +52,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
   const { config, warnings } = loaded;
   startThreadsEarly();
   const isTerminal = process.stdout.isTTY && json !== true;
-  // One for all that is shown: what is logged before the banner stands before it.
+  // One output for the log and the banner, so that they stay in order.
   const output = createDescriptorOutput(STDOUT);
   const logger = createLogger({
     level: config.logLevel,
@@ -68,11 +68,11 @@ export async function runStart(flags: StartFlags): Promise<void> {
   let hasStoreFailed = false;
   const exit = (code: number): never => {
     logger.close();
-    // One that was told to stop at that moment may have stopped well but for this.
+    // A gateway that was just stopping may have stopped cleanly apart from this error.
     process.exit(hasStoreFailed ? 1 : code);
   };
   const dieOf = (error: unknown): never => {
-    logger.fatal({ error }, "unexpected fault, the gateway ends");
+    logger.fatal({ error }, "unexpected error, the gateway stops");
     return exit(1);
   };
   process.on("uncaughtException", dieOf);
@@ -85,7 +85,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
     listenFd: findListenFd(env),
     onFatal() {
       hasStoreFailed = true;
-      // The refusals that were just given leave in this turn of the loop.
+      // The refusals just written are sent in this turn of the event loop.
       setImmediate(exit, 1);
     },
   });
@@ -106,10 +106,10 @@ export async function runStart(flags: StartFlags): Promise<void> {
     if (!(error instanceof PosthornError)) logger.fatal({ error }, "the gateway could not start");
     note(describeFailure(error));
     await endEarlyThreads();
-    // What was opened before it failed would keep the process alive.
+    // Resources opened before the failure would keep the process alive.
     exit(findExitCode(error));
   }
-  // Ends with the process.
+  // Never resolves: the process ends first.
   await new Promise<never>(() => undefined);
 }
 
@@ -126,7 +126,7 @@ interface Obedience {
   starting: Promise<Gateway>;
   logger: Logger;
   input: LoadInput;
-  /** As it was at the start. */
+  /** The configuration of the start. */
   config: Config;
   isTerminal: boolean;
   stopWithinMs: number;
@@ -140,11 +140,11 @@ function obeySignals({ starting, logger, input, config: inForce, isTerminal, sto
   function stop(signal: string): void {
     if (stoppingSince !== undefined) {
       if (performance.now() - stoppingSince < SAME_WISH_MS) return;
-      logger.warn({ signal }, "told again to stop, ending at once");
+      logger.warn({ signal }, "second stop signal, ending immediately");
       exit(1);
     }
     stoppingSince = performance.now();
-    // A start that fails has told why already.
+    // A failed start has already reported its reason.
     starting
       .then((gateway) => {
         setTimeout(() => {
@@ -171,9 +171,9 @@ function obeySignals({ starting, logger, input, config: inForce, isTerminal, sto
       });
       logger.info("configuration reloaded");
       const settings = listChangedSettings(inForce, config);
-      if (settings.length > 0) logger.warn({ settings }, "these settings have changed and need a restart");
+      if (settings.length > 0) logger.warn({ settings }, "changed settings need a restart");
     } catch (error) {
-      logger.error({ error }, "the configuration was not reloaded, the former one stays");
+      logger.error({ error }, "the configuration was not reloaded, the old one stays in use");
     }
   }
 
@@ -185,7 +185,7 @@ function obeySignals({ starting, logger, input, config: inForce, isTerminal, sto
   });
 }
 
-/** A closed terminal sends SIGHUP too; a gateway that nobody can see or stop any more would keep the port. */
+/** A closed terminal sends SIGHUP too; a gateway without a terminal to stop it from would keep the port. */
 function hasTerminal(): boolean {
   try {
     closeSync(openSync("/dev/tty", "r"));
@@ -195,13 +195,13 @@ function hasTerminal(): boolean {
   }
 }
 
-/** sd_listen_fds(3): the variables are meant for the process whose id they name, not for its children. */
+/** sd_listen_fds(3): the variables are only for the process whose id they name, not for its children. */
 function findListenFd(env: Environment): number | undefined {
   const isMeant = Number(env["LISTEN_PID"]) === process.pid && Number(env["LISTEN_FDS"]) >= 1;
   return isMeant ? FIRST_LISTEN_FD : undefined;
 }
 
-/** On a terminal, if there is one. */
+/** Prints the banner on the terminal, if there is one. */
 function tell({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, terminal: LogOutput | undefined): void {
   if (terminal === undefined) {
     if (newAdminKey !== undefined) {
@@ -223,21 +223,21 @@ function tell({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, terminal:
   terminal.write(`\n  Posthorn ${VERSION}\n${facts}\n  ${nextStep(url, newAdminKey?.key)}\n\n`);
 }
 
-/** Who sees the key for the first time needs it there. On a line of its own, so that it fits a narrow terminal. */
+/** A new key is shown only now, so the command includes it. On its own line, so that it fits a narrow terminal. */
 function nextStep(url: string, newAdminKey: string | undefined): string {
   if (newAdminKey !== undefined) return `export POSTHORN_API_KEY=${newAdminKey}`;
   return `curl -H content-type:application/json -d {} ${url}/webhook/hello`;
 }
 
-/** Nobody watches: what is shown once goes where only the gateway's user can read it. */
+/** Without a terminal, what is shown only once is written to a file that only the gateway's user can read. */
 function keepPrivately(what: string, text: string, path: string): void {
   try {
     writePrivateFile(path, `${text}\n`);
     note(`${what} is in ${path}`);
   } catch (error) {
     note(
-      `${what} could not be kept in ${path} (${(error as Error).message}). ` +
-        "Make another key with `posthorn keys create --local`.",
+      `${what} could not be written to ${path} (${(error as Error).message}). ` +
+        "Create another key with `posthorn keys create --local`.",
     );
   }
 }

@@ -54,7 +54,7 @@ export async function runStatus(flags: ClientFlags): Promise<void> {
   ]);
   for (const { name, health, reason } of status.sources) {
     print(
-      `\nsource ${name} (${health === "error" ? "takes nothing now" : "one of its secrets does not count"}): ${reason}`,
+      `\nsource ${name} (${health === "error" ? "accepts nothing now" : "one of its secrets is not used"}): ${reason}`,
     );
   }
   if (status.targets.length === 0) return;

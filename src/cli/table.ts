@@ -3,10 +3,10 @@ import { escapeControls } from "../telemetry/terminal-text.ts";
 import { findWordStyle, type Paint } from "./terminal.ts";
 
 export interface TableLayout {
-  /** Undefined: as wide as it is. */
+  /** Undefined: no limit. */
   width: number | undefined;
   paint: Paint;
-  /** Headings of the columns that a narrow terminal leaves out, the first one first. */
+  /** Headings of the columns that a narrow terminal leaves out, in this order. */
   expendable?: readonly string[] | undefined;
 }
 
@@ -19,26 +19,26 @@ export interface LaidOutTable {
 interface Column {
   heading: string;
   cells: readonly string[];
-  /** Of the widest cell or the heading. */
+  /** The width of the widest cell or the heading. */
   natural: number;
   width: number;
 }
 
 const GAP = "  ";
-/** A longer cell is cut off on a terminal. */
+/** Longer cells are cut off on a terminal. */
 const MAX_CELL_WIDTH = 60;
-/** A text that is cut to less than this says nothing any more. */
+/** A text cut to less than this is useless. */
 const MIN_TEXT_WIDTH = 14;
-/** Half of an id is no id. */
+/** Ids are never cut: half an id is useless. */
 const ID = /^[a-z]{3,4}_[\w-]+$/;
 
-/** Rows under headings, no wider than asked: long texts are cut first, then columns are left out. */
+/** Lays out rows under headings within the width: long texts are cut first, then columns are left out. */
 export function layOutTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   { width, paint, expendable = [] }: TableLayout,
 ): LaidOutTable {
-  // What senders wrote must neither move the cursor nor break the table.
+  // Text from senders must neither move the cursor nor break the table.
   const all = headings.map((heading, at) =>
     createColumn(
       heading,
@@ -81,7 +81,7 @@ function fit(all: readonly Column[], width: number, expendable: readonly string[
   for (const heading of order) {
     shrink(columns, width);
     if (totalOf(columns) <= width) return columns;
-    // As wide as they were: what goes makes room for what stays.
+    // Back to their full widths: the removed column has made room.
     columns = columns
       .filter((column) => column.heading !== heading)
       .map((column) => ({ ...column, width: Math.min(column.natural, mostOf(column)) }));
@@ -98,7 +98,7 @@ function leastOf({ heading, cells, natural }: Column): number {
   return isText ? Math.max(MIN_TEXT_WIDTH, stringWidth(heading)) : natural;
 }
 
-/** Takes from the widest text, and from the next one when they are alike. */
+/** Cuts the widest column, and the next one too when both are equally wide. */
 function shrink(columns: Column[], width: number): void {
   for (let excess = totalOf(columns) - width; excess > 0; excess = totalOf(columns) - width) {
     const [widest, next] = columns.filter((column) => column.width > leastOf(column)).sort((a, b) => b.width - a.width);
@@ -112,7 +112,7 @@ function totalOf(columns: readonly Column[]): number {
   return columns.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);
 }
 
-/** The last cell has no blanks behind it. */
+/** The last cell gets no trailing blanks. */
 function formatLine(
   columns: readonly Column[],
   read: (column: Column) => string,
@@ -133,7 +133,7 @@ export function paintWord(text: string, paint: Paint): string {
   return style === undefined ? text : paint(style, text);
 }
 
-/** By what people see as one character, so that none is cut in two. */
+/** Counts grapheme clusters, so that no visible character is cut in two. */
 function cutOff(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let kept = "";

@@ -2,7 +2,7 @@ import { escapeControls } from "../telemetry/terminal-text.ts";
 import type { StreamFrame } from "./event-stream.ts";
 import { formatAgo, formatBytes, shorten } from "./output.ts";
 
-/** One line for people of each frame, with what senders wrote made harmless. */
+/** One line for people for each frame; text from senders is escaped. */
 
 const MAX_PAYLOAD_CHARACTERS = 200;
 
@@ -57,7 +57,7 @@ function describe(name: string, data: ShownEvent & ShownAttempt & Gap): readonly
     case "gap":
       return [
         ["gap", "red"],
-        [data.reason === "deleted" ? "events in between were deleted" : "the position is not known here"],
+        [data.reason === "deleted" ? "events in between were deleted" : "the gateway does not know the position"],
         [data.complete_since === null ? "complete from now on" : `complete since ${data.complete_since}`, "grey"],
       ];
     default:
@@ -88,7 +88,7 @@ const OUTCOMES: Readonly<Record<string, Colour>> = { delivered: "green", dead: "
 
 function describeAttempt(data: ShownAttempt): readonly Part[] {
   const { attempt, status } = data;
-  // A mail server and a queue answer with no code.
+  // Mail servers and queues answer without a status code.
   const withoutCode = attempt.error ?? (status === "delivered" ? "taken" : "no answer");
   const answer = attempt.response_code === null ? withoutCode : String(attempt.response_code);
   return [

@@ -17,7 +17,7 @@ export interface TailFlags extends ClientFlags {
   follow: boolean;
 }
 
-/** Runs until a signal ends it, or, without following, until everything was shown. */
+/** Runs until a signal ends it or, without following, until everything was shown. */
 export async function runTail(flags: TailFlags): Promise<void> {
   const client = await connect(flags);
   const subscription =
@@ -43,10 +43,10 @@ export async function runTail(flags: TailFlags): Promise<void> {
     onLost: (reason) => note(`${reason} Trying again …`),
   });
   for await (const frame of frames) show(frame);
-  if (ended.signal.aborted) note("the gateway goes on without this command");
+  if (ended.signal.aborted) note("the gateway keeps running without this command");
 }
 
-/** The data as it came: numbers beyond 2^53 survive. */
+/** The unparsed data: parsing would change numbers beyond 2^53. */
 function showJson({ name, id, data }: StreamFrame): void {
   print(`{"type":${JSON.stringify(name)},"id":${JSON.stringify(id ?? null)},"data":${data}}`);
 }

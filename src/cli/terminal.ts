@@ -1,38 +1,38 @@
 import { readEnvironment } from "../config/environment.ts";
 
-/** What standard output can show. */
+/** The abilities of standard output. */
 export interface Terminal {
-  /** In characters; undefined where the output goes to a file or a program, which cut nothing off. */
+  /** In characters; undefined when the output is a file or a program, where nothing is cut off. */
   readonly width: number | undefined;
   readonly hasColour: boolean;
 }
 
 export type Style = "bold" | "dim" | "green" | "yellow" | "red" | "cyan";
-/** Paints a text. The text must be escaped before: what is painted is printed as it is. */
+/** Colours a text. The text must already be escaped: it is printed unchanged. */
 export type Paint = (style: Style, text: string) => string;
 
 const DEFAULT_WIDTH = 80;
-/** Narrower ones are treated as this wide: lines wrap, but something can be read. */
+/** Narrower terminals are treated as this wide: lines wrap, but stay readable. */
 const MIN_WIDTH = 40;
 
 let isColourRefused = false;
 
-/** `--no-color` was given. */
+/** For `--no-color`. */
 export function refuseColour(): void {
   isColourRefused = true;
 }
 
-/** https://no-color.org: any value but an empty one switches colours off. */
+/** https://no-color.org: any value that is not empty switches colours off. */
 export function findTerminal(stream: { isTTY?: boolean; columns?: number } = process.stdout): Terminal {
   if (stream.isTTY !== true) return { width: undefined, hasColour: false };
   const { NO_COLOR: noColour = "", TERM: term = "" } = readEnvironment();
-  // One that does not know its size says 0.
+  // A terminal that does not know its size reports 0.
   const { columns = 0 } = stream;
   const width = columns > 0 ? Math.max(MIN_WIDTH, columns) : DEFAULT_WIDTH;
   return { width, hasColour: !isColourRefused && noColour === "" && term !== "dumb" };
 }
 
-/** Of ECMA-48: what begins a style, and what ends it. */
+/** ECMA-48 codes that start and end a style. */
 const CODES: Readonly<Record<Style, readonly [on: number, off: number]>> = {
   bold: [1, 22],
   dim: [2, 22],
@@ -50,7 +50,7 @@ export function createPaint({ hasColour }: Pick<Terminal, "hasColour">): Paint {
   };
 }
 
-/** The words of the API that say how something is. Others have no colour. */
+/** The API's words for states. Other words have no colour. */
 const WORDS: Readonly<Record<string, Style>> = Object.fromEntries([
   ...styled("green", "delivered active ok accepted success completed enabled normal ready NORMAL COMPLETED"),
   ...styled(

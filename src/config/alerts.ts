@@ -7,21 +7,21 @@ import { DEFAULT_KIND } from "../domain/subscription.ts";
 import { oneOf, withDefault } from "../domain/shape.ts";
 import { withVariables } from "./setting-schema.ts";
 
-/** What a channel decides by itself. */
+/** Fields of a subscription that a channel sets itself. */
 const NOT_OF_A_CHANNEL = ["events", "event_filter", "sources", "mode", "fallback", "drain_within_s"];
 
 const destinationFields: TProperties = Object.fromEntries(
   Object.entries(SUBSCRIPTION_FIELDS).filter(([name]) => !NOT_OF_A_CHANNEL.includes(name)),
 );
 
-/** What a channel has beside a subscription. */
+/** Fields of a channel that a subscription does not have. */
 export const CHANNEL_FIELDS = {
   name: Type.String({ minLength: 1, maxLength: 150, description: "A name for people; unique" }),
   kind: withDefault(
     Type.String({
       minLength: 1,
       maxLength: 64,
-      description: "`log`, or a kind of destination: its settings stand here as in a subscription",
+      description: "`log`, or a kind of destination: its settings are written here as in a subscription",
     }),
     DEFAULT_KIND,
   ),
@@ -29,23 +29,23 @@ export const CHANNEL_FIELDS = {
     Type.String({
       minLength: 1,
       maxLength: 128,
-      description: "Only the alerts of this tenant; else those of the whole gateway",
+      description: "Only the alerts of this tenant; by default the alerts of the whole gateway",
     }),
   ),
   rules: Type.Optional(
     Type.Array(oneOf(ALERT_RULE_NAMES), { minItems: 1, maxItems: 100, description: "Only these rules" }),
   ),
-  severity: Type.Optional(oneOf(ALERT_SEVERITIES, { description: "Only alerts that are at least so severe" })),
-  cleared: withDefault(Type.Boolean({ description: "Also tell what is over" }), true),
+  severity: Type.Optional(oneOf(ALERT_SEVERITIES, { description: "Only alerts of at least this severity" })),
+  cleared: withDefault(Type.Boolean({ description: "Also report alerts that are cleared" }), true),
 };
 
 export const AlertChannelSchema = Type.Unsafe<AlertChannel>(
   Type.Object({ ...destinationFields, ...CHANNEL_FIELDS }, { additionalProperties: false }),
 );
 
-/** What has a variable in the environment. */
+/** Settings that have an environment variable. */
 export const ALERT_SETTINGS = withVariables("POSTHORN_ALERTS_", {
-  enabled: Type.Boolean({ default: true, description: "Whether the gateway looks for what is wrong and tells it" }),
+  enabled: Type.Boolean({ default: true, description: "Whether the gateway looks for problems and raises alerts" }),
   every_s: Type.Number({
     default: 15,
     minimum: 1,
@@ -60,12 +60,12 @@ export const AlertsSection = Type.Object(
     rules: Type.Array(AlertRuleInput, {
       default: [],
       maxItems: 100,
-      description: "What is different from the usual of a rule; see [alerts](alerts.md)",
+      description: "Changes to the defaults of rules; see [alerts](alerts.md)",
     }),
     channels: Type.Array(AlertChannelSchema, {
       default: [],
       maxItems: 100,
-      description: "Where alerts go; without one they are logged and listed",
+      description: "Where alerts are sent; without a channel they are only logged and listed",
     }),
   },
   { additionalProperties: false, default: {} },

@@ -23,12 +23,12 @@ import { TenantInput } from "../domain/tenant.ts";
 import { AlertChannelSchema } from "./alerts.ts";
 import { findAt } from "./settings-tree.ts";
 
-/** Says what is wrong with a field of a declared thing. */
+/** Reports what is wrong with a field of a declared item. */
 export type Complain = (index: number, field: string, message: string) => void;
 
 type Lists = Readonly<Record<string, unknown>>;
 
-/** What is wrong with things that a configuration declares, beyond what the schema of each can say. */
+/** Reports what is wrong with the declared items, as far as their schemas cannot. */
 export function checkDeclared(lists: Lists, complainOf: (list: string) => Complain): void {
   checkList<ConnectionInput>("connections", lists, complainOf, {
     schema: ConnectionInput,
@@ -90,13 +90,13 @@ export function checkDeclared(lists: Lists, complainOf: (list: string) => Compla
 interface ListRules<Item> {
   schema: TSchema;
   keyOf: (item: Item) => readonly string[];
-  /** The field that the key is known by, and the rule. */
+  /** The name of the unique field and its rule, for the message. */
   unique: string;
-  /** `before`: those that stand above it in the list. */
+  /** `before`: the items above it in the list. */
   check: (item: Item, before: readonly Item[]) => readonly FieldProblem[];
 }
 
-/** Items that do not fit their schema have been reported already and are passed over here. Returns the others. */
+/** Skips items that do not fit their schema, which were already reported. Returns the others. */
 function checkList<Item>(
   list: string,
   lists: Lists,
@@ -132,7 +132,7 @@ function nameInTenant({ name, tenant_id: tenantId }: { name: string; tenant_id?:
   return [tenantId ?? DEFAULT_TENANT, name];
 }
 
-/** A message that stays in its queue until it is delivered is held for as long as that may take. */
+/** With `ack: delivered` a message is held until it is delivered, so the target must be able to deliver in time. */
 function checkDeclaredHold(
   { options = {}, tenant_id: tenantId = DEFAULT_TENANT }: SourceInput,
   subscriptions: readonly SubscriptionInput[],
@@ -144,7 +144,7 @@ function checkDeclaredHold(
   const findShared = (one: SubscriptionInput) => findSharedTarget(one, shared);
   const own = subscriptions.filter(isOfTenant);
   const names = toTargetNames(shared, own);
-  // Who names none means the only one.
+  // Without a name, the only target is meant.
   const [only] = names.length === 1 ? names : [];
   const meant = own.filter((one) => (findShared(one) ?? one).name === (options["target"] ?? only));
   const retried = meant.map((one) => ({ name: one.name, retryPolicy: findRetryPolicy(one, findShared(one), usual) }));
@@ -157,7 +157,7 @@ function findRetryPolicy(input: SubscriptionInput, target: TargetInput | undefin
   return retryPolicyOf(input, prepared?.retryPolicy ?? usual);
 }
 
-/** All of them are known here: what is nobody's fallback will get no event. */
+/** All subscriptions are known here, so one without patterns that is nobody's fallback would get no event. */
 function checkDeclaredFallback(
   item: SubscriptionInput,
   subscriptions: readonly SubscriptionInput[],
@@ -176,7 +176,8 @@ function checkDeclaredFallback(
   const problems = [...checkNoEvents(facts, isQueue), ...checkFallback(facts, others, isQueue)];
   if (problems.length > 0 || item.events.length > 0) return problems;
   if (others.some(({ fallback }) => fallback === item.name)) return [];
-  const message = "must name at least one pattern: it is the fallback of no other, and would get nothing";
+  const message =
+    "must name at least one pattern: it is not the fallback of another subscription, so it would get no event";
   return [{ field: "events", message }];
 }
 
@@ -187,7 +188,7 @@ function checkRivals(item: SubscriptionInput, before: readonly SubscriptionInput
     before.filter((one) => nameInTenant(one)[0] === tenantId),
   );
   if (rival === undefined) return [];
-  const message = `"${rival.name}" forwards some of these events already; a source waits for one only`;
+  const message = `"${rival.name}" already forwards some of these events; a source waits for only one subscription`;
   return [{ field: "mode", message }];
 }
 
@@ -195,6 +196,6 @@ function checkTarget({ target, tenant_id }: SubscriptionInput, targetKeys: Reado
   if (target === undefined || target === null || isPresetName(target)) return [];
   const key = JSON.stringify(nameInTenant({ name: target, ...(tenant_id !== undefined && { tenant_id }) }));
   if (targetKeys.has(key)) return [];
-  const message = `${JSON.stringify(target)} is neither n8n nor among the targets of its tenant`;
+  const message = `${JSON.stringify(target)} is neither n8n nor a target of its tenant`;
   return [{ field: "target", message }];
 }

@@ -4,7 +4,7 @@ import type { Config } from "./settings-tree.ts";
 import { createConfigError, type LoadedConfig } from "./load.ts";
 import type { Problem } from "./located.ts";
 
-/** Files that only the gateway itself reads: whoever loads its configuration to ask it something may not be allowed to. */
+/** Checks files that only the gateway itself reads: client commands load the configuration without access to them. */
 export function checkFiles({ config, origins }: Pick<LoadedConfig, "config" | "origins">): void {
   const problems: Problem[] = [];
   const complain = (path: string, message: string): undefined => {
@@ -25,12 +25,12 @@ function checkTls({ tlsCert, tlsKey }: Config, complain: Complain): void {
   try {
     createSecureContext({ cert });
   } catch {
-    return complain("tls_cert", `${tlsCert} holds no certificate in PEM form`);
+    return complain("tls_cert", `${tlsCert} does not contain a certificate in PEM format`);
   }
   try {
     createSecureContext({ key });
   } catch {
-    return complain("tls_key", `${tlsKey} holds no private key in PEM form, or one with a passphrase`);
+    return complain("tls_key", `${tlsKey} does not contain a private key in PEM format without a passphrase`);
   }
   try {
     createSecureContext({ cert, key });

@@ -9,10 +9,10 @@ import { parseStoreUrl } from "./store-url.ts";
 
 type Tree = Record<string, unknown>;
 
-/** Says what is wrong with the setting at a path; whoever is given it knows the place. */
+/** Reports what is wrong with the setting at a path; the caller adds the place. */
 type Complain = (path: string, message: string) => void;
 
-/** What the schema cannot say about single settings and their company; also brings paths and URLs into one form. */
+/** Checks that the schema cannot express, on single settings and their combinations; also normalizes paths and URLs. */
 export function checkSettings(tree: Tree, cwd: string, complain: Complain): void {
   for (const { path, keys, schema } of SETTINGS) {
     const value = findAt(tree, keys);
@@ -29,7 +29,7 @@ export function checkSettings(tree: Tree, cwd: string, complain: Complain): void
   }
   if ((tree["tls_cert"] === undefined) !== (tree["tls_key"] === undefined)) {
     const [given, missing] = tree["tls_cert"] === undefined ? ["tls_key", "tls_cert"] : ["tls_cert", "tls_key"];
-    complain(given, `needs ${missing} beside it; give both or neither`);
+    complain(given, `also needs ${missing}; set both or neither`);
   }
   const headersTimeoutS = Number(findAt(tree, ["limits", "headers_timeout_s"]));
   if (Number(findAt(tree, ["limits", "request_timeout_s"])) < headersTimeoutS) {
@@ -68,7 +68,7 @@ function checkPublicUrl(tree: Tree, complain: Complain): void {
   }
 }
 
-/** The value is never repeated: it may hold a password. */
+/** The value is never repeated: it may contain a password. */
 function checkEgressProxy(tree: Tree, complain: Complain): void {
   const text = tree["egress_proxy"];
   if (typeof text !== "string") return;

@@ -7,7 +7,7 @@ import {
 } from "../domain/connection.ts";
 import type { Config } from "./settings-tree.ts";
 
-/** Connections to brokers: those that are declared, and the `default` of each kind that a setting gives. */
+/** Connections to brokers: the declared ones, and the `default` of each kind that comes from a setting. */
 
 const DEFAULTS = [
   { kind: "amqp", setting: "amqp_url", name: "amqpUrl", field: "url" },
@@ -36,7 +36,7 @@ export function checkDefaultConnections(
   }
 }
 
-/** All of them. A setting comes before the address that is declared, as the environment comes before the file. */
+/** All connections. A setting overrides the declared address, as the environment overrides the file. */
 export function listConnections(config: Config): ConnectionInput[] {
   const given = DEFAULTS.flatMap(({ kind, name, field }): ConnectionInput[] => {
     const value = config[name];

@@ -8,7 +8,7 @@ import type { Located, Report } from "./located.ts";
 import { parseYaml } from "./parse-yaml.ts";
 import { readValue } from "./read-value.ts";
 
-/** An event type that stands in a file of its own or in a list of them. */
+/** An event type from a file of its own, or from a list in a file. */
 export interface FileItem {
   /** `event-types/order.yaml:3:5`. */
   place: string;
@@ -17,7 +17,7 @@ export interface FileItem {
 
 const FILE_NAME = /\.(ya?ml|json)$/i;
 
-/** JSON is read as the yaml that it is. Variables are not replaced: a schema may hold dollar signs. */
+/** JSON is read as yaml. Variables are not expanded: a schema may contain dollar signs. */
 export function readEventTypesDir(folder: string | undefined, report: Report): FileItem[] {
   if (folder === undefined) return [];
   const unreadable = (path: string, error: unknown) => {
@@ -52,7 +52,7 @@ function readFile(path: string, text: string, report: Report): FileItem[] {
     report({
       place: other.keyPlace,
       path: other.key,
-      message: "unknown key; a file is one event type, or event_types",
+      message: "unknown key; a file contains one event type, or a list event_types",
     });
   }
   if (list.kind !== "list") {
@@ -66,7 +66,7 @@ function readItem(node: Located, report: Report): FileItem {
   return { place: node.place, item: readValue(EventTypeInput as unknown as JsonSchema, node, "event type", report) };
 }
 
-/** Items that do not fit their schema have been reported already and are passed over here. */
+/** Skips items that do not fit their schema, which were already reported. */
 export function checkDeclaredEventTypes(
   inline: readonly unknown[],
   inFiles: readonly FileItem[],

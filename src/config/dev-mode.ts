@@ -2,10 +2,10 @@ import { isLoopbackHost } from "../domain/ip-address.ts";
 
 type Tree = Record<string, unknown>;
 
-/** An event that failed because its receiver was not running arrives soon after that was started. */
+/** When a receiver was not running, its failed events arrive soon after it is started. */
 const DEV_RETRY_DELAYS_S = [1, 1, 2, 2, 3, 3, ...Array.from({ length: 60 }, () => 5)];
 
-/** What `dev` changes, where nothing else was said. */
+/** The settings that `dev` changes, unless they are set. */
 const DEV_SETTINGS: Tree = {
   allow_http_destinations: true,
   allow_private_destinations: ["127.0.0.0/8", "::1/128"],
@@ -13,7 +13,7 @@ const DEV_SETTINGS: Tree = {
   max_probe_s: 2,
 };
 
-/** Loosens rules that protect others: so nobody else may reach the gateway. */
+/** Dev mode loosens rules that protect others, so nobody else may reach the gateway. */
 export function applyDevMode(
   tree: Tree,
   isDefault: (path: string) => boolean,

@@ -1,4 +1,4 @@
-/** The only place that touches the environment of the process. */
+/** The only place that reads the environment of the process. */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -7,7 +7,7 @@ export interface JsonSchema extends SettingSchema {
   properties?: Record<string, JsonSchema>;
   patternProperties?: Record<string, JsonSchema>;
   required?: string[];
-  /** More of them, where the value does not fit. */
+  /** `else` requires more members when the value does not match `if`. */
   if?: JsonSchema;
   else?: Pick<JsonSchema, "required">;
   items?: JsonSchema;
@@ -21,12 +21,12 @@ export interface JsonSchema extends SettingSchema {
   maxProperties?: number;
 }
 
-/** The schema itself or the one of its variants that has this type. */
+/** The schema itself, or its variant of this type. */
 export function findVariant(schema: JsonSchema, type: "object" | "array"): JsonSchema | undefined {
   return schema.type === type ? schema : schema.anyOf?.find((variant) => variant.type === type);
 }
 
-/** Says in words what a value must be: "a whole number from 0 to 65535". */
+/** Describes the expected value in words: "a whole number from 0 to 65535". */
 export function describeExpected(schema: JsonSchema): string {
   if (schema.anyOf !== undefined) return joinChoices(schema.anyOf.map(describeExpected));
   if (schema.const !== undefined) return JSON.stringify(schema.const);
@@ -59,7 +59,7 @@ function describeRange(minimum: number | undefined, maximum: number | undefined)
 }
 
 function describeText(schema: JsonSchema): string {
-  if (schema.pattern !== undefined) return `text like ${schema.pattern}`;
+  if (schema.pattern !== undefined) return `text that matches ${schema.pattern}`;
   const { minLength = 0, maxLength } = schema;
   if (maxLength !== undefined) return `text of ${minLength} to ${maxLength} characters`;
   return minLength > 0 ? "text that is not empty" : "text";

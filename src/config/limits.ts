@@ -4,7 +4,7 @@ import { withVariables } from "./setting-schema.ts";
 
 const MIB = 1_048_576;
 
-/** Bounds of the process: what it takes in, holds in memory and leaves free on the disk. */
+/** Limits of the process: for requests, memory and disk space. */
 export const Limits = Type.Object(
   withVariables("POSTHORN_", {
     max_connections: Type.Integer({
@@ -12,15 +12,15 @@ export const Limits = Type.Object(
       minimum: 1,
       maximum: 1_000_000,
       description:
-        "Open inbound connections; for one more the one that has been idle for longest is closed, or where none is idle " +
-        "the new one",
+        "Open inbound connections; one more closes the connection that was idle for longest or, when none is idle, " +
+        "is closed itself",
     }),
     max_connections_per_address: Type.Integer({
       default: 500,
       minimum: 1,
       maximum: 1_000_000,
       description:
-        "The same for one address (of IPv6 a network of /64), and never more than half of `max_connections`; loopback " +
+        "The same for one address (for IPv6, one /64 network), never more than half of `max_connections`; loopback " +
         "and `trusted_proxies` are not counted",
     }),
     headers_timeout_s: Type.Number({
@@ -40,8 +40,8 @@ export const Limits = Type.Object(
       minimum: 1,
       maximum: 64 * MIB,
       description:
-        "Largest body of a received webhook where its source sets no `max_bytes` and its kind takes no larger ones; " +
-        "beyond it the answer is 413",
+        "Largest body of a received webhook, unless its source sets `max_bytes` or its kind accepts larger ones; " +
+        "a larger one gets 413",
     }),
     max_depth: Type.Integer({
       default: 128,
@@ -54,19 +54,19 @@ export const Limits = Type.Object(
       minimum: 10,
       maximum: 60_000,
       description:
-        "A process that runs later than this for a second without a break, while `max_unwritten_events` wait, answers " +
-        "new requests with 503",
+        "When the event loop is later than this for a whole second, while `max_unwritten_events` wait, the " +
+        "gateway answers new requests with 503",
     }),
     max_unwritten_events: Type.Integer({
       default: 500,
       minimum: 1,
       maximum: 1_000_000,
-      description: "Events received and not on disk yet that are a backlog; see `max_loop_lag_ms`",
+      description: "How many received events that are not on disk yet count as a backlog; see `max_loop_lag_ms`",
     }),
     max_unanswered_bytes: Type.Integer({
       default: 512 * MIB,
       minimum: 1024,
-      description: "Memory for bodies of requests that are not answered yet; beyond it new requests get 503",
+      description: "Memory for bodies of requests that are not answered yet; when it is used up, new requests get 503",
     }),
     max_exports: Type.Integer({
       default: 8,
@@ -78,7 +78,7 @@ export const Limits = Type.Object(
       default: 2,
       minimum: 1,
       maximum: 1000,
-      description: "The same with one key",
+      description: "The same for one key",
     }),
     max_streams: Type.Integer({
       default: 100,
@@ -90,27 +90,28 @@ export const Limits = Type.Object(
       default: 25,
       minimum: 1,
       maximum: 10_000,
-      description: "The same with one key",
+      description: "The same for one key",
     }),
     stream_buffer_bytes: Type.Integer({
       default: 4 * MIB,
       minimum: 65_536,
       maximum: 256 * MIB,
-      description: "What may wait for one client of a live stream; one that reads more slowly is dropped, and told so",
+      description:
+        "How much may wait for one client of a live stream; a client that reads too slowly is disconnected with a reason",
     }),
     max_keys_per_tenant: Type.Integer({
       default: 200,
       minimum: 1,
       maximum: 100_000,
       description:
-        "Live keys of one tenant, and of those that are bound to none; more get 409. Of revoked and expired ones the " +
-        "latest so many are kept",
+        "Live keys of one tenant, and live keys that are not bound to a tenant; more get 409. Of the revoked and " +
+        "expired keys, the latest of the same number are kept",
     }),
     shutdown_timeout_s: Type.Number({
       default: 10,
       minimum: 0,
       maximum: 600,
-      description: "Seconds for attempts in flight to end after SIGTERM",
+      description: "Seconds that running attempts have to end after SIGTERM",
     }),
     disk_min_free_bytes: Type.Integer({
       default: 256 * MIB,
@@ -120,7 +121,7 @@ export const Limits = Type.Object(
     ballast_bytes: Type.Integer({
       default: 16 * MIB,
       minimum: 0,
-      description: "Size of a file kept in the data dir only to be given up when the disk is full",
+      description: "Size of a file in the data dir that is deleted to free space when the disk is full",
     }),
     max_sockets: Type.Integer({
       default: 1024,
@@ -132,18 +133,19 @@ export const Limits = Type.Object(
       default: 100,
       minimum: 1,
       maximum: 65_535,
-      description: "Open outbound connections to one destination host; a tenant uses at most three quarters",
+      description: "Open outbound connections to one destination host; one tenant uses at most three quarters of them",
     }),
     idle_connections_per_host: Type.Integer({
       default: 20,
       minimum: 0,
       maximum: 65_535,
-      description: "Of those, how many are kept alive while nothing is sent over them",
+      description: "How many of them are kept alive while they are idle",
     }),
     body_cache_bytes: Type.Integer({
       default: 64 * MIB,
       minimum: 0,
-      description: "Memory for bodies that wait for delivery; beyond it a body is read again when it is sent",
+      description:
+        "Memory for bodies that wait for delivery; beyond it, a body is read from the disk again when it is sent",
     }),
     dedupe_horizon_days: Type.Number({
       default: 7,
@@ -170,7 +172,7 @@ function days(description: string) {
   return Type.Optional(Type.Number({ minimum: 0, maximum: MAX_RETENTION_DAYS, defaultText: "as `days`", description }));
 }
 
-/** How long what has ended is kept. */
+/** How long finished data is kept. */
 export const Retention = Type.Object(
   withVariables("POSTHORN_RETENTION_", {
     days: Type.Number({
@@ -178,27 +180,27 @@ export const Retention = Type.Object(
       minimum: 0,
       maximum: MAX_RETENTION_DAYS,
       description:
-        "Days for which events are kept, with all that belongs to them; 0 keeps them. What is open is never deleted. " +
-        "Ids stay known for `limits.dedupe_horizon_days` in any case",
+        "Days for which events are kept, with their deliveries and attempts; 0 keeps them forever. " +
+        "Events with open deliveries are never deleted. Ids are remembered for `limits.dedupe_horizon_days` in any case",
     }),
     answers_days: days(
-      "The same for headers and bodies that destinations answered; the attempts themselves stay with their event",
+      "The same for headers and bodies of destinations' answers; the attempts themselves stay with their event",
     ),
     dead_letters_days: days(
-      "The same for events with a dead letter, from the death of the last one; one that blocks its ordering key stays",
+      "The same for events with a dead letter, counted from the last one; a dead letter that blocks its ordering key is kept",
     ),
-    refused_requests_days: days("The same for requests that made no event"),
+    refused_requests_days: days("The same for requests that became no event"),
     idempotency_keys_days: Type.Number({
       default: 7,
       minimum: 0,
       maximum: MAX_RETENTION_DAYS,
-      description: "Days for which an `Idempotency-Key` of the API is remembered; 0 for ever",
+      description: "Days for which an `Idempotency-Key` of the API is remembered; 0 means forever",
     }),
     audit_days: Type.Number({
       default: 0,
       minimum: 0,
       maximum: MAX_RETENTION_DAYS,
-      description: "Days for which entries of the audit log are kept; 0 for ever",
+      description: "Days for which entries of the audit log are kept; 0 means forever",
     }),
   }),
   { additionalProperties: false, default: {} },

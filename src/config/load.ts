@@ -17,7 +17,7 @@ import { camelize, findAt, freezeDeep, setAt, SETTINGS, toCamelCase, type Config
 
 export const DEFAULT_FILE = "posthorn.yaml";
 
-/** Top-level settings by their camelCase names, as a command line gives them. */
+/** Top-level settings by their camelCase names, from the command line. */
 export type Flags = {
   readonly [
     Name in Exclude<
@@ -29,7 +29,7 @@ export type Flags = {
 };
 
 export interface LoadInput {
-  /** From `--config`; else `posthorn.yaml` in the working directory, if there is one. */
+  /** From `--config`; by default `posthorn.yaml` in the working directory, if it exists. */
   file?: string | undefined;
   env: Environment;
   flags?: Flags | undefined;
@@ -42,7 +42,7 @@ export interface Origin {
   place: string | undefined;
 }
 
-/** By the path of a setting in the yaml. */
+/** Keyed by the path of a setting in the yaml. */
 export type Origins = ReadonlyMap<string, Origin>;
 
 export interface LoadedConfig {
@@ -50,11 +50,11 @@ export interface LoadedConfig {
   config: Config;
   warnings: string[];
   origins: Origins;
-  /** Where the file declares something; undefined where it does not. */
+  /** Where the file declares an item; undefined when it does not. */
   placeOf: (list: string, name: string, field: string) => Pick<Problem, "place" | "path"> | undefined;
 }
 
-/** Defaults < file < environment < flags. Throws one error that lists everything that is wrong. */
+/** Defaults < file < environment < flags. Throws one error that lists all problems. */
 export function loadConfig(input: LoadInput): LoadedConfig {
   const problems: Problem[] = [];
   const report: Report = (problem) => problems.push(problem);
@@ -96,12 +96,12 @@ export function loadConfig(input: LoadInput): LoadedConfig {
   return { config, warnings: [...findUnknownVariables(input.env), ...findWeaknesses(config)], origins, placeOf };
 }
 
-/** `destination.headers[0].name`. */
+/** Splits `destination.headers[0].name`. */
 function keysOf(field: string): string[] {
   return field.split(/[.[\]]+/).filter((key) => key !== "");
 }
 
-/** What is declared, of one file: which lists it has, and the names of the settings beside them. */
+/** The declared lists of one file, and the names of its other settings. */
 export interface DeclaredFile {
   lists: Readonly<Partial<Record<DeclaredList, readonly Readonly<Record<string, unknown>>[]>>>;
   others: readonly string[];
@@ -110,7 +110,7 @@ export interface DeclaredFile {
 const DECLARED_LISTS = ["tenants", "event_types", "targets", "subscriptions", "sources"] as const;
 export type DeclaredList = (typeof DECLARED_LISTS)[number];
 
-/** Only what a configuration file declares, for a gateway elsewhere. Throws as `loadConfig` does. */
+/** Loads only the declared lists of a file, for another gateway. Throws as `loadConfig` does. */
 export function loadDeclared(input: { file: string; env: Environment; cwd: string }): DeclaredFile {
   const problems: Problem[] = [];
   const report: Report = (problem) => problems.push(problem);
@@ -129,7 +129,7 @@ export function loadDeclared(input: { file: string; env: Environment; cwd: strin
   };
 }
 
-/** What is wrong with things that are declared; event types of a folder join those of the file. */
+/** Checks the declared lists; event types of a folder are added to those of the file. */
 function checkLists(
   tree: Record<string, unknown>,
   file: LocatedMap | undefined,
@@ -146,7 +146,7 @@ function checkLists(
   tree["event_types"] = [...(tree["event_types"] as unknown[]), ...inFiles.map(({ item }) => item)];
 }
 
-/** Files that belong to a configuration file lie beside it, wherever the gateway is started from. */
+/** A relative path in a configuration file starts at that file, wherever the gateway is started from. */
 function findEventTypesDir(
   tree: Record<string, unknown>,
   { file, cwd }: Pick<LoadInput, "file" | "cwd">,

@@ -2,7 +2,7 @@ import type { DeclaredFault } from "../domain/declared-fault.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { createConfigError, type LoadedConfig } from "./load.ts";
 
-/** What the gateway says of something that is declared, with the file and the line that declare it. */
+/** Adds the file and line of the declaration to an error of the gateway about a declared item. */
 export function locateDeclared(error: unknown, { placeOf }: Pick<LoadedConfig, "placeOf">): unknown {
   const fault = error instanceof PosthornError ? (error.details?.["declared"] as DeclaredFault | undefined) : undefined;
   if (fault === undefined) return error;
@@ -13,7 +13,7 @@ export function locateDeclared(error: unknown, { placeOf }: Pick<LoadedConfig, "
   return createConfigError([{ place, path: `${path} (${name})`, message: withoutField(message, field) }]);
 }
 
-/** Some messages begin with it. */
+/** Some messages begin with the field's name. */
 function withoutField(message: string, field: string): string {
   return message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
 }

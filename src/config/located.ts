@@ -1,4 +1,4 @@
-/** Values as they were given, each with the place it came from, so that an error can point at it. */
+/** Given values, each with the place that it came from, so that an error can point at it. */
 
 export type Located = LocatedScalar | LocatedList | LocatedMap;
 
@@ -9,7 +9,7 @@ export interface LocatedScalar {
   value: unknown;
   /** True when the value is text whose type only the schema knows: from the environment, a flag or `${NAME}`. */
   isText: boolean;
-  /** What is wrong with it was reported already. */
+  /** Its problem was already reported. */
   isFaulty?: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface LocatedEntry {
 
 export interface Problem {
   place: string;
-  /** Empty where the place says it all. */
+  /** Empty when the place is enough. */
   path: string;
   message: string;
 }
@@ -44,7 +44,7 @@ export function formatProblem({ place, path, message }: Problem): string {
   return `${path === "" ? place : `${place} ${path}`}: ${message}`;
 }
 
-/** The place of what lies at `keys`, or of the innermost thing around it that was given. */
+/** The place of the value at `keys`, or of the innermost given value around it. */
 export function findPlace(root: Located | undefined, keys: readonly (string | number)[]): string | undefined {
   let node = root;
   let place = root?.place;

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 
-/** A file that a declared source names lies beside the configuration file, wherever the gateway is started from. */
+/** A relative path of a declared source starts at the configuration file, wherever the gateway is started from. */
 export function resolveManifestPaths(sources: unknown, folder: string): void {
   if (!Array.isArray(sources)) return;
   for (const source of sources as Partial<Record<string, unknown>>[]) {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
-/** How values are shown to people: secrets never, and neither what may carry one. */
+/** How values are shown to people: without secrets, and without values that may contain one. */
 
-/** Headers and auth of a subscription hold the destination's credentials; a source's options may hold the sender's. */
+/** Headers and auth of a subscription hold the destination's credentials; options of a source may hold the sender's. */
 const SECRET_PATH = /(^|\.)(secrets?|headers|auth|path_token|options)(\.|\[|$)/;
 
 export function isSecretPath(path: string): boolean {
@@ -13,7 +13,7 @@ export function maskSecret(value: string): string {
   return `set (sha256:${createHash("sha256").update(value).digest("hex").slice(0, 8)}…)`;
 }
 
-/** Takes credentials out of a URL: user and password, and the values in its query. */
+/** Removes credentials from a URL: user and password, and the values in its query. */
 export function maskUrl(text: string): string {
   return text.replace(/\/\/[^/?#\s]*@/g, "//***@").replace(/(\?|&)([^=&#\s]+)=[^&#\s]*/g, "$1$2=***");
 }

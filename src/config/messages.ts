@@ -4,7 +4,7 @@ import { oneOf } from "../domain/shape.ts";
 import { parseSmtpUrl, TLS_MODES, type TlsMode } from "../domain/smtp.ts";
 import { optionalText, withVariables } from "./setting-schema.ts";
 
-/** How e-mail leaves the gateway, and what holds for all SMS. */
+/** Settings for e-mail, and for all SMS. */
 
 export const Smtp = Type.Object(
   withVariables("POSTHORN_SMTP_", {
@@ -13,26 +13,26 @@ export const Smtp = Type.Object(
       minLength: 1,
       maxLength: 2048,
       description:
-        "The server for destinations of the kind `email`: `smtps://user:password@host:465`, or `smtp://…:587`, which goes " +
-        "on with STARTTLS",
+        "The server for destinations of the kind `email`: `smtps://user:password@host:465`, or `smtp://…:587`, which " +
+        "switches to TLS with STARTTLS",
     }),
     from: optionalText({
       minLength: 1,
       maxLength: 320,
-      description: "Whom e-mail is from: `orders@example.com` or `Shop <orders@example.com>`",
+      description: "The sender of e-mail: `orders@example.com` or `Shop <orders@example.com>`",
     }),
     tls: Type.Unsafe<TlsMode>(
       Object.assign(oneOf(TLS_MODES), {
         default: "auto",
         description:
           "With `smtp://`: `auto` sends nothing without STARTTLS, except to this machine; `required` not even there; " +
-          "`none` sends in clear, and no password to another machine",
+          "`none` sends without encryption, and never sends a password to another machine",
       }),
     ),
     ca_file: optionalText({
       path: true,
       minLength: 1,
-      description: "PEM file of certificates to trust instead of the usual ones",
+      description: "PEM file of certificates to trust instead of the system's",
     }),
     dkim_domain: optionalText({
       pattern: "^[A-Za-z0-9.-]{1,253}$",
@@ -40,7 +40,7 @@ export const Smtp = Type.Object(
     }),
     dkim_selector: optionalText({
       pattern: "^[A-Za-z0-9._-]{1,63}$",
-      description: "Where the public key stands: `<selector>._domainkey.<domain>`",
+      description: "The selector of the public key in DNS: `<selector>._domainkey.<domain>`",
     }),
     dkim_key: optionalText({
       secret: true,
@@ -52,24 +52,24 @@ export const Smtp = Type.Object(
       default: 5,
       minimum: 1,
       maximum: 100,
-      description: "Connections to the server at once; tenants take turns at them",
+      description: "Simultaneous connections to the server; tenants take turns",
     }),
     messages_per_connection: Type.Integer({
       default: 100,
       minimum: 1,
       maximum: 100_000,
-      description: "E-mails after which a connection is closed and another opened",
+      description: "E-mails after which a connection is replaced by a new one",
     }),
     tenant_rate: Type.Integer({
       default: 120,
       minimum: 1,
       maximum: 1_000_000,
-      description: "E-mails a minute for each tenant, over all of its subscriptions; what is more waits",
+      description: "E-mails a minute for each tenant, over all of its subscriptions; further ones wait",
     }),
     allow_tenants: Type.Boolean({
       default: false,
       description:
-        "Whether keys that are bound to a tenant may make destinations of the kind `email`. They then decide what is sent " +
+        "Whether keys that are bound to a tenant may create destinations of the kind `email`. They then decide what is sent " +
         "in your name, and to whom",
     }),
   }),
@@ -81,19 +81,19 @@ export const Sms = Type.Object(
     default_country: optionalText({
       pattern: "^[A-Z]{2}$",
       hint: "give a country as two capital letters, for example DE",
-      description: "Of numbers without `+` and a country code, where a destination names no country",
+      description: "The country of numbers without `+` and country code, unless the destination names one",
     }),
     number_rate: Type.Integer({
       default: 30,
       minimum: 1,
       maximum: 100_000,
-      description: "Messages an hour to one number, over all subscriptions; what is more waits",
+      description: "Messages an hour to one number, over all subscriptions; further ones wait",
     }),
     tenant_rate: Type.Integer({
       default: 120,
       minimum: 1,
       maximum: 1_000_000,
-      description: "Messages a minute for each tenant, over all of its subscriptions; what is more waits",
+      description: "Messages a minute for each tenant, over all of its subscriptions; further ones wait",
     }),
   }),
   { additionalProperties: false },
@@ -101,7 +101,7 @@ export const Sms = Type.Object(
 
 const DKIM = ["dkim_domain", "dkim_selector", "dkim_key"] as const;
 
-/** What the schema cannot say. */
+/** Checks that the schema cannot express. */
 export function checkSmtp(tree: Record<string, unknown>, complain: (path: string, message: string) => void): void {
   const section = (tree["smtp"] ?? {}) as Readonly<Record<string, unknown>>;
   const read = (name: string) => section[name];
@@ -110,10 +110,10 @@ export function checkSmtp(tree: Record<string, unknown>, complain: (path: string
   if (typeof server === "string") complain("smtp.url", server);
   const address = typeof from === "string" ? parseMailAddress(from) : undefined;
   if (typeof address === "string") complain("smtp.from", address);
-  if (url !== undefined && from === undefined) complain("smtp.url", "needs `from` beside it: whom e-mail is from");
+  if (url !== undefined && from === undefined) complain("smtp.url", "also needs `from`, the sender of e-mail");
   const missing = DKIM.filter((name) => read(name) === undefined);
   const [first] = missing;
   if (first === undefined || missing.length === DKIM.length) return;
   const given = DKIM.find((name) => read(name) !== undefined) ?? first;
-  complain(`smtp.${given}`, `needs ${missing.join(" and ")} beside it; give all three or none`);
+  complain(`smtp.${given}`, `also needs ${missing.join(" and ")}; set all three or none`);
 }

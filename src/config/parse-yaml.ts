@@ -2,11 +2,11 @@ import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, type Docum
 import type { Environment } from "./environment.ts";
 import type { Located, LocatedEntry, LocatedMap, Report } from "./located.ts";
 
-/** Aliases of aliases grow without bound; no honest file comes near this. */
+/** Aliases of aliases can grow without limit; a normal file stays far below this. */
 const MAX_ALIASES = 1000;
 
 export interface YamlFile {
-  /** As the user names it. */
+  /** The file's name as the user gave it. */
   name: string;
   text: string;
 }
@@ -87,19 +87,19 @@ const VARIABLE = /\$\$|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?\})?/g;
 
 interface Expanded {
   text: string;
-  /** Whether a variable took part, so that the text's type is for the schema to say. */
+  /** Whether a variable was expanded, so that only the schema knows the type of the text. */
   hasVariable: boolean;
   errors: readonly string[];
 }
 
-/** Expands `${NAME}` and `${NAME:-default}`; as in a shell, the default also stands in for an empty value. */
+/** Expands `${NAME}` and `${NAME:-default}`; as in a shell, the default also replaces an empty value. */
 function expandVariables(template: string, env: Environment): Expanded {
   const errors: string[] = [];
   let hasVariable = false;
   const text = template.replace(VARIABLE, (found: string, name?: string, withDefault?: string, fallback?: string) => {
     if (found === "$$") return "$";
     if (name === undefined) {
-      errors.push("`${` does not begin a variable; write ${NAME} or ${NAME:-default}, or $${ for the text itself");
+      errors.push("`${` does not start a variable; write ${NAME} or ${NAME:-default}, or $${ for a literal `${`");
       return found;
     }
     hasVariable = true;

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { optionalText, withVariables } from "./setting-schema.ts";
 
-/** The page for partners, which a portal link opens. */
+/** The page for partners that a portal link opens. */
 export const Portal = Type.Object(
   withVariables("POSTHORN_PORTAL_", {
     frame_origins: Type.Array(
@@ -20,7 +20,7 @@ export const Portal = Type.Object(
       default: "Webhooks",
       minLength: 1,
       maxLength: 60,
-      description: "What it is headed with: your product's name, for example",
+      description: "Its heading, for example the name of your product",
     }),
     accent: optionalText({
       pattern: "^#[0-9a-fA-F]{6}$",

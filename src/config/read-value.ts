@@ -5,8 +5,8 @@ import { describeValue, isSecretPath } from "./mask.ts";
 import { suggestName } from "../domain/nearest-name.ts";
 
 /**
- * Reads a given value by its schema. Reports everything that is wrong with it, each with its place, and returns
- * what is right: wrong parts are left out.
+ * Reads a given value by its schema. Reports every problem with its place, and returns
+ * the valid parts.
  */
 export function readValue(schema: JsonSchema, node: Located, path: string, report: Report): unknown {
   if (node.kind === "scalar" && node.isFaulty === true) return undefined;
@@ -91,7 +91,7 @@ function readList(schema: JsonSchema, node: LocatedList, path: string, report: R
   return node.items.map((item, index) => readValue(items, item, `${path}[${index}]`, report));
 }
 
-/** Text from the environment, a flag or a variable takes the type that the schema asks for, if it can. */
+/** Converts text from the environment, a flag or a variable to the type that the schema asks for, if possible. */
 function convertText(schema: JsonSchema, text: string): unknown {
   if (schema.anyOf !== undefined) {
     for (const variant of schema.anyOf) {

@@ -14,7 +14,7 @@ export interface Variable {
   given: LocatedScalar;
 }
 
-/** The settings that the environment gives. An empty variable counts as not set. */
+/** The settings from the environment. An empty variable counts as not set. */
 export function readVariables(env: Environment, cwd: string, report: Report): Variable[] {
   const variables: Variable[] = [];
   for (const setting of SETTINGS) {
@@ -53,7 +53,7 @@ function readSecretFile(path: string, place: string, report: Report): string | u
   return text === "" ? complain(`${path} is empty; write the secret into it`) : text;
 }
 
-/** Variables that look like ours and are not: a warning, because other programs may share the prefix. */
+/** Variables with our prefix that are unknown: only a warning, because other programs may share the prefix. */
 export function findUnknownVariables(env: Environment): string[] {
   const schemas = [...SETTINGS.map(({ schema }) => schema), ...Object.values<SettingSchema>(ClientSettings.properties)];
   const known = schemas.flatMap(({ env: name, secret }) => {

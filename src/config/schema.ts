@@ -15,7 +15,7 @@ import { optionalText, withVariables } from "./setting-schema.ts";
 import { PLUGINS } from "../plugins/plugins.ts";
 import { VERSION } from "./version.ts";
 
-/** Every setting is written down here once: type, default, validation and documentation. */
+/** Every setting is defined here once: type, default, validation and documentation. */
 
 const Cidrs = Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 1000 });
 
@@ -30,7 +30,7 @@ const listening = {
     default: 8080,
     minimum: 0,
     maximum: 65_535,
-    description: "Port to listen on; 0 takes any free one and prints it",
+    description: "Port to listen on; 0 takes any free port and prints it",
   }),
   tls_cert: optionalText({
     path: true,
@@ -45,13 +45,13 @@ const listening = {
   public_url: optionalText({
     maxLength: 2048,
     minLength: 1,
-    description: "How the world reaches the gateway, for example `https://hooks.example.com`",
+    description: "Public address of the gateway, for example `https://hooks.example.com`",
   }),
   trusted_proxies: Type.Array(Cidrs.items, {
     maxItems: 1000,
     cidrs: true,
     default: [],
-    description: "CIDRs whose `X-Forwarded-*` headers are believed",
+    description: "CIDRs of proxies whose `X-Forwarded-*` headers are trusted",
   }),
 };
 
@@ -74,7 +74,7 @@ const keys = {
     secret: true,
     pattern: "^[\\x21-\\x7e]{16,256}$",
     defaultText: "generated at the first start",
-    hint: "give 16 to 256 printable characters without spaces, best 32 random ones as `openssl rand -hex 16` prints them",
+    hint: "give 16 to 256 printable characters without spaces, preferably 32 random ones as `openssl rand -hex 16` prints them",
     description: "A fixed admin key, for automation; at least 16 characters, 32 random ones are advised",
   }),
   master_key: optionalText({
@@ -89,33 +89,32 @@ const keys = {
     minimum: 0,
     maximum: 3650,
     description:
-      "Age at which a subscription gets a new secret beside the old one, if its tenant has a contact for that or a " +
-      "subscription that names `webhook.secret_rotating`; elsewhere it is only warned of. 0 switches both off",
+      "Age at which a subscription gets a new secret beside the old one, if its tenant has a contact for this or a " +
+      "subscription that names `webhook.secret_rotating`; otherwise the gateway only warns. 0 switches both off",
   }),
 };
 
 const receiving = {
   any_source: Type.Boolean({
     default: true,
-    description: "The `*` source: `/webhook/NAME` takes webhooks for names that are not declared",
+    description: "The `*` source: `/webhook/NAME` accepts webhooks for names that are not declared",
   }),
   event_types_dir: optionalText({
     minLength: 1,
     description:
-      "Folder of yaml and json files that declare event types, each one type or a list `event_types`; " +
-      "in the yaml it is relative to that file",
+      "Folder of yaml and json files that declare event types, each with one type or a list `event_types`; " +
+      "in the yaml, relative to that file",
   }),
   validation_mode: Type.Union([Type.Literal("permissive"), Type.Literal("strict")], {
     env: "VALIDATION_MODE",
     default: "permissive",
-    description:
-      "What happens to webhooks for which there is no validation: `permissive` takes them, `strict` answers 422",
+    description: "What happens to webhooks without a validation: `permissive` accepts them, `strict` answers 422",
   }),
   validations_dir: Type.String({
     path: true,
     default: "./validations",
     minLength: 1,
-    description: "Folder of validations (`orders.json`, `orders.xsd`), to be edited by hand; it need not be there",
+    description: "Folder of validations (`orders.json`, `orders.xsd`), to be edited by hand; it need not exist",
   }),
 };
 
@@ -124,13 +123,13 @@ const destinations = {
     default: false,
     description:
       "For trying it out on your own machine: destinations on this machine and without TLS are allowed, and failed " +
-      "deliveries are tried again within seconds. Refused together with `public_url`, `trusted_proxies` or a `host` " +
+      "deliveries are retried within seconds. Invalid together with `public_url`, `trusted_proxies` or a `host` " +
       "that others can reach",
   }),
   default_retry_policy: Type.Union([oneOf(RETRY_POLICY_NAMES), RetryDelays], {
     default: "standard",
     description:
-      `Retry policy of the subscriptions that set none: ${RETRY_POLICY_NAMES.map((name) => `\`${name}\``).join(", ")}, or ` +
+      `Retry policy of subscriptions that do not set one: ${RETRY_POLICY_NAMES.map((name) => `\`${name}\``).join(", ")}, or ` +
       "the waits in seconds between attempts",
   }),
   allow_private_destinations: Type.Union([Type.Boolean(), Cidrs], {
@@ -140,7 +139,7 @@ const destinations = {
   }),
   allow_http_destinations: Type.Boolean({
     default: false,
-    description: "Whether deliveries may go out without TLS",
+    description: "Whether deliveries may be sent without TLS",
   }),
   max_probe_s: Type.Number({
     default: 60,
@@ -153,13 +152,13 @@ const destinations = {
     minLength: 1,
     maxLength: 2048,
     description:
-      "The way out of all deliveries: `http://[user:password@]host:port` of a proxy that knows CONNECT. The address " +
-      "rules hold as without it. Proxies that other variables of the environment name are ignored",
+      "A proxy for all deliveries: `http://[user:password@]host:port`; it must support CONNECT. The address " +
+      "rules apply as without it. Proxies in other environment variables are ignored",
   }),
   batch_dir: optionalText({
     path: true,
     minLength: 1,
-    description: "Folder that subscriptions of the kind `batch` may append files in; without one they can only post",
+    description: "Folder in which subscriptions of the kind `batch` may write files; without it they can only post",
   }),
   user_agent: Type.String({
     default: `Posthorn/${VERSION}`,
@@ -183,40 +182,40 @@ const brokers = {
     secret: true,
     minLength: 1,
     maxLength: 4096,
-    description: "RabbitMQ of the connection `default`: `amqps://user:password@host:5671/vhost`",
+    description: "RabbitMQ for the connection `default`: `amqps://user:password@host:5671/vhost`",
   }),
   servicebus_connection_string: optionalText({
     env: "AZURE_SERVICEBUS_CONNECTION_STRING",
     secret: true,
     minLength: 1,
     maxLength: 4096,
-    description: "Azure Service Bus of the connection `default`",
+    description: "Azure Service Bus for the connection `default`",
   }),
   storage_connection_string: optionalText({
     env: "AZURE_STORAGE_CONNECTION_STRING",
     secret: true,
     minLength: 1,
     maxLength: 4096,
-    description: "Azure Storage, with its queues and blobs, of the connection `default`",
+    description: "Azure Storage (queues and blobs) for the connection `default`",
   }),
   message_key: optionalText({
     secret: true,
     pattern: "^[\\x21-\\x7e]{32,512}$",
     hint: "give at least 32 random characters, as `openssl rand -base64 32` prints them",
     description:
-      "Encrypts credentials among forwarded headers in messages, for a gateway at the other end that has the same " +
-      "key; without one they are left out",
+      "Encrypts credentials in the forwarded headers of messages, for a receiving gateway that has the same " +
+      "key; without a key they are left out",
   }),
 };
 
-/** Of no type: each plugin alone reads its own. */
+/** Without a type: each plugin reads its own settings. */
 const pluginSettings: object = Object.assign({}, ...PLUGINS.map(({ settings }) => settings.properties));
 
 const operation = {
   role: Type.Literal("all", {
     default: "all",
     hint: "other roles need a shared store or a broker, which this version does not have",
-    description: "What this process does: `all` receives, stores and delivers",
+    description: "The role of this process: `all` receives, stores and delivers",
   }),
   log_level: Type.Union(
     [
@@ -227,7 +226,7 @@ const operation = {
       Type.Literal("debug"),
       Type.Literal("trace"),
     ],
-    { default: "info", description: "The least severe level that is logged" },
+    { default: "info", description: "The lowest level that is logged" },
   ),
   log_file: optionalText({
     path: true,
@@ -244,7 +243,7 @@ const operation = {
   }),
   catalog_public: Type.Boolean({
     default: false,
-    description: "Whether `/catalog`, a page for partners with all event types, is there; it is open without a key",
+    description: "Whether `/catalog`, a page for partners with all event types, is served; it is open without a key",
   }),
 };
 
@@ -275,17 +274,20 @@ export const Settings = Type.Object(
       maxItems: 100,
       description: "Brokers for sources and destinations of queue kinds",
     }),
-    sources: declared(SourceInput, "Sources declared here are read-only by API"),
-    event_types: declared(EventTypeInput, "Event types declared here are read-only by API"),
-    subscriptions: declared(SubscriptionSchema, "Subscriptions declared here are read-only by API"),
-    targets: declared(TargetInput, "What several subscriptions send to: one health check and one mode for all of them"),
-    tenants: declared(TenantInput, "Tenants declared here are read-only by API"),
+    sources: declared(SourceInput, "Sources declared here are read-only in the API"),
+    event_types: declared(EventTypeInput, "Event types declared here are read-only in the API"),
+    subscriptions: declared(SubscriptionSchema, "Subscriptions declared here are read-only in the API"),
+    targets: declared(
+      TargetInput,
+      "Destinations that several subscriptions share: one health check and one mode for all of them",
+    ),
+    tenants: declared(TenantInput, "Tenants declared here are read-only in the API"),
   },
   { additionalProperties: false },
 );
 export type Settings = Static<typeof Settings>;
 
-/** What the command line's client commands read; no part of the gateway's own configuration. */
+/** Settings of the client commands; not part of the gateway's own configuration. */
 export const ClientSettings = Type.Object(
   withVariables("POSTHORN_", {
     url: optionalText({
@@ -296,7 +298,7 @@ export const ClientSettings = Type.Object(
   }),
 );
 
-/** The order of the documentation; settings of a prefix lie in a section of that name in the yaml. */
+/** In the order of the documentation; settings with a prefix are in a section of that name in the yaml. */
 export const SETTING_GROUPS: readonly { title: string; prefix: string; settings: Record<string, TSchema> }[] = [
   { title: "Listening", prefix: "", settings: listening },
   { title: "Storage", prefix: "", settings: storage },

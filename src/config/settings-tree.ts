@@ -13,7 +13,7 @@ type Camelized<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T as CamelCase<Key & string>]: Camelized<T[Key]> }
     : T;
 
-/** Names of sections and settings are camelCase; declared sources and subscriptions keep the shape of the API. */
+/** Sections and settings have camelCase names; declared sources and subscriptions keep the shape of the API. */
 export type Config = Camelized<Settings>;
 
 export function toCamelCase(name: string): string {

@@ -122,7 +122,7 @@ function maskTarget(target: TargetInput): Record<string, unknown> {
 
 const kinds = createDestinationKinds();
 
-/** What opens its destination is known to the kind of that; any URL may hold more of it. */
+/** The destination's kind knows which of its settings are secrets; any URL may contain more of them. */
 function maskSubscription(subscription: SubscriptionInput): Record<string, unknown> {
   const kind = kinds.findOf(subscription);
   const masked = kind?.secrets.mask(settingsIn(subscription, kind), maskSecret);
@@ -137,7 +137,7 @@ function maskSubscription(subscription: SubscriptionInput): Record<string, unkno
 function maskChannel(channel: AlertChannel): Record<string, unknown> {
   if (channel.kind === LOG_CHANNEL) return { ...channel };
   const masked = maskSubscription(toChannelSubscription(channel));
-  // As it was given, but for what is secret.
+  // As it was given, without its secrets.
   return Object.fromEntries(
     Object.entries(channel).map(([field, value]) => [
       field,

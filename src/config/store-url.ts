@@ -4,11 +4,11 @@ import { join, resolve } from "node:path";
 const DATABASE_FILE = "posthorn.db";
 const SQLITE = "sqlite:";
 
-/** Makes the path of `sqlite:PATH` absolute; returns what is wrong with any other URL. */
+/** Makes the path of `sqlite:PATH` absolute; returns the problem for any other URL. */
 export function parseStoreUrl(url: string, cwd: string): { url: string } | { problem: string } {
   if (!url.toLowerCase().startsWith(SQLITE)) {
     const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(url)?.[0];
-    const given = scheme === undefined ? "this is not a URL" : `this build has only sqlite, not ${scheme}`;
+    const given = scheme === undefined ? "this is not a URL" : `this build supports only sqlite, not ${scheme}`;
     return { problem: `${given}; write \`sqlite:\` or \`sqlite:PATH\`` };
   }
   const rest = url.slice(SQLITE.length);
@@ -20,7 +20,7 @@ export function parseStoreUrl(url: string, cwd: string): { url: string } | { pro
   return { url: SQLITE + resolve(cwd, path) };
 }
 
-/** The database file that a loaded configuration means. */
+/** The database file of a loaded configuration. */
 export function getDatabasePath(config: { storeUrl: string; dataDir: string }): string {
   const path = config.storeUrl.slice(SQLITE.length);
   return path === "" ? join(config.dataDir, DATABASE_FILE) : path;

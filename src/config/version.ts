@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** package.json lies two folders up, both from `src/config` and from `dist/config`. */
+/** package.json is two folders up, both from `src/config` and from `dist/config`. */
 const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
   version: string;
 };

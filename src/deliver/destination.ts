@@ -3,7 +3,7 @@ import { PosthornError } from "../domain/errors.ts";
 import { parseUrl } from "../domain/parse-url.ts";
 import { type AddressGuard, PRIVATE_SETTING } from "./wire/address-guard.ts";
 
-/** What a user may write as a destination: rules on the URL and on the headers sent with every attempt. */
+/** Rules for the destinations that users configure: for the URL and for the headers sent with every attempt. */
 
 const HTTP_SETTING = "POSTHORN_ALLOW_HTTP_DESTINATIONS";
 
@@ -12,7 +12,7 @@ export interface DestinationRules {
   guard: AddressGuard;
 }
 
-/** Ports at 1024 and above where databases, brokers and administration listen, never webhook receivers. */
+/** Ports from 1024 on where databases, brokers and administration tools listen, and never webhook receivers. */
 const INTERNAL_PORTS: ReadonlySet<number> = new Set([
   1433, 1521, 2049, 2181, 2375, 2376, 2377, 2379, 2380, 3306, 3389, 4222, 4369, 5432, 5671, 5672, 5900, 5984, 5985,
   5986, 6000, 6379, 6380, 6443, 7000, 7001, 7199, 8300, 8301, 8500, 8600, 9042, 9092, 9160, 9200, 9300, 10250, 10255,
@@ -28,9 +28,9 @@ export function parseDestination(text: string, rules: DestinationRules, field = 
   return url;
 }
 
-/** What speaks against a destination, as far as it can be known without asking the DNS. */
+/** Returns why a destination may not be used, as far as this is known without a DNS lookup. */
 export function findProblem(url: URL, rules: DestinationRules): string | undefined {
-  if (url.protocol !== "https:" && url.protocol !== "http:") return `its scheme is ${url.protocol} and not https:.`;
+  if (url.protocol !== "https:" && url.protocol !== "http:") return `its scheme is ${url.protocol}, not https:.`;
   if (url.protocol === "http:" && !rules.allowHttp) return `it is not https; ${HTTP_SETTING}=true allows http.`;
   if (url.username !== "" || url.password !== "") return "it has a user name or password in it; use a header.";
   if (url.href.includes("#")) return "it has a fragment (#…), which is never sent.";
@@ -38,7 +38,7 @@ export function findProblem(url: URL, rules: DestinationRules): string | undefin
   return isIP(host) > 0 ? findAddressProblem(host, portOf(url), rules.guard) : findNameProblem(url, rules.guard);
 }
 
-/** Also for addresses that a name led to: only then is it known whether the port may be used there. */
+/** Also used for the addresses that a name resolves to: only the address tells whether the port is allowed there. */
 export function findAddressProblem(address: string, port: number, guard: AddressGuard): string | undefined {
   const verdict = guard.judge(address);
   if (!verdict.allowed) return verdict.reason;
@@ -51,7 +51,7 @@ export function portOf(url: URL): number {
 }
 
 function findNameProblem(url: URL, guard: AddressGuard): string | undefined {
-  // Whatever the name, the addresses it leads to are judged when a connection is made.
+  // The addresses that the name resolves to are checked when a connection is opened.
   if (guard.opensPrivate) return undefined;
   const name = url.hostname.replace(/\.+$/, "");
   if (!name.includes(".") || /\.(?:localhost|local|internal)$/.test(name)) {
@@ -62,5 +62,5 @@ function findNameProblem(url: URL, guard: AddressGuard): string | undefined {
 
 function findPortProblem(port: number): string | undefined {
   if (port === 80 || port === 443 || (port >= 1024 && !INTERNAL_PORTS.has(port))) return undefined;
-  return `port ${port} is not one that webhooks go to, except at addresses that ${PRIVATE_SETTING} names.`;
+  return `port ${port} is not allowed for webhooks, except at addresses that ${PRIVATE_SETTING} names.`;
 }

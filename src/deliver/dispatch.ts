@@ -2,11 +2,11 @@ import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import type { AttemptReport, BatchLimits } from "./senders/sender.ts";
 
-/** Hands attempts that may be made now to a sender, here or elsewhere. */
+/** Passes attempts that may begin now to a sender, in this process or elsewhere. */
 export interface Dispatch {
   /**
-   * Makes one attempt for 1..`maxBatch` deliveries of one lane, and calls `done` exactly once with what came of each, in
-   * the order given.
+   * Makes one attempt for 1..`maxBatch` deliveries of one lane. Calls `done` exactly once, with a report for each
+   * delivery, in the order given.
    */
   send(
     deliveries: readonly ClaimedDelivery[],
@@ -14,6 +14,6 @@ export interface Dispatch {
     done: (reports: readonly AttemptReport[]) => void,
   ): void;
   limitsOf(subscription: Subscription): BatchLimits;
-  /** Ends what is in flight, reported with the result `error`. */
+  /** Stops all attempts in flight; they are reported with the result `error`. */
   close(): Promise<void>;
 }

@@ -2,30 +2,33 @@ import type { Clock, Timer } from "../domain/clock.ts";
 import { FORWARD_WITHIN_MS, type AwaitedForward } from "../domain/forward-rules.ts";
 
 /**
- * Senders who wait for the first attempt of their webhook. Waiting changes nothing for the delivery itself: whatever
- * becomes of the sender, it goes on.
+ * Senders that wait for the first attempt of their webhook. Waiting changes nothing for the delivery: it continues even
+ * if the sender disconnects.
  */
 export interface Forwards {
   /**
-   * `done` is called once: with true when an attempt has delivered it; with false when one has failed, or as soon as
-   * it makes no sense to wait any longer.
+   * Calls `done` once: with true when an attempt has delivered the event; with false when an attempt has failed, or
+   * when there is no point in waiting any longer.
    */
   wait(forward: AwaitedForward, done: (isDelivered: boolean) => void): void;
   isAwaited(eventId: string, subscriptionSeq: number): boolean;
   /** An attempt was made. */
   note(eventId: string, subscriptionSeq: number, isDelivered: boolean): void;
-  /** Whether the head of an ordering key waits for its next try, as far as is known: nobody waits behind it. */
+  /**
+   * Whether the first delivery of an ordering key waits for a retry. If so, no sender waits for the deliveries behind
+   * it.
+   */
   noteHead(subscriptionSeq: number, orderingKey: string | undefined, isWaiting: boolean): void;
   isBehindWaiting(subscriptionSeq: number, orderingKey: string | undefined): boolean;
-  /** What this subscription was to send is kept for later. */
+  /** The deliveries of this subscription are kept for later. */
   giveUp(subscriptionSeq: number): void;
-  /** Nobody waits any more, now or later. */
+  /** Ends all waits, and lets no new ones begin. */
   stop(): void;
 }
 
 export interface ForwardsOptions {
   clock: Clock;
-  /** Whoever waits is told now; how long it took since the webhook came. */
+  /** Called when a sender gets its answer; `tookMs` counts from the arrival of the webhook. */
   onAnswer?: ((isDelivered: boolean, tookMs: number) => void) | undefined;
 }
 
@@ -36,7 +39,7 @@ interface Waiting {
   end: (isDelivered: boolean) => void;
 }
 
-/** Of one subscription. Whoever is behind one more waits for as long as others do. */
+/** Per subscription. Senders behind a key beyond this number wait as long as all others. */
 const MAX_WAITING_HEADS = 10_000;
 
 export function createForwards({ clock, onAnswer }: ForwardsOptions): Forwards {

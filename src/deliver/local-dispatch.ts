@@ -9,7 +9,7 @@ import type { Dispatch } from "./dispatch.ts";
 import type { Senders } from "./senders/open-senders.ts";
 import { ONE_BY_ONE, type Attempt, type AttemptReport, type Sender } from "./senders/sender.ts";
 
-/** As much of them as is needed here. */
+/** The part of the open senders that is used here. */
 export interface OpenSenders extends Pick<Senders, "close"> {
   find(kind: string): Pick<Sender, "send" | "limitsOf"> | undefined;
 }
@@ -21,10 +21,10 @@ export interface LocalDispatchOptions {
 }
 
 const SILENT = failedHere("the sender reported nothing");
-/** However often it is tried, there is nothing left to send. */
+/** No retry can help: the body is gone. */
 const ERASED = refused("the event's body was erased", { result: "error", says: "nothing", deadReason: "erased" });
 
-/** Sends from this process. */
+/** Sends attempts from this process. */
 export function createLocalDispatch({ senders, store, clock }: LocalDispatchOptions): Dispatch {
   function send(attempts: readonly Attempt[], subscription: Subscription, done: Done): void {
     const sender = senders.find(subscription.kind);
@@ -54,7 +54,7 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
     return { outcome, startedAt: clock.wall(), durationMs: 0, record };
   }
 
-  /** What cannot be loaded is not sent; the others of its batch are. */
+  /** A delivery whose event cannot be loaded is not sent; the others of its batch are. */
   async function loadAndSend(
     deliveries: readonly ClaimedDelivery[],
     subscription: Subscription,
@@ -70,7 +70,7 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
     else send(attempts, subscription, finish);
   }
 
-  /** Or what became of it without one. */
+  /** Returns the attempt, or a report when it cannot be made. */
   async function load(delivery: ClaimedDelivery, subscription: Subscription): Promise<Attempt | Outcome> {
     const { event, eventSeq } = delivery;
     try {

@@ -32,38 +32,41 @@ export interface SchedulerOptions {
   findSubscription: (seq: number) => Subscription | undefined;
   maxInFlight: number;
   maxBodyBytes: number;
-  /** For how long a delivery may wait for what its destination does not know yet. */
+  /** How long a delivery may wait while its destination does not know its source. */
   maxHeldMs?: number | undefined;
-  /** What is being sent, for the next process. */
+  /** Notes which deliveries are being sent, for the next process. */
   inFlight: InFlightMarks;
-  /** Holds attempts back while intake needs the machine. */
+  /** Holds attempts back while intake needs the event loop. */
   governor?: Governor | undefined;
-  /** For tests: who gets a free slot. */
+  /** For tests: replaces how free slots are shared. */
   slots?: Slots | undefined;
-  /** What was known of a subscription before a restart. */
+  /** The state of a subscription that was saved before a restart. */
   findSavedState?: ((subscriptionSeq: number) => SubscriptionState | undefined) | undefined;
   /** The target that a subscription shares with others. */
   findSharedTarget?: ((subscription: Subscription) => Target | undefined) | undefined;
-  /** What takes events while the target of this one is down, and the other way round. */
+  /** The fallback of a subscription; and the subscriptions that a fallback serves. */
   findFallback?: ((subscription: Subscription) => Subscription | undefined) | undefined;
   findForward?: ((fallback: Subscription) => Subscription | undefined) | undefined;
-  /** Whether a sender waits for the attempt of this event. */
+  /** Whether the sender of this event waits for its attempt. */
   isAwaited?: ((eventId: string, subscriptionSeq: number) => boolean) | undefined;
-  /** Whether a job cancels what a deleted subscription has left. */
+  /** Whether a job is cancelling the deliveries of a deleted subscription. */
   isCancelling?: ((subscriptionSeq: number) => boolean) | undefined;
   onAttempt?: OnAttempt | undefined;
-  /** What a test came to is on disk. */
+  /** The result of a test delivery is on disk. */
   onTested?: ((eventId: string, settlement: Settlement) => void) | undefined;
-  /** Deliveries that were not sent because their time was over. */
+  /** Deliveries that were not sent because they had expired. */
   onExpired?: ((dead: readonly DeadDelivery[]) => void) | undefined;
-  /** An attempt of this subscription brought a target into QUEUE, or back to NORMAL: to be told, and kept. */
+  /**
+   * An attempt of this subscription changed a target's mode to QUEUE or back to NORMAL: the change must be reported and
+   * saved.
+   */
   onMode: (subscription: Subscription, change: "opened" | "closed", target: Target) => void;
-  /** A delivery failed, and it is the target's fault. */
+  /** A delivery failed because of the target. */
   onIll?: ((target: Target) => void) | undefined;
-  /** Half of the way to a suspension. */
+  /** The subscription is halfway to a suspension. */
   onFailing: (subscription: Subscription, facts: FailureFacts) => void;
   onSuspend: (subscription: Subscription, reason: string, facts: FailureFacts) => void;
-  /** What is known of the subscription has changed: to be kept. */
+  /** The state of the subscription has changed and must be saved. */
   onState: (subscription: Subscription, state: SubscriptionState) => void;
 }
 
@@ -74,9 +77,9 @@ export type OnAttempt = (
   decision: Decision,
 ) => void;
 
-/** What a scheduler is made of. Each part is created with those of the others that it names. */
+/** The parts of a scheduler. Each part names those others that it uses. */
 export interface SchedulerParts extends SchedulerOptions {
-  /** Something has happened to the lane: it goes as far as it can. */
+  /** Something has happened to the lane: carries out steps until the lane has to wait. */
   advance: (lane: Lane) => void;
   lanes: OpenLanes;
   stopping: Stopping;

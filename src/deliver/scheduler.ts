@@ -24,32 +24,35 @@ import { createTargetLanes, type TargetLanes } from "./targets/target-lanes.ts";
 
 /**
  * Decides what is sent next. A lane exists only while its subscription has work; the table holds the rest. Every
- * delivery in memory is claimed in the store first, so that a crash can tell what was being sent.
+ * delivery in memory is claimed in the store first, so that after a crash it is known what was being sent.
  */
 export interface Scheduler extends Arrivals {
-  /** Where a new delivery is written instead, because its target is down; undefined when it stays. */
+  /** The fallback that gets a new delivery because its target is down; undefined when there is none. */
   divert(subscription: Subscription, dueAt: number): Subscription | undefined;
-  /** Lanes as they are now, for status and metrics. */
+  /** The current lanes, for status and metrics. */
   lanes(): Iterable<Lane>;
-  /** The mode of what a subscription sends to. */
+  /** The mode of a subscription's target. */
   findMode(subscriptionSeq: number): TargetMode | undefined;
-  /** Whether what is due now waits for longer than this: for older ones, for a rate limit, or for the next start. */
+  /**
+   * Whether a delivery that is due now waits longer than `byMs`: for older deliveries, a rate limit or the next start.
+   */
   isBehind(subscriptionSeq: number, byMs: number): boolean;
-  /** Whether something of it is being sent, recorded or handed over right now. */
+  /** Whether a delivery of the subscription is being sent, recorded or moved right now. */
   isWorking(subscriptionSeq: number): boolean;
   /** Why a subscription was suspended, if it was. */
   findSuspension(subscriptionSeq: number): Suspension | undefined;
-  /** Whether it is half of the way to a suspension, and that was told. */
+  /** Whether the subscription is halfway to a suspension and this was reported. */
   isFailing(subscriptionSeq: number): boolean;
-  /** Sources that the subscription's target does not know. */
+  /** Sources that the target of the subscription does not know. */
   missingSources(subscriptionSeq: number): readonly MissingSource[];
-  /** What is known of a subscription. */
   stateOf(subscription: Subscription): SubscriptionState;
-  /** What a subscription sends to. */
   targetOf(subscription: Subscription): Target;
   readonly targets: TargetLanes;
   readonly inFlight: number;
-  /** Sends nothing new, gives back what was not sent, and resolves when nothing is in flight or time is over. */
+  /**
+   * Sends nothing new, returns unsent deliveries to the table, and resolves when nothing is in flight or at the
+   * deadline.
+   */
   stop(deadlineMs: number): Promise<void>;
 }
 

@@ -8,8 +8,8 @@ import type { ClaimedDelivery, Settlement } from "../store/port/lanes.ts";
 import type { AttemptReport } from "./senders/sender.ts";
 
 /**
- * What an attempt says about the destination. `limited`: it is too much for it (429). `unclear`: it failed again at a
- * delivery that it had failed at before, with an answer that may be about the delivery.
+ * What an attempt says about the destination. `limited`: it gets too many requests (429). `unclear`: the same delivery
+ * failed again, with an answer that may be about the delivery.
  */
 export type Saying = "well" | "ill" | "limited" | "unclear" | "nothing";
 
@@ -17,21 +17,21 @@ export interface DecidedAt {
   now: number;
   wall: number;
   random: Random;
-  /** For how long a delivery may wait for its source to be known. */
+  /** How long a delivery may wait while its destination does not know its source. */
   maxHeldMs?: number | undefined;
-  /** When what misses its source is tried again. */
+  /** Returns when a delivery of an unknown source is tried again. */
   noteMiss?: ((subscriptionSeq: number, source: string, error: string) => number) | undefined;
 }
 
 export interface Decision {
   settlement: Settlement;
   says: Saying;
-  /** With `limited`: how long it asked to be left alone. */
+  /** With `limited`: how long the destination asked to wait. */
   retryAfterMs: number | undefined;
   suspends: boolean;
-  /** Its destination does not know its source: whoever decides when it is tried again asks for the whole source. */
+  /** The destination does not know the event's source: the time of the retry is decided for the whole source. */
   missesSource: boolean;
-  /** The event's id when somebody tries the destination out with it. */
+  /** The event's id when it is a test of the destination. */
   testOf: string | undefined;
   error: string | undefined;
 }
@@ -39,7 +39,7 @@ export interface Decision {
 const DEFAULT_MISS_MS = 5_000;
 const MISS_JITTER = 0.2;
 
-/** What follows from an attempt: delivered, another try at some time, or a dead letter with its reason. */
+/** Decides what follows from an attempt: delivered, a retry, or a dead letter with its reason. */
 export function decide(
   delivery: ClaimedDelivery,
   subscription: Subscription,
@@ -70,7 +70,7 @@ export function decide(
       nextAttemptAt = at.now + Math.floor(delayMs * (1 + MISS_JITTER * at.random.next()));
     }
   } else if (verdict === "retry") {
-    // Whoever tries a destination out has the answer; a second try, minutes later, would surprise everybody.
+    // The user who tests a destination has the answer already; a retry minutes later would be a surprise.
     const delayMs = isTest
       ? undefined
       : nextDelayMs(resolveRetryPolicy(subscription.retryPolicy), tries, at.random, retryAfterMs);
@@ -113,7 +113,7 @@ export function decide(
     },
     says: saying,
     retryAfterMs,
-    // A test shows what would happen and makes it happen to nobody; but that the destination is back, it may show.
+    // A test must not suspend a subscription, but it may show that the destination is back.
     suspends: outcome.kind === "gone" && !isTest,
     missesSource,
     testOf: isTest ? delivery.event.id : undefined,
@@ -139,7 +139,7 @@ function deadReasonOf({ kind, deadReason }: Outcome): DeadReason | undefined {
   }
 }
 
-/** Who fails once may be ill; who fails at the same delivery again may be right. */
+/** After one failure the destination may be at fault; if the same delivery fails again, the delivery may be. */
 function sayingOf({ says }: Outcome, tries: number): Saying {
   if (says !== "doubtful") return says;
   return tries === 1 ? "ill" : "unclear";

@@ -3,7 +3,7 @@ import type { RunningSpan, Tracing } from "../telemetry/tracing.ts";
 import type { OpenSenders } from "./local-dispatch.ts";
 import type { Attempt, AttemptReport } from "./senders/sender.ts";
 
-/** The same with a span for each attempt, whose id goes out in `traceparent`. */
+/** Adds a span to each attempt; its id is sent in `traceparent`. */
 export function traceSenders(senders: OpenSenders, tracing: Tracing): OpenSenders {
   return {
     find(kind) {
@@ -52,14 +52,14 @@ function endSpan(span: RunningSpan, report: AttemptReport | undefined): void {
     ...(place !== undefined && { "server.address": place.hostname }),
     ...(status !== undefined && { "http.response.status_code": status }),
   };
-  // A limit of our own put it off: nothing was sent, and nothing went wrong.
+  // A limit of our own postponed it: nothing was sent, and nothing failed.
   const isWell = outcome.kind === "delivered" || outcome.postponedMs !== undefined;
   if (isWell) return span.end(attributes);
   const isAnswered = status !== undefined && outcome.result === "failed";
   span.end(attributes, { type: isAnswered ? String(status) : outcome.result, reason: outcome.error });
 }
 
-/** Only its host is told: paths and queries of destinations may hold secrets. */
+/** Only the host is recorded: paths and queries of destinations may hold secrets. */
 function findHttpPlace(url: string | undefined): URL | undefined {
   return url !== undefined && /^https?:/.test(url) ? parseUrl(url) : undefined;
 }

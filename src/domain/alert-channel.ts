@@ -3,31 +3,31 @@ import { ALERT_SEVERITIES, type AlertRuleName, type AlertSeverity } from "./aler
 import { addTexts } from "./notice-texts.ts";
 import type { SubscriptionInput } from "./subscription.ts";
 
-/** The log is no destination: what a channel of this kind says is which alerts are logged. */
+/** The log is not a destination: a channel of this kind only selects which alerts are logged. */
 export const LOG_CHANNEL = "log";
 
-/** Where alerts go: which ones, and a destination as subscriptions have it. */
+/** A channel for alerts: which alerts it gets, and a destination with the same settings as a subscription's. */
 export interface AlertChannel extends AlertChoice, Readonly<Record<string, unknown>> {
   readonly name: string;
   readonly kind?: string;
-  /** Only the alerts of this tenant; else those of the whole gateway. */
+  /** Only the alerts of this tenant; by default those of the whole gateway. */
   readonly tenant_id?: string;
-  /** Whether it is also told what is over. */
+  /** Whether the channel also gets a message when an alert clears. */
   readonly cleared?: boolean;
 }
 
-/** Which alerts; all of them where nothing is said. */
+/** Selects alerts; all of them by default. */
 export interface AlertChoice {
   readonly rules?: readonly AlertRuleName[];
-  /** The least severe one. */
+  /** The lowest severity that is included. */
   readonly severity?: AlertSeverity;
 }
 
-/** A channel is a subscription on the gateway's own events: it is tried again, signed and limited like any other. */
+/** A channel is a subscription to the gateway's own events: it is retried, signed and limited like any other. */
 export function toChannelSubscription(channel: AlertChannel): SubscriptionInput {
   const { name, tenant_id: tenantId = GATEWAY_TENANT, rules, severity, cleared = true, ...destination } = channel;
   return addTexts({
-    description: "Where alerts go; set under alerts.channels of the configuration",
+    description: "Sends alerts; set in the configuration under alerts.channels",
     ...destination,
     name: `alerts: ${name}`,
     tenant_id: tenantId,
@@ -36,7 +36,7 @@ export function toChannelSubscription(channel: AlertChannel): SubscriptionInput 
   });
 }
 
-/** How short messages are sent to others: as by the first channel that sends some. */
+/** The settings for SMS to contacts: those of the first channel that sends SMS. */
 export function findSmsSettings(channels: readonly AlertChannel[]): Readonly<Record<string, unknown>> | undefined {
   const channel = channels.find(({ kind }) => kind === "sms");
   if (channel === undefined) return undefined;
@@ -52,7 +52,7 @@ function toFilter({ rules, severity }: AlertChoice): Record<string, unknown> | n
   return Object.keys(data).length === 0 ? null : { data };
 }
 
-/** Whether such an alert is meant. */
+/** Whether the channel gets this alert. */
 export function isMeant({ rules, severity }: AlertChoice, alert: { rule: AlertRuleName; severity: AlertSeverity }) {
   if (rules !== undefined && !rules.includes(alert.rule)) return false;
   return severity === undefined || severitiesFrom(severity).includes(alert.severity);

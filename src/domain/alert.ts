@@ -4,30 +4,50 @@ import type { AlertSeverity } from "./alert-rules.ts";
 import { oneOf } from "./shape.ts";
 
 /**
- * Whose alerts of the whole gateway are. They name things of every tenant, so no tenant that somebody's key may be bound
- * to by chance has them: ids that are made on purpose do not begin like this.
+ * The tenant that owns the alerts of the whole gateway. They name things of every tenant, so a key must not be bound to
+ * this tenant by accident: ids of tenants that people create cannot begin with `_`.
  */
 export const GATEWAY_TENANT = "_gateway";
 
-/** How a rule is set in the configuration; what is not given is as `ALERT_RULES` says. */
+/** A rule as set in the configuration; missing fields have the defaults of `ALERT_RULES`. */
 export const AlertRuleInput = Type.Object(
   {
-    rule: oneOf(ALERT_RULE_NAMES, { description: "Which rule this is about" }),
-    enabled: Type.Optional(Type.Boolean({ description: "false: nobody is told, and nothing is listed" })),
-    threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1e12, description: "Beyond it a value is bad" })),
+    rule: oneOf(ALERT_RULE_NAMES, { description: "The rule to change" }),
+    enabled: Type.Optional(Type.Boolean({ description: "`false`: the alert is neither sent nor listed" })),
+    threshold: Type.Optional(Type.Number({ minimum: 0, maximum: 1e12, description: "A value beyond it is bad" })),
     margin: Type.Optional(
-      Type.Number({ minimum: 0, maximum: 1e12, description: "How far on the good side a value must be to clear" }),
+      Type.Number({
+        minimum: 0,
+        maximum: 1e12,
+        description: "How far on the good side of the threshold a value must be to clear",
+      }),
     ),
     window_s: Type.Optional(
-      Type.Integer({ minimum: 60, maximum: 86_400, description: "How far back attempts are counted" }),
+      Type.Integer({
+        minimum: 60,
+        maximum: 86_400,
+        description: "The period over which attempts are counted, in seconds",
+      }),
     ),
     min_attempts: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1_000_000, description: "Fewer attempts in the window say nothing" }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: "With fewer attempts in the window the rule is not evaluated",
+      }),
     ),
-    fires_after: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "Bad evaluations in a row" })),
-    clears_after: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "Good evaluations in a row" })),
+    fires_after: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1000, description: "Bad evaluations in a row before the alert fires" }),
+    ),
+    clears_after: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1000, description: "Good evaluations in a row before the alert clears" }),
+    ),
     cool_down_s: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 2_592_000, description: "Least time between two messages that it fired" }),
+      Type.Integer({
+        minimum: 0,
+        maximum: 2_592_000,
+        description: "Minimum seconds between two messages that the alert fired",
+      }),
     ),
     severity: Type.Optional(oneOf(ALERT_SEVERITIES)),
   },
@@ -35,13 +55,13 @@ export const AlertRuleInput = Type.Object(
 );
 export type AlertRuleInput = Static<typeof AlertRuleInput>;
 
-/** A rule as it is in force. */
+/** A rule in force: the defaults with the changes of the configuration. */
 export interface ActiveRule extends AlertRule {
   readonly name: AlertRuleName;
   readonly isEnabled: boolean;
 }
 
-/** The last word on a rule holds. */
+/** Where the configuration sets a rule several times, the last value counts. */
 export function toActiveRules(inputs: readonly AlertRuleInput[]): readonly ActiveRule[] {
   return ALERT_RULE_NAMES.map((name) => {
     const usual: AlertRule = ALERT_RULES[name];
@@ -62,41 +82,41 @@ export function toActiveRules(inputs: readonly AlertRuleInput[]): readonly Activ
   });
 }
 
-/** What is wrong, one by one. */
+/** One thing that an alert is about. */
 export interface Cause {
-  /** The same as long as it is the same thing: its kind and its id or name. */
+  /** The kind of the thing and its id or name: stays the same for as long as the alert is about the same thing. */
   readonly key: string;
-  /** Undefined for what belongs to the whole gateway. */
+  /** Undefined for a cause that concerns the whole gateway. */
   readonly tenantId: string | undefined;
-  /** For people. */
+  /** Shown to people. */
   readonly name: string;
   readonly value: number;
   readonly detail?: string | undefined;
 }
 
-/** From when it fired to when it cleared. */
+/** An alert lasts from when it fired to when it cleared. */
 export interface Alert {
   readonly id: string;
-  /** As they were when it was last written; `count` of them, of which the first are named. */
+  /** The causes at the last write. `count` says how many there are; only the first ones are listed. */
   readonly causes: readonly Cause[];
   readonly count: number;
   readonly severity: AlertSeverity;
   readonly threshold: number;
-  /** Of the worst. */
+  /** The value of the worst cause. */
   readonly value: number;
-  /** In wall time, as all that is shown. */
+  /** In wall time, like all times that are shown. */
   readonly firedAt: number;
   readonly clearedAt: number | undefined;
   readonly acknowledged: Acknowledgement | undefined;
-  /** What was told of it, the latest first. */
+  /** The messages sent about the alert, the latest first. */
   readonly told: readonly Telling[];
-  /** Which causes were told, each with how bad it was, so that only news is told again. */
+  /** The causes already reported, each with its value then, so that only news is reported again. */
   readonly known: readonly (readonly [digest: string, value: number])[];
 }
 
 export interface Acknowledgement {
   readonly at: number;
-  /** The id of a key. */
+  /** The id of an API key. */
   readonly by: string;
   readonly note: string | undefined;
 }
@@ -108,26 +128,26 @@ export interface Telling {
 }
 
 export interface Mute {
-  /** The whole rule when not given. */
+  /** Undefined mutes the whole rule. */
   readonly cause: string | undefined;
-  /** In scheduling time; until it is ended by hand when not given. */
+  /** In scheduling time; undefined until somebody ends it. */
   readonly until: number | undefined;
   readonly at: number;
   readonly by: string;
   readonly note: string | undefined;
 }
 
-/** All alerts of one rule for one tenant, or for the gateway (tenant `""`): one message for all causes of a kind. */
+/** All alerts of one rule for one tenant, or for the gateway (tenant `""`): one message covers all causes of a rule. */
 export interface AlertGroup {
   readonly rule: AlertRuleName;
   readonly tenantId: string;
   readonly current: Alert | undefined;
-  /** Those that cleared, the latest first. */
+  /** Cleared alerts, the latest first. */
   readonly past: readonly Alert[];
   readonly mutes: readonly Mute[];
-  /** In scheduling time: when it was last told that it fired. */
+  /** In scheduling time: the last message that the alert fired. */
   readonly lastToldAt: number | undefined;
 }
 
-/** How many causes a message and a list name. */
+/** How many causes a message or a list names. */
 export const MAX_NAMED_CAUSES = 20;

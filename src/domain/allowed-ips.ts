@@ -3,7 +3,7 @@ import { isInRange, parseIp, parseIpRange, type IpRange } from "./ip-address.ts"
 import { parseUrl } from "./parse-url.ts";
 import type { FieldProblem } from "./subscription-rules.ts";
 
-/** `allowed_ips` of a subscription: the ranges that its destination must lie in, whatever the DNS says. */
+/** `allowed_ips` of a subscription: the ranges that must contain the destination's address, whatever DNS answers. */
 
 export function parseAllowedIps(texts: readonly string[]): readonly IpRange[] {
   return texts.flatMap((text) => parseIpRange(text) ?? []);
@@ -30,6 +30,6 @@ export function checkAllowedIps(texts: readonly string[] | null | undefined, url
   if (problems.length > 0 || host === undefined) return problems;
   if (isIP(host) === 0 || isAllowedIp(host, parseAllowedIps(texts))) return [];
   return [
-    { field: "allowed_ips", message: `does not hold ${host}, the address in the url: nothing could be delivered` },
+    { field: "allowed_ips", message: `does not contain ${host}, the address in the url: nothing could be delivered` },
   ];
 }

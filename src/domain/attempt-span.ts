@@ -2,7 +2,9 @@ import { withSpan, type Trace } from "./trace-context.ts";
 
 const traceBytes = Buffer.alloc(24);
 
-/** The trace that an attempt is a span of: the one that its event came with, else one of the event's own. */
+/**
+ * The trace context of an attempt: a span in the trace that the event came with, or in a new trace of the event's own.
+ */
 export function attemptTrace(
   event: { id: string; trace?: Trace | undefined },
   deliveryId: string,
@@ -17,17 +19,20 @@ export function attemptTrace(
   writeWord(b, 4);
   writeWord(a ^ Math.imul(b, 5), 8);
   writeWord(b ^ Math.imul(a, 7), 12);
-  // At once: JavaScript takes longer for the digits of one number than this for all of them.
+  // All bytes in one call: JavaScript takes longer to format one number than this takes for all of them.
   const digits = traceBytes.toString("hex");
   return `00-${digits.slice(0, 32)}-${digits.slice(32)}-01`;
 }
 
-/** Never 0: an id of nothing but zeros is not valid. */
+/** Writes 1 instead of 0: an id of only zeros is invalid. */
 function writeWord(word: number, at: number): void {
   traceBytes.writeUInt32BE(word >>> 0 || 1, at);
 }
 
-/** Two numbers of 32 bits that differ where the text or the seed differs. Names, not secrets: a digest costs more. */
+/**
+ * Two 32-bit hashes of the text and the seed. They name spans and protect nothing, so a faster function than a digest
+ * is enough.
+ */
 function scatter(text: string, seed: number): [number, number] {
   let a = seed ^ 0xdeadbeef;
   let b = seed ^ 0x41c6ce57;

@@ -1,6 +1,4 @@
-/**
- * Time and chance are passed in everywhere, so that a whole gateway can run in virtual time under a seed.
- */
+/** Time and randomness are always passed in, so that a whole gateway can run in virtual time with a seed. */
 export interface Clock {
   /** Unix milliseconds as the rest of the world sees them; may jump when the machine's clock is set. */
   wall(): number;

@@ -1,9 +1,9 @@
 import { Type, type Static } from "typebox";
 import { parseUrl } from "./parse-url.ts";
 
-/** A connection to a broker, by which sources take from it and subscriptions publish to it. */
+/** A connection to a broker: sources pull from it and subscriptions publish to it. */
 
-/** The one that sources and subscriptions mean when they name none. */
+/** The connection that sources and subscriptions use by default. */
 export const DEFAULT_CONNECTION = "default";
 
 export const DEFAULT_NAMESPACE = "posthorn";
@@ -13,7 +13,7 @@ export const ConnectionInput = Type.Object(
   {
     name: Type.String({
       pattern: "^[a-z0-9][a-z0-9_-]{0,63}$",
-      description: `Unique per kind; \`${DEFAULT_CONNECTION}\` is meant where none is named`,
+      description: `Unique per kind; \`${DEFAULT_CONNECTION}\` is used where no connection is named`,
     }),
     kind: Type.Union([Type.Literal("amqp"), Type.Literal("azure-service-bus"), Type.Literal("azure-storage-queue")], {
       description: "The kind of broker",
@@ -31,7 +31,7 @@ export const ConnectionInput = Type.Object(
         minLength: 1,
         maxLength: 4096,
         secret: true,
-        description: "For the kinds of Azure, as its portal shows it",
+        description: "For the Azure kinds: the connection string that the portal shows",
       }),
     ),
     namespace: Type.Optional(
@@ -58,19 +58,19 @@ export const ConnectionInput = Type.Object(
             Type.String({
               pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",
               default: DEFAULT_NAMESPACE,
-              description: "What the names of its exchanges begin with: `NAMESPACE.events`, `NAMESPACE.dlx` …",
+              description: "Prefix of the exchange names: `NAMESPACE.events`, `NAMESPACE.dlx` …",
             }),
           ),
           queue_type: Type.Optional(
             Type.Union([Type.Literal("quorum"), Type.Literal("classic")], {
               default: DEFAULT_QUEUE_TYPE,
-              description: "`classic` where others declare the queues so",
+              description: "`classic` if other programs declare the queues like that",
             }),
           ),
         },
         {
           additionalProperties: false,
-          description: "For `amqp`: the exchanges and queues that `posthorn queue declare` makes",
+          description: "For `amqp`: the exchanges and queues that `posthorn queue declare` creates",
         },
       ),
     ),
@@ -80,8 +80,8 @@ export const ConnectionInput = Type.Object(
         maxLength: 4096,
         secret: true,
         description:
-          "For `amqp`: where RabbitMQ's management answers, for `posthorn queue check`; by default on the broker's " +
-          "host, with the user of its url",
+          "For `amqp`: the URL of RabbitMQ's management API, for `posthorn queue check`; by default on the broker's " +
+          "host, with the user of its `url`",
       }),
     ),
   },
@@ -90,7 +90,7 @@ export const ConnectionInput = Type.Object(
 export type ConnectionInput = Static<typeof ConnectionInput>;
 export type BrokerKind = ConnectionInput["kind"];
 
-/** What each kind is reached by: one of these. */
+/** The fields that can hold the address of each kind; exactly one of them must be set. */
 const ADDRESSES = {
   amqp: ["url"],
   "azure-service-bus": ["connection_string", "namespace"],
@@ -99,17 +99,17 @@ const ADDRESSES = {
 
 type Address = (typeof ADDRESSES)[BrokerKind][number];
 
-/** Only RabbitMQ has these. */
+/** Fields that only RabbitMQ has. */
 const OF_AMQP = ["topology", "management_url"] as const;
 
-/** What is wrong with the company of its fields, and with each of them. Repeats no value: they hold passwords. */
+/** Problems of the fields, alone and combined. Messages repeat no value, because values hold passwords. */
 export function checkConnectionInput(
   input: ConnectionInput,
 ): { field: Address | (typeof OF_AMQP)[number]; message: string }[] {
   const misplaced = input.kind === "amqp" ? undefined : OF_AMQP.find((field) => input[field] !== undefined);
   if (misplaced !== undefined) return [{ field: misplaced, message: "is for amqp only; leave it out" }];
   if (input.management_url !== undefined && !/^https?:$/.test(parseUrl(input.management_url)?.protocol ?? "")) {
-    return [{ field: "management_url", message: "is no URL; write for example https://host:15671" }];
+    return [{ field: "management_url", message: "is not a URL; write for example https://host:15671" }];
   }
   const wanted: readonly Address[] = ADDRESSES[input.kind];
   const given = Object.values(ADDRESSES)
@@ -117,34 +117,35 @@ export function checkConnectionInput(
     .filter((field) => input[field] !== undefined);
   const foreign = given.find((field) => !wanted.includes(field));
   if (foreign !== undefined) {
-    return [{ field: foreign, message: `is not for ${input.kind}; give ${wanted.join(" or ")}` }];
+    return [{ field: foreign, message: `cannot be used with ${input.kind}; set ${wanted.join(" or ")}` }];
   }
   const [field, second] = new Set(given);
-  if (field === undefined) return [{ field: wanted[0] ?? "url", message: `give ${wanted.join(" or ")}` }];
-  if (second !== undefined) return [{ field: second, message: `given together with ${field}; give only one of them` }];
+  if (field === undefined) return [{ field: wanted[0] ?? "url", message: `set ${wanted.join(" or ")}` }];
+  if (second !== undefined)
+    return [{ field: second, message: `cannot be set together with ${field}; set only one of them` }];
   const message = findAddressProblem(input.kind, field, input[field] ?? "");
   return message === undefined ? [] : [{ field, message }];
 }
 
-/** All that is set, but where it is reached: a setting may say that for the one that is named `default`. */
+/** The settings without the address: for the connection named `default` the environment may set the address. */
 export function withoutAddress(input: ConnectionInput): ConnectionInput {
   const addresses: readonly string[] = Object.values(ADDRESSES).flat();
   return Object.fromEntries(Object.entries(input).filter(([field]) => !addresses.includes(field))) as ConnectionInput;
 }
 
-/** Also of what the environment gives for the default connections. */
+/** Also checks addresses that the environment sets for the default connections. */
 export function findAddressProblem(kind: BrokerKind, field: Address, text: string): string | undefined {
   switch (field) {
     case "url": {
       const protocol = parseUrl(text)?.protocol;
       if (protocol === "amqp:" || protocol === "amqps:") return undefined;
-      return "is not the URL of RabbitMQ; write for example amqps://user:password@host:5671/vhost";
+      return "is not a RabbitMQ URL; write for example amqps://user:password@host:5671/vhost";
     }
     case "account_url": {
       const url = parseUrl(text);
       const isPlain = url?.username === "" && url.search === "" && url.hash === "";
       if (url?.protocol === "https:" && isPlain) return undefined;
-      return "is not the address of an account; write for example https://NAME.queue.core.windows.net";
+      return "is not the URL of a storage account; write for example https://NAME.queue.core.windows.net";
     }
     case "connection_string":
       return findConnectionStringProblem(kind, text);
@@ -156,8 +157,10 @@ export function findAddressProblem(kind: BrokerKind, field: Address, text: strin
 function findConnectionStringProblem(kind: BrokerKind, text: string): string | undefined {
   if (kind === "azure-service-bus") {
     const isBus = /(?:^|;)\s*Endpoint\s*=\s*sb:\/\//i.test(text);
-    return isBus ? undefined : "is not one of Azure Service Bus, which has Endpoint=sb://NAME.servicebus.windows.net/";
+    return isBus
+      ? undefined
+      : "is not a connection string of Azure Service Bus, which has Endpoint=sb://NAME.servicebus.windows.net/";
   }
   const isStorage = /(?:^|;)\s*(?:AccountName|QueueEndpoint|UseDevelopmentStorage)\s*=/i.test(text);
-  return isStorage ? undefined : "is not one of Azure Storage, which has an AccountName";
+  return isStorage ? undefined : "is not a connection string of Azure Storage, which has an AccountName";
 }

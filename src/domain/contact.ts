@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 import type { GATEWAY_EVENT_TYPES } from "./pattern.ts";
 import { oneOf, withDefault } from "./shape.ts";
 
-/** What a contact may be told, each with the events that tell it. */
+/** The topics that a contact can subscribe to, each with its event types. */
 export const CONTACT_TOPICS = {
   suspended: ["webhook.suspended"],
   failing: ["webhook.failing"],
@@ -19,24 +19,26 @@ export const EmailAddress = Type.String({
   pattern: "^[^\\u0000-\\u0020\\u007f@]{1,64}@[^\\u0000-\\u0020\\u007f@]{1,189}$",
 });
 
-/** One of a tenant: exactly one way to reach it. */
+/** A contact of a tenant: exactly one of email, phone and url. */
 export const ContactInput = Type.Object(
   {
-    email: Type.Optional(Type.With(EmailAddress, { description: "An address", examples: ["ops@acme.example"] })),
+    email: Type.Optional(Type.With(EmailAddress, { description: "An e-mail address", examples: ["ops@acme.example"] })),
     phone: Type.Optional(
       Type.String({
         pattern: "^\\+[1-9][0-9]{5,14}$",
-        description: "A number with its country code, for messages of the gateway's SMS settings",
+        description: "A phone number with its country code; needs the gateway's SMS settings",
       }),
     ),
-    url: Type.Optional(Type.String({ minLength: 1, maxLength: 2048, description: "Where events are posted to" })),
+    url: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 2048, description: "The URL that events are posted to" }),
+    ),
     about: withDefault(
       Type.Array(oneOf(TOPICS), {
         minItems: 1,
         maxItems: TOPICS.length,
         uniqueItems: true,
         description:
-          "What it is told: its subscriptions that are suspended or failing, secrets that are rotated, alerts of its tenant",
+          "What the contact is notified of: suspended or failing subscriptions, rotated secrets, alerts of the tenant",
       }),
       [...USUAL_TOPICS] as ContactTopic[],
     ),
@@ -53,14 +55,14 @@ export interface Contact {
   readonly about: readonly ContactTopic[];
 }
 
-/** Undefined where it names no way, or several. */
+/** Undefined unless exactly one way is given. */
 export function toContact({ about = [...USUAL_TOPICS], ...ways }: ContactInput): Contact | undefined {
   const given = Object.entries(ways).filter(([, address]) => address !== undefined) as [ContactWay, string][];
   const [only] = given;
   return only === undefined || given.length > 1 ? undefined : { way: only[0], address: only[1], about };
 }
 
-/** All of a tenant: `contact_email` is one too. */
+/** All contacts of a tenant, `contact_email` included. */
 export function listContacts(tenant: {
   contactEmail: string | undefined;
   contacts: readonly ContactInput[];

@@ -1,10 +1,10 @@
 const CREDENTIAL =
   /auth|cookie|token|secret|passw|credential|session|jwt|(?:api|access|private|subscription|functions|message)[-_]?key/i;
 const MAX_CACHED_NAMES = 1000;
-/** Names repeat from request to request. */
+/** A cache, because header names repeat from request to request. */
 const cache = new Map<string, boolean>();
 
-/** Whether a header's name suggests a secret: such values are masked, and not carried over to another origin. */
+/** Whether a header's name suggests a secret: such values are masked, and not sent on to another origin. */
 export function isCredentialHeader(name: string): boolean {
   let isCredential = cache.get(name);
   if (isCredential === undefined) {

@@ -1,9 +1,9 @@
-/** In `details.declared` of an error: what the configuration declares and cannot be used. */
+/** In `details.declared` of an error: a declaration in the configuration that cannot be used. */
 export interface DeclaredFault {
   /** `subscription`, `event type` … */
   noun: string;
   name: string;
   field: string | undefined;
-  /** Without what it is about. */
+  /** Without the noun and the name. */
   message: string;
 }

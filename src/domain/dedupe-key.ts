@@ -1,10 +1,13 @@
-/** What an event is known by, within its tenant. The first part is a source's name; events with an id of their own have none. */
+/**
+ * Keys that identify an event within its tenant, for deduplication. The first part is the source's name; it is empty
+ * for published events, which bring their own id.
+ */
 
 export function publishKey(eventId: string): string {
   return `\0${eventId}`;
 }
 
-/** What a signature is known by, where an equal one is taken for the same request sent again. */
+/** Identifies a signature, for sources that treat an equal signature as the same request sent again. */
 export function replayKey(source: string, mark: string): string {
   return `${source}\0\0${mark}`;
 }

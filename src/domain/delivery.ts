@@ -6,12 +6,12 @@ import { refuse, type Refused } from "./refusal.ts";
 export const DELIVERY_STATES = ["pending", "sending", "delivered", "dead", "cancelled"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** How stores write a state: its position in the list. SQL takes the numbers from here. */
+/** The number that stores write for a state. SQL takes the numbers from here. */
 export const STATE = { pending: 0, sending: 1, delivered: 2, dead: 3, cancelled: 4 } as const satisfies Record<
   DeliveryState,
   number
 >;
-/** Those that are open come first: from this number on a delivery has ended. */
+/** The open states come first: a delivery with this number or a higher one has ended. */
 export const ENDED = STATE.delivered;
 
 export const DELIVERY_ACTS = [
@@ -42,13 +42,13 @@ export type DeadReason = (typeof DEAD_REASONS)[number];
 
 const TRANSITIONS: Record<DeliveryAct, Partial<Record<DeliveryState, DeliveryState>>> = {
   claim: { pending: "sending" },
-  // It was claimed and not sent.
+  // The delivery was claimed but not sent.
   release: { sending: "pending" },
   succeed: { sending: "delivered" },
   retry: { sending: "pending" },
-  // A delivery that waits can die too: it expired, or was held too long.
+  // A waiting delivery can die too: it expired, or was held too long.
   give_up: { sending: "dead", pending: "dead" },
-  // After a crash nobody knows what became of an attempt, so it is made again.
+  // After a crash the result of an attempt is unknown, so the attempt is repeated.
   recover: { sending: "pending" },
   bring_forward: { pending: "pending" },
   // An operator may skip a dead letter that blocks its ordering key.
@@ -59,11 +59,11 @@ const TRANSITIONS: Record<DeliveryAct, Partial<Record<DeliveryState, DeliverySta
 export function nextState(from: DeliveryState, act: DeliveryAct): DeliveryState | Refused {
   return (
     TRANSITIONS[act][from] ??
-    refuse("illegal_transition", `A delivery that is ${from} does not allow ${act}.`, { details: { state: from, act } })
+    refuse("illegal_transition", `The delivery is ${from}: ${act} is not possible.`, { details: { state: from, act } })
   );
 }
 
-/** An act for SQL: the states that it takes a delivery from, as a list in brackets, and the one that it brings it to. */
+/** An act for SQL: the states that allow it, as a list in parentheses, and the state that it leads to. */
 export function statesOf(act: DeliveryAct): { from: string; to: number } {
   const moves = Object.entries(TRANSITIONS[act]) as [DeliveryState, DeliveryState][];
   const [to, ...others] = new Set(moves.map(([, state]) => STATE[state]));
@@ -75,7 +75,7 @@ export function isTerminal(state: DeliveryState): boolean {
   return state !== "pending" && state !== "sending";
 }
 
-/** What was cancelled by hand is neither open nor a failure. */
+/** Cancelled deliveries count neither as open nor as failed. */
 export const EVENT_STATUSES = ["PENDING", "COMPLETED", "FAILED"] as const;
 export type EventStatus = (typeof EVENT_STATUSES)[number];
 
@@ -96,18 +96,21 @@ const PRIORITY_OFFSET_MS: Readonly<Record<Priority, number>> = {
   low: 60_000,
 };
 const RETRY_OFFSET_MS = 30_000;
-/** A delivery's rank is never further than this after the time when it is due. */
+/** A delivery's rank is at most this much later than the time when it is due. */
 export const MAX_RANK_OFFSET_MS = PRIORITY_OFFSET_MS.low + RETRY_OFFSET_MS;
 
-/** Priority, ageing and "first tries before retries" in one number: whatever waits long enough comes first. */
+/**
+ * Combines priority, ageing and "first attempts before retries" in one number: a delivery that waits long enough comes
+ * first.
+ */
 export function rankOf(nextAttemptAt: number, priority: Priority, isRetry: boolean): number {
   return nextAttemptAt + PRIORITY_OFFSET_MS[priority] + (isRetry ? RETRY_OFFSET_MS : 0);
 }
 
-/** What is replayed in bulk goes behind whatever else is due with it. */
+/** Deliveries replayed in bulk go behind all others that are due at the same time. */
 export function rankOfReplay(now: number): number {
   return now + MAX_RANK_OFFSET_MS;
 }
 
-/** A delivery that was being sent each of this many times when the gateway stopped is taken to be the cause. */
+/** A delivery that was being sent at this many crashes in a row is assumed to cause them. */
 export const MAX_RECOVERIES = 5;

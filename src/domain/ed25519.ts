@@ -2,22 +2,22 @@ import { createPrivateKey, createPublicKey, sign, type KeyObject } from "node:cr
 import type { Random } from "./clock.ts";
 import { PosthornError } from "./errors.ts";
 
-/** Standard Webhooks v1a: a key pair whose private half never leaves the gateway. */
+/** Standard Webhooks v1a: a key pair whose private key never leaves the gateway. */
 
 const PRIVATE_PREFIX = "whsk_";
 const PUBLIC_PREFIX = "whpk_";
 const SEED_BYTES = 32;
 const PUBLIC_BYTES = 32;
-/** RFC 8410: what stands before the 32 bytes of the seed in PKCS #8. */
+/** RFC 8410: the bytes before the 32 bytes of the seed in PKCS #8. */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** `whsk_` and the base64 of seed and public key, as libsodium and the libraries of the standard write it. */
+/** `whsk_` and the base64 of seed and public key, the form that libsodium and the standard's libraries use. */
 export function createEd25519Key(random: Random): string {
   const seed = Buffer.from(random.bytes(SEED_BYTES));
   return PRIVATE_PREFIX + Buffer.concat([seed, derivePublic(toEd25519Key(seed))]).toString("base64");
 }
 
-/** `whpk_` and the base64 of the public half: for everybody to see. */
+/** `whpk_` and the base64 of the public key, which is not secret. */
 export function publicKeyOf(privateKey: string): string {
   return PUBLIC_PREFIX + derivePublic(parsePrivateKey(privateKey)).toString("base64");
 }
@@ -30,12 +30,12 @@ export function createEd25519Signer(privateKey: string): (text: string, body: Ui
 function parsePrivateKey(privateKey: string): KeyObject {
   const bytes = Buffer.from(privateKey.slice(PRIVATE_PREFIX.length), "base64");
   if (!privateKey.startsWith(PRIVATE_PREFIX) || bytes.length !== SEED_BYTES + PUBLIC_BYTES) {
-    throw new PosthornError("internal_error", `A private key is ${PRIVATE_PREFIX} and the base64 of 64 bytes.`);
+    throw new PosthornError("internal_error", `A private key is ${PRIVATE_PREFIX} followed by the base64 of 64 bytes.`);
   }
   return toEd25519Key(bytes.subarray(0, SEED_BYTES));
 }
 
-/** The private key of these 32 bytes. */
+/** The private key with these 32 bytes as its seed. */
 export function toEd25519Key(seed: Uint8Array): KeyObject {
   return createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: "der", type: "pkcs8" });
 }

@@ -1,14 +1,14 @@
-/** Every way in which the gateway says no, in one table; docs/reference/errors.md explains each row to users. */
+/** All errors of the gateway in one table; docs/reference/errors.md explains each row to users. */
 
 export interface ErrorRow {
   status: number;
   title: string;
-  /** For errors that end a command; 1 when not given. */
+  /** For errors that end a command; 1 by default. */
   exitCode?: number;
 }
 
 const ROWS = {
-  bad_request: { status: 400, title: "The request cannot be understood" },
+  bad_request: { status: 400, title: "The request is malformed" },
   unreadable_body: { status: 400, title: "The body is not well-formed" },
   ambiguous_length: { status: 400, title: "The request has both Content-Length and Transfer-Encoding" },
   unauthorized: { status: 401, title: "A valid key is required" },
@@ -17,21 +17,21 @@ const ROWS = {
   other_origin: { status: 403, title: "The request comes from another site" },
   insecure_sign_in: { status: 403, title: "Signing in needs https" },
   address_not_allowed: { status: 403, title: "The address is not allowed" },
-  unknown_webhook: { status: 403, title: "The provider's webhook is not one of ours" },
+  unknown_webhook: { status: 403, title: "The webhook at the provider was not created by this gateway" },
   not_found: { status: 404, title: "Not found" },
   unknown_source: { status: 404, title: "The source was not found" },
   method_not_allowed: { status: 405, title: "The method is not allowed here" },
   request_timeout: { status: 408, title: "The request took too long" },
-  conflict: { status: 409, title: "The request conflicts with what exists" },
-  managed_by_config: { status: 409, title: "The configuration file owns this" },
-  subscription_quota: { status: 409, title: "The tenant may not have more subscriptions" },
-  key_limit: { status: 409, title: "The tenant may not have more keys" },
+  conflict: { status: 409, title: "The request conflicts with an existing resource" },
+  managed_by_config: { status: 409, title: "The configuration file manages this resource" },
+  subscription_quota: { status: 409, title: "The tenant has reached its maximum number of subscriptions" },
+  key_limit: { status: 409, title: "The tenant has reached its maximum number of keys" },
   illegal_transition: { status: 409, title: "The delivery's state does not allow this" },
   confirmation_required: { status: 409, title: "This must be confirmed first" },
-  newer_format: { status: 409, title: "A newer release wrote this" },
-  idempotency_key_reused: { status: 409, title: "The Idempotency-Key belongs to another request" },
+  newer_format: { status: 409, title: "A newer release wrote this record" },
+  idempotency_key_reused: { status: 409, title: "The Idempotency-Key was used for another request" },
   gone: { status: 410, title: "The source is closed" },
-  precondition_failed: { status: 412, title: "It has changed since it was read" },
+  precondition_failed: { status: 412, title: "The resource has changed since it was read" },
   too_large: { status: 413, title: "The body is too large" },
   unsupported_encoding: { status: 415, title: "The content encoding is not supported" },
   unsupported_content_type: { status: 415, title: "The content type is not accepted here" },
@@ -44,7 +44,7 @@ const ROWS = {
   headers_too_large: { status: 431, title: "The headers are too large" },
   too_many_requests: { status: 429, title: "Too many requests" },
   quota_exceeded: { status: 429, title: "The tenant has used up its quota" },
-  internal_error: { status: 500, title: "The gateway made a mistake" },
+  internal_error: { status: 500, title: "Internal error of the gateway" },
   broker_failed: { status: 502, title: "The broker refused or did not answer" },
   smartsheet_failed: { status: 502, title: "Smartsheet refused or did not answer" },
   loop: { status: 508, title: "The event goes round in a loop" },
@@ -61,23 +61,26 @@ const ROWS = {
   data_dir_not_writable: { status: 500, title: "The data directory cannot be written", exitCode: 3 },
   port_in_use: { status: 500, title: "The port is in use", exitCode: 3 },
   store_corrupt: { status: 500, title: "The database is damaged", exitCode: 1 },
-  store_unsafe: { status: 500, title: "The database cannot keep its promises here", exitCode: 1 },
+  store_unsafe: { status: 500, title: "The database cannot be used safely here", exitCode: 1 },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ROWS;
 
 export const ERRORS: Readonly<Record<ErrorCode, Readonly<ErrorRow>>> = ROWS;
 
-/** Whether it is for the sender to mend, and so belongs into the log of its requests: our own trouble does not. */
+/**
+ * Whether the sender must fix the problem. Only such errors are logged with the source's requests; errors of the
+ * gateway are not.
+ */
 export function isSendersFault(error: unknown): error is PosthornError {
   return error instanceof PosthornError && (ERRORS[error.code].status < 500 || error.code === "loop");
 }
 
 export interface ErrorOptions {
   cause?: unknown;
-  /** The field at fault, by its name on the wire. */
+  /** The invalid field, by its name on the wire. */
   field?: string | undefined;
-  /** More facts for the one who asked; never a secret. */
+  /** More facts for the client; never a secret. */
   details?: Record<string, unknown> | undefined;
   retryAfterS?: number | undefined;
 }
@@ -98,7 +101,7 @@ export class PosthornError extends Error {
   }
 }
 
-/** What a parser would throw, as a value; undefined when it takes what it is given. */
+/** Returns the error that a parser throws, or undefined when it accepts its input. */
 export function findFault(parse: () => unknown): PosthornError | undefined {
   try {
     parse();

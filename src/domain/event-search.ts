@@ -1,17 +1,17 @@
-/** What events can be searched for beyond their columns: labels in their metadata, and text in their bodies. */
+/** Searches beyond an event's columns: labels in its metadata, and text in its body. */
 
-/** A member of an event's metadata: that it is there, or that it has this value. */
+/** A member of an event's metadata. Without a value it only has to exist. */
 export interface EventLabel {
   name: string;
   value: string | undefined;
 }
 
-/** Larger bodies are not looked into: each would be read whole for it. */
+/** Larger bodies are not searched, because each would have to be read as a whole. */
 export const MAX_SEARCHED_BODY_BYTES = 1024 * 1024;
 
 /**
- * Of the 50 ms that a page takes at most, with its last step and the way to the reader and back; the next page goes on
- * from there.
+ * The time for one page. It must stay below 50 ms, the last step and the way to the reader thread included; the next
+ * page continues where this one ended.
  */
 export const SEARCH_BUDGET_MS = 30;
 
@@ -21,9 +21,9 @@ export function parseLabel(text: string): EventLabel {
   return at < 0 ? { name: text, value: undefined } : { name: text.slice(0, at), value: text.slice(at + 1) };
 }
 
-/** Each member of the metadata, with its value as text; undefined for one that holds others. */
+/** Each member of the metadata with its value as text; undefined for a value that is an object or a list. */
 export function readLabels(details: string | undefined): Map<string, string | undefined> {
-  // Metadata stays the text that it was, and most details are without.
+  // Metadata is kept as text, and most details have none.
   if (details?.includes('"metadata"') !== true) return new Map();
   const { metadata } = JSON.parse(details) as { metadata?: Record<string, unknown> };
   const labels = new Map<string, string | undefined>();
@@ -39,12 +39,12 @@ export function hasLabels(details: string | undefined, wanted: readonly EventLab
 }
 
 /**
- * Whether the bytes, read as UTF-8, hold the text, large letters and small ones being the same. What is written as an
- * escape in JSON is compared as it is written.
+ * Whether the bytes, read as UTF-8, contain the text; upper and lower case are the same. Escapes in JSON are not
+ * decoded: they are compared as written.
  */
 export function createTextMatch(text: string): (bytes: Uint8Array) => boolean {
   const wanted = text.toLowerCase();
-  // In UTF-8 the bytes of other characters are never those of ASCII, so that decoding can be spared.
+  // In UTF-8 the bytes of other characters are never ASCII bytes, so no decoding is needed.
   const encoding = /^[\x20-\x7e]*$/.test(text) ? "latin1" : "utf8";
   return (bytes) =>
     Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(encoding).toLowerCase().includes(wanted);

@@ -7,17 +7,17 @@ import { EventTypeMask } from "./masking.ts";
 import { oneOf, withDefault } from "./shape.ts";
 import type { ManagedBy } from "./subscription.ts";
 
-/** A name in the registry: what an event is about, who makes it, who takes it, and what its payload looks like. */
+/** An event type in the registry: what the event means, who publishes it, who consumes it, and its payload's schema. */
 
 export const EVENT_VERSION_PATTERN = "^[A-Za-z0-9._-]{1,32}$";
-/** No NUL, which some stores cut text at, and no half of a surrogate pair. */
+/** Excludes NUL, at which some stores cut a text, and lone surrogates. */
 const TEXT_PATTERN = "^[^\\u0000\\ud800-\\udfff]*$";
 
 const Name = Type.String({
   minLength: 1,
   maxLength: EVENT_TYPE_MAX_LENGTH,
   pattern: EVENT_TYPE_PATTERN,
-  description: "The event type itself, such as `order.created`; no pattern",
+  description: "The event type, such as `order.created`; not a pattern",
   examples: ["order.created"],
 });
 const text = (maxLength: number, description: string, example: string) =>
@@ -28,9 +28,9 @@ const VersionContent = {
     {},
     { description: "JSON Schema, draft 2020-12, 2019-09, 07, 06 or 04; at most 64 KB, no remote `$ref`" },
   ),
-  example: Type.Optional(Type.Unknown({ description: "A payload that fits the schema" })),
+  example: Type.Optional(Type.Unknown({ description: "A payload that matches the schema" })),
 };
-/** One version as it stands under its own path. */
+/** A version, as shown under its own path. */
 export const EventTypeVersionContent = Type.Object(VersionContent, { additionalProperties: false });
 export type EventTypeVersionContent = Static<typeof EventTypeVersionContent>;
 
@@ -47,20 +47,21 @@ const Facts = {
   consumers: withDefault(
     Type.Array(Type.String({ minLength: 1, maxLength: 200, pattern: TEXT_PATTERN }), {
       maxItems: 100,
-      description: "Who takes it",
+      description: "Which systems consume it",
     }),
     [],
   ),
   status: withDefault(
     oneOf(["active", "deprecated"], {
-      description: "A `deprecated` one is still taken; its consumers are told by the catalogue",
+      description:
+        "Events of a `deprecated` type are still accepted; the catalogue shows the deprecation to its consumers",
     }),
     "active",
   ),
   deprecated_at: Type.Optional(
     Type.String({
       pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,16}(Z|[+-][0-9]{2}:[0-9]{2})$",
-      description: "Since when (RFC 3339); when it was said, if not given",
+      description: "Since when (RFC 3339); by default the time of the change",
     }),
   ),
   replaced_by: Type.Optional(
@@ -71,7 +72,7 @@ const Facts = {
     }),
   ),
   enforce: withDefault(
-    Type.Boolean({ description: "`false` takes events that do not fit their schema, and records the mismatch" }),
+    Type.Boolean({ description: "`false` accepts events that do not match their schema, and records the mismatch" }),
     true,
   ),
   mask: withDefault(EventTypeMask, []),
@@ -94,7 +95,7 @@ export const EventTypeInput = Type.Object(
 );
 export type EventTypeInput = Static<typeof EventTypeInput>;
 
-/** What may be changed without giving the whole; versions have paths of their own. */
+/** The fields that a change may contain; versions have their own paths. */
 export const EventTypeChange = Type.Object(Facts, { additionalProperties: false });
 export type EventTypeChange = Static<typeof EventTypeChange>;
 
@@ -114,9 +115,9 @@ export interface EventType {
   readonly deprecatedAt: number | undefined;
   readonly replacedBy: string | undefined;
   readonly enforce: boolean;
-  /** JSON Pointers; none when not given. */
+  /** JSON Pointers; none by default. */
   readonly mask?: readonly string[] | undefined;
-  /** The latest is the last. */
+  /** The latest version is the last. */
   readonly versions: readonly EventTypeVersion[];
   readonly managedBy: ManagedBy;
   readonly createdAt: number;
@@ -124,7 +125,7 @@ export interface EventType {
 }
 
 const RESERVED_NAMES: ReadonlySet<string> = new Set(["export", "import"]);
-/** Of a schema or an example, wherever it comes from. */
+/** Maximum nesting of a schema or an example, wherever it comes from. */
 export const MAX_JSON_DEPTH = 64;
 
 export interface EventTypeProblem {
@@ -132,20 +133,26 @@ export interface EventTypeProblem {
   message: string;
 }
 
-/** What the schema of the input cannot say. Whether the JSON Schemas compile is asked elsewhere. */
+/** Rules that the input's schema cannot express. Whether the JSON Schemas compile is checked elsewhere. */
 export function checkEventTypeInput(input: EventTypeInput): EventTypeProblem[] {
   const problems: EventTypeProblem[] = [];
   if (isGatewayEventType(input.name)) {
-    problems.push({ field: "name", message: `${input.name} is a type of the gateway's own events; choose another` });
+    problems.push({
+      field: "name",
+      message: `${input.name} is a type of the gateway's own events; choose another name`,
+    });
   }
   if (RESERVED_NAMES.has(input.name)) {
-    problems.push({ field: "name", message: `${input.name} is the name of a route; choose another` });
+    problems.push({ field: "name", message: `${input.name} is the name of a route; choose another name` });
   }
   if (input.deprecated_at !== undefined && input.status !== "deprecated") {
-    problems.push({ field: "deprecated_at", message: "needs status deprecated beside it" });
+    problems.push({ field: "deprecated_at", message: "needs `status: deprecated` too" });
   }
   if (input.deprecated_at !== undefined && Number.isNaN(Date.parse(input.deprecated_at))) {
-    problems.push({ field: "deprecated_at", message: "is no time as RFC 3339 writes it" });
+    problems.push({
+      field: "deprecated_at",
+      message: "is not an RFC 3339 time; write for example 2026-01-31T12:00:00Z",
+    });
   }
   if (input.replaced_by === input.name) {
     problems.push({ field: "replaced_by", message: "must be another event type" });
@@ -159,7 +166,10 @@ export function checkEventTypeInput(input: EventTypeInput): EventTypeProblem[] {
     }
     const first = seen.get(version);
     if (first !== undefined) {
-      problems.push({ field: `versions[${index}].version`, message: `is the same as that of versions[${first}]` });
+      problems.push({
+        field: `versions[${index}].version`,
+        message: `is the same as the version of versions[${first}]`,
+      });
     }
     seen.set(version, first ?? index);
   }
@@ -168,7 +178,7 @@ export function checkEventTypeInput(input: EventTypeInput): EventTypeProblem[] {
 
 const PARTS = /[0-9]+|[^0-9.]+/g;
 
-/** `1.9` before `1.10`: numbers count as numbers. */
+/** `1.9` before `1.10`: digits are compared as numbers. */
 export function compareVersions(a: string, b: string): number {
   const left = a.match(PARTS) ?? [];
   const right = b.match(PARTS) ?? [];

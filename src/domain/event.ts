@@ -3,7 +3,7 @@
 export const PRIORITIES = ["critical", "high", "normal", "low"] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
-/** What an event says of itself, apart from its body. */
+/** An event's facts, apart from its body. */
 export interface EventFacts {
   id: string;
   type: string;
@@ -12,20 +12,22 @@ export interface EventFacts {
   tenantId: string;
   priority: Priority;
   orderingKey: string | undefined;
-  /** When it happened, as the producer says (unix ms); when it arrived, if the producer said nothing. */
+  /** When the event happened, according to the producer (unix ms); by default the time of its arrival. */
   occurredAt: number;
   receivedAt: number;
   contentType: string | undefined;
 }
 
-/** What a sender needs of an event in order to deliver it. */
+/** The parts of an event that a sender needs to deliver it. */
 export interface EventContent extends EventFacts {
   body: Uint8Array;
-  /** Gateways that it passed before this one; none when not given. */
+  /** How many gateways the event has passed before this one; 0 by default. */
   hops?: number | undefined;
-  /** The trace that it came with, as `trace-context.ts` writes it. */
+  /** The trace that the event came with, in the form of `trace-context.ts`. */
   trace?: string | undefined;
-  /** What it is called where it came in first, if that was not here: its destinations know it by that. */
+  /**
+   * The event's id at the gateway where it first came in, if that was another one: its destinations know it by this id.
+   */
   originId?: string | undefined;
   /** A received webhook goes out raw by default, a published event in an envelope. */
   origin: EventOrigin;
@@ -37,6 +39,6 @@ export const DEFAULT_TENANT = "default";
 
 /** No dot: Standard Webhooks signs `id.timestamp.body`. */
 export const EVENT_ID_PATTERN = "^[A-Za-z0-9_:-]{1,128}$";
-/** Words of letters, digits, `_` and `-`, parted by dots. */
+/** Words of letters, digits, `_` and `-`, separated by dots. */
 export const EVENT_TYPE_PATTERN = "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$";
 export const EVENT_TYPE_MAX_LENGTH = 255;

@@ -1,16 +1,16 @@
 import type { FilterSteps } from "./filter-steps.ts";
 
-/** Holds or not for a value that was found; undefined is a value that is not there. */
+/** Tests a value of the event; undefined when the event has no such value. */
 export type ValueTest = (found: unknown, steps: FilterSteps) => boolean;
 
 export interface Operator {
-  /** What may stand beside it, in words. */
+  /** A description of the allowed operand. */
   operand: string;
   accepts: (operand: unknown) => boolean;
   compile: (operand: unknown) => ValueTest;
 }
 
-/** Those that look at one value. A value that is not there passes only `$exist: false`, `$neq` and `$nin`. */
+/** Operators that look at one value. A missing value passes only `$exist: false`, `$neq` and `$nin`. */
 export const VALUE_OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
   ["$eq", { operand: "any value", accepts: () => true, compile: (operand) => equals(operand) }],
   ["$neq", { operand: "any value", accepts: () => true, compile: (operand) => not(equals(operand)) }],
@@ -38,7 +38,10 @@ export function equals(expected: unknown): ValueTest {
   return (found, steps) => isEqual(expected, found, steps);
 }
 
-/** As JSON values: arrays item by item, objects by their own members in any order. Ends with what is expected. */
+/**
+ * Compares JSON values: arrays item by item, objects by their own members in any order. Never goes deeper than the
+ * expected value.
+ */
 function isEqual(expected: unknown, found: unknown, steps: FilterSteps): boolean {
   steps.spend(1);
   if (expected === found) return true;
@@ -58,7 +61,7 @@ function not(test: ValueTest): ValueTest {
   return (found, steps) => !test(found, steps);
 }
 
-/** Numbers with numbers, texts with texts by their UTF-16 units: what is of another kind is neither more nor less. */
+/** Compares numbers with numbers and texts with texts (by UTF-16 units). Values of different types have no order. */
 function comparison(holds: (order: number) => boolean): Operator {
   return {
     operand: "a number or a text",
@@ -100,13 +103,13 @@ function contains(operand: unknown): ValueTest {
   };
 }
 
-/** So many comparisons take less than 0.1 ms even if all of them have to be made. */
+/** Below this many comparisons even the worst case takes less than 0.1 ms. */
 const MAX_NAIVE_COMPARISONS = 65_536;
 const CHARACTERS_PER_STEP = 8;
 
 /**
  * The engine's own search is fast for nearly all texts, but takes seconds for a long word of one letter in a long text
- * of that letter. Where that could matter, Knuth's, Morris' and Pratt's is used: its time grows with the text alone.
+ * of the same letter. For such sizes the Knuth-Morris-Pratt algorithm is used: its time grows only with the text.
  */
 function createTextSearch(word: string): (text: string, steps: FilterSteps) => boolean {
   let borders: Uint16Array | undefined;
@@ -118,7 +121,7 @@ function createTextSearch(word: string): (text: string, steps: FilterSteps) => b
   };
 }
 
-/** For each length of the word's beginning: how much of it is also its end. */
+/** For each prefix of the word: the length of its longest proper prefix that is also its suffix. */
 function findBorders(word: string): Uint16Array {
   const borders = new Uint16Array(word.length + 1);
   let border = 0;

@@ -1,15 +1,15 @@
 /**
- * A filter runs on the event loop, on data that strangers send. So its work is counted: each filter has a few steps of
- * its own, more than enough for any filter on ordinary data, and all filters of one event share the rest. So a costly
- * one never takes the steps of a cheap one.
+ * Filters run on the event loop, on data from strangers, so their work is counted. Each filter has a few steps of its
+ * own, more than enough for any filter on ordinary data; the rest is shared by all filters of one event. So a costly
+ * filter never uses up the steps of a cheap one.
  */
 const OWN_STEPS = 1000;
 const SHARED_STEPS = 1_000_000;
 
-/** What the filters of one event may cost together. */
+/** The shared step budget of all filters of one event. */
 export interface FilterBudget {
   shared: number;
-  /** Filters that needed more. */
+  /** How many filters exceeded their budget. */
   exceeded: number;
   keyCounts: Map<object, number> | undefined;
 }
@@ -18,12 +18,12 @@ export function createFilterBudget(shared = SHARED_STEPS): FilterBudget {
   return { shared, exceeded: 0, keyCounts: undefined };
 }
 
-/** What a filter would have to look at is too much. It is then no match, whatever `$not` stands around it. */
+/** Thrown when a filter exceeds its budget. The filter then does not match, even inside a `$not`. */
 export class FilterTooCostly extends Error {
   override readonly name = "FilterTooCostly";
 }
 
-/** Without a trace: a flood of costly events must not cost more by failing. */
+/** One error object without a stack trace: a flood of costly events must not cost more by failing. */
 const TOO_COSTLY = new FilterTooCostly("The filter takes too many steps.");
 
 export class FilterSteps {
@@ -42,7 +42,7 @@ export class FilterSteps {
     if (this.#left < 0) throw TOO_COSTLY;
   }
 
-  /** Listing the keys of an object with 100,000 of them takes milliseconds: once per event is enough. */
+  /** Cached, because listing the keys of an object with 100,000 of them takes milliseconds. */
   countKeys(object: object): number {
     const known = this.#budget.keyCounts?.get(object);
     if (known !== undefined) return known;
@@ -52,7 +52,7 @@ export class FilterSteps {
     return count;
   }
 
-  /** Takes what went beyond its own steps from the others. */
+  /** Takes the steps beyond the filter's own from the shared budget. */
   settle(): void {
     const used = this.#from - Math.max(0, this.#left);
     if (used > OWN_STEPS) this.#budget.shared -= used - OWN_STEPS;

@@ -3,8 +3,8 @@ import { equals, VALUE_OPERATORS, type ValueTest } from "./filter-operators.ts";
 import { createFilterBudget, FilterSteps, FilterTooCostly, type FilterBudget } from "./filter-steps.ts";
 
 /**
- * Filters of subscriptions: JSON that says what an event must be like. An object lists members that must all hold; a
- * plain value means equality; names that begin with `$` are operators. docs/reference/filters.md explains it to users.
+ * Filters of subscriptions: JSON that describes an event. An object lists members that must all match; a plain value
+ * means equality; names that begin with `$` are operators. docs/reference/filters.md explains them to users.
  */
 export const FILTER_FIELDS = [
   "data",
@@ -18,12 +18,15 @@ export const FILTER_FIELDS = [
 ] as const;
 export type FilterField = (typeof FILTER_FIELDS)[number];
 
-/** What of an event a filter can see; undefined is what the event has not. May be made when it is first read. */
+/**
+ * The parts of an event that a filter can see; undefined for parts that the event lacks. May be computed when first
+ * read.
+ */
 export type FilterFacts = { readonly [Field in FilterField]?: unknown };
 
 export interface Filter {
   readonly condition: Condition;
-  /** Whether the body has to be read for it. */
+  /** Whether the filter needs the body. */
   readonly readsData: boolean;
 }
 
@@ -35,13 +38,13 @@ type Condition =
   | { kind: "any"; path: string; operand: unknown; conditions: readonly Condition[] }
   | { kind: "not"; path: string; operand: unknown; condition: Condition };
 
-/** The first part of a filter that an event does not meet. */
+/** The first condition of a filter that an event does not meet. */
 export interface FilterFailure {
-  /** Where in the event, `data.order.total`; empty for the event as a whole. */
+  /** The place in the event, for example `data.order.total`; empty for the whole event. */
   path: string;
   operator: string;
   expected: unknown;
-  /** Undefined when there is nothing at that place. */
+  /** Undefined when the event has no value there. */
   found: unknown;
 }
 
@@ -51,13 +54,13 @@ const LOGICAL_OPERATORS = ["$and", "$or", "$not"];
 const ALL_OPERATORS = [...VALUE_OPERATORS.keys(), ...LOGICAL_OPERATORS].join(", ");
 const ARRAY_INDEX = /^(0|[1-9][0-9]{0,8})$/;
 
-/** Takes an object, or a string that holds one as JSON. `field` is what the errors call it. */
+/** Accepts an object, or a string that holds one as JSON. `field` is the name used in errors. */
 export function parseFilter(value: unknown, field = "event_filter"): Filter {
   const source = typeof value === "string" ? parseText(value, field) : value;
   if (!isObject(source)) throw invalid(field, "must be an object, or a string that holds one as JSON");
   const compiler = createCompiler();
   const condition = compiler.compileEvent(source, field, 1);
-  // After the depth is known: it cannot be written out when it is too deep.
+  // Only after the depth check: a value that is nested too deeply cannot be serialised.
   if (JSON.stringify(source).length > FILTER_LIMITS.maxLength) throw tooLong(field);
   return { condition, readsData: compiler.readsData() };
 }
@@ -75,12 +78,12 @@ function createCompiler() {
   let conditionCount = 0;
   let readsData = false;
 
-  /** `at` names the place in the filter, `path` the one in the event. */
+  /** `at` is the place in the filter, `path` the place in the event. */
   interface Place {
     at: string;
     path: string;
     depth: number;
-    /** Names of headers are found in lower case, however they are written. */
+    /** Header names match in lower case, however the filter writes them. */
     isHeaders: boolean;
   }
 
@@ -93,7 +96,7 @@ function createCompiler() {
 
   function compileEvent(source: unknown, at: string, depth: number): Condition {
     enter(at, depth);
-    if (!isObject(source)) throw invalid(at, "must be an object with fields of an event");
+    if (!isObject(source)) throw invalid(at, "must be an object whose members are fields of an event");
     const conditions = Object.entries(source).map(([name, value]): Condition => {
       const inner = join(at, name);
       if (name.startsWith("$")) {
@@ -102,7 +105,7 @@ function createCompiler() {
       }
       const field = FILTER_FIELDS.find((known) => known === name);
       if (field === undefined) {
-        throw invalid(inner, `is not a field that can be filtered by; use ${FILTER_FIELDS.join(", ")}`);
+        throw invalid(inner, `is not a field that filters know; use ${FILTER_FIELDS.join(", ")}`);
       }
       readsData ||= field === "data";
       const place = { at: inner, path: field, depth: depth + 1, isHeaders: field === "headers" };
@@ -120,7 +123,7 @@ function createCompiler() {
     }
     const conditions = Object.entries(source).map(([name, value]) => compileMember(name, value, place));
     if (conditions.length === 0) {
-      throw invalid(at, `says nothing; use {"$exist": true} for any value, or {"$eq": {}} for an empty object`);
+      throw invalid(at, `has no conditions; use {"$exist": true} for any value, or {"$eq": {}} for an empty object`);
     }
     return conditions.length === 1 && conditions[0] !== undefined ? conditions[0] : { kind: "all", conditions };
   }
@@ -166,8 +169,8 @@ function createCompiler() {
 }
 
 /**
- * Whole numbers beyond 2^53 are refused, because they would also equal their neighbours. With that, whatever an event
- * holds is compared rightly: what is rounded there stays beyond every number that a filter can name.
+ * Rejects whole numbers beyond 2^53, because they would also equal their neighbours. All comparisons are then correct:
+ * an event's number that was rounded lies beyond every number that a filter can name.
  */
 function checkOperand(value: unknown, at: string, depth: number): void {
   if (depth > FILTER_LIMITS.maxDepth) throw invalid(at, `is nested deeper than ${FILTER_LIMITS.maxDepth} levels`);
@@ -183,7 +186,7 @@ function checkOperand(value: unknown, at: string, depth: number): void {
   }
 }
 
-/** Whether an event meets a filter. What goes beyond the budget does not. */
+/** Whether an event meets a filter. A filter that exceeds its budget does not match. */
 export function matchFilter(filter: Filter, facts: FilterFacts, budget: FilterBudget = createFilterBudget()): boolean {
   const steps = new FilterSteps(budget);
   try {
@@ -197,13 +200,18 @@ export function matchFilter(filter: Filter, facts: FilterFacts, budget: FilterBu
   }
 }
 
-/** What an event does not meet, in the order of the filter; undefined when it matches. */
+/** The first condition that the event does not meet, in the order of the filter; undefined when the event matches. */
 export function explainFilter(filter: Filter, facts: FilterFacts): FilterFailure | undefined {
   try {
     return findFailure(filter.condition, facts, new FilterSteps(createFilterBudget()));
   } catch (error) {
     if (!(error instanceof FilterTooCostly)) throw error;
-    return { path: "", operator: "step budget", expected: "an event that can be examined within it", found: undefined };
+    return {
+      path: "",
+      operator: "step budget",
+      expected: "an event that can be checked within the budget",
+      found: undefined,
+    };
   }
 }
 
@@ -248,7 +256,7 @@ function findFailure(condition: Condition, value: unknown, steps: FilterSteps): 
   }
 }
 
-/** Own members only: `constructor` or `__proto__` is there when the sender sent it. */
+/** Own members only: `constructor` or `__proto__` exists only when the sender sent it. */
 function readMember(value: unknown, { name, index }: { name: string; index: number | undefined }): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   if (Array.isArray(value)) return index === undefined ? undefined : (value[index] as unknown);

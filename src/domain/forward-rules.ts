@@ -1,19 +1,19 @@
 import { doPatternsOverlap, parsePattern } from "./pattern.ts";
 
-/** The first attempt of a forward has so long, and the sender waits for it no longer. */
+/** How long the first attempt of a forward may take; the sender waits no longer. */
 export const FORWARD_WITHIN_MS = 10_000;
 
-/** What the sender of a webhook waits for. */
+/** A forward for which the sender of a webhook waits. */
 export interface AwaitedForward {
   eventId: string;
   subscriptionSeq: number;
-  /** Where its subscription is ordered. */
+  /** Set when its subscription is ordered. */
   orderingKey?: string | undefined;
-  /** False when no attempt is to be expected soon. */
+  /** False when no attempt is expected soon. */
   isUnderWay: boolean;
   /** In scheduling time. */
   receivedAt: number;
-  /** What the sender's patience is, where it is known to be less than a forward may take. */
+  /** How long the sender waits, if that is known to be less than a forward may take. */
   answerWithinMs?: number | undefined;
 }
 
@@ -24,8 +24,8 @@ interface Forwarding {
 }
 
 /**
- * Another that forwards what this one is to forward. A source waits for one of them, so only one can be meant. Patterns
- * may overlap in other ways too: then the older one is waited for.
+ * Another subscription that forwards the same events. A source waits for only one of them, so both cannot be allowed.
+ * Patterns may overlap in other ways too: then the sender waits for the older subscription.
  */
 export function findForwardRival<Other extends Forwarding>(
   input: Forwarding,
@@ -46,7 +46,10 @@ interface Forwarder extends Forwarding {
   name: string;
 }
 
-/** What is to be said of one that forwards beside others: the sender gets one answer, and that of the oldest. */
+/**
+ * Warnings for a subscription whose forwards overlap with others: the sender gets one answer, from the oldest
+ * subscription.
+ */
 export function describeForwardOverlaps(saved: Forwarder, others: Iterable<Forwarder>): string[] {
   if (saved.mode !== "forward") return [];
   const patterns = saved.events.map(parsePattern);
@@ -57,14 +60,14 @@ export function describeForwardOverlaps(saved: Forwarder, others: Iterable<Forwa
     if (!overlaps) continue;
     const [oldest, younger] = other.seq < saved.seq ? [other, saved] : [saved, other];
     warnings.push(
-      `Some events fit "${other.name}" (${other.id}) too, which also forwards. Their senders get the answer of the ` +
-        `older one, "${oldest.name}"; "${younger.name}" delivers them from the queue.`,
+      `Some events also match "${other.name}" (${other.id}), which forwards too. Their senders get the answer of the ` +
+        `older subscription, "${oldest.name}"; "${younger.name}" delivers them from the queue.`,
     );
   }
   return warnings;
 }
 
-/** Whether an event of one source can be meant by both. */
+/** Whether both subscriptions can get an event of the same source. */
 function doSourcesOverlap({ sources: ones }: Forwarding, { sources: others }: Forwarding): boolean {
   if (!ones || !others) return true;
   const patterns = ones.map(parsePattern);

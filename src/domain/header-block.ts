@@ -2,13 +2,13 @@ import { isCredentialHeader } from "./credential-header.ts";
 import { MASK } from "./mask.ts";
 
 /**
- * Headers as they go over the wire, `Name: value` and CR LF for each: written once for all requests that have them in
- * common, and kept for users as the same text.
+ * Headers as they are sent, one `Name: value` line each, ended by CR LF. Written once for all requests that share them,
+ * and stored in the same form to be shown to users.
  */
 export type HeaderBlock = string;
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** A line break would begin another header, and what is beyond Latin-1 cannot be written. */
+/** A line break would begin another header, and characters beyond Latin-1 cannot be sent. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export function isFieldName(text: string): boolean {
@@ -19,16 +19,16 @@ export function isFieldValue(text: string): boolean {
   return VALUE.test(text);
 }
 
-/** One line of a block. Throws for what HTTP cannot say. */
+/** One line of a block. Throws when HTTP cannot carry the name or the value. */
 export function headerLine(name: string, value: string): HeaderBlock {
-  if (!isFieldName(name)) throw new TypeError(`${JSON.stringify(name)} is no name of a header`);
+  if (!isFieldName(name)) throw new TypeError(`${JSON.stringify(name)} is not a valid header name`);
   return `${name}: ${headerValue(value)}\r\n`;
 }
 
-/** The value itself, if HTTP can say it; throws otherwise. */
+/** Returns the value, or throws when HTTP cannot carry it. */
 export function headerValue(value: string): string {
   if (isFieldValue(value)) return value;
-  throw new TypeError(`${JSON.stringify(value)} cannot be the value of a header`);
+  throw new TypeError(`${JSON.stringify(value)} is not a valid header value`);
 }
 
 export function toHeaderBlock(headers: Readonly<Record<string, string>>): HeaderBlock {
@@ -41,7 +41,7 @@ export function parseHeaderBlock(block: HeaderBlock): Record<string, string> {
   return Object.fromEntries(toLines(block));
 }
 
-/** What may be kept and shown. */
+/** The headers in a form that may be stored and shown. */
 export function maskCredentials(block: HeaderBlock): HeaderBlock {
   return toLines(block)
     .map(([name, value]) => `${name}: ${isCredentialHeader(name) ? MASK : value}\r\n`)
@@ -54,11 +54,11 @@ export function maskAll(block: HeaderBlock): HeaderBlock {
     .join("");
 }
 
-/** What may go to another origin. */
+/** The headers that may be sent to another origin. */
 export function withoutCredentials(block: HeaderBlock): HeaderBlock {
   return (
     toLines(block)
-      // A signature may be called X-Auth-Signature; it proves the event and opens nothing.
+      // A signature may be called X-Auth-Signature; it proves the event's origin and gives no access.
       .filter(([name]) => !isCredentialHeader(name) || /signature/i.test(name))
       .map(([name, value]) => `${name}: ${value}\r\n`)
       .join("")

@@ -4,7 +4,7 @@ const BLOCK_BYTES = 64;
 export const DIGEST_BYTES = 32;
 const SCRATCH_BYTES = 64 * 1024;
 
-/** Shared by all keys: a digest is made in one go, nothing can come between. It begins with the key of the last one. */
+/** Shared by all keys: a digest is computed in one synchronous call. Begins with the padded key that was used last. */
 const scratch = Buffer.alloc(SCRATCH_BYTES);
 let lastInner: Uint8Array | undefined;
 
@@ -14,8 +14,8 @@ export interface HmacKey {
 }
 
 /**
- * HMAC-SHA256 (RFC 2104) by two one-shot hashes with the padded key prepared: with a body of 1 KB it takes two thirds
- * of the time of `createHmac`, with or without a `KeyObject`, and every attempt signs twice.
+ * HMAC-SHA256 (RFC 2104) as two one-shot hashes with a prepared key. For a body of 1 KB it takes two thirds of the time
+ * of `createHmac`, with or without a `KeyObject`, and every attempt signs twice.
  */
 export function createHmacKey(key: Uint8Array): HmacKey {
   const shortKey = key.length > BLOCK_BYTES ? createHash("sha256").update(key).digest() : Buffer.from(key);
@@ -34,7 +34,7 @@ export function createHmacKey(key: Uint8Array): HmacKey {
       if (lastInner !== inner) scratch.set((lastInner = inner), 0);
       if (text !== "") scratch.write(text, BLOCK_BYTES);
       scratch.set(body, bodyAt);
-      // No Buffer: those take longer to be made.
+      // A Uint8Array, because a Buffer takes longer to create.
       const keyed = new Uint8Array(scratch.buffer, scratch.byteOffset, end);
       outer.write(hash("sha256", keyed, "binary"), BLOCK_BYTES, "latin1");
       return hash("sha256", outer, encoding);

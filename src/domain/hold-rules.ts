@@ -4,8 +4,9 @@ import type { RetryPolicySpec } from "./subscription.ts";
 import type { FieldProblem } from "./subscription-rules.ts";
 
 /**
- * Whether a message can be held while the deliveries of its event are tried, where it stays in its queue until then. It
- * is asked of a source and of a subscription alike, whichever of them is set or changed later.
+ * With `acknowledge: delivered` a message stays in its queue until the deliveries of its event have ended. These rules
+ * check that it can be held for that long. Both sources and subscriptions are checked, because either may be changed
+ * later.
  */
 
 const DEFAULT_HOLD_S = 900;
@@ -15,42 +16,46 @@ export interface Retried {
   retryPolicy: RetryPolicySpec;
 }
 
-/** A source that takes from a queue. */
+/** A source that pulls from a queue. */
 export interface HoldingSource {
   name: string;
   options: Readonly<Record<string, unknown>>;
 }
 
-/** `toTarget`: those that the source's target stands for. */
+/** `toTarget`: the subscriptions that send to the source's target. */
 export function checkHold(options: Readonly<Record<string, unknown>>, toTarget: readonly Retried[]): FieldProblem[] {
   const slow = toTarget.find((one) => !fits(options, one));
   if (slow === undefined) return [];
   const message =
-    `${holdOf(options)} s are less than the retries of the subscription ${JSON.stringify(slow.name)} take ` +
-    `(${neededS(slow)} s). Give it a shorter retry_policy (proxy), or say acknowledge: stored`;
+    `${holdOf(options)} s is shorter than the retries of the subscription ${JSON.stringify(slow.name)} ` +
+    `(${neededS(slow)} s). Give the subscription a shorter retry_policy (proxy), or set acknowledge: stored`;
   return [{ field: "options.hold_max_s", message }];
 }
 
-/** While its target is down such a source takes nothing: so it has one. `targets`: the names of all of its tenant. */
+/** Such a source pauses while its target is down, so it must name one target. `targets`: all names of its tenant. */
 export function checkGate(options: HoldingSource["options"], targets: readonly string[]): FieldProblem[] {
   if (options["acknowledge"] !== "delivered" || options["target"] !== undefined || targets.length < 2) return [];
   const names = targets.slice(0, 5).join(", ");
-  const message = `is needed with acknowledge: delivered, for there are ${targets.length} targets: ${names}. Name the one that its events go to`;
+  const message =
+    `is required with acknowledge: delivered when there are several targets (${targets.length}: ${names}). ` +
+    "Name the target that the events go to";
   return [{ field: "options.target", message }];
 }
 
-/** Nothing would hold back a source whose target is not there. `targets`: the names of all of its tenant. */
+/** A source whose target does not exist would never pause. `targets`: all names of its tenant. */
 export function checkNamedTarget({ target }: HoldingSource["options"], targets: readonly string[]): FieldProblem[] {
   if (target === undefined || targets.includes(String(target))) return [];
   const known =
     targets.length === 0
-      ? "Its tenant has no target yet; make the subscription or target first"
-      : `The targets of its tenant are ${targets.slice(0, 5).join(", ")}`;
+      ? "The tenant has no target yet; create the subscription or target first"
+      : `The tenant's targets are ${targets.slice(0, 5).join(", ")}`;
   const suggestion = suggestName(String(target), targets) || ".";
   return [{ field: "options.target", message: `there is no target ${JSON.stringify(target)}${suggestion} ${known}` }];
 }
 
-/** Of a subscription. `target`: its own name, or that of the target that it shares. */
+/**
+ * The same check for a changed subscription. `target`: the subscription's own name, or that of the target it shares.
+ */
 export function checkHeld(
   one: Retried,
   sources: readonly HoldingSource[],
@@ -61,9 +66,9 @@ export function checkHeld(
   );
   if (slow === undefined) return [];
   const message =
-    `the source ${JSON.stringify(slow.name)} keeps each message in its queue until it is delivered, and holds it for ` +
+    `the source ${JSON.stringify(slow.name)} keeps each message in its queue until it is delivered, for at most ` +
     `${holdOf(slow.options)} s; these retries take ${neededS(one)} s. Choose a shorter retry_policy (proxy), or give ` +
-    "that source a longer hold_max_s or acknowledge: stored";
+    "the source a longer hold_max_s or acknowledge: stored";
   return [{ field: "retry_policy", message }];
 }
 

@@ -28,7 +28,7 @@ export function createIdSource(clock: Pick<Clock, "wall">, random: Random): (pre
   let block = new Uint8Array(0);
   let offset = 0;
 
-  /** Where the next 5 random bytes begin. */
+  /** Returns the position of the next 5 random bytes. */
   function draw(): number {
     if (offset + 5 > block.length) {
       block = new Uint8Array(random.bytes(RANDOM_BLOCK_BYTES));
@@ -54,7 +54,7 @@ export function createIdSource(clock: Pick<Clock, "wall">, random: Random): (pre
       counterLow = 0;
       counterHigh += 1;
       if (counterHigh > 0x3fff) {
-        // More ids than a millisecond holds: borrow the next one, time catches up with it.
+        // The counter is used up: take ids of the next millisecond; real time catches up.
         startMillisecond(timeMs + 1);
         return;
       }
@@ -78,7 +78,7 @@ export function createIdSource(clock: Pick<Clock, "wall">, random: Random): (pre
   };
 }
 
-/** Whether an id has the form of one made by `createIdSource`; a sender may have chosen such an id itself. */
+/** Whether an id has the form that `createIdSource` creates; a sender may have chosen such an id itself. */
 export function isGeneratedId(id: string, prefix: IdPrefix): boolean {
   if (id.length !== ID_LENGTH || !id.startsWith(prefix) || id[3] !== "_") return false;
   for (let at = SUFFIX_AT; at < ID_LENGTH; at++) {
@@ -89,7 +89,7 @@ export function isGeneratedId(id: string, prefix: IdPrefix): boolean {
   return valueAt(id, SUFFIX_AT) < 8 && isVersion7 && isVariant;
 }
 
-/** The same id for the same name, always: for what is declared in the configuration. */
+/** Always the same id for the same name: for things that the configuration declares. */
 export function stableId(prefix: IdPrefix, name: string): string {
   const bytes = createHash("sha256").update(name, "utf8").digest();
   const out = Buffer.alloc(ID_LENGTH, "_", "latin1");
@@ -103,7 +103,7 @@ export function stableId(prefix: IdPrefix, name: string): string {
   return out.toString("latin1");
 }
 
-/** Both numbers in base 36; a first digit says how long the first of them is, and makes the ids sort by event. */
+/** Both numbers in base 36. The first digit is the length of the first number, so that the ids sort by event. */
 export function formatDeliveryId(eventSeq: number, subscriptionSeq: number): string {
   if (!isSeq(eventSeq) || !isSeq(subscriptionSeq)) {
     throw new PosthornError("internal_error", `No delivery has the numbers ${eventSeq} and ${subscriptionSeq}.`);

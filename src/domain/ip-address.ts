@@ -46,7 +46,7 @@ export function isSameIp(one: IpBytes, other: IpBytes): boolean {
   return one.length === other.length && one.every((value, at) => value === other[at]);
 }
 
-/** A name or an address that only this machine reaches; IPv6 with or without its brackets. */
+/** A host name or address that only this machine can reach; IPv6 with or without brackets. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, "").toLowerCase();
   const bytes = parseIp(name);

@@ -1,4 +1,4 @@
-/** Level by level: a value may be nested deeper than any function may call itself, or JSON.stringify can follow. */
+/** Goes level by level, because the nesting may be too deep for recursion and for JSON.stringify. */
 export function isDeeperThan(value: unknown, maxDepth: number): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {

@@ -1,4 +1,4 @@
-/** Cuts values out of JSON by their bytes, so that they can be kept as they were sent. */
+/** Finds values in JSON as byte ranges, so that they can be kept exactly as they were sent. */
 
 export interface Span {
   start: number;
@@ -6,8 +6,8 @@ export interface Span {
 }
 
 /**
- * The values of an object's members by name, of a repeated name the last, as JSON.parse has it. The object lies
- * between `start` and `end`, perhaps with space around it, of a text that is known to be JSON.
+ * The values of an object's members by name; if a name repeats, the last value, like JSON.parse. The object lies
+ * between `start` and `end`, perhaps with white space around it, in a text that is known to be JSON.
  */
 export function memberSpans(json: Buffer, start: number, end: number): Map<string, Span> {
   const spans = new Map<string, Span>();
@@ -23,7 +23,7 @@ export function memberSpans(json: Buffer, start: number, end: number): Map<strin
   return spans;
 }
 
-/** The value of one member, of a repeated name the last, without a list of all of them. */
+/** The value of one member, without listing the others; if the name repeats, the last value. */
 export function findMember(json: Buffer, start: number, end: number, name: string): Span | undefined {
   return findMembers(json, start, end, name).at(-1);
 }
@@ -43,7 +43,7 @@ export function findMembers(json: Buffer, start: number, end: number, name: stri
   return found;
 }
 
-/** An escape makes a name longer, by six bytes for one at most. */
+/** An escape makes a name longer, by at most six bytes for one. */
 function isNamed(json: Buffer, start: number, end: number, name: string, wanted: Buffer): boolean {
   const byteLength = end - start - 2;
   if (byteLength !== wanted.length) {
@@ -65,7 +65,10 @@ export function elementSpans(json: Buffer, start: number, end: number, maxElemen
   return spans;
 }
 
-/** The string whose quotes are the first and the last byte of the span; of what is no JSON, the bytes between them. */
+/**
+ * The string whose quotes are the first and last byte of the span. If it is not valid JSON, the bytes between the
+ * quotes.
+ */
 export function readString(json: Buffer, start: number, end: number): string {
   const text = json.toString("utf8", start + 1, end - 1);
   if (!text.includes("\\")) return text;
@@ -123,7 +126,10 @@ function skipNested(json: Uint8Array, from: number, end: number): number {
   return end;
 }
 
-/** A number, `true`, `false` or `null`: up to what may follow a value. Always moves on, even over what is not JSON. */
+/**
+ * Skips a number, `true`, `false` or `null`, up to a byte that can follow a value. Always advances, even if the text is
+ * not JSON.
+ */
 function skipWord(json: Uint8Array, from: number, end: number): number {
   let at = from + 1;
   for (; at < end; at++) {

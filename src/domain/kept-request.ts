@@ -1,4 +1,7 @@
-/** What is kept of a request, with the event that it made or in the log of those that made none: JSON, secrets masked. */
+/**
+ * The stored part of a request, as JSON with masked secrets: kept with the event that it created, or in the request log
+ * if it created none.
+ */
 export interface KeptRequest {
   readonly method: string;
   readonly path: string;
@@ -6,7 +9,7 @@ export interface KeptRequest {
   readonly remote_address: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Credentials that are to be handed on. */
+  /** Encrypted credentials that are passed on to the destination. */
   readonly sealed?: string | undefined;
 }
 
@@ -14,12 +17,12 @@ export function writeKeptRequest(request: KeptRequest): string {
   return JSON.stringify(request);
 }
 
-/** Earlier gateways may have kept less. */
+/** Earlier releases may have stored fewer fields. */
 export function readKeptRequest(text: string): Partial<KeptRequest> {
   return JSON.parse(text) as Partial<KeptRequest>;
 }
 
-/** Without reading it: it may be long. */
+/** Appends to the text without parsing it, because it may be long. */
 export function addSealed(text: string, sealed: string): string {
   return `${text.slice(0, -1)},"sealed":${JSON.stringify(sealed)}}`;
 }

@@ -1,35 +1,34 @@
 /**
- * How long things took, in few bytes: counts in buckets that each reach a tenth further than the one before. A
- * quantile read from it is off by at most 5 %, from 1 ms up to ten minutes; below 1 ms all are alike.
+ * Durations in few bytes: counts in buckets, each 10 % wider than the one before. A quantile read from it is off by at
+ * most 5 % between 1 ms and ten minutes; durations below 1 ms are not told apart.
  */
 const GROWTH = 1.1;
 const PER_LOG = 1 / Math.log(GROWTH);
 const MAX_MS = 600_000;
 
-/** The first holds what took less than 1 ms, the last what took longer than all others. */
+/** The first bucket holds durations below 1 ms, the last one everything longer than all others. */
 export const LATENCY_BUCKETS = 2 + Math.ceil(Math.log(MAX_MS) * PER_LOG);
 
-/** What a quantile may be off by, as a share of it. */
+/** The maximum relative error of a quantile. */
 export const LATENCY_ERROR = 0.05;
 
 export function bucketOf(ms: number): number {
-  // NaN ends here too.
+  // NaN lands here too.
   if (!(ms >= 1)) return 0;
   const bucket = 1 + Math.floor(Math.log(ms) * PER_LOG);
   return bucket < LATENCY_BUCKETS ? bucket : LATENCY_BUCKETS - 1;
 }
 
-/** The middle of a bucket, as seen by a ratio. */
+/** The geometric middle of a bucket. */
 function valueOf(bucket: number): number {
   return bucket === 0 ? 0.5 : GROWTH ** (bucket - 0.5);
 }
 
-/** A histogram to add to. */
 export function createHistogram(): Float64Array {
   return new Float64Array(LATENCY_BUCKETS);
 }
 
-/** The nearest rank: at least this share took no longer. Undefined when nothing was counted. */
+/** The nearest-rank quantile: at least this share took no longer. Undefined when nothing was counted. */
 export function quantileOf(histogram: Float64Array, share: number): number | undefined {
   const total = histogram.reduce((sum, count) => sum + count, 0);
   if (total === 0) return undefined;
@@ -39,21 +38,21 @@ export function quantileOf(histogram: Float64Array, share: number): number | und
   return Number(valueOf(bucket).toPrecision(3));
 }
 
-/** For keeping: only the buckets that hold something, each as its number and its count (LEB128). */
+/** The form for storage: only the buckets that are not empty, each as its number and its count (LEB128). */
 export function packHistogram(counts: ArrayLike<number>, from = 0): Uint8Array {
   const bytes: number[] = [];
   for (let bucket = 0; bucket < LATENCY_BUCKETS; bucket++) {
     let count = counts[from + bucket] as number;
     if (count === 0) continue;
     bytes.push(bucket);
-    // By division: shifts know 32 bits only.
+    // By division, because shifts work on 32 bits only.
     for (; count >= 128; count = Math.floor(count / 128)) bytes.push((count % 128) + 128);
     bytes.push(count);
   }
   return Uint8Array.from(bytes);
 }
 
-/** Adds what was packed to a histogram. */
+/** Adds a packed histogram to this one. */
 export function addPacked(histogram: Float64Array, packed: Uint8Array): void {
   for (let at = 0; at < packed.length;) {
     const bucket = packed[at++] as number;

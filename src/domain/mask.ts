@@ -1,2 +1,2 @@
-/** How a secret is shown; never a secret itself. */
+/** Shown in place of a secret. */
 export const MASK = "***";

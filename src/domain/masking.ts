@@ -3,7 +3,7 @@ import { elementSpans, findMembers, skipSpace, trimEnd, type Span } from "./json
 import { parsePointer } from "./json-pointer.ts";
 import { MASK } from "./mask.ts";
 
-/** What of an event is replaced before it is stored, so that nothing here ever has it. */
+/** Values that are replaced before an event is stored, so that the gateway never stores them. */
 
 const POINTER = "(/([^~/]|~[01])*)+";
 const MAX_PLACES = 50;
@@ -15,7 +15,7 @@ function places(pattern: string, description: string) {
 
 export const SourceMask = places(
   `^(header:[A-Za-z0-9-]{1,64}|${POINTER})$`,
-  'JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified before',
+  'JSON Pointers and `header:NAME`: their values are stored and delivered as `"***"`. The signature is verified first',
 );
 export const EventTypeMask = places(
   `^${POINTER}$`,
@@ -42,8 +42,8 @@ export function parseMask(list: readonly string[] | null | undefined): MaskRules
 const MASKED_VALUE = Buffer.from(JSON.stringify(MASK));
 
 /**
- * Replaces the values at these places in a text that is known to be JSON, and changes no other byte. Of a name that
- * stands several times in an object, all are replaced: who reads it may take any of them. `start`: behind a BOM.
+ * Replaces the values at these places in a text that is known to be JSON, and changes no other byte. If a name repeats
+ * in an object, all of its values are replaced, because a reader may use any of them. `start`: after a BOM.
  */
 export function maskJson(
   json: Buffer,
@@ -72,7 +72,7 @@ function stepInto(json: Buffer, { start, end }: Span, token: string): Span[] {
   return elementSpans(json, start, end, Number(token) + 1).slice(Number(token), Number(token) + 1);
 }
 
-/** In their order, without those that lie in another one. */
+/** Sorted by position, without spans that lie inside another one. */
 function outermost(spans: readonly Span[]): Span[] {
   const kept: Span[] = [];
   for (const span of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {

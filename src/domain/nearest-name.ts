@@ -1,4 +1,4 @@
-/** The known name that a misspelt one was probably meant to be. */
+/** Finds the known name that a misspelt name was probably meant to be. */
 function findNearestName(name: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;
   let least = Math.min(3, Math.ceil(name.length / 3)) + 1;

@@ -1,8 +1,8 @@
 import type { SubscriptionInput } from "./subscription.ts";
 
 /**
- * What the gateway's own events say in an e-mail or a short message, where whoever set the destination up says nothing
- * else. Templates: events of different types have different members, and what an event lacks is left out.
+ * The default texts of the gateway's own events in e-mails and SMS. They are templates: events of different types have
+ * different members, and missing members are left out.
  */
 const SUBJECT =
   "{% if data.summary %}[{{ data.severity }}] {{ data.summary | truncate: 150 }}" +

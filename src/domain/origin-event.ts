@@ -1,6 +1,6 @@
 /**
- * What an event is called where it came in first. It stands in its details after the hops, so that it is found without
- * reading the rest, which may be long.
+ * The id of an event at the gateway where it first came in. It is stored in the details after the hops, so that it is
+ * found without parsing the rest, which may be long.
  */
 const ORIGIN = /^\{"hops":\d+,"origin_event_id":"([A-Za-z0-9_:-]{1,128})"/;
 

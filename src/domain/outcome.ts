@@ -1,36 +1,42 @@
 import type { DeadReason } from "./delivery.ts";
 
-/** How an attempt is told to users (`attempts[].result`). */
+/** The result of an attempt, as users see it (`attempts[].result`). */
 export const ATTEMPT_RESULTS = ["success", "failed", "timeout", "connection_error", "blocked", "error"] as const;
 export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
 /**
- * What one attempt came to for one delivery, in words that hold for every kind of destination. A failed delivery is a
+ * The outcome of one attempt for one delivery, in terms that fit every kind of destination. A failed delivery is a
  * value, never an exception.
  */
 export interface Outcome {
   /**
-   * `failed` is tried again. The others that are not `delivered` end the delivery: it will never be taken (`refused`),
-   * the destination is gone for good and so is the subscription (`gone`), or our own guard forbade it (`blocked`).
+   * `failed` is retried. The others, except `delivered`, end the delivery without success: the destination will never
+   * accept it (`refused`), the destination no longer exists and its subscription ends too (`gone`), or the gateway's
+   * own guard forbade it (`blocked`).
    */
   readonly kind: "delivered" | "refused" | "failed" | "gone" | "blocked";
   readonly result: AttemptResult;
   readonly error: string | undefined;
-  /** What it says about the destination, whatever becomes of the delivery. */
+  /** What the attempt says about the destination's health, whatever happens to the delivery. */
   readonly says: HealthSign;
-  /** With `failed`: how long the destination asked to be left alone. */
+  /** With `failed`: how long the destination asked us to wait. */
   readonly retryAfterMs: number | undefined;
-  /** With `failed`: it is well and does not know the source of the event, which the delivery waits for. */
+  /**
+   * With `failed`: the destination is healthy but does not know the event's source yet; the delivery waits for that.
+   */
   readonly missesSource: boolean;
-  /** With `refused`, when there is a better word for it. */
+  /** With `refused`: a more specific reason, if there is one. */
   readonly deadReason: DeadReason | undefined;
-  /** With `failed`: nothing was sent, by a limit of ours. It is tried again after this, and no try is counted. */
+  /**
+   * With `failed`: a limit of the gateway stopped the attempt before anything was sent. It is retried after this time
+   * and does not count as an attempt.
+   */
   readonly postponedMs?: number | undefined;
 }
 
 /**
- * `limited`: it is too much for the destination. `doubtful`: something is wrong there, or with this one delivery: the
- * first try counts as `ill`.
+ * `limited`: the destination gets too much traffic. `doubtful`: either the destination or this one delivery is at
+ * fault; the first attempt of a delivery counts as `ill`.
  */
 export type HealthSign = "well" | "ill" | "limited" | "doubtful" | "nothing";
 
@@ -56,17 +62,17 @@ export function failed(error: string, facts: FailureFacts = {}): Outcome {
   return { kind: "failed", result, error, says, retryAfterMs, missesSource, deadReason: undefined };
 }
 
-/** A fault of ours: nothing can be said about the destination. */
+/** A fault of the gateway: says nothing about the destination. */
 export function failedHere(error: string): Outcome {
   return failed(error, { result: "error", says: "nothing" });
 }
 
-/** A limit of the gateway itself: its turn comes later. */
+/** A limit of the gateway: the delivery is attempted later. */
 export function postponed(error: string, postponedMs: number): Outcome {
   return { ...failed(error, { result: "blocked", says: "nothing" }), postponedMs };
 }
 
-/** It was taken, but not all went well. */
+/** The destination accepted it, with a warning. */
 export function deliveredWith(warning: string): Outcome {
   return { ...DELIVERED, error: warning };
 }
@@ -79,7 +85,7 @@ export function refused(
   return { kind: "refused", result, error, says, retryAfterMs: undefined, missesSource: false, deadReason };
 }
 
-/** It would be refused however often it came; nothing was sent. */
+/** The destination would reject it every time, so nothing was sent. */
 export function tooLarge(error: string): Outcome {
   return refused(error, { result: "blocked", says: "nothing", deadReason: "too_large" });
 }
@@ -92,7 +98,7 @@ export function blocked(error: string): Outcome {
   return { ...refused(error, { result: "blocked", says: "nothing" }), kind: "blocked" };
 }
 
-/** Answers of a destination after which another try may succeed. All others that are no success are for good. */
+/** Statuses after which a retry may succeed. All other failures are final. */
 export function isTransientStatus(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || (status >= 500 && status <= 599);
 }

@@ -1,4 +1,4 @@
-/** As in a URL: a name that is given several times has a list of values. */
+/** Parses a URL query: a name that is given several times has a list of values. */
 export function parseQuery(text: string): Record<string, string | string[]> {
   const values = new Map<string, string | string[]>();
   for (const [name, value] of new URLSearchParams(text)) {

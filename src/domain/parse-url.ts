@@ -1,6 +1,6 @@
 /**
- * Undefined for what is no URL. Not by `URL.canParse`: that of Node 20, once V8 has optimised it, refuses every URL with a
- * letter such as ü in it.
+ * Undefined when the text is not a URL. Does not use `URL.canParse`: in Node 20, once V8 has optimised it, it rejects
+ * every URL that contains a letter such as ü.
  */
 export function parseUrl(text: string, base?: string | URL): URL | undefined {
   try {

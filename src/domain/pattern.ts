@@ -5,14 +5,14 @@ import { PosthornError } from "./errors.ts";
 export interface Pattern {
   readonly text: string;
   readonly words: readonly string[];
-  /** Without a wildcard a pattern is compared as a whole. */
+  /** A pattern without a wildcard is compared as a whole. */
   readonly isLiteral: boolean;
 }
 
-/** What somebody sends to try a destination out. */
+/** The type of events that people send to test a destination. */
 export const TEST_EVENT_TYPE = "test.event";
 
-/** Told by the gateway about itself: whoever subscribes to everything does not mean these. */
+/** The gateway's own events. A wildcard for all events does not match them. */
 export const GATEWAY_EVENT_TYPES = [
   "webhook.suspended",
   "webhook.resumed",
@@ -29,14 +29,14 @@ export const GATEWAY_EVENT_TYPES = [
 const gatewayEventTypes: ReadonlySet<string> = new Set(GATEWAY_EVENT_TYPES);
 const WORD = /^[A-Za-z0-9_-]+$/;
 
-/** Only the exact names: `webhook.{source}` is what received webhooks are called by default. */
+/** Only these exact names: received webhooks have the type `webhook.{source}` by default. */
 export function isGatewayEventType(type: string): boolean {
   return gatewayEventTypes.has(type);
 }
 
 export function parsePattern(text: string): Pattern {
   if (text.length > EVENT_TYPE_MAX_LENGTH) {
-    throw invalid(`A pattern has at most ${EVENT_TYPE_MAX_LENGTH} characters, this one has ${text.length}.`);
+    throw invalid(`A pattern can have at most ${EVENT_TYPE_MAX_LENGTH} characters; this one has ${text.length}.`);
   }
   if (text === "*") return { text, words: ["#"], isLiteral: false };
   const words: string[] = [];
@@ -58,7 +58,7 @@ export function matchesPattern(pattern: Pattern, eventType: string): boolean {
   return matchesWords(pattern.words, eventType.split("."));
 }
 
-/** Only the latest `#` is ever widened: if it cannot be made to fit, no earlier one can. So n × m steps at most. */
+/** Only the latest `#` is ever widened: if it cannot match, no earlier one can. So there are at most n × m steps. */
 function matchesWords(pattern: readonly string[], words: readonly string[]): boolean {
   let at = 0;
   let hashAt = -1;
@@ -83,11 +83,11 @@ function matchesWords(pattern: readonly string[], words: readonly string[]): boo
   return at === pattern.length;
 }
 
-/** Whether a type can fit both. */
+/** Whether some event type matches both patterns. */
 export function doPatternsOverlap(one: Pattern, other: Pattern): boolean {
   if (one.isLiteral) return matchesPattern(other, one.text);
   if (other.isLiteral) return matchesPattern(one, other.text);
-  // `fits[b]`: whether what is left of `one` overlaps with what is left of `other` from word `b` on.
+  // `fits[b]`: whether the rest of `one` overlaps with the rest of `other` from word `b` on.
   const [a, b] = [one.words, other.words];
   let fits = Array.from({ length: b.length + 1 }, (_, at) => b.slice(at).every((word) => word === "#"));
   for (let atA = a.length - 1; atA >= 0; atA--) {

@@ -1,8 +1,8 @@
 import type { BrokerKind } from "./connection.ts";
 
 /**
- * An exchange or a queue, in one line: where deliveries go and where messages came from are compared by it, and it is
- * shown to people.
+ * An exchange or a queue as one line of text. It is shown to people, and used to compare where deliveries go with where
+ * messages came from.
  */
 export function describeQueue(kind: BrokerKind, connection: string, queue: string): string {
   return `${kind}:${connection}:queue:${queue}`;

@@ -1,6 +1,6 @@
 import { PosthornError, type ErrorCode, type ErrorOptions } from "./errors.ts";
 
-/** A "no" as a value: as things stand, what was asked for cannot be done. An exception is a fault. */
+/** A rejection as a value: the request cannot be done in the current state. An exception is a fault. */
 export interface Refused {
   refused: Refusal;
 }
@@ -18,7 +18,7 @@ export function isRefused(result: unknown): result is Refused {
   return typeof result === "object" && result !== null && "refused" in result;
 }
 
-/** Where somebody is to be told: the refusal becomes the error that they are shown. */
+/** Turns a rejection into the error that the client is shown. */
 export function orThrow<T>(result: T | Refused): T {
   if (!isRefused(result)) return result;
   const { code, message, field, details } = result.refused;

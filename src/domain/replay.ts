@@ -1,6 +1,6 @@
 import type { DeadReason } from "./delivery.ts";
 
-/** Work on many deliveries at once: what it is about, and how far it is. */
+/** A job on many deliveries: what it selects, and how far it is. */
 
 export const REPLAY_KINDS = ["dead_letters", "events", "recover", "cancel", "purge"] as const;
 export type ReplayKind = (typeof REPLAY_KINDS)[number];
@@ -8,11 +8,11 @@ export type ReplayKind = (typeof REPLAY_KINDS)[number];
 export const REPLAY_STATUSES = ["running", "paused", "completed", "cancelled", "failed"] as const;
 export type ReplayStatus = (typeof REPLAY_STATUSES)[number];
 
-/** `failed`: its dead letters. `missing`: events that it would get today but never had. */
+/** `failed`: the subscription's dead letters. `missing`: events that it would get today but never got. */
 export const RECOVER_INCLUDES = ["failed", "missing", "all"] as const;
 export type RecoverInclude = (typeof RECOVER_INCLUDES)[number];
 
-/** As it was asked for, by the names on the wire. */
+/** The filter as requested, with the names on the wire. */
 export interface ReplayFilter {
   subscription_id?: string;
   tenant_id?: string;
@@ -20,13 +20,13 @@ export interface ReplayFilter {
   source?: string;
   reason?: DeadReason;
   status?: "pending";
-  /** Of the completion for dead letters; of the event's arrival for all else. */
+  /** For dead letters the time of death; otherwise the time of the event's arrival. */
   since?: string;
   until?: string;
   include?: RecoverInclude;
 }
 
-/** Those jobs whose deliveries are sent again, and so must not crowd out fresh ones. */
+/** Whether the job sends deliveries again; such jobs must not crowd out new deliveries. */
 export function opensDeliveries(kind: ReplayKind): boolean {
   return kind !== "cancel" && kind !== "purge";
 }

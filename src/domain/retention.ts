@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 import { orNull, withDefault } from "./shape.ts";
 
-/** How long what has ended is kept. What is open is kept however old it is. */
+/** How long ended deliveries and their events are kept. Open ones are always kept. */
 
 export const MAX_RETENTION_DAYS = 36_500;
 
@@ -11,19 +11,19 @@ function days(description: string) {
   return withDefault(orNull(Type.Number({ minimum: 0, maximum: MAX_RETENTION_DAYS }), { description }), null);
 }
 
-/** A tenant's own times, in days. */
+/** A tenant's own retention, in days. */
 export const RetentionInput = Type.Object(
   {
-    days: days("Days for which its events are kept; 0 keeps them; null for the gateway's settings"),
-    answers_days: days("The same for what destinations answered; null for `days`"),
-    dead_letters_days: days("The same for events with a dead letter, from its death; null for `days`"),
-    refused_requests_days: days("The same for requests that made no event; null for `days`"),
+    days: days("How many days events are kept; 0 for ever; null for the gateway's setting"),
+    answers_days: days("The same for the answers of destinations; null for `days`"),
+    dead_letters_days: days("The same for events with a dead letter, counted from its death; null for `days`"),
+    refused_requests_days: days("The same for requests that created no event; null for `days`"),
   },
   { additionalProperties: false },
 );
 export type RetentionInput = Static<typeof RetentionInput>;
 
-/** In days, 0 for ever; what is left out follows `days`, or where that is left out too, the gateway. */
+/** In days, 0 for ever. A missing value follows `days`, or the gateway's setting if `days` is missing too. */
 export interface RetentionDays {
   days?: number | undefined;
   answersDays?: number | undefined;
@@ -50,7 +50,7 @@ export function presentRetention(set: RetentionDays): Required<RetentionInput> {
   };
 }
 
-/** How old each may become, in milliseconds; infinite where it is kept. */
+/** The maximum age of each, in milliseconds; infinite when it is kept for ever. */
 export interface Ages {
   events: number;
   answers: number;
@@ -58,7 +58,7 @@ export interface Ages {
   requests: number;
 }
 
-/** `gateway` are the times of those who set none. */
+/** `gateway`: the ages that apply unless the tenant sets its own. */
 export function agesOf(set: RetentionDays, gateway?: Ages): Ages {
   const own = set.days === undefined ? undefined : ageOf(set.days);
   const pick = (one: number | undefined, kind: keyof Ages) =>
@@ -71,7 +71,7 @@ export function agesOf(set: RetentionDays, gateway?: Ages): Ages {
   };
 }
 
-/** 0 days are for ever. */
+/** 0 days means for ever. */
 export function ageOf(count: number): number {
   return count === 0 ? Number.POSITIVE_INFINITY : count * DAY_MS;
 }

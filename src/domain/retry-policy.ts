@@ -1,7 +1,7 @@
 import type { Random } from "./clock.ts";
 import { USUAL_RETRIES, type RetryPolicySpec, type SharedSettings } from "./subscription.ts";
 
-/** The waits between one try and the next; there is one try more than there are waits. */
+/** The waits between attempts; there is one attempt more than there are waits. */
 export type RetryPolicy = { readonly delaysMs: readonly number[] };
 
 const JITTER = 0.2;
@@ -11,7 +11,7 @@ const MINUTE_S = 60;
 const HOUR_S = 3600;
 
 const SMARTSHEET_ROUNDS = 10;
-/** Tries 0, 1 and 4 s into a round, then 30 s until the next round; after the last try there is none. */
+/** Attempts at 0, 1 and 4 s of a round, then 30 s until the next round; no wait after the last attempt. */
 const SMARTSHEET_DELAYS_S = Array.from({ length: SMARTSHEET_ROUNDS }, () => [1, 3, 30])
   .flat()
   .slice(0, -1);
@@ -33,7 +33,7 @@ const NAMED_POLICIES: Readonly<Record<Extract<RetryPolicySpec, string>, RetryPol
   smartsheet: fromSeconds(SMARTSHEET_DELAYS_S),
 };
 
-/** As the configuration says it: a name, or waits in seconds. */
+/** The policy in the configuration: a name, or waits in seconds. */
 export function toRetryPolicySpec(given: Extract<RetryPolicySpec, string> | readonly number[]): RetryPolicySpec {
   return typeof given === "string" ? given : { delays_s: [...given] };
 }
@@ -42,12 +42,12 @@ export function resolveRetryPolicy(spec: RetryPolicySpec): RetryPolicy {
   return typeof spec === "string" ? NAMED_POLICIES[spec] : fromSeconds(spec.delays_s);
 }
 
-/** From the first try to the last, at most, where nobody asks for more time. */
+/** The longest time from the first attempt to the last, if no `Retry-After` asks for more. */
 export function longestRetryMs(spec: RetryPolicySpec): number {
   return resolveRetryPolicy(spec).delaysMs.reduce((sum, delayMs) => sum + delayMs * (1 + JITTER), 0);
 }
 
-/** What was set of it, in whichever way; `usual` holds where nothing was, and is a preset's where there is one. */
+/** The policy that the settings give, in either form; `usual` is the default, or that of a preset. */
 export function retryPolicyOf(
   input: Pick<SharedSettings, "retry_policy" | "retry_count" | "retry_interval">,
   usual: RetryPolicySpec = "standard",
@@ -57,14 +57,14 @@ export function retryPolicyOf(
   return fixedInterval(count ?? USUAL_RETRIES.count, intervalS ?? USUAL_RETRIES.intervalS);
 }
 
-/** `retry_count` retries after the first try, each `retry_interval` seconds after the one before. */
+/** `retry_count` retries after the first attempt, each `retry_interval` seconds after the one before. */
 export function fixedInterval(retryCount: number, retryIntervalS: number): RetryPolicySpec {
   return { delays_s: Array.from({ length: retryCount }, () => retryIntervalS) };
 }
 
 /**
- * How long to wait after a failed try, or undefined when it was the last. `attemptsMade` counts the tries since the
- * delivery was made or replayed, from 1.
+ * How long to wait after a failed attempt, or undefined when it was the last. `attemptsMade` counts the attempts since
+ * the delivery was created or replayed, from 1.
  */
 export function nextDelayMs(
   policy: RetryPolicy,
@@ -78,7 +78,7 @@ export function nextDelayMs(
   return Math.max(jitteredMs, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
 }
 
-/** The wait that a `Retry-After` header asks for. What is malformed, or already past, asks for nothing. */
+/** The wait that a `Retry-After` header asks for; undefined when it is malformed or already past. */
 export function parseRetryAfter(value: string | undefined, wallMs: number): number | undefined {
   const text = value?.trim();
   if (text === undefined || text === "") return undefined;

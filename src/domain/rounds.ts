@@ -1,19 +1,19 @@
 import type { Clock, Timer } from "./clock.ts";
 
-/** Something that is done again and again. Two rounds are never under way at once. */
+/** A task that runs again and again. Two rounds never run at the same time. */
 export interface Rounds {
-  /** What `everyMs` says may be less now. */
+  /** Call it when `everyMs` may have become shorter. */
   reschedule(): void;
-  /** Resolves when no round is under way any more, and none will be. */
+  /** Resolves when no round is running and none will start. */
   stop(): Promise<void>;
 }
 
 export interface RoundsOptions {
   clock: Clock;
-  /** From the end of a round to the next one; where it is a function, it is asked each time. */
+  /** The time from the end of one round to the start of the next; a function is called each time. */
   everyMs: number | (() => number);
   run: () => void | Promise<void>;
-  /** Not told once it is to stop: what is closed under a round is no fault. */
+  /** Not called after `stop`: a round may then fail only because something it uses was closed. */
   onFault: (error: unknown) => void;
 }
 

@@ -1,6 +1,6 @@
 import type { Random } from "./clock.ts";
 
-/** Chance that can be repeated, for simulations and tests: sfc32, seeded with any number. Never for secrets. */
+/** Repeatable random numbers for simulations and tests: sfc32, seeded with any number. Never for secrets. */
 export function createSeededRandom(seed: number): Random {
   let a = seed | 0;
   let b = Math.floor(seed / 2 ** 32) | 0;
@@ -17,7 +17,7 @@ export function createSeededRandom(seed: number): Random {
     return word >>> 0;
   }
 
-  // Near seeds start alike; this many steps part them.
+  // Similar seeds start with similar numbers; this many steps separate them.
   for (let step = 0; step < 15; step++) nextWord();
 
   return {

@@ -10,11 +10,11 @@ import {
 import { DEFAULT_TENANT } from "./event.ts";
 
 /**
- * One schema for each thing that users set. From its fields come the type, what may be given and changed, what holds when
- * nothing is said, what is shown, and the text and example of each in the API reference.
+ * One schema for each resource that users set. Its fields give the type, the fields that can be set and changed, the
+ * defaults, the fields that are shown, and the description and example of each field in the API reference.
  */
 
-/** May be left out: then this holds. */
+/** The field may be left out and then has this value. */
 export function withDefault<Schema extends TSchema, const Value extends Static<Schema>>(schema: Schema, value: Value) {
   return Object.assign(Type.Optional(schema), { default: value }) as unknown as TOptional<Schema> & Default<Value>;
 }
@@ -22,7 +22,7 @@ interface Default<Value> {
   default: Value;
 }
 
-/** May be given, and is never shown. */
+/** The field can be set, and is never shown. */
 export function writeOnly<Schema extends TSchema>(schema: Schema) {
   return Object.assign(Type.Optional(schema), { writeOnly: true }) as unknown as TOptional<Schema> & WriteOnly;
 }
@@ -53,7 +53,7 @@ type ShownValue<Field extends TSchema> =
       ? Static<Field> | null
       : Static<Field>;
 
-/** The fields as they are shown: each of them, with its default or null where nothing was said. */
+/** The fields as they are shown: each with its value, its default, or null. */
 export type ShownFields<Fields extends TProperties> = {
   [Name in keyof Fields as ShownName<Name, Fields[Name]>]: TUnsafe<ShownValue<Fields[Name]>>;
 };
@@ -61,7 +61,7 @@ export type ShownSettings<Fields extends TProperties> = {
   [Name in keyof Fields as ShownName<Name, Fields[Name]>]: ShownValue<Fields[Name]>;
 };
 
-/** What was set, with what holds where nothing was said: the default of the schema, or null. */
+/** The settings with all defaults filled in: the default of the schema, or null. */
 export function fillIn<Fields extends TProperties>(fields: Fields, settings: object): ShownSettings<Fields> {
   const given = settings as Readonly<Record<string, unknown>>;
   const shown = (Object.entries(fields) as [string, Partial<Default<unknown> & WriteOnly>][]).filter(
@@ -72,7 +72,7 @@ export function fillIn<Fields extends TProperties>(fields: Fields, settings: obj
   ) as ShownSettings<Fields>;
 }
 
-/** What may be changed of it: all that is not fixed when it is made. Null takes away what is removable. */
+/** The schema of a change: all fields that are not fixed at creation. Null removes a removable field. */
 export function changeOf<Fields extends TProperties>(
   fields: Fields,
   fixed: readonly (keyof Fields)[],
@@ -86,7 +86,7 @@ export function changeOf<Fields extends TProperties>(
   return Type.Object(Object.fromEntries(change) as TProperties, { additionalProperties: false });
 }
 
-/** Of what belongs to a tenant. */
+/** The `tenant_id` of everything that belongs to a tenant. */
 export const TenantId = withDefault(
   Type.String({ minLength: 1, maxLength: 128, examples: ["acme"] }),
   DEFAULT_TENANT as string,

@@ -4,7 +4,7 @@ import { createEd25519Signer } from "./ed25519.ts";
 import { PosthornError } from "./errors.ts";
 import { createHmacKey } from "./hmac.ts";
 
-/** How deliveries are signed: by the header of the seed, and by Standard Webhooks beside it. */
+/** How deliveries are signed: with the seed's header, and with Standard Webhooks. */
 
 const SECRET_PREFIX = "whsec_";
 const SECRET_BYTES = 32;
@@ -12,7 +12,7 @@ const MIN_SECRET_BYTES = 24;
 const MAX_SECRET_BYTES = 64;
 export const MIN_SECRET_LENGTH = 16;
 export const MAX_SECRET_LENGTH = 128;
-/** No control or format characters, no lone surrogates, no line ends: what two people could type alike. */
+/** No control or format characters, lone surrogates or line ends: only characters that can be typed and seen. */
 const PLAIN_SECRET = new RegExp(`^[^\\p{C}\\p{Zl}\\p{Zp}]{${MIN_SECRET_LENGTH},${MAX_SECRET_LENGTH}}$`, "u");
 const ED25519_PREFIX = /^wh[sp]k_/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
@@ -22,27 +22,30 @@ export function createSecret(random: Random): string {
 }
 
 /**
- * The key of Standard Webhooks' signatures: what is inside `whsec_…`, or the UTF-8 bytes of any other text, which is a
- * secret that the receiver had before.
+ * The key for Standard Webhooks signatures: the bytes encoded in `whsec_…`, or the UTF-8 bytes of any other text, which
+ * is a secret that the receiver already had.
  */
 export function decodeSecret(secret: string): Buffer {
   if (secret.startsWith(SECRET_PREFIX)) return decodePrefixed(secret);
-  if (ED25519_PREFIX.test(secret)) throw refuse("whsk_… and whpk_… are keys of ed25519, and the second is public.");
+  if (ED25519_PREFIX.test(secret)) throw refuse("whsk_… and whpk_… are ed25519 keys and cannot be used as a secret.");
   if (!PLAIN_SECRET.test(secret)) {
     throw refuse(
-      `A secret is ${SECRET_PREFIX} and base64, or a text of ${MIN_SECRET_LENGTH} to ${MAX_SECRET_LENGTH} printable characters.`,
+      `A secret is ${SECRET_PREFIX} followed by base64, or a text of ${MIN_SECRET_LENGTH} to ${MAX_SECRET_LENGTH} ` +
+        "printable characters.",
     );
   }
   return Buffer.from(secret, "utf8");
 }
 
-/** `Buffer.from` takes anything for base64 and would sign with a garbled or empty key. */
+/** `Buffer.from` accepts any text as base64 and would sign with a garbled or empty key. */
 function decodePrefixed(secret: string): Buffer {
   const text = secret.slice(SECRET_PREFIX.length);
   const isWellFormed = secret.length <= 100 && BASE64.test(text);
   const key = Buffer.from(isWellFormed ? text : "", "base64");
   if (key.length < MIN_SECRET_BYTES || key.length > MAX_SECRET_BYTES) {
-    throw refuse(`After ${SECRET_PREFIX} a secret has the base64 of ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes.`);
+    throw refuse(
+      `After ${SECRET_PREFIX} there must be the base64 of ${MIN_SECRET_BYTES} to ${MAX_SECRET_BYTES} bytes.`,
+    );
   }
   return key;
 }
@@ -52,13 +55,13 @@ function refuse(message: string): PosthornError {
 }
 
 export interface Signer {
-  /** `seed` is made with the first secret, `next` with that of a rotation, `standard` with each of them. */
+  /** `seed` is signed with the first secret, `next` with the secret of a rotation, `standard` with each of them. */
   sign(id: string, timestampS: number, body: Uint8Array): { seed: string; next: string | undefined; standard: string };
 }
 
-/** Each of these only few subscriptions have. */
+/** Optional keys that few subscriptions have. */
 export interface MoreKeys {
-  /** One of the secrets: brought by a rotation that is not confirmed. */
+  /** One of the secrets: the new secret of a rotation that is not confirmed yet. */
   nextSecret?: string | undefined;
   /** `whsk_…` */
   ed25519Key?: string | undefined;
@@ -88,7 +91,7 @@ export function createSigner(secrets: readonly string[], more: MoreKeys = {}): S
 
 export type SeedAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
 
-/** The seed's own rules: `algorithm=hex` or hex alone, lower case, and no other algorithm than the expected one. */
+/** The rules of the seed: `algorithm=hex` or only hex, in lower case, and only the expected algorithm. */
 export function verifySeed(
   body: Uint8Array,
   header: string | undefined,
@@ -108,7 +111,7 @@ export interface StandardHeaders {
   signature: string | undefined;
 }
 
-/** Standard Webhooks v1: any of the signatures by any of the secrets, not too old and not from the future. */
+/** Standard Webhooks v1: any signature with any of the secrets is valid, unless it is too old or from the future. */
 export function verifyStandard(
   headers: StandardHeaders,
   body: Uint8Array,
@@ -118,7 +121,7 @@ export function verifyStandard(
 ): boolean {
   const { id, timestamp, signature } = headers;
   if (!id || timestamp === undefined || signature === undefined) return false;
-  // With a dot in the id the same bytes could be read as another id, time and body.
+  // With a dot in the id the same bytes could also mean another id, time and body.
   if (id.includes(".") || !/^\d{1,12}$/.test(timestamp)) return false;
   if (Math.abs(wallMs - Number(timestamp) * 1000) > toleranceMs) return false;
   const given = signature.split(" ").filter((part) => part.startsWith("v1,"));
@@ -132,7 +135,7 @@ export function verifyStandard(
   return isValid;
 }
 
-/** In constant time for texts of one length; `timingSafeEqual` throws when the lengths differ. */
+/** Constant time for texts of equal length; `timingSafeEqual` throws when the lengths differ. */
 function isSame(given: string, expected: string): boolean {
   const givenBytes = Buffer.from(given, "utf8");
   const expectedBytes = Buffer.from(expected, "utf8");

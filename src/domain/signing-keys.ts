@@ -5,24 +5,24 @@ import { PosthornError } from "./errors.ts";
 import { createSecret } from "./signature.ts";
 
 /**
- * What a subscription signs with, and how that changes. A rotation brings in a new secret beside the old one; the
- * seed's header, which holds one signature, stays with the old until the overlap ends or the owner confirms. All times
+ * The keys that a subscription signs with, and how they change. A rotation adds a new secret beside the old one. The
+ * seed's header, which holds one signature, uses the old secret until the overlap ends or the owner confirms. All times
  * are scheduling times.
  */
 export interface SigningKeys {
-  /** All live ones; the first is current, and makes the seed's header. */
+  /** All live secrets; the first is current and signs the seed's header. */
   readonly secrets: readonly LiveSecret[];
   readonly ed25519: Ed25519Key | undefined;
-  /** Digest of the secret that the configuration file gives: only another one there undoes a rotation. */
+  /** Digest of the secret in the configuration file: only a changed secret there undoes a rotation. */
   readonly declared: string | undefined;
 }
 
 export interface LiveSecret {
   readonly secret: string;
-  /** `next`: brought by a rotation that is not confirmed. `previous`: replaced, and not yet retired. */
+  /** `next`: the new secret of a rotation that is not confirmed. `previous`: replaced, and not yet retired. */
   readonly state: "current" | "next" | "previous";
   readonly createdAt: number;
-  /** When it is retired; undefined when nothing replaces it. */
+  /** When the secret is retired; undefined when nothing replaces it. */
   readonly expiresAt: number | undefined;
 }
 
@@ -39,11 +39,11 @@ export interface KeyInput {
 export interface KeyMaker {
   random: Random;
   now: number;
-  /** The input stands in the configuration file, which says the same at every start. */
+  /** The input comes from the configuration file, which repeats it at every start. */
   isDeclared: boolean;
 }
 
-/** What an input makes of the keys; the same ones when it changes nothing. */
+/** Applies an input to the keys; returns the same object when it changes nothing. */
 export function applyKeyInput(known: SigningKeys | undefined, input: KeyInput, maker: KeyMaker): SigningKeys {
   const { random, now, isDeclared } = maker;
   const { secret, ed25519 = false } = input;
@@ -61,7 +61,7 @@ function createSigningKeys(secret: string, now: number): SigningKeys {
   return { secrets: [current(secret, now)], ed25519: undefined, declared: undefined };
 }
 
-/** Another secret at once: no other one is live any more. */
+/** Replaces the secret at once; no other secret stays live. */
 function replaceSecret(keys: SigningKeys, secret: string, now: number): SigningKeys {
   const [only, ...others] = keys.secrets;
   if (only?.secret === secret && others.length === 0) return keys;
@@ -72,7 +72,7 @@ function digestOf(secret: string): string {
   return createHash("sha256").update(secret).digest("base64");
 }
 
-/** As a signer takes them. */
+/** The keys in the form that a signer needs. */
 export function toEngineKeys({ secrets, ed25519 }: SigningKeys) {
   return {
     secrets: secrets.map(({ secret }) => secret),
@@ -81,7 +81,7 @@ export function toEngineKeys({ secrets, ed25519 }: SigningKeys) {
   };
 }
 
-/** When the old secret of a rotation ends; undefined when none is under way. */
+/** When the old secret of a rotation ends; undefined when no rotation is running. */
 export function findOverlapEnd(keys: SigningKeys): number | undefined {
   let end: number | undefined;
   for (const { expiresAt } of keys.secrets) {
@@ -94,7 +94,7 @@ export interface Rotation {
   secret: string;
   /** 0 retires the old secret at once. */
   overlapMs: number;
-  /** Gives up a rotation that is under way: of its secrets only the current one stays for the overlap. */
+  /** Abandons a running rotation: of its secrets only the current one stays live during the new overlap. */
   force: boolean;
 }
 
@@ -102,13 +102,17 @@ export function startRotation(keys: SigningKeys, { secret, overlapMs, force }: R
   if (findOverlapEnd(keys) !== undefined && !force) {
     throw new PosthornError(
       "conflict",
-      "A rotation is under way. Confirm or retire first, or give it up for a new one with force.",
+      "A rotation is already running. Confirm it or retire the old secret first, or replace it with force.",
     );
   }
   if (keys.secrets.some((live) => live.secret === secret)) {
-    throw new PosthornError("invalid_field", "secret is in use already. Give another, or leave it out.", {
-      field: "secret",
-    });
+    throw new PosthornError(
+      "invalid_field",
+      "secret is already in use. Choose another, or leave it out to generate one.",
+      {
+        field: "secret",
+      },
+    );
   }
   const [old] = keys.secrets;
   if (overlapMs === 0 || old === undefined) return replaceSecret(keys, secret, now);
@@ -116,7 +120,9 @@ export function startRotation(keys: SigningKeys, { secret, overlapMs, force }: R
   return { ...keys, secrets: [{ ...old, expiresAt: now + overlapMs }, next] };
 }
 
-/** The owner has the new secret: it makes the seed's header now. The old one stays for the rest of the overlap. */
+/**
+ * The owner has the new secret: it signs the seed's header from now on. The old one stays for the rest of the overlap.
+ */
 export function confirmRotation(keys: SigningKeys): SigningKeys {
   const next = keys.secrets.find(({ state }) => state === "next");
   if (next === undefined) throw nothingToEnd("There is no rotation to confirm.");
@@ -125,20 +131,20 @@ export function confirmRotation(keys: SigningKeys): SigningKeys {
   return { ...keys, secrets: [{ ...next, state: "current" }, ...previous] };
 }
 
-/** Ends the overlap: what a rotation replaces is no longer signed with. */
+/** Ends the overlap: replaced secrets no longer sign. */
 export function retireReplaced(keys: SigningKeys): SigningKeys {
   if (findOverlapEnd(keys) === undefined) throw nothingToEnd("There is no old secret to retire.");
   const left = keys.secrets.filter(({ expiresAt }) => expiresAt === undefined);
   return { ...keys, secrets: left.map((live): LiveSecret => ({ ...live, state: "current" })) };
 }
 
-/** The same keys when nothing has ended. */
+/** Returns the same object when no overlap has ended. */
 export function endOverlap(keys: SigningKeys, now: number): SigningKeys {
   const end = findOverlapEnd(keys);
   return end !== undefined && end <= now ? retireReplaced(keys) : keys;
 }
 
-/** As text for the encrypted column. */
+/** The text for the encrypted column. */
 export function formatSigningKeys({ secrets, ed25519, declared }: SigningKeys): string {
   return JSON.stringify({
     secrets: secrets.map(({ secret, state, createdAt, expiresAt }) => ({
@@ -152,7 +158,7 @@ export function formatSigningKeys({ secrets, ed25519, declared }: SigningKeys): 
   });
 }
 
-/** Before rotations there was only a list of texts; those secrets are as old as their subscription. */
+/** Releases without rotations stored a plain list of secrets, which are as old as their subscription. */
 export function parseSigningKeys(text: string, subscriptionCreatedAt: number): SigningKeys {
   const read = JSON.parse(text) as readonly string[] | WrittenKeys;
   if (isTextList(read)) return createSigningKeys(read[0] ?? "", subscriptionCreatedAt);
@@ -184,5 +190,5 @@ function current(secret: string, now: number): LiveSecret {
 }
 
 function nothingToEnd(message: string): PosthornError {
-  return new PosthornError("conflict", `${message} Start one with rotate-secret.`);
+  return new PosthornError("conflict", `${message} Start a rotation with rotate-secret.`);
 }

@@ -1,11 +1,11 @@
 import { isIP } from "node:net";
 import { parseUrl } from "./parse-url.ts";
 
-/** The SMTP server that all e-mail of the gateway leaves through. */
+/** The SMTP server for all e-mail of the gateway. */
 export interface SmtpServer {
   readonly host: string;
   readonly port: number;
-  /** `immediate`: TLS from the first byte; `upgrade`: by STARTTLS, or nothing is sent; `none`: in clear. */
+  /** `immediate`: TLS from the first byte; `upgrade`: STARTTLS is required; `none`: no encryption. */
   readonly tls: "immediate" | "upgrade" | "none";
   readonly login: { readonly user: string; readonly password: string } | undefined;
 }
@@ -15,7 +15,7 @@ export type TlsMode = (typeof TLS_MODES)[number];
 
 const DEFAULT_PORTS = { "smtp:": 587, "smtps:": 465 } as const;
 
-/** A text says what is wrong; it never repeats the URL, which may hold a password. */
+/** Returns a string with the problem; it never repeats the URL, which may contain a password. */
 export function parseSmtpUrl(text: string, mode: TlsMode): SmtpServer | string {
   const url = parseUrl(text);
   const example = "write for example smtps://user:password@mail.example.com:465";
@@ -23,7 +23,7 @@ export function parseSmtpUrl(text: string, mode: TlsMode): SmtpServer | string {
     return `is not the URL of an SMTP server; ${example}`;
   }
   if ((url.pathname !== "" && url.pathname !== "/") || url.search !== "" || url.hash !== "") {
-    return "must not have a path, a query or a fragment; what else there is to say has settings of its own";
+    return "must not have a path, a query or a fragment; use the other mail settings instead";
   }
   const login = readLogin(url);
   if (typeof login === "string") return login;
@@ -35,7 +35,7 @@ export function parseSmtpUrl(text: string, mode: TlsMode): SmtpServer | string {
       ? "upgrade"
       : "none";
   if (tls === "none" && login !== undefined && !isLoopback(host)) {
-    return "has a password, which would go over the network in clear; use smtps://, or leave `tls` as it is";
+    return "has a password, which would be sent without encryption; use smtps://, or do not set `tls` to none";
   }
   return { host, port: url.port === "" ? DEFAULT_PORTS[url.protocol] : Number(url.port), tls, login };
 }
@@ -58,7 +58,7 @@ function isLoopback(host: string): boolean {
   return isIP(host) === 4 ? host.startsWith("127.") : host === "::1";
 }
 
-/** As it is shown and recorded: where, and never who. */
+/** The server as shown and recorded, without its credentials. */
 export function describeServer({ host, port, tls }: SmtpServer): string {
   return `${tls === "immediate" ? "smtps" : "smtp"}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }

@@ -6,7 +6,7 @@ import { isGatewayEventType, parsePattern } from "./pattern.ts";
 import { GENERIC_KIND, type SourceInput } from "./source.ts";
 import type { FieldProblem } from "./subscription-rules.ts";
 
-/** Rules for a source that a JSON Schema cannot say; the API and the configuration share them. */
+/** Rules for a source that a JSON Schema cannot express; the API and the configuration share them. */
 
 const CONTROL = /[\p{Cc}\p{Cs}]/u;
 const EVENT_TYPE = new RegExp(EVENT_TYPE_PATTERN);
@@ -31,13 +31,15 @@ export function checkSourceInput(input: SourceInput): FieldProblem[] {
   ];
 }
 
-/** What an event is known and ordered by is stored as it is. */
+/** Ids and ordering keys are stored unmasked, so their places cannot be masked. */
 function describeMasked(place: string, { id_from: id, ordering_key_from: key }: SourceInput): string | undefined {
   const masked = place.startsWith("header:") ? place.toLowerCase() : `body:${place}`;
   const isWithin = (from: string | undefined) =>
     from !== undefined && (from.toLowerCase() === masked || from === masked || from.startsWith(`${masked}/`));
-  if (isWithin(id)) return "is what id_from reads, which is stored; choose another id";
-  return isWithin(key) ? "is what ordering_key_from reads, which is stored; choose another key" : undefined;
+  if (isWithin(id)) return "is the place that id_from reads, which is stored unmasked; use another place for the id";
+  return isWithin(key)
+    ? "is the place that ordering_key_from reads, which is stored unmasked; use another place for the key"
+    : undefined;
 }
 
 function checkText(input: SourceInput): FieldProblem[] {
@@ -47,7 +49,8 @@ function checkText(input: SourceInput): FieldProblem[] {
   if (CONTROL.test(input.auth?.token ?? "")) problems.push({ field: "auth.token", message });
   const secrets = input.secrets ?? [];
   problems.push(...checkEach("secrets", secrets, (text) => (CONTROL.test(text) ? message : undefined)));
-  if (new Set(secrets).size < secrets.length) problems.push({ field: "secrets", message: "has one of them twice" });
+  if (new Set(secrets).size < secrets.length)
+    problems.push({ field: "secrets", message: "contains the same secret twice" });
   return problems;
 }
 
@@ -55,16 +58,16 @@ function checkEventType({ name, kind = GENERIC_KIND, event_type: template }: Sou
   const field = "event_type";
   const asIs = (template ?? "webhook.{source}").replaceAll("{source}", name);
   if (kind === GENERIC_KIND && asIs.includes("{type}")) {
-    return [{ field, message: "holds {type}, but a generic source finds no type in a request" }];
+    return [{ field, message: "contains {type}, but a generic source finds no type in a request" }];
   }
   const type = asIs.replaceAll("{type}", "type");
   const problems: FieldProblem[] = [];
   if (!EVENT_TYPE.test(type) || type.length > EVENT_TYPE_MAX_LENGTH) {
-    const message = "is not a type: write words of letters, digits, _ and - with dots between them";
+    const message = "is not an event type: write words of letters, digits, _ and - with dots between them";
     problems.push({ field, message });
   }
   if (isGatewayEventType(type)) {
-    problems.push({ field, message: "is a type of the gateway's own events; set another" });
+    problems.push({ field, message: "is a type of the gateway's own events; choose another type" });
   }
   return problems;
 }

@@ -1,13 +1,13 @@
 import { PosthornError } from "./errors.ts";
 
-/** The secrets that a source verifies with. All that are live count; the first is current. */
+/** The secrets that a source verifies requests with. All live secrets are accepted; the first is current. */
 
 export interface SourceSecret {
   id: string;
   secret: string;
   /** Wall clock, milliseconds. */
   createdAt: number;
-  /** A rotation has replaced it: until then it counts. */
+  /** Set when a rotation has replaced the secret: it is accepted until then. */
   endsAt: number | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface SecretTimes {
 
 const MAX_SOURCE_SECRETS = 10;
 
-/** Takes over a list that somebody gave: what was known before keeps its id, and is no longer being replaced. */
+/** Sets a new list of secrets: known ones keep their id, and are no longer being replaced. */
 export function setSecrets(
   known: readonly SourceSecret[],
   given: readonly string[],
@@ -31,7 +31,7 @@ export function setSecrets(
   });
 }
 
-/** The new one is current at once; those before it count until the overlap ends. */
+/** The new secret is current at once; the others are accepted until the overlap ends. */
 export function rotateSecret(
   known: readonly SourceSecret[],
   secret: string,
@@ -39,14 +39,21 @@ export function rotateSecret(
   { now, createId }: SecretTimes,
 ): readonly SourceSecret[] {
   if (known.some((one) => one.secret === secret)) {
-    throw new PosthornError("invalid_field", "secret is in use already. Give another, or leave it out.", {
-      field: "secret",
-    });
+    throw new PosthornError(
+      "invalid_field",
+      "secret is already in use. Choose another, or leave it out to generate one.",
+      {
+        field: "secret",
+      },
+    );
   }
   const endsAt = now + overlapMs;
   const kept = overlapMs === 0 ? [] : known.map((one) => ({ ...one, endsAt: Math.min(one.endsAt ?? endsAt, endsAt) }));
   if (kept.length >= MAX_SOURCE_SECRETS) {
-    throw new PosthornError("conflict", `There are ${kept.length} secrets, the most. Retire one first.`);
+    throw new PosthornError(
+      "conflict",
+      `There are already ${kept.length} secrets, which is the maximum. Retire one first.`,
+    );
   }
   return [{ id: createId(), secret, createdAt: now, endsAt: undefined }, ...kept];
 }
@@ -57,7 +64,7 @@ export function retireSecret(known: readonly SourceSecret[], id: string): readon
   return left;
 }
 
-/** The same list when none has ended. */
+/** Returns the same object when none has ended. */
 export function endSecrets(known: readonly SourceSecret[], now: number): readonly SourceSecret[] {
   const left = known.filter(({ endsAt }) => endsAt === undefined || endsAt > now);
   return left.length === known.length ? known : left;

@@ -25,7 +25,7 @@ export const SourceInput = Type.Object(
     kind: withDefault(
       Type.String({
         pattern: "^[a-z0-9][a-z0-9-]{0,31}$",
-        description: "Who sends: says how a request is verified, answered, split and identified",
+        description: "The kind of sender: how requests are verified, answered, split and identified",
       }),
       GENERIC_KIND as string,
     ),
@@ -34,7 +34,7 @@ export const SourceInput = Type.Object(
     secrets: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), {
         maxItems: 10,
-        description: "What requests are verified with; all of them count, the first is current. Never shown",
+        description: "The secrets that verify requests; all are accepted, the first is current. Never shown",
       }),
     ),
     auth: withDefault(
@@ -46,13 +46,13 @@ export const SourceInput = Type.Object(
           },
           { additionalProperties: false },
         ),
-        { description: "A header that must hold this token, else 401" },
+        { description: "A header that must contain this token, else 401" },
       ),
       null,
     ),
     allowed_ips: withDefault(
       orNull(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 1000 }), {
-        description: "CIDRs that the sender's address must lie in, else 403",
+        description: "CIDR ranges that must contain the sender's address, else 403",
       }),
       null,
     ),
@@ -60,21 +60,22 @@ export const SourceInput = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 67_108_864,
-        description: "Larger bodies get 413. Without it: `limits.max_body_bytes`, or what the kind's provider may send",
+        description:
+          "Larger bodies get 413. By default `limits.max_body_bytes`, or the maximum that the kind's provider sends",
       }),
       2_097_152,
     ),
     methods: withDefault(Type.Array(oneOf(["POST", "PUT", "PATCH", "DELETE", "GET"]), { minItems: 1 }), ["POST"]),
     content_types: withDefault(
       orNull(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 50 }), {
-        description: "Media types that are taken (`application/json`, `text/*`), else 415",
+        description: "Accepted media types (`application/json`, `text/*`), else 415",
         examples: [["application/json"]],
       }),
       null,
     ),
     answer_within: withDefault(
       orNull(Type.Number({ minimum: 0.1, maximum: 60 }), {
-        description: "Seconds in which the sender must have its answer",
+        description: "Seconds within which the sender must get its answer",
       }),
       null,
     ),
@@ -83,8 +84,8 @@ export const SourceInput = Type.Object(
         minLength: 1,
         maxLength: 255,
         description:
-          "`{source}` stands for the source's name, `{type}` for the type that its kind finds; kinds that find one " +
-          "have the default `{type}`",
+          "`{source}` stands for the source's name, `{type}` for the type that the kind finds in a request; for " +
+          "kinds that find one the default is `{type}`",
       }),
       "webhook.{source}",
     ),
@@ -93,7 +94,7 @@ export const SourceInput = Type.Object(
     priority_from: Type.Optional(Place),
     only: withDefault(
       orNull(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { minItems: 1, maxItems: 200 }), {
-        description: "Patterns of the event types that are let through, with the kind's name in front or without",
+        description: "Patterns of the event types that are accepted, with or without the kind's name in front",
       }),
       null,
     ),
@@ -101,8 +102,7 @@ export const SourceInput = Type.Object(
       Type.Union(
         [Type.String({ minLength: 1, maxLength: 4096 }), Type.Record(Type.String(), Type.Unknown()), Type.Null()],
         {
-          description:
-            "What the sender's ids must be found in: a path, or the document itself; for kinds that know one",
+          description: "The document that must contain the sender's ids, or its path; only for kinds that use one",
         },
       ),
       null,
@@ -110,15 +110,15 @@ export const SourceInput = Type.Object(
     refuse_replays: withDefault(
       Type.Boolean({
         description:
-          "An equal signature is the same request sent again under another id, and ignored (`replayed`); for kinds " +
-          "whose signature covers no id. Two webhooks with the same bytes are then one",
+          "Requests with a signature that was seen before are ignored (`replayed`), whatever their id; for kinds " +
+          "whose signature covers no id. Two webhooks with the same bytes then count as one",
       }),
       false,
     ),
     mask: withDefault(SourceMask, []),
     path_token: withDefault(
       Type.Union([Type.Boolean(), Type.String({ pattern: "^([A-Za-z0-9_-]{16,128}|\\*{3})$" }), Type.Null()], {
-        description: "Webhooks come to `/webhook/NAME/TOKEN` only; `true` makes a token",
+        description: "Webhooks are accepted only at `/webhook/NAME/TOKEN`; `true` generates a token",
       }),
       null,
     ),
@@ -131,39 +131,39 @@ export const SourceInput = Type.Object(
 );
 export type SourceInput = Static<typeof SourceInput>;
 
-/** What has no other word for nothing: null takes it away. */
+/** Fields without another value for "none": null removes them. */
 export const REMOVABLE = ["event_type", "id_from", "ordering_key_from", "priority_from"] as const;
 export const SourceChange = changeOf(SourceInput.properties, ["name", "tenant_id"], REMOVABLE);
-/** What is not given stays. */
+/** Fields that are not given stay as they are. */
 export type SourceChange = Partial<Omit<SourceInput, "name" | "tenant_id" | Removable>> & {
   [Name in Removable]?: SourceInput[Name] | null;
 };
 type Removable = (typeof REMOVABLE)[number];
 
-/** Where in a request a value is to be found. */
+/** The place of a value in a request. */
 export type Place = { in: "header"; name: string } | { in: "body"; pointer: readonly string[] };
 
-/** What is to be known of a kind in order to declare a source of it; `receive/sources/` has the rest. */
+/** The rules that are needed to declare a source of a kind; `receive/sources/` has the rest. */
 export interface SourceKindRules {
   readonly name: string;
-  /** A JSON Schema of `options`; without it there are none. */
+  /** A JSON Schema of `options`; without it the kind has no options. */
   readonly options?: object | undefined;
   readonly needsSecret: boolean;
-  /** How its secrets are written, by the options of the source. Without it: as a text. */
+  /** The form of its secrets, depending on the source's options; a plain text by default. */
   secretForm?(options: Readonly<Record<string, unknown>>): SecretForm;
   readonly handshakeMethods?: readonly string[] | undefined;
   readonly pointers?: readonly (readonly string[])[] | undefined;
   readonly only?: readonly string[] | undefined;
-  /** What the provider may send, where it says so and that is much. */
+  /** The largest body that the provider sends, if that is documented and above the default. */
   readonly maxBytes?: number | undefined;
   readonly replayMark?: ((...request: never[]) => string) | undefined;
-  /** It is pulled: we take from a queue, over a connection that belongs to the gateway. */
+  /** Set for pulled sources, which read from a queue over one of the gateway's connections. */
   readonly pull?: { check?(options: Readonly<Record<string, unknown>>): void } | undefined;
-  /** Throws `invalid_field` with the reason. */
+  /** Throws `invalid_field` with the reason when the manifest is invalid. */
   checkManifest?(manifest: Readonly<Record<string, unknown>>): void;
 }
 
-/** A source as the receiver uses it: made once, when something of it changes. */
+/** A source in the form that the receiver uses; rebuilt when its settings change. */
 export interface Source {
   name: string;
   kind: string;
@@ -171,42 +171,42 @@ export interface Source {
   status: SourceStatus;
   maxBytes: number;
   methods: readonly string[];
-  /** Those that only ask whether this is the right place. */
+  /** Methods that only serve to verify the address of the webhook. */
   handshakeMethods: readonly string[] | undefined;
-  /** Already expanded for this source. */
+  /** With the placeholders already filled in. */
   eventType: string;
-  /** Where the kind finds the type: what is made of it. Undefined: nothing else. */
+  /** The template for types that the kind finds in a request; undefined when the type is used unchanged. */
   typeTemplate: string | undefined;
   idFrom: Place | undefined;
   orderingKeyFrom: Place | undefined;
   priorityFrom: Place | undefined;
-  /** What is to be read from a body: for the kind first, then for the places above. */
+  /** The places to read from a body: first those of the kind, then the ones above. */
   pointers: readonly (readonly string[])[];
   only: readonly Pattern[] | undefined;
-  /** How long its senders wait for an answer, where that is less than a forward may take. */
+  /** How long senders wait for an answer, if that is less than a forward may take. */
   answerWithinMs?: number | undefined;
-  /** Undefined: everybody may send anything. */
+  /** Undefined when every request is allowed. */
   gate: SourceGate | undefined;
-  /** A signature that was seen already is not taken again. */
+  /** Whether a signature that was seen before is ignored. */
   refusesReplays: boolean;
   pathToken: string | undefined;
-  /** What is replaced before anything is stored. */
+  /** The values to mask before anything is stored. */
   mask?: MaskRules | undefined;
-  /** What must not be found in what is kept of a request. */
+  /** Texts that must not appear in the stored part of a request. */
   hidden: HiddenTexts | undefined;
-  /** What its kind is told. */
+  /** The settings that its kind gets. */
   settings: SourceSettings;
-  /** Which of its secrets are none that verify anybody, and so do not count. */
+  /** Which of its secrets are too weak and therefore ignored. */
   weakness: string | undefined;
-  /** False for a name that only the `*` source answers to. */
+  /** False for a name that only the `*` source accepts. */
   declared: boolean;
-  /** Wall clock, milliseconds; 0 when none came since the start. Written in memory by whoever takes a request in. */
+  /** Wall clock, milliseconds; 0 when no request came since the start. Kept in memory only. */
   lastRequestAt: number;
 }
 
-/** What is looked at before the body is read. */
+/** The checks before the body is read. */
 export interface SourceGate {
-  /** None of what it verifies with is good enough: it takes nothing from anybody. */
+  /** True when all of its secrets are too weak: then every request is rejected. */
   isLocked: boolean;
   allowedIps: readonly IpRange[] | undefined;
   contentTypes: readonly string[] | undefined;
@@ -215,14 +215,14 @@ export interface SourceGate {
 }
 
 export interface HiddenTexts {
-  /** The header that holds the token, in lower case. */
+  /** The header that carries the token, in lower case. */
   header: string | undefined;
   texts: readonly string[];
 }
 
 export interface SourceSettings {
   readonly source: string;
-  /** All that are live; the first is current. */
+  /** All live secrets; the first is current. */
   readonly secrets: readonly string[];
   readonly options: Readonly<Record<string, unknown>>;
   readonly manifest?: string | Readonly<Record<string, unknown>> | undefined;

@@ -4,10 +4,12 @@ import { parsePattern } from "./pattern.ts";
 import { decodeSecret } from "./signature.ts";
 import type { SharedSettings } from "./subscription.ts";
 
-/** Rules for what all subscriptions share, beyond a JSON Schema; the API and the configuration have them in common. */
+/**
+ * Rules for the settings that all subscriptions share and a JSON Schema cannot express; used by API and configuration.
+ */
 
 export interface FieldProblem {
-  /** By its name on the wire: `events[1]`, `headers.Host`. */
+  /** The field's name on the wire: `events[1]`, `headers.Host`. */
   field: string;
   message: string;
 }

@@ -1,12 +1,12 @@
 import type { SharedSettings } from "./subscription.ts";
 
-/** When a subscription is suspended by itself; undefined stands for never. */
+/** When a subscription is suspended automatically; undefined means never. */
 export interface SuspensionRules {
-  /** More deliveries than this that die in a row. */
+  /** Suspended when more deliveries than this die in a row. */
   readonly afterDead: number | undefined;
-  /** So long in QUEUE. */
+  /** Suspended after this long in QUEUE. */
   readonly afterMs: number | undefined;
-  /** Back in NORMAL, it goes on by itself. */
+  /** Whether it resumes automatically when its target is in NORMAL again. */
   readonly resumesWhenHealthy: boolean;
 }
 
@@ -16,18 +16,18 @@ export const DEFAULT_SUSPENSION: SuspensionRules = Object.freeze({
   resumesWhenHealthy: true,
 });
 
-/** Why one was suspended, and since when. */
+/** Why a subscription was suspended, and since when. */
 export interface Suspension {
   /** In wall time. */
   at: number;
   reason: string;
-  /** It was out of reach, and nothing else: that its health is good again is reason enough to go on. */
+  /** The target was unreachable, and nothing else: then good health is reason enough to resume. */
   isOutOfReach: boolean;
 }
 
 type Settings = Pick<SharedSettings, "suspend_after_dead" | "suspend_after_s" | "resume_when_healthy" | "mode">;
 
-/** Where a check says when to go on, or a sender waits for each, nothing is suspended unless that is asked for. */
+/** With a health check or waiting senders a subscription is never suspended by default. */
 export function toSuspensionRules(input: Settings, hasHealth: boolean): SuspensionRules {
   const { suspend_after_dead: afterDead, suspend_after_s: afterS, mode } = input;
   const usual = hasHealth || mode === "forward" ? { afterDead: undefined, afterMs: undefined } : DEFAULT_SUSPENSION;

@@ -1,21 +1,21 @@
 import { randomFillSync } from "node:crypto";
 import type { Clock, Random } from "./clock.ts";
 
-/** Real time and real chance. */
+/** Real time and real randomness. */
 
 export interface SystemClockOptions {
-  /** What `now()` starts from; the wall clock when not given. */
+  /** The start of `now()`; the wall clock by default. */
   startAt?: number;
   wall?: () => number;
-  /** Milliseconds from any origin that never go back. */
+  /** Milliseconds since any origin; never goes backwards. */
   monotonic?: () => number;
   setTimeout?: (run: () => void, delayMs: number) => unknown;
   clearTimeout?: (handle: unknown) => void;
 }
 
-/** `now()` runs at 0.9 to 1.1 times the true speed until it agrees with the wall clock again. */
+/** `now()` runs at 0.9 to 1.1 times the true speed until it matches the wall clock again. */
 const MAX_SLEW = 0.1;
-/** A wait is divided, so that a timer set before the speed changed is late by 6 s at most, and none exceeds 2^31 ms. */
+/** Long waits are split, so that a timer set before the speed changed is at most 6 s late, and none exceeds 2^31 ms. */
 const MAX_WAIT_MS = 60_000;
 
 export function createSystemClock(options: SystemClockOptions = {}): Clock {
@@ -68,7 +68,7 @@ export function createSystemRandom(): Random {
         offset = 0;
       }
       const drawn = block.slice(offset, offset + length);
-      // What was handed out may become a secret: no second copy of it stays behind.
+      // These bytes may become a secret, so no second copy is kept.
       block.fill(0, offset, offset + length);
       offset += length;
       return drawn;

@@ -3,7 +3,7 @@ import type { TargetInput } from "./target.ts";
 
 type Named = Pick<SubscriptionInput, "name" | "target">;
 
-/** The target that a subscription shares with others; without one it has its own, which goes by its name. */
+/** The shared target of a subscription; without one it has its own target, with the subscription's name. */
 export function findSharedTarget<Target extends Pick<TargetInput, "name">>(
   { target }: Named,
   shared: readonly Target[],
@@ -11,7 +11,7 @@ export function findSharedTarget<Target extends Pick<TargetInput, "name">>(
   return shared.find(({ name }) => name === target);
 }
 
-/** Of one tenant: those that are shared, and the own ones of subscriptions. */
+/** All target names of one tenant: the shared targets, and the subscriptions' own. */
 export function toTargetNames(shared: readonly Pick<TargetInput, "name">[], subscriptions: readonly Named[]): string[] {
   const own = subscriptions.filter((one) => findSharedTarget(one, shared) === undefined);
   return [...new Set([...shared, ...own].map(({ name }) => name))];

@@ -2,23 +2,23 @@ import { parseUrl } from "./parse-url.ts";
 import { DEFAULT_KIND, type RetryPolicySpec } from "./subscription.ts";
 import type { HealthPlace, TargetInput } from "./target.ts";
 
-/** What is known of targets that many people have, so that nobody must find it out again. */
+/** The known behaviour of a widespread kind of target. */
 export interface TargetPreset {
   retryPolicy: RetryPolicySpec;
-  /** Statuses that mean "not yet" there, of one source: others may be known to it. */
+  /** Statuses that mean "not yet" for one source; other sources may work. */
   sourceStatuses: readonly number[];
-  /** A body that says the same with a 200. */
+  /** A body that means the same with status 200. */
   startingBody: string;
-  /** What is larger fails however often it is sent. */
+  /** Larger bodies always fail. */
   maxBytes: number;
-  /** It reads JSON only as `application/json`, not as `application/x+json`. */
+  /** The target reads JSON only as `application/json`, not as `application/x+json`. */
   wantsPlainJson: boolean;
-  /** The second is for versions that do not know the first. */
+  /** The second path is for versions that do not know the first. */
   healthPaths: readonly [string, string];
 }
 
 export interface HealthAddress extends HealthPlace {
-  /** Asked when the first answers 404. */
+  /** Used when the first URL answers 404. */
   readonly otherUrl: string | undefined;
 }
 
@@ -26,8 +26,8 @@ export const PRESET_NAMES = ["n8n"] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];
 
 /**
- * n8n answers 404, and 200 with a text, while it starts, and 404 for a workflow that is not active; a body over its limit (`N8N_PAYLOAD_SIZE_MAX`, 16 MiB) is a
- * 500 that looks like any other.
+ * While it starts, n8n answers 404, or 200 with a text. For a workflow that is not active it answers 404. A body above
+ * its limit (`N8N_PAYLOAD_SIZE_MAX`, 16 MiB) gets a 500 like any other.
  */
 const N8N: TargetPreset = {
   retryPolicy: "proxy",
@@ -46,7 +46,7 @@ export function findPreset(name: string | null | undefined): TargetPreset | unde
   return isPresetName(name) ? N8N : undefined;
 }
 
-/** Where its health is asked for: what is given, else what the preset knows of the place. */
+/** The health check: the given URL, or else the preset's path at the target. */
 export function findHealth(
   given: string | null | undefined,
   preset: TargetPreset | undefined,
@@ -59,7 +59,7 @@ export function findHealth(
   return { kind: DEFAULT_KIND, url: origin + first, otherUrl: origin + second };
 }
 
-/** What a preset adds to a subscription; what the subscription says itself goes first. */
+/** The settings that a preset adds to a subscription; the subscription's own settings take precedence. */
 export interface PresetSettings {
   retryPolicy: RetryPolicySpec | undefined;
   sourceStatuses: readonly number[];
@@ -68,7 +68,7 @@ export interface PresetSettings {
   wantsPlainJson: boolean;
 }
 
-/** Which preset, and what of it the subscription says itself. */
+/** The preset's name, and the subscription's own settings for it. */
 interface PresetChoice {
   target?: string | null | undefined;
   retry_on?: { statuses?: readonly number[]; body_contains?: string } | undefined;
@@ -90,7 +90,7 @@ export function presetSettings(
   if (preset === undefined) return shared?.max_bytes === undefined ? NONE : { ...NONE, maxBytes: shared.max_bytes };
   return {
     retryPolicy: preset.retryPolicy,
-    // Whoever names statuses has decided what they mean.
+    // Statuses that the user lists have the meaning that the user gave them.
     sourceStatuses: preset.sourceStatuses.filter((status) => retryOn?.statuses?.includes(status) !== true),
     retryBody: retryOn?.body_contains === undefined ? preset.startingBody : undefined,
     maxBytes: shared?.max_bytes ?? preset.maxBytes,

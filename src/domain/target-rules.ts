@@ -3,12 +3,12 @@ import type { FieldProblem } from "./subscription-rules.ts";
 import { isPresetName } from "./target-presets.ts";
 import type { TargetInput } from "./target.ts";
 
-/** Rules for targets that a JSON Schema cannot say. */
+/** Rules for targets that a JSON Schema cannot express. */
 
 export function checkTargetInput(input: TargetInput): FieldProblem[] {
   const problems: FieldProblem[] = [];
   if (isPresetName(input.name)) {
-    problems.push({ field: "name", message: "is the name of a preset; choose another, and write `preset: n8n`" });
+    problems.push({ field: "name", message: "is the name of a preset; choose another name, and set `preset: n8n`" });
   }
   if (input.preset !== undefined && input.url === undefined && input.health_url === undefined) {
     problems.push({ field: "preset", message: "needs url, so that its health can be checked, or health_url" });

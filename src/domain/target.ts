@@ -1,14 +1,16 @@
 import { Type, type Static } from "typebox";
 import { changeOf, fillIn, TenantId, withDefault } from "./shape.ts";
 
-/** What subscriptions send to: it has health and a mode. Several may share one; any other is its own. */
+/**
+ * The target of subscriptions, with health and a mode. Several subscriptions may share one; otherwise each has its own.
+ */
 
 export const MODES = ["NORMAL", "QUEUE"] as const;
 export type Mode = (typeof MODES)[number];
 
 const TARGET_NAME_PATTERN = "^[a-z0-9][a-z0-9_-]{0,63}$";
 
-/** By which a target goes from NORMAL to QUEUE and back: of one that is shared, and of a subscription's own. */
+/** The settings that move a target from NORMAL to QUEUE and back: for shared targets and for a subscription's own. */
 export const TargetThresholds = {
   health_interval_s: withDefault(
     Type.Number({ minimum: 0.1, maximum: 86_400, description: "Seconds between health checks" }),
@@ -22,35 +24,45 @@ export const TargetThresholds = {
     Type.Integer({
       minimum: 1,
       maximum: 1000,
-      description: "Successful health checks in a row that lead back to NORMAL, once all that waits was tried",
+      description: "Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried",
     }),
     3,
   ),
 };
 export const THRESHOLDS = ["health_interval_s", "failures_to_open", "successes_to_close"] as const;
 
-/** What may be said of one that several subscriptions share, in posthorn.yaml and in the API alike. */
+/** The settings of a shared target, in posthorn.yaml and in the API. */
 export const TargetInput = Type.Object(
   {
     name: Type.String({
       pattern: TARGET_NAME_PATTERN,
-      hint: "give 1 to 64 small letters, digits, - and _, with a letter or digit in front",
-      description: "What subscriptions name in `target`; unique per tenant",
+      hint: "use 1 to 64 lower-case letters, digits, - and _, beginning with a letter or digit",
+      description: "The name that subscriptions give in `target`; unique per tenant",
       examples: ["erp"],
     }),
     tenant_id: TenantId,
     preset: Type.Optional(
-      Type.Literal("n8n", { description: "What is known of such a target, for all subscriptions that send to it" }),
+      Type.Literal("n8n", {
+        description: "Settings for a known kind of target, for all subscriptions that send to it",
+      }),
     ),
     url: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 2048, description: "Where it is; a preset finds its health check there" }),
+      Type.String({
+        minLength: 1,
+        maxLength: 2048,
+        description: "The target's URL; a preset derives its health check from it",
+      }),
     ),
     health_url: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 2048, description: 'Answers 2xx and `{"status":"ok"}` while it is well' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 2048,
+        description: 'Must answer 2xx and `{"status":"ok"}` while the target is healthy',
+      }),
     ),
     ...TargetThresholds,
     batch_size: withDefault(
-      Type.Integer({ minimum: 1, maximum: 32, description: "How many are tried at once in QUEUE" }),
+      Type.Integer({ minimum: 1, maximum: 32, description: "How many deliveries are tried at once in QUEUE" }),
       32,
     ),
     idle_wait_s: withDefault(
@@ -66,7 +78,7 @@ export const TargetInput = Type.Object(
 );
 export type TargetInput = Static<typeof TargetInput>;
 
-/** What is given is changed, null takes it away, and the rest stays. */
+/** Given fields are changed, null removes a field, and the others stay. */
 export const TargetChange = changeOf(
   TargetInput.properties,
   ["name", "tenant_id"],
@@ -74,22 +86,22 @@ export const TargetChange = changeOf(
 );
 export type TargetChange = { [Name in keyof Omit<TargetInput, "name" | "tenant_id">]?: TargetInput[Name] | null };
 
-/** By which it goes from NORMAL to QUEUE and back. */
+/** The rules by which a target changes between NORMAL and QUEUE. */
 export interface TargetRules {
   readonly failuresToOpen: number;
   readonly successesToClose: number;
   readonly batchSize: number;
   readonly idleWaitMs: number;
   readonly checkEveryMs: number;
-  /** Between two probes, at most; where there is a health check, that is the probe. */
+  /** The longest time between two probes. If there is a health check, it is the probe. */
   readonly maxProbeMs: number;
-  /** Without it, a delivery is the probe. */
+  /** Without a health check, a delivery is the probe. */
   readonly health: HealthPlace | undefined;
 }
 
-/** What is asked whether a target is well. Only the kind of destination knows what it says. */
+/** The health check of a target. Only the kind of destination can interpret its answer. */
 export interface HealthPlace {
-  /** Of the destination: its sender asks. */
+  /** The kind of destination whose sender makes the check. */
   readonly kind: string;
   readonly url: string;
 }

@@ -5,9 +5,9 @@ import { oneOf, orNull, withDefault } from "./shape.ts";
 import type { ManagedBy } from "./subscription.ts";
 
 /**
- * The owner of subscriptions, event types, sources and keys. Nobody has to make one first: a tenant comes into being,
- * without quotas, with the first event, subscription or key that names it. So an id that a publisher chose may have
- * any form; one that is made on purpose has the form below.
+ * The owner of subscriptions, event types, sources and keys. A tenant need not be created first: it comes into
+ * existence, without quotas, with the first event, subscription or key that names it. So the id that a publisher chose
+ * may have any form; an id that is created explicitly must match this pattern.
  */
 export const TENANT_ID_PATTERN = "^[a-z0-9][a-z0-9_-]{0,63}$";
 
@@ -23,16 +23,16 @@ function quota(description: string, minimum: number, maximum: number, more: TSch
 
 export const QuotasInput = Type.Object(
   {
-    subscriptions: quota("How many it may have", 0, 1_000_000, { examples: [10_000] }),
-    events_per_minute: quota("How many events are taken in", 1, 100_000_000),
-    open_deliveries: quota("New events are refused while this many deliveries are open", 1, 1_000_000_000),
-    stored_bytes: quota("New events are refused once the bodies of its events have this size", 1, 2 ** 50),
+    subscriptions: quota("Maximum number of subscriptions", 0, 1_000_000, { examples: [10_000] }),
+    events_per_minute: quota("Accepted events per minute", 1, 100_000_000),
+    open_deliveries: quota("New events are rejected while this many deliveries are open", 1, 1_000_000_000),
+    stored_bytes: quota("New events are rejected when the stored bodies reach this size", 1, 2 ** 50),
   },
   { additionalProperties: false },
 );
 export type QuotasInput = Static<typeof QuotasInput>;
 
-/** What a user may set of a tenant beside its id. */
+/** The settings of a tenant, without its id. */
 export const TenantSettings = Type.Object(
   {
     name: Type.Optional(
@@ -46,7 +46,7 @@ export const TenantSettings = Type.Object(
     ),
     contact_email: withDefault(
       orNull(EmailAddress, {
-        description: "Who is told when something is wrong with its subscriptions: a contact by e-mail",
+        description: "E-mail address that is notified of problems with the tenant's subscriptions",
         examples: ["ops@acme.example"],
       }),
       null,
@@ -54,7 +54,8 @@ export const TenantSettings = Type.Object(
     contacts: withDefault(
       Type.Array(ContactInput, {
         maxItems: 20,
-        description: "More of them, each with one of `email`, `phone` and `url`, and what it is told (`about`)",
+        description:
+          "More contacts, each with one of `email`, `phone` and `url`, and the topics it is notified of (`about`)",
       }),
       [],
     ),
@@ -62,7 +63,7 @@ export const TenantSettings = Type.Object(
     retention: Type.Optional(RetentionInput),
     status: withDefault(
       oneOf(TENANT_STATUSES, {
-        description: "`inactive` answers new events with 503, so that their senders keep them",
+        description: "`inactive` rejects new events with 503, so that their senders keep them",
       }),
       "active",
     ),
@@ -71,14 +72,14 @@ export const TenantSettings = Type.Object(
 );
 export type TenantSettings = Static<typeof TenantSettings>;
 
-/** A tenant as it is made by API or declared in the configuration. */
+/** A tenant that is created through the API or declared in the configuration. */
 export const TenantInput = Type.Object(
   { id: Type.String({ pattern: TENANT_ID_PATTERN, examples: ["acme"] }), ...TenantSettings.properties },
   { additionalProperties: false },
 );
 export type TenantInput = Static<typeof TenantInput>;
 
-/** Each undefined where there is no limit. */
+/** Undefined means no limit. */
 export interface Quotas {
   subscriptions: number | undefined;
   eventsPerMinute: number | undefined;
@@ -92,10 +93,10 @@ export interface Tenant {
   contactEmail: string | undefined;
   contacts: readonly ContactInput[];
   quotas: Quotas;
-  /** Empty where the gateway's settings hold. */
+  /** Empty when the gateway's settings apply. */
   retention: RetentionDays;
   status: TenantStatus;
-  /** Everything of it is on its way out; until that is over nothing can be configured for it. */
+  /** The tenant is being erased; until that is done, nothing can be configured for it. */
   isErasing: boolean;
   managedBy: ManagedBy;
   createdAt: number;

@@ -1,19 +1,19 @@
-/** A rate; what it may give at once is one second's worth, or as much as `burst` says. */
+/** A rate limit. The bucket holds the tokens of one second, or `burst` tokens. */
 export interface TokenBucket {
-  /** When a token is there; at or before `now` it may be taken. */
+  /** When a token is available; at or before `now` it can be taken. */
   readyAt(now: number): number;
-  /** How many tokens are there. */
+  /** How many tokens are available. */
   available(now: number): number;
-  /** When all tokens are back: from then on it is like a new one. */
+  /** When the bucket is full again; from then on it is like a new one. */
   fullAt(now: number): number;
   take(now: number): void;
   setRate(perSecond: number, now: number): void;
 }
 
-/** Forgives rounding, so that a lane never wakes a moment too early for ever. */
+/** Tolerates rounding, so that a lane does not wake up slightly too early again and again. */
 const ROUNDING = 0.0005;
 
-/** Full at first. */
+/** The bucket is full at first. */
 export function createTokenBucket(perSecond: number, now: number, burst?: number): TokenBucket {
   let rate = perSecond;
   const size = () => burst ?? Math.max(1, rate);

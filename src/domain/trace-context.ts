@@ -1,21 +1,21 @@
 /**
- * W3C Trace Context: the trace that an event belongs to, as one text that is kept with it. `traceparent`, and after a
- * space `tracestate` where there is one.
+ * W3C Trace Context: the trace that an event belongs to, stored with it as one text: `traceparent`, then after a space
+ * `tracestate`, if there is one.
  */
 export type Trace = string;
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Version, trace, parent and flags; later versions may have more behind. */
+/** Version, trace, parent and flags; later versions may append more fields. */
 const PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const ZEROS = /^0+$/;
-/** As many members, and as long, as everybody must hand on. */
+/** The limits up to which every system must pass `tracestate` on. */
 const MAX_MEMBERS = 32;
 const MAX_STATE_LENGTH = 512;
 const MEMBER = /^(?:[a-z0-9][a-z0-9_\-*/@]{0,255})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 const SAMPLED_AND_RANDOM = 0b11;
 
-/** What a request says; undefined when it says nothing, or nothing that the specification lets stand. */
+/** The trace of a request; undefined when the header is missing or invalid. */
 export function readTrace(headers: Headers): Trace | undefined {
   const given = headers["traceparent"];
   if (given === undefined) return undefined;
@@ -25,7 +25,7 @@ export function readTrace(headers: Headers): Trace | undefined {
   return state === undefined ? parent : `${parent} ${state}`;
 }
 
-/** In the form of version 00, which is the one that is written here. */
+/** Returns the parent in the form of version 00, which the gateway sends. */
 function parseParent(text: string): string | undefined {
   const [, version, trace = "", span = "", flags = "", more] = PARENT.exec(text.trim()) ?? [];
   if (version === undefined || version === "ff" || ZEROS.test(trace) || ZEROS.test(span)) return undefined;
@@ -34,7 +34,7 @@ function parseParent(text: string): string | undefined {
   return `00-${trace}-${span}-${known}`;
 }
 
-/** One that is not in order is left out; the parent holds without it. */
+/** An invalid `tracestate` is left out; the parent is valid without it. */
 function readState(given: string | readonly string[] | undefined): string | undefined {
   if (given === undefined) return undefined;
   const text = typeof given === "string" ? given : given.join(",");
@@ -62,31 +62,31 @@ export function partsOf(trace: Trace): TraceParts {
 const TRACE_END = "00-".length + 32;
 const SPAN_END = TRACE_END + 1 + 16;
 
-/** The same trace, for a span of it. `spanId`: 16 hex digits. */
+/** The same trace with another span. `spanId`: 16 hex digits. */
 export function withSpan(trace: Trace, spanId: string): Trace {
   return `${trace.slice(0, TRACE_END)}-${spanId}${trace.slice(SPAN_END)}`;
 }
 
-/** Kept with the event, behind its hops: so it is found without reading the rest. */
+/** Stored in the event's details after the hops, so that it is found without parsing the rest. */
 export function traceDetail(trace: Trace | undefined): string | undefined {
   return trace === undefined ? undefined : `"trace":${JSON.stringify(trace)}`;
 }
 
-/** Out of what was written with `traceDetail`. */
+/** Reads what `traceDetail` wrote. */
 export function traceOf(details: string | undefined): Trace | undefined {
-  // As with most events.
+  // The common case.
   if (details === undefined) return undefined;
   const [, text] = TRACE_DETAIL.exec(details) ?? [];
   return text === undefined ? undefined : (JSON.parse(text) as string);
 }
 
-/** Details with this trace, in place of the one that they had. */
+/** The details with this trace, in place of an earlier one. */
 export function replaceTrace(details: string | undefined, trace: Trace): string {
   const [, first = "", rest = ""] = AROUND_TRACE.exec(details ?? "{}") ?? [];
   return `{${[first, traceDetail(trace), rest].filter((part) => part !== "").join(",")}}`;
 }
 
-/** What stands before the trace, or would, and what stands behind it. */
+/** The parts before and after the trace, or before and after the place where it belongs. */
 const AROUND_TRACE =
   /^\{((?:"hops":\d+)?(?:(?:(?<=\{)|,)"origin_event_id":"[^"\\]*")?)(?:(?:(?<=\{)|,)"trace":"(?:[^"\\]|\\.)*")?,?(.*)\}$/s;
 const TRACE_DETAIL = /^\{(?:"hops":\d+,)?(?:"origin_event_id":"[^"\\]*",)?"trace":("(?:[^"\\]|\\.)*")/;

@@ -9,9 +9,9 @@ import type { PortalLinks } from "./session/portal-links.ts";
 import type { Sessions } from "./session/sessions.ts";
 
 /**
- * Who calls: by their key, by a portal link, or by the cookie of their session. Undefined without one or with a wrong one;
- * throws `too_many_requests` when wrong ones come too often from one address. `key` is one that stands elsewhere than in
- * the headers.
+ * Finds the caller by API key, portal link or session cookie; undefined without one of these or with an invalid one.
+ * Throws `too_many_requests` when too many invalid ones come from one address. `key` is a key that is not in the
+ * headers.
  */
 export type Authenticate = (request: IncomingMessage, key?: string) => Caller | undefined | Promise<Caller | undefined>;
 
@@ -20,16 +20,16 @@ export interface AuthenticateOptions {
   sessions: Pick<Sessions, "find">;
   portalLinks: Pick<PortalLinks, "find">;
   clientAddress: (request: IncomingMessage) => string;
-  /** Wrong keys of these are told and not limited. */
+  /** Invalid keys from these addresses are logged but not limited. */
   isExempt: (address: string) => boolean;
   clock: Pick<Clock, "now">;
   logger: Pick<Logger, "warn">;
 }
 
 const WINDOW_MS = 60_000;
-/** After so many wrong keys in a window further wrong ones get 429; a right one still works. */
+/** After this many invalid keys in a window, further invalid ones get 429; a valid key still works. */
 export const MAX_WRONG_KEYS = 20;
-/** After so many no key is looked at any more until the window is over: nobody mistypes this often. */
+/** After this many, even valid keys are rejected until the window ends: nobody mistypes this often. */
 export const FLOOD_OF_WRONG_KEYS = 1000;
 const MAX_ADDRESSES = 10_000;
 const LOG_LINES = { perSecond: 0.2, atOnce: 20 };
@@ -42,7 +42,7 @@ interface WrongKeys {
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const { keys, sessions, portalLinks, clientAddress, isExempt, clock, logger } = options;
-  /** The oldest first. */
+  /** Oldest first. */
   const wrong = new Map<string, WrongKeys>();
   const lines = createTokenBucket(LOG_LINES.perSecond, clock.now(), LOG_LINES.atOnce);
   let untold = 0;
@@ -55,7 +55,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   }
 
   function begin(group: string, address: string): WrongKeys {
-    // Kept in the order of their windows: what is over, or else too much, stands in front.
+    // Sorted by the start of their windows: those to drop, because they ended or are too many, come first.
     for (const [one, { since }] of wrong) {
       if (wrong.size < MAX_ADDRESSES && clock.now() < since + WINDOW_MS) break;
       wrong.delete(one);
@@ -83,7 +83,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     return undefined;
   }
 
-  /** A first one of each address, and where it becomes too much; never the key. */
+  /** Logs the first invalid key of each address, and when the limit is reached; never the key itself. */
   function tell(address: string, { count, isLimited }: WrongKeys): void {
     const now = clock.now();
     if (lines.readyAt(now) > now) {
@@ -94,7 +94,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     const isRefused = isLimited && count > MAX_WRONG_KEYS;
     logger.warn(
       { remote_address: address, wrong_keys: count, is_limited: isRefused, ...(untold > 0 && { untold }) },
-      "a wrong key was sent",
+      "a request had an invalid key",
     );
     untold = 0;
   }
@@ -103,7 +103,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     const retryAfterS = Math.max(1, Math.ceil((since + WINDOW_MS - clock.now()) / 1000));
     return new PosthornError(
       "too_many_requests",
-      `Too many wrong keys came from this address. Try again in ${retryAfterS} s, with the right key.`,
+      `Too many invalid keys came from this address. Try again in ${retryAfterS} s with a valid key.`,
       { retryAfterS },
     );
   }

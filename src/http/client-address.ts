@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { parseIp } from "../domain/ip-address.ts";
 
-/** Whether an address is one of the trusted proxies'. */
+/** Whether an address belongs to a trusted proxy. */
 function createTrust(trustedProxies: readonly string[]): (address: string) => boolean {
   const trusted = new BlockList();
   for (const cidr of trustedProxies) {
@@ -13,23 +13,23 @@ function createTrust(trustedProxies: readonly string[]): (address: string) => bo
   return (address) => trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
-/** Whether what forwarded a request is believed. */
+/** Whether the forwarding headers of a request are trusted. */
 export function createProxyTrust(trustedProxies: readonly string[]): (request: IncomingMessage) => boolean {
   const isTrusted = createTrust(trustedProxies);
   return (request) => trustedProxies.length > 0 && isTrusted(plain(request.socket.remoteAddress ?? ""));
 }
 
-/** Addresses whose connections and mistakes are not counted: they stand for many others, or for the machine itself. */
+/** Addresses without limits: trusted proxies, which stand for many clients, and the machine itself. */
 export function createExemption(trustedProxies: readonly string[]): (address: string) => boolean {
   const isExempt = createTrust(["127.0.0.0/8", "::1/128", ...trustedProxies]);
   return (address) => {
     const shown = plain(address);
-    // A connection over a file has no address.
+    // A connection over a Unix socket has no address.
     return isIP(shown) === 0 || isExempt(shown);
   };
 }
 
-/** Who sent a request: `X-Forwarded-For` is believed only as far as trusted proxies wrote it. */
+/** The address of the sender. `X-Forwarded-For` is trusted only as far as trusted proxies wrote it. */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   if (trustedProxies.length === 0) return (request) => plain(request.socket.remoteAddress ?? "");
   const isTrusted = createTrust(trustedProxies);
@@ -47,8 +47,8 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
 }
 
 /**
- * Who is counted as one: an IPv4 address, or the half of an IPv6 address that a network gives to one customer, who has
- * more addresses in it than anybody could count.
+ * The unit that limits apply to: an IPv4 address, or the first half of an IPv6 address, because one customer usually
+ * has all addresses of the second half.
  */
 export function groupOf(address: string): string {
   const bytes = parseIp(address);

@@ -3,49 +3,49 @@ import type { Socket } from "node:net";
 import { groupOf } from "./client-address.ts";
 
 /**
- * Bounds open connections, in all and from one address. Where one is too many, the one that has been idle for longest
- * makes room: else whoever opens enough of them and says nothing would lock everybody else out. Where none is idle, one
- * whose request comes in too slowly does.
+ * Limits open connections, in total and per address. When there is one too many, the longest idle connection is
+ * closed: otherwise a client that opens many and sends nothing would lock out everybody else. If none is idle, a
+ * connection whose request comes in too slowly is closed.
  */
 export interface ConnectionGate {
-  /** Before the server listens. */
+  /** Must be called before the server listens. */
   watch(server: Server): void;
-  /** For every request: which connections are in use is known by it. */
+  /** Must be called for each request, so that the gate knows which connections are in use. */
   noteRequest(socket: Socket): void;
 }
 
 export interface ConnectionGateOptions {
   maxConnections: number;
-  /** Not for those that are exempt. */
+  /** Does not apply to exempt addresses. */
   maxPerAddress: number;
   isExempt: (address: string) => boolean;
   onClosed: (why: ClosedWhy, address: string) => void;
   now: () => number;
 }
 
-/** An idle one made room, or a new one was turned away because none was idle. */
+/** `evicted`: an idle connection was closed. `refused`: the new one was, because none was idle. */
 export type ClosedWhy = "evicted" | "refused" | "evicted_for_address" | "refused_for_address";
 
 interface Connection {
-  /** What HTTP is spoken on; behind TLS that is another than what was accepted, once hands are shaken. */
+  /** The socket that carries HTTP. With TLS this is not the accepted socket, once the handshake is done. */
   http: Socket;
   readonly address: string;
-  /** Undefined when its address is not counted. */
+  /** Undefined when the address is exempt. */
   readonly group: string | undefined;
-  /** Numbers requests and connections: less is longer ago. */
+  /** A sequence number of requests and connections: a smaller number is longer ago. */
   lastUse: number;
-  /** When its last request began, and how much had come over it by then. */
+  /** When the last request began, and how many bytes had been read by then. */
   requestAt: number;
   bytesBefore: number;
 }
 
-/** A request that is not whole after this time should have come in at this rate at least. */
+/** A request that is not complete after this time is slow if it came in at less than this rate. */
 const SLOW_AFTER_MS = 5000;
 const SLOW_BYTES_PER_MS = 1;
 
-/** Of one look at all connections so many are kept in mind as the next to go. */
+/** How many candidates for closing are kept after a search through all connections. */
 const KEPT_CANDIDATES = 256;
-/** When a look has found none idle, the next is not before this. */
+/** When a search found no candidate, the next one waits for this long. */
 const LOOK_AGAIN_MS = 100;
 
 const CONNECTION = Symbol("connection");
@@ -55,7 +55,7 @@ export function createConnectionGate(options: ConnectionGateOptions): Connection
   const { maxConnections, maxPerAddress, isExempt, onClosed, now } = options;
   const open = new Set<Connection>();
   const groups = new Map<string, Set<Connection>>();
-  /** The idlest last. */
+  /** The longest idle last. */
   let candidates: { connection: Connection; lastUse: number }[] = [];
   let lookAgainAt = 0;
   let uses = 0;
@@ -120,7 +120,7 @@ export function createConnectionGate(options: ConnectionGateOptions): Connection
     return forMs >= SLOW_AFTER_MS && http.bytesRead - bytesBefore < forMs * SLOW_BYTES_PER_MS;
   }
 
-  /** Looking at all for each newcomer would make a flood of them costly. */
+  /** Searching all connections for each new one would make a flood of them costly. */
   function nextCandidate(newcomer: Connection): Connection | undefined {
     for (;;) {
       const next = candidates.pop() ?? look(newcomer);
@@ -147,7 +147,7 @@ export function createConnectionGate(options: ConnectionGateOptions): Connection
 
   return {
     watch(server) {
-      /** Behind TLS, to find what was accepted for what HTTP is spoken on. */
+      /** With TLS, to find the accepted socket for the one that carries HTTP. */
       const inHandshake = new Map<string, Connection>();
       const isTls = "setSecureContext" in server;
       server.on("connection", (raw: Socket) => {
@@ -181,7 +181,7 @@ function placeOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** Those that say nothing first, then those that say it slowly. */
+/** Idle connections first, then slow ones. */
 function compareIdleness(a: Connection, b: Connection): number {
   return Number(isIdle(b)) - Number(isIdle(a)) || a.lastUse - b.lastUse;
 }
@@ -190,7 +190,7 @@ function isIdle({ http }: Connection): boolean {
   return openResponseOf(http) === undefined;
 }
 
-/** The answer that this connection is waiting for; Node tells it to nobody, and takes the same look itself. */
+/** The response that this connection waits for. Node has no public API for it, and uses this property itself. */
 export function openResponseOf(socket: Socket): ServerResponse | undefined {
   return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }

@@ -4,18 +4,18 @@ import type { GiveWay } from "./give-way.ts";
 import { createKeyPlaces } from "./key-places.ts";
 
 /**
- * An export may be as long as the log. So few run at once, they read one after the other and only while their clients
- * do, and they wait for whatever else the gateway has to do.
+ * An export may be as long as the log. So only a few run at once, they read one after the other and only while their
+ * clients read, and they wait while the gateway is busy.
  */
 export interface ExportGate {
-  /** Throws `too_many_requests` when there are as many as may be; else it counts until `leave`. */
+  /** Throws `too_many_requests` when the limit is reached. Otherwise the export counts until `leave`. */
   enter(keyId: string, endStalled: () => void): Export;
 }
 
 export interface Export {
-  /** Runs when no other export reads, and when the loop has time for it. */
+  /** Runs when no other export reads and the event loop is not busy. */
   read<Result>(run: () => Promise<Result>): Promise<Result>;
-  /** The client has taken some of what it was given. */
+  /** Must be called when the client has read some of the output. */
   noteTaken(): void;
   leave(): void;
 }
@@ -27,7 +27,7 @@ export interface ExportGateOptions {
   giveWay: GiveWay;
 }
 
-/** Whose client takes nothing for so long is ended. */
+/** An export whose client reads nothing for this long is ended. */
 export const STALLED_MS = 60_000;
 
 export function createExportGate({ maxExports, maxExportsPerKey, clock, giveWay }: ExportGateOptions): ExportGate {
@@ -35,7 +35,7 @@ export function createExportGate({ maxExports, maxExportsPerKey, clock, giveWay 
     max: maxExports,
     maxPerKey: maxExportsPerKey,
     things: "exports",
-    advice: "Read one to its end, or close it, before you begin another.",
+    advice: "Finish or close one before you start another.",
   });
   const inTurn = createTurns();
 

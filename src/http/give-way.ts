@@ -1,15 +1,15 @@
-/** While the loop is late a read waits in steps of this, and not for ever: it is slow then, but goes on. */
+/** While the event loop lags, a read waits in steps of this, but not forever: it becomes slow, but continues. */
 const WAIT_MS = 20;
 const MAX_WAITS = 50;
 
 export interface GiveWayOptions {
-  /** Whether the loop is late. */
+  /** Whether the event loop lags. */
   isBusy: () => boolean;
-  /** By the machine's own time, in which the loop is late, whatever the clock of the gateway shows. */
+  /** Waits in the machine's time, not that of the gateway's clock, because the lag is measured in it. */
   wait?: ((ms: number) => Promise<void>) | undefined;
 }
 
-/** For what is long and can wait: resolves when whatever else the gateway has to do was done. */
+/** For long tasks that can wait: resolves when the gateway is no longer busy with other work. */
 export type GiveWay = () => Promise<void>;
 
 export function createGiveWay({ isBusy, wait = waitOnMachine }: GiveWayOptions): GiveWay {

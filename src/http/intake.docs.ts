@@ -14,15 +14,15 @@ import {
 } from "./openapi/operation-docs.ts";
 import { Problem } from "./openapi/problems.ts";
 
-/** The two hot routes, which Fastify does not know. */
+/** The two busiest routes, which bypass Fastify. */
 export const HOT_OPERATIONS: readonly DocumentedRoute[] = [
   webhookRoute("/webhook/:source", "Send a webhook to a source"),
-  webhookRoute("/webhook/:source/*", "Send a webhook to a path below its source"),
+  webhookRoute("/webhook/:source/*", "Send a webhook to a path below a source"),
   {
     method: "POST",
     url: "/api/v1/events",
     schema: {
-      summary: "Publish one event or up to 1,000",
+      summary: "Publish one event, or up to 1,000",
       body: Type.Union([
         named("PublishInput", PublishInput),
         Type.Array(PublishInput, { minItems: 1, maxItems: 1000, description: "At most 16 MiB" }),
@@ -41,7 +41,7 @@ const Published = named(
   closed({
     event_id: text(EXAMPLE.newEvent),
     deliveries: count(1),
-    duplicate: Type.Boolean({ description: "It was known already, and nothing has changed" }),
+    duplicate: Type.Boolean({ description: "True when the event was already known; nothing has changed" }),
   }),
 );
 
@@ -49,18 +49,22 @@ const Queued = closed({ status: oneOf(["queued"]), event_id: text(EXAMPLE.webhoo
 
 const webhook: OperationDocs = {
   description:
-    "The body is kept byte for byte, whatever its content type; JSON and XML must be well-formed. The answer leaves " +
-    "after the event is on disk; where a subscription forwards it, after the first attempt or ten seconds. Other " +
-    "methods are taken where the source says so.",
+    "The body is kept byte for byte, whatever its content type; JSON and XML must be well-formed. The answer is sent " +
+    "after the event is on disk; if a subscription forwards it, after the first attempt or ten seconds. Methods " +
+    "other " +
+    "than POST are accepted if the source allows them.",
   params: { source: EXAMPLE.source },
   request: { order_id: 1001 },
-  headers: { "Idempotency-Key": "On undeclared sources: the same key and body again is a duplicate" },
-  answer: { status: 202, description: "It is on disk", schema: Queued },
+  headers: {
+    "Idempotency-Key": "For undeclared sources: a request with the same key and body as an earlier one is a duplicate",
+  },
+  answer: { status: 202, description: "The event is on disk", schema: Queued },
   otherAnswers: [
     {
       description:
-        "It was forwarded: a subscription with mode `forward` has delivered it. Or it was received before, or is not " +
-        "let through. Sources of other kinds than `generic` say 200 for what is on disk, too, or what their provider " +
+        "The event was forwarded: a subscription with mode `forward` has delivered it. Or it is a duplicate, or was " +
+        "ignored. Kinds of sources other than `generic` also answer 200 for an event on disk, or whatever their " +
+        "provider " +
         "demands",
       schema: Type.Union([
         Queued,
@@ -91,14 +95,15 @@ const webhook: OperationDocs = {
 
 export const INTAKE_DOCS: AreaDocs = {
   tag: "Intake",
-  description: "Where webhooks and events come in",
+  description: "The routes that accept webhooks and events",
   operations: {
     "POST /webhook/:source": webhook,
     "POST /webhook/:source/*": { ...webhook, params: { source: EXAMPLE.source, path: "orders" } },
     "POST /api/v1/events": {
       description:
-        "The answer leaves after the events are on disk. An `event_id` that is known already answers with `duplicate` " +
-        "and changes nothing, so that publishing can be repeated. Of several, each is taken or refused by itself.",
+        "The answer is sent after the events are on disk. An `event_id` that is already known is answered with " +
+        "`duplicate` " +
+        "and changes nothing, so you can safely retry. In a batch, each event is accepted or rejected on its own.",
       request: {
         event_type: EXAMPLE.eventType,
         payload: { order_id: 1001, total: "12.50" },
@@ -107,7 +112,7 @@ export const INTAKE_DOCS: AreaDocs = {
       },
       answer: {
         status: 202,
-        description: "They are on disk; or, of several, each or why not",
+        description: "The event is on disk; for a batch, the result of each event",
         schema: Type.Union([Published, closed({ events: Type.Array(Type.Union([Published, Problem])) })]),
       },
       errors: [

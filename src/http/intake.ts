@@ -18,10 +18,10 @@ import { ANSWER_HEADERS, describeError, sendProblem } from "./problem.ts";
 import { readBody } from "./read-body.ts";
 
 /**
- * The two hot routes, on Node's bare handler: a framework costs a fifth of the rate. Everything else goes to Fastify.
+ * The two busiest routes, on Node's own handler: a framework would cost a fifth of the rate. Fastify serves the others.
  */
 export interface Intake {
-  /** Answers the request if it is one of the hot ones. */
+  /** Answers the request and returns true if it is for one of the two routes. */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
@@ -30,11 +30,11 @@ export interface IntakeOptions {
   publisher: Publisher;
   authenticate: Authenticate;
   clientAddress: (request: IncomingMessage) => string;
-  /** As the sender addressed it. */
+  /** The URL that the sender used. */
   publicUrl: (request: IncomingMessage) => string;
-  /** Why nothing can be taken right now. */
+  /** Why nothing can be accepted right now; undefined when it can. */
   findTrouble: () => PosthornError | undefined;
-  /** Counted here as long as a request holds its body. */
+  /** Counts the bodies of requests that are not answered yet. */
   work: Pick<Work, "unansweredBytes">;
   maxUnansweredBytes: number;
   clock: Clock;
@@ -47,7 +47,7 @@ const WEBHOOK = "/webhook/";
 const EVENTS = "/api/v1/events";
 const EVENTS_OTHERWISE = /^\/api\/v1\/events\/?(\?|$)/;
 
-/** What of a path that Fastify knows is answered here. */
+/** The methods of Fastify's paths that are answered here. */
 export const HOT_ROUTES = [{ url: EVENTS, method: "POST" }];
 
 export function createIntake(options: IntakeOptions): Intake {
@@ -107,7 +107,7 @@ export function createIntake(options: IntakeOptions): Intake {
       }
       return sendJson(
         response,
-        // Some providers take anything else than 200 for a failure.
+        // Some providers treat any status other than 200 as a failure.
         kind === GENERIC_KIND ? 202 : 200,
         `{"status":"queued","event_id":"${result.eventId}","deliveries":${result.deliveries}}`,
       );
@@ -135,7 +135,7 @@ export function createIntake(options: IntakeOptions): Intake {
       return refuse(response, error);
     }
     if (caller instanceof Promise) {
-      // The body waits meanwhile: nobody reads it before the key is known.
+      // Meanwhile the body is not read: the key is checked first.
       caller.then(
         (known) => publishAs(known, request, response),
         (error: unknown) => refuse(response, error),
@@ -172,7 +172,7 @@ export function createIntake(options: IntakeOptions): Intake {
           ({ isBatch, results }) => {
             letGo();
             const failed = results.find(({ kind }) => kind === "failed");
-            // Nothing was taken in and some of it by our own fault: not a success that only its parts deny.
+            // Nothing was accepted, partly because of our own error: 202 would be misleading.
             if (failed?.kind === "failed" && !results.some(isTakenIn)) return refuse(response, failed.error);
             if (isBatch) return sendJson(response, 202, `{"events":[${results.map(describePublished).join(",")}]}`);
             const [result] = results;
@@ -247,14 +247,17 @@ function splitPath(url: string): { source: string; path: string; query: string }
 export function refuseEncoding({ headers }: IncomingMessage): void {
   const encoding = headers["content-encoding"] ?? "";
   const transfer = headers["transfer-encoding"];
-  // Node undoes the chunks and leaves what else was done to the body.
+  // Node decodes only `chunked`; other transfer encodings stay in the body.
   const isPlain = transfer === undefined || transfer.toLowerCase() === "chunked";
   if (isPlain && (encoding === "" || encoding.toLowerCase() === "identity")) return;
   const given = isPlain ? encoding : transfer;
-  throw new PosthornError("unsupported_encoding", `The encoding "${given}" is not taken. Send the body as it is.`);
+  throw new PosthornError(
+    "unsupported_encoding",
+    `The encoding "${given}" is not supported. Send the body without it.`,
+  );
 }
 
-/** Without what follows the name of the source: it may be a secret. */
+/** Leaves out everything after the source's name, which may be a secret. */
 function describePlace({ method, url = "/" }: IncomingMessage): { method: string | undefined; path: string } {
   return { method, path: url.startsWith(WEBHOOK) ? WEBHOOK + splitPath(url).source : EVENTS };
 }
@@ -275,7 +278,7 @@ function describePublished(result: PublishResult): string {
   }
 }
 
-/** What a kind says, and nothing that a browser would take for a page. */
+/** Sends a kind's answer, with headers that keep browsers from treating it as a page. */
 function sendAnswer(response: ServerResponse, { status, headers = NO_HEADERS, body = "" }: KindAnswer): void {
   let list = listed.get(headers);
   if (list === undefined) listed.set(headers, (list = toList(headers)));
@@ -292,7 +295,7 @@ function toList(headers: NonNullable<KindAnswer["headers"]>): string[] {
   return Object.entries({ ...ANSWER_HEADERS, ...headers }).flat();
 }
 
-/** Node writes the list out before the next answer is begun: one serves them all. */
+/** One list for all answers: Node has written it before the next answer begins. */
 const JSON_HEADERS = [
   ...Object.entries({ "content-type": "application/json", ...ANSWER_HEADERS }).flat(),
   "content-length",

@@ -4,14 +4,14 @@ import { findMember, skipSpace } from "../domain/json-members.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The body as it came, on routes with `keepJsonText`. */
+    /** The unparsed text of the body, on routes with `keepJsonText`. */
     jsonText: Buffer | undefined;
   }
 }
 
 const OPEN_BRACE = 0x7b;
 
-/** Keeps the text of JSON bodies beside their values, for routes that hand a part of it on without changing a byte. */
+/** Keeps the text of JSON bodies as well as their values, for routes that pass on a part of it byte for byte. */
 export function keepJsonText(scope: FastifyInstance): void {
   scope.decorateRequest("jsonText", undefined);
   scope.removeContentTypeParser("application/json");
@@ -25,7 +25,7 @@ export function keepJsonText(scope: FastifyInstance): void {
   });
 }
 
-/** The text of a member of the body; undefined where it has none of this name. */
+/** The text of a member of the body; undefined when there is none of this name. */
 export function findJsonMember({ jsonText }: FastifyRequest, name: string): Buffer | undefined {
   if (jsonText === undefined) return undefined;
   const start = skipSpace(jsonText, 0);

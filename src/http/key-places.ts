@@ -1,17 +1,17 @@
 import { PosthornError } from "../domain/errors.ts";
 
-/** So many places for all, and so many for one key: for answers that go on for long. */
+/** Limits long-running answers, in total and per key. */
 export interface KeyPlaces {
-  /** Throws `too_many_requests` when there are as many as may be; else it is taken until the returned function is called. */
+  /** Takes a place until the returned function is called. Throws `too_many_requests` when the limit is reached. */
   take(keyId: string): () => void;
 }
 
 export interface KeyPlacesOptions {
   max: number;
   maxPerKey: number;
-  /** Of which there are so many: `exports`. */
+  /** What is limited, as a plural: `exports`. */
   things: string;
-  /** What makes room for another. */
+  /** What the caller can do about it. */
   advice: string;
 }
 
@@ -22,7 +22,7 @@ export function createKeyPlaces({ max, maxPerKey, things, advice }: KeyPlacesOpt
   let taken = 0;
 
   function refuse(where: string, limit: number): never {
-    throw new PosthornError("too_many_requests", `${limit} ${things} run ${where} already. ${advice}`, {
+    throw new PosthornError("too_many_requests", `${limit} ${things} are already running ${where}. ${advice}`, {
       retryAfterS: RETRY_AFTER_S,
       details: { limit },
     });

@@ -7,7 +7,7 @@ import type { Once } from "../registry/registry.ts";
 const KEY = /^[\x21-\x7e]{1,255}$/;
 const MAX_DEPTH = 500;
 
-/** What a client sends to make sure that a request which it repeats is carried out once. */
+/** The `Idempotency-Key` with which a client makes sure that a repeated request is carried out only once. */
 export function readIdempotencyKey(request: FastifyRequest): string | undefined {
   const key = request.headers["idempotency-key"];
   if (key === undefined) return undefined;
@@ -24,7 +24,7 @@ export function readOnce(request: FastifyRequest, scope: string, tenantId?: stri
 }
 
 function fingerprintOf(body: unknown): string {
-  // What is nested deeper cannot be written as JSON again.
+  // A body that is nested deeper cannot be written as JSON again.
   if (isDeeperThan(body, MAX_DEPTH)) {
     throw new PosthornError("invalid_field", `The body is nested more than ${MAX_DEPTH} levels deep.`);
   }

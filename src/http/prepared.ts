@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { promisify } from "node:util";
 
-/** A page or file that is made once and then only handed out: anybody may ask for it, as often as they like. */
+/** A page or file that is built once and then only sent, because anybody may ask for it any number of times. */
 export interface Prepared {
   plain: Buffer;
   packed: Buffer;
@@ -10,17 +10,17 @@ export interface Prepared {
   headers: Readonly<Record<string, string>>;
 }
 
-/** Packed beside the event loop. */
+/** Compressed outside of the event loop. */
 export async function prepare(content: string, headers: Readonly<Record<string, string>>): Promise<Prepared> {
   const { gzip } = await import("node:zlib");
   const plain = Buffer.from(content);
   const packed = await promisify(gzip)(plain);
   const hash = createHash("sha256").update(plain).digest("base64url").slice(0, 22);
-  // Weak: the same for both forms.
+  // A weak ETag, because the compressed and the plain version share it.
   return { plain, packed, etag: `W/"${hash}"`, headers };
 }
 
-/** Nothing of it when the client has it already. */
+/** Sends 304 without a body when the client already has this version. */
 export function sendPrepared(request: FastifyRequest, reply: FastifyReply, prepared: Prepared): FastifyReply {
   const { plain, packed, etag, headers } = prepared;
   reply.headers({ "cache-control": "no-cache", vary: "accept-encoding", ...headers, etag });
@@ -35,7 +35,7 @@ export function isKnown(given: string | undefined, etag: string): boolean {
   return given.split(",").some((one) => ["*", bare].includes(one.trim().replace(/^W\//, "")));
 }
 
-/** Lets everything else that waits go first. */
+/** Lets other waiting work run first. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
 
-/** On every answer that is no page: nobody keeps it, and no browser takes it for something else than it says. */
+/** For all answers that are not pages: not cached, and browsers do not guess the content type. */
 export const ANSWER_HEADERS = { "x-content-type-options": "nosniff", "cache-control": "no-store" } as const;
 
 /** RFC 9457. The only place where an error becomes a status. */
@@ -29,7 +29,7 @@ export function toProblem(error: unknown, requestId?: string): Problem {
   };
 }
 
-/** The problem as a value, for one item of a batch too. What we did not foresee stays in the log. */
+/** The problem as a value, also for one item of a batch. Details of unexpected errors stay in the log. */
 export function describeError(error: unknown): Record<string, unknown> {
   const known = error instanceof PosthornError ? error : undefined;
   const code = known?.code ?? "internal_error";
@@ -46,10 +46,10 @@ export function describeError(error: unknown): Record<string, unknown> {
   };
 }
 
-/** How long a sender that is still writing may take to notice that it was refused. */
+/** How long a sender that is still writing may take to notice that it was rejected. */
 export const LINGER_MS = 2000;
 
-/** `close` when the body was not read: what is left of it is not worth keeping the connection for. */
+/** `close` when the body was not read: reading the rest just to keep the connection is not worth it. */
 export function sendProblem(response: ServerResponse, error: unknown, options?: { close?: boolean }): void {
   if (response.headersSent) {
     response.destroy();
@@ -69,7 +69,7 @@ function isStillSending(request: IncomingMessage): boolean {
 
 /**
  * Closing a connection with unread bytes resets it, and senders that are still writing then see a broken pipe instead
- * of the answer. So the rest is thrown away for a moment first.
+ * of the answer. So the rest is read and discarded for a moment first.
  */
 function endLate(response: ServerResponse, body: string): void {
   response.write(body);

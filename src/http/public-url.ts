@@ -2,13 +2,13 @@ import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 
 export interface PublicUrlOptions {
-  /** POSTHORN_PUBLIC_URL; without it the address is read from the request. */
+  /** POSTHORN_PUBLIC_URL; without it the URL is derived from the request. */
   publicUrl: string | undefined;
-  /** Whether `X-Forwarded-*` of who holds the other end of the connection are believed. */
+  /** Whether `X-Forwarded-*` headers from the other end of the connection are trusted. */
   isFromTrustedProxy: (request: IncomingMessage) => boolean;
 }
 
-/** The address that the sender used: some schemes sign it. */
+/** The URL that the sender used: some signature schemes include it. */
 export function createPublicUrl({ publicUrl, isFromTrustedProxy }: PublicUrlOptions) {
   const base = publicUrl?.replace(/\/+$/, "");
   return (request: IncomingMessage): string => {
@@ -25,7 +25,7 @@ function ownProtocol({ socket }: IncomingMessage): string {
   return (socket as Partial<TLSSocket>).encrypted === true ? "https" : "http";
 }
 
-/** Of several proxies the first one spoke with the sender. */
+/** With several proxies, the first value is from the one next to the sender. */
 function firstOf(value: string | string[] | undefined): string | undefined {
   const [first] = (Array.isArray(value) ? value : [value ?? ""]).flatMap((one) => one.split(","));
   const text = first?.trim();

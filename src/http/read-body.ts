@@ -2,19 +2,19 @@ import type { IncomingMessage } from "node:http";
 import { PosthornError } from "../domain/errors.ts";
 import type { Work } from "../telemetry/overload.ts";
 
-/** Most bodies have far less: whoever was let in may send so much, however full the memory is by then. */
+/** Bodies up to this size are always accepted, however full the memory is. Most are far smaller. */
 const SMALL_BODY_BYTES = 2 * 1024 * 1024;
 
-/** What all bodies together may hold. Some kinds take 25 MB, from senders who are not known before all of it is there. */
+/** The limit for all bodies together. Some kinds accept 25 MB before they can verify the sender. */
 export interface BodyMemory {
   readonly work: Pick<Work, "unansweredBytes">;
   readonly maxUnansweredBytes: number;
 }
 
 /**
- * Collects a body up to a size. Longer ones are refused as soon as it is known, never cut: by their declared length
- * before anything is read, else by counting. When the connection ends before the body, nobody waits for an answer.
- * What is handed to `done` is counted in `work` until its receiver takes it away.
+ * Collects a body up to a size. A longer one is rejected as early as possible, never cut off: by its declared length
+ * before anything is read, otherwise by counting. If the connection ends before the body does, nothing is called.
+ * The body that `done` gets is counted in `work` until its receiver subtracts it.
  */
 export function readBody(
   request: IncomingMessage,
@@ -39,7 +39,7 @@ export function readBody(
     first = chunks = whole = undefined;
   };
 
-  /** Of a large one each part is put in its place as it comes: to join 25 MB at the end would take the loop too long. */
+  /** Copies each part of a large body as it comes: joining 25 MB at the end would block the event loop for too long. */
   function takeLarge(chunk: Buffer): void {
     if (whole === undefined && declared >= size) {
       whole = Buffer.allocUnsafeSlow(declared);
@@ -59,7 +59,7 @@ export function readBody(
     } else if (first === undefined) {
       first = chunk;
     } else {
-      // Only what comes in pieces can stay in memory without an end.
+      // Only a body that comes in pieces can stay in memory indefinitely.
       if (chunks === undefined) {
         chunks = [first];
         request.once("close", () => isOver || giveUp());
@@ -87,7 +87,7 @@ export function readBody(
 function tooLarge(maxBytes: number, size: number): PosthornError {
   return new PosthornError(
     "too_large",
-    `The body is larger than the ${maxBytes} bytes that are taken here (${size} or more). Send less, or raise max_bytes.`,
+    `The body is larger than the limit of ${maxBytes} bytes (${size} or more). Send less, or raise max_bytes.`,
     { details: { max_bytes: maxBytes } },
   );
 }

@@ -20,9 +20,9 @@ import { watchAnswer } from "./watch-answer.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Undefined: open to everybody. */
+    /** Undefined: the route is open to everybody. */
     scope?: Scope;
-    /** Only for keys that are bound to no tenant. */
+    /** Only for keys that are not bound to a tenant. */
     unbound?: boolean;
   }
   interface FastifyRequest {
@@ -33,14 +33,14 @@ declare module "fastify" {
 export interface HttpServer {
   readonly app: FastifyInstance;
   listen(at: { host: string; port: number; fd: number | undefined }): Promise<string>;
-  /** Takes no new connections and lets open requests finish, but waits no longer than this. */
+  /** Accepts no new connections and waits for open requests, but no longer than this. */
   close(deadlineMs: number): Promise<void>;
 }
 
 export interface HttpServerOptions {
   intake: Intake;
   authenticate: Authenticate;
-  /** What a request changes is told as done by its key. */
+  /** Records the request's key as the author of its changes. */
   authors: Pick<Authors, "run">;
   clientAddress: (request: IncomingMessage) => string;
   dashboard: Pick<Dashboard, "send">;
@@ -49,16 +49,16 @@ export interface HttpServerOptions {
   requestTimeoutMs: number;
   connections: ConnectionGate;
   onServerError: NoteServerError;
-  /** Where somebody watches. */
+  /** Set when somebody watches requests. */
   onAnswered?: Activity["request"] | undefined;
 }
 
-/** Answers are described in the reference (`openapi/`), and never by a schema that Fastify would write them by. */
+/** Answers are described in the reference (`openapi/`) only: Fastify must not serialize by a schema. */
 function refuseCompiler(): never {
   throw new Error("a route has a schema that nothing compiles; describe answers in its .docs.ts file");
 }
 
-/** Ids of events have up to 128 characters, and each may be written as three. */
+/** Event ids have up to 128 characters, and each may be percent-encoded as three. */
 const MAX_PARAMETER_LENGTH = 512;
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
@@ -79,11 +79,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       return node;
     },
     bodyLimit: 1024 * 1024,
-    // Given both, Fastify loads no compilers of its own, which are more code than all of the gateway.
+    // With both set, Fastify does not load its own compilers, which are more code than the whole gateway.
     schemaController: { compilersFactory: { buildValidator: refuseCompiler, buildSerializer: refuseCompiler } },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
     frameworkErrors: refuse,
-    // Fastify's own would answer beside it.
+    // Fastify's own handler would answer as well.
     clientErrorHandler: answerUnparsable,
   });
   const allowedMethods = watchMethods(app, HOT_ROUTES);
@@ -105,7 +105,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const error =
       allow.length === 0
         ? new PosthornError("not_found", `There is nothing at ${method} ${url}.`)
-        : new PosthornError("method_not_allowed", `${method} is not taken here.`, { details: { allow } });
+        : new PosthornError("method_not_allowed", `${method} is not allowed here.`, { details: { allow } });
     refuse(error, request, reply);
     return reply;
   });
@@ -163,7 +163,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-/** Around the handler of every route that may change something or show a secret; lists that programs poll do without. */
+/** Wraps the handlers of routes that change something or show a secret; lists that programs poll are left alone. */
 function nameAuthor(route: RouteOptions, { authors, clientAddress }: HttpServerOptions): void {
   const { handler, method } = route;
   const isRead = [method].flat().every((one) => one === "GET" || one === "HEAD");
@@ -178,7 +178,7 @@ function nameAuthor(route: RouteOptions, { authors, clientAddress }: HttpServerO
   };
 }
 
-/** A partner is known by the key that made the link. */
+/** A partner is identified by the key that created the portal link. */
 function actorOf(caller: Caller | undefined): string {
   if (caller === undefined) return "anonymous";
   return `${caller.isPartner === true ? "portal" : "key"}:${caller.keyId}`;
@@ -186,7 +186,7 @@ function actorOf(caller: Caller | undefined): string {
 
 function refuseBound(caller: Caller | undefined): void {
   if (caller?.tenantId === undefined) return;
-  throw new PosthornError("forbidden", "This concerns the whole gateway. Use a key that is bound to no tenant.");
+  throw new PosthornError("forbidden", "This concerns the whole gateway. Use a key that is not bound to a tenant.");
 }
 
 function createNodeServer(
@@ -196,7 +196,7 @@ function createNodeServer(
   const settings = {
     headersTimeout: options.headersTimeoutMs,
     requestTimeout: options.requestTimeoutMs,
-    // Often, so that senders who came together and all run out of time are not all thrown out in one turn.
+    // A short interval, so that senders that time out together are not all disconnected in one turn.
     connectionsCheckingInterval: 100,
     keepAliveTimeout: 65_000,
     noDelay: true,
@@ -207,7 +207,7 @@ function createNodeServer(
       ? createServer(settings, handler)
       : createTlsServer({ ...settings, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) }, handler);
   options.connections.watch(server);
-  // A client that asks first gets its answer, or 413, before it sends the body.
+  // A client that sends `Expect: 100-continue` gets its answer, or 413, before it sends the body.
   server.on("checkContinue", handler);
   return server;
 }
@@ -226,7 +226,7 @@ function fromFastify(error: unknown): unknown {
       return new PosthornError("unreadable_body", message);
     case "FST_ERR_BAD_URL":
     case "FST_ERR_MAX_PARAM_LENGTH":
-      return new PosthornError("bad_request", `The URL cannot be understood (${message}).`);
+      return new PosthornError("bad_request", `The URL is invalid (${message}).`);
     default:
       return error instanceof SyntaxError ? new PosthornError("unreadable_body", message) : error;
   }
@@ -238,7 +238,7 @@ function explainListenError(error: NodeJS.ErrnoException, host: string, port: nu
     case "EADDRINUSE":
       return new PosthornError(
         "port_in_use",
-        `${place} is in use. Stop what listens there, or choose another with POSTHORN_PORT.`,
+        `${place} is already in use. Stop the program that listens there, or choose another port with POSTHORN_PORT.`,
       );
     case "EACCES":
       return new PosthornError(
@@ -249,7 +249,7 @@ function explainListenError(error: NodeJS.ErrnoException, host: string, port: nu
     case "ENOTFOUND":
       return new PosthornError(
         "config_invalid",
-        `${host} is no address of this machine. Set POSTHORN_HOST to one that is.`,
+        `${host} is not an address of this machine. Set POSTHORN_HOST to one that is.`,
       );
     default:
       return error;
@@ -268,7 +268,7 @@ interface Route {
   method: string | string[];
 }
 
-/** Which methods a path has: the difference between "not found" and "not this way". Before any route is added. */
+/** Collects the methods of each path, to tell 404 from 405. Must be called before any route is added. */
 function watchMethods(app: FastifyInstance, others: readonly Route[]): (path: string) => readonly string[] {
   const known: { path: RegExp; methods: readonly string[] }[] = [];
   const add = ({ url, method }: Route) => {

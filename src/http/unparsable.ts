@@ -4,7 +4,7 @@ import { PosthornError } from "../domain/errors.ts";
 import { openResponseOf } from "./connection-gate.ts";
 import { LINGER_MS, toProblem } from "./problem.ts";
 
-/** What Node's parser says of a request that it cannot read. */
+/** The error of Node's parser for a request that it cannot read. */
 export interface ParserFault extends NodeJS.ErrnoException {
   reason?: string;
 }
@@ -16,13 +16,13 @@ const TIMED_OUT = formatRefusal(
   new PosthornError("request_timeout", "The request was not complete in time. Send it again, faster."),
 );
 
-/** What was no HTTP request never reaches a handler. */
+/** Answers data that is not a valid HTTP request; it never reaches a handler. */
 export function answerUnparsable(error: ParserFault, socket: Socket): void {
-  // More of the same; it is thrown away until the sender has seen its answer.
+  // More data of the same sender; it is discarded until the sender has seen the answer.
   if (lingering.has(socket)) return;
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return throwOutLater(socket);
   if (isPastAnswering(socket)) return;
-  // What ended in the middle of a request is gone.
+  // The connection ended in the middle of a request: there is nobody to answer.
   if (error.code === "ECONNRESET" || error.code === "HPE_INVALID_EOF_STATE") {
     socket.destroy();
     return;
@@ -32,18 +32,18 @@ export function answerUnparsable(error: ParserFault, socket: Socket): void {
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
-/** Ends a connection that a refusal would come too late for, or would be misunderstood on. */
+/** Closes a connection on which an error would come too late or be misunderstood. */
 function isPastAnswering(socket: Socket): boolean {
   const response = openResponseOf(socket);
-  // What is written already still goes out.
+  // Data that is already written is still sent.
   if (response?.headersSent === true) socket.destroySoon();
-  // It would be taken for the answer to the request before, which may be on disk in a moment.
+  // The sender would take it for the answer to the previous request, which may be stored in a moment.
   else if (!socket.writable || response?.req.complete === true) socket.destroy();
   else return false;
   return true;
 }
 
-/** Thousands may run out of time together; thrown out in one turn they would hold the loop. */
+/** Thousands may time out together; closing all in one turn would block the event loop. */
 function throwOutLater(socket: Socket): void {
   if (late.push(socket) === 1) setImmediate(throwOutSome);
 }
@@ -80,12 +80,12 @@ function explainUnparsable({ code, message, reason = "" }: ParserFault): Posthor
 }
 
 /**
- * What Node's parser lets through although a proxy in front may read it in another way: then two requests could be made
- * of one (RFC 9112 §3.2, §6.1).
+ * Finds requests that Node's parser accepts but a proxy in front may read differently, so that one request could become
+ * two (RFC 9112 §3.2, §6.1).
  */
 export function findAmbiguity(request: IncomingMessage): PosthornError | undefined {
   if (request.httpVersionMinor === 0 && request.headers["transfer-encoding"] !== undefined) {
-    return new PosthornError("bad_request", "HTTP/1.0 knows no Transfer-Encoding. Send Content-Length, or HTTP/1.1.");
+    return new PosthornError("bad_request", "HTTP/1.0 has no Transfer-Encoding. Send Content-Length, or use HTTP/1.1.");
   }
   return hasSeveralHosts(request.rawHeaders)
     ? new PosthornError("bad_request", "The request has more than one Host header. Send one.")
@@ -96,7 +96,7 @@ function hasSeveralHosts(names: readonly string[]): boolean {
   let hosts = 0;
   for (let i = 0; i < names.length; i += 2) {
     const name = names[i] as string;
-    // The length first: it is asked of every header of every request.
+    // Compares the length first, because this runs for every header of every request.
     if (name.length === 4 && name.toLowerCase() === "host") hosts++;
   }
   return hosts > 1;

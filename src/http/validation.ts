@@ -7,7 +7,7 @@ const options = { useDefaults: false, removeAdditional: false, allErrors: false 
 let bodies: Ajv | undefined;
 let parameters: Ajv | undefined;
 
-/** Says which field is wrong, and how. Compiled when first used: all of them together cost a fifth of a cold start. */
+/** Reports which field is invalid, and why. Compiled on first use: compiling all would take a fifth of a cold start. */
 export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   let validate: ValidateFunction | undefined;
   return (data) => {
@@ -19,21 +19,21 @@ export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPa
 
 function getCompiler(httpPart: string | undefined): Ajv {
   if (httpPart === "body") return (bodies ??= createCompiler({}));
-  // What stands in a URL is text; numbers and booleans are read out of it.
+  // Values in a URL are text; numbers and booleans are converted.
   return (parameters ??= createCompiler({ coerceTypes: true, useDefaults: true }));
 }
 
 function createCompiler(more: object): Ajv {
   const ajv = new Ajv({ ...options, ...more });
   ajv.addKeyword("example");
-  // What the configuration says beside its own complaint.
+  // The configuration adds these to its own message.
   ajv.addKeyword("hint");
   addFormats.default(ajv);
   return ajv;
 }
 
 function explain(validate: ValidateFunction): Error {
-  // A failed union lists every branch; the deepest complaint is nearest to what was meant.
+  // A failed union lists every branch; the deepest error is closest to what the caller meant.
   const errors = validate.errors ?? [];
   const error = errors.reduce(
     (best, one) => (one.instancePath.length > best.instancePath.length ? one : best),

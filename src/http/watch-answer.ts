@@ -3,7 +3,7 @@ import type { Activity } from "../telemetry/activity.ts";
 
 const WEBHOOK = /^\/webhook\/[^/?]*/;
 
-/** Tells of a request when its answer has left. */
+/** Reports a request when its answer has been sent. */
 export function watchAnswer(request: IncomingMessage, response: ServerResponse, tell: Activity["request"]): void {
   const startedAt = performance.now();
   const { method = "", url = "/" } = request;

@@ -1,27 +1,27 @@
 import { bucketOf, LATENCY_BUCKETS, packHistogram } from "../domain/latency-histogram.ts";
 import type { AttemptStats } from "../store/port/jobs.ts";
 
-/** Counts attempts in memory, without an allocation for each, until somebody takes the sums. */
+/** Counts attempts in memory, without an allocation for each, until the sums are taken. */
 export interface AttemptCollector {
-  /** `subscriptionSeq` 0 is the whole gateway, which is counted beside each subscription. */
+  /** `subscriptionSeq` 0 stands for the whole gateway, which is counted in addition to each subscription. */
   note(subscriptionSeq: number, durationMs: number, isSuccess: boolean, wall: number): void;
-  /** An event was taken in. */
+  /** Counts an accepted event. */
   noteEvent(wall: number): void;
-  /** All that was counted since the last time. */
+  /** Returns and clears all sums since the last call. */
   take(): AttemptStats[];
-  /** What of it waits here, without taking it. */
+  /** Returns the sums without clearing them. */
   peek(subscriptionSeqs: ReadonlySet<number>): AttemptStats[];
 }
 
 export const WHOLE_GATEWAY = 0;
-/** Stands for no subscription: its attempts are the events that were taken in. */
+/** The number that stands for accepted events instead of a subscription. */
 export const EVENTS_TAKEN = -1;
 
-/** Subscriptions counted at once, 6 MB of them; what more there are closes the sums of those before. */
+/** The most subscriptions counted together, 6 MB; one more closes the current sums. */
 const MAX_PLACES = 10_001;
 const PLACES_AT_FIRST = 64;
 
-/** Sums that the store did not take, about 15 MB. It is in deep trouble then; the oldest go. */
+/** The most sums kept while the store fails, about 15 MB; then the oldest are dropped. */
 const MAX_CLOSED = 50_000;
 
 export function createAttemptCollector(): AttemptCollector {
@@ -61,7 +61,7 @@ export function createAttemptCollector(): AttemptCollector {
     return { minute, subscriptionSeq, attempts, failures: failures[place] as number, latencies };
   }
 
-  /** What is counted from now on is another minute's, or does not fit beside the rest. */
+  /** Starts new sums: another minute has begun, or the current sums are full. */
   function close(): void {
     for (const [subscriptionSeq, place] of places) closed.push(sumOf(subscriptionSeq, place));
     counts.fill(0, 0, places.size * LATENCY_BUCKETS);

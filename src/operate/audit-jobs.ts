@@ -7,9 +7,9 @@ const HOUR_MS = 3_600_000;
 export interface AuditJobsOptions {
   store: Pick<Store, "audit" | "jobs">;
   clock: Pick<Clock, "wall">;
-  /** Infinite when it is kept. */
+  /** Infinity keeps the entries forever. */
   keptMs: number;
-  /** Where it goes is out of reach of whoever can write the database. */
+  /** Writes the head to a place that somebody who can write the database cannot change. */
   onAnchor: (anchor: { seq: number; hash: string }) => void;
 }
 
@@ -18,7 +18,8 @@ export function createAuditJobs({ store, clock, keptMs, onAnchor }: AuditJobsOpt
   return [
     {
       name: "anchor-audit",
-      description: "Writes the head of the audit log into the gateway's own log, so that it cannot be put back unseen",
+      description:
+        "Writes the head of the audit log into the gateway's own log, so that a rollback of the audit log is noticed",
       everyMs: HOUR_MS,
       async run() {
         const { head } = await store.audit.read(Number.MAX_SAFE_INTEGER, 1);
@@ -30,8 +31,7 @@ export function createAuditJobs({ store, clock, keptMs, onAnchor }: AuditJobsOpt
     },
     {
       name: "prune-audit",
-      description:
-        "Deletes entries of the audit log that are older than they are to be kept, behind a signed checkpoint",
+      description: "Deletes entries of the audit log after their retention time, and leaves a signed checkpoint",
       everyMs: 24 * HOUR_MS,
       async run({ shouldStop }) {
         const before = clock.wall() - keptMs;

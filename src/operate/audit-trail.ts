@@ -7,19 +7,19 @@ import type { AuditFilter, AuditPart } from "../store/port/audit.ts";
 import type { Page, PageOf } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 
-/** What is told of who did what. What changes the store is noted with the change itself, and not here. */
+/** Audit entries for acts that change nothing in the store. Changes are recorded together with the change. */
 export interface AuditTrail {
-  /** An act of who is at work that changes nothing in the store, such as showing a secret. On disk when it resolves. */
+  /** Records an act of the current author, such as showing a secret. On disk when it resolves. */
   note(deed: Deed): Promise<void>;
   list(filter: AuditFilter, page: Page): Promise<PageOf<AuditRow>>;
-  /** All of it, as far as it goes now. */
+  /** The whole log up to now. */
   open(): Promise<OpenTrail>;
   verify(): Promise<TrailReport>;
   readonly publicKey: string;
 }
 
 export interface OpenTrail extends Omit<AuditPart, "rows"> {
-  /** The oldest first, in parts. */
+  /** Oldest first, in parts. */
   rows(): AsyncGenerator<readonly AuditRow[], void>;
 }
 
@@ -47,7 +47,7 @@ export function createAuditTrail({ store, authors, clock, key }: AuditTrailOptio
       async *rows() {
         for (let rows = first; rows.length > 0;) {
           const last = rows.at(-1)?.seq ?? end;
-          // What came in meanwhile is beyond the head that goes with it.
+          // Entries that arrived in the meantime come after the head of this export.
           yield last > end && trail.head !== undefined ? rows.filter(({ seq }) => seq <= end) : rows;
           if (last >= end) return;
           rows = (await store.audit.read(last, PART_ROWS)).rows;

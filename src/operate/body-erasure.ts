@@ -8,7 +8,7 @@ import type { StoredEvent } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 
 export interface BodyErasures {
-  /** Refused while deliveries are open, unless it is forced: then they are dead. Resolves to how many those were. */
+  /** Rejected while deliveries are open, unless forced: then they become dead. Resolves to their number. */
   erase(event: StoredEvent, isForced: boolean): Promise<number>;
 }
 
@@ -17,7 +17,7 @@ export interface BodyErasuresOptions {
   subscriptions: Pick<Subscriptions, "find">;
   authors: Pick<Authors, "note">;
   onDue: (subscription: Subscription) => void;
-  /** What is in memory of it is not sent any more. */
+  /** Stops sending copies that are in memory. */
   onCancelled: (key: DeliveryKey) => void;
 }
 
@@ -27,7 +27,7 @@ export function createBodyErasures(options: BodyErasuresOptions): BodyErasures {
   function tell(eventSeq: number, subscriptionSeq: number): void {
     onCancelled({ eventSeq, subscriptionSeq });
     const subscription = subscriptions.find(subscriptionSeq);
-    // The next of its ordering key may go now.
+    // The next delivery of its ordering key may be sent now.
     if (subscription !== undefined) onDue(subscription);
   }
 
@@ -46,7 +46,7 @@ export function createBodyErasures(options: BodyErasuresOptions): BodyErasures {
   };
 }
 
-/** There is nothing left to send. */
+/** There is no body left to send. */
 export function refuseErased({ id, erasedAt }: Pick<StoredEvent, "id" | "erasedAt">): void {
   if (erasedAt === undefined) return;
   throw new PosthornError("conflict", `The body of the event ${id} was erased; it cannot be delivered again.`);

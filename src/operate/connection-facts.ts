@@ -1,4 +1,4 @@
-/** How the connection to a broker is. */
+/** The state of the connection to a broker. */
 export interface ConnectionFacts {
   kind: string;
   name: string;
@@ -7,16 +7,16 @@ export interface ConnectionFacts {
     | { state: "failed"; fault: { message: string }; retryAt: number };
 }
 
-/** How the queue of a source is. */
+/** The state of a source's queue. */
 export interface PulledFacts {
   source: string;
-  /** That it is taken from; of a kind that is no broker's, none is known. */
+  /** The connection that it reads from; for a kind without a broker there is no such connection. */
   connection: { kind: string; name: string };
   depth: number | undefined;
   trouble: string | undefined;
 }
 
-/** Sources whose queue cannot be taken from, for a reason of their own or because their connection is away. */
+/** Sources whose queue cannot be read, because of their own problem or of their connection's. */
 export function listCutOff(
   pulled: readonly PulledFacts[],
   connections: readonly ConnectionFacts[],

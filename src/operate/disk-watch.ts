@@ -4,16 +4,16 @@ import { join } from "node:path";
 import type { Clock, Timer } from "../domain/clock.ts";
 
 /**
- * A full disk cannot be freed through SQL: even a DELETE needs room. So the gateway stops accepting while there is
- * still some, and holds a ballast that it can drop to record what is under way.
+ * A full disk cannot be freed through SQL: even a DELETE needs space. So the gateway stops accepting while there is
+ * still some, and keeps a ballast file that it can delete to record what is under way.
  */
 export interface DiskWatch {
-  /** Below the high-water mark: nothing new is accepted, deliveries go on. */
+  /** True below the limit: new events are refused, deliveries continue. */
   readonly isLow: boolean;
   readonly freeBytes: number;
-  /** A write found no room: drops the ballast and looks again at once. */
+  /** Called when a write found no space: deletes the ballast and checks again. */
   noteFull(): void;
-  /** Resolves when a ballast that is being filled is there, or could not be. */
+  /** Resolves when the ballast is complete, or has failed. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -23,10 +23,10 @@ export interface DiskWatchOptions {
   minFreeBytes: number;
   ballastBytes: number;
   clock: Clock;
-  /** Room inside of the database, which was freed there and is used again. Asked for while the disk itself has little. */
+  /** Free space inside the database, which is reused. Read only while the disk itself has little. */
   loadReusableBytes: () => Promise<number>;
   onChange: (isLow: boolean, freeBytes: number) => void;
-  /** For tests: instead of what the file system says. */
+  /** For tests: replaces the answer of the file system. */
   measure?: () => number;
 }
 
@@ -50,7 +50,7 @@ export function openDiskWatch(options: DiskWatchOptions): DiskWatch {
     asking = undefined;
   }
 
-  /** Half of the mark must be free on the disk itself: the log and what is under way need it. */
+  /** Half of the limit must be free on the disk itself, for the write-ahead log and running work. */
   function isBelowMark(): boolean {
     if (freeBytes >= minFreeBytes) return false;
     asking ??= askReusable();
@@ -61,7 +61,7 @@ export function openDiskWatch(options: DiskWatchOptions): DiskWatch {
     return (statSync(ballast, { throwIfNoEntry: false })?.size ?? 0) >= ballastBytes;
   }
 
-  /** Beside everything else: the disk takes its time, and nothing waits for the ballast but the first request. */
+  /** In the background: the disk may be slow, and only the first request waits for the ballast. */
   async function fillBallast(): Promise<void> {
     const { signal } = (givingUp = new AbortController());
     try {
@@ -91,7 +91,7 @@ export function openDiskWatch(options: DiskWatchOptions): DiskWatch {
     freeBytes = measure();
     if (freeBytes < ballastBytes) dropBallast();
     const low = isBelowMark();
-    // Only with room to spare: else the ballast itself would bring the disk under the mark again.
+    // Only with space to spare: otherwise the ballast itself would take the disk below the limit.
     if (ballastBytes > 0 && freeBytes > minFreeBytes + 2 * ballastBytes && !hasBallast()) filling ??= fillBallast();
     if (low !== isLow) {
       isLow = low;

@@ -14,29 +14,29 @@ import type { OwnEvent, OwnEvents } from "./own-events.ts";
 import type { KnownTarget } from "./targets.ts";
 
 /**
- * Tells tenants what goes wrong with their subscriptions and sources, as events of the gateway itself. That one of these
- * could not be delivered is told to nobody: it would be the cause of the next.
+ * Informs tenants about problems of their subscriptions and sources, with events of the gateway itself. A failed
+ * delivery of such an event is not reported: the report would fail in the same way.
  */
 export interface FailureEvents {
-  /** Told with the change, as is `resumed`. */
+  /** Written with the change, as is `resumed`. */
   suspended(draft: Draft, subscription: Subscription, reason: string, facts: FailureFacts): void;
   failing(subscription: Subscription, facts: FailureFacts): void;
   resumed(draft: Draft, subscription: Subscription, from: SubscriptionStatus, held: HeldOutcome): void;
-  /** It is in mode QUEUE, or in NORMAL again. */
+  /** Its target has changed to mode QUEUE, or back to NORMAL. */
   modeChanged(
     known: Pick<KnownTarget, "name" | "tenantId" | "declared" | "subscriptions">,
     target: Pick<Target, "mode" | "notices">,
   ): void;
   died(subscription: Subscription, delivery: Pick<ClaimedDelivery, "event">, settlement: Settlement): void;
-  /** Those that died without an attempt. */
+  /** Deliveries that became dead without an attempt. */
   diedUnsent(dead: readonly DeadDelivery[]): void;
-  /** Told with the change itself. */
+  /** Written with the change itself. */
   sourceDisabled(source: Pick<Source, "name" | "tenantId" | "status">, reason: string, draft: Draft): void;
-  /** Until then everything that is told alone is kept back: nobody could be told yet. */
+  /** Until then, events that are not part of a change are kept back: no subscription is loaded yet. */
   start(): void;
 }
 
-/** What became of the deliveries that were held. */
+/** What happened to the held deliveries. */
 export interface HeldOutcome {
   held: "deliver" | "skip";
   skipped: number;
@@ -110,7 +110,7 @@ export function createFailureEvents({ ownEvents, clock, findSubscription }: Fail
         tenantId: subscription.tenantId,
         data: {
           webhook_id: subscription.id,
-          reason: mode.isOpen ? "it cannot be reached" : "its deliveries die one after the other",
+          reason: mode.isOpen ? "it cannot be reached" : "its deliveries keep failing",
           action_required: "Repair the destination before the webhook is suspended",
           ...describe(subscription),
           ...describeFailures(facts, clock.now()),
@@ -180,7 +180,7 @@ export function createFailureEvents({ ownEvents, clock, findSubscription }: Fail
   };
 }
 
-/** Never more of the address than its host: a path or a query may hold a token. */
+/** Shows only the host of an address: a path or a query may contain a token. */
 function describe(subscription: Subscription) {
   return { name: subscription.name, url_host: hostOf(subscription) };
 }

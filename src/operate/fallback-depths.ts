@@ -1,11 +1,11 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 
-/** How much waits in the queues that forwards fall back to. */
+/** The number of messages in the queues of fallbacks. */
 export interface FallbackDepths {
-  /** As it is now; undefined when that cannot be read. */
+  /** The current number; undefined when it cannot be read. */
   count(fallback: Subscription): Promise<number | undefined>;
-  /** Of all of them, or of one tenant's: where one cannot be read, as it was last. */
+  /** The sum for all tenants or one; a queue that cannot be read counts with its last number. */
   sum(tenantId: string | undefined): Promise<number>;
 }
 
@@ -15,7 +15,7 @@ export interface FallbackDepthsOptions {
   countWaiting: (fallback: Subscription) => Promise<number | undefined>;
 }
 
-/** A broker that does not answer holds nobody up for longer. */
+/** The longest wait for a broker that does not answer. */
 const WITHIN_MS = 2_000;
 
 export function createFallbackDepths({ clock, listFallbacks, countWaiting }: FallbackDepthsOptions): FallbackDepths {
@@ -29,7 +29,7 @@ export function createFallbackDepths({ clock, listFallbacks, countWaiting }: Fal
         if (depth !== undefined) known.set(fallback.seq, depth);
         resolve(depth);
       };
-      // That it is away is told by its connection.
+      // The state of the connection already reports that the broker is away.
       countWaiting(fallback).then(end, () => end(undefined));
     });
   }

@@ -12,21 +12,21 @@ export interface HeldJobOptions {
   clock: Clock;
   maxHeldMs: number;
   onDead: (dead: readonly DeadDelivery[]) => void;
-  /** Another of the same ordering key may go now. */
+  /** Called when the next delivery of an ordering key may be sent. */
   onMovedUp: (subscriptionSeq: number) => void;
 }
 
 const HOUR_MS = 3_600_000;
 
 /**
- * What a paused, suspended or unreachable subscription holds for too long becomes a dead letter, which can be seen and
- * replayed. Time counts from when a delivery was due and from when it began to be held, whichever is later: neither
- * what is to be delivered later nor an old backlog that was paused a moment ago is given up.
+ * A delivery that a paused, suspended or unreachable subscription holds for too long becomes a dead letter, which can
+ * be replayed. The time counts from when it was due or from when the hold began, whichever is later: neither a delivery
+ * for a later time nor an old backlog that was paused a moment ago is given up.
  */
 export function createHeldJob(options: HeldJobOptions): PeriodicJob {
   const { store, clock, maxHeldMs } = options;
 
-  /** Those that have been held long enough for anything of theirs to be given up. */
+  /** The subscriptions whose hold has lasted long enough to make dead letters. */
   function findHeld(before: number): number[] {
     return options.subscriptions
       .list(undefined)
@@ -40,7 +40,7 @@ export function createHeldJob(options: HeldJobOptions): PeriodicJob {
 
   return {
     name: "give-up-held",
-    description: "Makes dead letters of deliveries that were held for too long",
+    description: "Turns deliveries that were held for too long into dead letters",
     everyMs: HOUR_MS,
     async run({ shouldStop }) {
       const before = clock.now() - maxHeldMs;

@@ -5,18 +5,18 @@ import type { JobRow, JobRun } from "../store/port/jobs.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * Runs the gateway's periodic jobs. When each is due stands in the store, so a run that was missed happens soon after
- * the next start; a lease there keeps two gateways from running the same job at once.
+ * Runs the gateway's periodic jobs. The store keeps the time when each is due, so a missed run happens soon after
+ * the next start. A lease in the store prevents two gateways from running the same job at once.
  */
 export interface Jobs {
-  /** From now on jobs run. */
+  /** Jobs run only after this. */
   start(): Promise<void>;
   list(): Promise<readonly KnownJob[]>;
-  /** Begins a run at once; resolves when it has begun, with its number. */
+  /** Starts a run immediately; resolves to its number when it has started. */
   runNow(name: string): Promise<number>;
-  /** Makes sure that the job runs no later than then. */
+  /** Makes sure that the job runs no later than `at`. */
   runBy(name: string, at: number): Promise<void>;
-  /** Lets what is running end. */
+  /** Lets running jobs end. */
   stop(): Promise<void>;
 }
 
@@ -28,23 +28,23 @@ export interface PeriodicJob {
 }
 
 export interface JobContext {
-  /** The gateway stops, or another has taken the job over: end soon. */
+  /** True when the gateway stops or another one has taken over the job: end soon. */
   shouldStop(): boolean;
 }
 
 export interface JobReport {
-  /** What was done, for people. */
+  /** The result, for people. */
   summary: Readonly<Record<string, number>>;
-  /** When there is something to do before the interval has passed. */
+  /** Set when there is work before the interval has passed. */
   nextRunAt?: number | undefined;
 }
 
-/** A job as this gateway defines it, with what the store knows of it. */
+/** A job of this gateway, with its state in the store. */
 export interface KnownJob {
   name: string;
   description: string;
   everyMs: number;
-  /** While it runs, that of a run which was asked for meanwhile, if any. */
+  /** While it runs: the time of a run that was requested in the meantime, if any. */
   nextRunAt: number | undefined;
   isRunning: boolean;
   runs: readonly JobRun[];
@@ -53,7 +53,7 @@ export interface KnownJob {
 export interface JobsOptions {
   store: Pick<Store, "jobs">;
   clock: Clock;
-  /** Tells this gateway from others on the same store, and from its own earlier lives. */
+  /** Identifies this process among all gateways on the store, its own earlier runs included. */
   runner: string;
   jobs: readonly PeriodicJob[];
   onFault: (error: unknown) => void;
@@ -62,7 +62,7 @@ export interface JobsOptions {
 const KEPT_RUNS = 50;
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
-/** After a run that failed, or a store that did. */
+/** The wait after a failed run or a failure of the store. */
 const AGAIN_MS = 600_000;
 const STORE_AGAIN_MS = 10_000;
 
@@ -93,7 +93,7 @@ export function createJobs(options: JobsOptions): Jobs {
     });
   }
 
-  /** Resolves when the run has begun; undefined when it is not to run now. */
+  /** Resolves when the run has started; undefined when it must not run now. */
   async function begin(job: PeriodicJob, trigger: JobRun["trigger"]): Promise<number | undefined> {
     const begun = orThrow(await store.jobs.start({ name: job.name, trigger, runner, leaseMs: LEASE_MS }));
     if (begun.kind !== "started") {
@@ -104,7 +104,7 @@ export function createJobs(options: JobsOptions): Jobs {
     const run = runToEnd(job, number)
       .catch((error: unknown) => {
         report(error);
-        // The lease runs out: by then it is due again.
+        // When the lease has expired, the job is due again.
         arm(job, clock.now() + LEASE_MS);
       })
       .finally(() => running.delete(job.name));
@@ -117,7 +117,7 @@ export function createJobs(options: JobsOptions): Jobs {
     let wasToldToStop = false;
     const outcome = await tryRun(job, () => (wasToldToStop ||= isStopped || lease.isLost()));
     lease.release();
-    // What was cut short goes on at the next start.
+    // An interrupted run continues at the next start.
     if (wasToldToStop && outcome.result === "success") Object.assign(outcome, { result: "interrupted", nextRunAt: 0 });
     const { result, summary, error } = outcome;
     const now = clock.now();
@@ -151,7 +151,7 @@ export function createJobs(options: JobsOptions): Jobs {
     return { isLost: () => isLost, release: () => timer?.cancel() };
   }
 
-  /** A store that is closed under it is no fault. */
+  /** An error because the store was closed is not a fault. */
   function report(error: unknown): void {
     if (!isStopped) onFault(error);
   }
@@ -183,7 +183,7 @@ export function createJobs(options: JobsOptions): Jobs {
     async runNow(name) {
       if (isStopped) throw new PosthornError("shutting_down", "The gateway is shutting down.", { retryAfterS: 2 });
       const number = await begin(getJob(name), "manual");
-      if (number === undefined) throw new PosthornError("conflict", `The job ${name} is running already.`);
+      if (number === undefined) throw new PosthornError("conflict", `The job ${name} is already running.`);
       return number;
     },
     async runBy(name, at) {
@@ -207,7 +207,7 @@ interface Outcome {
   nextRunAt?: number | undefined;
 }
 
-/** What a crash left running is due when its lease has run out. */
+/** A job that a crash interrupted is due when its lease has expired. */
 function dueAt({ nextRunAt, leaseUntil }: JobRow): number {
   return leaseUntil ?? nextRunAt ?? 0;
 }

@@ -8,16 +8,16 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { FailureEvents } from "./failure-events.ts";
 import type { KnownTarget, Targets } from "./targets.ts";
 
-/** What follows when a target comes into another mode, whoever found it out: it is logged, counted, told and saved. */
+/** What follows a change of a target's mode: it is logged, counted, reported and saved. */
 export interface ModeEvents {
-  /** An attempt of a subscription told something. */
+  /** Called after an attempt of a subscription. */
   noted(subscription: Subscription, change: "opened" | "closed"): void;
   failing(subscription: Subscription, facts: FailureFacts): void;
-  /** A health check told something. */
+  /** Called after a health check. */
   found(target: Target, change: "opened" | "closed"): void;
-  /** Of which the caller saves what changed. */
+  /** As above; the caller saves the change. */
   changed(known: KnownTarget & { state: Target }, change: "opened" | "closed"): void;
-  /** The targets that are checked are looked up anew, once for all changes of a moment. */
+  /** Lists the checked targets again, once for all changes of a moment. */
   watchSoon(): void;
   start(): void;
   stop(): void;
@@ -30,9 +30,9 @@ export interface ModeEventsOptions {
   health: HealthWatch;
   clock: Clock;
   logger: Logger;
-  /** What these subscriptions were to send is kept for later. */
+  /** Called when deliveries of these subscriptions are kept for later. */
   onQueueing?: ((subscriptions: readonly Subscription[]) => void) | undefined;
-  /** What went elsewhere while it was down may come back. */
+  /** Called when events that went elsewhere during the outage may come back. */
   onNormal?: ((target: Target) => void) | undefined;
   onFault: (error: unknown) => void;
 }
@@ -48,7 +48,7 @@ export function createModeEvents(options: ModeEventsOptions): ModeEvents {
     const [owner] = declared === undefined ? subscriptions : [];
     const facts = owner === undefined ? { target: known.name } : { subscription: owner.name, url: owner.place };
     const why = { ...facts, reason: mode.reason, ...(mode.forced !== undefined && { forced: mode.forced }) };
-    if (mode.forced !== undefined) logger.warn(why, "mode is set by hand");
+    if (mode.forced !== undefined) logger.warn(why, "mode was set by hand");
     else if (change === "opened") logger.warn(why, "destination is down, queueing");
     else logger.info(why, "destination is back");
     metrics.countModeChange(known, mode.isOpen ? "QUEUE" : "NORMAL");

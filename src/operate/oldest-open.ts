@@ -2,11 +2,11 @@ import type { Clock } from "../domain/clock.ts";
 import type { OldestOpen } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 
-/** Looks at a part of the lanes each time, so that many of them cost no more than a few: each has its turn. */
+/** Examines a part of the lanes at a time, in turn, so that many lanes cost no more than a few. */
 export interface OldestOpenReader {
-  /** What waits longest of each of these subscriptions; those without one are left out. */
+  /** The oldest open delivery of each of these subscriptions; those without one are left out. */
   look(subscriptionSeqs: readonly number[]): Promise<ReadonlyMap<number, OldestOpen>>;
-  /** It has had its turn. */
+  /** Whether its turn has come already. */
   hasSeen(subscriptionSeq: number): boolean;
 }
 
@@ -39,7 +39,7 @@ export function createOldestOpenReader(
   };
 }
 
-/** In seconds. One that was never tried may have been asked for later: it waits since it was due. */
+/** In seconds. A delivery that was never tried may have been requested later: it waits since it was due. */
 export function ageOf({ isUntried, dueAt, receivedAt }: OldestOpen, now: number, wall: number): number {
   return Math.max(0, (isUntried ? now - dueAt : wall - receivedAt) / 1000);
 }

@@ -7,19 +7,19 @@ import type { PeriodicJob } from "./jobs.ts";
 const DELETE_ORPHANS = "delete-orphaned-bodies";
 
 const DAY_MS = 86_400_000;
-/** Longer than anybody needs who took a message off its queue and reads its body then. */
+/** Longer than any reader needs between taking a message and reading its body. */
 const ORPHAN_AGE_MS = 7 * DAY_MS;
 const STEP = 500;
-/** Of one run; the rest is the next one's, which comes soon. */
+/** Limit of one run; the next one comes soon and does the rest. */
 const MAX_LOOKED_AT = 20_000;
 const AGAIN_MS = 600_000;
 
 export interface OrphanJobParts {
   store: Pick<Store, "reads">;
   clock: Clock;
-  /** One for each container that subscriptions put bodies into. */
+  /** One for each container that subscriptions store bodies in. */
   openSweeps: (options: SweepOptions) => readonly Sweep[];
-  /** A container that could not be reached. */
+  /** Called for a container that could not be reached. */
   onTrouble: (error: unknown, container: string) => void;
 }
 
@@ -34,9 +34,9 @@ export interface Sweep {
   next(max: number): Promise<{ deleted: number; kept: number; isEnd: boolean }>;
 }
 
-/** Bodies in Blob storage whose messages are gone. */
+/** Deletes bodies in Blob storage whose messages no longer exist. */
 export function createOrphanJob({ store, clock, openSweeps, onTrouble }: OrphanJobParts): PeriodicJob {
-  /** Goes on in the next run. */
+  /** Continues in the next run. */
   let sweeps: readonly Sweep[] = [];
 
   async function hasEnded(deliveryId: string): Promise<boolean> {
@@ -47,7 +47,7 @@ export function createOrphanJob({ store, clock, openSweeps, onTrouble }: OrphanJ
 
   return {
     name: DELETE_ORPHANS,
-    description: "Deletes bodies in Blob storage that no message asks for any more",
+    description: "Deletes bodies in Blob storage that no message refers to any more",
     everyMs: DAY_MS,
     async run({ shouldStop }) {
       const summary = { deleted: 0, kept: 0, unreachable: 0 };

@@ -5,25 +5,25 @@ import type { IncomingEvent } from "../route/incoming-event.ts";
 import type { Ingest } from "../route/ingest.ts";
 import type { Router } from "../route/router.ts";
 
-/** What the gateway tells of itself, as events that a tenant can subscribe to by name. */
+/** Publishes the gateway's own events, which tenants can subscribe to by name. */
 export interface OwnEvents {
   /**
-   * Accepted in the turn of the call. Never rejects: what the event tells of has happened whether it could be told or
-   * not.
+   * Accepts the event in the turn of the call. Never rejects: what the event reports has happened even when the event
+   * could not be stored.
    */
   publishOwn(event: OwnEvent): Promise<void>;
-  /** Written with the change that it tells of, or not at all. Answers the id that it has then. */
+  /** Writes the event with the change that it reports, or not at all. Returns its id. */
   tellWith(draft: Draft, event: OwnEvent): string;
 }
 
 export interface OwnEvent {
   type: (typeof GATEWAY_EVENT_TYPES)[number];
   tenantId: string;
-  /** Never a secret. */
+  /** Never contains a secret. */
   data: Readonly<Record<string, unknown>>;
-  /** The type of the event whose delivery led to this one; a failure to deliver an own event publishes nothing more. */
+  /** The type of the event whose delivery caused this one; a failed delivery of an own event publishes nothing more. */
   causedBy?: string | undefined;
-  /** Not even stored when nobody asks for it: for what may come in floods. */
+  /** Not even stored when no subscription wants it: for events that may come in floods. */
   onlyIfWanted?: boolean | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface OwnEventsOptions {
   ingest: Pick<Ingest, "acceptOwn" | "plan">;
   clock: Clock;
   createId: (prefix: "evt") => string;
-  /** Who wants what; without it everything is wanted. */
+  /** Finds the subscriptions that want an event; without it, every event is wanted. */
   router?: Pick<Router, "match" | "select"> | undefined;
   onFault: (error: unknown) => void;
 }
@@ -49,7 +49,7 @@ export function createOwnEvents(options: OwnEventsOptions): OwnEvents {
     publishOwn(own) {
       const { type, tenantId, causedBy, onlyIfWanted = false } = own;
       if (causedBy !== undefined && isGatewayEventType(causedBy)) return Promise.resolve();
-      // By type first: in a flood that nobody asks for, nothing more is looked at.
+      // Check the type first: in a flood that nobody wants, nothing more is examined.
       if (onlyIfWanted && router?.match(tenantId, type).length === 0) return Promise.resolve();
       const event = toIncomingEvent(own, clock, createId("evt"));
       if (onlyIfWanted && router?.select(event).length === 0) return Promise.resolve();

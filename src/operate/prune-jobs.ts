@@ -2,39 +2,26 @@ import type { Clock } from "../domain/clock.ts";
 import type { Pruned, PruneStep, RetentionRules } from "../store/port/jobs.ts";
 import type { Store } from "../store/store.ts";
 import type { JobContext, PeriodicJob } from "./jobs.ts";
+import { createStepPace } from "./step-pace.ts";
 
 export const PRUNE_EVENTS = "prune-events";
 
 const HOUR_MS = 3_600_000;
 
-/** Twice as long as anybody asks for them. */
+/** Twice as long as the statistics are shown. */
 const MINUTES_KEPT = 2 * 60;
 const HOURS_KEPT = 8 * 24;
-
-/** Of rows in one step: as many as take about so long. Its commit takes about twice as long again. */
-const STEP_MS = 1;
-const MIN_ROWS = 10;
-const FIRST_ROWS = 50;
-const MAX_ROWS = 500;
-
-/**
- * For how many times as long as a step took, with its commit and all that it waited for, others are served then. A run
- * that would go on into the next one, which is due after an hour, must hurry.
- */
-const REST_FACTOR = 6;
-const HURRIED_REST_FACTOR = 2;
-const UNHURRIED_MS = HOUR_MS / 2;
 
 export interface PruneParts {
   store: Pick<Store, "jobs">;
   clock: Clock;
   rules: () => RetentionRules;
-  /** Infinite when they are kept. */
+  /** Infinity keeps them forever. */
   idempotencyKeysKeptMs: number;
   onPruned: (step: Pruned) => void;
 }
 
-/** What is only of use for a while goes in small steps, so that no event waits for it. */
+/** Old data is deleted in small steps, so that no event has to wait. */
 export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
   const { store, clock, rules, idempotencyKeysKeptMs } = parts;
 
@@ -42,24 +29,21 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
     return new Promise((resolve) => void clock.setTimer(clock.now() + ms, resolve));
   }
 
-  /** What is due when it begins: what becomes due meanwhile is the next run's. */
+  /** Deletes what is due when the run begins; what becomes due later is left to the next run. */
   async function walk(
     of: "events" | "requests",
     onStep: (done: Pruned) => void,
     { shouldStop }: JobContext,
   ): Promise<void> {
-    const from = { of, afterSeq: 0, maxRows: FIRST_ROWS, rules: rules(), wall: clock.wall() };
-    const hurriesFrom = clock.now() + UNHURRIED_MS;
+    const pace = createStepPace(clock);
+    const from = { of, afterSeq: 0, rules: rules(), wall: clock.wall() };
     while (!shouldStop()) {
       const calledAt = clock.now();
-      const done = await store.jobs.prune(from);
+      const done = await store.jobs.prune({ ...from, maxRows: pace.maxRows });
       onStep(done);
       if (done.isEnd) return;
       from.afterSeq = done.afterSeq;
-      const fitting = Math.floor((from.maxRows * STEP_MS) / Math.max(done.tookMs, 0.1));
-      from.maxRows = Math.max(MIN_ROWS, Math.min(MAX_ROWS, fitting, from.maxRows * 2));
-      const factor = clock.now() > hurriesFrom ? HURRIED_REST_FACTOR : REST_FACTOR;
-      await rest(Math.max(1, (clock.now() - calledAt) * factor));
+      await rest(pace.endStep(calledAt, done.tookMs));
     }
   }
 
@@ -76,7 +60,7 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
   return [
     {
       name: PRUNE_EVENTS,
-      description: "Deletes events, and erases answers of destinations, that are older than they are to be kept",
+      description: "Deletes events, and erases answers of destinations, after their retention time",
       everyMs: HOUR_MS,
       async run(context) {
         const summary = { events: 0, deliveries: 0, answers: 0, bytes: 0 };
@@ -93,7 +77,7 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
     },
     {
       name: "prune-requests",
-      description: "Deletes refused and ignored requests that are older than they are to be kept",
+      description: "Deletes rejected and ignored requests after their retention time",
       everyMs: HOUR_MS,
       async run(context) {
         const summary = { removed: 0 };
@@ -103,7 +87,7 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
     },
     {
       name: "prune-statistics",
-      description: "Removes statistics of minutes and hours that are no longer shown",
+      description: "Deletes statistics of minutes and hours that are no longer shown",
       everyMs: HOUR_MS,
       async run(context) {
         const now = Math.floor(clock.wall() / 60_000);
@@ -113,7 +97,7 @@ export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
     },
     {
       name: "prune-idempotency-keys",
-      description: "Forgets Idempotency-Keys that are older than they are to be known",
+      description: "Deletes Idempotency-Keys after their retention time",
       everyMs: 24 * HOUR_MS,
       async run(context) {
         const before = clock.wall() - idempotencyKeysKeptMs;

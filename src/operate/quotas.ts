@@ -7,9 +7,9 @@ import type { Meter, MeteredEvent } from "../route/ingest.ts";
 import type { Store } from "../store/store.ts";
 import type { TenantChange } from "../registry/tenants.ts";
 
-/** What tenants may take in. The subscriptions' quota is the store's: it counts them where it adds them. */
+/** The limits for events of tenants. The quota of subscriptions is checked where they are created. */
 export interface QuotaGate {
-  /** Undefined for a tenant without limits, as most are: then an event costs no more than this look. */
+  /** Undefined for tenants without limits, as most are: then an event costs only this lookup. */
   find(tenantId: string): Meter | undefined;
   /** In force when it resolves. */
   update(changes: readonly TenantChange[]): Promise<void>;
@@ -22,7 +22,7 @@ export interface QuotaGateOptions {
   onFault: (error: unknown) => void;
 }
 
-/** What deliveries that end give back is seen after this time; what comes in is counted at once. */
+/** Ended deliveries are noticed after this time; new events are counted immediately. */
 const REFRESH_MS = 2000;
 const RETRY_AFTER_S = { open_deliveries: 10, stored_bytes: 60, inactive: 60 };
 
@@ -31,7 +31,7 @@ interface Limited extends Meter {
   bucket: TokenBucket | undefined;
   openDeliveries: number;
   storedBytes: number;
-  /** Taken, and not yet known to be stored. */
+  /** Bytes of events that are accepted but not yet stored. */
   pendingBytes: number;
 }
 
@@ -64,7 +64,7 @@ export function createQuotaGate({ store, clock, onFault }: QuotaGateOptions): Qu
     return meter;
   }
 
-  /** A minute's worth at once: whoever may send 600 in a minute may send them together. */
+  /** The bucket holds one minute: a tenant with 600 events a minute may send them all at once. */
   function createBucket({ quotas: { eventsPerMinute } }: Tenant): TokenBucket | undefined {
     if (eventsPerMinute === undefined) return undefined;
     return createTokenBucket(eventsPerMinute / 60, clock.now(), eventsPerMinute);
@@ -112,7 +112,7 @@ export function createQuotaGate({ store, clock, onFault }: QuotaGateOptions): Qu
     if (isStopped || timer !== undefined || ![...limited.values()].some(needsUsage)) return;
     timer = clock.setTimer(clock.now() + REFRESH_MS, () => {
       refresh([...limited.values()])
-        // A store that is closed under it is no fault.
+        // An error because the store was closed is not a fault.
         .catch((error: unknown) => isStopped || onFault(error))
         .finally(() => {
           timer = undefined;
@@ -132,7 +132,7 @@ export function createQuotaGate({ store, clock, onFault }: QuotaGateOptions): Qu
     } else {
       const isSameRate = meter.tenant.quotas.eventsPerMinute === tenant.quotas.eventsPerMinute;
       meter.tenant = tenant;
-      // Else a change of anything else would fill it up.
+      // Otherwise every change of another setting would refill the bucket.
       if (!isSameRate) meter.bucket = createBucket(tenant);
     }
     return meter;
@@ -157,7 +157,7 @@ function isLimited({ status, quotas }: Tenant): boolean {
   return status !== "active" || (eventsPerMinute ?? openDeliveries ?? storedBytes) !== undefined;
 }
 
-/** A provider that gets 4xx drops the event: only who publishes is told that it asks too much. */
+/** A provider that gets 4xx drops the event: only publishers get 429. */
 function overQuota(
   origin: EventOrigin,
   id: string,
@@ -167,7 +167,7 @@ function overQuota(
   const what = quota === "open_deliveries" ? `${limit} open deliveries` : `${limit} bytes stored`;
   return new PosthornError(
     origin === "webhook" ? "tenant_over_quota" : "quota_exceeded",
-    `The tenant ${id} may have ${what}, and cannot take more now.`,
+    `The tenant ${id} may have ${what}, and accepts no more now.`,
     { retryAfterS: RETRY_AFTER_S[quota], details: { quota, limit } },
   );
 }

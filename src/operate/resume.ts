@@ -7,12 +7,12 @@ import type { AuditTrail } from "./audit-trail.ts";
 import type { FailureEvents } from "./failure-events.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
 
-/** Sending goes on after a pause or a suspension; what was held meanwhile is delivered, or skipped. */
+/** Continues sending after a pause or a suspension; held deliveries are sent, or skipped. */
 export interface Resume {
   /**
-   * With `skip`, what is held is cancelled first and the subscription becomes active last. So a crash in between leaves
-   * it as it was, with less held; nothing that was to be skipped is ever sent, and the same call goes on with the rest.
-   * What arrives while it skips is newer than the call, and is delivered.
+   * With `skip`, the held deliveries are cancelled first and the subscription becomes active last. So a crash in
+   * between leaves it paused with fewer held deliveries, none of them is ever sent, and the same call skips the rest.
+   * Deliveries that arrive while it skips are newer than the call, and are sent.
    */
   resume(subscription: Subscription, held: "deliver" | "skip", ifMatch?: string): Promise<Resumed>;
 }
@@ -33,7 +33,7 @@ export interface ResumeOptions {
 export function createResume(options: ResumeOptions): Resume {
   const { store, subscriptions, findMode, failureEvents, trail } = options;
 
-  /** One that is active holds something only while its destination is down. */
+  /** An active subscription holds deliveries only while its destination is down. */
   function isHolding({ seq, status }: Subscription): boolean {
     return status !== "active" || findMode(seq)?.isOpen === true;
   }
@@ -52,10 +52,10 @@ export function createResume(options: ResumeOptions): Resume {
   return {
     async resume(subscription, held, ifMatch) {
       const { seq, id, tenantId } = subscription;
-      // Before anything is skipped; judged again with the change.
+      // Checked before anything is skipped, and again with the change.
       checkIfMatch(ifMatch, subscription);
       const isSkipping = held === "skip" && isHolding(subscription);
-      // Before: what is skipped is gone whatever becomes of the rest.
+      // First, because skipped deliveries stay cancelled whatever happens next.
       if (isSkipping) await trail.note({ act: "subscription.skip_held", kind: "subscription", id, tenantId });
       const skipped = isSkipping ? await skipHeld(seq) : 0;
       const current = subscriptions.find(seq);

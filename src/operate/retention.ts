@@ -6,10 +6,10 @@ import type { Jobs } from "./jobs.ts";
 import { PRUNE_EVENTS } from "./prune-jobs.ts";
 import type { TenantChange } from "../registry/tenants.ts";
 
-/** How long events are kept, of the gateway and of tenants with times of their own. */
+/** How long events are kept, for the gateway and for tenants with their own times. */
 export interface RetentionTimes {
   rules(): RetentionRules;
-  /** The times that hold for a tenant, or for those who have none of their own. */
+  /** The times of a tenant, or the default times. */
   find(tenantId: string | undefined): RetentionRules["gateway"];
   update(changes: readonly TenantChange[]): void;
 }
@@ -29,18 +29,18 @@ export function createRetentionTimes(set: RetentionDays): RetentionTimes {
   };
 }
 
-/** How far the deleting of what is old has come. */
+/** The progress of the deletion of old events. */
 export interface RetentionReport {
-  /** Null where events are kept for ever. */
+  /** Null when events are kept forever. */
   days: number | null;
-  /** Of the whole log, like the numbers below: null for those who may see one tenant only. */
+  /** For the whole log, like the numbers below; null for callers who may see only one tenant. */
   oldestEventAt: number | null;
-  /** About how many events are to be deleted now, by the gateway's own time. */
+  /** About how many events are due for deletion, by the gateway's own retention time. */
   dueEvents: number | null;
-  /** All that was due by then is gone. */
+  /** Everything that was due at this time has been deleted. */
   completeUntil: number | null;
   behindS: number | null;
-  /** By the speed of the last run; null when that says nothing. */
+  /** Estimated from the speed of the last run; null when that is unknown. */
   remainingS: number | null;
   isRunning: boolean;
   lastRun: JobRun | undefined;

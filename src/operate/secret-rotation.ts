@@ -16,22 +16,22 @@ import { letsThrough } from "../route/wants.ts";
 import type { PeriodicJob } from "./jobs.ts";
 import { toIncomingEvent, type OwnEvents } from "./own-events.ts";
 
-/** New secrets for subscriptions, without a moment in which a receiver cannot verify. */
+/** New secrets for subscriptions, so that receivers can verify at every moment. */
 export interface SecretRotation {
   /** Resolves to the new secret. */
   rotate(subscription: Subscription, wish?: RotationWish): Promise<string>;
   confirm(subscription: Subscription, options: { retire: boolean }): Promise<void>;
   retire(subscription: Subscription): Promise<void>;
-  /** Retires what is due; says how many, and when the next is due. */
+  /** Retires due secrets; returns how many, and when the next one is due. */
   endOverlaps(): Promise<{ ended: number; nextEndAt: number | undefined }>;
-  /** Begins a rotation wherever a secret is too old and somebody is told; warns of the others. Says how many of each. */
+  /** Rotates secrets that are too old when somebody is informed; warns of the others. Returns how many of each. */
   rotateOld(shouldStop: () => boolean): Promise<{ rotated: number; overdue: number }>;
-  /** Those whose secret is too old, and whose owners nobody would tell of a new one. */
+  /** Subscriptions whose secret is too old and whose owners would not be informed of a new one. */
   listOverdue(): readonly Subscription[];
   plan(subscription: Subscription): RotationPlan;
 }
 
-/** `automatic`: by itself, at its age. `manual`: only by its owner. `overdue`: the same, and it is too old. */
+/** `automatic`: rotated at its age. `manual`: only by its owner. `overdue`: manual, and too old. */
 export type RotationPlan = "automatic" | "manual" | "overdue";
 
 export interface RotationWish {
@@ -48,10 +48,10 @@ export interface SecretRotationOptions {
   random: Random;
   /** 0 switches rotation by age off. */
   rotateAfterMs: number;
-  /** An overlap was begun. */
+  /** Called when an overlap has begun. */
   onOverlap: (endsAt: number) => Promise<void>;
   onRotation: (subscription: Subscription, trigger: RotationTrigger) => void;
-  /** Secrets that are too old, and whose owners nobody would tell of new ones. */
+  /** Secrets that are too old and whose owners would not be informed of new ones. */
   onOverdue: (subscriptions: readonly Subscription[]) => void;
 }
 
@@ -80,12 +80,12 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
     return secret;
   }
 
-  /** What is paused is rotated when it is back: its owner could not see the overlap pass. */
+  /** A paused subscription is rotated when it is active again: until then its owner could not notice the overlap. */
   function isRotatable(subscription: Subscription, keys: SigningKeys): boolean {
     if (options.rotateAfterMs === 0 || subscription.status !== "active") return false;
-    // What the gateway made to tell of such things has no owner who could be told.
+    // Subscriptions that the gateway created for such messages have no owner to inform.
     if (subscription.tenantId === GATEWAY_TENANT || subscription.managedBy === "contact") return false;
-    // A secret that stands in the configuration file is changed there.
+    // A secret in the configuration file must be changed there.
     return subscription.managedBy !== "config" || keys.declared === undefined;
   }
 
@@ -96,8 +96,8 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
   }
 
   /**
-   * Who hears of a rotation: active subscriptions of the tenant that ask for that event by name, those of its contacts
-   * among them. With `webhook.*` one may mean what comes in.
+   * Who is informed of a rotation: active subscriptions of the tenant that ask for that event by name, those of its
+   * contacts included. The pattern `webhook.*` does not count, because it may be meant for incoming webhooks.
    */
   function listListeners(tenantId: string): readonly Subscription[] {
     return subscriptions
@@ -105,7 +105,7 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
       .filter(({ status, events }) => status === "active" && events.includes(ROTATING));
   }
 
-  /** Looked up once: a tenant may have very many subscriptions. */
+  /** Looked up once, because a tenant may have very many subscriptions. */
   function createListeners(): (tenantId: string) => readonly Subscription[] {
     const known = new Map<string, readonly Subscription[]>();
     return (tenantId) => {
@@ -191,7 +191,7 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
   };
 }
 
-/** By its owner, who deleted or rotated it while others had their turn. */
+/** Its owner deleted or rotated it in the meantime. */
 function wasOvertaken(error: unknown): boolean {
   return error instanceof PosthornError && (error.code === "not_found" || error.code === "conflict");
 }
@@ -219,7 +219,7 @@ export function createRotationJobs(rotation: SecretRotation): PeriodicJob[] {
   return [
     {
       name: "rotate-secrets",
-      description: "Gives subscriptions whose secret is too old a new one beside it, where somebody is told",
+      description: "Adds a new secret to subscriptions whose secret is too old, when somebody is informed of it",
       everyMs: DAY_MS,
       run: async ({ shouldStop }) => ({ summary: await rotation.rotateOld(shouldStop) }),
     },

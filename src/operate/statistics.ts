@@ -6,25 +6,25 @@ import type { AttemptStatsQuery, Reads } from "../store/port/reads.ts";
 import { createAttemptCollector } from "./attempt-collector.ts";
 
 /**
- * What attempts came to lately, for people. Counted in memory and written every few seconds: a crash loses no more than
- * that of it, and the counters of deliveries are not concerned.
+ * Recent results of attempts, for people. Counted in memory and written every few seconds: a crash loses only the last
+ * seconds, and does not affect the counters of deliveries.
  */
 export interface Statistics {
-  /** On the way of every attempt. */
+  /** Called for every attempt. */
   note(subscriptionSeq: number, durationMs: number, isSuccess: boolean): void;
-  /** On the way of every event. */
+  /** Called for every event. */
   noteEvent(): void;
-  /** What of each subscription is shown in short; those without attempts are not in it. */
+  /** A short summary of each subscription; those without attempts are left out. */
   summarise(subscriptionSeqs: readonly number[]): Promise<ReadonlyMap<number, Summary>>;
-  /** Of all these together, up to this moment. */
+  /** For all these subscriptions together, up to now. */
   describe(subscriptionSeqs: readonly number[]): Promise<Record<"last_1h" | "last_24h", Window>>;
   /** The same for one window. */
   describeWindow(name: WindowName, subscriptionSeqs: readonly number[]): Promise<Window>;
-  /** Writes what is left. */
+  /** Writes the remaining sums. */
   stop(): Promise<void>;
 }
 
-/** The span that is now and those before it. */
+/** The current span and those before it. */
 export const WINDOWS = {
   last_15m: { span: "minute", spanMinutes: 1, spans: 15 },
   last_1h: { span: "minute", spanMinutes: 1, spans: 60 },
@@ -43,7 +43,7 @@ export interface Figures {
 
 export interface Window extends Figures {
   spanMs: number;
-  /** One for each span, the latest last. */
+  /** One for each span, latest last. */
   series: readonly (Figures & { at: number })[];
 }
 
@@ -60,14 +60,14 @@ export interface StatisticsOptions {
 }
 
 const EVERY_MS = 10_000;
-/** Small, because a transaction with other people's events waits for it. */
+/** Small, because transactions with events wait for it. */
 const WRITTEN_AT_ONCE = 250;
-/** So that the reader serves others in between. */
+/** Small, so that the reader serves others in between. */
 const READ_AT_ONCE = 200;
 
 export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: StatisticsOptions): Statistics {
   const collector = createAttemptCollector();
-  /** What was taken from the collector and is not known to be in the store. */
+  /** Sums taken from the collector that are not confirmed in the store. */
   let unwritten: AttemptStats[] = [];
   let writing: Promise<void> = Promise.resolve();
   let writes = 0;
@@ -82,7 +82,7 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
     }
   }
 
-  /** Never rejects: what could not be written is tried again the next time, and the collector keeps the rest. */
+  /** Never rejects: failed writes are tried again the next time, and the collector keeps the rest. */
   function write(): Promise<void> {
     writing = writing.then(async () => {
       try {
@@ -98,7 +98,7 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
 
   const rounds = startRounds({ clock, everyMs, run: write, onFault });
 
-  /** What is stored, and what waits to be: each attempt once, whatever is being written meanwhile. */
+  /** Stored sums and those that wait: each attempt counts once, whatever is being written meanwhile. */
   async function load(bounds: Bounds, subscriptionSeqs: readonly number[]): Promise<AttemptStats[]> {
     const wanted = new Set(subscriptionSeqs);
     for (;;) {
@@ -128,7 +128,7 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
     for (const some of chunksOf(subscriptionSeqs, READ_AT_ONCE)) {
       for (const row of await load(bounds, some)) {
         total.add(row);
-        // What has come since the minute turned still counts as now.
+        // Attempts after the turn of the minute still belong to the last span.
         tallies[Math.min(spans - 1, Math.floor((row.minute - since) / spanMinutes))]?.add(row);
       }
     }

@@ -21,17 +21,17 @@ import { ageOf, createOldestOpenReader } from "./oldest-open.ts";
 import { describeTarget, type TargetFacts } from "./target-facts.ts";
 import type { Targets } from "./targets.ts";
 
-/** What the gateway says about itself. */
+/** The gateway's reports about itself. */
 export interface Status {
-  /** Ready means that the next request is taken; `trouble` says why it would not be. */
+  /** Ready means that the next request is accepted; `trouble` says why it would not be. */
   readiness(): { trouble: PosthornError | undefined; report: object };
-  /** Of the whole gateway, or of what belongs to one tenant. */
+  /** For the whole gateway, or for one tenant. */
   status(tenantId: string | undefined): Promise<object>;
   metrics(): Promise<{ text: string; contentType: string }>;
 }
 
 export interface StatusOptions {
-  /** Of the gateway. */
+  /** The version of the gateway. */
   version: string;
   store: Store;
   scheduler: Scheduler;
@@ -54,7 +54,7 @@ export interface StatusOptions {
 /** Beyond this many, only targets in trouble are listed. */
 const MAX_LISTED_TARGETS = 1000;
 const MAX_LISTED_SOURCES = 100;
-/** Whoever has more lanes with work gets the age of one of these. */
+/** With more busy lanes than this, only this many are measured. */
 const MAX_MEASURED_LANES = 200;
 
 const SHOWN_TROUBLE: Partial<Record<ErrorCode, string>> = { shutting_down: "stopping", overloaded: "overloaded" };
@@ -68,7 +68,7 @@ export function createStatus(options: StatusOptions): Status {
     return options.targets.list(tenantId).map((known) => describeTarget(known, open));
   }
 
-  /** With the age of what waits for each. */
+  /** With the age of each target's oldest delivery. */
   async function measureTargets(rows: readonly DeliveryCounters[]) {
     const open = new Map(rows.map((row) => [row.subscriptionSeq, openOf(row)]));
     const oldest = await oldestOpen.look([...open.keys()].filter((seq) => (open.get(seq) ?? 0) > 0));
@@ -80,7 +80,7 @@ export function createStatus(options: StatusOptions): Status {
     }));
   }
 
-  /** How long the delivery has waited that waits longest; null when none does. */
+  /** How long the oldest delivery has waited; null when none waits. */
   async function measureOldest(rows: readonly DeliveryCounters[]): Promise<number | null> {
     const waiting = rows.filter((row) => openOf(row) > 0).map(({ subscriptionSeq }) => subscriptionSeq);
     if (waiting.length === 0) return null;
@@ -90,7 +90,7 @@ export function createStatus(options: StatusOptions): Status {
     return ages.length === 0 ? null : Math.round(Math.max(...ages));
   }
 
-  /** What a target that is well does not know: n8n's workflows that are not active. */
+  /** Problems that a healthy target does not know of: n8n workflows that are not active. */
   function describeMissing(tenantId: string | undefined) {
     return subscriptions.list(tenantId).flatMap((subscription) =>
       scheduler.missingSources(subscription.seq).map(({ source, since, nextTryAt, error }) => ({
@@ -118,7 +118,7 @@ export function createStatus(options: StatusOptions): Status {
       const connections = options.connections.list();
       const isDegraded = trouble !== undefined || connections.some(isFailed);
       return {
-        // A full disk is for people to mend: what sends traffic elsewhere would find no better gateway.
+        // People must free a full disk: a load balancer that moved the traffic would find no better gateway.
         trouble: trouble?.code === "store_full" ? undefined : trouble,
         report: {
           version: options.version,
@@ -144,7 +144,7 @@ export function createStatus(options: StatusOptions): Status {
       const names = new Set(known.map(({ source }) => source.name));
       const allConnections = options.connections.list();
       const cutOff = listCutOff(options.pullers.list(), allConnections).filter(({ source }) => names.has(source));
-      // They belong to the gateway, and their faults name its hosts.
+      // Connections belong to the gateway, and their errors name its hosts.
       const connections = tenantId === undefined ? allConnections : [];
       const isLocked = weak.some(({ source }) => source.gate?.isLocked === true);
       const isIll =
@@ -177,11 +177,11 @@ export function createStatus(options: StatusOptions): Status {
             health: source.gate?.isLocked === true ? "error" : "ok",
             reason: source.weakness,
           })),
-          // What is wrong with a broker is for those who run the gateway.
+          // Details of a broker's problem are only for the operators of the gateway.
           ...cutOff.map(({ source, trouble }) => ({
             name: source,
             health: "error",
-            reason: tenantId === undefined ? trouble : "nothing can be taken from its queue now",
+            reason: tenantId === undefined ? trouble : "its queue cannot be read now",
           })),
         ].slice(0, MAX_LISTED_SOURCES),
         connections: connections.map(describeConnection),

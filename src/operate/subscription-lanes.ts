@@ -5,28 +5,28 @@ import type { SubscriptionRef } from "../registry/subscriptions/subscription-dra
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
 import type { Store } from "../store/store.ts";
 
-/** What becomes of the open deliveries of a subscription that is changed or deleted. */
+/** Handles the open deliveries of a subscription that is changed or deleted. */
 export interface SubscriptionLanes {
-  /** Deletes it. Open deliveries are cancelled: at once when they are few, else by a job that is begun with the deletion. */
+  /** Deletes it. Open deliveries are cancelled: a few immediately, many by a job that starts with the deletion. */
   remove(of: SubscriptionRef, ifMatch?: string): Promise<{ cancelled: number; jobId: string | undefined }>;
-  /** Lets those go that waited behind a dead letter, where it holds them up no more. */
+  /** Releases deliveries behind a dead letter that no longer blocks them. */
   skipDeadHeads(changes: readonly SubscriptionChanged[]): Promise<void>;
-  /** Goes on with what a crash interrupted. */
+  /** Continues what a crash interrupted. */
   resume(): Promise<void>;
 }
 
 export interface SubscriptionLanesOptions {
   store: Pick<Store, "lanes" | "reads">;
   subscriptions: Pick<Subscriptions, "list" | "listDeleted" | "remove">;
-  /** The job that cancels the deliveries of one that the draft deletes. */
+  /** The job that cancels the deliveries of a subscription that the draft deletes. */
   cancelLater?: ((draft: Draft, subscription: Subscription, open: number) => { id: string }) | undefined;
-  /** Whether that goes on for this one. */
+  /** Whether that job is running for this subscription. */
   isCancelling?: ((seq: number) => boolean) | undefined;
-  /** Something in its lane may go now. */
+  /** Called when something in its lane may be sent now. */
   onMovedUp: (seq: number) => void;
 }
 
-/** So many are cancelled while the one who deletes waits. */
+/** How many are cancelled before the deletion is answered. */
 const MAX_CANCELLED_AT_ONCE = 500;
 
 export function createSubscriptionLanes(options: SubscriptionLanesOptions): SubscriptionLanes {
@@ -60,7 +60,7 @@ export function createSubscriptionLanes(options: SubscriptionLanesOptions): Subs
       });
       if (job !== undefined) return { cancelled: before.open, jobId: job.id };
       await cancelOpen(seq);
-      // Counted by the store: the scheduler, too, cancels what it finds of a subscription that is gone.
+      // Counted by the store, because the scheduler also cancels deliveries of deleted subscriptions.
       return { cancelled: (await countersOf(seq)).cancelled - before.cancelled, jobId: undefined };
     },
     async skipDeadHeads(changes) {
@@ -73,7 +73,7 @@ export function createSubscriptionLanes(options: SubscriptionLanesOptions): Subs
       for (const { seq } of subscriptions.listDeleted())
         if (options.isCancelling?.(seq) !== true) await cancelOpen(seq);
       for (const subscription of subscriptions.list(undefined)) {
-        // The store knows no settings: what it gave up at this start keeps its place.
+        // The store knows no settings: dead letters of this start keep their place in the order.
         if (subscription.ordered && subscription.onDeadHead === "skip") await skipDeadHeads(subscription);
       }
     },

@@ -2,14 +2,14 @@ import { isHealthy } from "../deliver/targets/target.ts";
 import type { Mode } from "../domain/target.ts";
 import type { KnownTarget } from "./targets.ts";
 
-/** How a target is, for people and programs. */
+/** The state of a target, for people and programs. */
 export interface TargetFacts {
   tenantId: string;
   name: string;
   mode: Mode;
-  /** What an operator said. */
+  /** The mode that an operator has set. */
   forced: Mode | null;
-  /** Null when it was never in another mode. */
+  /** Null when its mode never changed. */
   since: string | null;
   reason: string | null;
   health: "ok" | "error";
@@ -17,11 +17,11 @@ export interface TargetFacts {
   queueLength: number;
   failures: number;
   lastError: string | null;
-  /** What it is held to now; null when nothing holds it back. */
+  /** The current rate limit; null when there is none. */
   ratePerS: number | null;
 }
 
-/** `open`: how many deliveries of each subscription are open. */
+/** `open`: the number of open deliveries of each subscription. */
 export function describeTarget(
   { tenantId, name, subscriptions, state, ratePerS }: KnownTarget,
   open: ReadonlyMap<number, number>,
@@ -33,7 +33,7 @@ export function describeTarget(
     mode: mode?.isOpen === true ? "QUEUE" : "NORMAL",
     forced: mode?.forced ?? null,
     since: timeOf(mode?.changedAt ?? (mode?.isOpen === true ? mode.openedAt : undefined)),
-    // Those that were saved before reasons were kept have the error.
+    // States saved by early releases have the error instead of a reason.
     reason: mode?.reason ?? (mode?.isOpen === true ? (mode.lastError ?? null) : null),
     health: state === undefined || isHealthy(state) ? "ok" : "error",
     checkedAt: timeOf(state?.check?.at),

@@ -17,46 +17,46 @@ import type { AuditNote } from "../store/port/audit.ts";
 import type { Store } from "../store/store.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
 
-/** What subscriptions send to: those that the configuration declares for several, and each other one's own. */
+/** The targets that subscriptions send to: shared ones, and the own target of each other subscription. */
 export interface Targets {
-  /** The one that a subscription shares with others. */
+  /** The target that a subscription shares with others. */
   findShared(subscription: Subscription): Target | undefined;
-  /** The declared ones first, then those that are a subscription's own, by age. */
+  /** Shared targets first, then subscriptions' own ones, by age. */
   list(tenantId: string | undefined): readonly KnownTarget[];
-  /** By name; its own also by the id of the subscription. */
+  /** By name; a subscription's own target also by the subscription's id. */
   get(name: string, tenantId: string | undefined): KnownTarget;
-  /** Of what a subscription sends to. */
+  /** The target of a subscription. */
   of(subscription: Subscription): KnownTarget;
   findKnown(target: Target): KnownTarget | undefined;
   /** `auto`: the target's health decides again. On disk when it resolves. */
   force(known: KnownTarget, mode: Mode | "auto"): Promise<void>;
-  /** Those of its subscriptions that go on by themselves now that it is well. */
+  /** Subscriptions of the target that continue automatically when it is healthy. */
   listResumable(target: Target): readonly Subscription[];
-  /** Those with a health check that somebody sends to, or would, each with its tenant. */
+  /** Targets with a health check that a subscription uses or could use, each with its tenant. */
   listChecked(): ReadonlyMap<Target, string>;
-  /** What is known of it, of a shared one or a subscription's own. */
+  /** Saves the state of a shared target or of a subscription's own. */
   saveMode(known: KnownTarget): Promise<void>;
   saveState(subscription: Subscription, state: SubscriptionState): Promise<void>;
-  /** What was known of a subscription and its own destination before the start. */
+  /** The state of a subscription and its own destination that was saved before the start. */
   findSaved(subscriptionSeq: number): SubscriptionState | undefined;
-  /** What was set of shared ones is different now. */
+  /** Called when the settings of shared targets have changed. */
   take(changes: readonly Change<SharedTarget>[]): void;
-  /** As it is with what was set of it. */
+  /** The target with its settings. */
   known(entry: Entry<SharedTarget>): KnownTarget;
 }
 
 export interface KnownTarget {
   tenantId: string;
   name: string;
-  /** What was set of one that may be shared; undefined when it is a subscription's own. */
+  /** The settings of a shared target; undefined for a subscription's own. */
   declared: TargetInput | undefined;
-  /** Of what was set: how it is does not make another one. */
+  /** The version of the settings; a change of state does not change it. */
   version: number | undefined;
   managedBy: ManagedBy;
   subscriptions: readonly Subscription[];
   /** Undefined when nothing was ever sent to it. */
   state: Target | undefined;
-  /** What it is held to; undefined when nothing holds it back. */
+  /** The current rate limit; undefined when there is none. */
   ratePerS: number | undefined;
 }
 
@@ -65,22 +65,22 @@ export interface TargetsOptions {
   store: Pick<Store, "records">;
   clock: Clock;
   authors: Pick<Authors, "note">;
-  /** Between two probes of one that is down; as usual when not given. */
+  /** The longest time between two probes of a target that is down. */
   maxProbeMs?: number | undefined;
   subscriptions: () => Pick<Subscriptions, "list" | "findState">;
   scheduler: () => Pick<Scheduler, "targetOf" | "stateOf" | "findMode" | "findSuspension" | "targets">;
   onMode: (known: KnownTarget & { state: Target }, change: "opened" | "closed") => void;
-  /** What is checked may have changed. */
+  /** Called when the list of checked targets may have changed. */
   onChange: () => void;
 }
 
 export function createTargets(options: TargetsOptions): Targets {
   const { shared, store, clock } = options;
-  /** How each shared one is, by the number of its record. */
+  /** The state of each shared target, by the number of its record. */
   const states = new Map<number, Target>();
-  // It was saved before: a pace that it was held to has had time since, whenever somebody asks for it first.
+  // The reference time for saved rate limits, which have recovered since they were saved.
   const openedAt = clock.now();
-  /** What was saved of each subscription's own, as it was read. */
+  /** The saved state of each subscription's own target, as it was read. */
   const saved = new Map<number, { text: string; state: SubscriptionState }>();
 
   function stateOf({ seq, state: text, thing }: Entry<SharedTarget>): Target {
@@ -191,7 +191,7 @@ export function createTargets(options: TargetsOptions): Targets {
       const before = { mode: state.mode.isOpen ? "QUEUE" : "NORMAL", forced: state.mode.forced ?? null };
       const change = forceMode(state, mode, clock.now());
       if (change !== undefined) {
-        // Whoever forces it wants it known.
+        // A mode set by hand must be reported.
         noteOthersFailed(state.notices);
         options.onMode({ ...known, state }, change);
       }
@@ -237,14 +237,14 @@ export function createTargets(options: TargetsOptions): Targets {
   };
 }
 
-/** Tenants may have targets of the same name; a declared one goes before a subscription of that name. */
+/** Tenants may have targets with the same name; a shared one takes precedence over a subscription with that name. */
 function findOnly(all: readonly KnownTarget[], name: string): KnownTarget | undefined {
   const [first, ...others] = all.filter((one) => one.name === name);
   const rival = others.find(({ tenantId }) => tenantId !== first?.tenantId);
   if (rival === undefined) return first;
   throw new PosthornError(
     "conflict",
-    `Several tenants have a target ${name}: ${first?.tenantId}, ${rival.tenantId}. Say which with tenant_id.`,
+    `Several tenants have a target ${name}: ${first?.tenantId}, ${rival.tenantId}. Choose one with tenant_id.`,
   );
 }
 

@@ -11,14 +11,15 @@ import type { Tenants } from "../registry/tenants.ts";
 import type { ErasureRow } from "../store/port/erasures.ts";
 import type { DeliveryKey } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
+import { createStepPace } from "./step-pace.ts";
 import type { Validations } from "./validations/validations.ts";
 
-/** Takes everything of a tenant out of the gateway. It goes on over restarts until it is done. */
+/** Erases all data of a tenant. Continues after restarts until it is done. */
 export interface TenantErasures {
-  /** From then on the tenant is inactive. One that runs already is answered. Refused for what the file declares. */
+  /** From then on the tenant is inactive. Returns a running erasure; rejected when the file declares part of it. */
   begin(tenantId: string): Promise<ErasureRow>;
   get(tenantId: string): Promise<ErasureRow>;
-  /** Goes on with what the store holds. */
+  /** Continues the erasures in the store. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -33,27 +34,21 @@ export interface TenantErasuresOptions {
   sources: Pick<Sources, "list">;
   sharedTargets: Pick<SharedTargets, "list">;
   validations: Pick<Validations, "list" | "remove">;
-  /** What is in memory of it is not sent any more. */
+  /** Stops sending copies that are in memory. */
   onCancelled: (key: DeliveryKey) => void;
   onEnd: (erasure: ErasureRow) => void;
   onFault: (error: unknown) => void;
 }
 
-/** Of rows in one step: as many as take about so long, and then others are served for several times as long. */
-const STEP_MS = 6;
-const REST_FACTOR = 3;
-const MIN_ROWS = 20;
-const FIRST_ROWS = 100;
-const MAX_ROWS = 500;
 const AGAIN_MS = 5000;
 
-/** Who is said to have ended the validations of its sources. */
+/** The author of the ended validations of its sources. */
 const GATEWAY = "gateway";
 
 export function createTenantErasures(options: TenantErasuresOptions): TenantErasures {
   const { store, clock, registry, onFault } = options;
   const running = new Map<string, Promise<void>>();
-  /** Called when the gateway stops: one for each that rests. */
+  /** Called when the gateway stops: one for each erasure that is pausing. */
   const wakers = new Set<() => void>();
   let isStopped = false;
   const shouldStop = () => isStopped;
@@ -70,7 +65,7 @@ export function createTenantErasures(options: TenantErasuresOptions): TenantEras
     });
   }
 
-  /** These know of a folder, which would bring them back. */
+  /** Validations also exist in a folder, which would bring them back. */
   async function removeValidations(tenantId: string): Promise<void> {
     const names = new Set(options.sources.list(tenantId).map(({ source }) => source.name));
     for (const { endpoint, format } of options.validations.list()) {
@@ -81,16 +76,15 @@ export function createTenantErasures(options: TenantErasuresOptions): TenantEras
   async function erase(tenantId: string): Promise<void> {
     await registry.follow();
     await removeValidations(tenantId);
-    let maxRows = FIRST_ROWS;
+    const pace = createStepPace(clock);
     while (!shouldStop()) {
-      const { row, ended, tookMs } = await store.jobs.stepErasure(tenantId, maxRows);
-      // Memory learns from the store what is not there any more.
+      const calledAt = clock.now();
+      const { row, ended, tookMs } = await store.jobs.stepErasure(tenantId, pace.maxRows);
+      // Memory learns from the store what was deleted.
       if (row.stage === "records" || row.stage === "events" || row.stage === "done") await registry.follow();
       ended.forEach(options.onCancelled);
       if (row.stage === "done") return options.onEnd(row);
-      const fitting = Math.floor((maxRows * STEP_MS) / Math.max(tookMs, 0.1));
-      maxRows = Math.max(MIN_ROWS, Math.min(MAX_ROWS, fitting, maxRows * 2));
-      await rest(Math.max(1, tookMs * REST_FACTOR));
+      await rest(pace.endStep(calledAt, tookMs));
     }
   }
 
@@ -115,7 +109,7 @@ export function createTenantErasures(options: TenantErasuresOptions): TenantEras
     );
   }
 
-  /** The file would bring back at the next start what it declares. */
+  /** At the next start, the file would bring back what it declares. */
   function refuseDeclared(tenantId: string, tenantIs: ManagedBy): void {
     const declared = [
       { noun: "tenant", name: tenantId, managedBy: tenantIs },
@@ -132,20 +126,20 @@ export function createTenantErasures(options: TenantErasuresOptions): TenantEras
     throw new PosthornError(
       "managed_by_config",
       `The ${declared.noun} ${declared.name} of this tenant is declared in the configuration file. Remove everything of ` +
-        "the tenant from the file, reload it, and erase the tenant then.",
+        "the tenant from the file, reload it, and then erase the tenant.",
     );
   }
 
   return {
     async begin(tenantId) {
       if (tenantId === DEFAULT_TENANT) {
-        throw new PosthornError("conflict", "The tenant default is always there and cannot be erased.");
+        throw new PosthornError("conflict", "The tenant default always exists and cannot be erased.");
       }
       const { thing } = await options.tenants.get(tenantId);
       refuseDeclared(tenantId, thing.managedBy);
       const note = options.authors.note({ act: "tenant.begin_erasure", kind: "tenant", id: tenantId, tenantId });
       const row = await store.jobs.beginErasure(tenantId, note);
-      // In force before it is answered: nothing more comes in.
+      // In force before the answer: no more events are accepted.
       await registry.follow();
       run(tenantId);
       return row;

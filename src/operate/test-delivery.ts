@@ -10,15 +10,15 @@ import type { Store } from "../store/store.ts";
 import { toIncomingEvent } from "./own-events.ts";
 
 /**
- * Tries a destination out with `test.event`: an event like any other, stored, signed, sent when its lane lets it go and
- * recorded, but for one subscription alone. It is not tried again, and a failure counts neither towards suspension nor
- * against the destination: whoever tests what is not ready yet must not harm it. That a destination which was down
- * answers again does count.
+ * Tests a destination with `test.event`: an event like any other, stored, signed, sent in its lane and
+ * recorded, but only for one subscription. It is not retried, and a failure counts neither towards suspension nor
+ * against the destination, so that testing an unfinished destination does no harm. A success of a destination that was
+ * down does count.
  */
 export interface TestDeliveries {
   /** Resolves when the first attempt is on disk, or when it is clear that there is none for now. */
   send(subscription: Subscription): Promise<TestResult>;
-  /** The attempt of a test is on disk. */
+  /** Called when the attempt of a test is on disk. */
   noteTested(eventId: string, delivery: DeliveryKey): void;
 }
 
@@ -33,7 +33,7 @@ export interface TestDeliveriesOptions {
   createId: (prefix: "evt") => string;
 }
 
-/** For the way through the store, before the attempt and after it. */
+/** Time for writing to the store, before the attempt and after it. */
 const ALLOWANCE_MS = 2000;
 
 export function createTestDeliveries({ store, accept, clock, createId }: TestDeliveriesOptions): TestDeliveries {
@@ -42,7 +42,7 @@ export function createTestDeliveries({ store, accept, clock, createId }: TestDel
   function toTestEvent({ tenantId }: Subscription): IncomingEvent {
     const data = { test: true, timestamp: new Date(clock.wall()).toISOString() };
     const id = createId("evt");
-    // A key of its own: in an ordered subscription it neither waits for others nor holds them up.
+    // Its own key: in an ordered subscription it neither waits for other deliveries nor blocks them.
     const place = { priority: "critical", orderingKey: id } as const;
     return toIncomingEvent({ type: TEST_EVENT_TYPE, tenantId, data }, clock, id, place);
   }
@@ -69,7 +69,7 @@ export function createTestDeliveries({ store, accept, clock, createId }: TestDel
   async function find(eventId: string, { seq, tenantId }: Subscription): Promise<StoredDelivery> {
     const event = await store.reads.findEvent(eventId, tenantId);
     const delivery = event && (await store.reads.findDelivery({ eventSeq: event.seq, subscriptionSeq: seq }));
-    if (delivery === undefined) throw new PosthornError("not_found", `There is no delivery of ${eventId} any more.`);
+    if (delivery === undefined) throw new PosthornError("not_found", `The delivery of ${eventId} no longer exists.`);
     return delivery;
   }
 
@@ -78,7 +78,7 @@ export function createTestDeliveries({ store, accept, clock, createId }: TestDel
       const event = toTestEvent(subscription);
       const { id: eventId } = event;
       await publish(event, subscription);
-      // In the turn of the commit: the attempt is recorded in a later one.
+      // In the same turn as the commit: the attempt is recorded in a later one.
       const isHeld = subscription.status !== "active";
       const key = isHeld ? undefined : await waitForAttempt(eventId, subscription.timeoutMs + ALLOWANCE_MS);
       const [attempt] = key === undefined ? [] : await store.reads.listAttempts(key);

@@ -6,9 +6,9 @@ import type { Store } from "../store/store.ts";
 export interface UpkeepOptions {
   store: Pick<Store, "lanes">;
   clock: Clock;
-  /** Lanes where the end of an expired delivery lets another one go. */
+  /** Lanes in which the end of an expired delivery releases another one. */
   onMovedUp: (subscriptionSeq: number) => void;
-  /** Deliveries whose time was over. */
+  /** Deliveries that have expired. */
   onDead?: ((dead: readonly DeadDelivery[]) => void) | undefined;
   onFault: (error: unknown) => void;
   everyMs?: number | undefined;
@@ -16,7 +16,7 @@ export interface UpkeepOptions {
 
 const EVERY_MS = 5000;
 
-/** Ends deliveries whose time is over, from time to time, wherever they wait. */
+/** Ends expired deliveries at intervals, wherever they wait. */
 export function startUpkeep(options: UpkeepOptions): Rounds {
   const { store, clock, onMovedUp, onDead, onFault, everyMs = EVERY_MS } = options;
 

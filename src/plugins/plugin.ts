@@ -14,29 +14,29 @@ import type { Sources } from "../registry/sources/sources.ts";
 import type { Logger } from "../telemetry/logger.ts";
 
 /**
- * What one provider needs beyond a kind of source: a folder of its own behind this port, and a line in `plugins.ts`.
- * The configuration and the command line load every plugin: whatever is large is imported when it is called for.
+ * Everything that a provider needs beyond a kind of source. A plugin is a folder and a line in `plugins.ts`.
+ * The configuration and the command line load every plugin, so large modules are imported only when they are needed.
  */
 export interface Plugin<Properties extends TProperties = TProperties> {
-  /** Stand at the top of the configuration, each with its name in the environment; the docs have them under the title. */
+  /** Top-level settings of the configuration, each with an environment variable; the docs list them under the title. */
   readonly settings: { readonly title: string; readonly properties: Properties };
   addCommands(program: Command, commandLine: CommandLine): void;
-  /** Of the routes. */
+  /** The docs of the routes. */
   loadDocs(): Promise<AreaDocs>;
-  /** Its kinds as far as their rules go, for those who receive nothing. */
+  /** The kinds with their rules only, for code that does not receive webhooks. */
   loadSourceKinds(): Promise<readonly SourceKind[]>;
-  /** Requests to try its kinds out with. */
+  /** Sample requests for testing the kinds. */
   loadSamples?(): Promise<readonly Sample[]>;
-  /** Once at each start of a gateway, before anything comes in. What it opens in the registry is followed like all else. */
+  /** Called once at each start, before anything comes in. Registries that it opens follow changes like all others. */
   open(gateway: PluginGateway, settings: Static<TObject<Properties>>): Promise<OpenPlugin>;
 }
 
 export interface CommandLine {
-  /** How a command finds the gateway, and `--json`. */
+  /** Adds the options with which a command finds the gateway, and `--json`. */
   addClientOptions(command: Command): Command;
 }
 
-/** What a plugin may use of the gateway that opens it. */
+/** The parts of the gateway that a plugin may use. */
 export interface PluginGateway {
   registry: Registry;
   secretBox: SecretBox;
@@ -45,7 +45,7 @@ export interface PluginGateway {
   logger: Logger;
   onFault: (error: unknown) => void;
   ownEvents: Pick<OwnEvents, "publishOwn">;
-  /** There once all plugins are open. */
+  /** Available once all plugins are open. */
   sources: () => Pick<Sources, "list" | "find">;
   publicUrl: string | undefined;
   userAgent: string;
@@ -54,11 +54,11 @@ export interface PluginGateway {
 export interface OpenPlugin {
   readonly sourceKinds: readonly SourceKind[];
   readonly jobs: readonly PeriodicJob[];
-  /** Sources that their provider sends nothing to any more, as far as is known. */
+  /** Sources to which the provider has stopped sending, as far as is known. */
   listDisabledSources?(): readonly DisabledSource[];
   addRoutes(app: FastifyInstance): void;
-  /** What is declared has been taken over, and nothing has come in yet. */
+  /** Called when declared configuration is applied and nothing has come in yet. */
   start(): void;
-  /** Before the jobs end: one of them may wait for an answer that comes no more. */
+  /** Called before the jobs end, because a job may wait for an answer that will not come. */
   close(): void | Promise<void>;
 }

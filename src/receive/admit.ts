@@ -4,24 +4,24 @@ import type { Source, SourceGate } from "../domain/source.ts";
 import { isSameSecret } from "./same-secret.ts";
 import type { RequestHead } from "./webhook-request.ts";
 
-/** What can be said of a request before its body is read. Throws the reason to refuse it. */
+/** Checks a request before its body is read. Throws the reason to reject it. */
 export function admit(source: Source, gate: SourceGate, request: RequestHead): void {
   if (gate.allowedIps !== undefined && !isAllowedIp(request.remoteAddress, gate.allowedIps)) {
     throw new PosthornError(
       "address_not_allowed",
-      `The source "${source.name}" takes nothing from ${request.remoteAddress}.`,
+      `The source "${source.name}" accepts no requests from ${request.remoteAddress}.`,
     );
   }
   if (gate.isLocked) {
     throw new PosthornError(
       "bad_signature",
-      `The source "${source.name}" can verify nobody: its secret or token can be guessed. Its owner must give another.`,
+      `The source "${source.name}" cannot verify senders, because its secret or token is too easy to guess. Its owner must set another.`,
     );
   }
   if (gate.auth !== undefined && !hasToken(request, gate.auth)) {
     throw new PosthornError(
       "bad_signature",
-      `The source "${source.name}" wants its token in the header ${gate.auth.header}.`,
+      `The source "${source.name}" needs its token in the header ${gate.auth.header}.`,
     );
   }
   if (gate.contentTypes !== undefined) refuseContentType(source, gate.contentTypes, request);
@@ -36,12 +36,12 @@ function hasToken({ headers }: RequestHead, { header, token }: { header: string;
 
 function refuseContentType(source: Source, taken: readonly string[], { method, headers }: RequestHead): void {
   const given = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  // A handshake has no body, and so no type.
+  // A handshake has no body, so it has no content type.
   if (given === "" && source.handshakeMethods?.includes(method) === true) return;
   if (taken.some((type) => fits(given, type))) return;
   throw new PosthornError(
     "unsupported_content_type",
-    `The source "${source.name}" takes ${taken.join(", ")}, not ${given === "" ? "a body without a type" : given}.`,
+    `The source "${source.name}" accepts ${taken.join(", ")}, not ${given === "" ? "a body without a content type" : given}.`,
     { details: { content_types: taken } },
   );
 }
@@ -50,7 +50,7 @@ function fits(given: string, type: string): boolean {
   return type.endsWith("/*") ? given.startsWith(type.slice(0, -1)) : given === type;
 }
 
-/** Gives back the source if it takes webhooks at this path by this method now; else throws the reason why not. */
+/** Returns the source if it accepts webhooks at this path with this method now; otherwise throws the reason. */
 export function checkOpen(name: string, source: Source | undefined, method: string, path: string): Source {
   if (source === undefined || !hasPathToken(source, path)) {
     throw new PosthornError("unknown_source", `There is no source "${name}". Declare it, or turn the * source on.`);
@@ -70,7 +70,7 @@ export function refuseMethod({ name, methods }: Source, method: string): void {
   });
 }
 
-/** `/webhook/NAME/TOKEN/…`: who does not know the token does not find the source. */
+/** `/webhook/NAME/TOKEN/…`: without the token the source is not found. */
 
 function hasPathToken(source: Source, path: string): boolean {
   if (source.pathToken === undefined) return true;
@@ -78,7 +78,7 @@ function hasPathToken(source: Source, path: string): boolean {
   return isSameSecret(path.slice(start, end), source.pathToken);
 }
 
-/** The path as it is kept: as if there were no token. */
+/** The path without the token, for storing. */
 export function withoutPathToken(source: Source, path: string): string {
   if (source.pathToken === undefined) return path;
   const { start, end } = findToken(source, path);

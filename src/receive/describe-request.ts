@@ -6,10 +6,10 @@ import type { RequestHead } from "./webhook-request.ts";
 type Headers = KeptRequest["headers"];
 
 const MASK = "***";
-/** What is shorter is masked only where it stands alone: it occurs in innocent texts too. */
+/** A shorter secret is masked only if it is the whole value: it may occur in other texts by chance. */
 const MIN_PART_LENGTH = 8;
 
-/** What of a request is kept beside its body: as JSON, secrets masked. */
+/** Everything of a request except its body, as JSON with secrets masked. */
 export function describeRequest(
   request: Pick<RequestHead, "method" | "path" | "query" | "remoteAddress" | "headers">,
   hidden: HiddenTexts | undefined,
@@ -33,7 +33,7 @@ function maskHeaders(headers: Headers, hidden: HiddenTexts | undefined): Headers
   return masked ?? headers;
 }
 
-/** Whatever the header's name is: a sender that is given a secret may send it in any. */
+/** In all headers: a sender that has a secret may send it in any of them. */
 function isHidden(name: string, value: Headers[string], { header, texts }: HiddenTexts): boolean {
   if (name === header) return true;
   if (value === undefined) return false;

@@ -9,9 +9,9 @@ import type { Masking } from "./masking.ts";
 import type { SchemaChecker } from "./schema/schema-check.ts";
 import { checkJsonText } from "./text/json-text.ts";
 
-/** An event is a fact and stays as it is: what was edited goes out as a new one, which names it. */
+/** Events are never changed: an edited event is sent as a new one that refers to the first. */
 export interface EditedReplays {
-  /** `payload`: JSON as somebody wrote it, and as it is delivered. `onId` is told the new id before anything is stored. */
+  /** `payload`: JSON, delivered exactly as written. `onId` gets the new id before anything is stored. */
   replay(
     event: StoredEvent,
     payload: Buffer,
@@ -28,7 +28,7 @@ export interface EditedReplaysOptions {
   maxDepth: number;
 }
 
-/** Of what the publisher said of the first one; when it is due and when it expires were said for that time. */
+/** The details of the first event, without its delivery time and expiry, which were meant for then. */
 const KEPT_DETAILS = ["source_id", "user_id", "session_id", "metadata"];
 
 export function createEditedReplays(options: EditedReplaysOptions): EditedReplays {
@@ -62,7 +62,7 @@ export function createEditedReplays(options: EditedReplaysOptions): EditedReplay
   return {
     async replay(event, payload, onId) {
       if (isGatewayEventType(event.type)) {
-        throw new PosthornError("conflict", `${event.type} is told by the gateway itself, and is not edited.`);
+        throw new PosthornError("conflict", `${event.type} is an event of the gateway itself and cannot be edited.`);
       }
       checkJsonText(payload, maxDepth);
       const edited = edit(event, payload);
@@ -72,14 +72,14 @@ export function createEditedReplays(options: EditedReplaysOptions): EditedReplay
       return new Promise((resolve, reject) => {
         accept(masking.mask(checked), (result) => {
           if (result.kind === "stored") resolve(result);
-          else reject(result.kind === "failed" ? result.error : new Error(`the new id ${edited.id} is known`));
+          else reject(result.kind === "failed" ? result.error : new Error(`the new id ${edited.id} already exists`));
         });
       });
     },
   };
 }
 
-/** Credentials are sealed for the event that they came with. */
+/** Credentials are encrypted for the event that they came with. */
 function withoutSealed(request: string | undefined): string | undefined {
   if (request === undefined) return undefined;
   const { sealed: _, ...rest } = readKeptRequest(request);

@@ -7,21 +7,21 @@ import type { Forward } from "../route/fan-out.ts";
 import type { IncomingEvent } from "../route/incoming-event.ts";
 import type { Router } from "../route/router.ts";
 
-/** What a webhook that somebody forwards needs beyond being recorded. */
+/** What a forwarded webhook needs beyond being stored. */
 export interface Forwarding {
   /**
-   * The event with what is to be handed on of its sender's credentials: headers with secrets are hidden in what is kept
-   * of a request, those are sealed beside it.
+   * Adds the sender's credentials that must be forwarded to the event. The stored request has headers with secrets
+   * masked; the credentials are stored encrypted next to it.
    */
   keepCredentials(event: IncomingEvent, headers: IncomingHttpHeaders): IncomingEvent;
-  /** This subscription was made, changed or deleted. */
+  /** Must be called when this subscription was created, changed or deleted. */
   refresh(subscription: Pick<Subscription, "seq">): void;
   /** Calls `done` when the sender need not wait any longer. */
   wait(event: IncomingEvent, forward: Forward, source: Source, done: (isDelivered: boolean) => void): void;
 }
 
 export interface ForwardingOptions {
-  /** Those who wait, and what they wait behind. */
+  /** The waiting senders, by subscription. */
   forwards: {
     wait(forward: AwaitedForward, done: (isDelivered: boolean) => void): void;
     giveUp(subscriptionSeq: number): void;
@@ -43,10 +43,10 @@ export interface ForwardingOptions {
 
 export function createForwarding(options: ForwardingOptions): Forwarding {
   const { forwards, credentials, governor, router, scheduler, subscriptions } = options;
-  /** Whether anybody wants credentials; undefined when that is to be found out anew. */
+  /** Whether any subscription forwards credentials; undefined when this must be determined again. */
   let isWanted: boolean | undefined;
 
-  /** Whether what a subscription has waiting is sent soon, as far as is known. */
+  /** Whether waiting deliveries of a subscription will be sent soon, as far as is known. */
   function isSoon(seq: number, { orderingKey }: IncomingEvent): boolean {
     const subscription = subscriptions.find(seq);
     if (subscription?.status !== "active" || scheduler.findMode(seq)?.isOpen === true) return false;
@@ -60,7 +60,7 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
       if (!isWanted || event.request === undefined) return event;
       let kept: Record<string, string> | undefined;
       for (const subscription of router.match(event.tenantId, event.type)) {
-        // Its fallback asks for no events, and gets those that this one cannot forward.
+        // The fallback matches no events itself; it gets those that this subscription cannot forward.
         for (const one of [subscription, subscriptions.findFallback(subscription)]) {
           for (const name of one === undefined ? [] : credentialsOf(one)) {
             const value = headers[name];
@@ -81,7 +81,7 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
         eventId: event.id,
         subscriptionSeq: forward.subscriptionSeq,
         orderingKey: event.orderingKey,
-        // Behind others of its ordering key, for instance.
+        // For example because earlier deliveries with the same ordering key wait.
         isUnderWay: forward.isClaimed || isSoon(forward.subscriptionSeq, event),
         receivedAt: event.dueAt,
         answerWithinMs: source.answerWithinMs,

@@ -1,11 +1,11 @@
-/** So much is copied or hashed in two or three milliseconds. */
+/** Copying or hashing this much takes two or three milliseconds. */
 const STEP_BYTES = 1024 * 1024;
 
 export function isForTurns(body: Uint8Array): boolean {
   return body.length > 2 * STEP_BYTES;
 }
 
-/** Hands a large body over in parts, and lets the event loop do something else in between. */
+/** Passes on a large body in parts, so that the event loop can do other work in between. */
 export async function readInTurns(body: Buffer, read: (part: Buffer, at: number) => void): Promise<void> {
   for (let at = 0; at < body.length; at += STEP_BYTES) {
     if (at > 0) await new Promise(setImmediate);

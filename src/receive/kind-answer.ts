@@ -3,18 +3,18 @@ import { jsonAnswer } from "./sources/plain-answer.ts";
 import type { KindAnswer, KindOutcome, PushedSourceKind } from "./sources/source-kind.ts";
 import type { TakenEvent } from "./take-event.ts";
 
-/** What the sender of a request is told. */
+/** The answer to the sender of a request. */
 export type WebhookResult =
   | TakenEvent
   | { kind: "refused"; error: PosthornError }
   | { kind: "ignored"; cause: string }
-  /** The sender gets the answer that its kind demands. */
+  /** The answer that the kind of source requires. */
   | { kind: "answered"; outcome: "accepted" | "duplicate" | "ignored" | "handshake"; answer: KindAnswer };
 
-/** What became of a request, before it is put into the words that its sender understands. */
+/** The result of a request, before it becomes an answer of its kind. */
 export type KindResult = WebhookResult | { kind: "split"; eventIds: readonly string[]; deliveries: number };
 
-/** The answer of a kind that has one of its own. What was refused, or failed by our own fault, is the same for all. */
+/** The answer of a kind that defines one. Rejections and our own errors are answered the same way for all kinds. */
 export function answerAs(kind: PushedSourceKind, result: KindResult): WebhookResult {
   const outcome = findOutcome(result);
   if (outcome !== undefined && kind.answer !== undefined) {

@@ -6,14 +6,14 @@ import { addDetail, type IncomingEvent } from "../route/incoming-event.ts";
 import { scanJson } from "./text/json-scan.ts";
 import { bomLength } from "./text/unreadable.ts";
 
-/** Puts masks in the place of what must not be stored, as the source and the type of an event say. */
+/** Masks values that must not be stored, as the source and the event type say. */
 export interface Masking {
-  /** The same event where there is nothing to mask, as with most. */
+  /** Returns the same event when there is nothing to mask, which is the usual case. */
   mask(event: IncomingEvent, ofSource?: MaskRules): IncomingEvent;
   update(types: readonly EventType[]): void;
 }
 
-/** Deeper than any body that is taken in. */
+/** Deeper than any body that is accepted. */
 const MAX_DEPTH = 1000;
 
 export function createMasking(): Masking {
@@ -41,7 +41,7 @@ export function createMasking(): Masking {
   };
 }
 
-/** What is kept of a request that made no event. A body in which the places cannot be found is not kept. */
+/** For a request without an event. A body in which the values to mask cannot be found is not kept. */
 export function maskLogged(
   rules: MaskRules,
   logged: { facts: string; body: Uint8Array | undefined },
@@ -51,7 +51,7 @@ export function maskLogged(
   return { facts, body: maskBody(Buffer.from(logged.body), rules.pointers)?.body };
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined when the body is not JSON. */
 function maskBody(body: Buffer, pointers: MaskRules["pointers"]): { body: Buffer; count: number } | undefined {
   if (pointers.length === 0) return { body, count: 0 };
   const start = bomLength(body);

@@ -11,9 +11,9 @@ import type { KindResult } from "./kind-answer.ts";
 import type { WebhookReceiver } from "./webhook.ts";
 import type { WebhookRequest } from "./webhook-request.ts";
 
-/** Takes in again what was ignored or wrongly refused, once the configuration is repaired. */
+/** Replays requests that were ignored or wrongly rejected, after the configuration was corrected. */
 export interface RequestReplays {
-  /** Who it is from is not asked again: an operator answers for it. Throws what is still wrong with it. */
+  /** The sender is not verified again: an operator vouches for it. Throws the error if it is rejected again. */
   replay(request: StoredRequest, by: string | undefined): Promise<ReplayedRequest>;
 }
 
@@ -28,7 +28,7 @@ export interface RequestReplaysOptions {
   findSource: (name: string) => Source | undefined;
   webhooks: Pick<WebhookReceiver, "replay">;
   clock: Pick<Clock, "wall">;
-  /** What the audit log says of it, and who did it. */
+  /** The entry of the audit log, with the author. */
   describe: (request: StoredRequest, eventIds: readonly string[]) => AuditNote;
 }
 
@@ -38,9 +38,9 @@ export function createRequestReplays(options: RequestReplaysOptions): RequestRep
 
   async function build(stored: StoredRequest): Promise<WebhookRequest> {
     const source = findSource(stored.source);
-    // Its events would be another's: a request belongs to who owned the source when it came.
+    // Its events would get another owner: a request belongs to the tenant that owned the source when it came.
     if (source === undefined || source.tenantId !== stored.tenantId) {
-      throw new PosthornError("conflict", `The source ${stored.source} of this request is not there any more.`);
+      throw new PosthornError("conflict", `The source ${stored.source} of this request no longer exists.`);
     }
     const body = await store.reads.loadRequestBody(stored.id);
     if (body === undefined) {
@@ -98,7 +98,7 @@ export function createRequestReplays(options: RequestReplaysOptions): RequestRep
         throw new PosthornError("conflict", `This request was accepted. Replay its event ${stored.eventId ?? ""}.`);
       }
       if (stored.replay !== undefined || running.has(stored.id)) {
-        throw new PosthornError("conflict", "This request was taken in again already.", {
+        throw new PosthornError("conflict", "This request was already replayed.", {
           details: { event_ids: stored.replay?.eventIds ?? [] },
         });
       }

@@ -1,15 +1,15 @@
 /**
- * What is known now, or later where a thread or another machine is asked. Most requests never wait, and then cost no
+ * A value that is known now, or later if a thread or another machine is asked. Most requests never wait and cost no
  * promise; steps are written once for both.
  */
 export type Soon<Value> = Value | Promise<Value>;
 
-/** The next step, in the same turn where the one before did not wait. */
+/** Runs the next step, in the same turn if the previous one did not wait. */
 export function after<Value, Next>(value: Soon<Value>, next: (value: Value) => Soon<Next>): Soon<Next> {
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** What a step gives; where it fails, what is made of the reason. */
+/** The result of a step; if it fails, the result of `recover` for the reason. */
 export function orElse<Value>(step: () => Soon<Value>, otherwise: (error: unknown) => Value): Soon<Value> {
   try {
     const value = step();
@@ -19,7 +19,7 @@ export function orElse<Value>(step: () => Soon<Value>, otherwise: (error: unknow
   }
 }
 
-/** Tells the end of steps: `done` what they give, `fail` why they gave nothing. What `done` itself throws is its own. */
+/** Calls `done` with the result of the steps or `fail` with the error. An error in `done` itself is not caught. */
 export function conclude<Value>(
   steps: () => Soon<Value>,
   done: (value: Value) => void,

@@ -14,28 +14,28 @@ import type { WellFormed } from "./text/well-formed.ts";
 import { isLegalType, isLetThrough } from "./webhook-event.ts";
 import type { WebhookRequest } from "./webhook-request.ts";
 
-/** A request of which is known that it can be read. */
+/** A request whose body is known to be well-formed. */
 export interface ReadRequest {
   readonly request: WebhookRequest;
   readonly kind: SourceKind;
   readonly form: WellFormed;
-  /** What the validation of its endpoint objects to, where its events are kept all the same. */
+  /** The errors of its endpoint's validation, if its events are kept nevertheless. */
   readonly objection: PosthornError | undefined;
-  /** What its kind says of it; undefined where the request is the event. */
+  /** What its kind read from it; undefined when the request itself is the event. */
   readonly reading: Reading | undefined;
 }
 
-/** `isForwarded`: somebody has it already. */
+/** `isForwarded`: a destination already has it. */
 export type TakenEvent = IngestResult & { isForwarded?: boolean | undefined };
 
-/** What became of one event of a request. */
+/** The result of one event of a request. */
 export type Part =
   | TakenEvent
   | { kind: "refused"; error: unknown }
-  /** `eventId`: it is kept all the same, and delivered to nobody. */
+  /** `eventId`: the event is kept nevertheless, but not delivered. */
   | { kind: "ignored"; cause: string; eventId: string | undefined };
 
-/** From an event to its record: filter, schema, accept; where it is forwarded, until that is known or lasts too long. */
+/** Stores an event: filter, schema, accept. If it is forwarded, waits for the result, but not for too long. */
 export type TakeEvent = (from: ReadRequest, event: IncomingEvent, done: (part: Part) => void) => void;
 
 export interface TakeEventOptions {
@@ -43,7 +43,7 @@ export interface TakeEventOptions {
   createId: (prefix: "evt") => string;
   schemas: Pick<SchemaChecker, "find" | "check">;
   masking: Pick<Masking, "mask">;
-  /** Where webhooks may be forwarded while their senders wait. */
+  /** Set if webhooks may be forwarded while their senders wait. */
   forwarding?: Forwarding | undefined;
 }
 
@@ -55,7 +55,7 @@ export function createTakeEvent({ accept, createId, schemas, masking, forwarding
       if (result.kind === "duplicate" && result.isReplay === true) {
         return done({ kind: "ignored", cause: "replayed", eventId: result.eventId });
       }
-      // Nobody waits for what becomes of a message.
+      // No sender waits for the result of a message.
       if (result.kind !== "stored" || forwarding === undefined || kind.pull !== undefined) return done(result);
       const { eventId, deliveries, forward } = result;
       if (forward === undefined) return done(result);
@@ -65,7 +65,7 @@ export function createTakeEvent({ accept, createId, schemas, masking, forwarding
     });
   }
 
-  /** For nobody: it can be replayed. */
+  /** Stores the event without deliveries; it can be replayed. */
   function keepInvalid(
     { request }: ReadRequest,
     event: IncomingEvent,
@@ -86,7 +86,7 @@ export function createTakeEvent({ accept, createId, schemas, masking, forwarding
     const adopted = request.pulled?.adopted;
     const type = adopted?.isChecked === true ? undefined : schemas.find(event.type);
     if (type === undefined) return keep(from, event, done);
-    // One that says its version is held to that.
+    // An event that names its version is checked against that version.
     const versioned = adopted === undefined ? inVersion(type, event) : event;
     conclude(
       () => schemas.check(type, versioned, form.kind === "json"),
@@ -96,22 +96,22 @@ export function createTakeEvent({ accept, createId, schemas, masking, forwarding
   };
 }
 
-/** Why an event of this type is not taken from here. */
+/** Why the source may not send an event of this type. */
 function findUnwanted(source: Source, type: string): "filtered" | "invalid" | undefined {
   if (source.only !== undefined && !isLetThrough(source, type)) return "filtered";
   return type !== source.eventType && !isLegalType(type) ? "invalid" : undefined;
 }
 
-/** Events that fit no schema and are kept all the same. */
+/** Events that do not match their schema but are kept nevertheless. */
 
-/** A sender whom nobody here can ask to correct its events would give them up after 4xx. A queue parks them. */
+/** Nobody here can ask the provider to correct its events, and after 4xx it would drop them. A queue parks them. */
 export function isKept(kind: SourceKind, error: unknown): error is PosthornError {
   return (
     kind !== GENERIC && kind.pull === undefined && error instanceof PosthornError && ERRORS[error.code].status === 422
   );
 }
 
-/** It must not stand in the way of the same one, once the schema is repaired: neither its id nor its key is taken. */
+/** It must not block the same event once the schema is corrected, so it uses neither its id nor its key. */
 function toInvalidEvent(
   event: IncomingEvent,
   error: PosthornError,

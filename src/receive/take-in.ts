@@ -12,8 +12,8 @@ import type { WebhookRequest } from "./webhook-request.ts";
 import type { WellFormed } from "./text/well-formed.ts";
 
 /**
- * From a request whose sender is known to what became of it: well-formed, validated, read, and each of its events taken
- * in. `done` is called once; what it reports as stored is on disk.
+ * Processes a request whose sender is verified: checks that it is well-formed, validates and reads it, and accepts each
+ * of its events. `done` is called once; an event that it reports as stored is on disk.
  */
 export type TakeIn = (request: WebhookRequest, kind: SourceKind, done: (result: KindResult) => void) => void;
 
@@ -21,12 +21,12 @@ export interface TakeInOptions extends TakeEventOptions, WebhookEventOptions {
   log: WebhookLog;
   createId: (prefix: "evt") => string;
   bodies: Pick<BodyChecker, "check">;
-  /** Compares whole requests with what their endpoint demands. */
+  /** Validates whole requests with the validation of their endpoint. */
   validations?: RequestValidations | undefined;
 }
 
 export interface RequestValidations {
-  /** Whether the check of small JSON begins with what the body says. */
+  /** Whether the check of small JSON needs the parsed body. */
   wantsValue(endpoint: string): boolean;
   /** Throws or rejects with a code of status 422. */
   check(
@@ -46,7 +46,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     return bodies.check(body, headers["content-type"], source.pointers, wantsValue);
   }
 
-  /** What its validation objects to; thrown where its sender is to be told. */
+  /** The errors of its validation; thrown if the sender should be told. */
   function findObjection(request: WebhookRequest, kind: SourceKind, form: WellFormed): Soon<PosthornError | undefined> {
     if (validations === undefined) return undefined;
     return orElse<PosthornError | undefined>(
@@ -99,7 +99,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
   };
 }
 
-/** What was checked where it came in first. */
+/** A request that was already checked where it came in first. */
 const UNREAD: WellFormed = { kind: "other", texts: [] };
 
 function isSingle({ events, ignored = [] }: Reading): boolean {

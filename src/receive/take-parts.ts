@@ -7,7 +7,7 @@ import { keptOf, type ToEvent } from "./webhook-event.ts";
 import type { LoggedPart, WebhookLog } from "./webhook-log.ts";
 import type { WebhookRequest } from "./webhook-request.ts";
 
-/** In one turn of the event loop; a request of two megabytes may hold ten thousand events. */
+/** How many events are accepted in one turn of the event loop; a request of 2 MB may have ten thousand. */
 const PER_TURN = 200;
 
 export interface PartsOptions {
@@ -19,8 +19,8 @@ export interface PartsOptions {
 }
 
 /**
- * Takes in the events of one request, in their order. When one fails by our own fault the sender is told so, and finds
- * the others as duplicates when it comes again.
+ * Accepts the events of one request in their order. If one fails because of our own error, the sender is told and finds
+ * the others as duplicates when it retries.
  */
 export async function takeParts(options: PartsOptions): Promise<KindResult> {
   const { from, reading, log } = options;
@@ -40,7 +40,7 @@ async function takePart({ from, toEvent, take }: PartsOptions, read: ReadEvent, 
     event = toEvent(from.request, from.form, { read, kept });
   } catch (error) {
     if (!(error instanceof PosthornError)) throw error;
-    // It must not keep the others from being taken in.
+    // It must not prevent the others from being accepted.
     return { kind: "ignored", cause: error.code, eventId: undefined };
   }
   return new Promise((resolve) => take(from, event, resolve));
@@ -65,7 +65,7 @@ function sumUp(request: WebhookRequest, parts: readonly Part[], log: WebhookLog)
       if (part.eventId !== undefined) kept ??= part;
     }
   }
-  // What was only filtered out beside events that were taken in is not kept.
+  // Filtered parts are not kept if other events of the request were accepted.
   const isKept = eventIds.length === 0 || duplicateOf !== undefined || kept !== undefined;
   if (isKept) {
     const main = kept?.cause ?? (duplicateOf === undefined ? cause : "duplicate") ?? "empty";

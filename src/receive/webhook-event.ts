@@ -15,7 +15,7 @@ import type { WebhookRequest } from "./webhook-request.ts";
 import type { WellFormed } from "./text/well-formed.ts";
 
 const MAX_KEY_LENGTH = 255;
-// Control characters and lone surrogates: text that would not come back as it went in.
+// Control characters and lone surrogates: such text would be changed when it is stored.
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 const EVENT_TYPE = new RegExp(EVENT_TYPE_PATTERN);
 /** The end of the year 9999. */
@@ -26,15 +26,15 @@ export interface WebhookEventOptions {
   createId: (prefix: "evt") => string;
 }
 
-/** From a request to one event. */
+/** Creates one event from a request. */
 export type ToEvent = (request: WebhookRequest, form: WellFormed, found: FoundEvent) => IncomingEvent;
 
 export interface FoundEvent {
-  /** What the kind of the source read in the request, where it looks. */
+  /** What the kind of source read from the request, if it reads it. */
   readonly read: ReadEvent | undefined;
-  /** What tells that the same request was sent again; see `NewEvent`. */
+  /** Identifies a repetition of the same request; see `NewEvent`. */
   readonly replayKey?: string | undefined;
-  /** What is kept of the request, where that is written down already. */
+  /** The stored description of the request, if it was already written. */
   readonly kept?: string | undefined;
 }
 
@@ -77,17 +77,17 @@ export function createWebhookEvents({ clock, createId }: WebhookEventOptions): T
   };
 }
 
-/** What is kept of a request. */
+/** The parts of a request that are stored. */
 export function keptOf(request: WebhookRequest): string {
   return request.keptAs ?? describeRequest(request, request.source.hidden);
 }
 
-/** Whether it may be called so: what a sender wrote into a type must not break it, or speak for the gateway. */
+/** Whether a type is allowed: a sender's text must not break it or imitate the gateway's own events. */
 export function isLegalType(type: string): boolean {
   return type.length <= EVENT_TYPE_MAX_LENGTH && EVENT_TYPE.test(type) && !isGatewayEventType(type);
 }
 
-/** By `only`, which may leave the kind's name away: `push` for `github.push`. */
+/** Matches `only`, where the name of the kind may be left out: `push` for `github.push`. */
 export function isLetThrough({ only, kind }: Source, type: string): boolean {
   if (only === undefined) return true;
   const prefix = `${kind}.`;
@@ -104,7 +104,7 @@ function findOwnId({ pulled }: WebhookRequest, read: ReadEvent | undefined): str
   return read === undefined ? pulled?.eventId : read.id;
 }
 
-/** What a message says of its event counts; what it does not say is found as with a webhook. */
+/** Uses the facts that a message has about its event; others are found as for a webhook. */
 function adoptEvent(
   request: WebhookRequest,
   form: WellFormed,
@@ -130,7 +130,7 @@ function adoptEvent(
     origin: adopted.origin,
     occurredAt: toTime(adopted.occurredAt, request.occurredAt),
     receivedAt,
-    // Others' times are wall times; scheduling has its own, which does not jump.
+    // Times from others are wall times; scheduling has its own clock, which does not jump.
     dueAt: adopted.deliverAt === undefined ? now : Math.max(now, now + adopted.deliverAt - receivedAt),
     expiresAt: adopted.expiresAt === undefined ? undefined : now + adopted.expiresAt - receivedAt,
     orderingKey:
@@ -146,7 +146,7 @@ function adoptEvent(
   };
 }
 
-/** The id of the event that a message makes, whenever it comes: a broker's ids may be anything, and as long. */
+/** The event id of a message, the same whenever it comes: a broker's ids may have any content and length. */
 export function toMessageEventId(source: string, messageId: string): string {
   return `msg_${createHash("sha256").update(`${source}\0${messageId}`).digest("base64url")}`;
 }
@@ -162,7 +162,7 @@ function findKey(
   return id === undefined ? undefined : webhookKey(source.name, id);
 }
 
-/** What a kind found may be anything: what cannot be kept as it is goes as a hash. */
+/** A kind may find any text: text that cannot be stored unchanged is hashed. */
 function toKey(text: string | undefined): string | undefined {
   if (text === undefined || text === "") return undefined;
   if (text.length <= MAX_KEY_LENGTH && !UNPRINTABLE.test(text)) return text;
@@ -182,7 +182,7 @@ function readPlace(place: Place, field: string, request: WebhookRequest, form: W
   if (text.length > MAX_KEY_LENGTH || UNPRINTABLE.test(text)) {
     throw new PosthornError(
       "invalid_field",
-      `The value for ${field} is longer than ${MAX_KEY_LENGTH} characters or holds a control character.`,
+      `The value for ${field} is longer than ${MAX_KEY_LENGTH} characters or contains a control character.`,
       { field },
     );
   }
@@ -194,14 +194,14 @@ function readHeader(request: WebhookRequest, name: string): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** An unknown word is no reason to refuse a webhook: it goes as normal. */
+/** An unknown priority is no reason to reject a webhook: it counts as normal. */
 function toPriority(text: string | undefined): Priority {
   return PRIORITIES.find((priority) => priority === text?.toLowerCase()) ?? "normal";
 }
 
 /**
  * A configured id decides alone. On undeclared sources the usual headers count only together with the body, because
- * nobody promised what they mean there.
+ * their meaning there is not guaranteed.
  */
 function dedupeKeyOf(request: WebhookRequest, configuredId: string | undefined): string | undefined {
   const { source, body } = request;

@@ -4,12 +4,12 @@ import { describeRequest } from "./describe-request.ts";
 import { maskLogged } from "./masking.ts";
 import type { RequestHead, WebhookRequest } from "./webhook-request.ts";
 
-/** What is kept of requests that made no event, or not only. */
+/** Stores requests that were rejected or ignored, completely or in part. */
 export interface WebhookLog {
   rejected(request: RequestHead, cause: string, body: Buffer | undefined, size: number): void;
-  /** What a request is refused with; it is kept only where its sender is at fault. */
+  /** Rejects a request; it is stored only if the error is the sender's. */
   refuse(request: WebhookRequest, error: unknown): { kind: "refused"; error: PosthornError };
-  /** `parts`: where a request was split, what became of each. */
+  /** `parts`: the result of each event, if the request was split. */
   ignored(request: WebhookRequest, cause: string, eventId: string | undefined, parts?: readonly LoggedPart[]): void;
 }
 
@@ -19,7 +19,7 @@ export interface LoggedPart {
   cause: string | undefined;
 }
 
-/** A request of two megabytes holds half as many. */
+/** Twice as many as a request of two megabytes can have. */
 const MAX_PARTS = 20_000;
 
 export interface WebhookLogOptions {
@@ -80,13 +80,13 @@ export function createWebhookLog({ logRequest, createId }: WebhookLogOptions): W
   };
 }
 
-/** What of refused requests is written down in a second; twice as much in a burst. */
+/** How much is stored of rejected requests per second; twice as much in a burst. */
 const BYTES_PER_S = 1024 * 1024;
 const MAX_BURST_BYTES = 2 * 1024 * 1024;
 
 /**
- * Refused requests share the disk with the events that are taken in: written without a bound, a flood of bad ones would
- * make the good ones wait. Beyond the bound a request is kept without its body, then without what became of its events,
+ * Rejected requests share the disk with accepted events: without a limit, a flood of invalid requests would
+ * delay valid ones. Beyond the limit a request is stored without its body, then without the results of its events,
  * then not at all.
  */
 export function createRequestLog(

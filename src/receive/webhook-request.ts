@@ -6,18 +6,18 @@ import type { ArrivedRequest } from "./sources/source-kind.ts";
 export interface WebhookRequest extends ArrivedRequest {
   readonly source: Source;
   readonly remoteAddress: string;
-  /** When it came first: another time than `receivedAt` only when it is taken in again. */
+  /** When it first came; differs from `receivedAt` only when it is replayed. */
   readonly occurredAt: number;
-  /** Of the message that it came as. */
+  /** Set when it came as a message. */
   readonly pulled?: PulledFacts | undefined;
-  /** It is in the log already, as this, and is taken in again by hand. */
+  /** The logged request, if this is a replay of it. */
   readonly keptAs: string | undefined;
 }
 
-/** What is known before the body is read. */
+/** The facts known before the body is read. */
 export type RequestHead = Omit<WebhookRequest, "body">;
 
-/** Field by field: each webhook passes here. */
+/** Field by field for speed, because every webhook passes here. */
 export function addBody(head: RequestHead, body: Buffer): WebhookRequest {
   return {
     source: head.source,

@@ -9,17 +9,17 @@ import type { TakeIn } from "./take-in.ts";
 import type { WebhookLog } from "./webhook-log.ts";
 import type { RequestHead, WebhookRequest } from "./webhook-request.ts";
 
-/** One flow for all kinds: a generic source is of a kind that leaves everything out. */
+/** One flow for all kinds: `generic` is the kind that leaves out all optional parts. */
 export interface WebhookReceiver {
-  /** The source of a path, if it takes webhooks by this method now; else the reason why not is thrown. */
+  /** Returns the source of a path if it accepts webhooks with this method now; otherwise throws the reason. */
   open(name: string, method: string, path: string): Source;
-  /** Throws the reason to refuse a request before its body is read. */
+  /** Throws the reason to reject a request before its body is read. */
   admit(head: RequestHead): void;
-  /** Checks, identifies and records a request. `done` is called once; what it reports as stored is on disk. */
+  /** Checks, identifies and stores a request. `done` is called once; an event that it reports as stored is on disk. */
   receive(request: WebhookRequest, done: (result: WebhookResult) => void): void;
-  /** Takes in again what was refused or ignored, without asking who it is from. */
+  /** Replays a rejected or ignored request without verifying its sender again. */
   replay(request: WebhookRequest, done: (result: KindResult) => void): void;
-  /** Keeps a request that made no event, with the reason. */
+  /** Stores a request without an event, with the reason. */
   log: WebhookLog["rejected"];
 }
 
@@ -31,7 +31,7 @@ export interface WebhookReceiverOptions {
 }
 
 export function createWebhookReceiver({ findSource, kinds, takeIn, log }: WebhookReceiverOptions): WebhookReceiver {
-  /** The answer to a handshake. Else it is known who sends: whoever cannot show that is refused. */
+  /** The answer to a handshake; undefined for other requests, whose sender is then verified. */
   function meet(request: WebhookRequest, kind: PushedSourceKind): Soon<KindAnswer | undefined> {
     const loop = findLoop(readHops(request.headers));
     if (loop !== undefined) throw loop;
@@ -46,7 +46,7 @@ export function createWebhookReceiver({ findSource, kinds, takeIn, log }: Webhoo
     open(name, method, path) {
       const source = checkOpen(name, findSource(name), method, path);
       if (kinds.get(source.kind)?.pull === undefined) return source;
-      throw new PosthornError("unknown_source", `The source "${name}" takes messages from a queue, not webhooks.`);
+      throw new PosthornError("unknown_source", `The source "${name}" receives messages from a queue, not webhooks.`);
     },
     admit(head) {
       const { gate } = head.source;
@@ -73,9 +73,13 @@ export function createWebhookReceiver({ findSource, kinds, takeIn, log }: Webhoo
   };
 }
 
-/** It was declared by a gateway that knew more kinds. */
+/** The source was declared by a gateway that knew more kinds. */
 function unknownKind({ name, kind }: Source): PosthornError {
-  return new PosthornError("unavailable", `The source "${name}" is of the kind ${kind}, which is not known here.`, {
-    retryAfterS: 300,
-  });
+  return new PosthornError(
+    "unavailable",
+    `The source "${name}" is of the kind ${kind}, which this gateway does not know.`,
+    {
+      retryAfterS: 300,
+    },
+  );
 }

@@ -16,13 +16,13 @@ export interface ApiKey {
   createdAt: number;
   expiresAt: number | undefined;
   revokedAt: number | undefined;
-  /** The beginning of the key, for people to recognise it by; undefined for one from before there was this. */
+  /** The beginning of the key, by which people recognise it; undefined for keys of early releases. */
   prefix: string | undefined;
-  /** Of a link that signs in once; it is gone when the link was used. */
+  /** The hash of a link that signs in once; deleted when the link was used. */
   signIn?: { hash: Buffer; expiresAt: number } | undefined;
 }
 
-/** The record is its tenant's; ids are unique among all keys nevertheless, which whoever makes one must see to. */
+/** The record belongs to the key's tenant, but ids are unique among all keys: code that creates a key checks it. */
 export const KEYS: Resource<ApiKey> = {
   kind: "key",
   noun: "key",
@@ -80,17 +80,17 @@ function fromRecord({ id, tenantId, data, createdAt }: LiveRecord): ApiKey {
   };
 }
 
-/** What the command line writes beside a gateway that may be running. */
+/** Adds a key from the command line, beside a gateway that may be running. */
 export function toNewKeyChange(key: ApiKey): RecordChange & { act: "put" } {
   const { kind, format } = KEYS;
   const { id, tenantId = "" } = key;
   return { act: "put", kind, tenantId, id, expected: "absent", format, ...KEYS.write(key) };
 }
 
-/** Of a key, for good: enough to tell it from others, far too little to guess the rest. */
+/** Never changes: enough to tell the key from others, far too little to guess the rest. */
 const SHOWN_CHARACTERS = 8;
 
-/** The key in clear is never stored. */
+/** The key itself is never stored. */
 export function createApiKey(options: {
   id: string;
   name: string;
@@ -100,7 +100,7 @@ export function createApiKey(options: {
   expiresAt?: number | undefined;
 }): { key: string; made: ApiKey } {
   const { id, name, scopes, tenantId, createdAt, expiresAt } = options;
-  // An empty one would bind the key to none.
+  // An empty id would create a key that is bound to no tenant.
   if (tenantId === "") throw new PosthornError("invalid_field", "The id of a tenant cannot be empty.");
   const key = `phk_${randomBytes(32).toString("base64url")}`;
   const prefix = key.slice(0, SHOWN_CHARACTERS);

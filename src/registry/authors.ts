@@ -1,30 +1,30 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AuditNote } from "../store/port/audit.ts";
 
-/** Who does what is being done. */
+/** Who makes a change. */
 export interface Author {
-  /** `key:ID`, `portal:ID` of the key that made the link, `config`, `gateway` or `local:USER`. */
+  /** `key:ID`, `portal:ID` of the key that created the link, `config`, `gateway` or `local:USER`. */
   actor: string;
-  /** Method and route. */
+  /** HTTP method and route. */
   via?: string | undefined;
-  /** Of the client. */
+  /** The address of the client. */
   address?: string | undefined;
 }
 
-/** What is told of an act, without who did it. */
+/** An entry for the audit log without its author. */
 export type Deed = Omit<AuditNote, keyof Author>;
 
 /**
- * Who is at work, known to everything that is done for them without being handed on from call to call. What nobody has
- * asked for, the gateway does by itself.
+ * The author of the current work, without passing it from call to call. Work that nobody asked for
+ * is done by the gateway itself.
  */
 export interface Authors {
-  /** All that `work` does until its promise has settled is done by this one; what goes on after that is the gateway's. */
+  /** `work` counts as this author's until its promise has settled; what continues later is the gateway's. */
   run<Result>(author: Author, work: () => Result): Result;
-  /** For what the gateway decides while it does what somebody asked for. */
+  /** For decisions of the gateway while it handles somebody's request. */
   asGateway<Result>(work: () => Result): Result;
   current(): Author;
-  /** A note for the audit log, by who is at work. */
+  /** Completes a note for the audit log with the current author. */
   note(deed: Deed): AuditNote;
 }
 
@@ -40,7 +40,7 @@ export function createAuthors(): Authors {
   const storage = new AsyncLocalStorage<Scope>();
   let open = 0;
 
-  /** Before Node 24 a storage that is in use costs every promise of the process: so it is in use only meanwhile. */
+  /** Before Node 24 an enabled storage slows down every promise of the process, so it is disabled when not needed. */
   function end(scope: Scope): void {
     scope.isOver = true;
     open--;

@@ -2,27 +2,27 @@ import { PosthornError } from "../domain/errors.ts";
 import type { RecordKey, StoredRecord } from "../store/port/records.ts";
 import type { Change, Entry, Resource, LiveRecord } from "./resource.ts";
 
-/** All things of one kind, in memory, as of the version that the registry has followed the store to. */
+/** All things of one kind, in memory, at the version up to which the registry has read the store. */
 export interface Collection<Thing> {
   readonly resource: Resource<Thing>;
   find(id: string, tenantId?: string): Entry<Thing> | undefined;
-  /** Refuses one that is not there, or that only a newer release can read. */
+  /** Throws when it does not exist, or when only a newer release can read it. */
   get(id: string, tenantId?: string): Entry<Thing>;
   findBySeq(seq: number): Entry<Thing> | undefined;
-  /** Whether there is one that only a newer release can read. */
+  /** Whether it exists, but only a newer release can read it. */
   hasNewer(id: string, tenantId?: string): boolean;
-  /** By age; the same list as long as nothing changes. */
+  /** Sorted by age; the same array until something changes. */
   list(): readonly Entry<Thing>[];
-  /** Where the kind remembers them. */
+  /** Empty unless the kind remembers deleted things. */
   listDeleted(): readonly DeletedThing[];
 }
 
 export type DeletedThing = Pick<RecordKey, "tenantId" | "id"> & { seq: number };
 
 export interface OpenCollection<Thing> extends Collection<Thing> {
-  /** Puts a record in its place, or takes it away; undefined when it is known already. */
+  /** Adds, replaces or deletes a record; undefined when this version is already known. */
   take(record: StoredRecord): Change<Thing> | undefined;
-  /** Throws for one that only a newer release can read. */
+  /** Throws when only a newer release can read it. */
   refuseNewer(id: string, tenantId: string): void;
   toEntry(record: LiveRecord): Entry<Thing>;
 }
@@ -30,7 +30,7 @@ export interface OpenCollection<Thing> extends Collection<Thing> {
 export function createCollection<Thing>(resource: Resource<Thing>): OpenCollection<Thing> {
   const entries = new Map<string, Entry<Thing>>();
   const bySeq = new Map<number, Entry<Thing>>();
-  /** Kept as they are, and refused when somebody wants to change them. */
+  /** Records of a newer release: kept unchanged; changing them is rejected. */
   const newer = new Map<string, StoredRecord>();
   const deleted = new Map<string, DeletedThing>();
   let listed: readonly Entry<Thing>[] | undefined;
@@ -64,7 +64,7 @@ export function createCollection<Thing>(resource: Resource<Thing>): OpenCollecti
     take(record) {
       const key = keyText(record.id, record.tenantId);
       const before = entries.get(key);
-      // A kind that was opened later than others has seen some of what they follow.
+      // A kind that was opened later than others has already seen some of these records.
       if (record.version <= (before?.version ?? newer.get(key)?.version ?? 0)) return undefined;
       const isNewer = isLive(record) && record.format > resource.format;
       const after = isLive(record) && !isNewer ? toEntry(record) : undefined;
@@ -95,8 +95,8 @@ export function entryOf<Thing>(resource: Resource<Thing>, record: LiveRecord): E
 export function newerFormat(resource: { noun: string; format: number }, id: string, format: number): PosthornError {
   return new PosthornError(
     "newer_format",
-    `The ${resource.noun} ${id} was written by a newer release (format ${format}, this one knows ${resource.format}). ` +
-      "It stays as it is; change it with that release.",
+    `The ${resource.noun} ${id} was written by a newer release (format ${format}, this release reads format ${resource.format}). ` +
+      "It stays unchanged; change it with that release.",
   );
 }
 

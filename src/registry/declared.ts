@@ -8,16 +8,16 @@ import type { Entry, Resource } from "./resource.ts";
 
 export interface DeclaredThing<Thing> {
   id: string;
-  /** By which the file knows it, where that is not the id. */
+  /** Its name in the file, when that is not the id. */
   name?: string | undefined;
   tenantId?: string | undefined;
-  /** What it is to be; the thing that is known already, where nothing changes. */
+  /** Builds the thing as declared; returns the known thing itself when nothing changes. */
   build(known: Entry<Thing> | undefined): Thing | Promise<Thing>;
 }
 
 /**
- * Puts what the configuration declares into the draft, as far as it is new or differs, and lets go of what has left the
- * file: `toFormer` says what becomes of it. Returns those. The same for what tenants declare, by another `managedBy`.
+ * Puts declared things that are new or changed into the draft. Things that are no longer declared are replaced by the
+ * result of `toFormer`, and returned. Used in the same way for a tenant's contacts, with another `managedBy`.
  */
 export async function declare<Thing extends { managedBy: ManagedBy }>(
   draft: Draft,
@@ -48,8 +48,8 @@ function isSame<Thing>(resource: Resource<Thing>, known: Thing, thing: Thing): b
 }
 
 /**
- * What is declared and refused is for the owner of the file to mend: the error says which thing it is, and in `details`
- * so that whoever knows the file can add the line.
+ * The owner of the file must correct a rejected declaration: the error names the thing, also in `details`,
+ * so that a caller who knows the file can add the line.
  */
 export async function orDeclaredFault<Result>(
   noun: string,
@@ -68,7 +68,7 @@ export async function orDeclaredFault<Result>(
   }
 }
 
-/** Refuses a change that was meant for another version, or of what the configuration has the word on. */
+/** Rejects a change that was meant for another version, or a change of something that the configuration declares. */
 export function checkMeant<Thing extends { managedBy: ManagedBy }>(
   of: Collection<Thing>,
   entry: Entry<Thing> | undefined,

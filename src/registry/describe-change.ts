@@ -5,15 +5,15 @@ import type { Resource } from "./resource.ts";
 
 type Shown = Readonly<Record<string, unknown>>;
 
-/** Larger ones, such as schemas, are told by their hash. */
+/** Larger values, such as schemas, are shown by their hash. */
 const MAX_SHOWN_LENGTH = 4096;
 
-/** What the audit log says of one that is made. */
+/** The audit log's details of a creation. */
 export function describeNew<Thing>(resource: Resource<Thing>, thing: Thing): Deed {
   return { ...subjectOf(resource, thing), act: `${resource.kind}.create`, after: show(resource, thing) };
 }
 
-/** What it says of a change; undefined where nothing that anybody could see is different. */
+/** The audit log's details of a change; undefined when no visible field differs. */
 export function describeChange<Thing>(
   resource: Resource<Thing>,
   before: Thing | undefined,

@@ -15,51 +15,51 @@ import { describeChange } from "./describe-change.ts";
 import type { Entry, LiveRecord, Resource } from "./resource.ts";
 
 /**
- * One change while it is being judged. What is read here is what it is judged by: if any of it is different when the
- * change is written, nothing is written, and it is judged again. So a rule over several things is an `if`.
+ * One change while it is being checked. The draft notes what the checks read: if any of that has changed when the
+ * change is written, nothing is written and the checks run again. So a rule over several things is a simple `if`.
  */
 export interface Draft {
-  /** The record that it stands for must not change until the write. */
+  /** Its record must not change until the write. */
   find<Thing>(of: Collection<Thing>, id: string, tenantId?: string): Entry<Thing> | undefined;
-  /** As `find`; refuses one that is not there. */
+  /** As `find`; throws when it does not exist. */
   get<Thing>(of: Collection<Thing>, id: string, tenantId?: string): Entry<Thing>;
-  /** One that memory does not hold, as the store has it: from here on it is as one that was found. */
+  /** Adds a record of the store that is not in memory; from here on it counts as found. */
   take<Thing>(of: Collection<Thing>, record: LiveRecord): Entry<Thing>;
-  /** No record of the kind, or of this tenant's, may change until the write. */
+  /** No record of the kind (or of the tenant's) may change until the write. */
   list<Thing>(of: Collection<Thing>, tenantId?: string): readonly Entry<Thing>[];
-  /** Makes it, or puts it in the place of the one with its key. */
+  /** Creates the thing, or replaces the one with the same key. */
   put<Thing>(of: Collection<Thing>, thing: Thing): Pending<Thing>;
-  /** `kept` where every version of the kind is kept for good, deletions too. */
+  /** `kept` for kinds whose versions are all kept, deletions included. */
   remove<Thing>(of: Collection<Thing>, id: string, tenantId?: string, kept?: KeptVersion): void;
-  /** An event of the gateway itself, written with the change; `done` is called when it is. */
+  /** Writes an event of the gateway itself with the change; then calls `done`. */
   accept(event: NewEvent, deliveries: readonly NewDelivery[], done: (result: AcceptResult) => void): void;
-  /** What the audit log says beside what is put and removed, which it tells by itself: why. */
+  /** Adds the reason to the audit log, which records puts and removals by itself. */
   explain(details: Readonly<Record<string, unknown>>): void;
-  /** Called when the change is written, and never for a judgement that was not the last. */
+  /** Called after the change is written; not called for a draft that was dropped. */
   whenWritten(run: () => void): void;
-  /** A job that follows from the change, begun with it; one for each change. */
+  /** Starts a job in the same transaction; at most one for each change. */
   startReplay(replay: NewReplay, done: (row: ReplayRow) => void): void;
 }
 
-/** What is put, as it was written. */
+/** A thing that was put; `entry` is set once it is written. */
 export interface Pending<Thing> {
   readonly id: string;
-  /** From when the change is written. */
+  /** Available after the write. */
   readonly entry: Entry<Thing>;
 }
 
 export interface OpenDraft extends Draft {
   readonly request: Omit<WriteRequest, "at">;
-  /** How many things are put. */
+  /** Whether anything was put or removed. */
   readonly hasChanges: boolean;
   written(result: WriteResult & { kind: "written" }, at: number): void;
 }
 
 export function createDraft(options: {
-  /** What memory shows is as of this version, or later. */
+  /** Memory is at this version of the store, or a later one. */
   version: () => number;
   open: <Thing>(of: Collection<Thing>) => OpenCollection<Thing>;
-  /** Whose draft it is. */
+  /** The author of the change. */
   authors: Pick<Authors, "note">;
 }): OpenDraft {
   const reads = new Map<string, RecordExpectation>();
@@ -78,7 +78,7 @@ export function createDraft(options: {
     const key = { kind: of.resource.kind, tenantId, id };
     const text = JSON.stringify(key);
     const entry = (taken.get(text) as Entry<Thing> | undefined) ?? collection.find(id, tenantId);
-    // What was read first is what the judgement began with.
+    // The first read counts: the checks began with it.
     if (!reads.has(text)) reads.set(text, { ...key, expected: entry?.version ?? "absent" });
     return { collection, entry, text, expectation: reads.get(text) as RecordExpectation };
   }

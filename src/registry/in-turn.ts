@@ -1,4 +1,4 @@
-/** One change after the other: each begins with what the one before has left, and none waits for ever on a failure. */
+/** Runs one change after the other: each sees the result of the one before, and a failure does not block the next. */
 export function createTurns(): <Result>(run: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (run) => {

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 
 const MASTER_KEY_FILE = "master.key";
 
-/** Files that only the gateway's user may read. */
+/** Files that only the gateway's operating system user may read. */
 export function writePrivateFile(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   const handle = openSync(temporary, "w", 0o600);

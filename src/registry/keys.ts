@@ -8,51 +8,51 @@ import { checkIfMatch } from "./if-match.ts";
 import type { Entry } from "./resource.ts";
 import type { Once, Registry } from "./registry.ts";
 
-/** Who calls the API. */
+/** The key that calls the API. */
 export interface Caller {
   keyId: string;
   scopes: readonly Scope[];
   /** Undefined when the key is not bound to a tenant. */
   tenantId: string | undefined;
   expiresAt: number | undefined;
-  /** Came by a portal link, which the key made: may use what a partner needs, and nothing else. */
+  /** Came through a portal link that the key created: may only do what a partner needs. */
   isPartner?: boolean | undefined;
 }
 
-/** What stands for a key in the hands of somebody who does not have the key itself. */
+/** Refers to a key without containing it, for sessions and links. */
 export interface KeyHolder {
   caller: Caller;
-  /** Tells the key from another one that may get its id later. */
+  /** Distinguishes the key from another one that may get the same id later. */
   mark: string;
 }
 
-/** Who asks sees the keys of one tenant, or with `tenantId` undefined those of all and of none. */
+/** A caller with a `tenantId` sees the keys of that tenant; without one, all keys. */
 export interface Keys {
   /** Undefined when the key is unknown, expired or revoked. */
   authenticate(key: string): Caller | undefined | Promise<Caller | undefined>;
-  /** `refuse` throws when it may not be made now; it is not asked about a request that comes again. */
+  /** `refuse` throws when the key may not be created now; it is not called for a repeated request. */
   create(options: NewKey, once?: Once, refuse?: () => void): Promise<MadeKey & { isReplay: boolean }>;
-  /** Makes it, or puts what is given in the place of what it had. */
+  /** Creates the key, or replaces its settings. */
   put(options: NewKey & { id: string }, by: PutKeyBy): Promise<MadeKey>;
-  /** By id. */
+  /** Sorted by id. */
   list(tenantId: string | undefined): Promise<readonly Entry<ApiKey>[]>;
-  /** Of those that this process knows. */
+  /** Looks only at the keys that this process knows. */
   find(id: string, tenantId: string | undefined): Entry<ApiKey> | undefined;
   get(id: string, tenantId: string | undefined): Promise<Entry<ApiKey>>;
-  /** One that is revoked stays as it is; the last key that may do everything stays one. */
+  /** A revoked key cannot be changed, and the last admin key must keep its scope. */
   change(id: string, tenantId: string | undefined, change: KeyChange, check?: KeyChecks): Promise<Entry<ApiKey>>;
-  /** The last key that may do everything stays, unless the configuration has one. */
+  /** The last admin key cannot be revoked, unless the configuration has one. */
   revoke(id: string, tenantId: string | undefined, ifMatch?: string): Promise<Entry<ApiKey>>;
   statusOf(key: ApiKey): KeyStatus;
-  /** For what goes on after the request: whether the key of a caller still lives and has the scope, as far as is known. */
+  /** For work that continues after the request: whether the caller's key is still live and has the scope. */
   stillAllows(caller: Caller, scope: Scope): boolean;
-  /** How many live ones the tenant has; none may come or go until the draft is written. */
+  /** The number of the tenant's live keys, which must not change until the draft is written. */
   countLive(draft: Draft, tenantId: string): number;
-  /** Undefined when there is no such key, or it is expired or revoked. */
+  /** Undefined when the key does not exist, or is expired or revoked. */
   findHolder(id: string): KeyHolder | undefined;
-  /** A token that signs in once, in place of the one before; only its hash is stored. */
+  /** Creates a token that signs in once and replaces the one before; only its hash is stored. */
   makeSignIn(id: string, expiresAt: number): Promise<string>;
-  /** Uses it up. Undefined when it is unknown, used or expired, or its key is. */
+  /** Uses the token up. Undefined when the token or its key is unknown, used, expired or revoked. */
   takeSignIn(token: string): Promise<Caller | undefined>;
   readonly hasAny: boolean;
 }
@@ -61,25 +61,25 @@ export type KeyStatus = "active" | "expired" | "revoked";
 
 export interface MadeKey {
   entry: Entry<ApiKey>;
-  /** In clear; only for one that was made just now. */
+  /** The key itself; only when it was just created. */
   key: string | undefined;
 }
 
 export interface KeyChange {
   name?: string | undefined;
   scopes?: readonly Scope[] | undefined;
-  /** Null takes the end away. */
+  /** Null removes the expiry. */
   expiresAt?: number | null | undefined;
 }
 
 interface KeyChecks {
   ifMatch?: string | undefined;
-  /** Throws when the change is not allowed on this one. */
+  /** Throws when this key may not be changed. */
   refuse?: ((known: ApiKey) => void) | undefined;
 }
 
 export interface NewKey {
-  /** One of its own when not given. */
+  /** Generated when not given. */
   id?: string | undefined;
   name: string;
   scopes: readonly Scope[];
@@ -88,10 +88,10 @@ export interface NewKey {
 }
 
 interface PutKeyBy {
-  /** What the caller is bound to: another tenant's key is not found. */
+  /** The tenant of the caller: keys of other tenants are not found. */
   tenantId: string | undefined;
   ifMatch: string | undefined;
-  /** Whether a known one must belong to the tenant that is given. */
+  /** Whether an existing key must belong to the given tenant. */
   isTenantMeant: boolean;
 }
 
@@ -99,15 +99,15 @@ export interface KeysOptions {
   registry: Registry;
   clock: Pick<Clock, "wall" | "now">;
   createId: (prefix: "key") => string;
-  /** From the configuration: works without a row in the store. */
+  /** From the configuration; it has no row in the store. */
   adminKey: string | undefined;
-  /** Live ones; those without a tenant are counted together. */
+  /** Limit of live keys for each tenant; keys without a tenant are counted together. */
   maxKeysPerTenant: number;
 }
 
 /**
- * A key that was made on the data directory by the command line is found when somebody uses it. Whoever tries many
- * wrong ones cannot make the gateway look more often than this.
+ * A key that the command line created in the data directory is found when it is first used. A client that tries many
+ * wrong keys cannot make the gateway look into the store more often than this.
  */
 const LOOKS = { perSecond: 1, atOnce: 5 };
 
@@ -172,7 +172,7 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
     return signIn !== undefined && hash.equals(signIn.hash) && signIn.expiresAt > clock.wall() && isLive(key);
   }
 
-  /** Those that live are counted; of those that do not, as many are kept to be looked up. */
+  /** The limit counts live keys; of the other keys, the latest of the same number are kept to be looked up. */
   function makeRoom(draft: Draft, tenantId: string | undefined): void {
     const all = draft.list(keys, tenantId ?? "");
     const used = all.filter(({ thing }) => isLive(thing)).length;
@@ -195,14 +195,14 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
     if (draft.list(keys, "").some((other) => other.id !== entry.id && isOperator(other))) return;
     throw new PosthornError(
       "conflict",
-      "This is the last admin key that is bound to no tenant. Make another one first, or set POSTHORN_ADMIN_KEY.",
+      "This is the last admin key that is not bound to a tenant. Create another one first, or set POSTHORN_ADMIN_KEY.",
     );
   }
 
   function changeKnown(draft: Draft, known: Entry<ApiKey>, change: KeyChange): Pending<ApiKey> {
     const { thing } = known;
     if (thing.revokedAt !== undefined) {
-      throw new PosthornError("conflict", `The key ${thing.id} is revoked, for good.`);
+      throw new PosthornError("conflict", `The key ${thing.id} is revoked and cannot be used again.`);
     }
     const { name = thing.name, scopes = thing.scopes } = change;
     const expiresAt = change.expiresAt === undefined ? thing.expiresAt : (change.expiresAt ?? undefined);
@@ -252,7 +252,7 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
       return { entry, key: isNew ? key : undefined };
     },
     async list(tenantId) {
-      // With those that the command line has made since.
+      // Includes keys that the command line has created since.
       await registry.follow();
       const all = keys.list().filter((entry) => tenantId === undefined || entry.tenantId === tenantId);
       return all.sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -303,7 +303,7 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
       let isTaken = false;
       const { thing } = await registry.changeOne(keys, (draft) => {
         const entry = getKnown(draft, known.id, undefined);
-        // Of two at once, one finds it used.
+        // Of two simultaneous uses, one finds the token used.
         isTaken = canSignIn(entry.thing, hash);
         return isTaken ? draft.put(keys, { ...entry.thing, signIn: undefined }) : { entry };
       });
@@ -313,7 +313,7 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
   };
 }
 
-/** How a token that signs in once begins. */
+/** The prefix of tokens that sign in once. */
 const SIGN_IN_PREFIX = "phs_";
 
 function toCaller({ id, scopes, tenantId, expiresAt }: ApiKey): Caller {
@@ -326,16 +326,20 @@ function markOf(hash: Buffer): string {
 
 function refuseOtherTenant(known: ApiKey, tenantId: string | undefined): void {
   if (tenantId === known.tenantId) return;
-  throw new PosthornError("invalid_field", `tenant_id: it belongs to ${known.tenantId ?? "none"}, for good.`, {
-    field: "tenant_id",
-  });
+  throw new PosthornError(
+    "invalid_field",
+    `tenant_id: it belongs to ${known.tenantId ?? "none"} and cannot be changed.`,
+    {
+      field: "tenant_id",
+    },
+  );
 }
 
 function tooManyKeys(tenantId: string | undefined, limit: number, used: number): PosthornError {
   const owner = tenantId === undefined ? "There are" : `The tenant ${tenantId} has`;
   return new PosthornError(
     "key_limit",
-    `${owner} ${used} live keys${tenantId === undefined ? " that are bound to no tenant" : ""}, and ${limit} are ` +
+    `${owner} ${used} live keys${tenantId === undefined ? " that are not bound to a tenant" : ""}, and ${limit} are ` +
       "allowed. Revoke one, or raise limits.max_keys_per_tenant.",
     { details: { limit, used } },
   );

@@ -17,24 +17,24 @@ import { endRehearsal } from "./rehearsal.ts";
 import type { Change, Entry, Resource } from "./resource.ts";
 
 /**
- * Everything users configure: in memory for whoever asks, in the store for good. Memory learns of a change from the
- * store only, of its own ones too: so it is the same for every process on one store.
+ * Everything that users configure, kept in the store and in memory. Memory learns of changes only from the
+ * store, even of its own, so it is the same in every process on one store.
  */
 export interface Registry {
-  /** Loads all that is configured of it. */
+  /** Loads all things of one kind. */
   open<Thing>(resource: Resource<Thing>): Promise<Collection<Thing>>;
   /**
-   * Writes what `judge` puts into the draft, all of it or nothing, and answers when memory shows it. One change of a
-   * kind after the other. `judge` is called again, with a new draft, when another process was faster.
+   * Writes what `judge` puts into the draft, all or nothing, and resolves when memory shows it. Changes of one kind run
+   * one after the other. `judge` is called again, with a new draft, when another process was faster.
    */
   change<Thing, Result>(of: Collection<Thing>, judge: Judge<Result>): Promise<Result>;
-  /** As `change` of one thing: answers it as it was written. */
+  /** As `change` for one thing; resolves to its written entry. */
   changeOne<Thing>(of: Collection<Thing>, judge: Judge<Written<Thing>>): Promise<Entry<Thing>>;
-  /** The same for one that is made or put in the place of another. */
+  /** The same for a thing that is created or replaced. */
   put<Thing>(of: Collection<Thing>, judge: Judge<PendingPut<Thing>>): Promise<Put<Thing>>;
-  /** As `change`, once: a request that comes again with its `Idempotency-Key` gets what the first one made. */
+  /** As `change`, but only once: a repeated request with the same `Idempotency-Key` gets the result of the first. */
   make<Thing>(of: Collection<Thing>, once: Once | undefined, judge: Judge<Pending<Thing>>): Promise<Made<Thing>>;
-  /** Reads what others have changed. */
+  /** Reads the changes of other processes. */
   follow(): Promise<void>;
 }
 
@@ -42,11 +42,11 @@ export type Judge<Result> = (draft: Draft) => Result | Promise<Result>;
 
 export interface Made<Thing> {
   entry: Entry<Thing>;
-  /** An earlier request made it. */
+  /** True when an earlier request created it. */
   isReplay: boolean;
 }
 
-/** `entry` is there when the change is written. */
+/** `entry` is available after the write. */
 export type Written<Thing> = Pick<Pending<Thing>, "entry">;
 
 export interface PendingPut<Thing> {
@@ -61,27 +61,27 @@ export interface Put<Thing> {
 
 /** A request with an `Idempotency-Key`. */
 export interface Once {
-  /** What kind of thing, and for whom: keys of different scopes have nothing to do with each other. */
+  /** The kind of thing and its owner; the same key in another scope is another key. */
   scope: string;
   key: string;
-  /** Of all that the request says. */
+  /** A hash of the whole request. */
   fingerprint: string;
-  /** Whose the thing is; left out where its kind belongs to the whole gateway. */
+  /** The tenant of the thing; left out when its kind belongs to the whole gateway. */
   tenantId?: string | undefined;
 }
 
 export interface RegistryOptions {
   records: Records;
   clock: Pick<Clock, "wall">;
-  /** Who changes what; the gateway itself when not given. */
+  /** Knows the author of a change; by default the gateway itself. */
   authors?: Authors | undefined;
 }
 
-/** In a row; beyond it somebody else changes things faster than they can be judged. */
+/** Attempts in a row. After that many, others change things faster than they can be checked. */
 const MAX_JUDGEMENTS = 20;
 
 export function createRegistry({ records, clock, authors = createAuthors() }: RegistryOptions): Registry {
-  // Each is of another type of thing; `openOf` gives it back with the one it was made with.
+  // Each collection has another type; `openOf` returns it with the type that it was opened with.
   const collections = new Map<RecordKind, OpenCollection<unknown>>();
   const turns = new Map<RecordKind, ReturnType<typeof createTurns>>();
   const followInTurn = createTurns();
@@ -108,7 +108,7 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
     return taken;
   }
 
-  /** One after the other, so that no listener is told of the later change first. */
+  /** One run after the other, so that listeners get changes in order. */
   function follow(wanted = Number.POSITIVE_INFINITY): Promise<void> {
     return followInTurn(async () => {
       if (version >= wanted) return;
@@ -130,7 +130,7 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
       try {
         result = await judge(draft);
       } catch (error) {
-        // Nobody is refused for what has changed since.
+        // Read the latest changes before rejecting anything.
         await follow();
         if (version === judgedBy || time === MAX_JUDGEMENTS) throw error;
         continue;
@@ -153,7 +153,7 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
     });
   }
 
-  /** What a second judgement would not find otherwise. */
+  /** Throws for refusals that another try would not change. */
   function refuseForGood(refusal: WriteRefusal): void {
     if (refusal.why === "idempotency_key_used") throw new KeyUsed(refusal.mark);
     if (refusal.why === "newer_format") throw newerFormat(resourceOf(refusal.key), refusal.key.id, refusal.format);
@@ -168,17 +168,17 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
     return (turns.get(of.resource.kind) as ReturnType<typeof createTurns>)(run);
   }
 
-  /** What an earlier request with this key made. */
+  /** The result of an earlier request with this key. */
   function answerAgain<Thing>(of: Collection<Thing>, once: Once, mark: IdempotencyMark): Made<Thing> {
     if (mark.fingerprint !== once.fingerprint) {
       throw new PosthornError(
         "idempotency_key_reused",
-        "This Idempotency-Key came with another request; use a new one.",
+        "This Idempotency-Key was used for another request; use a new one.",
       );
     }
     const entry = of.find(mark.madeId, once.tenantId);
     if (entry !== undefined) return { entry, isReplay: true };
-    throw new PosthornError("conflict", "What this Idempotency-Key made was deleted since; use a new one.");
+    throw new PosthornError("conflict", "The resource that this Idempotency-Key created was deleted; use a new one.");
   }
 
   async function makeOnce<Thing>(
@@ -189,7 +189,7 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
     const findEarlier = async () => {
       const mark = await records.findMark(once.scope, once.key);
       if (mark === undefined) return undefined;
-      // Another process may have made it just now.
+      // Another process may have created it just now.
       await follow();
       return answerAgain(of, once, mark);
     };
@@ -201,7 +201,7 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
       return { entry: (await inTurn(of, () => judgeAndWrite(judge, markOf))).entry, isReplay: false };
     } catch (error) {
       if (error instanceof KeyUsed) return answerAgain(of, once, error.mark);
-      // It may be refused because of what another request with the same key has just made.
+      // The rejection may come from what another request with the same key has just created.
       const faster = await findEarlier();
       if (faster !== undefined) return faster;
       throw error;
@@ -219,7 +219,7 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
         resource.remembersDeleted === true
           ? await records.changesSince(0, [resource.kind])
           : await records.load([resource.kind]);
-      // Kinds that were opened earlier are still where they are, and are followed from there.
+      // Kinds opened earlier are at an older version and follow from there.
       if (collections.size === 0) version = loaded.version;
       turns.set(resource.kind, createTurns());
       collections.set(resource.kind, collection);
@@ -242,12 +242,12 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
   };
 }
 
-/** A value of the store's, for whoever is to be told. */
+/** The error for a tenant whose erasure the store has reported. */
 export function tenantErasing(tenantId: string): PosthornError {
   return new PosthornError(
     "conflict",
     `The tenant ${tenantId} is being erased, and nothing can be created or changed for it until that is over. ` +
-      `GET /api/v1/tenants/${tenantId}/erase says how far it is.`,
+      `GET /api/v1/tenants/${tenantId}/erase shows the progress.`,
     { details: { tenant_id: tenantId } },
   );
 }
@@ -256,15 +256,15 @@ class KeyUsed extends Error {
   readonly mark: IdempotencyMark;
 
   constructor(mark: IdempotencyMark) {
-    super("the Idempotency-Key is used");
+    super("the Idempotency-Key is already in use");
     this.mark = mark;
   }
 }
 
-/** While nothing changes this costs one look at an index. */
+/** Without changes this costs one lookup in an index. */
 export const FOLLOW_EVERY_MS = 2000;
 
-/** Reads what other processes have changed, again and again. */
+/** Reads the changes of other processes at regular intervals. */
 export function startFollowing(options: {
   registry: Pick<Registry, "follow">;
   clock: Clock;

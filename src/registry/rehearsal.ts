@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AuditNote } from "../store/port/audit.ts";
 
-/** Changes that are judged like all others, and not written. */
+/** Changes that are checked like all others but not written. */
 
 const storage = new AsyncLocalStorage<true>();
 let open = 0;
 
-/** What the audit log would say of the change that `work` makes; nothing where it changes nothing. */
+/** The audit notes of the change that `work` would make; empty when it would change nothing. */
 export async function rehearse(work: () => Promise<unknown>): Promise<readonly AuditNote[]> {
   open++;
   try {
@@ -16,13 +16,13 @@ export async function rehearse(work: () => Promise<unknown>): Promise<readonly A
     throw error;
   } finally {
     open--;
-    // Before Node 24 a storage that is in use costs every promise of the process.
+    // Before Node 24 an enabled storage slows down every promise of the process.
     if (open === 0) storage.disable();
   }
   throw new Error("a rehearsal has ended in a change");
 }
 
-/** Called when a change is judged, before it is written. */
+/** Called when a change has passed its checks, before it is written. */
 export function endRehearsal(notes: () => readonly AuditNote[]): void {
   if (open > 0 && storage.getStore() === true) throw new Rehearsed(notes());
 }

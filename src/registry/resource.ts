@@ -1,34 +1,34 @@
 import type { RecordKind, StoredRecord } from "../store/port/records.ts";
 
-/** What the registry must know of one sort of thing that users configure. Its rules are elsewhere: where it is changed. */
+/** What the registry must know about a kind of thing that users configure. The code that changes it has its rules. */
 export interface Resource<Thing> {
   readonly kind: RecordKind;
   /** For messages: `event type`. */
   readonly noun: string;
-  /** Of what `write` returns; one higher whenever an older release could no longer read it. */
+  /** The format of what `write` returns; raised by one when older releases can no longer read it. */
   readonly format: number;
-  /** Also of formats before. Times and keys are those of the record; everything else stands in `data` and `blob`. */
+  /** Reads older formats too. Times and keys come from the record; everything else is in `data` and `blob`. */
   read(record: LiveRecord): Thing;
   write(thing: Thing): { data: string; blob?: Uint8Array | undefined };
-  /** For the audit log: as people may see it. What `write` puts into `data` when not given, so that must hold no secret. */
+  /** The thing as the audit log shows it. By default the `data` of `write`, which then must not contain secrets. */
   show?(thing: Thing): Readonly<Record<string, unknown>>;
-  /** What is secret of it: the audit log tells that it changed, and never what it is. */
+  /** Its secrets: the audit log says that they changed, never what they are. */
   secretsOf?(thing: Thing): unknown;
-  /** What a change of it is called in the audit log, where `update` would say less. */
+  /** A verb for the audit log that says more than `update`. */
   verbOf?(before: Thing, after: Thing): string | undefined;
-  /** The gateway changes it again and again as things go: the audit log tells what others do to it. */
+  /** The gateway itself changes it often: the audit log records only changes by others. */
   readonly changesByItself?: boolean;
-  /** Whose it is, where its key does not say. */
+  /** Its tenant, when its key does not contain it. */
   tenantOf?(thing: Thing): string | undefined;
-  /** Those that were deleted are known as such, after a restart too. */
+  /** Whether deleted things are remembered as deleted, even after a restart. */
   readonly remembersDeleted?: boolean;
-  /** `tenantId` is left out where the kind belongs to the whole gateway. */
+  /** `tenantId` is left out when the kind belongs to the whole gateway. */
   keyOf(thing: Thing): { tenantId?: string | undefined; id: string };
-  /** Where every version is kept for good: under which number of which series this one is. */
+  /** For kinds whose versions are all kept: the series, and the number in it. */
   keptAs?(thing: Thing): { series: string; number: number };
   /**
-   * After memory shows it, whoever made the change, and once with everything at the start. A change is answered when
-   * this has ended, so it must not wait for another change of the kind. `list`: all, as memory shows them now.
+   * Called after memory shows a change, whoever made it, and once with everything at the start. A change resolves when
+   * this has ended, so it must not wait for another change of the kind. `list` returns all things in memory.
    */
   onChange?(changes: readonly Change<Thing>[], list: () => readonly Entry<Thing>[]): void | Promise<void>;
 }
@@ -39,7 +39,7 @@ export interface Entry<Thing> {
   readonly seq: number;
   readonly tenantId: string;
   readonly id: string;
-  /** Of its record: what an ETag is made of. */
+  /** The version of its record, from which the ETag is made. */
   readonly version: number;
   /** JSON, as it was when the entry was read. */
   readonly state: string | undefined;

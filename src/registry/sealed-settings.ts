@@ -4,14 +4,14 @@ import type { SharedSettings } from "../domain/subscription.ts";
 import type { SecretBox } from "./secret-box.ts";
 
 /**
- * The settings of a subscription as the store keeps them. What may open a door, as the kind of its destination says, is
- * sealed inside of it; the rest stays readable.
+ * The settings of a subscription as they are stored. The kind of the destination knows which of them are credentials;
+ * these are encrypted, the rest stays readable.
  */
 
 export type Settings = Omit<SharedSettings, "secret" | "status"> & Readonly<Record<string, unknown>>;
 
 export type StoredSettings = Settings & {
-  /** Base64 of what is sealed; absent when there is nothing to hide, and in rows of earlier versions. */
+  /** Base64 of the encrypted settings; absent when there are none, and in rows of early releases. */
   sealed?: string;
 };
 
@@ -22,12 +22,12 @@ export function sealSettings(settings: Settings, kind: DestinationKind, box: Sec
   return { ...withSettings(settings, kind, parted.shown), sealed: Buffer.from(sealed).toString("base64") };
 }
 
-/** What is sealed of them; without a kind that is known, that may be anything. */
+/** The settings that are encrypted; when the kind is unknown, they cannot be named. */
 export function findHidden(settings: Settings, kind: DestinationKind | undefined): unknown {
   return kind === undefined ? settings : kind.secrets.hide(settingsIn(settings, kind))?.hidden;
 }
 
-/** Without a kind that is known, what is sealed stays so. */
+/** When the kind is unknown, the encrypted settings stay encrypted. */
 export function openSettings(
   stored: StoredSettings,
   kind: DestinationKind | undefined,
@@ -40,12 +40,12 @@ export function openSettings(
   return withSettings(settings, kind, kind.secrets.reveal(settingsIn(settings, kind), hidden));
 }
 
-/** Rows of earlier versions hold some of it in clear. */
+/** Rows of early releases contain some credentials in plain text. */
 export function needsSealing(stored: StoredSettings, kind: DestinationKind): boolean {
   return kind.secrets.isExposed?.(settingsIn(stored, kind)) === true;
 }
 
-/** Another owner than that of the signing secrets: one cannot be put in the place of the other. */
+/** A different owner than that of the signing secrets, so that one cannot be put in the place of the other. */
 function settingsOf(owner: string): string {
   return `${owner}/settings`;
 }

@@ -1,11 +1,11 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { PosthornError } from "../domain/errors.ts";
 
-/** Secrets at rest: AES-256-GCM, the key's id in the record, the owner's identity as associated data. */
+/** Secrets at rest: AES-256-GCM, with the key's id in the record and the owner's identity as associated data. */
 export interface SecretBox {
   seal(plain: string, owner: string): Uint8Array;
   open(sealed: Uint8Array, owner: string): string;
-  /** Tells master keys apart without telling anything about them. */
+  /** Distinguishes master keys without revealing anything about them. */
   readonly fingerprint: string;
 }
 
@@ -44,7 +44,7 @@ export function createSecretBox(masterKey: string): SecretBox {
   };
 }
 
-/** Credentials of a received request that are to be handed on: kept with it, but sealed. */
+/** Credentials of a received request that must be forwarded: stored with it, encrypted. */
 export interface RequestCredentials {
   seal(event: { id: string; tenantId: string }, credentials: Readonly<Record<string, string>>): string;
   open(event: { id: string; tenantId: string }, sealed: string): Readonly<Record<string, string>>;

@@ -13,20 +13,20 @@ import type { Made, Once, Put, Registry } from "./registry.ts";
 /** The targets that several subscriptions may share, as users set them. */
 export interface SharedTargets {
   find(name: string, tenantId: string): Entry<SharedTarget> | undefined;
-  /** What was set of it; with a draft, as it is until that is written. */
+  /** Its settings; with a draft, they must not change until the write. */
   findInput(name: string, tenantId: string, draft?: Draft): TargetInput | undefined;
-  /** By age. */
+  /** Sorted by age. */
   list(): readonly Entry<SharedTarget>[];
-  /** Refused when the name is taken. */
+  /** Rejected when the name is taken. */
   create(input: TargetInput, once?: Once): Promise<Made<SharedTarget>>;
-  /** Makes it, or puts this in its place. */
+  /** Creates or replaces the target. */
   put(input: TargetInput, ifMatch?: string): Promise<Put<SharedTarget>>;
   change(name: string, tenantId: string, change: TargetChange, ifMatch?: string): Promise<Entry<SharedTarget>>;
-  /** As long as the draft is not written. */
+  /** The list must not change until the draft is written. */
   listIn(draft: Draft, tenantId: string): readonly SharedTarget[];
-  /** Refused while somebody sends to it, or a source names it. */
+  /** Rejected while a subscription sends to it or a source names it. */
   remove(name: string, tenantId: string, ifMatch?: string): Promise<void>;
-  /** Takes over what the configuration declares, all or nothing; says which left it. */
+  /** Applies the declared targets, all or nothing; returns the names that are no longer declared. */
   applyDeclared(declared: readonly TargetInput[]): Promise<{ left: readonly string[] }>;
 }
 
@@ -38,17 +38,17 @@ export interface SharedTarget {
 
 export interface SharedTargetsOptions {
   registry: Registry;
-  /** Refuses a destination that may not be reached. */
+  /** Throws for a destination that is not allowed. */
   checkDestination: (url: string, field?: string) => void;
   /** A subscription that sends to it. */
   findUser: (draft: Draft, name: string, tenantId: string) => { id: string; name: string } | undefined;
-  /** A source that takes messages only while it is well. */
+  /** A source that accepts messages only while the target is healthy. */
   findSource?: ((draft: Draft, name: string, tenantId: string) => { name: string } | undefined) | undefined;
-  /** Refuses what it would make of those that send to it; only of some where `managedBy` is given. */
+  /** Throws when a subscription that sends to it cannot have these settings; `managedBy` limits the check. */
   checkUsers?: ((draft: Draft, input: TargetInput, managedBy?: ManagedBy) => void) | undefined;
-  /** A subscription of this name or id, whose own target is known by it. */
+  /** A subscription with this name or id: its own target has that name too. */
   findOwner: (draft: Draft, name: string, tenantId: string) => { id: string; name: string } | undefined;
-  /** After memory shows it. Not called for what is there at the start. */
+  /** Called after memory shows a change; not called for what exists at the start. */
   onChange: (changes: readonly Change<SharedTarget>[]) => Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
   function getMeant(draft: Draft, name: string, tenantId: string, ifMatch: string | undefined): Entry<SharedTarget> {
     const known = draft.find(targets, name, tenantId);
     if (known === undefined && findOwner(draft, name, tenantId) !== undefined) {
-      throw new PosthornError("conflict", `The target ${name} is a subscription's own. Change the subscription.`);
+      throw new PosthornError("conflict", `The target ${name} belongs to one subscription. Change that subscription.`);
     }
     const meant = known ?? targets.get(name, tenantId);
     checkMeant(targets, meant, ifMatch);
@@ -88,7 +88,10 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
     const known = draft.find(targets, input.name, target.tenantId);
     refuseManaged(targets, known);
     if (known === undefined && draft.list(targets, target.tenantId).length >= MAX_PER_TENANT) {
-      throw new PosthornError("conflict", `${target.tenantId} has ${MAX_PER_TENANT} targets, and may not have more.`);
+      throw new PosthornError(
+        "conflict",
+        `${target.tenantId} has ${MAX_PER_TENANT} targets, the maximum. Delete one first.`,
+      );
     }
     options.checkUsers?.(draft, input);
     return draft.put(targets, target);
@@ -105,7 +108,7 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
     create: (input, once) =>
       registry.make(targets, once, (draft) => {
         if (draft.find(targets, input.name, tenantOf(input)) === undefined) return put(draft, input);
-        throw new PosthornError("conflict", `There is a target ${input.name} already.`, { field: "name" });
+        throw new PosthornError("conflict", `The target ${input.name} already exists.`, { field: "name" });
       }),
     put: (input, ifMatch) =>
       registry.put(targets, (draft) => {
@@ -139,7 +142,7 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
           tenantId: tenantOf(input),
           build() {
             checkUrls(input);
-            // Those of the same file are about to change with it, and are judged then.
+            // Subscriptions of the same file are changed next, and checked then.
             options.checkUsers?.(draft, input, "api");
             return toTarget(input, "config");
           },
@@ -178,7 +181,7 @@ function toTarget(input: TargetInput, managedBy: ManagedBy): SharedTarget {
   return { tenantId: tenantOf(input), input, managedBy };
 }
 
-/** It stays as it was for those who still name it. */
+/** It stays unchanged for subscriptions that still name it. */
 function toFormer(target: SharedTarget): SharedTarget {
   return { ...target, managedBy: "former_config" };
 }

@@ -13,22 +13,22 @@ import type { Draft } from "./draft.ts";
 import type { Entry, Resource, LiveRecord } from "./resource.ts";
 import type { Made, Once, Put, Registry } from "./registry.ts";
 
-/** Who owns what, and how much of it. In memory are those that somebody has configured; the others are in the store. */
+/** The owners of resources, with their quotas. Only configured tenants are in memory; the others are in the store. */
 export interface Tenants {
   list(page: Page): Promise<PageOf<Tenant>>;
-  /** Of those that somebody has configured. */
+  /** Finds only configured tenants. */
   find(id: string): Entry<Tenant> | undefined;
   get(id: string): Promise<Entry<Tenant>>;
   create(input: TenantInput, once?: Once): Promise<Made<Tenant>>;
-  /** What is not given is as it is for a new one. */
+  /** Settings that are not given get their defaults. */
   put(input: TenantInput, ifMatch?: string): Promise<Put<Tenant>>;
-  /** What is not given stays, each quota and each time for itself. */
+  /** Settings that are not given stay unchanged, each quota and each time separately. */
   change(id: string, change: TenantSettings, ifMatch?: string): Promise<Entry<Tenant>>;
-  /** Refused while it has subscriptions or live keys. Its events stay in the log. */
+  /** Rejected while it has subscriptions or live keys. Its events stay in the log. */
   remove(id: string, ifMatch?: string): Promise<void>;
-  /** How many subscriptions it may have, as long as the draft is not written. */
+  /** How many subscriptions it may have; the quota must not change until the draft is written. */
   findQuota(draft: Draft, id: string): number | undefined;
-  /** Takes over what the configuration declares; says which left it. */
+  /** Applies the declared tenants; returns the ids that are no longer declared. */
   applyDeclared(declared: readonly TenantInput[]): Promise<{ left: readonly string[] }>;
 }
 
@@ -36,10 +36,10 @@ export interface TenantsOptions {
   registry: Registry;
   store: Pick<Store, "records">;
   clock: Pick<Clock, "wall">;
-  /** None may come until the draft is written. */
+  /** The number must not change until the draft is written. */
   countSubscriptions: (draft: Draft, tenantId: string) => number;
   countLiveKeys: (draft: Draft, tenantId: string) => number;
-  /** In force before a change is answered. */
+  /** The change takes effect before it is answered. */
   onChange: (changes: readonly TenantChange[]) => Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
       onChange(changes.map(({ before, after }) => ({ id: (after ?? before)?.id ?? "", tenant: after?.thing }))),
   });
 
-  /** One that nobody has configured is in no memory. */
+  /** A tenant that nobody has configured is not in memory. */
   async function findUnconfigured(id: string): Promise<LiveRecord | undefined> {
     const record = await store.records.find({ kind: TENANTS.kind, tenantId: "", id });
     return record?.format === UNCONFIGURED && isLive(record) ? record : undefined;
@@ -130,7 +130,7 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
         if ((await findKnown(draft, input.id)) === undefined) {
           return draft.put(tenants, toTenant(input, "api", undefined));
         }
-        throw new PosthornError("conflict", `There is a tenant ${input.id} already. Change it with PUT or PATCH.`);
+        throw new PosthornError("conflict", `The tenant ${input.id} already exists. Change it with PUT or PATCH.`);
       }),
     put: (input, ifMatch) =>
       registry.put(tenants, async (draft) => {
@@ -149,7 +149,8 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
       }),
     remove: (id, ifMatch) =>
       registry.change(tenants, async (draft) => {
-        if (id === DEFAULT_TENANT) throw new PosthornError("conflict", "The tenant default is always there.");
+        if (id === DEFAULT_TENANT)
+          throw new PosthornError("conflict", "The tenant default always exists and cannot be deleted.");
         checkMeant(tenants, await getKnown(draft, id), ifMatch);
         refuseUsed(draft, id);
         draft.remove(tenants, id);
@@ -166,7 +167,7 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
   };
 }
 
-/** The format of what the store has made by itself. */
+/** The format of records that the store created by itself. */
 const UNCONFIGURED = 0;
 
 const TENANTS: Resource<Tenant> = {
@@ -175,7 +176,7 @@ const TENANTS: Resource<Tenant> = {
   format: 1,
   read: fromRecord,
   write: ({ name, status, managedBy, retention, quotas, contactEmail, contacts }) => ({
-    // Left out where there are none, so that it reads as before.
+    // Left out when there are none, so that older records stay the same.
     data: JSON.stringify({
       name,
       status,
@@ -195,7 +196,7 @@ const TENANTS: Resource<Tenant> = {
   tenantOf: ({ id }) => id,
 };
 
-/** Of one that nobody has configured, nothing. */
+/** The stored data; empty for a tenant that nobody has configured. */
 interface Kept {
   name?: string;
   status?: TenantStatus;
@@ -204,7 +205,7 @@ interface Kept {
   quotas?: Partial<Quotas>;
   contactEmail?: string;
   contacts?: readonly ContactInput[];
-  /** Written by the store, which also takes it away. */
+  /** Set and removed by the store. */
   erasing?: boolean;
 }
 
@@ -227,8 +228,8 @@ function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): Tenant {
 }
 
 /**
- * Its senders get 503 and try again: nothing is lost if it left the file by mistake. Everything that names no tenant
- * belongs to `default`, and goes on.
+ * Its senders get 503 and retry, so nothing is lost if it left the file by mistake. Resources that name no tenant
+ * belong to `default`, which stays active.
  */
 function toFormer(tenant: Tenant): Tenant {
   const status = tenant.id === DEFAULT_TENANT ? tenant.status : "inactive";

@@ -10,37 +10,37 @@ import { checkIfMatch } from "./if-match.ts";
 import type { Entry, Resource } from "./resource.ts";
 import type { Registry } from "./registry.ts";
 
-/** What webhooks must be like, by endpoint: what is in force in memory, every version in the store for good. */
+/** The validations of webhooks by endpoint: the current ones in memory, every version in the store. */
 export interface StoredValidations {
   find(file: ValidationFile): Entry<LiveValidation> | undefined;
-  /** What is in force, by endpoint and format. */
+  /** The current validations, by endpoint and format. */
   list(): readonly LiveValidation[];
   /**
-   * The number of the latest version of an endpoint, of whatever format; undefined before the first. What is in force is
-   * at least as new when it resolves.
+   * The number of the latest version of an endpoint, in any format; undefined before the first. When it resolves,
+   * memory is at least as new.
    */
   latestVersion(endpoint: string): Promise<number | undefined>;
   findVersion(endpoint: string, version: number): Promise<ValidationVersion | undefined>;
-  /** Without documents, the latest first. */
+  /** Without documents, latest first. */
   versions(endpoint: string, page: Page): Promise<PageOf<ValidationVersion>>;
-  /** `latest` is the last version of the file, also where it is a deletion; whether the document was ever one of them. */
+  /** `latest` is the last version of the file, deletions included; `isKnown`: whether any version had this document. */
   lookUp(file: ValidationFile, hash: string): Promise<{ latest: ValidationVersion | undefined; isKnown: boolean }>;
-  /** In force when it resolves; the one before stays where this cannot be used. The same again makes no version. */
+  /** In force when it resolves; the old one stays when this one is invalid. The same document creates no version. */
   put(input: ValidationInput, ifMatch?: string): Promise<PutValidation>;
-  /** Both formats unless one is named. Resolves to the versions that these deletions are. */
+  /** Both formats unless one is named. Resolves to the versions of these deletions. */
   remove(
     endpoint: string,
     format: ValidationFormat | undefined,
     by: string,
     ifMatch?: string,
   ): Promise<readonly EndedValidation[]>;
-  /** An earlier document comes back as a new version. */
+  /** Restores an earlier document as a new version. */
   rollBack(endpoint: string, version: number, by: string, ifMatch?: string): Promise<PutValidation>;
 }
 
 export interface PutValidation {
   entry: Entry<LiveValidation>;
-  /** That of the endpoint; the document's own, unless it was in force already. */
+  /** The endpoint's latest version; a different one than the document's when that was already in force. */
   latestVersion: number;
 }
 
@@ -56,7 +56,7 @@ export interface ValidationInput extends ValidationFile {
 }
 
 export interface LiveValidation extends Validation {
-  /** The version that this one brought back. */
+  /** The version that this one restored. */
   readonly restoredFrom: number | undefined;
   readonly createdBy: string;
   readonly createdAt: number;
@@ -66,9 +66,9 @@ export type EndedValidation = ValidationFile & { readonly version: number };
 
 export interface ValidationVersion extends EndedValidation {
   readonly isDeleted: boolean;
-  /** Undefined where it is a deletion, and in a list. */
+  /** Undefined for a deletion, and in lists. */
   readonly document: Uint8Array | undefined;
-  /** Of the document; 0 where it is a deletion. */
+  /** The size of the document; 0 for a deletion. */
   readonly size: number;
   readonly hash: string | undefined;
   readonly restoredFrom: number | undefined;
@@ -81,12 +81,12 @@ export interface ValidationVersion extends EndedValidation {
 export interface StoredValidationsOptions {
   registry: Registry;
   store: Pick<Store, "records">;
-  /** Why a document cannot be used. Rejects with `unreadable_body` when it cannot even be read. */
+  /** Returns why a document cannot be used. Rejects with `unreadable_body` when it cannot even be parsed. */
   examine: (document: Pick<Validation, "format" | "document" | "hash">) => Promise<string | undefined>;
   onChange: (validations: readonly LiveValidation[]) => void;
 }
 
-/** All of them are held in memory. */
+/** All validations are held in memory. */
 const MAX_VALIDATIONS = 1000;
 const PAGE = 100;
 
@@ -131,11 +131,11 @@ export async function openStoredValidations(options: StoredValidationsOptions): 
     if (known?.thing.hash === hash) return { pending: { entry: known }, latestVersion: latest };
     await refuseWrong(input, hash);
     if (known === undefined && draft.list(validations).length >= MAX_VALIDATIONS) {
-      throw new PosthornError("conflict", `There are ${MAX_VALIDATIONS} validations, the most. Delete one first.`);
+      throw new PosthornError("conflict", `There are ${MAX_VALIDATIONS} validations, the maximum. Delete one first.`);
     }
     const version = latest + 1;
     const made = { endpoint, format, version, document, hash, restoredFrom, createdBy };
-    // The record says when it was made.
+    // The record has the time of creation.
     return { pending: draft.put(validations, { ...made, createdAt: 0 }), latestVersion: version };
   }
 
@@ -225,7 +225,7 @@ export function seriesOf(endpoint: string): RecordSeries {
 
 interface Kept {
   version: number;
-  /** Undefined in a deletion. */
+  /** Undefined for a deletion. */
   hash?: string | undefined;
   restoredFrom?: number | undefined;
   createdBy: string;
@@ -256,7 +256,7 @@ function idOf({ endpoint, format }: ValidationFile): string {
   return `${endpoint}.${format}`;
 }
 
-/** The name of an endpoint has no dot. */
+/** Names of endpoints contain no dot. */
 function toFile(id: string): ValidationFile {
   const [endpoint = "", format] = id.split(".");
   return { endpoint, format: format as ValidationFormat };
@@ -269,7 +269,7 @@ export function hashOf(document: Uint8Array): string {
 function invalid(endpoint: string, fault: string): PosthornError {
   return new PosthornError(
     "invalid_validation",
-    `The validation of ${endpoint} ${fault}. The one before stays in force.`,
+    `The validation of ${endpoint} ${fault}. The previous one stays in force.`,
     { details: { endpoint, reason: fault } },
   );
 }
@@ -280,5 +280,5 @@ function invalidVersion(message: string): PosthornError {
 
 export function notFound(endpoint: string, format?: ValidationFormat): PosthornError {
   const what = format === undefined ? "validation" : `validation in the format ${format}`;
-  return new PosthornError("not_found", `There is no ${what} of ${endpoint}.`);
+  return new PosthornError("not_found", `There is no ${what} for ${endpoint}.`);
 }

@@ -4,7 +4,7 @@ import type { Store } from "./store.ts";
 
 export type StoreOptions = Omit<SqliteStoreOptions, "file">;
 
-/** By the scheme of the URL. */
+/** The drivers by URL scheme. */
 const DRIVERS: Readonly<Record<string, (place: string, options: StoreOptions) => Promise<Store>>> = {
   "sqlite:": (file, options) => openSqliteStore({ ...options, file }),
 };
@@ -15,7 +15,10 @@ export async function openStore(url: string, options: StoreOptions): Promise<Sto
   const open = DRIVERS[url.slice(0, schemeEnd)];
   if (open === undefined) {
     const known = Object.keys(DRIVERS).join(", ");
-    throw new PosthornError("config_invalid", `No store opens "${url}". The URL must begin with one of: ${known}.`);
+    throw new PosthornError(
+      "config_invalid",
+      `The store URL "${url}" is not supported. It must begin with one of: ${known}.`,
+    );
   }
   return open(url.slice(schemeEnd), options);
 }

@@ -2,7 +2,7 @@ import type { Page, PageOf } from "./port/reads.ts";
 
 const ROWS_AT_ONCE = 1000;
 
-/** All rows of a list, page by page. */
+/** Reads all rows of a list, page by page. */
 export async function readAll<Row>(list: (page: Page) => Promise<PageOf<Row>>): Promise<Row[]> {
   const rows: Row[] = [];
   let cursor: string | undefined;

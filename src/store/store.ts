@@ -7,15 +7,15 @@ import type { Reads } from "./port/reads.ts";
 import type { Records } from "./port/records.ts";
 
 /**
- * The store is the event log and all state: the truth, and the only scheduler. Every call that writes joins the next
- * group commit; what it reports is durable when it reports it. A refusal is a value, and changes nothing; an exception
- * is a fault. Neither harms those who share the commit.
+ * The store is the event log and all state: the only source of truth, and the only scheduler. Every write joins the
+ * next group commit, and is durable when its result is reported. A rejection is a value and changes nothing; an
+ * exception is a fault. Neither affects other writes in the same commit.
  */
 export interface Store {
   readonly info: StoreInfo;
-  /** As data: what one transaction may hold. */
+  /** The limits of one transaction. */
   readonly limits: { readonly maxRows: number; readonly maxBytes: number };
-  /** Time that all who share the store agree on. Its `now()` never goes back, not even over a restart. */
+  /** A clock shared by all users of the store. Its `now()` never goes back, not even across restarts. */
   readonly clock: Clock;
 
   readonly events: EventLog;
@@ -25,12 +25,12 @@ export interface Store {
   readonly jobs: Jobs;
   readonly audit: Audit;
 
-  /** Rejects further writes, waits for those under way, checkpoints, closes. */
+  /** Rejects new writes, waits for running ones, checkpoints and closes. */
   close(): Promise<void>;
 }
 
 export interface StoreInfo {
-  /** Made with the store and the same for ever: what its messages say where they come from. */
+  /** Created with the store and never changed: identifies in messages the store that they come from. */
   id: string;
   driver: string;
   version: string;

@@ -1,4 +1,4 @@
-/** What the gateway does, as it does it, for whoever watches: a request that was answered, an attempt that ended. */
+/** The gateway's activity, live, for somebody who watches: answered requests and ended attempts. */
 export interface Activity {
   request(request: AnsweredRequest): void;
   attempt(attempt: EndedAttempt): void;
@@ -6,7 +6,7 @@ export interface Activity {
 
 export interface AnsweredRequest {
   method: string;
-  /** Without its query, and of a webhook only up to the name of its source: what follows may be secret. */
+  /** Without its query, and for a webhook only up to the name of its source: the rest may be secret. */
   path: string;
   status: number;
   durationMs: number;
@@ -20,6 +20,6 @@ export interface EndedAttempt {
   responseCode: number | undefined;
   error: string | undefined;
   durationMs: number;
-  /** With `retry`. */
+  /** Set when the result is `retry`. */
   retryInMs: number | undefined;
 }

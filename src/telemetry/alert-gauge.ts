@@ -6,7 +6,7 @@ export interface AlertValues {
   isActive: boolean;
 }
 
-/** Alerts of the whole gateway: one of each rule at most. */
+/** Alerts of the whole gateway: at most one for each rule. */
 export function createAlertGauge(registry: Registry) {
   const active = new Gauge({
     name: "posthorn_alerts_active",

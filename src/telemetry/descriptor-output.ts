@@ -2,12 +2,12 @@ import { write, writeSync } from "node:fs";
 
 /**
  * Writes text to an open descriptor (stdout) without ever blocking the event loop, growing without bound or
- * throwing: a reader that stalls or goes away costs log lines only. pino's own destination retries a failed
- * synchronous flush for ever, which on a full disk would hang the process at its last line.
+ * throwing: a reader that stalls or goes away costs only log lines. pino's own destination retries a failed
+ * synchronous flush forever, which on a full disk would hang the process at its last line.
  */
 export interface DescriptorOutput {
   write(text: string): void;
-  /** Writes what waits before it returns, unless the reader has stalled. */
+  /** Writes everything that waits before it returns, unless the reader has stalled. */
   flushSync(): void;
 }
 

@@ -2,7 +2,7 @@ import { isGatewayEventType } from "../domain/pattern.ts";
 import type { Logger } from "./logger.ts";
 
 const WARN_AGAIN_MS = 60_000;
-/** In that time, for all types together: whoever may send anonymously can make up a new type with each webhook. */
+/** The limit for all types together: an anonymous sender can invent a new type with each webhook. */
 const MAX_LINES = 20;
 const MAX_WARNED = 1000;
 
@@ -17,7 +17,7 @@ interface Warned {
   events: number;
 }
 
-/** Once a minute for each type and a few types a minute: enough to see it, not enough to flood the log. */
+/** Once a minute for each type, and only a few types a minute: enough to notice, not enough to flood the log. */
 export function createEventWarning(logger: Logger, now: () => number, message: string): (event: WarnedEvent) => void {
   const warned = new Map<string, Warned>();
   let windowAt = Number.NEGATIVE_INFINITY;
@@ -25,7 +25,7 @@ export function createEventWarning(logger: Logger, now: () => number, message: s
   let untold = 0;
 
   return ({ id, type, tenantId }) => {
-    // Most tenants do not ask for what the gateway tells of itself.
+    // Most tenants do not subscribe to the gateway's own events.
     if (isGatewayEventType(type)) return;
     const at = now();
     if (at - windowAt >= WARN_AGAIN_MS) {

@@ -1,4 +1,4 @@
-/** Durations of the last minutes, as counts in steps that grow by a tenth: cheap to note, and near enough to tell of. */
+/** Durations of the last minutes, counted in steps that grow by a tenth: cheap to record, and precise enough. */
 export interface LatencyWindow {
   note(seconds: number): void;
   /** The duration that this share of them did not exceed; 0 when there were none. */
@@ -9,13 +9,13 @@ const SLOTS = 10;
 const SLOT_MS = 60_000;
 const LEAST_S = 0.001;
 const GROWTH = 1.1;
-/** Up to about eight minutes; what takes longer counts as that. */
+/** Up to about eight minutes; longer durations count as eight. */
 const STEPS = 138;
 const LOG_GROWTH = Math.log(GROWTH);
 
 export function createLatencyWindow(now: () => number): LatencyWindow {
   const counts = new Uint32Array(SLOTS * STEPS);
-  /** Which minute each slot tells of. */
+  /** The minute that each slot counts. */
   const minutes = new Float64Array(SLOTS).fill(-1);
 
   function slotOf(minute: number): number {

@@ -1,9 +1,9 @@
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** A log file rotated by size. Trouble with the disk costs log lines, never the gateway. */
+/** A log file rotated by size. A failing disk costs log lines, but never stops the gateway. */
 export interface LogFile {
-  /** Takes a line with its newline; it reaches the file at the end of this turn of the event loop. */
+  /** Accepts a line with its newline; it reaches the file at the end of this turn of the event loop. */
   write(line: string): void;
   flush(): void;
   close(): void;
@@ -12,11 +12,11 @@ export interface LogFile {
 export interface LogFileOptions {
   path: string;
   maxBytes: number;
-  /** Rotated files kept: `path.1` is the youngest, `path.<keep>` the oldest. */
+  /** Rotated files to keep: `path.1` is the youngest, `path.<keep>` the oldest. */
   keep: number;
   /** Called once when writing begins to fail. */
   onTrouble(error: NodeJS.ErrnoException): void;
-  /** Makes the line that tells of lost lines, once writing works again. */
+  /** Formats the line about lost lines, written when writing works again. */
   formatLoss(lines: number): string;
 }
 
@@ -39,7 +39,7 @@ export function openLogFile(options: LogFileOptions): LogFile {
     const opened = openSync(path, "a", 0o640);
     const stats = fstatSync(opened);
     sizeBytes = stats.size;
-    // A device or a pipe under this name is not ours to move away.
+    // A device or a pipe with this name must not be renamed.
     rotateAtBytes = stats.isFile() ? maxBytes : Infinity;
     return opened;
   }
@@ -57,7 +57,7 @@ export function openLogFile(options: LogFileOptions): LogFile {
       failure = error;
     }
     fd = open();
-    // A folder that forbids renaming must not be asked again at every line.
+    // When the folder forbids renaming, do not try again at every line.
     if (failure !== undefined) rotateAtBytes = sizeBytes + maxBytes;
   }
 

@@ -24,7 +24,7 @@ export interface Logger {
   isLevelEnabled(level: LogLevel): boolean;
   /** A logger that adds these fields to every line, usually `{ part: "deliver" }`. */
   child(fields: object): Logger;
-  /** Writes out what waits; also done by itself after `fatal` and when the process exits. */
+  /** Writes waiting lines; also happens after `fatal` and when the process exits. */
   flush(): void;
   /** Flushes and closes the file. Lines logged afterwards still go to stdout. */
   close(): void;
@@ -41,7 +41,7 @@ export interface LoggerOptions {
   file?: string | undefined;
   maxBytes: number;
   keep: number;
-  /** For a terminal; the file is JSON always. */
+  /** For a terminal; the file is always JSON. */
   pretty: boolean;
   /** With `pretty`: levels are coloured. */
   hasColour?: boolean | undefined;
@@ -122,7 +122,7 @@ function formatOwnLine(msg: string, fields: object): string {
   return `${JSON.stringify({ level: "warn", time: new Date().toISOString(), part: "log", ...fields, msg })}\n`;
 }
 
-/** Only what is known to be harmless: other properties of an error may hold anything. */
+/** Only properties that are known to be harmless: the others may contain secrets. */
 function serializeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return typeof error === "object" && error !== null ? redactFields(error) : error;
   const { code } = error as { code?: unknown };

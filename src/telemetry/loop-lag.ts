@@ -2,17 +2,17 @@ import { ON_TIME, extendRun, type LateRun } from "./overload.ts";
 
 /** How late the event loop is. */
 export interface LoopLag {
-  /** Of the last moments, for what can wait for a calmer one. */
+  /** The recent lag, for work that can wait for a calmer moment. */
   readonly lagMs: number;
-  /** How long it has been late without a break. */
+  /** How long it has been late without interruption. */
   readonly run: LateRun;
-  /** Forgets what was before: a start is busy with itself, and nobody could come yet. */
+  /** Forgets the lag so far: at the start the gateway is busy with itself, and no request could arrive yet. */
   restart(): void;
   stop(): void;
 }
 
 const SAMPLE_MS = 20;
-/** A spike is remembered for so long, falling off by half each step. */
+/** How fast a spike is forgotten: halved at each step. */
 const FALL_OFF = 0.5;
 
 export function watchLoopLag({ maxLagMs }: { maxLagMs: number }): LoopLag {

@@ -2,8 +2,8 @@ import type { Metric, Registry } from "prom-client";
 import type { LatencyWindow } from "./latency-window.ts";
 
 /**
- * Counters and histograms as plain numbers, put into Prometheus' form when they are asked for. The library's own look a
- * value up by its labels for every count, which takes ten times as long, and every attempt counts five times.
+ * Counters and histograms as plain numbers, converted to the Prometheus format when they are read. Those of the library
+ * look up a value by its labels for every count, which takes ten times as long, and every attempt counts five times.
  */
 export type Labels = Readonly<Record<string, string>>;
 
@@ -15,7 +15,7 @@ export interface Durations {
   observe(seconds: number): void;
 }
 
-/** One time series for each set of labels; the caller keeps what it is given. */
+/** One time series for each set of labels; the caller keeps the series. */
 export interface Family<Series> {
   with(labels: Labels): Series;
 }
@@ -82,7 +82,7 @@ export function createHistogram(registry: Registry, options: HistogramOptions): 
 
 const QUANTILES = [0.5, 0.95, 0.99];
 
-/** Quantiles of what was noted lately, beside the sum and the count of all. */
+/** Quantiles of recent values, with the sum and the count of all. */
 export function createSummary(
   registry: Registry,
   { name, help }: { name: string; help: string },
@@ -105,7 +105,7 @@ export function createSummary(
 }
 
 function register(registry: Registry, about: { name: string; help: string; type: string }, read: () => Sample[]): void {
-  // All that a registry asks of a metric.
+  // The part of a metric that the registry uses.
   const metric = { name: about.name, get: () => Promise.resolve({ ...about, values: read(), aggregator: "sum" }) };
   registry.registerMetric(metric as unknown as Metric);
 }

@@ -5,26 +5,26 @@ import { createCounter, createHistogram, createSummary } from "./meters.ts";
 import { createQueueGauges, type ConnectionValues, type QueueValues } from "./queue-gauges.ts";
 import { createTargetGauges } from "./target-gauges.ts";
 
-/** The numbers of the gateway, by the seeds' names and its own. */
+/** The metrics of the gateway. */
 export interface Metrics {
   readonly contentType: string;
   countRequest(outcome: string): void;
-  /** An answer of 5xx, by its cause. */
+  /** Counts a 5xx answer by its cause. */
   countServerError(code: string): void;
-  /** An inbound connection was closed because there were too many. */
+  /** Counts an inbound connection that was closed because there were too many. */
   countClosedConnection(why: string): void;
-  /** Events deleted after their time. */
+  /** Counts events deleted after their retention time. */
   countPruned(events: number): void;
   countEvent(kind: "stored" | "duplicate" | "failed"): void;
-  /** Filters that could not be tested within their budget. */
+  /** Counts filters that exceeded their budget. */
   countCostlyFilters(count: number): void;
   countAttempt(attempt: AttemptFacts): void;
-  /** A webhook for a forwarding subscription was answered. */
+  /** Counts a webhook for a forwarding subscription that was answered. */
   countForward(isForwarded: boolean, tookMs: number): void;
   countModeChange(target: { tenantId: string; name: string }, mode: string): void;
-  /** A group of writes is on disk. */
+  /** Counts a group of writes that is on disk. */
   countCommit(rows: number, tookMs: number): void;
-  /** Everything in Prometheus' text form, with what is read rather than counted. */
+  /** All metrics in the Prometheus text format, together with values that are read only now. */
   scrape(
     values: GaugeValues & {
       targets?: readonly TargetValues[];
@@ -41,7 +41,7 @@ export interface AttemptFacts {
   result: string;
   isRetry: boolean;
   durationMs: number;
-  /** From acceptance to delivery; undefined unless it was delivered. */
+  /** The time from acceptance to delivery; undefined unless it was delivered. */
   dwellMs: number | undefined;
 }
 
@@ -53,9 +53,9 @@ export interface GaugeValues {
   destinationsDown: number;
   freeDiskBytes: number;
   loopLagMs: number;
-  /** Of SQLite's write-ahead log. */
+  /** The size of SQLite's write-ahead log. */
   walBytes: number;
-  /** To be deleted because they are old, about. */
+  /** About how many events are due for deletion. */
   dueEvents: number;
   retentionBehindS: number;
   /** created − (delivered + dead + cancelled + open), counted independently: must be 0. */
@@ -68,19 +68,19 @@ export interface TargetValues {
   mode: string;
   health: string;
   queueLength: number;
-  /** How long the oldest of its open deliveries has been due or tried; 0 without one. */
+  /** How long its oldest open delivery has been due or tried; 0 without one. */
   oldestOpenS: number;
 }
 
-/** A label value beyond this many is told as `other`. */
+/** Label values beyond this number are counted as `other`. */
 const MAX_LABELS = 1000;
-/** Subscriptions times event types: beyond this many, new types are told as `other`. */
+/** Subscriptions times event types: beyond this number, new types are counted as `other`. */
 const MAX_PAIRS = 10_000;
 const COMMIT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const COMMIT_ROWS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 const LATENCY_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** `now`: in ms, for what is told of the last minutes. */
+/** `now`: in ms, for metrics of the last minutes. */
 export function createMetrics(now: () => number = () => performance.now()): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -93,14 +93,11 @@ export function createMetrics(now: () => number = () => performance.now()): Metr
     "posthorn_connections_closed_total",
     "Inbound connections closed because there were too many: idle ones evicted, new ones refused",
   );
-  const events = counter("posthorn_events_total", "Events by what became of them at the door");
-  const pruned = counter(
-    "posthorn_events_pruned_total",
-    "Events deleted because they were older than they are to be kept",
-  ).with({});
+  const events = counter("posthorn_events_total", "Events by their result when they were received");
+  const pruned = counter("posthorn_events_pruned_total", "Events deleted after their retention time").with({});
   const costlyFilters = counter(
     "posthorn_filters_too_costly_total",
-    "Filters that went beyond their step budget on an event, and so did not match",
+    "Filters that exceeded their step budget on an event, and so did not match",
   ).with({});
   const deliveries = counter("webhook_delivery_total", "Attempts by result");
   const successes = counter("webhook_delivery_success", "Successful attempts").with({});
@@ -123,7 +120,7 @@ export function createMetrics(now: () => number = () => performance.now()): Metr
     "From handing a group of writes to the store until it is on disk",
     COMMIT_SECONDS,
   ).with({});
-  const commitRows = histogram("posthorn_commit_rows", "Rows of a group of writes, about", COMMIT_ROWS).with({});
+  const commitRows = histogram("posthorn_commit_rows", "Approximate rows of a group of writes", COMMIT_ROWS).with({});
   const forwards = counter(
     "posthorn_forwards_total",
     "Webhooks for forwarding subscriptions by answer: forwarded at once, or queued",
@@ -138,20 +135,20 @@ export function createMetrics(now: () => number = () => performance.now()): Metr
     openDeliveries: gauge("posthorn_open_deliveries", "Deliveries that are pending or being sent"),
     deadLetters: gauge("dlq_messages", "Dead letters"),
     activeSubscriptions: gauge("webhook_active_subscriptions", "Subscriptions that are active"),
-    inFlight: gauge("posthorn_attempts_in_flight", "Attempts under way"),
+    inFlight: gauge("posthorn_attempts_in_flight", "Attempts in progress"),
     destinationsDown: gauge("posthorn_destinations_down", "Subscriptions whose destination is down (QUEUE mode)"),
-    freeDiskBytes: gauge("posthorn_disk_free_bytes", "Room on the data disk"),
+    freeDiskBytes: gauge("posthorn_disk_free_bytes", "Free space on the data disk"),
     loopLagMs: gauge("posthorn_loop_lag_ms", "How late the event loop is"),
     walBytes: gauge("posthorn_wal_bytes", "Size of the store's write-ahead log"),
-    dueEvents: gauge("posthorn_retention_due_events", "Events to be deleted because they are old, about"),
-    retentionBehindS: gauge("posthorn_retention_behind_seconds", "For how long some of these have been due"),
-    imbalance: gauge("posthorn_conservation_imbalance", "Deliveries created less those accounted for; must be 0"),
+    dueEvents: gauge("posthorn_retention_due_events", "Approximate number of events due for deletion"),
+    retentionBehindS: gauge("posthorn_retention_behind_seconds", "How long the oldest of these events has been due"),
+    imbalance: gauge("posthorn_conservation_imbalance", "Deliveries created minus those accounted for; must be 0"),
   };
 
   const targets = createTargetGauges(registry);
   const queues = createQueueGauges(registry);
   const alerts = createAlertGauge(registry);
-  const modeChanges = counter("posthorn_mode_changes_total", "How often targets came into a mode");
+  const modeChanges = counter("posthorn_mode_changes_total", "How often targets changed to a mode");
   const modeCounts = remember((target) => {
     const [tenant_id = "", name = target] = target.split("\0");
     return remember((mode) => modeChanges.with({ tenant_id, target: name, mode }));
@@ -211,7 +208,7 @@ export function createMetrics(now: () => number = () => performance.now()): Metr
   };
 }
 
-/** `shared`: how many more of them there may be, over all that share it. */
+/** `shared`: how many more values there may be, over all meters that share the limit. */
 function remember<Meter>(
   make: (label: string) => Meter,
   shared: { left: number } = { left: Number.POSITIVE_INFINITY },

@@ -1,17 +1,17 @@
 /**
- * When new work is refused. Whoever is refused may never send again, so only what cannot be taken is: a stall that is
- * over, however long it was, is no reason, and neither is a slow loop that still answers all who ask.
+ * When new work is refused. A refused sender may never send again, so only work that cannot be done is refused: a stall
+ * that is over is no reason, however long it was, and neither is a slow loop that still answers all requests.
  */
 export interface LoadBounds {
-  /** A sample of the loop that is later than this is late. */
+  /** A sample of the loop that is later than this counts as late. */
   maxLagMs: number;
-  /** Events that were taken in and are not on disk yet. */
+  /** Accepted events that are not on disk yet. */
   maxUnwrittenEvents: number;
-  /** Bytes of bodies that are held for requests which are not answered yet. */
+  /** Bytes of bodies of requests that are not answered yet. */
   maxUnansweredBytes: number;
 }
 
-/** What is under way right now: plain numbers, because every request counts. */
+/** The work in progress: plain numbers, because every request changes them. */
 export interface Work {
   unwrittenEvents: number;
   unansweredBytes: number;
@@ -21,7 +21,7 @@ export function createWork(): Work {
   return { unwrittenEvents: 0, unansweredBytes: 0 };
 }
 
-/** Samples that were late one after another, and by how much together. */
+/** Late samples in a row, and their total lateness. */
 export interface LateRun {
   readonly samples: number;
   readonly lateMs: number;
@@ -29,7 +29,7 @@ export interface LateRun {
 
 export const ON_TIME: LateRun = { samples: 0, lateMs: 0 };
 
-/** Lag is sustained when it lasts over so many samples and so much time; one pause of any length is one sample. */
+/** Lag is sustained when it lasts for this many samples and this much time; one pause of any length is one sample. */
 const SUSTAINED_SAMPLES = 3;
 const SUSTAINED_MS = 1000;
 
@@ -38,7 +38,7 @@ export function extendRun(run: LateRun, lagMs: number, maxLagMs: number): LateRu
   return { samples: run.samples + 1, lateMs: run.lateMs + lagMs };
 }
 
-/** Why nothing more can be taken in; undefined when it can. */
+/** Why new work must be refused; undefined when it can be accepted. */
 export function findOverload(run: LateRun, work: Readonly<Work>, bounds: LoadBounds): "memory" | "lag" | undefined {
   if (work.unansweredBytes >= bounds.maxUnansweredBytes) return "memory";
   const isSustained = run.samples >= SUSTAINED_SAMPLES && run.lateMs >= SUSTAINED_MS;

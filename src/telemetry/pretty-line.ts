@@ -1,6 +1,6 @@
 import { escapeControls } from "./terminal-text.ts";
 
-/** Of ECMA-48: red for what must be looked at, yellow for what may be. */
+/** ECMA-48 colours: red for errors, yellow for warnings. */
 const COLOURS: Readonly<Record<string, number>> = { fatal: 31, error: 31, warn: 33 };
 
 /** One log line for a terminal: `12:03:04.123 INFO  gateway listening  url=http://…`. */

@@ -6,17 +6,17 @@ export interface ConnectionValues {
   isConnected: boolean;
 }
 
-/** Of a source's queue. */
+/** The values of a source's queue. */
 export interface QueueValues {
   source: string;
   depth: number | undefined;
 }
 
-/** How the connections to brokers, and the queues of sources, are. */
+/** Gauges of the connections to brokers and of the queues of sources. */
 export function createQueueGauges(registry: Registry) {
   const connected = new Gauge({
     name: "posthorn_broker_connected",
-    help: "1 while the connection to a broker works, 0 while it is away or was not used yet",
+    help: "1 while the connection to a broker works, 0 while it is down or was not used yet",
     labelNames: ["kind", "connection"],
     registers: [registry],
   });

@@ -1,4 +1,4 @@
-/** Keeps secrets out of the log, by the name of the field and by the look of the text. */
+/** Keeps secrets out of the log, by the name of the field and by the form of the text. */
 
 const MASK = "***";
 
@@ -26,7 +26,7 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   "credentials",
 ]);
 
-/** Beyond this a log line is a dump. */
+/** Values nested more deeply than this are left out. */
 const MAX_DEPTH = 6;
 
 const SECRET_TEXT = /whs(?:ec|k)_[A-Za-z0-9+/=_-]+|\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}|(?<=:\/\/)[^/?#@\s"]+@/gi;
@@ -39,7 +39,7 @@ function isSecretName(name: string): boolean {
   return SECRET_NAMES.has(snakeCase);
 }
 
-/** A copy without secrets; the values of other classes (errors, dates) are left to the serializers. */
+/** Returns a copy without secrets; values of other classes (errors, dates) are left to the serializers. */
 export function redactFields(fields: object, depth = 0): Record<string, unknown> {
   const redacted: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields) as [string, unknown][]) {
@@ -58,7 +58,7 @@ function redactValue(value: unknown, depth: number): unknown {
   return Array.isArray(value) ? value.map((item) => redactValue(item, depth + 1)) : redactFields(value, depth);
 }
 
-/** The last net, for secrets inside other text such as an error's message. */
+/** The last safety net, for secrets inside other text such as an error's message. */
 export function redactText(text: string): string {
   return text.replace(SECRET_TEXT, (found: string, scheme?: string) => {
     if (scheme !== undefined) return `${scheme} ${MASK}`;

@@ -2,7 +2,7 @@ import { ERRORS, PosthornError, type ErrorCode } from "../domain/errors.ts";
 import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** What went wrong by our own fault, and where; without what could be secret in a URL. */
+/** Reports errors that are our own fault, with the place, but without secrets of a URL. */
 export type NoteServerError = (error: unknown, place: { method?: string | undefined; path: string }) => void;
 
 export interface ServerErrorsOptions {
@@ -12,12 +12,12 @@ export interface ServerErrorsOptions {
 }
 
 const TELL_AGAIN_MS = 10_000;
-/** Kinds of trouble that are told apart; messages are few, but nothing promises it. */
+/** The number of kinds that are kept apart; messages are few, but nothing guarantees it. */
 const MAX_KINDS = 200;
 
 /**
- * Each answer of 5xx is counted. Of each kind the first is told at once and then one in ten seconds, with how many there
- * were in between: enough to find the cause, not enough to make an overload worse.
+ * Each 5xx answer is counted. The first of each kind is logged immediately, then one every ten seconds, with the number
+ * of those in between: enough to find the cause, not enough to make an overload worse.
  */
 export function createServerErrors({ logger, metrics, now }: ServerErrorsOptions): NoteServerError {
   const told = new Map<string, { at: number; untold: number }>();
@@ -41,4 +41,4 @@ export function createServerErrors({ logger, metrics, now }: ServerErrorsOptions
   };
 }
 
-const REFUSED = "request refused by our own fault";
+const REFUSED = "request failed because of an internal error";

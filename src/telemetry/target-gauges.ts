@@ -1,15 +1,15 @@
 import { Gauge, type Registry } from "prom-client";
 import type { TargetValues } from "./metrics.ts";
 
-/** More than this are not told one by one: those in trouble come first. */
+/** Beyond this number, only some targets are listed: those with problems first. */
 const MAX_TARGETS = 1000;
 
-/** How each target is. */
+/** The state of each target. */
 export function createTargetGauges(registry: Registry) {
   const labelNames = ["tenant_id", "target"] as const;
   const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames, registers: [registry] });
   const mode = gauge("posthorn_target_queue_mode", "1 while the target is in QUEUE mode, 0 in NORMAL");
-  const health = gauge("posthorn_target_healthy", "1 while the target is well, as far as is known");
+  const health = gauge("posthorn_target_healthy", "1 while the target is healthy, as far as is known");
   const open = gauge("posthorn_target_open_deliveries", "Deliveries for the target that are pending or being sent");
   const oldest = gauge("posthorn_target_oldest_open_seconds", "Age of the oldest delivery that waits for the target");
 

@@ -17,34 +17,34 @@ import type { Logger } from "./logger.ts";
 
 /** Spans for the OpenTelemetry SDK that was loaded into this process. None of its methods throws. */
 export interface Tracing {
-  /** An event comes in; a child of the trace that it came with. Undefined when the SDK makes no valid span. */
+  /** Starts the span of an accepted event, as a child of its trace. Undefined when the SDK creates no valid span. */
   startAccept(name: string, attributes: Attributes, parent: Trace | undefined): RunningSpan | undefined;
-  /** An attempt at a destination; a child of the event's trace, and linked to it. */
+  /** Starts the span of an attempt, as a child of the event's trace and linked to it. */
   startAttempt(name: string, attributes: Attributes, parent: Trace | undefined): RunningSpan | undefined;
-  /** Has the SDK export what it holds: the process ends soon. Never rejects; waits as long as the SDK does. */
+  /** Makes the SDK export its spans before the process ends. Never rejects; waits as long as the SDK does. */
   flush(): Promise<void>;
 }
 
 export interface RunningSpan {
-  /** Its trace, with its own id: what goes on from here belongs to it. */
+  /** Its trace with its own id, as the parent of what follows. */
   readonly trace: Trace;
-  /** Once. */
+  /** May be called once. */
   end(attributes: Attributes, failure?: SpanFailure): void;
 }
 
 interface SpanFailure {
-  /** One of few, for grouping. */
+  /** One of few values, for grouping. */
   readonly type: string;
   readonly reason: string | undefined;
 }
 
-/** Where all copies of the API look for the SDK; see its `internal/global-utils`. */
+/** Where all copies of the API find the SDK; see its `internal/global-utils`. */
 const REGISTRY = Symbol.for("opentelemetry.js.api.1");
 
-/** Undefined when no SDK was registered before: then nothing is traced, and nothing is asked for each event. */
+/** Undefined when no SDK was registered before: then nothing is traced, at no cost for each event. */
 export function findTracing(logger: Pick<Logger, "info" | "warn" | "error">): Tracing | undefined {
   const provider = api.getTracerProvider();
-  // Without an SDK the API hands out its own provider, which has nobody behind it.
+  // Without an SDK the API returns its own provider, which does nothing.
   const isOwn = provider instanceof ProxyTracerProvider && provider.getDelegateTracer("posthorn") === undefined;
   if (!isOwn) {
     logger.info("an OpenTelemetry SDK is loaded, spans are recorded");
@@ -66,13 +66,13 @@ function createTracing(provider: TracerProvider, logger: Pick<Logger, "error">):
   const tracer = provider.getTracer("posthorn");
   let hasFailed = false;
 
-  /** Once: what throws for one event throws for every one. */
+  /** Logged once: an error for one event repeats for every event. */
   function noteFault(error: unknown): void {
     if (!hasFailed) logger.error({ error }, "the OpenTelemetry SDK failed, spans may be missing");
     hasFailed = true;
   }
 
-  /** Samplers and processors are code of the operator's: an event must not be lost by them. */
+  /** Samplers and processors are the operator's code: their errors must not lose an event. */
   function guarded<Result>(act: () => Result): Result | undefined {
     try {
       return act();
@@ -127,7 +127,7 @@ function createTracing(provider: TracerProvider, logger: Pick<Logger, "error">):
   };
 }
 
-/** Not of what is active: events of several requests are worked on together. */
+/** Never a child of the active span: events of several requests are processed together. */
 function childOf(parent: SpanContext | undefined): Context {
   return parent === undefined ? ROOT_CONTEXT : api.setSpanContext(ROOT_CONTEXT, parent);
 }

@@ -7,17 +7,17 @@ import type { Template } from "./templates.ts";
 export interface CompiledTemplate {
   readonly name: string;
   readonly parts: Part[];
-  /** Nothing but text and values: what of it is wrong once is wrong always. */
+  /** Only text and values: an error in one rendering is an error in all. */
   readonly isPlain: boolean;
   /** Throws a TemplateFault. */
   render(facts: object): string;
 }
 
-/** A loop over five thousand things, with twenty parts each; a tenth of a second, for most. */
+/** A loop over five thousand items with twenty parts each; a tenth of a second for most templates. */
 const MAX_STEPS = 100_000;
 const MAX_DEPTH = 100;
 
-/** What templates are made with; another one only to show what each part is good for. */
+/** The parts of the compiler; tests replace some to show what each one protects from. */
 export interface CompilerParts {
   language: Liquid;
   createWriter: typeof createPlaceWriter;
@@ -66,7 +66,7 @@ export function compileTemplate(template: Template): CompiledTemplate {
   return (usual ??= createCompiler()).compile(template);
 }
 
-/** Level by level: how deep a function may call itself differs from thread to thread. */
+/** Level by level: the possible depth of recursion differs from thread to thread. */
 function isDeeper(parts: readonly Part[]): boolean {
   let level = parts;
   for (let depth = 0; level.length > 0; depth++) {
@@ -76,12 +76,12 @@ function isDeeper(parts: readonly Part[]): boolean {
   return false;
 }
 
-/** What stands inside of a tag. */
+/** The content of a tag. */
 export function childrenOf(part: Part): Part[] {
   return part.children === undefined ? [] : toValueSync(part.children(false, true));
 }
 
-/** In the place of a limit by the clock: the same template and facts come to the same end on every machine. */
+/** Counts steps instead of time: the same template and facts give the same result on every machine. */
 function countSteps(maxSteps: number): Context["renderLimit"] {
   let steps = 0;
   const limiter = {
@@ -101,14 +101,14 @@ function inWords<Result>(act: () => Result): Result {
   }
 }
 
-/** In the words of liquidjs. */
+/** The message of liquidjs. */
 const TOO_MUCH = "memory alloc limit";
 const PLACE = /, line:(\d+), col:(\d+)$/;
 
 function toFault(error: unknown): TemplateFault {
   const cause = (error as { originalError?: unknown }).originalError ?? error;
   if (cause instanceof TemplateFault) return cause;
-  if (cause instanceof RangeError) return new TemplateFault("is nested too deeply, or makes too much", true);
+  if (cause instanceof RangeError) return new TemplateFault("is nested too deeply, or produces too much", true);
   const message = (error as Error).message;
   if (!LiquidError.is(error)) return new TemplateFault(`cannot be rendered: ${message}`);
   const [, row, column] = PLACE.exec(message) ?? [];
@@ -123,6 +123,6 @@ function describe(message: string): string {
   const [, tag] = /^tag "(.*)" not found$/.exec(message) ?? [];
   if (tag !== undefined)
     return `has an unknown tag ${tag}${suggestName(tag, TAG_NAMES) || `; there are ${TAG_NAMES.join(", ")}`}`;
-  if (message.startsWith(TOO_MUCH)) return "makes lists or texts that are too large";
+  if (message.startsWith(TOO_MUCH)) return "produces lists or texts that are too large";
   return `cannot be read: ${message}`;
 }

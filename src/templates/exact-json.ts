@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Drop } from "liquidjs";
 
-/** A number that JavaScript would write otherwise than its sender did: beyond 2^53, or `10.50`. */
+/** A number that JavaScript would write differently than its sender did: beyond 2^53, or `10.50`. */
 export class ExactNumber extends Drop {
   readonly text: string;
   constructor(text: string) {
@@ -16,14 +16,14 @@ export class ExactNumber extends Drop {
   }
 }
 
-/** A text or a number of a document that is known to be JSON. */
+/** A text or a number in a document that is known to be JSON. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9][0-9.eE+-]*/g;
-/** Most documents have no such number, and are read without a second look. What is in texts may seem to be one. */
+/** Most documents have no such number, and are read only once. A match inside a text is possible. */
 const MAY_DIFFER = /-0|[0-9]{16}|[0-9][.eE]/;
-/** Stands before numbers that are kept as texts for a moment. No sender can know it. */
+/** A prefix for numbers that are kept as texts for a moment. No sender can know it. */
 const MARK = `${randomUUID()}:`;
 
-/** As JSON.parse, but with numbers as they are written. Throws for what is no JSON. */
+/** Like JSON.parse, but keeps numbers as they were written. Throws for invalid JSON. */
 export function parseExactJson(text: string): unknown {
   const plain: unknown = JSON.parse(text);
   if (!MAY_DIFFER.test(text)) return plain;
@@ -39,7 +39,7 @@ export function parseExactJson(text: string): unknown {
   );
 }
 
-/** As JSON.stringify, with numbers as they were written; what is undefined is null. */
+/** Like JSON.stringify, but writes numbers as they were written; undefined becomes null. */
 export function writeExactJson(value: unknown): string {
   if (value instanceof ExactNumber) return value.text;
   if (value instanceof Drop) return writeExactJson(value.valueOf());

@@ -5,7 +5,7 @@ import { findUnknownField, type Step } from "./schema-fields.ts";
 import { FACT_FIELDS } from "./template-scope.ts";
 import type { EventTypeSchema, Template } from "./templates.ts";
 
-/** What a template asks for that nobody will ever tell it; undefined when there is nothing of the kind. */
+/** The first field of a template that can never have a value; undefined when there is none. */
 export function findUnknown(
   parts: Part[],
   schemas: readonly EventTypeSchema[],
@@ -40,7 +40,7 @@ function findProblem(
   return `${name}.${field} is not known here${meant || `; ${name} has ${fields.join(", ")}`}`;
 }
 
-/** From the facts on: what a loop goes over is followed into the loop. */
+/** Paths from the facts; an element of a loop continues the path of its list. */
 function listPaths(parts: Part[]): (readonly Step[])[] {
   const paths = Object.values(analyzeSync(parts, { partials: false }).globals).flatMap((list) => list.map(toSteps));
   return [...paths, ...listLoopPaths(parts, new Map())];
@@ -59,7 +59,7 @@ function listLoopPaths(parts: readonly Part[], outer: Loops): (readonly Step[])[
   });
 }
 
-/** Where an element of what a loop goes over stands; undefined when nobody can say. */
+/** The path of a loop's elements; undefined when it cannot be known. */
 function findElement({ collection }: ForTag, outer: Loops): readonly Step[] | undefined {
   const asked = Object.values(analyzeSync(parseTemplate(`{{ ${collection.getText()} }}`)).globals).flat();
   const [only] = asked;
@@ -75,7 +75,7 @@ function resolve([root, ...rest]: readonly Step[], loops: Loops): (readonly Step
   return element && [[...element, ...rest]];
 }
 
-/** Up to the first step that is a variable itself. */
+/** Up to the first step that is itself a variable. */
 function toSteps({ segments }: Variable): readonly Step[] {
   const dynamic = segments.findIndex((segment) => segment instanceof Variable);
   return (dynamic === -1 ? segments : segments.slice(0, dynamic)) as Step[];

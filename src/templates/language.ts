@@ -3,11 +3,11 @@ import { writeExactJson, ExactNumber } from "./exact-json.ts";
 import { createPlaceWriter, Landing } from "./place-writers.ts";
 import { TEMPLATE_LIMITS } from "./templates.ts";
 
-/** Liquid with the tags and filters that are listed here and no others. */
+/** Liquid with only the tags and filters that are listed here. */
 
 const TAGS = ["#", "assign", "break", "case", "comment", "continue", "echo", "for", "if", "raw", "unless"] as const;
 
-/** Those that look at texts get numbers as they were written. */
+/** Filters on texts get numbers as they were written. */
 const TEXT_FILTERS = [
   "append",
   "capitalize",
@@ -64,11 +64,11 @@ const OTHER_FILTERS = [
   "where",
 ] as const;
 
-/** By name, as the messages list them. */
+/** Sorted by name, for messages. */
 export const FILTER_NAMES: readonly string[] = ["json", ...TEXT_FILTERS, ...OTHER_FILTERS].toSorted();
 export const TAG_NAMES: readonly string[] = ["capture", ...TAGS].toSorted();
 
-/** What one rendering may allocate, by the counting of liquidjs: elements of lists and characters of texts. */
+/** The limit of one rendering, as liquidjs counts it: elements of lists and characters of texts. */
 const MAX_ALLOCATED = 4_000_000;
 
 type FilterHandler = (this: unknown, value: unknown, ...given: unknown[]) => unknown;
@@ -77,9 +77,9 @@ export function createLanguage(): Liquid {
   const liquid = new Liquid({
     ownPropertyOnly: true,
     strictFilters: true,
-    // Everything is a value until it is written; see `place-writers.ts`.
+    // Output stays a value until it is written; see `place-writers.ts`.
     outputEscape: (value) => (value instanceof Landing ? value : new Landing(value)) as unknown as string,
-    // Nothing is read from files.
+    // Templates cannot read files.
     templates: {},
     relativeReference: false,
     timezoneOffset: 0,
@@ -106,7 +106,7 @@ function asWritten(value: unknown): unknown {
   return Array.isArray(value) || typeof value !== "object" || value === null ? value : writeExactJson(value);
 }
 
-/** The one of liquidjs collects without a limit. */
+/** The tag of liquidjs captures without a limit. */
 class BoundedCapture extends CaptureTag {
   override *render(ctx: Context): Generator<unknown, void, string> {
     const { variable, templates, liquid } = this as unknown as CaptureParts;

@@ -7,7 +7,7 @@ import type { SentFacts } from "./template-scope.ts";
 import type { Rendered, Template, TemplateFacts, Templates } from "./templates.ts";
 
 export interface TemplatesOptions {
-  /** Of the time that a thread works, for one call. */
+  /** The time that a thread may work on one call. */
   renderMs?: number | undefined;
   examineMs?: number | undefined;
 }
@@ -20,19 +20,19 @@ interface Waiting {
   readonly done: (rendered: Rendered) => void;
 }
 
-/** A list of templates; threads know it by its number. */
+/** A list of templates that the threads know by its number. */
 interface TemplateSet {
   readonly number: number;
   readonly templates: readonly Template[];
 }
 
-/** The same file names in a source tree and in a build. */
+/** The file has the same name in the source tree and in a build. */
 const THREAD = new URL(`./template-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
-/** What waits for one subscription goes to the thread together, up to here. */
+/** Renderings that wait for one subscription are sent to the thread together, up to this number. */
 const MAX_BATCH = 32;
 const MAX_BATCH_BYTES = 1024 * 1024;
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
-/** Longer than this, what is asked for is asked for again later. */
+/** After this wait, a rendering fails for now and is requested again later. */
 const MAX_WAIT_MS = 5000;
 const EXAMINATIONS = "examinations";
 
@@ -42,7 +42,7 @@ export function openTemplates({ renderMs = 1000, examineMs = 10_000 }: Templates
     keepFirst: true,
     idleMs: 60_000,
     thread: THREAD,
-    // The values of the largest body that is taken, and what is made of it.
+    // Enough for the values of the largest accepted body and the result.
     resourceLimits: { maxOldGenerationSizeMb: 256 },
   });
   const sets = new WeakMap<readonly Template[], TemplateSet>();
@@ -60,7 +60,7 @@ export function openTemplates({ renderMs = 1000, examineMs = 10_000 }: Templates
     if (open.delete(one)) one.done(rendered);
   }
 
-  /** One who waits already takes those along who come before a thread is free. */
+  /** Renderings that come before a thread is free join the waiting batch. */
   function queue(line: string, one: Waiting): void {
     const queued = queues.get(line);
     if (queued !== undefined) {
@@ -91,7 +91,7 @@ export function openTemplates({ renderMs = 1000, examineMs = 10_000 }: Templates
     } catch (error) {
       const [only] = batch;
       if (only !== undefined && batch.length === 1) return settle(only, toFault(error));
-      // One of them is to blame.
+      // One of the batch caused it, so each is rendered alone.
       for (const one of batch) await renderTogether([one], send);
     }
   }
@@ -162,7 +162,7 @@ function toRendered(reply: JobReply | undefined): Rendered {
   return "texts" in reply ? reply : { fault: reply.fault, isPassing: false };
 }
 
-/** Of one alone: a thread that is lost by it twice was lost for it. */
+/** For a single rendering: a thread that fails twice has failed because of it. */
 function toFault(error: unknown): Rendered {
   if (error instanceof Overdue) return { fault: `rendering ${TOO_LONG}`, isPassing: false };
   if (error instanceof PosthornError) return { fault: "rendering takes too much memory", isPassing: false };
@@ -173,7 +173,7 @@ function busy(fault: string): Rendered {
   return { fault, isPassing: true };
 }
 
-/** As texts, which are cheap to hand over. */
+/** As texts, which are cheap to pass to a thread. */
 function toSent({ event, request, details, subscription, delivery, own }: TemplateFacts): SentFacts {
   const { body } = event;
   return {

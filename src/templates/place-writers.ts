@@ -3,10 +3,10 @@ import { parseUrl } from "../domain/parse-url.ts";
 import { writeExactJson, ExactNumber } from "./exact-json.ts";
 import { TEMPLATE_LIMITS, type TemplatePlace } from "./templates.ts";
 
-/** What keeps a template from being rendered; its message is for users. */
+/** Why a template cannot be rendered; the message is for users. */
 export class TemplateFault extends Error {
   override readonly name = "TemplateFault";
-  /** The template comes to this end whatever it is rendered with. */
+  /** True when it fails with any facts. */
   readonly isCertain: boolean;
   constructor(message: string, isCertain = false) {
     super(message);
@@ -14,24 +14,24 @@ export class TemplateFault extends Error {
   }
 }
 
-/** A value on its way into a text. All that is not one is the template's own text. */
+/** A value that is written into a text; everything else is the template's own text. */
 export class Landing {
   readonly value: unknown;
-  /** It is to be there as JSON, whatever the place is. */
+  /** Written as JSON, whatever the place. */
   readonly isJson: boolean;
   constructor(value: unknown, isJson = false) {
     this.value = value;
     this.isJson = isJson;
   }
-  /** Unescaped: what a template captures is a value like others. */
+  /** Unescaped: a captured text is a value like others. */
   toString(): string {
     return this.isJson ? writeExactJson(this.value) : toText(this.value);
   }
 }
 
-/** Collects what is rendered, up to a limit, and escapes values for the place. */
+/** Collects the output, up to a limit, and escapes values for the place. */
 export interface PlaceWriter extends Emitter {
-  /** Throws when the whole cannot stand in its place. */
+  /** Throws when the output is invalid for its place. */
   finish(): string;
 }
 
@@ -71,7 +71,7 @@ function createWriter(
   };
 }
 
-/** Inside a string of the template a value becomes a part of that string, elsewhere a whole value. */
+/** Inside a string of the template, a value becomes part of that string; elsewhere it becomes a whole JSON value. */
 function createJsonWriter(): PlaceWriter {
   let isInString = false;
   let isEscaped = false;
@@ -100,13 +100,13 @@ function createJsonWriter(): PlaceWriter {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Characters are counted on the way, bytes at the end. */
+/** Characters are counted during rendering, bytes at the end. */
 function refuseTooLong(text: string): void {
   if (text.length > TEMPLATE_LIMITS.maxOutputBytes) throw tooLong();
 }
 
 function tooLong(): TemplateFault {
-  return new TemplateFault(`makes more than ${TEMPLATE_LIMITS.maxOutputBytes / 1024} KB`, true);
+  return new TemplateFault(`produces more than ${TEMPLATE_LIMITS.maxOutputBytes / 1024} KB`, true);
 }
 
 function toText(value: unknown): string {
@@ -134,28 +134,28 @@ function refuseControls(text: string): void {
   const [sign] = CONTROL.exec(text) ?? [];
   if (sign === undefined) return;
   const code = sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
-  throw new TemplateFault(`makes a header with a control character (U+${code}), such as a line break`);
+  throw new TemplateFault(`produces a header with a control character (U+${code}), such as a line break`);
 }
 
-/** Scheme, host and port stand there and are ended. */
+/** Scheme, host and port are complete. */
 const BEHIND_HOST = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#\\]+[/?#]/;
 const LONE_SURROGATE = /\p{Cs}/gu;
 
 function encodePart(text: string, before: string): string {
   if (!BEHIND_HOST.test(before)) {
     throw new TemplateFault(
-      "has a value in the scheme, host or port; values may stand in the path and the query",
+      "has a value in the scheme, host or port; values may only be in the path and the query",
       true,
     );
   }
   const encoded = encodeURIComponent(text.replace(LONE_SURROGATE, "\ufffd"));
-  // In a path two dots are a step upwards, also when they are encoded: so what would encode them is encoded too.
+  // In a path two dots lead upwards, even when they are encoded, so the percent sign is encoded as well.
   return /^\.{1,2}$/.test(encoded) && !/[?#]/.test(before) ? encoded.replaceAll(".", "%252E") : encoded;
 }
 
 function refuseNoUrl(text: string): void {
   if (parseUrl(text) === undefined || !BEHIND_HOST.test(`${text}/`)) {
-    throw new TemplateFault(`makes ${JSON.stringify(text.slice(0, 200))}, which is no URL`);
+    throw new TemplateFault(`produces ${JSON.stringify(text.slice(0, 200))}, which is not a URL`);
   }
 }
 
@@ -163,6 +163,6 @@ function refuseNoJson(text: string): void {
   try {
     JSON.parse(text);
   } catch (error) {
-    throw new TemplateFault(`makes no JSON: ${(error as Error).message}`);
+    throw new TemplateFault(`does not produce JSON: ${(error as Error).message}`);
   }
 }

@@ -1,12 +1,12 @@
 import { suggestName } from "../domain/nearest-name.ts";
 import type { EventTypeSchema } from "./templates.ts";
 
-/** Whether a schema knows a place in a payload. What it leaves open, it knows. */
+/** Whether a schema allows a path in a payload. A schema without restrictions allows every path. */
 
-/** A step into a payload: the name of a member, or any element of a list. */
+/** A step of a path: the name of a member, or any element of a list. */
 export type Step = string | number;
 
-/** Undefined when one of the schemas knows the place; else why not, in the words of the first. */
+/** Undefined when one of the schemas allows the path; otherwise the reason, according to the first schema. */
 export function findUnknownField(path: readonly Step[], schemas: readonly EventTypeSchema[]): string | undefined {
   let first: string | undefined;
   for (const { eventType, schema } of schemas) {
@@ -41,7 +41,7 @@ function walk(path: readonly Step[], root: object): Unknown | undefined {
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Schemas and all that they are put together from. */
+/** The schemas and all their subschemas at the same place. */
 function spread(places: readonly unknown[], root: object): (Schema | true)[] {
   const seen = new Set<Schema | true>();
   const left = [...places];
@@ -61,7 +61,7 @@ function listParts(schema: Schema, root: object): unknown[] {
   return [...refs.flatMap((to) => (typeof to === "string" ? [findRef(to, root)] : [])), ...lists, ...branches];
 }
 
-/** What lies elsewhere may be anything. */
+/** The target of an external reference may allow anything. */
 function findRef(to: string, root: object): unknown {
   if (to === "#") return root;
   if (!to.startsWith("#/")) return true;
@@ -74,7 +74,7 @@ function findRef(to: string, root: object): unknown {
   return at;
 }
 
-/** It says nothing about what may be in there. */
+/** Whether it has no restriction on its content. */
 function isOpen(schema: Schema | true): boolean {
   return schema === true || !CLOSING.some((word) => word in schema);
 }
@@ -94,15 +94,15 @@ function enterList(schema: Schema): unknown[] {
     const given = schema[word];
     return Array.isArray(given) ? (given as unknown[]) : given === undefined || given === false ? [] : [given];
   });
-  // A list of whatever is sent.
+  // A list without a schema for its elements.
   return items.length === 0 && allows(schema, "array") ? [true] : items;
 }
 
-/** `hasNames`: some part of the schema lists members, so that the others do not allow whatever is sent. */
+/** `hasNames`: some part of the schema lists members, so the other parts do not allow all names. */
 function enterObject(schema: Schema, name: string, hasNames: boolean): unknown[] {
   const { properties, patternProperties, additionalProperties, unevaluatedProperties, required } = schema;
   if (isObject(properties) && Object.hasOwn(properties, name)) return [properties[name]];
-  // Which names a pattern means is not asked: it may be this one.
+  // The pattern is not tested: it may match this name.
   if (isObject(patternProperties)) return [true];
   const more = additionalProperties ?? unevaluatedProperties;
   if (more !== undefined && more !== false) return [more];
@@ -114,7 +114,7 @@ function allows({ type }: Schema, wanted: string): boolean {
   return type === wanted || (Array.isArray(type) && type.includes(wanted));
 }
 
-/** Of Liquid: every list and text has these. A loop over an object goes over its names and values. */
+/** Members of Liquid that every list and text has. A loop over an object yields names and values. */
 function isOwnField(step: Step): boolean {
   return typeof step === "number" || step === "size" || step === "first" || step === "last";
 }

@@ -2,19 +2,19 @@ import type { FieldProblem } from "../domain/subscription-rules.ts";
 import type { SentFacts } from "./template-scope.ts";
 import type { EventTypeSchema, Template } from "./templates.ts";
 
-/** To the thread: what is to be looked at, or rendered by sets of templates that it knows or is given. */
+/** A call to the thread: examine templates, or render with sets that it knows or gets. */
 export type TemplateCall =
   | { readonly examine: readonly Template[]; readonly schemas: readonly EventTypeSchema[] }
   | { readonly render: readonly RenderJob[] };
 
 export interface RenderJob {
-  /** By this number the thread keeps them. */
+  /** The number under which the thread keeps the set. */
   readonly set: number;
   readonly templates: readonly Template[] | undefined;
   readonly facts: SentFacts;
 }
 
-/** And back. */
+/** The reply of the thread. */
 export type TemplateReply =
   | { readonly problems: readonly FieldProblem[] }
   /** In the order of the jobs. */
@@ -23,5 +23,5 @@ export type TemplateReply =
 export type JobReply =
   | { readonly texts: readonly string[] }
   | { readonly fault: string }
-  /** The thread does not know the set: send it along. */
+  /** The thread does not know the set: send it again with its templates. */
   | { readonly missing: true };

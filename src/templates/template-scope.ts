@@ -1,7 +1,7 @@
 import { parseQuery } from "../domain/parse-query.ts";
 import { parseExactJson } from "./exact-json.ts";
 
-/** What a thread is told of a delivery: texts, which are cheap to hand over. */
+/** The facts of a delivery for a thread: texts, which are cheap to pass. */
 export interface SentFacts {
   readonly event: Readonly<Record<string, string | undefined>>;
   readonly body: string;
@@ -13,7 +13,7 @@ export interface SentFacts {
   readonly own?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
 }
 
-/** The names that a template may begin with, and what is known to stand there; undefined for whatever is sent. */
+/** The names that a template may start with, and their known fields; undefined when any field is possible. */
 export const FACT_FIELDS: Readonly<Record<string, readonly string[] | undefined>> = {
   event: ["id", "type", "version", "source", "tenant_id", "priority", "timestamp", "ordering_key"],
   data: undefined,
@@ -24,7 +24,7 @@ export const FACT_FIELDS: Readonly<Record<string, readonly string[] | undefined>
   delivery: ["id", "attempt"],
 };
 
-/** What has to be read is read when a template asks for it, and once. */
+/** Parses each part once, when a template first uses it. */
 export function toScope(facts: SentFacts): object {
   const { event, subscription, delivery } = facts;
   const data = once(() => readData(facts));
@@ -61,7 +61,7 @@ interface Kept {
   metadata?: unknown;
 }
 
-/** What says that it is JSON and is not is text. */
+/** A body that claims to be JSON but is not is treated as text. */
 function readData({ body, isJson }: SentFacts): unknown {
   if (!isJson) return body;
   try {

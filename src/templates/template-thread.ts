@@ -12,7 +12,7 @@ import type { EventTypeSchema, Template } from "./templates.ts";
 const port = parentPort;
 if (port === null) throw new Error("template-thread.ts is started as a thread");
 
-// Only Linux has priorities for threads. Who writes monstrous templates must not slow down those who do not.
+// Only Linux has priorities for threads. Expensive templates must not slow down other work.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const MAX_SETS = 1000;
@@ -35,7 +35,7 @@ function examine(template: Template, schemas: readonly EventTypeSchema[]): Field
   }
 }
 
-/** Rendered with nothing: what is wrong then, and will be with any event. */
+/** Renders without facts to find errors that will occur with any event. */
 function findCertainFault({ isPlain, render }: CompiledTemplate): string | undefined {
   try {
     render({});
@@ -63,7 +63,7 @@ function renderJob({ set, templates, facts }: RenderJob): JobReply {
 }
 
 function keep(set: number, compiled: readonly CompiledTemplate[]): readonly CompiledTemplate[] {
-  // The oldest goes: what is in use comes back.
+  // Drop the oldest set; if it is still in use, it is sent again.
   const [oldest] = sets.size >= MAX_SETS ? sets.keys() : [];
   if (oldest !== undefined) sets.delete(oldest);
   sets.set(set, compiled);

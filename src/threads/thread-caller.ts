@@ -1,16 +1,16 @@
 import { Worker } from "node:worker_threads";
 import { PosthornError } from "../domain/errors.ts";
 
-/** Calls into a thread that is started when it is first needed, and again after it was lost. */
+/** Sends calls to a thread. The thread is started at the first call, and started again after it was lost. */
 export interface ThreadCaller<Call extends object, Reply> {
-  /** Rejects with `overloaded` when too much is waiting already, with `unavailable` when the thread was lost. */
+  /** Rejects with `overloaded` when too many bytes are waiting, and with `unavailable` when the thread was lost. */
   call(call: Call, byteLength: number, transferred?: readonly ArrayBuffer[]): Promise<Reply>;
   close(): Promise<void>;
 }
 
 export interface ThreadCallerOptions {
   thread: URL;
-  /** The messages for calls beyond the limit, and for calls that were lost with their thread. */
+  /** The error messages for calls beyond the limit, and for calls that were lost with their thread. */
   overloaded: string;
   lost: string;
   maxWaitingBytes?: number | undefined;
@@ -22,7 +22,7 @@ interface Waiting<Reply> {
   reject: (error: PosthornError) => void;
 }
 
-/** The default: a second or two of the worst input. */
+/** The default limit: one or two seconds of work for the worst input. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
 /** The thread answers each call once, with its `id`, in any order. */

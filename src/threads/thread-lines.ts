@@ -2,14 +2,14 @@ import { PosthornError } from "../domain/errors.ts";
 import { createThreadSeat, type ThreadOptions, type ThreadSeat } from "./thread-seat.ts";
 
 /**
- * Work for a few threads, with one waiting line for each sender. A line uses one thread at a time and the lines take turns;
- * lines whose work takes long leave one thread to the others. So no sender waits for another's slow work, and work that does not
- * end in time is ended with its thread.
+ * Shares a few threads among senders. Each sender has a waiting line, which uses one thread at a time; the lines take
+ * turns. Slow lines always leave one thread to the others, so no sender waits for the slow work of another. A job that
+ * misses its deadline is stopped together with its thread.
  */
 export interface ThreadLines<Call, Reply> {
   /**
    * The job has a thread to itself until it settles. Rejects with `overloaded` when too much is waiting in this line or
-   * in all, else with what the job rejects with.
+   * in all lines together; otherwise with the error of the job.
    */
   run<Result>(line: string, byteLength: number, job: (send: Send<Call, Reply>) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
@@ -20,7 +20,7 @@ export type Send<Call, Reply> = ThreadSeat<Call, Reply>["send"];
 
 export interface ThreadLinesOptions extends ThreadOptions {
   maxThreads: number;
-  /** After so long without work a thread ends. The first stays where `keepFirst` says so. */
+  /** A thread without work ends after this time. With `keepFirst`, the first thread stays. */
   idleMs: number;
   keepFirst?: boolean;
 }
@@ -33,10 +33,10 @@ interface Job<Call, Reply> {
 interface Line<Call, Reply> {
   readonly name: string;
   readonly waiting: Job<Call, Reply>[];
-  /** Cost of waiting and running jobs. */
+  /** Cost of the jobs that wait or run. */
   bytes: number;
   isServed: boolean;
-  /** True when its recent work took long. */
+  /** The line counts as slow until then, because its recent work took long. */
   slowUntil: number;
 }
 
@@ -44,24 +44,24 @@ interface Place<Call, Reply> {
   readonly seat: ThreadSeat<Call, Reply>;
   readonly staysForEver: boolean;
   line: Line<Call, Reply> | undefined;
-  /** The line that used the thread last: the thread has its schemas in memory. */
+  /** The line that used the thread last: the thread still has its schemas in memory. */
   last: string | undefined;
   timer: NodeJS.Timeout | undefined;
 }
 
-/** One that sends no more than that waits for a second or two at worst. */
+/** A line with this much work waits one or two seconds at worst. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** The cost of a job in addition to its bytes. */
 const JOB_BYTES = 1024;
-/** A call that takes more than this part of its deadline takes long. */
+/** A call is slow when it takes more than this part of its deadline. */
 const SLOW_PART = 0.25;
 const SLOW_FOR_MS = 30_000;
 
 export function createThreadLines<Call, Reply extends object>(options: ThreadLinesOptions): ThreadLines<Call, Reply> {
   const { maxThreads, idleMs, keepFirst = false } = options;
   const maxSlow = Math.max(1, maxThreads - 1);
-  /** In the order of their turns. Only lines that have work, or were slow. */
+  /** In the order of their turns. Holds only lines that have work or were slow recently. */
   const lines = new Map<string, Line<Call, Reply>>();
   const places: Place<Call, Reply>[] = [];
   let waitingBytes = 0;
@@ -107,7 +107,7 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
     for (let line = findNext(); line !== undefined; line = findNext()) {
       const place = findPlace(line.name);
       if (place === undefined) return;
-      // The line's next turn comes after all others.
+      // Added again at the end: the line's next turn comes after all others.
       lines.delete(line.name);
       lines.set(line.name, line);
       void serve(place, line, line.waiting.shift() as Job<Call, Reply>);

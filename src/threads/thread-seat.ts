@@ -2,21 +2,24 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { Worker, type MessagePort, type ResourceLimits } from "node:worker_threads";
 import { PosthornError } from "../domain/errors.ts";
 
-/** A place for one thread, which is started when it is needed, ended when it takes too long, and started again. */
+/**
+ * A place for one thread. The thread is started when it is needed, stopped when a call takes too long, and then started
+ * again.
+ */
 export interface ThreadSeat<Call, Reply> {
   /**
-   * One call at a time. Rejects with `Overdue` after the deadline, with `unavailable` when the thread was lost twice, by
-   * running out of memory for instance.
+   * Takes one call at a time. Rejects with `Overdue` after the deadline, and with `unavailable` when the thread was
+   * lost twice, for example because it ran out of memory.
    */
   send(call: Call, deadlineMs: number): Promise<Reply>;
   /** Ends the thread; the next call starts another. */
   stop(): void;
-  /** Resolves when every thread that it had has ended. */
+  /** Resolves when all threads of this seat have ended. */
   close(): Promise<void>;
 }
 
 export interface ThreadOptions {
-  /** It calls `announceReady` when it has loaded, then answers each call once. */
+  /** The thread's file. The thread calls `announceReady` when it has loaded, then answers each call once. */
   thread: URL;
   workerData?: unknown;
   resourceLimits: ResourceLimits;
@@ -40,10 +43,10 @@ interface Pending<Call, Reply> {
 }
 
 const MAX_TRIES = 2;
-/** How many times its deadline a call may take by wall time, while its thread gets no CPU time. */
+/** A call may take this many times its deadline by wall time, while its thread gets no CPU time. */
 const PATIENCE = 10;
 
-/** By the thread: from now on the deadline of a call counts. */
+/** Called by the thread: the deadline of a call counts from now on. */
 export function announceReady(port: Pick<MessagePort, "postMessage">): void {
   port.postMessage({ isReady: true, taskId: findOwnTaskId() } satisfies Ready);
 }
@@ -69,7 +72,7 @@ export function createThreadSeat<Call, Reply extends object>(options: ThreadOpti
     const lose = (): void => {
       if (thread !== started) return;
       thread = undefined;
-      // It may have ended by itself just when the call came.
+      // The thread may have ended by itself just when the call came.
       if (current !== undefined && current.tries < MAX_TRIES) return post(current);
       end((one) =>
         one.reject(
@@ -92,7 +95,10 @@ export function createThreadSeat<Call, Reply extends object>(options: ThreadOpti
     if (ready !== undefined) watch(one, ready);
   }
 
-  /** Half of the deadline by the wall, the other half by what the thread works: nearly all calls end before a look. */
+  /**
+   * Waits half of the deadline by wall time, then measures the other half in CPU time of the thread. Most calls end
+   * before the first measurement.
+   */
   function watch({ deadlineMs }: Pending<Call, Reply>, { taskId }: Ready): void {
     const halfMs = deadlineMs / 2;
     const lastLookAt = performance.now() + deadlineMs * PATIENCE;
@@ -143,8 +149,8 @@ export function createThreadSeat<Call, Reply extends object>(options: ThreadOpti
 }
 
 /**
- * How long a thread has really worked. On a machine that has much else to do, a deadline by the wall would end checks
- * that did nothing wrong. Only Linux tells; elsewhere all of this is undefined.
+ * The CPU time of a thread. On a busy machine, a deadline by wall time would stop checks that did nothing wrong. Only
+ * Linux reports this; on other systems all of these are undefined.
  */
 
 /** Called by the thread itself. */
@@ -156,7 +162,7 @@ export function findOwnTaskId(): number | undefined {
   }
 }
 
-/** Of a thread of this process, since it started. */
+/** CPU time of a thread of this process since the thread started. */
 export function readWorkedMs(taskId: number | undefined): number | undefined {
   if (taskId === undefined) return undefined;
   try {

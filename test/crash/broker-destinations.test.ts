@@ -21,7 +21,7 @@ import { readAttempts, readStoreFacts, type AttemptFacts } from "../support/stor
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 /** How often each fault happens. */
-const ROUNDS = sized({ short: 1, middle: 4, long: 12 });
+const ROUNDS = sized({ short: 1, middle: 2, long: 12 });
 /** Webhooks before a fault, half of them on their way at that moment, and as many while it lasts. */
 const PER_FAULT = sized({ short: 80, middle: 400, long: 600 });
 /** Whoever is emptied is killed, too. */

@@ -17,7 +17,7 @@ import { count, report } from "../support/report.ts";
 import { readStoreFacts } from "../support/store-facts.ts";
 
 /** How often each fault happens, and a kill of the gateway after it. */
-const ROUNDS = sized({ short: 1, middle: 4, long: 12 });
+const ROUNDS = sized({ short: 1, middle: 2, long: 12 });
 /** Messages before and after each. */
 const PER_FAULT = sized({ short: 80, middle: 300, long: 500 });
 const ALL_FAULTS = ["stopped", "killed", "emptied", "purged"] as const;

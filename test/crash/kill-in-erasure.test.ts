@@ -10,8 +10,8 @@ import { openRecordingSink, type RecordingSink } from "../support/recording-sink
 import { openCliFolder, type CliFolder } from "../support/run-cli.ts";
 
 const TENANT = "acme";
-const KILLS = sized({ short: 3, middle: 20, long: 100 });
-const EVENTS = sized({ short: 1200, middle: 10_000, long: 20_000 });
+const KILLS = sized({ short: 3, middle: 8, long: 100 });
+const EVENTS = sized({ short: 1200, middle: 3000, long: 20_000 });
 const OTHERS = 200;
 const PUBLISHED_AT_ONCE = 100;
 

@@ -66,7 +66,7 @@ describe("apply and diff", () => {
       "+ tenant acme\n+ event type order.created\n+ target erp\n+ subscription backup\n" +
         "+ subscription erp-orders\n+ source github\n",
     ]);
-    expect(planned.stderr).toContain("port: settings of a gateway's own process, which are not applied");
+    expect(planned.stderr).toContain("port: settings of the gateway process itself, which are not applied");
     expect(planned.stderr).toContain("6 to create, 0 to change, 0 to delete, 0 unchanged");
 
     const unasked = await run("apply");

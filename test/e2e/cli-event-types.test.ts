@@ -89,6 +89,8 @@ describe("a start with declared event types", () => {
     await writeFile(join(folder.path, "bad.yaml"), types("{ type: objekt }"));
     const { exitCode, stderr } = await folder.run(["start", "-c", "bad.yaml", "--port", "0", "--data-dir", "other"]);
     expect(exitCode).toBe(3);
-    expect(stderr).toMatch(/bad\.yaml:\d+:\d+ event_types\[0\]\S+ \(a\.b\): versions\[0\]\.schema is no JSON Schema/);
+    expect(stderr).toMatch(
+      /bad\.yaml:\d+:\d+ event_types\[0\]\S+ \(a\.b\): versions\[0\]\.schema is not a valid JSON Schema/,
+    );
   });
 });

@@ -50,8 +50,8 @@ it("goes on over a killed gateway and over its own end, without a gap and in ord
   first.child.kill("SIGINT");
   const { exitCode, stderr } = await first.finished;
   expect(exitCode).toBe(0);
-  expect(stderr).toContain("the gateway goes on receiving and delivering without this command");
-  expect(stderr).toContain("listening to the source shop again goes on from here");
+  expect(stderr).toContain("the gateway continues to receive and deliver without this command");
+  expect(stderr).toContain("listening to the source shop again continues from here");
 
   await send('{"n":3}');
   const second = listen();

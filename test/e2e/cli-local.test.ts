@@ -47,9 +47,9 @@ describe("usage", () => {
     [["start", "--prot", "1"], "Did you mean --port?"],
     [["deliveries", "--status", "lost"], "pending"],
     [["deliveries", "show"], "missing required argument"],
-    [["keys", "create", "--local", "--url", "http://127.0.0.1:1"], "--local asks no gateway"],
+    [["keys", "create", "--local", "--url", "http://127.0.0.1:1"], "--local works without a gateway"],
     [["keys", "create", "--data-dir", "data"], "--local"],
-    [["keys", "create", "--expires", "yesterday"], "is no time to come"],
+    [["keys", "create", "--expires", "yesterday"], "is not a time in the future"],
     [["keys", "revoke"], "missing required argument"],
     [["tenants", "create", "a", "--max-subscriptions", "many"], "whole number"],
     [["send"], "Name an event type"],
@@ -58,8 +58,8 @@ describe("usage", () => {
     [["send", "a.b", "--webhook", "shop"], "no event type of its own"],
     [["send", "--webhook", "shop", "--priority", "high"], "--priority cannot be used"],
     [["send", "a.b", "--count", "many"], "whole number"],
-    [["events", "--since", "yesterday"], "is no time"],
-    [["status", "--url", "ftp://example.com"], "no address of a gateway"],
+    [["events", "--since", "yesterday"], "is not a time"],
+    [["status", "--url", "ftp://example.com"], "not the address of a gateway"],
     [["sink", "--port", "70000"], "--port"],
   ])("ends %j with 2 and a hint", async (args, hint) => {
     const { exitCode, stdout, stderr } = await folder.run(args);
@@ -124,7 +124,7 @@ describe("posthorn doctor", () => {
     expect((await examine()).checks).toContainEqual({
       check: "gateway",
       result: "ok",
-      detail: "none is running on this data dir",
+      detail: "no gateway is running on this data dir",
     });
   });
 
@@ -173,7 +173,7 @@ describe("posthorn doctor", () => {
     expect(checks).toContainEqual({
       check: "versions",
       result: "ok",
-      detail: expect.stringContaining("the gateway has the version of this command"),
+      detail: expect.stringContaining("the gateway and this command have the same version"),
     });
     const port = new URL(gateway.url).port;
     await gateway.stop();

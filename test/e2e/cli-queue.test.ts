@@ -49,7 +49,7 @@ subscriptions:
       ],
     });
     expect((await folder.run(["queue", "check"])).stdout).toContain(
-      `ok    azure-storage-queue default: as wanted: queue ${name}`,
+      `ok    azure-storage-queue default: as configured: queue ${name}`,
     );
     expect(`${before.stdout}${declared.stdout}`).not.toContain("pass-of-broker");
   });

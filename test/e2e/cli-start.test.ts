@@ -128,7 +128,7 @@ describe("a configuration that changes while the gateway runs", () => {
     const gateway = await folder.startGateway();
     await write("held_max_days: 3\nlimits: { max_depth: 50 }\n");
     gateway.child.kill("SIGHUP");
-    await gateway.printed("these settings have changed and need a restart");
+    await gateway.printed("changed settings need a restart");
     expect(gateway.output().stdout).toContain('"settings":["held_max_days","limits.max_depth"]');
     await gateway.stop();
   });

@@ -96,7 +96,9 @@ describe("posthorn listen", () => {
     });
     expect(first.headers).not.toHaveProperty("authorization");
     expect(first.headers).not.toHaveProperty("proxy-connection");
-    expect(noted.join("")).toContain("not forwarded, because the gateway shows nobody their values: authorization");
+    expect(noted.join("")).toContain(
+      "headers not forwarded, because the gateway never shows their values: authorization",
+    );
     expect(printed.join("")).toMatch(/-> {2}POST {2}\/orders\/7\?a=1&b=%20x {2}webhook\.shop {2}evt_\w+ {2}7 B/);
     expect(printed.join("")).toMatch(/<- {2}201 {2}\d+ ms/);
 
@@ -142,8 +144,8 @@ describe("posthorn listen", () => {
     expect(headers["x-webhook-id"]).toMatch(/^dlv_/);
     expect(headers).not.toHaveProperty("x-key");
     expect(noted.join("")).toContain(`the subscription erp (${id})`);
-    expect(noted.join("")).toContain("what is answered here settles none");
-    expect(printed.join("")).toContain("the delivery would be done");
+    expect(noted.join("")).toContain("answers given here do not affect them");
+    expect(printed.join("")).toContain("the delivery would be complete");
   });
 
   it("forwards as it came in, and says so, when the key may not see what is signed", async () => {
@@ -159,7 +161,7 @@ describe("posthorn listen", () => {
     await gateway.publish({ event_type: "order.paid", payload: { id: 9 } });
     await listen("erp", { fail: "503" });
     expect(got).toEqual([]);
-    expect(printed.join("")).toMatch(/<- {2}503 {2}the delivery would be tried again in 5 s; after 9 retries/);
+    expect(printed.join("")).toMatch(/<- {2}503 {2}the delivery would be retried in 5 s; after 9 retries/);
     await gateway.publish({ event_type: "order.paid", payload: { id: 10 } });
     await listen("erp", { fail: "404" });
     expect(printed.join("")).toContain("the delivery would be dead: such an answer is not retried");
@@ -170,7 +172,7 @@ describe("posthorn listen", () => {
     const address = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
     const run = listen("erp");
-    await vi.waitFor(() => expect(noted.join("")).toContain("waiting for it, nothing is left out"));
+    await vi.waitFor(() => expect(noted.join("")).toContain("waiting for it, no event is skipped"));
     await new Promise<void>((resolve) => server.listen(address.port, "127.0.0.1", resolve));
     await run;
     expect(got.map(({ body }) => JSON.parse(body.toString()).data)).toEqual([{ id: 11 }]);
@@ -189,12 +191,12 @@ describe("posthorn listen", () => {
 
   it("refuses what it cannot use, and tells what was meant", async () => {
     await expect(listen("shop", { to: "ftp://localhost:3000" })).rejects.toThrow(
-      "write one like http://localhost:3000/hooks",
+      "write for example http://localhost:3000/hooks",
     );
-    await expect(listen("shop", { from: "yesterday" })).rejects.toThrow("is no time");
+    await expect(listen("shop", { from: "yesterday" })).rejects.toThrow("is not a time");
     await gateway.post("/api/v1/sources", { name: "erp", kind: "generic" });
     await expect(listen("erp")).rejects.toThrow('A source and a subscription have the name "erp"');
     await listen("erpp", { from: "now" });
-    expect(noted.join("")).toContain('no source or subscription is called "erpp"; did you mean erp?');
+    expect(noted.join("")).toContain('no source or subscription has the name "erpp"; did you mean erp?');
   });
 });

@@ -89,7 +89,7 @@ describe("posthorn trigger", () => {
   );
 
   it.each(["aws-sns", "paypal"])("says what to do where only the provider can sign: %s", async (kind) => {
-    await expect(runTrigger(kind, "any", flagsFor({}))).rejects.toThrow(/cannot be made here\. .* instead/);
+    await expect(runTrigger(kind, "any", flagsFor({}))).rejects.toThrow(/cannot be created here\. .* instead/);
   });
 
   it("asks for what it cannot know: the secret, the source, the event", async () => {

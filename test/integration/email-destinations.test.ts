@@ -247,9 +247,9 @@ describe("a destination of the kind email", () => {
     const evil = "x\r\nBcc: victim@example.com";
     const subject = await ended(await publish({ who: evil, to: "a@example.com" }));
     expect(subject).toMatchObject({ status: "dead", dead_reason: "refused" });
-    expect(subject["last_error"]).toMatch(/subject makes a header with a control character \(U\+000D\)/);
+    expect(subject["last_error"]).toMatch(/subject produces a header with a control character \(U\+000D\)/);
     const address = await ended(await publish({ who: "x", to: `a@example.com\nBcc: victim@example.com` }));
-    expect(address["last_error"]).toMatch(/^to makes a header with a control character/);
+    expect(address["last_error"]).toMatch(/^to produces a header with a control character/);
     // Several addresses in one text are none.
     const several = await ended(await publish({ who: "x", to: "a@example.com, victim@example.com" }));
     expect(several["last_error"]).toMatch(/is not an e-mail address/);
@@ -287,7 +287,7 @@ describe("notification.email", () => {
     ["a subject with a line break", { subject: "Hi\r\nBcc: v@example.com" }, "subject: has a line break"],
     ["no text at all", { text: undefined, html: undefined }, "text: there is neither text nor html"],
     ["too much text", { html: "ü".repeat(300_000) }, "html: has more than"],
-    ["too many recipients", { to: Array.from({ length: 51 }, (_, n) => `u${n}@example.com`) }, "more than 50"],
+    ["too many recipients", { to: Array.from({ length: 51 }, (_, n) => `u${n}@example.com`) }, "the maximum is 50"],
   ])("turns %s into a dead letter that says so", async (_, wrong, reason) => {
     await start();
     await subscribe({ fields_from: "payload" }, { events: ["notification.email"] });

@@ -74,7 +74,9 @@ describe("event types in the configuration", () => {
     const bad = ORDER.replace("type: object", "type: objekt") + "sources:\n  - { name: late }\n";
     await expect(gateway.reload(bad)).rejects.toMatchObject({
       code: "config_invalid",
-      message: expect.stringMatching(/shop\.order is not valid: versions\[0\]\.schema is no JSON Schema/) as string,
+      message: expect.stringMatching(
+        /shop\.order is not valid: versions\[0\]\.schema is not a valid JSON Schema/,
+      ) as string,
     });
     expect((await gateway.get(`${PATH}/shop.order`)).status).toBe(404);
     expect((await gateway.get(`${PATH}/shop.other`)).json["managed_by"]).toBe("config");
@@ -127,7 +129,7 @@ describe("a folder of event types", () => {
       /posthorn\.yaml:4:\d+ event_types\[1\]\.name: test\.event is a type of the gateway's own events/,
       /types\/a\.yaml:2:5 name: twice\.one is declared twice/,
       /types\/a\.yaml:3:\d+ event type\.colour: unknown key/,
-      /types\/a\.yaml:4:\d+ event type\.name: expected text like/,
+      /types\/a\.yaml:4:\d+ event type\.name: expected text that matches/,
       /types\/b\.yaml:1:\d+ event_types: expected a list/,
       /types\/b\.yaml:2:1 other: unknown key/,
       /types\/c\.json:1:\d+: /,

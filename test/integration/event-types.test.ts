@@ -130,7 +130,7 @@ describe("an event type that is not valid", () => {
       "a schema that does not compile",
       { name: "a.b", ...version({ type: "objekt" }) },
       "versions[0].schema",
-      /no JSON Schema/,
+      /not a valid JSON Schema/,
     ],
     [
       "a schema that is too large",

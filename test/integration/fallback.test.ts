@@ -13,7 +13,7 @@ import {
 } from "../support/brokers/shared-queues.ts";
 import { openSinkServer, type SinkAnswer, type SinkServer } from "../support/sink-server.ts";
 import { openTcpGate, type TcpGate } from "../support/tcp-gate.ts";
-import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { ALERTING, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 const OK: SinkAnswer = { status: 200, body: '{"status":"ok"}' };
 const DOWN: SinkAnswer = { status: 503 };
@@ -41,10 +41,11 @@ interface Settings {
   forward?: object;
   fallback?: object;
   sourcesOf?: (queue: string) => object[];
+  env?: Record<string, string | number | boolean>;
 }
 
 async function openWorld(context: TestContext, kind: BrokerKind, settings: Settings = {}): Promise<World> {
-  const { forward = {}, fallback = {}, sourcesOf = () => [] } = settings;
+  const { forward = {}, fallback = {}, sourcesOf = () => [], env = {} } = settings;
   const shared = await SHARED_QUEUES[kind](context);
   closing.push(() => shared.close());
   const gate = await openTcpGate(shared.port);
@@ -57,6 +58,7 @@ async function openWorld(context: TestContext, kind: BrokerKind, settings: Setti
   closing.push(() => connections.close());
   const broker = findConnection(connections, shared.input);
   const gateway = await startTestGateway({
+    env,
     yaml: JSON.stringify({
       connections: [reachedAt(shared, gate.port)],
       sources: [{ name: "keyed", ordering_key_from: "header:X-Key" }, ...sourcesOf(shared.queue)],
@@ -194,6 +196,7 @@ describe.each(BROKER_KINDS)("the fallback of one that forwards, of the kind %s,"
     const { gateway, gate, far, posts, depth } = await openWorld(context, kind, {
       forward: { drain_within_s: 0 },
       fallback: { failures_to_open: 1 },
+      env: ALERTING,
     });
     await gate.cut();
     far.health = far.answer = DOWN;
@@ -210,9 +213,15 @@ describe.each(BROKER_KINDS)("the fallback of one that forwards, of the kind %s,"
     expect(gateway.log.map(({ msg }) => msg)).toContain(
       "the target is used again although its fallback queue was not seen empty",
     );
+    const isTold = async () => {
+      const { data } = (await gateway.get("/api/v1/alerts?status=active")).json as { data: { rule: string }[] };
+      return data.some(({ rule }) => rule === "fallback_not_drained");
+    };
+    await until(isTold);
     await gate.open();
     await gateway.settled();
     expect(await depth()).toBe(0);
+    await until(async () => !(await isTold()));
   });
 
   it("gets what waited before the target was down, and keeps its order per key until it is drained", async (context) => {
@@ -330,7 +339,7 @@ describe("bad settings of a fallback", () => {
     expect(refusal(await forward({ ordered: true }))).toEqual(says("ordered"));
     expect((await forward()).status).toBe(201);
     const second = await forward({ name: "second", events: ["order.*"] });
-    expect(refusal(second)).toEqual(says('is the fallback of "n8n"'));
+    expect(refusal(second)).toEqual(says('the fallback of "n8n"'));
   });
 
   it("are refused when one asks for no events and is no queue, or chooses among none", async () => {
@@ -360,7 +369,9 @@ describe("bad settings of a fallback", () => {
         connections: [{ name: "default", kind: "azure-storage-queue", connection_string: FAKE_ACCOUNT }],
         subscriptions,
       });
-    await expect(gateway.reload(yaml([home]))).rejects.toThrow(/subscriptions\[0\]\.events.*fallback of no other/s);
+    await expect(gateway.reload(yaml([home]))).rejects.toThrow(
+      /subscriptions\[0\]\.events.*not the fallback of another/s,
+    );
     const forwarding = { name: "n8n", url: "http://127.0.0.1:9/x", events: ["webhook.*"], mode: "forward" };
     const pair = yaml([{ ...forwarding, fallback: "home" }, home]);
     await expect(gateway.reload(pair)).rejects.toThrow(/subscriptions\[0\]\.fallback.*health check/s);

@@ -111,7 +111,7 @@ describe("templates of http subscriptions", () => {
   it.each([
     ["a header with a line break", { headers: { "X-Name": "{{ data.name }}" } }, "a\r\nX-Evil: 1", /control character/],
     ["a header that HTTP cannot say", { headers: { "X-Name": "{{ data.name }}" } }, "Grüße", /printable ASCII/],
-    ["no JSON", { body: '{% if data.name %}{"a":{% endif %}' }, "x", /template\.body makes no JSON/],
+    ["no JSON", { body: '{% if data.name %}{"a":{% endif %}' }, "x", /template\.body does not produce JSON/],
     [
       "more than 256 KB",
       { body: "[{% for i in (1..data.n) %}{{ data.name | json }},{% endfor %}1]" },
@@ -137,7 +137,7 @@ describe("templates of http subscriptions", () => {
   it("lead to no other place than the URL", async () => {
     const other = `${sink.url.replace("127.0.0.1", "localhost")}/x`;
     const delivery = await fail({ template: { url: `{% if data.a %}${other}{% endif %}` } }, { a: 1 });
-    expect(delivery["last_error"]).toMatch(/template\.url makes .*, which is not at /);
+    expect(delivery["last_error"]).toMatch(/template\.url gives .*, which is not at /);
   });
 
   it.each([
@@ -167,7 +167,7 @@ describe("templates of http subscriptions", () => {
     ["a line break", { headers: { "X-A": "a\r\nb" } }, "template.headers.X-A", "control character"],
     ["a header of ours", { headers: { "webhook-id": "x" } }, "template.headers.webhook-id", "is set by the gateway"],
     ["a host", { url: "https://{{ data.name }}/" }, "template.url", "scheme, host or port"],
-    ["no JSON", { body: '{"a":' }, "template.body", "makes no JSON"],
+    ["no JSON", { body: '{"a":' }, "template.body", "does not produce JSON"],
     ["a type alone", { content_type: "text/plain" }, "template.content_type", "needs a `body` beside it"],
   ])("are refused when they are saved: %s", async (_, template, field, message) => {
     const { status, json } = await gateway.post("/api/v1/subscriptions", {

@@ -212,7 +212,7 @@ describe("wrong keys", () => {
     // Others, and the machine itself, are not concerned.
     expect((await ask("guessed-key", { "x-forwarded-for": "203.0.113.8" })).status).toBe(401);
     for (let n = 0; n < 25; n++) expect((await ask("guessed-key", {})).status).toBe(401);
-    const told = gateway.log.filter(({ msg }) => msg === "a wrong key was sent");
+    const told = gateway.log.filter(({ msg }) => msg === "a request had an invalid key");
     expect(told.map((line) => [line["remote_address"], line["wrong_keys"]])).toEqual([
       ["203.0.113.7", 1],
       ["203.0.113.7", 21],
@@ -225,7 +225,7 @@ describe("wrong keys", () => {
   });
 });
 
-describe("the last admin key that is bound to no tenant", () => {
+describe("the last admin key that is not bound to a tenant", () => {
   it("stays, unless the configuration has one", async () => {
     const gateway = await startTestGateway();
     const made = await gateway.post("/api/v1/keys", { name: "only", scopes: ["admin"] });

@@ -321,7 +321,7 @@ describe("a destination at Azure", () => {
     await gateway.settled();
     const dead = await gateway.deadLetters();
     expect(dead.map((one) => [one.dead_reason, one.last_error])).toEqual([
-      ["too_large", expect.stringContaining("the broker takes")],
+      ["too_large", expect.stringContaining("the broker accepts")],
     ]);
     const taker = connection?.openTaker({
       queue: claimed,

@@ -172,7 +172,9 @@ describe("a message that comes again", () => {
       async read({ blob, size }: Claim) {
         reads.push(blob);
         const found = blobs.get(blob);
-        return found?.length !== size ? { problem: "The body that it claims is not there." } : { body: found };
+        return found?.length !== size
+          ? { problem: "The body that the message claims does not exist." }
+          : { body: found };
       },
       async remove({ blob }: Claim) {
         blobs.delete(blob);

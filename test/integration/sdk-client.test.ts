@@ -24,8 +24,8 @@ describe("the generated client", () => {
     expect(findStaleClient(json)).toEqual([]);
     const { ["/api/v1/keys"]: _, ...paths } = json["paths"] as Record<string, unknown>;
     expect(findStaleClient({ ...json, paths })).toEqual([
-      expect.stringContaining("sdk/src/generated/shapes.ts is stale; run `npm run write:sdk`"),
-      expect.stringContaining("sdk/src/generated/resources.ts is stale"),
+      expect.stringContaining("sdk/src/generated/shapes.ts is out of date; run `npm run write:sdk`"),
+      expect.stringContaining("sdk/src/generated/resources.ts is out of date"),
     ]);
   });
 

@@ -240,7 +240,7 @@ describe("notification.sms", () => {
     [
       "too much text",
       { to: "+491511234567", text: "ü😀".repeat(200) },
-      "text: takes 10 messages (UCS-2); max_segments is 6",
+      "text: needs 10 messages (UCS-2); max_segments is 6",
     ],
   ])("turns %s into a dead letter that says so", async (_, payload, reason) => {
     await subscribe(byPayload(), { events: ["notification.sms"] });

@@ -30,7 +30,7 @@ describe("the target of a source that takes from a queue", () => {
       status: 422,
       json: {
         field: "options.target",
-        detail: 'options.target: there is no target "hoem"; did you mean home? The targets of its tenant are home.',
+        detail: 'options.target: there is no target "hoem"; did you mean home? The tenant\'s targets are home.',
       },
     });
     expect(await makeSource("home")).toMatchObject({ status: 201 });

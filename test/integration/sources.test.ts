@@ -136,7 +136,9 @@ describe("sources by API", () => {
     expect((await gateway.webhook(`hidden/${token}`, "{}")).status).toBe(202);
     const shown = await send("GET", "/hidden/path-token");
     expect(shown.json).toEqual({ name: "hidden", path_token: token, path: `/webhook/hidden/${token}` });
-    expect(gateway.log).toContainEqual(expect.objectContaining({ msg: "the path token was read", source: "hidden" }));
+    expect(gateway.log).toContainEqual(
+      expect.objectContaining({ msg: "the path token of a source was read", source: "hidden" }),
+    );
     await send("PATCH", "/hidden", { path_token: null });
     expect((await gateway.webhook("hidden", "{}")).status).toBe(202);
     expect((await send("GET", "/hidden/path-token")).status).toBe(404);
@@ -337,7 +339,7 @@ describe("a request that was ignored or refused", () => {
     expect(event.text).toContain('"payload":{"id":  9007199254740993}');
     expect(event.json["timestamp"]).toBe(json["received_at"]);
     expect(gateway.log).toContainEqual(
-      expect.objectContaining({ msg: "a request was taken in again", request_id: id, outcome: "accepted" }),
+      expect.objectContaining({ msg: "a request was replayed", request_id: id, outcome: "accepted" }),
     );
     const twice = await gateway.post(`/api/v1/requests/${id}/replay`);
     expect([twice.status, twice.json["code"], twice.json["event_ids"]]).toEqual([409, "conflict", [eventId]]);

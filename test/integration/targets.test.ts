@@ -183,7 +183,7 @@ describe("a target that two subscriptions share", () => {
     await gateway.reload("");
     expect(await target(gateway, "home")).toMatchObject({ batch_size: 4 });
     expect(gateway.log.map(({ msg }) => msg)).toContain(
-      "target left the configuration and stays as it was for those who still name it",
+      "target left the configuration and stays unchanged for subscriptions that name it",
     );
     const checks = far.checks();
     await until(() => far.checks() > checks + 3);

@@ -215,13 +215,13 @@ describe("bad input", () => {
   const nested = (levels: number): object => (levels === 1 ? {} : { not: nested(levels - 1) });
   const elements = (levels: number) => `${"<a>".repeat(levels)}${"</a>".repeat(levels)}`;
   it.each([
-    ["is no JSON Schema", { type: "objekt" }, /is no JSON Schema/],
+    ["is no JSON Schema", { type: "objekt" }, /is not a valid JSON Schema/],
     ["is of no known draft", { $schema: "http://json-schema.org/draft-03/schema#" }, /draft-03/],
     ["is no object", [1], /must be an object/],
     ["is larger than 256 KB", { title: "x".repeat(256 * 1024) }, /larger than 256 KB/],
     ["is deeper than 32", nested(33), /nested more than 32 levels/],
     ["is far deeper", `${"[".repeat(100_000)}${"]".repeat(100_000)}`, /nested more than 32 levels/],
-    ["refers to another document", { $ref: "https://example.com/a.json" }, /only places of the schema itself/],
+    ["refers to another document", { $ref: "https://example.com/a.json" }, /only places in the schema itself/],
     ["has a pattern with look-ahead", { pattern: "(?=a)b" }, /look-around/],
     ["is itself and nothing else", { $ref: "#" }, /without end/],
     ["is all of itself", { allOf: [{ $ref: "#" }] }, /without end/],
@@ -230,7 +230,7 @@ describe("bad input", () => {
       { properties: { a: { $ref: "#/$defs/a" } }, $defs: { a: { $ref: "#/$defs/a" } } },
       /without end/,
     ],
-    ["has rules that are none", { rules: {} }, /no list of rules/],
+    ["has rules that are none", { rules: {} }, /not a list of rules/],
     ["has rules beside a schema", { type: "object", rules: [] }, /x-rules/],
     ["has a rule without a message", { rules: [{ require: {} }] }, /rules\[0\]\.message/],
     [
@@ -240,7 +240,7 @@ describe("bad input", () => {
     ],
     ["has a rule on what no request has", { "x-rules": [{ require: { priority: "low" }, message: "m" }] }, /priority/],
     ["has a rule with an unknown member", { rules: [{ require: {}, message: "m", unless: {} }] }, /unless/],
-    ["is no XML Schema", "<a/>", /is no XML Schema/],
+    ["is no XML Schema", "<a/>", /is not an XML Schema/],
     ["is an XML Schema that does not compile", XSD.replace("xs:int", "xs:nope"), /does not compile: .*xs:nope|nope/s],
     [
       "includes another file",

@@ -181,7 +181,7 @@ describe("a secret", () => {
     expect(proxy.asked[0]?.authorization).toContain(Buffer.from("user:canary-proxy-password").toString("base64"));
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(10);
 
-    const reads = gateway.log.filter(({ msg }) => msg === "the secret was read");
+    const reads = gateway.log.filter(({ msg }) => msg === "the secret of a subscription was read");
     expect(reads).toMatchObject([{ subscription_id: created.id, key_id: "config" }]);
     const output = [gateway.logText(), ...answers.map(({ text, headers }) => text + JSON.stringify([...headers]))].join(
       "\n",

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DELIVERED, failed, gone, refused } from "../../src/domain/outcome.ts";
+import type { Subscription } from "../../src/domain/subscription.ts";
 import type { AlertRuleInput } from "../../src/domain/alert.ts";
 import { ALERT_RULE_NAMES, type AlertRuleName } from "../../src/domain/alert-rules.ts";
 import { EVERY_MS, openAlertWorld, type AlertWorld, type AlertWorldOptions } from "../support/alert-world.ts";
@@ -231,6 +232,20 @@ describe("what others say is wrong", () => {
     world.wrongs.disabledSources = [];
     await world.pass(MINUTE_MS);
     expect(await world.rules()).toEqual(["+source_disabled", "-source_disabled"]);
+  });
+
+  it("fires for a fallback queue that nobody empties, and clears when it is empty", async () => {
+    const world = await open({ rules: only("fallback_not_drained") });
+    const [shop, queue] = [await world.subscribe("shop"), await world.subscribe("queue")];
+    const find = (seq: number) => world.gateway.subscriptions.find(seq) as Subscription;
+    await world.pass(MINUTE_MS);
+    expect(await world.rules()).toEqual([]);
+    world.wrongs.undrained = [{ forward: find(shop), fallback: find(queue), left: undefined }];
+    await world.pass(MINUTE_MS);
+    expect(await world.rules()).toEqual(["+fallback_not_drained"]);
+    world.wrongs.undrained = [];
+    await world.pass(MINUTE_MS);
+    expect(await world.rules()).toEqual(["+fallback_not_drained", "-fallback_not_drained"]);
   });
 
   it("fires for parked messages, and clears when there are none", async () => {

@@ -1,5 +1,6 @@
 /** The engine with its alerts, in virtual time: what is wrong, and what is told of it. */
 import { toActiveRules, GATEWAY_TENANT, type AlertRuleInput } from "../../src/domain/alert.ts";
+import type { Undrained } from "../../src/deliver/targets/fallback-drain.ts";
 import { createNotedCertificates } from "../../src/deliver/wire/noted-certificates.ts";
 import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/deliver/senders/sender.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
@@ -35,6 +36,7 @@ export interface Wrongs {
   /** Undefined: the destination takes it in 20 ms. */
   answer: (attempt: Attempt) => { outcome: Outcome; afterMs?: number } | undefined;
   freeMib: number;
+  undrained: Undrained[];
   disabledSources: DisabledSource[];
   brokenFiles: BrokenFile[];
   /** By source; a text when the broker does not answer. */
@@ -79,6 +81,7 @@ export async function openAlertWorld(options: AlertWorldOptions): Promise<AlertW
   const wrongs: Wrongs = {
     answer: () => undefined,
     freeMib: 100_000,
+    undrained: [],
     disabledSources: [],
     brokenFiles: [],
     parked: {},
@@ -171,6 +174,7 @@ export async function openAlertWorld(options: AlertWorldOptions): Promise<AlertW
         attempts: windows.now.byLength,
         disk,
         parked,
+        drain: { listUndrained: () => Promise.resolve(wrongs.undrained) },
         listDisabledSources: () => wrongs.disabledSources,
         listBrokenFiles: () => wrongs.brokenFiles,
         listCertificates: certificates.list,

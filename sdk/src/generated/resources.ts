@@ -190,35 +190,35 @@ export interface Resources {
 }
 
 export interface AlertsResource {
-  /** List alerts. A key of a tenant sees the alerts of its tenant. Others see those of the whole gateway, or with `tenant_id` those of one tenant. Of each rule the last 20 that cleared are kept. */
+  /** List alerts. A key that is bound to a tenant sees the alerts of that tenant. Other keys see the alerts of the whole gateway, or with `tenant_id` the alerts of one tenant. The last 20 cleared alerts of each rule are kept. */
   list(query?: AlertsListQuery, options?: RequestOptions): Pages<Alert>;
-  /** List alert rules. Only for keys that are bound to no tenant. */
+  /** List alert rules. Only for keys that are not bound to a tenant. */
   listRules(query?: AlertsListRulesQuery, options?: RequestOptions): Pages<AlertRule>;
   /** Get an alert */
   get(id: string, options?: RequestOptions): Promise<Alert>;
-  /** Acknowledge an alert. Somebody looks after it: of new causes nothing more is told, only when it is over. */
+  /** Acknowledge an alert. Marks that somebody is working on the alert. New causes send no more messages; the end of the alert does. */
   acknowledge(id: string, body?: AlertsAcknowledgeBody, options?: RequestOptions): Promise<Alert>;
-  /** Mute an alert. Nothing is told of this rule, for the tenant of the alert or for the gateway; or, with `cause`, that one cause does not count. What is still wrong when the time is over is told then. */
+  /** Mute an alert. Stops messages of this rule, for the tenant of the alert or for the gateway. With `cause`, only that cause is ignored. Problems that still exist when the mute ends are reported then. */
   mute(id: string, body?: AlertsMuteBody, options?: RequestOptions): Promise<Alert>;
-  /** Unmute an alert. All mutes of its rule end, or that of one cause. */
+  /** Unmute an alert. Ends all mutes of the rule, or with `cause` only that of one cause. */
   unmute(id: string, body?: AlertsUnmuteBody, options?: RequestOptions): Promise<Alert>;
 }
 
 export interface AuditResource {
-  /** List who did what, the latest first. A key that is bound to a tenant sees what concerns that tenant. */
+  /** List the audit log, latest first. A key that is bound to a tenant sees only entries of that tenant. */
   list(query?: AuditListQuery, options?: RequestOptions): Pages<AuditEntry>;
-  /** Export the audit log with its hashes, as NDJSON. The first line has the signed head; each other one an entry. `posthorn verify-audit FILE` checks it offline. Only for keys that are bound to no tenant. */
+  /** Export the audit log with its hashes, as NDJSON. The first line is the signed head; each further line is an entry. `posthorn verify-audit FILE` checks it offline. Only for keys that are not bound to a tenant. */
   export(options?: RequestOptions): AsyncIterable<unknown>;
-  /** Verify the audit log from its first entry. Only for keys that are bound to no tenant. */
+  /** Verify the audit log from its first entry. Only for keys that are not bound to a tenant. */
   verify(options?: RequestOptions): Promise<AuditVerifyAnswer>;
 }
 
 export interface DeadLettersResource {
-  /** List dead letters, the latest first */
+  /** List dead letters, latest first */
   list(query?: DeadLettersListQuery, options?: RequestOptions): Pages<Delivery>;
-  /** Replay one dead letter, or many as a job. One by `id`, at once; many by `filter` or `all`, as a job that is then answered instead of the delivery. With `plan` many are only counted. */
+  /** Replay one dead letter, or many as a job. Replays one dead letter by `id` at once, or many by `filter` or `all` as a job. The answer is then the job instead of the delivery. With `plan`, dead letters are only counted. */
   replay(body: DeadLettersReplayBody, options?: CreateOptions): Promise<ReplayPlan | DeadLettersReplayAnswer>;
-  /** Purge dead letters for good, once confirmed. Without `confirm` it is refused with 409 and the `count` of what it would be. */
+  /** Purge dead letters permanently, after confirmation. Without `confirm` the answer is 409 with the `count` of dead letters that would be purged. */
   purge(body: DeadLettersPurgeBody, options?: CreateOptions): Promise<Replay>;
 }
 
@@ -227,7 +227,7 @@ export interface DeliveriesResource {
   list(query?: DeliveriesListQuery, options?: RequestOptions): Pages<Delivery>;
   /** Get a delivery with its attempts */
   get(id: string, options?: RequestOptions): Promise<DeliveryWithAttempts>;
-  /** Retry a delivery now. One that waits is tried at once; one that has ended is opened again. */
+  /** Retry a delivery now. A pending delivery is attempted at once. A delivery that has ended is opened again. */
   retry(id: string, options?: RequestOptions): Promise<Delivery>;
   /** Cancel a delivery */
   cancel(id: string, options?: RequestOptions): Promise<Delivery>;
@@ -238,89 +238,89 @@ export interface DeliveriesResource {
 export interface EventTypesResource {
   /** List event types */
   list(query?: EventTypesListQuery, options?: RequestOptions): Pages<EventType>;
-  /** Create an event type. Only for keys that are bound to no tenant. */
+  /** Create an event type. Only for keys that are not bound to a tenant. */
   create(body: EventTypeInput, options?: CreateOptions): Promise<EventType>;
   /** Get an event type */
   get(name: string, options?: RequestOptions): Promise<EventType>;
-  /** Create or replace an event type. Only for keys that are bound to no tenant. */
+  /** Create or replace an event type. Only for keys that are not bound to a tenant. */
   put(name: string, body: EventTypesPutBody, options?: ChangeOptions): Promise<EventType>;
-  /** Update an event type. Only for keys that are bound to no tenant. */
+  /** Update an event type. Only for keys that are not bound to a tenant. */
   update(name: string, body: EventTypeChange, options?: ChangeOptions): Promise<EventType>;
-  /** Delete an event type. Only for keys that are bound to no tenant. */
+  /** Delete an event type. Only for keys that are not bound to a tenant. */
   delete(name: string, options?: ChangeOptions): Promise<void>;
-  /** Plan a replacement of an event type. Everything is judged as for PUT, and nothing is written. Of secrets it only says whether they would change. Only for keys that are bound to no tenant. */
+  /** Show what replacing an event type would change. Checks the same as PUT, but saves nothing. For secrets, the answer says only whether they would change. Only for keys that are not bound to a tenant. */
   plan(name: string, body: EventTypesPlanBody, options?: RequestOptions): Promise<Plan>;
   /** Export event types as OpenAPI webhooks */
   export(options?: RequestOptions): Promise<EventTypesExportAnswer>;
-  /** Import event types from OpenAPI webhooks. All or nothing; at most 32 MiB. Only for keys that are bound to no tenant. */
+  /** Import event types from OpenAPI webhooks. Imports all event types, or none if one is invalid. The document may have at most 32 MiB. Only for keys that are not bound to a tenant. */
   import(body: Record<string, unknown>, query?: EventTypesImportQuery, options?: RequestOptions): Promise<EventTypesImportAnswer>;
-  /** Create or replace a version of an event type. Only for keys that are bound to no tenant. */
+  /** Create or replace a version of an event type. Only for keys that are not bound to a tenant. */
   putVersion(name: string, version: string, body: EventTypeVersionContent, options?: ChangeOptions): Promise<EventType>;
-  /** Delete a version of an event type. Only for keys that are bound to no tenant. */
+  /** Delete a version of an event type. Only for keys that are not bound to a tenant. */
   deleteVersion(name: string, version: string, options?: ChangeOptions): Promise<EventType>;
 }
 
 export interface EventsResource {
-  /** Search events. All that is given must hold. A page takes 50 ms at most: what was not reached by then is told by `searched_until`, and `next_cursor` goes on from there, also after a page with fewer events than asked for. */
+  /** Search events. An event must match all filters. A page takes at most 50 ms. `searched_until` says how far the search got, and `next_cursor` continues from there, even after a page with fewer events than `limit`. */
   list(query?: EventsListQuery, options?: RequestOptions): Pages<Event, EventsListPage>;
   /** Get an event with its body and deliveries */
   get(id: string, query?: EventsGetQuery, options?: RequestOptions): Promise<EventWithDeliveries>;
-  /** Erase the body of an event. Erases the body, what destinations answered to it, and the bodies of requests that were the same one again. While deliveries are open it is refused; with `force` they become dead letters (`erased`). It cannot be undone. */
+  /** Erase the body of an event. Erases the body, the responses of destinations, and the bodies of duplicate requests. Is rejected while deliveries are open, unless `force` is set: then they become dead letters (`erased`). This cannot be undone. */
   eraseBody(id: string, query?: EventsEraseBodyQuery, options?: RequestOptions): Promise<EventsEraseBodyAnswer>;
-  /** Export events with their bodies, as NDJSON. The filters are those of a search. Ends early, without a last line end, when the gateway stops. */
+  /** Export events with their bodies, as NDJSON. Takes the same filters as the list. When the gateway stops, the export ends early, without a final line break. */
   export(query?: EventsExportQuery, options?: RequestOptions): AsyncIterable<ExportedEvent>;
-  /** Replay an event, as it was or edited. With a `payload` a new event is made of it, which is routed like any other and has the id of this one as `replay_of`; the bytes are delivered as they are written there. */
+  /** Replay an event, unchanged or edited. With a `payload`, a new event is created and routed like any other. Its `replay_of` is the id of this event, and its body is delivered byte for byte as you wrote it. */
   replay(id: string, body?: EventsReplayBody, options?: RequestOptions): Promise<EventsReplayAnswer | EventsReplayAnswer2>;
 }
 
 export interface FiltersResource {
-  /** Test a filter on an event. On an event that you describe, or on one that was received. Nothing is stored. */
+  /** Test a filter on an event. Tests the filter on an event that you describe, or on a stored event. Nothing is stored. */
   test(body: FiltersTestBody, options?: RequestOptions): Promise<FiltersTestAnswer>;
 }
 
 export interface GatewayResource {
-  /** Get this API as an OpenAPI document */
+  /** Get this API's OpenAPI document */
   getOpenapi(options?: RequestOptions): Promise<GatewayGetOpenapiAnswer>;
-  /** Check that the gateway runs */
+  /** Check that the gateway is running */
   getHealth(options?: RequestOptions): Promise<GatewayGetHealthAnswer>;
-  /** Check that the gateway runs, for an orchestrator */
+  /** Check that the gateway is running, for an orchestrator */
   getLivez(options?: RequestOptions): Promise<GatewayGetLivezAnswer>;
-  /** Check whether the gateway accepts requests. Ready means that the next request is taken. A degraded gateway (its disk is low, or a broker is away) still answers 200. */
+  /** Check whether the gateway accepts requests. Ready means that the gateway accepts requests. A degraded gateway (low disk space, or a broker that cannot be reached) still answers 200. */
   getReadyz(options?: RequestOptions): Promise<Readiness>;
-  /** Get the status: modes, queues and targets. With a key that is bound to a tenant: of what belongs to that tenant. */
+  /** Get the status: modes, queues and targets. A key that is bound to a tenant gets the status of that tenant only. */
   getStatus(options?: RequestOptions): Promise<Status>;
-  /** Get metrics for Prometheus. Only for keys that are bound to no tenant. */
+  /** Get metrics for Prometheus. Only for keys that are not bound to a tenant. */
   getMetrics(options?: RequestOptions): Promise<string>;
 }
 
 export interface JobsResource {
-  /** List jobs. Only for keys that are bound to no tenant. */
+  /** List jobs. Only for keys that are not bound to a tenant. */
   list(options?: RequestOptions): Promise<JobsListAnswer>;
-  /** Run a job now. Only for keys that are bound to no tenant. */
+  /** Run a job now. Only for keys that are not bound to a tenant. */
   run(name: string, options?: RequestOptions): Promise<JobsRunAnswer>;
 }
 
 export interface KeysResource {
   /** List keys */
   list(query?: KeysListQuery, options?: RequestOptions): Pages<Key>;
-  /** Create a key. A key that is bound to a tenant makes keys of that tenant; one that ends makes none that lives longer. A tenant has at most `limits.max_keys_per_tenant` live keys. */
+  /** Create a key. A key that is bound to a tenant can create keys only for that tenant. A key that expires cannot create a key that expires later. A tenant has at most `limits.max_keys_per_tenant` active keys. */
   create(body: KeysCreateBody, options?: CreateOptions): Promise<Key | KeyWithSecret>;
   /** Get a key */
   get(id: string, options?: RequestOptions): Promise<Key>;
-  /** Create a key with a chosen id, or replace its settings. The key itself stays the same; so does its tenant. */
+  /** Create a key with a chosen id, or replace its settings. The key itself and its tenant cannot be changed. */
   put(id: string, body: KeysPutBody, options?: ChangeOptions): Promise<Key | KeyWithSecret>;
   /** Update the name, scopes or expiry of a key */
   update(id: string, body: KeysUpdateBody, options?: ChangeOptions): Promise<Key>;
-  /** Revoke a key. In force when the answer comes. */
+  /** Revoke a key. Takes effect immediately. */
   delete(id: string, options?: ChangeOptions): Promise<Key>;
-  /** Plan a replacement of a key. Everything is judged as for PUT, and nothing is written. Of secrets it only says whether they would change. */
+  /** Show what replacing a key would change. Checks the same as PUT, but saves nothing. For secrets, the answer says only whether they would change. */
   plan(id: string, body: KeysPlanBody, options?: RequestOptions): Promise<Plan>;
 }
 
 export interface ReplaysResource {
-  /** Create a replay of many deliveries, or count them first. Of each subscription only a few are under way at a time, behind what is new. */
+  /** Create a replay of many deliveries, or count them first. New deliveries go first: only a few replayed deliveries of each subscription are sent at a time. */
   create(body: ReplaysCreateBody, options?: CreateOptions): Promise<ReplayPlan | Replay>;
-  /** List replays, the latest first */
+  /** List replays, latest first */
   list(query?: ReplaysListQuery, options?: RequestOptions): Pages<Replay>;
   /** Get a replay and its progress */
   get(id: string, options?: RequestOptions): Promise<Replay>;
@@ -328,34 +328,34 @@ export interface ReplaysResource {
   pause(id: string, options?: RequestOptions): Promise<Replay>;
   /** Resume a paused replay */
   resume(id: string, options?: RequestOptions): Promise<Replay>;
-  /** Cancel a replay; what it has done stays done */
+  /** Cancel a replay; finished work is kept */
   cancel(id: string, options?: RequestOptions): Promise<Replay>;
 }
 
 export interface RequestsResource {
-  /** List the requests that were refused or ignored, of all sources */
+  /** List the rejected and ignored requests of all sources */
   list(query?: RequestsListQuery, options?: RequestOptions): Pages<Request>;
   /** Get a request */
   get(id: string, options?: RequestOptions): Promise<Request>;
-  /** Replay a rejected or ignored request. After a repair of the configuration. Who it is from is not asked again; all else is done with its stored body as if it came now. What is still wrong with it is told as an error. */
+  /** Replay a rejected or ignored request. For use after the configuration was corrected. The stored body is processed as if it came in now, except that the sender is not verified again. If it is rejected again, the answer is that error. */
   replay(id: string, options?: RequestOptions): Promise<RequestsReplayAnswer>;
 }
 
 export interface SessionResource {
-  /** Create a session of the dashboard. Exchanges a key, or the token of a link that signs in once, for a cookie that stands for the key: when the key expires or is revoked, the session is over. Requests with the cookie that change something must come from the gateway's own pages. Programs send the key itself and need no session. */
+  /** Create a dashboard session. Exchanges a key, or the token of a one-time sign-in link, for a cookie that stands for the key. When the key expires or is revoked, the session ends. Requests with the cookie that change something must come from the gateway's own pages. Programs need no session: they send the key itself. */
   create(body: SessionCreateBody, options?: RequestOptions): Promise<Session>;
-  /** Show who is signed in, and what they may do */
+  /** Show who is signed in and what they may do */
   get(options?: RequestOptions): Promise<Session>;
-  /** End the session of the dashboard */
+  /** End the dashboard session */
   delete(options?: RequestOptions): Promise<void>;
 }
 
 export interface SmartsheetResource {
-  /** List Smartsheet's webhooks. All that the access token shows, each with what it is to the source. Only for keys that are bound to no tenant. */
+  /** List Smartsheet's webhooks. Lists all webhooks that the access token can see, each with its state for the source. Only for keys that are not bound to a tenant. */
   listWebhooks(query?: SmartsheetListWebhooksQuery, options?: RequestOptions): Promise<SmartsheetListWebhooksAnswer>;
-  /** Register the sheets of a manifest at Smartsheet. For every sheet: makes a webhook unless there is one, keeps its secret, enables it, and says whether that worked. Needs POSTHORN_PUBLIC_URL, where Smartsheet sends its challenge meanwhile. Only for keys that are bound to no tenant. */
+  /** Register the sheets of a manifest at Smartsheet. For each sheet: creates a webhook unless there is one, stores its secret, enables it, and reports the result. Needs POSTHORN_PUBLIC_URL, because Smartsheet sends its challenge to that URL. Only for keys that are not bound to a tenant. */
   registerWebhooks(body: SmartsheetRegisterWebhooksBody, options?: RequestOptions): Promise<SmartsheetRegisterWebhooksAnswer>;
-  /** Delete Smartsheet's webhooks that are not needed. Removes duplicates, and webhooks that were registered here and call another address, a sheet that left the manifest, or nobody ever again. Those of others stay. Only for keys that are bound to no tenant. */
+  /** Delete Smartsheet's webhooks that are not needed. Removes duplicates and webhooks that were registered here but are useless: they call another address, their sheet has left the manifest, or they have ended. Webhooks of others stay. Only for keys that are not bound to a tenant. */
   cleanupWebhooks(body: SmartsheetCleanupWebhooksBody, options?: RequestOptions): Promise<SmartsheetCleanupWebhooksAnswer>;
 }
 
@@ -364,17 +364,17 @@ export interface SourcesResource {
   listRequests(name: string, query?: SourcesListRequestsQuery, options?: RequestOptions): Pages<Request>;
   /** List sources */
   list(query?: SourcesListQuery, options?: RequestOptions): Pages<Source>;
-  /** Create a source. Names are unique in the gateway, because webhooks come to `/webhook/NAME`. */
+  /** Create a source. Names are unique across all tenants, because webhooks are sent to `/webhook/NAME`. */
   create(body: SourceInput, options?: CreateOptions): Promise<Source>;
   /** Get a source */
   get(name: string, options?: RequestOptions): Promise<Source>;
-  /** Create or replace a source. Secrets and the path token stay when none is given. */
+  /** Create or replace a source. Secrets and the path token stay unchanged unless you send new ones. */
   put(name: string, body: SourcesPutBody, options?: ChangeOptions): Promise<Source>;
   /** Update a source */
   update(name: string, body: SourceChange, options?: ChangeOptions): Promise<Source>;
-  /** Delete a source. Its events and requests stay. While the `*` source is on, its name is anybody's again: close it instead. */
+  /** Delete a source. Events and requests of the source are kept. While the `*` source is on, anybody can send to the name again: close the source instead. */
   delete(name: string, options?: ChangeOptions): Promise<SourcesDeleteAnswer>;
-  /** Plan a replacement of a source. Everything is judged as for PUT, and nothing is written. Of secrets it only says whether they would change. */
+  /** Show what replacing a source would change. Checks the same as PUT, but saves nothing. For secrets, the answer says only whether they would change. */
   plan(name: string, body: SourcesPlanBody, options?: RequestOptions): Promise<Plan>;
   /** Pause a source: its senders get 503 and retry */
   pause(name: string, options?: ChangeOptions): Promise<Source>;
@@ -382,31 +382,31 @@ export interface SourcesResource {
   resume(name: string, options?: ChangeOptions): Promise<Source>;
   /** Close a source: its senders get 410 */
   close(name: string, options?: ChangeOptions): Promise<Source>;
-  /** Rotate the secret of a source. The new secret is current at once; those before it count until the overlap ends. */
+  /** Rotate the secret of a source. The new secret is the current one at once. Earlier secrets stay valid until the overlap ends. */
   rotateSecret(name: string, body?: SourcesRotateSecretBody, options?: RequestOptions): Promise<SourceWithSecret>;
   /** Delete a secret of a source at once */
   deleteSecret(name: string, id: string, options?: RequestOptions): Promise<Source>;
-  /** Get the webhook path of a source. The gateway notes in its log that it was read. */
+  /** Get the webhook path of a source. The gateway logs that the path was read. */
   getPathToken(name: string, options?: RequestOptions): Promise<SourcesGetPathTokenAnswer>;
-  /** List the parked messages of a source. The oldest first, without bodies. What this broker cannot do stands in `limits`. Only for keys that are bound to no tenant. */
+  /** List the parked messages of a source. Messages are listed oldest first, without bodies. `limits` says what this broker cannot do. Only for keys that are not bound to a tenant. */
   listParked(name: string, query?: SourcesListParkedQuery, options?: RequestOptions): Pages<ParkedMessage, SourcesListParkedPage>;
-  /** Get a parked message. Only for keys that are bound to no tenant. */
+  /** Get a parked message. Only for keys that are not bound to a tenant. */
   getParked(name: string, id: string, options?: RequestOptions): Promise<SourcesGetParkedAnswer>;
-  /** Requeue parked messages. Each is first put into the queue that it came from and then taken out here: interrupted in between it is in both, and never in none. At most 500 in one call; `complete` tells whether there may be more. Only for keys that are bound to no tenant. */
+  /** Requeue parked messages. Each message is first put into the queue that it came from, then removed here. If this is interrupted, the message is in both queues; it is never lost. At most 500 in one call; `complete` is false when there may be more. Only for keys that are not bound to a tenant. */
   requeueParked(name: string, body: SourcesRequeueParkedBody, options?: RequestOptions): Promise<SourcesRequeueParkedAnswer>;
-  /** Delete parked messages. Only if `count` is how many there are that fit; else 409 with the right number, and nothing is deleted. Only for keys that are bound to no tenant. */
+  /** Delete parked messages. `count` must be the number of messages that match. Otherwise the answer is 409 with the right number, and nothing is deleted. Only for keys that are not bound to a tenant. */
   purgeParked(name: string, body: SourcesPurgeParkedBody, options?: RequestOptions): Promise<SourcesPurgeParkedAnswer>;
 }
 
 export interface StatsResource {
-  /** Show what came in and went out over time */
+  /** Get received events and attempts over time */
   getSeries(query?: StatsGetSeriesQuery, options?: RequestOptions): Promise<StatisticsSeries>;
-  /** Get what the gateway, or one tenant, received and delivered */
+  /** Get statistics of the gateway or of one tenant */
   get(query?: StatsGetQuery, options?: RequestOptions): Promise<Statistics>;
 }
 
 export interface SubscriptionsResource {
-  /** Recover what a subscription missed in a time range, as a job. After a failure on its side: its dead letters, and with `include` also events that it never had. */
+  /** Recover events that a subscription missed, as a job. For use after an outage of the destination. Replays its dead letters and, with `include`, also events that it never got. */
   recover(id: string, body: SubscriptionsRecoverBody, options?: CreateOptions): Promise<ReplayPlan | Replay>;
   /** List subscriptions */
   list(query?: SubscriptionsListQuery, options?: RequestOptions): Pages<Subscription>;
@@ -414,106 +414,106 @@ export interface SubscriptionsResource {
   create(body: SubscriptionInput, options?: CreateOptions): Promise<SubscriptionWithSecret>;
   /** Get a subscription */
   get(id: string, options?: RequestOptions): Promise<Subscription>;
-  /** Create or replace a subscription. Replaces it, or makes it under an id of your choice: then 201, with its secret. */
+  /** Create or replace a subscription. Replaces the subscription, or creates it with the id in the path; then the answer is 201 with its secret. */
   put(id: string, body: SubscriptionInput, options?: ChangeOptions): Promise<Subscription | SubscriptionWithSecret>;
-  /** Update a subscription. It takes effect for deliveries that have not started. */
+  /** Update a subscription. The change affects deliveries whose next attempt has not started. */
   update(id: string, body: SubscriptionChange, options?: ChangeOptions): Promise<Subscription>;
   /** Delete a subscription */
   delete(id: string, options?: ChangeOptions): Promise<SubscriptionsDeleteAnswer>;
-  /** Plan a replacement of a subscription. Everything is judged as for PUT, and nothing is written. Of secrets it only says whether they would change. */
+  /** Show what replacing a subscription would change. Checks the same as PUT, but saves nothing. For secrets, the answer says only whether they would change. */
   plan(id: string, body: SubscriptionInput, options?: RequestOptions): Promise<Plan>;
-  /** Pause a subscription. Deliveries wait until it is resumed; none is lost. */
+  /** Pause a subscription. Deliveries wait until the subscription is resumed; none is lost. */
   pause(id: string, options?: ChangeOptions): Promise<Subscription>;
-  /** Resume a subscription, with or without what it held */
+  /** Resume a subscription, with or without its held deliveries */
   resume(id: string, body?: SubscriptionsResumeBody, options?: ChangeOptions): Promise<ResumedSubscription>;
   /** Get success rates and latencies of a subscription */
   getStats(id: string, options?: RequestOptions): Promise<SubscriptionStatistics>;
-  /** Send a test event. `test.event` for this subscription alone, whatever it asks for. It is tried once, and a failure is not held against the destination. */
+  /** Send a test event. Sends a `test.event` to this subscription only, whatever its event types and filter are. There is one attempt, and a failure does not count against the destination. */
   test(id: string, options?: RequestOptions): Promise<TestAttempt | Delivery>;
-  /** Show the request that an event would make. As the first attempt would make it: in the format of the subscription, and signed with its secrets as of now. Nothing is sent. It has no login for the destination, and the values of headers that the subscription sets are masked. */
+  /** Preview the request of an event. Shows the request of the first attempt, in the subscription's format and signed with its current secrets. Nothing is sent. Credentials for the destination are left out, and values of headers that the subscription sets are masked. */
   preview(id: string, body: SubscriptionsPreviewBody, options?: RequestOptions): Promise<RequestPreview>;
-  /** Send what waits now, whatever the mode. One round: batch after batch, until nothing is due or one fails. Later tries are brought forward. */
+  /** Send waiting deliveries now, whatever the mode. Sends waiting deliveries in batches until none is left or one fails. Retries that are due later are sent now, too. */
   drain(id: string, options?: RequestOptions): Promise<SubscriptionsDrainAnswer>;
-  /** Rotate the secret of a subscription. Both secrets sign until the overlap ends. The header that holds one signature stays with the old one until the rotation is confirmed. */
+  /** Rotate the secret of a subscription. Deliveries are signed with both secrets until the overlap ends. The header with a single signature uses the old secret until the rotation is confirmed. */
   rotateSecret(id: string, body?: SubscriptionsRotateSecretBody, options?: RequestOptions): Promise<RotationWithSecret>;
   /** Confirm a rotation */
   confirmRotation(id: string, body?: SubscriptionsConfirmRotationBody, options?: RequestOptions): Promise<Rotation>;
   /** End the overlap of a rotation now */
   endRotation(id: string, options?: RequestOptions): Promise<Rotation>;
-  /** Get the secrets of a subscription. That somebody asked is logged. */
+  /** Get the secrets of a subscription. Each call is logged. */
   getSecret(id: string, options?: RequestOptions): Promise<Secrets>;
-  /** List the status changes of a subscription, the latest first */
+  /** List the status changes of a subscription, latest first */
   listHistory(id: string, query?: SubscriptionsListHistoryQuery, options?: RequestOptions): Pages<SubscriptionsListHistoryItem>;
 }
 
 export interface TargetsResource {
   /** List targets */
   list(query?: TargetsListQuery, options?: RequestOptions): Pages<Target>;
-  /** Create a target that subscriptions share. Subscriptions name it in `target`. */
+  /** Create a target that subscriptions share. Subscriptions refer to the target by its name in `target`. */
   create(body: TargetInput, options?: CreateOptions): Promise<Target>;
-  /** Get a target. By its name; a subscription's own also by the id of the subscription. */
+  /** Get a target. `name` is the name of the target. For a target that belongs to one subscription, that subscription's id works, too. */
   get(name: string, query?: TargetsGetQuery, options?: RequestOptions): Promise<Target>;
   /** Create or replace a target */
   put(name: string, body: TargetsPutBody, options?: ChangeOptions): Promise<Target>;
-  /** Update a target. What is given is changed; null takes a setting away. */
+  /** Update a target. Only the fields that you send are changed; null removes a setting. */
   update(name: string, body: TargetChange, query?: TargetsUpdateQuery, options?: ChangeOptions): Promise<Target>;
   /** Delete a target that no subscription uses */
   delete(name: string, query?: TargetsDeleteQuery, options?: ChangeOptions): Promise<TargetsDeleteAnswer>;
-  /** Plan a replacement of a target. Everything is judged as for PUT, and nothing is written. Of secrets it only says whether they would change. */
+  /** Show what replacing a target would change. Checks the same as PUT, but saves nothing. For secrets, the answer says only whether they would change. */
   plan(name: string, body: TargetsPlanBody, options?: RequestOptions): Promise<Plan>;
-  /** Set the mode of a target. In `QUEUE` nothing is sent until `auto`, but for what `drain` asks for; in `NORMAL` all is sent, however often it fails. */
+  /** Set the mode of a target. In `QUEUE` nothing is sent until the mode is `auto`, except by `drain`. In `NORMAL` everything is sent, however often attempts fail. */
   setMode(name: string, body: TargetsSetModeBody, query?: TargetsSetModeQuery, options?: RequestOptions): Promise<Target>;
 }
 
 export interface TemplatesResource {
-  /** Preview templates with an event. The templates of a subscription, of settings that are not saved yet, or any others; with an event that you describe, or with one that was received. Nothing is stored or sent. */
+  /** Preview templates with an event. Renders the templates of a subscription, of settings that are not saved yet, or any others. The event is one that you describe, or a stored one. Nothing is stored or sent. */
   preview(body: TemplatesPreviewBody, options?: RequestOptions): Promise<TemplatesPreviewAnswer>;
 }
 
 export interface TenantsResource {
-  /** Create a portal link for a tenant. Whoever opens the link sees this tenant and no other: its events, subscriptions, deliveries and the catalogue. It works until it expires, or until the key that made it is revoked. Sites of `portal.frame_origins` may show the page in a frame. Only for keys that are bound to no tenant. */
+  /** Create a portal link for a tenant. Anybody with the link sees the events, subscriptions and deliveries of this tenant only, and the catalogue. The link works until it expires or the key that created it is revoked. Sites in `portal.frame_origins` may show the page in a frame. Only for keys that are not bound to a tenant. */
   portalLink(id: string, body?: TenantsPortalLinkBody, options?: RequestOptions): Promise<PortalLink>;
-  /** List tenants. Only for keys that are bound to no tenant. */
+  /** List tenants. Only for keys that are not bound to a tenant. */
   list(query?: TenantsListQuery, options?: RequestOptions): Pages<Tenant>;
-  /** Create a tenant. Only for keys that are bound to no tenant. */
+  /** Create a tenant. Only for keys that are not bound to a tenant. */
   create(body: TenantInput, options?: CreateOptions): Promise<Tenant>;
-  /** Get a tenant. Only for keys that are bound to no tenant. */
+  /** Get a tenant. Only for keys that are not bound to a tenant. */
   get(id: string, options?: RequestOptions): Promise<Tenant>;
-  /** Create or replace a tenant. Only for keys that are bound to no tenant. */
+  /** Create or replace a tenant. Only for keys that are not bound to a tenant. */
   put(id: string, body: TenantsPutBody, options?: ChangeOptions): Promise<Tenant>;
-  /** Update a tenant. Only for keys that are bound to no tenant. */
+  /** Update a tenant. Only for keys that are not bound to a tenant. */
   update(id: string, body: TenantSettings, options?: ChangeOptions): Promise<Tenant>;
-  /** Delete a tenant. Only one that has nothing any more. Only for keys that are bound to no tenant. */
+  /** Delete a tenant. Only a tenant without subscriptions and active keys can be deleted. Its events stay in the log. Only for keys that are not bound to a tenant. */
   delete(id: string, options?: ChangeOptions): Promise<TenantsDeleteAnswer>;
-  /** Plan a replacement of a tenant. Everything is judged as for PUT, and nothing is written. Of secrets it only says whether they would change. Only for keys that are bound to no tenant. */
+  /** Show what replacing a tenant would change. Checks the same as PUT, but saves nothing. For secrets, the answer says only whether they would change. Only for keys that are not bound to a tenant. */
   plan(id: string, body: TenantsPlanBody, options?: RequestOptions): Promise<Plan>;
-  /** Erase everything of a tenant. The tenant is inactive from then on. All that is configured for it, its events and its requests are erased, and what the audit log says of its things. While it runs it is answered as it is. The tenant `default` cannot be erased. Only for keys that are bound to no tenant. */
+  /** Erase a tenant and all its data. The tenant becomes inactive at once. Its configuration, events and requests are erased, and the content of its audit log entries. Repeated calls return the running erasure. The tenant `default` cannot be erased. Only for keys that are not bound to a tenant. */
   erase(id: string, body: TenantsEraseBody, options?: RequestOptions): Promise<TenantErasure>;
-  /** Get the progress of a tenant's erasure. Only for keys that are bound to no tenant. */
+  /** Get the progress of a tenant's erasure. Only for keys that are not bound to a tenant. */
   getErasure(id: string, options?: RequestOptions): Promise<TenantErasure>;
 }
 
 export interface ValidationsResource {
-  /** List validations. Only for keys that are bound to no tenant. */
+  /** List validations. Only for keys that are not bound to a tenant. */
   list(query?: ValidationsListQuery, options?: RequestOptions): Pages<Validation>;
-  /** Get a validation. The document as it was given: JSON, or XML where the endpoint has an XML Schema and is asked for it. Only for keys that are bound to no tenant. */
+  /** Get a validation. The document exactly as it was uploaded: JSON, or XML when the endpoint has an XML Schema and you ask for it. Only for keys that are not bound to a tenant. */
   get(endpoint: string, query?: ValidationsGetQuery, options?: RequestOptions): Promise<Record<string, unknown>>;
-  /** Delete a validation. Both formats, or the one that is named. That it ended is a version too: it can be brought back. Only for keys that are bound to no tenant. */
+  /** Delete a validation. Deletes both formats, or the one that you name. The deletion is a version, too, so it can be rolled back. Only for keys that are not bound to a tenant. */
   delete(endpoint: string, query?: ValidationsDeleteQuery, options?: ChangeOptions): Promise<void>;
-  /** Create or replace a validation. It is compiled first, and takes effect at once. What cannot be used is refused, and the one before stays. Only for keys that are bound to no tenant. */
+  /** Create or replace a validation. The document is compiled first and then takes effect at once. An invalid document is rejected, and the previous one stays. Only for keys that are not bound to a tenant. */
   put(endpoint: string, body: Payload, options?: ChangeOptions & UploadOptions): Promise<ValidationsPutAnswer>;
-  /** List the versions of a validation. Only for keys that are bound to no tenant. */
+  /** List the versions of a validation. Only for keys that are not bound to a tenant. */
   listVersions(endpoint: string, query?: ValidationsListVersionsQuery, options?: RequestOptions): Pages<ValidationVersion>;
-  /** Roll a validation back to an earlier version. Only for keys that are bound to no tenant. */
+  /** Roll a validation back to an earlier version. Only for keys that are not bound to a tenant. */
   rollback(endpoint: string, body: ValidationsRollbackBody, options?: ChangeOptions): Promise<ValidationsRollbackAnswer>;
-  /** Test a validation. What would become of a webhook. Nothing is stored. Only for keys that are bound to no tenant. */
+  /** Test a validation. Shows how a webhook would be validated. Nothing is stored. Only for keys that are not bound to a tenant. */
   test(endpoint: string, body: Payload, query?: ValidationsTestQuery, options?: UploadOptions): Promise<ValidationTryOut>;
 }
 
 export interface WebhooksResource {
-  /** Send a webhook to a source. The body is kept byte for byte, whatever its content type; JSON and XML must be well-formed. The answer leaves after the event is on disk; where a subscription forwards it, after the first attempt or ten seconds. Other methods are taken where the source says so. */
+  /** Send a webhook to a source. The body is kept byte for byte, whatever its content type; JSON and XML must be well-formed. The answer is sent after the event is on disk; if a subscription forwards it, after the first attempt or ten seconds. Methods other than POST are accepted if the source allows them. */
   send(source: string, body: Payload, options?: UploadOptions): Promise<WebhooksSendAnswer | WebhooksSendAnswer2>;
-  /** Send a webhook to a path below its source. The body is kept byte for byte, whatever its content type; JSON and XML must be well-formed. The answer leaves after the event is on disk; where a subscription forwards it, after the first attempt or ten seconds. Other methods are taken where the source says so. */
+  /** Send a webhook to a path below a source. The body is kept byte for byte, whatever its content type; JSON and XML must be well-formed. The answer is sent after the event is on disk; if a subscription forwards it, after the first attempt or ten seconds. Methods other than POST are accepted if the source allows them. */
   sendToPath(source: string, pathName: string, body: Payload, options?: UploadOptions): Promise<WebhooksSendToPathAnswer | WebhooksSendToPathAnswer2>;
 }
 

@@ -10,15 +10,15 @@ import { openAmqpTaker } from "./amqp-taker.ts";
 import { checkTopology, declareTopology, type AmqpTopology, type TopologyFindings } from "./topology.ts";
 
 export interface AmqpConnection extends BrokerConnection {
-  /** Makes what is missing. Rejects with a BrokerFault when something is there with other arguments. */
+  /** Creates missing parts. Rejects with a BrokerFault when a part exists with other arguments. */
   declare(topology: AmqpTopology): Promise<void>;
-  /** Changes nothing. */
+  /** Compares without changing anything. */
   check(topology: AmqpTopology): Promise<TopologyFindings>;
 }
 
 export interface AmqpConnectionOptions {
   url: string;
-  /** As operators see it in RabbitMQ's list of connections. */
+  /** The name of the connection in RabbitMQ's list of connections. */
   label: string;
   clock: Clock;
   random: Pick<Random, "next">;
@@ -37,14 +37,14 @@ const HEARTBEAT_S = 15;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * amqplib and not rabbitmq-client: both were tried against a node that is killed. rabbitmq-client tells of an unroutable
- * message only after it has resolved its publish, keeps what was in flight and sends it again by timers of its own,
- * which is the store's business here, and hangs when it is closed before its consumers. amqplib tells of a return before
- * the confirm, fails what is in flight at once, and leaves reconnecting to us.
+ * amqplib and not rabbitmq-client: both were tested against a node that is killed. rabbitmq-client reports an
+ * unroutable message only after it has resolved the publish. It keeps messages in flight and sends them again by its
+ * own timers, which is the store's task here. And it hangs when it is closed before its consumers. amqplib reports a
+ * return before the confirm, fails messages in flight at once, and leaves reconnecting to us.
  */
 export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnection {
   const { url, clock } = options;
-  /** Whoever closes one of these waits for ever for the other side to agree. */
+  /** Closing one of these would wait forever for the other side to agree. */
   const broken = new WeakSet<ChannelModel>();
   const link: Reconnecting<ChannelModel> = createReconnecting({
     clock,
@@ -95,7 +95,7 @@ export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnec
       }
     },
     openParked: (place) => openAmqpParked(place, link),
-    // It hands out what is looked at, and tells nothing of what others hold.
+    // Not possible: looking at messages takes them, and messages that others hold cannot be seen.
     seeAll: async () => undefined,
     declare: async (topology) => declareTopology(await link.get(), topology, () => connect(url, options.label)),
     check: async (topology) => checkTopology(await link.get(), topology),
@@ -112,7 +112,7 @@ async function connect(url: string, label: string): Promise<ChannelModel> {
   if (!address.searchParams.has("heartbeat")) address.searchParams.set("heartbeat", String(HEARTBEAT_S));
   try {
     return await amqplib.connect(address.href, {
-      // Without it a serial confirm takes 46 ms instead of 0.9 ms.
+      // Without it, one confirm after another takes 46 ms each instead of 0.9 ms.
       noDelay: true,
       timeout: CONNECT_TIMEOUT_MS,
       clientProperties: { connection_name: label },

@@ -1,12 +1,12 @@
 import { BrokerFault, findNetworkTrouble, firstLine } from "../broker-fault.ts";
 
-/** `amqp://user:password@host:5672/vhost` without what must not be shown. */
+/** `amqp://user:password@host:5672/vhost` without the parts that must not be shown. */
 function describePlace(url: string): string {
   const { host, pathname } = new URL(url);
   return pathname === "" || pathname === "/" ? host : `${host}${pathname}`;
 }
 
-/** Why there is no connection, or none any more. */
+/** Why a connection cannot be opened, or was lost. */
 export function toConnectionFault(error: unknown, url: string): BrokerFault {
   const place = describePlace(url);
   const trouble = findNetworkTrouble(error);
@@ -20,7 +20,7 @@ export function toConnectionFault(error: unknown, url: string): BrokerFault {
       `RabbitMQ at ${place} refuses the user or the password; correct them in the connection's url.`,
     );
   }
-  // The client swallows what the broker says when it refuses to open the virtual host.
+  // The client drops the broker's message when the broker refuses to open the virtual host.
   if (/NOT[-_]ALLOWED|530|Expected ConnectionOpenOk/.test(text)) {
     return new BrokerFault(
       "wrong_credentials",
@@ -34,7 +34,7 @@ interface ChannelError extends Error {
   code?: number | string;
 }
 
-/** What the broker says when it closes a channel, with the fix. */
+/** The broker's reason for closing a channel, with the fix. */
 export function toChannelFault(error: unknown): BrokerFault {
   if (error instanceof BrokerFault) return error;
   const { code } = error as ChannelError;
@@ -48,12 +48,12 @@ export function toChannelFault(error: unknown): BrokerFault {
     case 404:
       return new BrokerFault(
         "not_found",
-        `RabbitMQ has no such thing: ${text}. Make it with \`posthorn queue declare\`.`,
+        `RabbitMQ cannot find it: ${text}. Create it with \`posthorn queue declare\`.`,
       );
     case 406:
       return new BrokerFault(
         "different",
-        `RabbitMQ refuses: ${text}. \`posthorn queue check\` names what differs from what \`posthorn queue declare\` makes.`,
+        `RabbitMQ refuses: ${text}. \`posthorn queue check\` lists the differences from what \`posthorn queue declare\` creates.`,
       );
     case undefined:
     default:
@@ -61,7 +61,7 @@ export function toChannelFault(error: unknown): BrokerFault {
   }
 }
 
-/** The broker's own words, out of the sentence that the client makes of them. */
+/** The broker's own words, extracted from the client's error message. */
 export function readReply(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return /with message "(?:[A-Z_]+ - )?(.*)"/s.exec(text)?.[1] ?? firstLine(error);

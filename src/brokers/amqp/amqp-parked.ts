@@ -19,12 +19,13 @@ import { readScalars, readText } from "./amqp-taker.ts";
 const LIMITS: ParkedLimits = { looksAt: 1000, canPage: true, countsLooks: true, keepsId: true };
 
 /**
- * RabbitMQ drops what was handed out more often than a quorum queue allows (20 times since 4.0), and a look counts. So
- * what comes near to that is put back as a copy, which counts anew.
+ * RabbitMQ drops messages that were delivered more often than a quorum queue allows (20 times since 4.0), and looking
+ * at one counts as a delivery. So a message that was delivered several times is put back as a copy, whose count starts
+ * again.
  */
 const COPY_FROM_COUNT = 3;
 
-/** AMQP has no peek: messages are taken, and given back to their places. */
+/** AMQP has no peek: messages are taken, and then returned to their places. */
 export function openAmqpParked(place: ParkedPlace, link: Reconnecting<ChannelModel>): ParkedQueue {
   return {
     limits: LIMITS,
@@ -39,7 +40,7 @@ export function openAmqpParked(place: ParkedPlace, link: Reconnecting<ChannelMod
       const walk = openWalk(place, link);
       const messages: ParkedMessage[] = [];
       try {
-        // Those that are passed over are held too: nothing else leads to those behind them.
+        // Messages that are skipped are held too: otherwise those behind them cannot be reached.
         let bytes = 0;
         while (messages.length < Math.min(LIMITS.looksAt, skipped + max) && bytes < MAX_LOOK_BYTES) {
           const [message] = await walk.next(1);
@@ -100,7 +101,7 @@ function openWalk({ parkedIn }: ParkedPlace, link: Reconnecting<ChannelModel>): 
         for (const message of held) await giveBack(channel, parkedIn, message);
         await closeAmqp(channel);
       } catch {
-        // The channel is gone, and with it what it held: RabbitMQ has that back.
+        // The channel is closed: RabbitMQ has all its messages back.
       }
     },
   };
@@ -129,7 +130,7 @@ function throwFault(error: unknown): never {
   throw toChannelFault(error);
 }
 
-/** Straight into a queue, with every property that it had. */
+/** Publishes straight into a queue, with all properties that the message had. */
 async function publish(
   channel: ConfirmChannel,
   queue: string,
@@ -152,7 +153,7 @@ async function publish(
   if (isReturned) {
     throw new BrokerFault(
       "not_found",
-      `RabbitMQ has no queue ${queue}, from which the message came. Make it with \`posthorn queue declare\`.`,
+      `RabbitMQ has no queue ${queue}, where the message came from. Create it with \`posthorn queue declare\`.`,
     );
   }
 }
@@ -161,7 +162,7 @@ function givenOf(properties: MessageProperties): object {
   return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined));
 }
 
-/** The last time that RabbitMQ itself moved it. */
+/** An entry of `x-death`: the last time that RabbitMQ itself moved the message. */
 interface Death {
   queue?: unknown;
   exchange?: unknown;
@@ -200,7 +201,10 @@ function readTime(seconds: unknown): number | undefined {
 
 const OF_PARKING = [PARK_QUEUE, PARK_REASON, PARK_DESCRIPTION, "x-delivery-count"];
 
-/** As it was before, with how it came: now its routing key is the queue's name, and its exchange none. */
+/**
+ * The headers from before the message was parked, and how it had come: its routing key is now the queue's name, without
+ * an exchange.
+ */
 function withoutParking(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const death = findDeath(headers);
   const [subject, exchange] = [readText(death["routing-keys"]?.[0]), readText(death.exchange)];

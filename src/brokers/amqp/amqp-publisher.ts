@@ -20,11 +20,14 @@ interface InFlight {
 interface OpenChannel {
   channel: ConfirmChannel;
   inFlight: Set<InFlight>;
-  /** Why the broker closed it. */
+  /** Why the broker closed the channel. */
   fault: BrokerFault | undefined;
 }
 
-/** Persistent, confirmed and mandatory, on a channel of its own: what the broker closes it for concerns nobody else. */
+/**
+ * Publishes persistent, confirmed and mandatory messages. It has its own channel: when the broker closes it, nobody
+ * else is affected.
+ */
 export function openAmqpPublisher({ exchange, link }: AmqpPublisherOptions): Publisher {
   let opening: Promise<OpenChannel> | undefined;
   let isClosed = false;
@@ -73,7 +76,7 @@ export function openAmqpPublisher({ exchange, link }: AmqpPublisherOptions): Pub
       try {
         return await send(await getChannel(), message);
       } catch (error) {
-        // The channel was closed between being given and being used, or there is none.
+        // The channel was closed just before its use, or there is none.
         const fault = error instanceof BrokerFault ? error : lostFault();
         return { outcome: "failed", fault, mayHaveArrived: false };
       }
@@ -81,7 +84,7 @@ export function openAmqpPublisher({ exchange, link }: AmqpPublisherOptions): Pub
     async close() {
       isClosed = true;
       const open = await opening?.catch(() => undefined);
-      // What is in flight is confirmed first, or fails when the connection is gone.
+      // Messages in flight are confirmed first, or fail when the connection is lost.
       await open?.channel.waitForConfirms().catch(() => undefined);
       if (open !== undefined) await closeAmqp(open.channel).catch(() => undefined);
     },
@@ -89,8 +92,8 @@ export function openAmqpPublisher({ exchange, link }: AmqpPublisherOptions): Pub
 }
 
 /**
- * A return comes before its confirm, and returns come in the order of publishing. Two messages that agree in key and id
- * are routed alike, so that it does not matter which of them is meant.
+ * A return comes before its confirm, and returns come in the order of publishing. Two messages with the same key and id
+ * are routed alike, so it does not matter which of them a return means.
  */
 function noteReturn(inFlight: ReadonlySet<InFlight>, { fields, properties }: Message): void {
   for (const one of inFlight) {
@@ -113,7 +116,7 @@ function toAmqpOptions(message: OutgoingMessage) {
 }
 
 function refusedFault(): BrokerFault {
-  const why = "its queue is full, or the broker has trouble of its own";
+  const why = "its queue is full, or the broker has a problem";
   return new BrokerFault("refused", `RabbitMQ refused the message: ${why}.`);
 }
 

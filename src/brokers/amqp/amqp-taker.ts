@@ -30,7 +30,7 @@ interface Consumer {
   prefetch: number;
 }
 
-/** RabbitMQ pushes: prefetch is what may be unsettled, and what has come and was not asked for yet waits here. */
+/** RabbitMQ pushes messages: prefetch limits the unsettled ones, and messages that were not asked for yet wait here. */
 export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
   const { link, clock, queue, parkTo } = options;
   const waiting: TakenMessage[] = [];
@@ -43,7 +43,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
   let isClosed = false;
   let current: Channel | undefined;
 
-  /** One that is still being opened, perhaps for as long as the broker is away, closes itself. */
+  /** A channel that is still being opened, which may take as long as the broker is down, closes itself. */
   async function close(): Promise<void> {
     if (current !== undefined) await closeAmqp(current).catch(() => undefined);
   }
@@ -70,7 +70,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
       const from: Channel = channel;
       await channel.prefetch(prefetch);
       const { consumerTag: tag } = await channel.consume(queue, (message) => {
-        // Null says that the queue was deleted; the next try to consume from it tells so.
+        // Null means that the queue was deleted; the next attempt to consume from it reports that.
         if (message === null) void from.close().catch(() => undefined);
         else waiting.push(toTaken(from, message));
         bell.ring();
@@ -89,18 +89,18 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
     consuming = undefined;
     hasRested = true;
     const ending = ended.then(cancel, () => undefined);
-    // A broker that is away is waited for by nobody.
+    // Does not wait for a broker that is down.
     if (link.state().state === "connected") await ending;
     bell.ring();
   }
 
   async function cancel({ channel, tag }: Consumer): Promise<void> {
     await channel.cancel(tag).catch(() => undefined);
-    // Some may have come before the broker knew.
+    // Some messages may have arrived before the broker knew.
     await Promise.all(waiting.splice(0).map((message) => message.retry()));
   }
 
-  /** What waits here belonged to the channel: the broker hands it out again. */
+  /** The waiting messages belonged to the channel: the broker delivers them again. */
   function forget(channel: Promise<Channel>): void {
     if (opened !== channel) return;
     opened = undefined;
@@ -154,8 +154,8 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
         if (outcome.outcome === "unroutable") {
           throw new BrokerFault(
             "not_found",
-            `Nothing is bound to ${parkTo.destination} for ${parkTo.subject}, so that a message cannot be parked. ` +
-              "Make it with `posthorn queue declare`.",
+            `Nothing is bound to ${parkTo.destination} for ${parkTo.subject}, so a message cannot be parked. ` +
+              "Create it with `posthorn queue declare`.",
           );
         }
         return attempt(() => channel.ack(message));
@@ -166,7 +166,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
   return {
     async take(max, waitMs) {
       if (isClosed) throw closedFault();
-      // After a rest it may be that no more than this is to be had.
+      // After a rest, no more than this may be available.
       const wanted = hasRested ? Math.min(max, options.maxUnacknowledged) : options.maxUnacknowledged;
       if (consuming !== undefined && (await consuming).prefetch < wanted) {
         await rest();
@@ -189,7 +189,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
 }
 
 function countDeliveries(headers: Readonly<Record<string, MessageProperty>>, isRedelivered: boolean): number {
-  // Only quorum queues count; a classic one says no more than that it is not the first time.
+  // Only quorum queues count deliveries; a classic queue only says that this is not the first.
   const before = headers["x-delivery-count"];
   if (typeof before === "number") return before + 1;
   return isRedelivered ? 2 : 1;
@@ -199,7 +199,7 @@ export function readText(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** Tables and lists (such as `x-death`) are RabbitMQ's own and no properties of the message. */
+/** Tables and lists (such as `x-death`) are RabbitMQ's own and not properties of the message. */
 export function readScalars(headers: Readonly<Record<string, unknown>>): Record<string, MessageProperty> {
   const isScalar = (value: unknown) => ["string", "number", "boolean"].includes(typeof value);
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => isScalar(value))) as Record<

@@ -4,8 +4,8 @@ import { readReply, toChannelFault } from "./amqp-fault.ts";
 import type { ExchangeWish, QueueWish } from "./topology.ts";
 
 /**
- * AMQP does not tell with which arguments something was declared, but refuses to declare it with others and names the
- * first that differs. So what it names is taken over, and asked again, until nothing differs.
+ * AMQP does not tell the arguments of an existing queue or exchange, but refuses a declaration with others and names
+ * the first difference. So each named value is adopted and the declaration repeated until nothing differs.
  */
 
 type Wish = ExchangeWish | QueueWish;
@@ -13,7 +13,7 @@ type Named = Pick<Wish, "thing" | "name">;
 
 const MAX_DIFFERENCES = 10;
 
-/** Undefined where the user may not declare it, and so is told nothing of its arguments. */
+/** Undefined when the user may not declare it, and so cannot compare its arguments. */
 export async function describeDifferences(model: ChannelModel, wish: Wish): Promise<string[] | undefined> {
   if (!(await isPresent(model, wish))) return [`${wish.thing} ${wish.name} is missing`];
   const differences: string[] = [];
@@ -27,8 +27,8 @@ export async function describeDifferences(model: ChannelModel, wish: Wish): Prom
     const { argument, current } = difference;
     const wanted = findAsked(toAsked(wish), argument);
     differences.push(
-      `${wish.thing} ${wish.name}: ${argument} is ${show(current)}, wanted is ${show(wanted)}; delete the ` +
-        `${wish.thing} and declare it anew, or configure what is there`,
+      `${wish.thing} ${wish.name}: ${argument} is ${show(current)}, but should be ${show(wanted)}; delete the ` +
+        `${wish.thing} and declare it again, or configure the existing value`,
     );
     asked = adopt(asked, argument, current);
   }
@@ -71,14 +71,14 @@ function declare(channel: Channel, { thing, name }: Named, { type, ...options }:
   return thing === "queue" ? channel.assertQueue(name, options) : channel.assertExchange(name, type, options);
 }
 
-/** Undefined when the broker agrees; else what it says. */
+/** Undefined when the broker agrees; otherwise its answer. */
 async function tryOut(
   model: ChannelModel,
   act: (channel: Channel) => Promise<unknown>,
   expected = 406,
 ): Promise<string | undefined> {
   const channel = await model.createChannel();
-  // It is told by the rejection of the act.
+  // The rejection of the call reports the error.
   channel.on("error", () => undefined);
   try {
     await act(channel);

@@ -1,9 +1,9 @@
 import type { ConnectionInput } from "../../domain/connection.ts";
 import { bindingsOf, type AmqpTopology } from "./topology.ts";
 
-/** RabbitMQ's management, over HTTP: it tells what AMQP does not, where somebody has switched it on. */
+/** RabbitMQ's management API over HTTP. If it is enabled, it tells what AMQP does not. */
 
-/** Rejects when nobody answers there. */
+/** Rejects when there is no answer. */
 export type AskManagement = (url: string, authorization: string) => Promise<{ status: number; text: string }>;
 
 export interface BindingReport {
@@ -13,7 +13,7 @@ export interface BindingReport {
 
 const PORTS = { "amqp:": "15672", "amqps:": "15671" } as const;
 
-/** `known` are the differences that were found before: nothing is bound to what is missing. */
+/** `known`: the differences found before. Missing queues and exchanges have no bindings to check. */
 export async function checkBindings(
   input: ConnectionInput,
   topology: AmqpTopology,
@@ -37,13 +37,13 @@ export async function checkBindings(
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const unchecked =
-      `bindings: AMQP does not tell them, and RabbitMQ's management at ${new URL(base).host} cannot be asked (${why}); ` +
-      "set the connection's management_url, or run `posthorn queue declare`, which makes sure of them";
+      `bindings: AMQP does not tell them, and RabbitMQ's management API at ${new URL(base).host} cannot be used (${why}); ` +
+      "set the connection's management_url, or run `posthorn queue declare`, which creates missing bindings";
     return { differences, unchecked: [unchecked] };
   }
 }
 
-/** Where it is configured, else where it is by default, with the user of AMQP. */
+/** The configured URL, or the default one; with the user of the AMQP URL. */
 function findManagement({ url = "", management_url: configured }: ConnectionInput) {
   const broker = new URL(url);
   const place = configured === undefined ? guess(broker) : new URL(configured);
@@ -56,7 +56,7 @@ function findManagement({ url = "", management_url: configured }: ConnectionInpu
   };
 }
 
-/** A password that goes encrypted to the broker goes to its management so, too. */
+/** When AMQP is encrypted, the password goes to the management API encrypted too. */
 function guess({ protocol, hostname }: URL): URL {
   const isEncrypted = protocol === "amqps:";
   return new URL(`${isEncrypted ? "https" : "http"}://${hostname}:${PORTS[isEncrypted ? "amqps:" : "amqp:"]}`);

@@ -7,11 +7,11 @@ import { toChannelFault } from "./amqp-fault.ts";
 export interface AmqpTopology {
   namespace: string;
   queueType: "quorum" | "classic";
-  /** Queues that something takes from; others are left to those who do. */
+  /** Only queues that something consumes; other queues are left to their consumers. */
   notifications: readonly ("email" | "sms")[];
-  /** More queues, which are bound to nothing here. */
+  /** Additional queues, which are bound to nothing here. */
   queues?: readonly string[];
-  /** Exchanges of others, which are looked for and never made. */
+  /** Exchanges of others, which are checked and never created. */
   foreignExchanges?: readonly string[];
 }
 
@@ -84,10 +84,10 @@ export function bindingsOf({
   ];
 }
 
-/** A classic queue is declared without its type, as other programs declare it. */
+/** A classic queue is declared without its type, because other programs declare it that way. */
 function typeArguments(queueType: AmqpTopology["queueType"], serverVersion: string): Record<string, string | number> {
   if (queueType === "classic") return {};
-  // Since 4.0 the broker would drop or park what was handed out 20 times; that is the gateway's to decide.
+  // Since 4.0, the broker drops or parks messages that were delivered 20 times; here the gateway decides that.
   const countsByItself = Number.parseInt(serverVersion, 10) >= 4;
   return { "x-queue-type": "quorum", ...(countsByItself && { "x-delivery-limit": -1 }) };
 }
@@ -107,8 +107,8 @@ export async function declareTopology(
 }
 
 /**
- * With the plugin for delayed messages where RabbitMQ has it, else direct. RabbitMQ closes the whole connection when it
- * does not know the type of an exchange; so that is asked on one of its own.
+ * With the plugin for delayed messages if RabbitMQ has it, otherwise direct. RabbitMQ closes the whole connection when
+ * it does not know the type of an exchange, so this is tried on a separate connection.
  */
 async function declareDelayed(name: string, model: ChannelModel, connect: () => Promise<ChannelModel>): Promise<void> {
   if (await isPresent(model, { thing: "exchange", name })) return;
@@ -129,15 +129,15 @@ async function declareDelayed(name: string, model: ChannelModel, connect: () => 
   await closed;
 }
 
-/** A sentence each. */
+/** One sentence for each finding. */
 export interface TopologyFindings {
   /** What is missing or different. */
   differences: string[];
-  /** What could not be found out, and why. */
+  /** What could not be checked, and why. */
   unchecked: string[];
 }
 
-/** AMQP lets nobody read bindings: whether they are there only `declare` makes sure of. */
+/** AMQP cannot read bindings: only `declare` makes sure that they exist. */
 export async function checkTopology(model: ChannelModel, topology: AmqpTopology): Promise<TopologyFindings> {
   const { exchanges, queues } = wishesOf(topology, versionOf(model));
   const differences: string[] = [];
@@ -151,10 +151,10 @@ export async function checkTopology(model: ChannelModel, topology: AmqpTopology)
   }
   for (const name of topology.foreignExchanges ?? []) {
     if (await isPresent(model, { thing: "exchange", name })) continue;
-    differences.push(`exchange ${name} is missing; it is not one of ours, whoever owns it makes it`);
+    differences.push(`exchange ${name} is missing; it is not one of ours, so its owner must create it`);
   }
   const unchecked =
-    `arguments: ${forbidden.join(", ")}: there, and only a user who may configure them can compare their arguments; ` +
+    `arguments: ${forbidden.join(", ")}: they exist, but only a user who may configure them can compare their arguments; ` +
     "give the user that right with `rabbitmqctl set_permissions`, or run this as another user";
   return { differences, unchecked: forbidden.length === 0 ? [] : [unchecked] };
 }

@@ -11,9 +11,9 @@ import { checkBusQueue, declareBusQueue, type BusQueueWish } from "./bus-queue-s
 import { openBusTaker } from "./bus-taker.ts";
 
 export interface BusConnection extends BrokerConnection {
-  /** Makes the queue if it is missing. Rejects with a BrokerFault when it is there and different. */
+  /** Creates the queue if it is missing. Rejects with a BrokerFault when it exists with other settings. */
   declare(wish: BusQueueWish): Promise<void>;
-  /** What is missing or different, a sentence each. */
+  /** Missing or different settings, one sentence each. */
   check(wish: BusQueueWish): Promise<string[]>;
 }
 
@@ -24,13 +24,18 @@ export interface BusConnectionOptions {
   onState?: ((state: ConnectionState) => void) | undefined;
 }
 
-/** A namespace that may be used; every use tells how it is. */
+/** A namespace that can be used. Every use shows whether the connection works. */
 export interface BusLink extends Reconnecting<OpenNamespace> {
-  /** What went wrong with the namespace or one queue; the connection is lost when it was that. */
+  /**
+   * Turns an error of the namespace or of one queue into a fault. If it concerns the connection, the connection counts
+   * as lost.
+   */
   noteFault(handle: OpenNamespace, error: unknown): BrokerFault;
 }
 
-/** Of the Standard tier, with room for what AMQP adds. The service renews locks for as long as it is asked to. */
+/**
+ * Limits of the Standard tier, with room for what AMQP adds. The service renews locks for as long as it is asked to.
+ */
 const LIMITS: BrokerLimits = {
   maxMessageBytes: 256 * 1024 - 8 * 1024,
   canRenew: true,
@@ -38,7 +43,7 @@ const LIMITS: BrokerLimits = {
   canDelayRetry: false,
 };
 
-/** The package waits for a minute where a connection that was lost is not there again. */
+/** The package would wait a minute for a lost connection to come back. */
 const SEND_WITHIN_MS = 15_000;
 const SEE_WITHIN_MS = 60_000;
 
@@ -49,7 +54,7 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
     clock,
     random: options.random,
     onState: options.onState,
-    // The package connects when something is sent or taken: the first use tells.
+    // The package connects at the first send or receive, so only the first use shows whether it works.
     open: async () => ({ handle: await openNamespace(options.namespace), isProven: false }),
     shut: ({ client }) => client.close(),
   });
@@ -69,7 +74,7 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
     try {
       return await act(administration);
     } catch (error) {
-      // Whoever may send and take may lack the right to manage: that says nothing about the connection.
+      // A policy that may send and listen may lack the right to manage: that says nothing about the connection.
       throw toBusFault(error, place);
     }
   }
@@ -86,7 +91,7 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
     openPublisher: (queue) => remember(openBusPublisher(queue, link, clock)),
     async depth(queue) {
       const { activeMessageCount } = await administer((client) => client.getQueueRuntimeProperties(queue));
-      // Those that are held are among them.
+      // Messages that are held are included.
       return { ready: activeMessageCount, held: 0 };
     },
     openParked: ({ queue }) =>
@@ -151,7 +156,7 @@ function openBusPublisher(queue: string, link: BusLink, clock: Clock): Publisher
 
 function toBusMessage(message: OutgoingMessage) {
   return {
-    // A Buffer goes out as it is; anything else the package would write as JSON.
+    // A Buffer is sent unchanged; the package would encode anything else as JSON.
     body: Buffer.from(message.body.buffer, message.body.byteOffset, message.body.byteLength),
     messageId: message.id,
     applicationProperties: { ...message.properties },

@@ -1,6 +1,6 @@
 import { BrokerFault, findIdentityFault, findNetworkTrouble, firstLine } from "../broker-fault.ts";
 
-/** What the package rejects with: over AMQP with words, over HTTP with a status too. */
+/** The package's errors: with text over AMQP, with a status too over HTTP. */
 interface BusError extends Error {
   code?: string;
   statusCode?: number;
@@ -10,18 +10,18 @@ const UNREACHABLE: readonly unknown[] = ["ServiceCommunicationProblem", "Service
 const WRONG: readonly unknown[] = ["UnauthorizedAccess", "UnauthorizedRequestError"];
 const MISSING: readonly unknown[] = ["MessagingEntityNotFound", "MessageEntityNotFoundError"];
 
-/** Of a policy that is valid for other things: `Manage,EntityWrite claims required for this operation`. */
+/** For a policy that lacks a right: `Manage,EntityWrite claims required for this operation`. */
 const MISSING_CLAIMS = /(?:^|[\s.])'?([A-Z][A-Za-z, ]*?)'? claim\S* (?:is |are )?required/;
 
-/** `place` is the namespace's host. */
+/** `place`: the namespace's host. */
 export function toBusFault(error: unknown, place: string): BrokerFault {
   if (error instanceof BrokerFault) return error;
-  // Of several tries; the last one tells how it is now.
+  // Several tries failed; the last one shows the current state.
   if (error instanceof AggregateError) return toBusFault(error.errors.at(-1), place);
   const { code, statusCode } = (error ?? {}) as BusError;
   const trouble = findNetworkTrouble(error);
   if (code === "MessageLockLost" || code === "SessionLockLost") {
-    return new BrokerFault("lost", `Azure Service Bus at ${place} has given the message to somebody else.`);
+    return new BrokerFault("lost", `Azure Service Bus at ${place} has given the message to another receiver.`);
   }
   const identityFault = findIdentityFault(error, `Azure Service Bus at ${place}`);
   if (identityFault !== undefined) return identityFault;
@@ -43,11 +43,11 @@ export function toBusFault(error: unknown, place: string): BrokerFault {
   if (MISSING.includes(code) || statusCode === 404) {
     return new BrokerFault(
       "not_found",
-      `Azure Service Bus at ${place} has no queue ${findEntity(error)}. Make it with \`posthorn queue declare\`.`,
+      `Azure Service Bus at ${place} has no queue ${findEntity(error)}. Create it with \`posthorn queue declare\`.`,
     );
   }
   if (code === "MessageSizeExceeded") {
-    return new BrokerFault("too_large", `Azure Service Bus at ${place} does not take messages of this size.`);
+    return new BrokerFault("too_large", `Azure Service Bus at ${place} does not accept messages of this size.`);
   }
   if (trouble !== undefined || UNREACHABLE.includes(code) || isOfClosedLink(error)) {
     const why = trouble ?? (firstLine(error) || "it does not answer");
@@ -62,7 +62,7 @@ function findEntity(error: unknown): string {
   return entity === undefined ? "of that name" : JSON.stringify(entity.replace("/$management", ""));
 }
 
-/** The client was closed under whoever used it, because the connection was lost. It says so in words only. */
+/** The client was closed while it was in use, because the connection was lost. Only the error's text says so. */
 export function isOfClosedLink(error: unknown): boolean {
   return error instanceof Error && /(?:link|connection|receiver|sender|session).* closed/is.test(error.message);
 }

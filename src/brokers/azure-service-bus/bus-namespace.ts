@@ -1,10 +1,10 @@
 import type { ServiceBusAdministrationClient, ServiceBusClient } from "@azure/service-bus";
 import { BrokerFault, firstLine, loadOptional } from "../broker-fault.ts";
 
-/** Where a namespace of Azure Service Bus is, and who we are there. */
+/** The address of an Azure Service Bus namespace, and the credentials for it. */
 export type BusNamespace =
   | { connectionString: string }
-  /** `NAME.servicebus.windows.net`; who we are is found out by `DefaultAzureCredential`. */
+  /** `NAME.servicebus.windows.net`; `DefaultAzureCredential` finds the identity. */
   | { namespace: string };
 
 export interface OpenNamespace {
@@ -12,7 +12,7 @@ export interface OpenNamespace {
   administration: ServiceBusAdministrationClient;
 }
 
-/** Tries of the package itself, inside one call: what waits for longer waits in the store. */
+/** Retries inside the package, within one call: longer waits are the store's task. */
 const RETRY_OPTIONS = { maxRetries: 1, retryDelayInMs: 200, timeoutInMs: 10_000 };
 const EMULATOR_PORT = "5300";
 
@@ -42,7 +42,7 @@ function isEmulator(connectionString: string): boolean {
   return /(?:^|;)\s*UseDevelopmentEmulator\s*=\s*true/i.test(connectionString);
 }
 
-/** The package administers over https only; Microsoft's emulator knows http only, on a port of its own. */
+/** The package manages queues over https only; Microsoft's emulator only offers http, on a separate port. */
 function useEmulator(administration: ServiceBusAdministrationClient): void {
   administration.pipeline.addPolicy({
     name: "emulator",
@@ -57,7 +57,7 @@ function useEmulator(administration: ServiceBusAdministrationClient): void {
   });
 }
 
-/** For people: without a key. */
+/** For people: does not contain a key. */
 export function describeNamespace(where: BusNamespace): string {
   if ("namespace" in where) return where.namespace;
   return /(?:^|;)\s*Endpoint\s*=\s*sb:\/\/([^/;]*)/i.exec(where.connectionString)?.[1] ?? "an unnamed namespace";

@@ -21,18 +21,18 @@ interface BusParkedOptions {
   queue: string;
   link: BusLink;
   clock: Clock;
-  /** A namespace of the caller's own, to be closed by it. */
+  /** Opens another namespace, which the caller must close. */
   openOwn(): Promise<OpenNamespace>;
-  /** Those who may not manage the namespace are told so. */
+  /** Rejects with advice when the credentials may not manage the namespace. */
   count(): Promise<number>;
 }
 
 const LIMITS: ParkedLimits = { looksAt: 1000, canPage: true, countsLooks: false, keepsId: true };
 const ANSWER_WITHIN_MS = 30_000;
-/** The service does not say that there is nothing more: it only does not answer. */
+/** The service does not say that there are no more messages: it just does not answer. */
 const NOTHING_AFTER_MS = 1000;
 
-/** The queue's own dead letters, which have neither sessions nor an end. */
+/** The queue's own dead letters. They have no sessions and do not expire. */
 export function openBusParked(options: BusParkedOptions): ParkedQueue {
   const { queue, link, clock, count } = options;
 
@@ -55,7 +55,8 @@ export function openBusParked(options: BusParkedOptions): ParkedQueue {
     count,
     peek: (max, after) =>
       use(async () => {
-        // The package goes on, for all that use one client, where the last peek ended: a new one begins at the oldest.
+        // For all users of one client, the package continues where the last peek ended: a new client begins at the
+        // oldest.
         const own = await options.openOwn();
         try {
           return await peekAll(openReceiver(own), Math.min(max, LIMITS.looksAt), after, queue);
@@ -91,7 +92,7 @@ async function peekAll(
   return found;
 }
 
-/** Undefined where the queue hands messages on to another one, or holds more than are looked at. */
+/** Undefined when the queue forwards its messages, or has more messages than are looked at. */
 export async function seeAllOfBus(
   { queue, openOwn }: Pick<BusParkedOptions, "queue" | "openOwn">,
   where: "waiting" | "parked",
@@ -110,7 +111,10 @@ export async function seeAllOfBus(
   }
 }
 
-/** The package wants a number of its own make, beyond those of JavaScript: made from one that it gives. */
+/**
+ * The package uses its own type for numbers larger than JavaScript's: this one is derived from a number that it
+ * returned.
+ */
 async function findNumber(receiver: ServiceBusReceiver, after: string) {
   const [first] = await receiver.peekMessages(1);
   const { sequenceNumber } = first ?? {};
@@ -144,7 +148,7 @@ function openWalk(queue: string, use: Use, openReceiver: (handle: OpenNamespace)
   return {
     next: (max) =>
       use(async (handle) => {
-        // Over the link that brought them alone they can be settled.
+        // Messages can be settled only over the link that brought them.
         opened ??= { handle, receiver: openReceiver(handle), sender: handle.client.createSender(queue) };
         const { receiver } = opened;
         const messages = await receiver.receiveMessages(max, { maxWaitTimeInMs: NOTHING_AFTER_MS });
@@ -152,7 +156,7 @@ function openWalk(queue: string, use: Use, openReceiver: (handle: OpenNamespace)
       }),
     async close() {
       const receiver = opened?.receiver;
-      // What cannot be given back now comes back when its lock ends.
+      // A message that cannot be returned now comes back when its lock expires.
       for (const message of held) await receiver?.abandonMessage(message).catch(() => undefined);
       await receiver?.close().catch(() => undefined);
       await opened?.sender.close().catch(() => undefined);
@@ -185,8 +189,8 @@ function toParked(message: ServiceBusReceivedMessage, queue: string): ParkedMess
 }
 
 /**
- * Under another id, or the queue would take it for a duplicate and drop it without a word; the first one goes along. The
- * number in it is the dead letter's own: made twice of one dead letter, by somebody who was interrupted, it is taken once.
+ * The copy gets another id, because the queue would silently drop it as a duplicate; the first id is sent along. The
+ * new id contains the number of the dead letter: if an interrupted requeue is repeated, the second copy is dropped.
  */
 function toCopy(message: ServiceBusReceivedMessage) {
   const {

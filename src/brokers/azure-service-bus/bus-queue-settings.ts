@@ -1,10 +1,10 @@
 import type { QueueProperties, ServiceBusAdministrationClient } from "@azure/service-bus";
 import { BrokerFault } from "../broker-fault.ts";
 
-/** What is wanted of a queue of Azure Service Bus, made and compared. */
+/** The wanted settings of an Azure Service Bus queue: how it is created and compared. */
 export interface BusQueueWish {
   queue: string;
-  /** Order holds within a session. Like the detection of duplicates it can only be chosen when the queue is made. */
+  /** Order is kept within a session. Like duplicate detection, this can be chosen only when the queue is created. */
   sessions: boolean;
 }
 
@@ -36,20 +36,20 @@ export async function checkBusQueue(
   const found = await findQueue(administration, queue);
   if (found === undefined) return [`queue ${queue} is missing`];
   const { requiresDuplicateDetection, duplicateDetectionHistoryTimeWindow, maxDeliveryCount, requiresSession } = found;
-  const anew = "; delete the queue and declare it anew";
+  const anew = "; delete the queue and declare it again";
   const differences: string[] = [];
-  if (!requiresDuplicateDetection) differences.push(`queue ${queue} detects no duplicates${anew}`);
+  if (!requiresDuplicateDetection) differences.push(`queue ${queue} does not detect duplicates${anew}`);
   else if (toSeconds(duplicateDetectionHistoryTimeWindow) !== toSeconds(DUPLICATE_WINDOW)) {
     differences.push(
-      `queue ${queue} detects duplicates for ${duplicateDetectionHistoryTimeWindow}, wanted is ${DUPLICATE_WINDOW}`,
+      `queue ${queue} detects duplicates for ${duplicateDetectionHistoryTimeWindow} instead of ${DUPLICATE_WINDOW}`,
     );
   }
   if (maxDeliveryCount !== MAX_DELIVERY_COUNT) {
-    differences.push(`queue ${queue} has a max delivery count of ${maxDeliveryCount}, wanted is ${MAX_DELIVERY_COUNT}`);
+    differences.push(`queue ${queue} has a max delivery count of ${maxDeliveryCount} instead of ${MAX_DELIVERY_COUNT}`);
   }
   if (requiresSession !== sessions) {
     differences.push(
-      `queue ${queue} has ${requiresSession ? "sessions" : "no sessions"}, wanted is the other${anew}, or ` +
+      `queue ${queue} has ${requiresSession ? "sessions" : "no sessions"}, but should be the other way round${anew}, or ` +
         `configure \`sessions: ${!sessions}\``,
     );
   }
@@ -68,7 +68,7 @@ async function findQueue(
   }
 }
 
-/** Of an ISO 8601 duration, which may be written in several ways. */
+/** An ISO 8601 duration can be written in several ways. */
 function toSeconds(duration: string): number {
   const [, days = 0, hours = 0, minutes = 0, seconds = 0] =
     /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$/.exec(duration) ?? [];

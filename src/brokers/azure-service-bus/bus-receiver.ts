@@ -1,6 +1,6 @@
 import type { ServiceBusReceivedMessage, ServiceBusReceiver, ServiceBusSessionReceiver } from "@azure/service-bus";
 
-/** Takes what a receiver brings. `onFault` is told of what ends it; nothing more comes then. */
+/** Gets the messages of a receiver. `onFault` gets the error that ends it; no more messages come after that. */
 export interface Intake {
   onMessage(
     receiver: ServiceBusReceiver,
@@ -8,20 +8,20 @@ export interface Intake {
     renew: () => Promise<unknown>,
   ): Promise<void>;
   onFault(error: unknown): void;
-  /** That the service has answered. */
+  /** The service has answered. */
   onAnswer(): void;
 }
 
 export const RECEIVER_OPTIONS = {
   receiveMode: "peekLock",
-  // The package would parse JSON, and write it anew: bytes are taken as they came.
+  // The package would parse JSON and write it again: bytes must stay unchanged.
   skipParsingBodyAsJson: true,
-  // Whoever holds a message renews it, for as long as that is wanted; the package would stop after five minutes.
+  // The holder of a message renews its lock for as long as needed; the package would stop after five minutes.
   maxAutoLockRenewalDurationInMs: 0,
 } as const;
 
 export interface Receiving {
-  /** Nothing more comes; what came can still be settled. */
+  /** No more messages come; those that came can still be settled. */
   pause(): Promise<void>;
   stop(): Promise<void>;
 }

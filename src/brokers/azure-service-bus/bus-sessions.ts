@@ -10,19 +10,24 @@ interface SessionsOptions {
   maxUnacknowledged: number;
 }
 
-/** Sessions that are worked on beside each other. */
+/** How many sessions are received at the same time. */
 const MAX_SESSIONS = 16;
-/** A session in which nothing more comes makes room for another. */
+/** A session without new messages makes room for another. */
 const IDLE_MS = 250;
 const SHORTEST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 2000;
 
-/** There is none, or somebody else was quicker. The package has no better word when the link is closed at once. */
+/**
+ * There is no session, or another receiver was faster. The package has no better error when the link is closed at once.
+ */
 function isNoneNow({ code, message }: ServiceBusError): boolean {
   return code === "ServiceTimeout" || code === "SessionCannotBeLocked" || message.startsWith("INTERNAL ERROR");
 }
 
-/** Session after session, several at a time, each by one receiver and in its order. Returns what ends it. */
+/**
+ * Receives several sessions at a time, each with its own receiver and in order. Returns a function that ends all of
+ * this.
+ */
 export function openSessions(
   { clock, queue, maxUnacknowledged }: SessionsOptions,
   handle: OpenNamespace,
@@ -58,7 +63,7 @@ export function openSessions(
         await intake.onMessage(receiver, message, renew);
         seen.held--;
       },
-      // A session that is lost ends alone; its messages come again with it.
+      // A lost session ends alone; its messages come again with the session.
       onFault: () => bell.ring(),
     };
     const { stop } = subscribeTo(session, counting, perSession, () => session.renewSessionLock());

@@ -16,7 +16,7 @@ interface Received {
   receiver: ServiceBusReceiver;
   message: ServiceBusReceivedMessage;
   renew(): Promise<unknown>;
-  /** Makes room for the next. */
+  /** Makes room for the next message. */
   release(): void;
   link: BusLink;
   handle: OpenNamespace;
@@ -28,7 +28,7 @@ export function toTaken({ receiver, message, renew, release, link, handle }: Rec
       await act();
       return "settled";
     } catch (error) {
-      // A message can only be settled over the link that brought it, which may have been closed for itself alone.
+      // A message can be settled only over the link that brought it, and that link alone may have been closed.
       if (isOfClosedLink(error)) return "lost";
       const fault = link.noteFault(handle, error);
       if (fault.kind === "lost") return "lost";
@@ -44,7 +44,7 @@ export function toTaken({ receiver, message, renew, release, link, handle }: Rec
     subject: message.subject,
     sessionId: message.sessionId,
     properties: readProperties(message),
-    // The service counts those before.
+    // The service counts only the earlier deliveries.
     deliveryCount: (message.deliveryCount ?? 0) + 1,
     acknowledge: () => settle(() => settleInTurn(receiver, "complete", () => receiver.completeMessage(message))),
     retry: () => settle(() => settleInTurn(receiver, "abandon", () => receiver.abandonMessage(message))),
@@ -58,14 +58,14 @@ export function toTaken({ receiver, message, renew, release, link, handle }: Rec
   };
 }
 
-/** Its first one: the copy of a message that was parked goes under another, or it would be dropped as a duplicate. */
+/** The message's first id: a requeued copy has another one, because it would be dropped as a duplicate otherwise. */
 export function readId({ messageId, applicationProperties }: ServiceBusReceivedMessage): string | undefined {
   const first = applicationProperties?.[FIRST_ID];
   if (typeof first === "string" && first !== "") return first;
   return messageId === undefined ? undefined : String(messageId);
 }
 
-/** Others may send a body that is no bytes but a value of AMQP. */
+/** Other senders may send a body that is not bytes but an AMQP value. */
 export function readBody(body: unknown): Buffer {
   if (Buffer.isBuffer(body)) return body;
   if (body instanceof Uint8Array) return Buffer.from(body);

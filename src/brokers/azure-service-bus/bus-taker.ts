@@ -13,7 +13,7 @@ interface BusTakerOptions extends TakerOptions {
   clock: Clock;
 }
 
-/** What receives from a queue, with what it brought and nobody has settled. */
+/** A receiver of a queue, with the unsettled messages that it brought. */
 interface Intaking extends Receiving {
   readonly handle: OpenNamespace;
   readonly held: Set<() => void>;
@@ -26,7 +26,7 @@ export function openBusTaker(options: BusTakerOptions): QueueTaker {
   const bell = createBell(clock);
   const waiting: TakenMessage[] = [];
   let current: Intaking | undefined;
-  /** Those that bring nothing more, until what they brought is settled: it can be settled over them only. */
+  /** Receivers that bring no more messages. They stay until theirs are settled, because only they can settle them. */
   const resting = new Set<Intaking>();
   let starting: Promise<void> | undefined;
   let fault: BrokerFault | undefined;
@@ -37,7 +37,7 @@ export function openBusTaker(options: BusTakerOptions): QueueTaker {
     const held: Intaking["held"] = new Set();
     const intake: Intake = {
       onMessage: (receiver, message, renew) =>
-        // Settled is what frees the place of a message: the receiver is told so by this promise.
+        // Settling a message frees its place: the receiver waits for this promise.
         new Promise((resolve) => {
           const release = () => {
             held.delete(release);
@@ -46,7 +46,7 @@ export function openBusTaker(options: BusTakerOptions): QueueTaker {
           };
           held.add(release);
           const taken = toTaken({ receiver, message, renew, release, link, handle });
-          // It was on its way when this began to rest.
+          // The message was on its way when the rest began.
           if (current?.held !== held && starting === undefined) return void taken.retry().catch(() => undefined);
           waiting.push(taken);
           bell.ring();
@@ -74,7 +74,7 @@ export function openBusTaker(options: BusTakerOptions): QueueTaker {
   async function receive(handle: OpenNamespace, intake: Intake, limit: number): Promise<Receiving> {
     const receiver = handle.client.createReceiver(options.queue, RECEIVER_OPTIONS);
     try {
-      // A subscription does not tell whether it stands; a look at the queue does, and changes nothing.
+      // A subscription does not tell whether it works; a peek does, and changes nothing.
       await receiver.peekMessages(1);
     } catch (error) {
       await receiver.close().catch(() => undefined);
@@ -101,22 +101,26 @@ export function openBusTaker(options: BusTakerOptions): QueueTaker {
     current = undefined;
     hasRested = true;
     const paused = ended.pause().catch(() => undefined);
-    // What is on its way still comes, to be given back: closed before that, it would be locked and nobody's.
+    // Messages on their way still arrive, to be returned: if the receiver were closed before, they would stay locked
+    // for nobody.
     const rested = { ...ended, stop: () => paused.then(() => ended.stop()) };
     resting.add(rested);
     await giveBackWaiting();
     endRested(rested);
-    // One that waits for what was handed out would wait for us.
+    // With messages still handed out, pausing would wait for them, and so for us.
     if (ended.held.size === 0) await paused;
   }
 
-  /** What waits here is given back, if the receiver still can; else the service hands it out when its lock ends. */
+  /**
+   * Returns waiting messages if the receiver still can; otherwise the service delivers them again when their lock
+   * expires.
+   */
   async function stop(): Promise<void> {
     const ended = [...resting, ...(current === undefined ? [] : [current])];
     current = undefined;
     resting.clear();
     await giveBackWaiting();
-    // The receiver would wait for them.
+    // Otherwise the receiver would wait for them.
     for (const { held } of ended) for (const release of held) release();
     await Promise.all(ended.map((one) => one.stop()));
   }
@@ -125,7 +129,7 @@ export function openBusTaker(options: BusTakerOptions): QueueTaker {
     async take(max, waitMs) {
       if (isClosed) throw closedFault();
       const handle = await link.whenOpen();
-      // After a rest it may be that no more than this is to be had.
+      // After a rest, no more than this may be available.
       const wanted = hasRested ? Math.min(max, options.maxUnacknowledged) : options.maxUnacknowledged;
       if (current !== undefined && current.handle !== handle) await stop();
       if (current !== undefined && current.limit < wanted) {
@@ -139,7 +143,7 @@ export function openBusTaker(options: BusTakerOptions): QueueTaker {
       if (waiting.length === 0 && fault === undefined) await bell.wait(waitMs);
       const failed = fault;
       fault = undefined;
-      // One of the connection is waited for by the next call.
+      // The next call waits for a connection that was lost.
       if (failed !== undefined && !failed.isOfConnection) throw failed;
       return waiting.splice(0, max);
     },

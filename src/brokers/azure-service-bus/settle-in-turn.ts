@@ -10,9 +10,9 @@ interface Turns {
 const turnsOf = new WeakMap<ServiceBusReceiver, Turns>();
 
 /**
- * The package writes what is settled in one turn of the event loop together, and its AMQP (rhea 3.0) gives the second of
- * two messages that follow each other the outcome of the first: one to be parked would be completed, and lost. So only
- * what has one and the same outcome is settled in one turn.
+ * The package writes all settlements of one event loop turn together, and its AMQP library (rhea 3.0) then gives the
+ * second of two consecutive messages the outcome of the first: a message to be parked would be completed, and lost. So
+ * only settlements with the same outcome happen in one turn.
  */
 export async function settleInTurn<Answer>(
   receiver: ServiceBusReceiver,
@@ -21,7 +21,7 @@ export async function settleInTurn<Answer>(
 ): Promise<Answer> {
   const turns = turnsOf.get(receiver) ?? { now: Promise.resolve(), act: undefined };
   turnsOf.set(receiver, turns);
-  // No two reasons of dead letters are the same.
+  // Each dead letter has its own reason.
   if (turns.act !== act || act === "dead-letter") {
     turns.act = act;
     turns.now = turns.now.then(() => new Promise((resolve) => setImmediate(resolve)));

@@ -1,7 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import { BrokerFault } from "../broker-fault.ts";
 
-/** For calls of packages that know none, or too late a one. What comes after it is ignored. */
+/** For calls of packages that have no deadline, or a too long one. A later result is ignored. */
 export async function withDeadline<Result>(call: Promise<Result>, withinMs: number, clock: Clock): Promise<Result> {
   return new Promise((resolve, reject) => {
     const timer = clock.setTimer(clock.now() + withinMs, () => {

@@ -1,12 +1,12 @@
 import { BrokerFault, firstLine, loadOptional } from "../broker-fault.ts";
 
-/** Where an account of Azure Storage is, and who we are there. */
+/** The address of an Azure Storage account, and the credentials for it. */
 export type StorageAccount =
   | { connectionString: string }
-  /** `https://NAME.queue.core.windows.net`; who we are is found out by `DefaultAzureCredential`. */
+  /** `https://NAME.queue.core.windows.net`; `DefaultAzureCredential` finds the identity. */
   | { accountUrl: string };
 
-/** Tries of the package itself, inside one call: what waits for longer waits in the store. */
+/** Retries inside the package, within one call: longer waits are the store's task. */
 const RETRY_OPTIONS = { maxTries: 2, tryTimeoutInMs: 30_000, retryDelayInMs: 200, maxRetryDelayInMs: 1000 };
 
 export async function openQueueService(account: StorageAccount) {
@@ -35,13 +35,13 @@ function parse<Client>(read: () => Client): Client {
   try {
     return read();
   } catch (error) {
-    // The package may repeat parts of the text in its message: only the first words of it are safe.
+    // The package may repeat parts of the connection string in its message: only its first words are safe to show.
     const why = firstLine(error).split(/[:;]/)[0];
     throw new BrokerFault("wrong_credentials", `The connection string of Azure Storage cannot be used: ${why}.`);
   }
 }
 
-/** For people: without a key. */
+/** For people: does not contain a key. */
 export function describeAccount(account: StorageAccount): string {
   if ("accountUrl" in account) return new URL(account.accountUrl).host;
   const field = (name: string) => new RegExp(`(?:^|;)${name}=([^;]*)`, "i").exec(account.connectionString)?.[1];

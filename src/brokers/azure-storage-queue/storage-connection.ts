@@ -10,9 +10,9 @@ import { openStorageTaker } from "./storage-taker.ts";
 import { encodeText, MAX_BODY_BYTES } from "./storage-text.ts";
 
 export interface StorageConnection extends BrokerConnection {
-  /** Makes the queue and the one for what is parked, where they are missing. */
+  /** Creates the queue and the queue for parked messages, if they are missing. */
   declare(queue: string): Promise<void>;
-  /** What is missing, a sentence each. */
+  /** What is missing, one sentence each. */
   check(queue: string): Promise<string[]>;
 }
 
@@ -23,7 +23,7 @@ export interface StorageConnectionOptions {
   onState?: ((state: ConnectionState) => void) | undefined;
 }
 
-/** Makes one call over the connection, which learns from it how it is. Rejects with a BrokerFault. */
+/** Makes one call; its result shows whether the connection works. Rejects with a BrokerFault. */
 export type StorageCall = <Result>(act: (service: QueueServiceClient) => Promise<Result>) => Promise<Result>;
 
 const LIMITS: BrokerLimits = {
@@ -46,7 +46,7 @@ export function createStorageConnection(options: StorageConnectionOptions): Stor
     clock,
     random: options.random,
     onState: options.onState,
-    // There is no connection to open: the first call tells.
+    // There is no connection to open: only the first call shows whether it works.
     open: async () => ({ handle: await openQueueService(account), isProven: false }),
     shut: async () => undefined,
   });
@@ -103,7 +103,7 @@ export function createStorageConnection(options: StorageConnectionOptions): Stor
     openPublisher,
     async depth(queue) {
       const { approximateMessagesCount = 0 } = await call((service) => service.getQueueClient(queue).getProperties());
-      // Those that are held are among them.
+      // Messages that are held are included.
       return { ready: approximateMessagesCount, held: 0 };
     },
     openParked: (place) => openStorageParked(place, call),

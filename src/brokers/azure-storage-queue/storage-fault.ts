@@ -1,21 +1,21 @@
 import { BrokerFault, findIdentityFault, findNetworkTrouble, firstLine } from "../broker-fault.ts";
 
-/** What Azure Storage's packages reject with. */
+/** The errors of Azure Storage's packages. */
 interface RestError extends Error {
   statusCode?: number;
   code?: string;
 }
 
-/** Of credentials that are valid for other things. */
+/** For valid credentials that lack a right. */
 const NOT_ALLOWED = /^Authorization(?:Permission|ResourceType|Service)Mismatch$/;
 
-/** `place` is the account's address. */
+/** `place`: the account's address. */
 export function toStorageFault(error: unknown, place: string): BrokerFault {
   if (error instanceof BrokerFault) return error;
   const { statusCode, code } = error as RestError;
   const trouble = findNetworkTrouble(error);
   if (code === "MessageNotFound" || code === "PopReceiptMismatch") {
-    return new BrokerFault("lost", `Azure Storage at ${place} has given the message to somebody else.`);
+    return new BrokerFault("lost", `Azure Storage at ${place} has given the message to another receiver.`);
   }
   if (trouble !== undefined) {
     return new BrokerFault("unreachable", `Azure Storage at ${place} cannot be reached: ${trouble}.`);
@@ -39,17 +39,14 @@ export function toStorageFault(error: unknown, place: string): BrokerFault {
   if (statusCode === 404) {
     return new BrokerFault(
       "not_found",
-      `Azure Storage at ${place} has no such thing (${code ?? "404"}). Make it with \`posthorn queue declare\`.`,
+      `Azure Storage at ${place} cannot find it (${code ?? "404"}). Create it with \`posthorn queue declare\`.`,
     );
   }
   if (statusCode === 413) {
-    return new BrokerFault("too_large", `Azure Storage at ${place} does not take messages of this size.`);
+    return new BrokerFault("too_large", `Azure Storage at ${place} does not accept messages of this size.`);
   }
   if (statusCode === undefined || statusCode >= 500) {
-    return new BrokerFault(
-      "unreachable",
-      `Azure Storage at ${place} does not answer as it should: ${firstLine(error)}`,
-    );
+    return new BrokerFault("unreachable", `Azure Storage at ${place} gave an unexpected answer: ${firstLine(error)}`);
   }
   return new BrokerFault("refused", `Azure Storage at ${place} refuses: ${firstLine(error)}`);
 }

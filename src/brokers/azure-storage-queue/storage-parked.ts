@@ -12,11 +12,11 @@ import type {
 import type { StorageCall } from "./storage-connection.ts";
 import { decodeText, readParked } from "./storage-text.ts";
 
-/** The service peeks and hands out 32 at a time, and a peek always begins at the oldest. */
+/** The service returns 32 messages at a time, and a peek always begins at the oldest. */
 const MAX_BATCH = 32;
 const LIMITS: ParkedLimits = { looksAt: MAX_BATCH, canPage: false, countsLooks: false, keepsId: false };
 
-/** Longer than a walk may take; after a crash they are seen again then. */
+/** Longer than a walk may take; after a crash, the messages are visible again after this time. */
 const HIDDEN_S = 300;
 
 export function openStorageParked(place: ParkedPlace, call: StorageCall): ParkedQueue {
@@ -39,8 +39,9 @@ export function openStorageParked(place: ParkedPlace, call: StorageCall): Parked
 }
 
 /**
- * The bodies of all that is there. Those that somebody holds cannot be peeked at, but are counted: what is seen before
- * and after the count was there when it was made, and when it is as high, nothing else was.
+ * The bodies of all messages in the queue. Held messages cannot be peeked at, but they are counted. Messages that are
+ * seen both before and after the count were there when it was made; if their number equals the count, there were no
+ * others.
  */
 export async function seeAllOf({ peek, count, limits }: ParkedQueue): Promise<readonly Buffer[] | undefined> {
   try {
@@ -92,7 +93,7 @@ function openWalk(place: ParkedPlace, call: StorageCall): ParkedWalk {
     },
     async close() {
       for (const { messageId, popReceipt } of held) {
-        // What cannot be shown again now shows itself when its time is over.
+        // A message that cannot be made visible now becomes visible when its time is over.
         await call((service) =>
           service.getQueueClient(place.parkedIn).updateMessage(messageId, popReceipt, undefined, 0),
         ).catch(() => undefined);

@@ -16,7 +16,7 @@ interface StorageTakerOptions extends TakerOptions {
 const MAX_BATCH = 32;
 const SHORTEST_POLL_MS = 100;
 
-/** Asks again and again: at once while there is something, and less and less often while there is not. */
+/** Polls: at once while there are messages, and less and less often while there are none. */
 export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
   const { clock, queue, call, callWhenOpen, parkTo } = options;
   const bell = createBell(clock);
@@ -38,7 +38,7 @@ export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
 
   function toTaken(item: DequeuedMessageItem): TakenMessage {
     const { text, properties } = readParked(item.messageText);
-    // Every answer brings a new one, and only the newest opens: so one call waits for the one before.
+    // Every answer brings a new receipt, and only the newest is valid: so each call waits for the one before.
     let receipt = item.popReceipt;
     let before: Promise<unknown> = Promise.resolve();
     let isHeld = true;
@@ -123,7 +123,7 @@ export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
   };
 }
 
-/** The next call waits until it is back. */
+/** The next call waits until the connection is back. */
 function ignoreLostConnection(error: unknown): [] {
   if (error instanceof BrokerFault && error.isOfConnection) return [];
   throw error;

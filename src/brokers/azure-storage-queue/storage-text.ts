@@ -1,12 +1,12 @@
 import { PARK_DESCRIPTION, PARK_REASON } from "../broker.ts";
 
 /**
- * Messages of Azure Storage Queue are text of at most 64 KiB, and nothing but text: a body goes in as base64, and why it
- * was parked stands before it. No line break parts the two: the service may drop it.
+ * Messages of Azure Storage Queue are text of at most 64 KiB and nothing else: a body is encoded as base64, and the
+ * reason for parking is put in front of it. No line break separates the two: the service may drop it.
  */
 
 const MAX_TEXT_LENGTH = 65_536;
-/** Kept free, so that a parked message can say why. */
+/** Kept free for the reason of a parked message. */
 const REASON_LENGTH = 2048;
 export const MAX_BODY_BYTES = ((MAX_TEXT_LENGTH - REASON_LENGTH) / 4) * 3;
 
@@ -17,18 +17,18 @@ export function encodeText(body: Uint8Array): string {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("base64");
 }
 
-/** What is not base64 was written by somebody who did not encode it, and is taken as it is. */
+/** A message that is not base64 was written by a program that does not encode, and is used unchanged. */
 export function decodeText(text: string): Buffer {
   return BASE64.test(text) ? Buffer.from(text, "base64") : Buffer.from(text, "utf8");
 }
 
-/** A message of somebody else's may leave no room for the reason; then it is parked without. */
+/** A message of another program may leave no room for the reason; then it is parked without one. */
 export function writeParked(text: string, reason: string, description: string): string {
   const parked = `{"posthorn_parked":{"reason":${quote(reason)},"description":${quote(description)}}} ${text}`;
   return parked.length <= MAX_TEXT_LENGTH ? parked : text;
 }
 
-/** Without a brace, so that the first one ends it. */
+/** Without braces, so that the first one ends the reason. */
 function quote(text: string): string {
   const plain = text.replace(/[^\x20-\x7e]/g, "?").slice(0, REASON_LENGTH / 8);
   return JSON.stringify(plain).replaceAll("}", String.raw`\u007d`);

@@ -1,30 +1,30 @@
 import { MAX_LOOK_BYTES, type HeldParked, type ParkedMessage, type ParkedQueue } from "./parked.ts";
 
-/** Acts on parked messages, for every kind of broker: each with how far it came. */
+/** Operations on parked messages, for every kind of broker, each with its result so far. */
 
 export interface ParkedFilter {
   reason?: string | undefined;
-  /** Keys of messages. */
+  /** The keys of messages. */
   keys?: readonly string[] | undefined;
 }
 
 export interface ParkedPage {
   messages: ParkedMessage[];
-  /** There are, or may be, more; undefined as well where this broker cannot go on. */
+  /** Set when there are or may be more; also undefined when this broker cannot continue a list. */
   next: string | undefined;
 }
 
 export interface Requeued {
   requeued: number;
-  /** Nothing tells which queue they came from: they stay. */
+  /** Messages whose original queue is not known: they stay. */
   withoutOrigin: number;
-  /** The walk ended at its limit: there may be more. */
+  /** The walk ended at its limit: there may be more messages. */
   isCutOff: boolean;
 }
 
 export type Purged = { purged: number; isCutOff: boolean } | { current: number };
 
-/** In one walk: they are held meanwhile, and locks end. */
+/** Maximum number in one walk: messages are held meanwhile, and locks expire. */
 const MAX_WALK = 500;
 const STEP = 32;
 
@@ -56,8 +56,9 @@ export async function findParked(queue: ParkedQueue, key: string): Promise<Parke
 }
 
 /**
- * First into the queue that it came from, then out of this one: whoever is interrupted in between leaves a message twice
- * and never none. All are held before the first goes back: what is parked again meanwhile is not seen again here.
+ * Each message is first copied to the queue it came from, then removed here: an interruption leaves a message twice,
+ * but never loses one. All messages are held before the first one goes back, so that messages parked again meanwhile
+ * are not seen again.
  */
 export async function requeueParked(queue: ParkedQueue, filter: ParkedFilter): Promise<Requeued> {
   return onHeld(queue, filter, async (found, isCutOff) => {
@@ -70,7 +71,10 @@ export async function requeueParked(queue: ParkedQueue, filter: ParkedFilter): P
   });
 }
 
-/** Deletes nothing unless there are as many as `count` says. No broker counts by reason: what is held is counted then. */
+/**
+ * Deletes nothing unless the number of messages equals `count`. No broker counts by reason: with a reason, the held
+ * messages are counted.
+ */
 export async function purgeParked(queue: ParkedQueue, filter: ParkedFilter, count: number): Promise<Purged> {
   const current = isFiltering(filter) ? undefined : await queue.count();
   if (current !== undefined && current !== count) return { current };
@@ -82,7 +86,7 @@ export async function purgeParked(queue: ParkedQueue, filter: ParkedFilter, coun
   });
 }
 
-/** With those that fit, from the oldest on; true when there may be more of them. */
+/** Acts on the matching messages, from the oldest on; returns true when there may be more. */
 async function onHeld<Result>(
   queue: ParkedQueue,
   filter: ParkedFilter,

@@ -8,10 +8,10 @@ export interface SourcePlace extends ParkedPlace {
   connection: string;
 }
 
-/** What is bound to a DLX under a key has that key as its name, as `posthorn queue declare` makes it. */
+/** A queue that is bound to a DLX has its routing key as its name; `posthorn queue declare` creates it that way. */
 const DEFAULT_AMQP_QUEUE = "webhook.failed";
 
-/** Undefined where the kind of the source is none of a broker. */
+/** Undefined when the source does not take messages from a broker. */
 export function findSourcePlace(kind: string, options: Readonly<Record<string, unknown>>): SourcePlace | undefined {
   const text = (field: string) => (typeof options[field] === "string" ? options[field] : undefined);
   const queue = text("queue") ?? "";

@@ -1,11 +1,14 @@
 import type { MessageProperty, Settled } from "../broker.ts";
 
-/** What lies in the poison queue, dead-letter queue or queue behind a DLX of one queue, whichever kind of broker it is. */
+/**
+ * The parked messages of one queue, for every kind of broker: in a poison queue, a dead-letter queue or a queue behind
+ * a DLX.
+ */
 export interface ParkedQueue {
   readonly limits: ParkedLimits;
-  /** As far as the broker counts at this moment. */
+  /** The broker's current count. */
   count(): Promise<number>;
-  /** Up to `max` from the oldest on, or from the one after `place`; all stay where they are. */
+  /** Up to `max` messages, from the oldest or from the one after `place`; all stay in the queue. */
   peek(max: number, place?: string): Promise<ParkedMessage[]>;
   openWalk(): ParkedWalk;
 }
@@ -13,26 +16,26 @@ export interface ParkedQueue {
 export interface ParkedPlace {
   /** The queue that messages were parked from. */
   queue: string;
-  /** The queue that they lie in; Service Bus knows its own. */
+  /** The queue that contains the parked messages; Service Bus knows its own. */
   parkedIn: string;
 }
 
-/** What brokers cannot do alike, as data. */
+/** Differences between brokers, as data. */
 export interface ParkedLimits {
-  /** How many can be looked at, counted from the oldest. */
+  /** How many messages can be looked at, counted from the oldest. */
   looksAt: number;
-  /** A list can go on where the last one ended. */
+  /** A list can continue where the last one ended. */
   canPage: boolean;
-  /** The broker has no peek: what is looked at is taken and given back, and counts as delivered once more. */
+  /** The broker has no peek: looking at a message takes and returns it, which counts as a delivery. */
   countsLooks: boolean;
-  /** A message that is requeued has the id that it had before. */
+  /** A requeued message keeps its id. */
   keepsId: boolean;
 }
 
 export interface ParkedMessage {
-  /** By which it is found again. */
+  /** Identifies the message. */
   readonly key: string;
-  /** Where a list goes on after it; undefined where it cannot. */
+  /** Where a list continues after this message; undefined when it cannot. */
   readonly place: string | undefined;
   readonly id: string | undefined;
   readonly body: Buffer;
@@ -41,25 +44,25 @@ export interface ParkedMessage {
   readonly properties: Readonly<Record<string, MessageProperty>>;
   readonly reason: string | undefined;
   readonly description: string | undefined;
-  /** The queue that it goes back to; undefined when nothing tells. */
+  /** The queue that the message goes back to; undefined when it is not known. */
   readonly cameFrom: string | undefined;
   /** Unix ms. */
   readonly parkedAt: number | undefined;
 }
 
-/** Holds what it hands out until it is closed: nobody else gets it meanwhile, and none is seen twice. */
+/** Holds messages until it is closed: nobody else gets them meanwhile, and none is seen twice. */
 export interface ParkedWalk {
-  /** Up to `max` more; none when there are no more. */
+  /** Up to `max` more messages; empty at the end. */
   next(max: number): Promise<HeldParked[]>;
-  /** Gives back what was not removed. */
+  /** Returns the messages that were not removed. */
   close(): Promise<void>;
 }
 
 export interface HeldParked extends ParkedMessage {
-  /** Resolves when the broker has a copy, without the reason, in the queue that it came from. */
+  /** Resolves when the broker has a copy, without the reason, in the queue that the message came from. */
   copyBack(): Promise<void>;
   remove(): Promise<Settled>;
 }
 
-/** Bodies of one look are held in memory, all at once. */
+/** The bodies of one look are all in memory at once. */
 export const MAX_LOOK_BYTES = 32 * 1024 * 1024;

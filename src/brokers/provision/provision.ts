@@ -4,15 +4,15 @@ import { BrokerFault } from "../broker-fault.ts";
 import type { Connections } from "../connections.ts";
 import type { Wish } from "./wishes.ts";
 
-/** How what is there at a broker compares with what is wanted, or what became of making it so. */
+/** How a broker differs from what is wanted, or the result of creating what is missing. */
 export interface Provision {
   kind: Wish["kind"];
   connection: string;
-  /** In words. */
+  /** A description for people. */
   what: string;
   /** What is missing or different. */
   differences: string[];
-  /** What could not be found out, and why. */
+  /** What could not be checked, and why. */
   unchecked: string[];
   /** Why nothing could be done. */
   error: string | undefined;
@@ -28,7 +28,7 @@ const CONSUMER_TIMEOUT =
   "consumer timeout: it cannot be read over the network; messages are held for up to hold_max_s (900 s), so it " +
   "must be longer than that (30 minutes by default; consumer_timeout in rabbitmq.conf)";
 
-/** Makes what is missing. What is there and different is named and left as it is. */
+/** Creates missing parts. Parts that exist with other settings are reported and left unchanged. */
 export function declareWish(wish: Wish, options: ProvisionOptions): Promise<Provision> {
   return report(wish, async () => {
     try {
@@ -40,7 +40,7 @@ export function declareWish(wish: Wish, options: ProvisionOptions): Promise<Prov
   });
 }
 
-/** The gateway itself creates nothing: the right is needed once. */
+/** The gateway itself creates nothing: the right is needed only once. */
 function withAdvice({ kind, message }: BrokerFault): BrokerFault {
   return new BrokerFault(
     kind,
@@ -48,7 +48,7 @@ function withAdvice({ kind, message }: BrokerFault): BrokerFault {
   );
 }
 
-/** Changes nothing. */
+/** Compares without changing anything. */
 export function checkWish(wish: Wish, options: ProvisionOptions): Promise<Provision> {
   return report(wish, () => check(wish, options));
 }
@@ -101,7 +101,10 @@ async function check(wish: Wish, { connections, inputs, ask }: ProvisionOptions)
 
 function known<Connection>(connection: Connection | undefined, { kind, connection: name }: Wish): Connection {
   if (connection !== undefined) return connection;
-  throw new BrokerFault("not_found", `There is no connection ${kind} "${name}"; add it under \`connections\`.`);
+  throw new BrokerFault(
+    "not_found",
+    `There is no connection "${name}" of the kind ${kind}; add it under \`connections\`.`,
+  );
 }
 
 function describe(wish: Wish): string {

@@ -7,13 +7,13 @@ import {
 } from "../../domain/connection.ts";
 import type { AmqpTopology } from "../amqp/topology.ts";
 
-/** What a configuration wants to be there at its brokers. */
+/** What a configuration needs to exist at its brokers. */
 export type Wish =
   | { kind: "amqp"; connection: string; topology: AmqpTopology }
   | { kind: "azure-service-bus"; connection: string; queue: string; sessions: boolean }
   | { kind: "azure-storage-queue"; connection: string; queue: string };
 
-/** What takes from a queue, or sends to one or to an exchange. */
+/** A source that takes from a queue, or a destination that sends to a queue or an exchange. */
 export interface BrokerUse {
   kind: string;
   settings: Readonly<Record<string, unknown>>;
@@ -33,7 +33,7 @@ const NOTIFICATIONS = ["email", "sms"] as const;
 const OWN_EXCHANGES = ["events", "webhooks", "dlx", "delayed"];
 const OWN_QUEUES = ["webhook.delivery", "webhook.failed", ...NOTIFICATIONS.map((name) => `notification.${name}`)];
 
-/** The topology of every RabbitMQ that is configured, and the queues of the others that something names. */
+/** The topology of every configured RabbitMQ, and the queues of other brokers that are in use. */
 export function listWishes(connections: readonly ConnectionInput[], uses: readonly BrokerUse[]): Wish[] {
   const usedOf = (kind: BrokerKind) => uses.filter((one) => one.kind === kind).map(readUse);
   const amqp = usedOf("amqp");
@@ -61,7 +61,7 @@ function readUse({ settings, isOrdered }: BrokerUse): Used {
     queue: text("queue")?.replace(DEAD_LETTERS, ""),
     exchange: text("exchange"),
     namespace: text("namespace"),
-    // Who only sends leaves the choice to who takes, unless order is wanted.
+    // A destination leaves the choice to the source that takes from the queue, unless it needs order.
     sessions: typeof sessions === "boolean" ? sessions : isOrdered === true ? true : undefined,
   };
 }
@@ -81,7 +81,7 @@ function toTopology({ topology = {} }: ConnectionInput, used: readonly Used[]): 
   };
 }
 
-/** They are wanted, and so it is told that their connection is missing. */
+/** Listed as wanted, so that the missing connection is reported. */
 function findUnknown(connections: readonly ConnectionInput[], used: readonly Used[]): Wish[] {
   const isKnown = (name: string) => connections.some((one) => one.kind === "amqp" && one.name === name);
   return unique(used.map(({ connection }) => connection))

@@ -4,7 +4,7 @@ import { countOf } from "../output.ts";
 import { openProgress } from "../progress.ts";
 import type { Step } from "./plan.ts";
 
-/** One after the other: what is named by others is there before them. Those before a failure stay made. */
+/** One step after the other, in the order of the plan. Steps before a failed one are not undone. */
 export async function carryOut(client: ApiClient, steps: readonly Step[]): Promise<void> {
   const progress = openProgress(steps.length);
   let made = 0;
@@ -15,7 +15,7 @@ export async function carryOut(client: ApiClient, steps: readonly Step[]): Promi
       } catch (error) {
         throw new CommandFailure(
           `${step.label}: ${(error as Error).message} ${made} of ${countOf(steps.length, "change")} made. ` +
-            "Run the command again: it goes on with what is left.",
+            "Run the command again to make the remaining changes.",
         );
       }
       made += 1;

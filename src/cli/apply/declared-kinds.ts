@@ -10,22 +10,22 @@ import { TargetInput } from "../../domain/target.ts";
 import { TenantInput } from "../../domain/tenant.ts";
 import { asText, type Row } from "../resources/fields.ts";
 
-/** How what a file declares is found at a gateway, and put there. */
+/** How a declared thing is found at a gateway, and written there. */
 export interface DeclaredKind {
   readonly list: DeclaredList;
   readonly noun: string;
   readonly path: string;
-  /** What may be declared of it, with what holds when nothing is said. */
+  /** The fields that may be declared, with their defaults. */
   readonly fields: TProperties;
-  /** What tells one from others, in the file and at the gateway. */
+  /** The key that identifies a thing in the file and at the gateway. */
   keyOf(thing: Row): string;
-  /** Under which it is put. */
+  /** The last part of the path that the thing is put to. */
   pathKeyOf(thing: Row, known: Row | undefined): string;
-  /** What is in the gateway's list beside those that can be declared. */
+  /** Whether this item of the gateway's list cannot be declared in a file. */
   isOther?(known: Row): boolean;
-  /** What of it the file leaves to others when it says nothing of it. */
+  /** Fields that keep their value at the gateway when the file does not name them. */
   readonly kept?: readonly string[];
-  /** The query that one is deleted with. */
+  /** The query parameters of the request that deletes it. */
   queryOf?(known: Row): Readonly<Record<string, string>>;
 }
 
@@ -33,7 +33,7 @@ const tenantOf = ({ tenant_id: tenantId }: Row) => asText(tenantId) ?? DEFAULT_T
 const nameInTenant = (thing: Row) => `${tenantOf(thing)}/${asText(thing["name"])}`;
 const nameOf = ({ name }: Row) => asText(name) ?? "";
 
-/** In the order in which they are put: what is named by others comes before them. */
+/** In the order in which they are written: a thing comes before the things that name it. */
 export const DECLARED_KINDS: readonly DeclaredKind[] = [
   {
     list: "tenants",
@@ -42,7 +42,7 @@ export const DECLARED_KINDS: readonly DeclaredKind[] = [
     fields: TenantInput.properties,
     keyOf: ({ id }) => asText(id) ?? "",
     pathKeyOf: ({ id }) => asText(id) ?? "",
-    // Those that were never configured came with the first thing that names them, and `default` is always there.
+    // `default` always exists, and `_gateway` belongs to the gateway itself.
     isOther: ({ id }) => id === DEFAULT_TENANT || asText(id)?.startsWith("_") === true,
   },
   {
@@ -69,7 +69,7 @@ export const DECLARED_KINDS: readonly DeclaredKind[] = [
     path: "/api/v1/subscriptions",
     fields: SUBSCRIPTION_FIELDS,
     keyOf: nameInTenant,
-    // The one that a gateway with this file as its own would give it.
+    // The id that a gateway would give the subscription if this were its own file.
     pathKeyOf: (thing, known) =>
       asText(known?.["id"]) ?? stableId("sub", `${tenantOf(thing)}\0${asText(thing["name"])}`),
   },
@@ -84,12 +84,12 @@ export const DECLARED_KINDS: readonly DeclaredKind[] = [
   },
 ];
 
-/** As people are told of it: the tenant only where it is not `default`. */
+/** The label in messages; it names the tenant only when that is not `default`. */
 export function labelOf(kind: DeclaredKind, thing: Row): string {
   return `${kind.noun} ${kind.keyOf(thing).replace(`${DEFAULT_TENANT}/`, "")}`;
 }
 
-/** Nothing that was said is the same as what holds then. */
+/** A field that is not given equals its default. */
 export function isSameValue({ fields }: DeclaredKind, field: string, one: unknown, other: unknown): boolean {
   const { [field]: usual = null } = fillIn(fields, {}) as Row;
   return JSON.stringify(one ?? usual) === JSON.stringify(other ?? usual);

@@ -5,14 +5,14 @@ import type { Row } from "../resources/fields.ts";
 import { listAll } from "../resources/find-by-name.ts";
 import { DECLARED_KINDS, isSameValue, labelOf, type DeclaredKind } from "./declared-kinds.ts";
 
-/** What is to be done at a gateway so that it has what a file declares. */
+/** The changes that make a gateway match a file. */
 export interface Plan {
-  /** In the order in which they are made. */
+  /** In the order in which they are carried out. */
   steps: readonly Step[];
   unchanged: number;
-  /** What the file declares and this command may not change, with the reason. */
+  /** Declared things that this command may not change, with the reason. */
   skipped: readonly { label: string; reason: string }[];
-  /** What the gateway refuses, with its words. */
+  /** Declared things that the gateway rejects, with its message. */
   refused: readonly { label: string; reason: string }[];
 }
 
@@ -21,13 +21,13 @@ export interface Step {
   label: string;
   path: string;
   query: Readonly<Record<string, string>>;
-  /** What is sent; undefined for one that is deleted. */
+  /** The request body; undefined for a deletion. */
   body: Row | undefined;
-  /** The version that it was planned on; undefined for a new one. */
+  /** The version that the plan was made for; undefined for a new thing. */
   etag: string | undefined;
   fields: readonly FieldChange[];
   areSecretsChanged: boolean;
-  /** Why the gateway could not say yet what is different. */
+  /** Why the differences are not known yet. */
   note?: string | undefined;
 }
 
@@ -44,7 +44,7 @@ interface PlanAnswer {
 
 type Planned = { step: Step } | { skipped: string } | { refused: string } | "unchanged";
 
-/** What a plan never shows: nobody can change it, or it says in another way that secrets change. */
+/** Fields that a plan never shows: nobody can change them, or another field shows that secrets change. */
 const OWN_FIELDS = new Set(["created_by", "secrets", "tenant_id"]);
 const MANAGED: Readonly<Record<string, string>> = {
   config: "the gateway's own posthorn.yaml declares it; change it there and reload with SIGHUP",
@@ -57,7 +57,7 @@ export async function makePlan(client: ApiClient, file: DeclaredFile, isPruning:
   const skipped: { label: string; reason: string }[] = [];
   const refused: { label: string; reason: string }[] = [];
   let unchanged = 0;
-  /** Names that come into being with this plan: what names them cannot be judged before. */
+  /** Names that this plan creates: the gateway cannot check things that name them before they exist. */
   const made = new Set<string>();
 
   for (const kind of DECLARED_KINDS) {
@@ -80,7 +80,7 @@ export async function makePlan(client: ApiClient, file: DeclaredFile, isPruning:
   return { steps: [...steps, ...deletions], unchanged, skipped, refused };
 }
 
-/** What is somebody's fallback is there before those that name it. */
+/** A fallback comes before the subscriptions that name it. */
 function inOrder(things: readonly Row[]): readonly Row[] {
   const hasNone = ({ fallback }: Row) => fallback === undefined || fallback === null;
   return [...things.filter(hasNone), ...things.filter((thing) => !hasNone(thing))];
@@ -93,7 +93,7 @@ async function listKnown(client: ApiClient, kind: DeclaredKind): Promise<Readonl
     const key = kind.keyOf(row);
     if (known.has(key)) {
       throw new CommandFailure(
-        `The gateway has several ${kind.noun}s called ${key}; this command goes by names. Rename or delete all but one.`,
+        `The gateway has several ${kind.noun}s called ${key}; this command finds them by name. Rename or delete all but one.`,
       );
     }
     known.set(key, row);
@@ -113,13 +113,13 @@ async function planOne(
   const body = { ...declared, ...Object.fromEntries(kept.map((field) => [field, known?.[field]])) };
   const path = `${kind.path}/${encodeURIComponent(kind.pathKeyOf(declared, known))}`;
   const query = known === undefined ? {} : (kind.queryOf?.(known) ?? {});
-  // The version comes first: whatever happens from here on makes the change fail instead of undoing another's.
+  // Read the version first: if somebody else changes the thing later, our change fails instead of undoing theirs.
   const etag = known === undefined ? undefined : (await client.get(path, query)).etag;
   const sent = bodyOf(kind, body);
   const step = { label, path, query, body: sent, etag };
   const isNew = known === undefined;
   if ([declared["target"], declared["fallback"]].some((name) => typeof name === "string" && made.has(name))) {
-    const note = isNew ? undefined : "what is different is known when what it names is there";
+    const note = isNew ? undefined : "the differences are known only after the things that it names are created";
     return { step: { ...step, act: isNew ? "create" : "change", fields: [], areSecretsChanged: false, note } };
   }
   const answer = await client.send("POST", `${path}/plan`, {
@@ -137,14 +137,14 @@ async function planOne(
   return { step: { ...step, act: "change", fields, areSecretsChanged: planned.secrets_changed } };
 }
 
-/** A tenant's id stands in the path. */
+/** The id of a tenant is in the path, not in the body. */
 function bodyOf(kind: DeclaredKind, body: Row): Row {
   if (kind.list !== "tenants") return body;
   const { id: _, ...settings } = body;
   return settings;
 }
 
-/** Those of the kinds that the file lists, and not what belongs to others. */
+/** Deletes only kinds that the file lists, and nothing that is managed elsewhere. */
 function planDeletions(kind: DeclaredKind, declared: readonly Row[], known: ReadonlyMap<string, Row>): Step[] {
   const wanted = new Set(declared.map((thing) => kind.keyOf(thing)));
   return [...known]

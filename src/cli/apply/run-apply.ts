@@ -19,7 +19,7 @@ export interface ApplyFlags extends DiffFlags {
   yes?: boolean;
 }
 
-/** Beyond the exit codes of all commands, and only where it is asked for. */
+/** Not one of the exit codes of all commands; only used with `--exit-code`. */
 const EXIT_DIFFERENT = 4;
 
 export async function runDiff(flags: DiffFlags): Promise<void> {
@@ -47,7 +47,7 @@ async function planFor(flags: DiffFlags): Promise<{ client: ApiClient; plan: Pla
   const client = await connect(flags);
   const plan = await makePlan(client, file, flags.prune === true);
   if (file.others.length > 0) {
-    note(`${file.others.join(", ")}: settings of a gateway's own process, which are not applied`);
+    note(`${file.others.join(", ")}: settings of the gateway process itself, which are not applied`);
   }
   return { client, plan };
 }
@@ -56,7 +56,7 @@ function refuseRefused({ refused }: Plan): void {
   if (refused.length === 0) return;
   const what = refused.length === 1 ? "it is" : "they are";
   throw new CommandFailure(
-    `The gateway refuses ${countOf(refused.length, "thing")} of the file; nothing was changed. Change the file where ${what} declared.`,
+    `The gateway rejects ${countOf(refused.length, "declaration")} of the file; nothing was changed. Change the file where ${what} declared.`,
   );
 }
 

@@ -46,7 +46,7 @@ function summarise(steps: readonly Step[], unchanged: number): string {
   return `${count("create")} to create, ${count("change")} to change, ${count("delete")} to delete, ${unchanged} unchanged`;
 }
 
-/** An object in which a member is different is told by that member. */
+/** For an object, shows only the members that differ. */
 function flatten(fields: readonly FieldChange[]): readonly FieldChange[] {
   return fields.flatMap(({ field, before, after }) => {
     if (!isObject(before) || !isObject(after)) return [{ field, before, after }];

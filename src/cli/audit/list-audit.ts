@@ -37,7 +37,7 @@ export async function runAudit(flags: AuditFlags): Promise<void> {
   await printList(client, "/api/v1/audit", { query, flags: { ...flags } }, COLUMNS, EXPENDABLE);
 }
 
-/** Names and new values in a cell; all of it is in `--json`. */
+/** The names and new values, in one cell; `--json` shows everything. */
 function describe(before: unknown, after: unknown, details: unknown): string {
   const texts = [];
   if (isObject(before) && isObject(after)) {

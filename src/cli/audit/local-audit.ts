@@ -5,7 +5,7 @@ import type { Deed } from "../../registry/authors.ts";
 import { loadOrCreateMasterKey } from "../../registry/key-files.ts";
 import type { LocalWrite } from "../../store/sqlite/local-writes.ts";
 
-/** What a command that works on the data directory itself writes into its audit log, by the user of this machine. */
+/** Writes the audit entry of a command that works on the data directory itself, in the name of this machine's user. */
 export function openLocalAudit(
   config: Pick<Config, "masterKey" | "dataDir">,
   command: string,
@@ -18,7 +18,7 @@ export function openLocalAudit(
   };
 }
 
-/** A container may run as a number that has no name. */
+/** In a container the user id may have no name. */
 function findUser(): string {
   try {
     return userInfo().username;

@@ -56,7 +56,7 @@ function openDatabase(path: string): Opened {
     try {
       for (let part = first.rows; part.length > 0; part = audit.read(part.at(-1)?.seq ?? end, PART_ROWS).rows) {
         yield* part;
-        // What a running gateway has added since is beyond the head that was read.
+        // Ignore entries that a running gateway has added after the head was read.
         if ((part.at(-1)?.seq ?? end) >= end) return;
       }
     } finally {
@@ -66,7 +66,7 @@ function openDatabase(path: string): Opened {
   return { ...first, rows: readRows() };
 }
 
-/** What `GET /api/v1/audit/export` gave. */
+/** Reads a file that `GET /api/v1/audit/export` has written. */
 async function openExport(file: string): Promise<Opened> {
   const input = createReadStream(file, "utf8");
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]();
@@ -75,7 +75,7 @@ async function openExport(file: string): Promise<Opened> {
   });
   const header = parseLine(first.value ?? "", 1) as unknown as ExportHeader;
   if (header.posthorn_audit !== 1) {
-    throw new CommandFailure(`${file} is no exported audit log: its first line does not say "posthorn_audit": 1.`);
+    throw new CommandFailure(`${file} is not an exported audit log: its first line does not say "posthorn_audit": 1.`);
   }
   async function* readRows(): AsyncGenerator<AuditRow, void> {
     let number = 1;
@@ -103,7 +103,7 @@ function parseLine(line: string, number: number): Readonly<Record<string, unknow
     const value: unknown = JSON.parse(line);
     if (typeof value === "object" && value !== null) return value as Readonly<Record<string, unknown>>;
   } catch {
-    // Told below, as what is no object is.
+    // Reported below, together with lines that are JSON but not objects.
   }
   throw new CommandFailure(`Line ${number} of the exported audit log is not a JSON object: it was changed or cut.`);
 }
@@ -120,5 +120,7 @@ function tell({ entries, head, fault }: Report, { json }: VerifyAuditFlags): voi
   if (fault !== undefined) throw new CommandFailure(`Entry ${fault.seq} of the audit log is wrong: ${fault.why}.`);
   if (json === true) return;
   const until = head === undefined ? "" : `, the last of ${new Date(head.at).toISOString()}`;
-  print(`the audit log is whole: ${countOf(entries, "entry", "entries")}${until}\nhead ${head?.seq}:${head?.hash}`);
+  print(
+    `the audit log is complete and unchanged: ${countOf(entries, "entry", "entries")}${until}\nhead ${head?.seq}:${head?.hash}`,
+  );
 }

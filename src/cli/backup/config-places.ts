@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { makeDurableDirectory, syncDirectory } from "../../store/sqlite/durable-directory.ts";
 import { CONFIG_FOLDER, ELSEWHERE_FOLDER, type Manifest, type Part } from "./manifest.ts";
 
-/** Where the configuration files of a backup go: below a folder, as they lay below the one of posthorn.yaml. */
+/** Where the configuration files of a backup go; the paths stay relative to the folder of posthorn.yaml. */
 function listPlaces({ parts }: Pick<Manifest, "parts">, configDir: string): { part: Part; path: string }[] {
   return parts.flatMap((part) => {
     if (part.name.startsWith(CONFIG_FOLDER)) {
@@ -14,7 +14,7 @@ function listPlaces({ parts }: Pick<Manifest, "parts">, configDir: string): { pa
   });
 }
 
-/** A link is something too, wherever it leads. */
+/** A symbolic link counts as a file, even when its target does not exist. */
 const isTaken = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
@@ -22,7 +22,7 @@ const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isF
 const isThere = ({ part, path }: { part: Part; path: string }) =>
   isFile(path) && createHash("sha256").update(readFileSync(path)).digest("hex") === part.sha256;
 
-/** A folder below that leads somewhere else: what is written there would not be where it was asked for. */
+/** Finds a folder that is a symbolic link: files written below it would land outside of `configDir`. */
 export function findLinkedFolder({ parts }: Pick<Manifest, "parts">, configDir: string): string | undefined {
   for (const { path } of listPlaces({ parts }, configDir)) {
     for (let folder = dirname(path); folder.length > configDir.length; folder = dirname(folder)) {
@@ -32,7 +32,7 @@ export function findLinkedFolder({ parts }: Pick<Manifest, "parts">, configDir: 
   return undefined;
 }
 
-/** Files that are there and would be replaced by others. */
+/** Existing files that differ from those of the backup. */
 export function findConfigConflicts(manifest: Manifest, configDir: string): string[] {
   return listPlaces(manifest, configDir)
     .filter((place) => isTaken(place.path) && !isThere(place))

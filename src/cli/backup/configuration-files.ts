@@ -12,16 +12,16 @@ import {
 } from "./manifest.ts";
 import type { PartSource } from "./write-archive.ts";
 
-/** The files that a gateway reads its configuration from, as they are: `${NAME}` stays unexpanded. */
+/** The configuration files of a gateway, unchanged: `${NAME}` stays unexpanded. */
 export interface ConfigurationFiles {
   parts: PartSource[];
-  /** Names of variables that took part. */
+  /** Names of the variables that gave a setting or were expanded. */
   variables: string[];
-  /** Those without which the file cannot be read. */
+  /** Variables without which the file cannot be read. */
   neededVariables: string[];
-  /** Those that it can do without. */
+  /** Variables that have a default in the file. */
   defaultedVariables: string[];
-  /** Secret settings whose values stand in the file itself. */
+  /** Secret settings whose values are written in the file itself. */
   secretsInClear: string[];
 }
 
@@ -39,7 +39,7 @@ export function readConfigurationFiles(
   if (existsSync(main)) {
     const content = readFileSync(main);
     text = content.toString("utf8");
-    // A restore puts it where `posthorn start` looks, whatever it was called.
+    // A restore writes it under the name that `posthorn start` looks for, whatever its name was.
     parts.push({ name: CONFIG_FOLDER + DEFAULT_FILE, content });
   }
   for (const setting of FOLDER_SETTINGS) {
@@ -73,7 +73,7 @@ function toList(names: readonly string[]): string[] {
   return [...new Set(names)].sort();
 }
 
-/** Files with the ids that a source knows; a manifest may stand in the configuration itself, too. */
+/** Files with the ids that a source knows. A manifest written in the configuration itself has no file. */
 function listManifests(config: LoadedConfig["config"], home: string, cwd: string): Set<string> {
   const found = new Set<string>();
   for (const source of config.sources) {
@@ -86,8 +86,8 @@ function listManifests(config: LoadedConfig["config"], home: string, cwd: string
 }
 
 /**
- * Beside the configuration file it keeps its place; from anywhere else, and from where a restore would not write, it goes
- * into a folder that names its setting.
+ * A file beside or below the configuration file keeps its relative path. A file from elsewhere, or from a path that a
+ * restore would not write, goes into a folder named after its setting.
  */
 function nameOf(path: string, home: string, setting: string): string {
   const inside = CONFIG_FOLDER + relative(home, path).split(sep).join("/");

@@ -9,14 +9,14 @@ import { DATABASE, MASTER_KEY } from "./manifest.ts";
 
 const STAGE = ".restoring-";
 const KEPT = "data.bak-";
-/** Of no gateway's data: what earlier restores left, the lock that is held, and what file systems put there. */
+/** Entries that are not the gateway's data: leftovers of earlier restores, the lock, and files of the file system. */
 const NOT_DATA = /^(\.restoring-.*|data\.bak-.*|posthorn\.lock(-journal)?|restore\.unfinished|lost\+found)$/;
 
 export function listOldData(dataDir: string): string[] {
   return existsSync(dataDir) ? readdirSync(dataDir).filter((name) => !NOT_DATA.test(name)) : [];
 }
 
-/** Inside of the data directory, which may be a mount point: from there everything can be moved into place. */
+/** Inside the data directory, which may be a mount point: files can only be renamed within one file system. */
 export function openStage(dataDir: string, stamp: string): { path: string; remove(): void } {
   const path = join(dataDir, STAGE + stamp);
   mkdirSync(path, { mode: 0o700 });
@@ -27,7 +27,7 @@ export function refuseLackOfRoom(folder: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(folder);
   if (bytes <= bavail * bsize) return;
   throw new CommandFailure(
-    `The backup needs ${formatBytes(bytes)} in ${folder}, and ${formatBytes(bavail * bsize)} are free.`,
+    `The backup needs ${formatBytes(bytes)} in ${folder}, but only ${formatBytes(bavail * bsize)} are free.`,
   );
 }
 
@@ -35,11 +35,11 @@ export interface Exchange {
   dataDir: string;
   stage: string;
   stamp: string;
-  /** The master key that belongs to the data, when it is at hand and not in the backup. */
+  /** The master key of this data, when it was found here and is not in the backup. */
   masterKey: string | undefined;
 }
 
-/** Moves what is there aside and the new into its place; says where the old is. Nothing is ever deleted. */
+/** Moves the old data aside and the new data into its place. Returns where the old data is. Deletes nothing. */
 export function exchangeData({ dataDir, stage, stamp, masterKey }: Exchange): string | undefined {
   const old = listOldData(dataDir);
   const mark = setRestoreMark(dataDir);

@@ -1,6 +1,6 @@
 import { CommandFailure } from "../failure.ts";
 
-/** Runs something long that cleans up behind itself when it is told to end. */
+/** Runs a long task that cleans up when it is interrupted. */
 export async function runInterruptible<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const stop = () => controller.abort();
@@ -8,7 +8,7 @@ export async function runInterruptible<T>(run: (signal: AbortSignal) => Promise<
   try {
     return await run(controller.signal);
   } catch (error) {
-    throw controller.signal.aborted ? new CommandFailure("Interrupted; nothing is left behind.") : error;
+    throw controller.signal.aborted ? new CommandFailure("Interrupted; all temporary files were removed.") : error;
   } finally {
     process.off("SIGINT", stop).off("SIGTERM", stop);
   }

@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 import { Value } from "typebox/value";
 import { CommandFailure } from "../failure.ts";
 
-/** The first file of an archive: what is in it, and how each part can be told from a damaged one. */
+/** The first file of an archive: lists the parts, with the checksum of each. */
 
 export const MANIFEST = "manifest.json";
 export const DATABASE = "posthorn.db";
@@ -15,7 +15,7 @@ export const ELSEWHERE_FOLDER = "elsewhere/";
 const FORMAT = "posthorn-backup";
 const FORMAT_VERSION = 1;
 export const MAX_MANIFEST_BYTES = 4 * 1024 * 1024;
-/** Of a part, with its folders. */
+/** The limit for a part's name, folders included. */
 export const MAX_NAME_LENGTH = 255;
 
 const Part = Type.Object({
@@ -33,20 +33,20 @@ const Manifest = Type.Object({
   schema_version: Type.Integer({ minimum: 1 }),
   with_events: Type.Boolean(),
   with_master_key: Type.Boolean(),
-  /** Null when there was no key yet, and so nothing that it has sealed. */
+  /** Null when there was no master key yet, and so no encrypted value. */
   master_key_fingerprint: Type.Union([Type.String(), Type.Null()]),
-  /** What the configuration says of the database's place; a path of its own is not followed by a restore. */
+  /** `store_url` of the configuration. A restore does not write to a path that it names. */
   store_url: Type.String(),
-  /** Names of variables that the configuration was read with; never their values. */
+  /** Names of the variables that the configuration was read with; never their values. */
   variables: Type.Array(Type.String()),
-  /** Those that the file names without a default, and those that it names with one; not in backups of early releases. */
+  /** Variables that the file names without a default, and with one. Early releases did not write these lists. */
   needed_variables: Type.Optional(Type.Array(Type.String())),
   defaulted_variables: Type.Optional(Type.Array(Type.String())),
-  /** Rows of each table of the database. */
+  /** The number of rows in each table of the database. */
   tables: Type.Record(Type.String(), Type.Integer({ minimum: 0 })),
-  /** Live records of each kind; not in backups of releases that had a table for each. */
+  /** The number of live records of each kind. Releases with one table per kind did not write it. */
   records: Type.Optional(Type.Record(Type.String(), Type.Integer({ minimum: 0 }))),
-  /** In the order in which they follow. */
+  /** In the order in which they follow in the archive. */
   parts: Type.Array(Part, { minItems: 1 }),
 });
 export type Manifest = Static<typeof Manifest>;
@@ -60,10 +60,11 @@ export function parseManifest(text: string): Manifest {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new CommandFailure("This is no backup: its manifest.json is not JSON.");
+    throw new CommandFailure("This is not a backup: its manifest.json is not JSON.");
   }
   const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown };
-  if (format !== FORMAT) throw new CommandFailure("This is no backup: its manifest.json does not say so.");
+  if (format !== FORMAT)
+    throw new CommandFailure("This is not a backup: its manifest.json does not name the format posthorn-backup.");
   if (version !== FORMAT_VERSION) {
     throw new CommandFailure(
       `The backup has version ${String(version)} of the format, and this release reads version ${FORMAT_VERSION}. ` +
@@ -78,38 +79,38 @@ export function parseManifest(text: string): Manifest {
   return value;
 }
 
-/** Everything that is written goes where a part of that name belongs, and nowhere else. */
+/** A restore writes each part to a place that depends on its name, so only known names are allowed. */
 function refuseStrangeParts({ parts, with_master_key }: Manifest): void {
   const seen = new Set<string>();
   for (const { name } of parts) {
     if (!isPartName(name)) {
       throw new CommandFailure(
-        `The backup holds a file ${JSON.stringify(name)}, which no backup has. Nothing was done.`,
+        `The backup holds a file ${JSON.stringify(name)}, which does not belong in a backup. Nothing was done.`,
       );
     }
     if (seen.has(name)) throw new CommandFailure(`The backup holds ${name} twice. Nothing was done.`);
     seen.add(name);
   }
-  if (!seen.has(DATABASE)) throw new CommandFailure("The backup holds no database.");
+  if (!seen.has(DATABASE)) throw new CommandFailure("The backup contains no database.");
   if (seen.has(MASTER_KEY) !== with_master_key) {
     throw new CommandFailure("The backup's manifest.json and its parts disagree about the master key.");
   }
 }
 
-/** Nothing hidden, nothing that moves elsewhere, nothing that a terminal would obey. */
+/** No hidden file, no path separator, no character that controls a terminal. */
 const SEGMENT = /^[^./\\\p{Cc}\p{Cf}\p{Zl}\p{Zp}][^/\\\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{0,199}$/u;
-/** What a configuration is written in. */
+/** The file formats of a configuration. */
 const CONFIG_FILE = /\.(ya?ml|json|xsd|xml)$/i;
-/** Settings that name files, which may lie anywhere. */
+/** Settings that name folders, which may be anywhere. */
 export const FOLDER_SETTINGS = ["event_types_dir", "validations_dir"] as const;
-/** These may be called anything. */
+/** The setting that names a source's manifest; these files may have any name. */
 export const MANIFEST_SETTING = "manifest";
 
 export function isConfigFileName(name: string): boolean {
   return SEGMENT.test(name) && CONFIG_FILE.test(name);
 }
 
-/** Only what a backup writes: never absolute, never upwards, never hidden. */
+/** Accepts only names that a backup writes: never absolute, never upwards, never hidden. */
 export function isPartName(name: string): boolean {
   if (name === DATABASE || name === MASTER_KEY) return true;
   const folder = [CONFIG_FOLDER, ELSEWHERE_FOLDER].find((candidate) => name.startsWith(candidate));

@@ -1,15 +1,15 @@
 import type { Environment } from "../../config/environment.ts";
 import type { Manifest } from "./manifest.ts";
 
-/** Variables that a backup was made with, are not set here, and are missed. */
+/** Variables that the backed-up configuration used and that are not set here. */
 export interface MissingVariables {
-  /** Without these the gateway does not start. */
+  /** Without these variables the gateway does not start. */
   needed: string[];
-  /** Settings that came from these have their defaults now. */
+  /** Settings that now have their defaults, because their variables are not set. */
   settings: string[];
 }
 
-/** Of the machine, not of what the gateway does: another one has its own. */
+/** Variables that describe the machine; another machine sets its own. */
 const OF_THE_MACHINE = /^POSTHORN_(?:DATA_DIR|HOST|PORT|LOG_LEVEL|LOG_FILE|URL|API_KEY)(?:_FILE)?$/;
 const MASTER_KEY = /^POSTHORN_MASTER_KEY(?:_FILE)?$/;
 

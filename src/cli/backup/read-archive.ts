@@ -10,9 +10,9 @@ import { MANIFEST, MAX_MANIFEST_BYTES, parseManifest, type Manifest, type Part }
 
 export interface ArchiveToRead {
   file: string;
-  /** Where the parts go; it is there and empty. */
+  /** An existing empty folder for the parts. */
   folder: string;
-  /** Before the first part is written. */
+  /** Called before the first part is written. */
   onManifest: (manifest: Manifest) => void;
   onProgress: (bytes: number) => void;
   signal: AbortSignal;
@@ -20,24 +20,24 @@ export interface ArchiveToRead {
 
 type Entry = AsyncIterable<Buffer> & { header: Header };
 
-/** Unpacks an archive and believes nothing that it cannot check. Every file is on disk when it resolves. */
+/** Unpacks an archive and checks every part. When it resolves, all files are synced to disk. */
 export async function readArchive(archive: ArchiveToRead): Promise<Manifest> {
   const { file, folder, onManifest, onProgress, signal } = archive;
   const tar = extract();
   const entries = (tar as AsyncIterable<unknown> as AsyncIterable<Entry>)[Symbol.asyncIterator]();
-  // What fails in it fails the entries too.
+  // A failure of the stream also fails the entries, which report it.
   const unpacked = pipeline(createReadStream(file, { signal }), createGunzip(), tar).catch(() => undefined);
   try {
     const manifest = await readManifest(await nextEntry(entries, NO_TAR));
     onManifest(manifest);
     let done = 0;
     for (const part of manifest.parts) {
-      const entry = await nextEntry(entries, "This is no whole backup: a header is damaged.");
+      const entry = await nextEntry(entries, "This is not a complete backup: a header is damaged.");
       await readPart(entry, part, folder, (length) => onProgress((done += length)));
     }
-    // To the end, where the packed stream has its own checksum.
-    const more = await nextEntry(entries, "Something follows the end of the backup.");
-    if (more !== undefined) throw new CommandFailure("The backup holds more than its manifest names.");
+    // Read to the end: the checksum of the gzip stream is there.
+    const more = await nextEntry(entries, "There is data after the end of the backup.");
+    if (more !== undefined) throw new CommandFailure("The backup contains more files than its manifest lists.");
     return manifest;
   } catch (error) {
     throw explain(file, error);
@@ -47,8 +47,8 @@ export async function readArchive(archive: ArchiveToRead): Promise<Manifest> {
   }
 }
 
-const NO_TAR = "This is no whole backup: it is no tar archive.";
-/** Of tar-stream, whose errors have no codes. */
+const NO_TAR = "This is not a complete backup: it is not a tar archive.";
+/** Messages of tar-stream, whose errors have no codes. */
 const UNEXPECTED_END = "Unexpected end of data";
 
 async function nextEntry(entries: AsyncIterator<Entry>, whenDamaged: string): Promise<Entry | undefined> {
@@ -59,13 +59,13 @@ async function nextEntry(entries: AsyncIterator<Entry>, whenDamaged: string): Pr
   if (next.done === true) return undefined;
   const { name, type } = next.value.header;
   if (type === "file") return next.value;
-  throw new CommandFailure(`This is no whole backup: ${JSON.stringify(name)} is not a plain file.`);
+  throw new CommandFailure(`This is not a complete backup: ${JSON.stringify(name)} is not a plain file.`);
 }
 
 async function readManifest(entry: Entry | undefined): Promise<Manifest> {
   if (entry === undefined) throw new Error(UNEXPECTED_END);
   if (entry.header.name !== MANIFEST) {
-    throw new CommandFailure(`This is no backup: it does not begin with ${MANIFEST}.`);
+    throw new CommandFailure(`This is not a backup: it does not begin with ${MANIFEST}.`);
   }
   if (entry.header.size > MAX_MANIFEST_BYTES) throw new CommandFailure(`The backup's ${MANIFEST} is too large.`);
   return parseManifest(await text(entry));
@@ -76,11 +76,11 @@ async function readPart(entry: Entry | undefined, part: Part, folder: string, on
   const { name, size } = entry.header;
   if (name !== part.name) {
     throw new CommandFailure(
-      `The backup holds ${JSON.stringify(name)} where its manifest names ${JSON.stringify(part.name)}.`,
+      `The backup contains ${JSON.stringify(name)} where its manifest lists ${JSON.stringify(part.name)}.`,
     );
   }
   if (size !== part.bytes) {
-    throw new CommandFailure(`${part.name} has ${size} bytes, and ${part.bytes} by the manifest.`);
+    throw new CommandFailure(`${part.name} has ${size} bytes, but the manifest says ${part.bytes}.`);
   }
   const path = join(folder, part.name);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -97,7 +97,7 @@ async function readPart(entry: Entry | undefined, part: Part, folder: string, on
     closeSync(handle);
   }
   if (hash.digest("hex") !== part.sha256) {
-    throw new CommandFailure(`${part.name} does not have the SHA-256 that the manifest names: it was changed.`);
+    throw new CommandFailure(`${part.name} does not have the SHA-256 that the manifest lists: it was changed.`);
   }
 }
 
@@ -114,7 +114,7 @@ function explain(file: string, error: unknown): unknown {
     const { path = file } = error as NodeJS.ErrnoException;
     return new CommandFailure(`${path} cannot be read (${code}).`);
   }
-  if (code === "Z_DATA_ERROR") return new CommandFailure(`${file} is damaged, or no backup. Nothing was restored.`);
+  if (code === "Z_DATA_ERROR") return new CommandFailure(`${file} is damaged, or not a backup. Nothing was restored.`);
   if (code === "ENOSPC") return new CommandFailure("The disk is full. Nothing was restored.");
   return error;
 }

@@ -7,7 +7,7 @@ import { pack, type Pack } from "tar-stream";
 import { CommandFailure } from "../failure.ts";
 import { MANIFEST, MAX_NAME_LENGTH, type Manifest, type Part } from "./manifest.ts";
 
-/** What becomes a part of an archive: bytes at hand, or a file. */
+/** A part of an archive: bytes in memory, or a file. */
 export interface PartSource {
   name: string;
   content: Buffer | { file: string };
@@ -21,7 +21,7 @@ export async function describePart({ name, content }: PartSource): Promise<Part>
 }
 
 export interface ArchiveToWrite {
-  /** Must not exist; only its owner may read it. */
+  /** Must not exist yet; only its owner may read it. */
   file: string;
   manifest: Manifest;
   parts: readonly PartSource[];
@@ -35,7 +35,7 @@ export async function writeArchive(archive: ArchiveToWrite): Promise<void> {
   const tar = pack();
   const output = createWriteStream(archive.file, { flags: "wx", mode: 0o600, flush: true });
   const written = pipeline(tar, createGzip({ level: 6 }), output, { signal: archive.signal });
-  // What fails in it fails what is written too.
+  // A failure of the stream also fails the entry that is being written.
   addParts(tar, archive).catch((error: Error) => tar.destroy(error));
   await written;
 }

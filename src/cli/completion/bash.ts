@@ -1,6 +1,6 @@
 import type { CommandNode } from "./command-tree.ts";
 
-/** Without associative arrays, which the bash of macOS lacks. */
+/** The bash of macOS has no associative arrays, so the script uses none. */
 export function writeBash(nodes: readonly CommandNode[]): string {
   const words = nodes.map(({ path, commands, flags, values }) => {
     const all = [...commands.map(({ word }) => word), ...values, ...flags.map(({ word }) => word)];

@@ -1,12 +1,12 @@
 import type { Command, Option } from "commander";
 
-/** What can be written after a command. */
+/** The completions of one command. */
 export interface CommandNode {
   /** `posthorn events list`. */
   readonly path: string;
   readonly commands: readonly Word[];
   readonly flags: readonly FlagWord[];
-  /** What its last argument may be. */
+  /** The choices for its last argument. */
   readonly values: readonly string[];
 }
 
@@ -16,14 +16,14 @@ export interface Word {
 }
 
 export interface FlagWord extends Word {
-  /** What may follow it; empty where that is anything, or nothing. */
+  /** The choices for the flag's value; empty when it takes any value, or none. */
   readonly values: readonly string[];
 }
 
-/** The command and all below it. */
+/** A command and all its subcommands. */
 export function listNodes(command: Command, parent = ""): readonly CommandNode[] {
   const path = `${parent} ${command.name()}`.trim();
-  // A group that lists without a command takes the flags of its list.
+  // A group without a subcommand runs its list, so it accepts the flags of the list.
   const usual = command.commands.find((one) => one.name() === "list");
   const flags = [...command.options, ...(usual?.options ?? [])].filter(({ hidden }) => !hidden).flatMap(toFlagWords);
   const node = {

@@ -12,7 +12,7 @@ export function writeFish(nodes: readonly CommandNode[]): string {
   return `# fish completion of posthorn
 set -g __posthorn_paths ${nodes.map(({ path }) => quoteForFish(path)).join(" ")}
 
-function __posthorn_at --description 'Whether the words lead to this command'
+function __posthorn_at --description 'True when the typed words name this command'
     set -l line posthorn
     set -l typed (commandline -opc)
     for word in $typed[2..-1]
@@ -33,7 +33,7 @@ function writeFlag({ word, help, values }: FlagWord): string {
   return `${name} -d ${quoteForFish(help)}${choices}`;
 }
 
-/** In fish a backslash goes before a quote inside of quotes. */
+/** In fish, a quote inside quotes is escaped with a backslash. */
 function quoteForFish(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

@@ -8,7 +8,7 @@ import { writeZsh } from "./zsh.ts";
 const WRITERS = { bash: writeBash, zsh: writeZsh, fish: writeFish };
 export type Shell = keyof typeof WRITERS;
 
-/** Made from the commands themselves, so that nothing is listed twice. */
+/** Generated from the commands themselves, so that nothing is listed twice. */
 export async function printCompletion(shell: Shell): Promise<void> {
   const program = createProgram();
   for (const { name, fill } of COMMANDS) {

@@ -1,4 +1,4 @@
-/** One word for a shell, whatever is in it. */
+/** Quotes a text as one word of a shell, whatever it contains. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,7 +1,7 @@
 import type { CommandNode, FlagWord, Word } from "./command-tree.ts";
 import { quote } from "./quote.ts";
 
-/** `words` and `CURRENT` are zsh's own: what was typed, and which of it is to be completed. */
+/** `words` and `CURRENT` are variables of zsh: the typed words, and the index of the word to complete. */
 export function writeZsh(nodes: readonly CommandNode[]): string {
   const options = nodes.map((node) => `    "${node.path}") reply=(${listWords(node)}) ;;`);
   const values = nodes.flatMap(({ path, flags }) =>
@@ -46,7 +46,7 @@ function listWords({ commands, flags, values }: CommandNode): string {
   return [...commands, ...values.map((word) => ({ word, help: "" })), ...flags].map(toEntry).join(" ");
 }
 
-/** A colon parts a word from its help. */
+/** A colon separates a word from its help. */
 function toEntry({ word, help }: Word): string {
   return quote(help === "" ? word.replaceAll(":", "\\:") : `${word.replaceAll(":", "\\:")}:${help}`);
 }

@@ -6,10 +6,10 @@ import { createSystemClock } from "../../domain/system-clock.ts";
 import type { Judge } from "./findings.ts";
 
 const DEADLINE_MS = 10_000;
-/** Any name: that a queue is missing is known only to who is connected. */
+/** Any name will do: only a connected client learns that the queue does not exist. */
 const ANY_QUEUE = "posthorn-doctor";
 
-/** Connects to each broker that is configured, and asks one question. */
+/** Connects to each configured broker and sends one request. */
 export async function checkBrokers(config: Config, judge: Judge): Promise<void> {
   const inputs = listConnections(config);
   if (inputs.length === 0) return judge("ok", "none is configured");
@@ -39,7 +39,7 @@ async function findFault(asked: Promise<unknown> | undefined): Promise<string | 
     timer = setTimeout(
       resolve,
       DEADLINE_MS,
-      `it does not answer within ${DEADLINE_MS / 1000} s; check address and network`,
+      `no answer within ${DEADLINE_MS / 1000} s; check the address and the network`,
     );
   });
   try {

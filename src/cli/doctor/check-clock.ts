@@ -1,11 +1,11 @@
 import type { Judge } from "./findings.ts";
 
 const EARLIEST_WALL_MS = Date.UTC(2025, 0, 1);
-/** A `Date` header counts whole seconds, and an answer takes its time. */
+/** A `Date` header has whole seconds, and an answer takes time. */
 const MAX_SKEW_MS = 5000;
 const MAX_JUMP_MS = 500;
 
-/** Two readings of both clocks of the machine: the one that is set, and the one that only runs. */
+/** One reading of both clocks of the machine: the wall clock, which can be set, and the monotonic one. */
 export interface ClockReading {
   wallMs: number;
   monotonicMs: number;
@@ -17,9 +17,9 @@ export interface ClockFacts {
   /** When the doctor began. */
   from: ClockReading;
   to: ClockReading;
-  /** What the database was last written at, by the clock of then. */
+  /** The time of the database's last write, by the clock of that moment. */
   lastKnownNow: number | undefined;
-  /** How far the gateway's clock is ahead. */
+  /** How far the gateway's clock is ahead of ours. */
   gatewayAheadMs: number | undefined;
 }
 
@@ -27,11 +27,11 @@ export function checkClock({ from, to, lastKnownNow, gatewayAheadMs = 0 }: Clock
   const shown = new Date(to.wallMs).toISOString();
   const jumpedMs = to.wallMs - from.wallMs - (to.monotonicMs - from.monotonicMs);
   const behindMs = (lastKnownNow ?? 0) - to.wallMs;
-  if (to.wallMs < EARLIEST_WALL_MS) return judge("problem", `${shown} cannot be true; set the clock`);
+  if (to.wallMs < EARLIEST_WALL_MS) return judge("problem", `${shown} cannot be right; set the clock`);
   if (Math.abs(jumpedMs) > MAX_JUMP_MS) {
     return judge(
       "warning",
-      `${shown}; it was set by ${seconds(jumpedMs)} within these checks. Let NTP slew it instead`,
+      `${shown}; it jumped by ${seconds(jumpedMs)} during these checks. Let NTP adjust it gradually`,
     );
   }
   if (behindMs > MAX_SKEW_MS) {

@@ -6,18 +6,18 @@ import { formatBytes } from "../output.ts";
 import { formatMs } from "../percentile.ts";
 import type { Judge } from "./findings.ts";
 
-/** Whether the folder can be written, and whether there is room. Returns where the data is or will be, if it can be written. */
+/** Checks write access and free space. Returns the folder where the data is or will be, if it can be written. */
 export function checkDisk({ dataDir, limits }: Config, judge: Judge): string | undefined {
   const folder = findExisting(dataDir);
   try {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    judge("problem", `${folder} cannot be written (${(error as Error).message}); give this user the right to`);
+    judge("problem", `${folder} cannot be written (${(error as Error).message}); give this user write permission`);
     return undefined;
   }
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
-  const state = folder === dataDir ? dataDir : `${dataDir} does not exist yet, the first start creates it; ${folder}`;
+  const state = folder === dataDir ? dataDir : `${dataDir} does not exist yet (the first start creates it); ${folder}`;
   const detail = `${state} has ${formatBytes(free)} free; new events are refused below ${formatBytes(limits.diskMinFreeBytes)}`;
   if (free < limits.diskMinFreeBytes) judge("problem", `${detail}. Free some space, or move the data dir`);
   else if (free < 2 * limits.diskMinFreeBytes) judge("warning", `${detail}. Free some space soon`);
@@ -31,10 +31,10 @@ function findExisting(path: string): string {
 }
 
 const MEASURED = { count: 50, maxMs: 1000 };
-/** Every answer waits for one of them. */
+/** Every answer to a sender waits for an fsync. */
 const SLOW_MS = 50;
 
-/** What an fsync takes, and whether it is one: as far as that can be told without cutting the power. */
+/** Measures an fsync and whether it reaches the disk, as far as that can be known without a power cut. */
 export function checkFsync(folder: string, judge: Judge): void {
   const fileSystem = describeFileSystem(folder);
   let time: FsyncTime;
@@ -55,6 +55,6 @@ export function judgeFsync(time: FsyncTime, fileSystem: FileSystem, judge: Judge
   if (fileSystem.isNetwork) {
     return judge("warning", `${detail}; a network file system can break SQLite's locks. Use a local disk`);
   }
-  if (time.medianMs > SLOW_MS) return judge("warning", `${detail}; every answer waits for one. Use a quicker disk`);
+  if (time.medianMs > SLOW_MS) return judge("warning", `${detail}; every answer waits for one. Use a faster disk`);
   judge("ok", detail);
 }

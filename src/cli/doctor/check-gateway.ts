@@ -6,10 +6,10 @@ import { describeFailure } from "../failure.ts";
 import { countOf } from "../output.ts";
 import type { Judge } from "./findings.ts";
 
-/** What a gateway says of itself to anybody. */
+/** The public facts of a gateway, which need no key. */
 export interface Answered {
   readiness: { version?: string; status?: string; store?: { sync_mode?: string } };
-  /** How far its clock is ahead of ours. */
+  /** How far the gateway's clock is ahead of ours. */
   aheadMs: number | undefined;
 }
 
@@ -17,14 +17,14 @@ export async function askGateway(client: ApiClient): Promise<Answered | { failur
   try {
     const answer = await client.get("/readyz", {}, [503]);
     const readiness = readAnswer(client, answer) as Answered["readiness"];
-    if (readiness.store === undefined) return { failure: `What answers at ${client.url} is no Posthorn gateway.` };
+    if (readiness.store === undefined) return { failure: `The server at ${client.url} is not a Posthorn gateway.` };
     return { readiness, aheadMs: answer.date === undefined ? undefined : Date.parse(answer.date) - Date.now() };
   } catch (error) {
     return { failure: describeFailure(error) };
   }
 }
 
-/** What somebody else may do with the port that the configuration names. */
+/** Who uses the port that the configuration names. */
 export function checkPort(
   { host, port }: Config,
   { isRunning, answered }: { isRunning: boolean | undefined; answered: Answered | undefined },
@@ -32,7 +32,7 @@ export function checkPort(
   judge: Judge,
 ): void {
   const place = `${host}:${port}`;
-  if (port === 0) return judge("ok", "any free one is taken (port 0)");
+  if (port === 0) return judge("ok", "the gateway takes any free port (port 0)");
   if (occupation.state === "free") {
     if (isRunning !== true) return judge("ok", `${place} is free`);
     return judge("warning", `${place} is free, but a gateway runs on this data dir: it was started with another port`);
@@ -41,19 +41,19 @@ export function checkPort(
     return judge("problem", `${place} cannot be listened on (${occupation.reason}); choose another host or port`);
   }
   if (answered === undefined && isRunning === true) {
-    return judge("warning", `${place} is used, but the gateway of this data dir was not recognised there`);
+    return judge("warning", `${place} is used, but the gateway of this data dir does not answer there`);
   }
   if (answered === undefined) {
     const advice = "Stop it, or choose another port with POSTHORN_PORT";
-    return judge("problem", `${place} is used by something that is no Posthorn gateway. ${advice}`);
+    return judge("problem", `${place} is used by something that is not a Posthorn gateway. ${advice}`);
   }
-  if (isRunning === false) return judge("warning", `${place} is used by a gateway on another data dir`);
+  if (isRunning === false) return judge("warning", `${place} is used by a gateway with another data dir`);
   judge("ok", `${place} is used by the gateway`);
 }
 
 export type Occupation = { state: "free" } | { state: "used" } | { state: "impossible"; reason: string };
 
-/** Listens for a moment, and takes no connection. */
+/** Listens for a moment without accepting connections. */
 export function findOccupation({ host, port }: Pick<Config, "host" | "port">): Promise<Occupation> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -75,7 +75,7 @@ export function judgeReadiness(url: string, { readiness }: Answered, judge: Judg
 
 export function judgeVersion({ readiness }: Answered, judge: Judge): void {
   const { version = "of an earlier release" } = readiness;
-  if (version === VERSION) return judge("ok", `the gateway has the version of this command, ${VERSION}`);
+  if (version === VERSION) return judge("ok", `the gateway and this command have the same version, ${VERSION}`);
   judge("warning", `the gateway is ${version}, this command ${VERSION}. Restart the gateway after an upgrade`);
 }
 
@@ -87,14 +87,14 @@ interface Status {
   retention: { days: number | null; due_events: number | null; behind_s: number | null };
 }
 
-/** Of a gateway elsewhere, whose files are not here, that is all that can be known. */
+/** For a gateway elsewhere, whose files are not here, only its answers can be checked. */
 export function judgeStatus(status: Status, about: (check: string) => Judge): void {
   const { targets, suspended, active_alerts: alerts, connections, retention } = status;
   const down = targets.filter(({ mode }) => mode === "QUEUE").map(({ name }) => name);
   if (down.length > 0) about("targets")("warning", `down: ${down.join(", ")}. \`posthorn targets\` says why`);
   if (suspended.length > 0) {
     const names = suspended.map(({ subscription }) => subscription).join(", ");
-    about("subscriptions")("warning", `suspended: ${names}. \`posthorn subscriptions resume\` lets them go on`);
+    about("subscriptions")("warning", `suspended: ${names}. \`posthorn subscriptions resume\` activates them again`);
   }
   if (alerts > 0) about("alerts")("warning", `${countOf(alerts, "is", "are")} active; see \`posthorn alerts\``);
   for (const { kind, name, state, reason } of connections) {
@@ -105,6 +105,6 @@ export function judgeStatus(status: Status, about: (check: string) => Judge): vo
   const kept = days === null ? "events are kept for ever" : `events are kept for ${days} days`;
   about("retention")(
     "ok",
-    due === null ? kept : `${kept}; ${countOf(due, "event")} to be deleted, ${behindS} s behind`,
+    due === null ? kept : `${kept}; ${countOf(due, "event")} to be deleted, deletion is ${behindS} s behind`,
   );
 }

@@ -17,19 +17,19 @@ import { describeFailure } from "../failure.ts";
 import { countOf } from "../output.ts";
 import type { Judge } from "./findings.ts";
 
-/** Whether the sources can tell their senders from others. */
+/** Checks that the sources can verify their senders. */
 export async function checkSources(config: Config, inspection: Inspection | undefined, judge: Judge): Promise<void> {
   const kinds = await listKinds();
   const declared = config.sources.map((input) => findProblem(input, kinds)).filter((one) => one !== undefined);
   const stored = inspection?.sources ?? [];
   const weak = findWeakSources(config, stored, kinds);
   if (weak === undefined) {
-    return judge("warning", "whether their secrets are good cannot be told: the master key is not there, or another");
+    return judge("warning", "their secrets cannot be checked: the master key is missing or a different one");
   }
   for (const problem of declared) judge("problem", problem);
   for (const { name, weakness, isLocked } of weak) {
     if (isLocked) judge("problem", `${name} answers everybody 401: ${weakness}`);
-    else judge("warning", `${name} has a secret that does not count: ${weakness}`);
+    else judge("warning", `${name} has a secret that is not used: ${weakness}`);
   }
   if (declared.length + weak.length === 0) judge("ok", `${countOf(stored.length, "source is", "sources are")} stored`);
 }
@@ -63,7 +63,7 @@ function findWeakSources(
   }
 }
 
-/** Only their rules are asked for: nothing is received here. */
+/** Only the kind's rules are used: nothing is received here. */
 async function listKinds(): Promise<ReadonlyMap<string, SourceKind>> {
   const plugged = await Promise.all(PLUGINS.map((plugin) => plugin.loadSourceKinds()));
   const fetchText = () => Promise.reject(new Error("nothing is fetched here"));

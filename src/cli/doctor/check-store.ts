@@ -6,10 +6,10 @@ import { inspectDatabase, type Inspection } from "../../store/sqlite/inspect.ts"
 import { countOf, formatBytes } from "../output.ts";
 import type { Judge } from "./findings.ts";
 
-/** Its log is cut at 64 MiB after each checkpoint; one that is many times that is not checkpointed any more. */
+/** The write-ahead log is truncated to 64 MiB after each checkpoint; a much larger one is no longer checkpointed. */
 const LARGE_LOG_BYTES = 1024 ** 3;
 
-/** Undefined where there is none yet, or it cannot be read. */
+/** Undefined when there is no database yet, or it cannot be read. */
 export function checkStore(config: Config, judge: Judge): Inspection | undefined {
   const file = getDatabasePath(config);
   let inspection: Inspection | undefined;
@@ -36,30 +36,30 @@ export function checkStore(config: Config, judge: Judge): Inspection | undefined
 
 function judgeSchema({ schemaVersion, knownSchemaVersion }: Inspection, judge: Judge): void {
   if (schemaVersion > knownSchemaVersion) {
-    const detail = `schema ${schemaVersion} is newer than this release, which knows ${knownSchemaVersion}`;
-    return judge("problem", `${detail}. Start the release that wrote it, or a later one`);
+    const detail = `schema ${schemaVersion} is newer than schema ${knownSchemaVersion} of this release`;
+    return judge("problem", `${detail}. Use the release that wrote it, or a later one`);
   }
-  const next = schemaVersion < knownSchemaVersion ? `; the next start brings it to ${knownSchemaVersion}` : "";
+  const next = schemaVersion < knownSchemaVersion ? `; the next start upgrades it to ${knownSchemaVersion}` : "";
   judge("ok", `schema ${schemaVersion}${next}`);
 }
 
 export function judgeLog(bytes: number, judge: Judge): void {
   if (bytes < LARGE_LOG_BYTES) return judge("ok", `the write-ahead log has ${formatBytes(bytes)}`);
-  const advice = "Something keeps it from being cut: end programs that hold the database open, or restart the gateway";
+  const advice = "Something prevents its truncation: end programs that hold the database open, or restart the gateway";
   judge("warning", `the write-ahead log has ${formatBytes(bytes)}. ${advice}`);
 }
 
-/** A gateway that runs looks every hour. */
+/** A running gateway deletes old events every hour. */
 const PRUNED_LATE_MS = 6 * 3_600_000;
 
 export function checkRetention({ retention }: Config, inspection: Inspection, judge: Judge): void {
   const { oldestReceivedAt, lastPrunedAt, dueEvents } = inspection;
   const oldest = oldestReceivedAt === undefined ? "no events" : `the oldest event is of ${isoOf(oldestReceivedAt)}`;
-  if (retention.days === 0) return judge("ok", `events are kept for ever (retention.days is 0); ${oldest}`);
+  if (retention.days === 0) return judge("ok", `events are kept forever (retention.days is 0); ${oldest}`);
   const last = lastPrunedAt === undefined ? "nothing was deleted yet" : `last complete run ${isoOf(lastPrunedAt)}`;
   const detail = `events are kept for ${retention.days} days; ${oldest}; about ${countOf(dueEvents, "event")} to be deleted; ${last}`;
   const isLate = dueEvents > 0 && lastPrunedAt !== undefined && Date.now() - lastPrunedAt > PRUNED_LATE_MS;
-  if (isLate) judge("warning", `${detail}. A running gateway deletes every hour: start it, or look into its log`);
+  if (isLate) judge("warning", `${detail}. A running gateway deletes them every hour: start it, or read its log`);
   else judge("ok", detail);
 }
 

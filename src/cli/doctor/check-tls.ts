@@ -12,18 +12,18 @@ import type { Judge } from "./findings.ts";
 import type { HttpsOrigin } from "./https-origins.ts";
 
 const DAY_MS = 86_400_000;
-/** As the alert `certificate_expiring` does by default. */
+/** The same as the default of the alert `certificate_expiring`. */
 const SOON_MS = 14 * DAY_MS;
 const CONNECT_MS = 5000;
 const AT_ONCE = 8;
 const MAX_ORIGINS = 200;
-/** Of Node.js: the peer was reached, and is not who it should be. */
+/** Error codes of Node.js for a peer that was reached but could not be verified. */
 const CERTIFICATE_FAULT = /CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/;
 const UNKNOWN_AUTHORITY = /UNABLE_TO|SELF_SIGNED/;
 
 type Reach = Pick<Config, "allowPrivateDestinations" | "egressProxy">;
 
-/** A handshake with each destination, as the gateway makes it: no request is sent. */
+/** Makes a TLS handshake with each destination, as the gateway does; sends no request. */
 export async function checkDestinations(origins: readonly HttpsOrigin[], reach: Reach, judge: Judge): Promise<void> {
   if (origins.length === 0) return judge("ok", "no destination with https is known");
   const waiting = origins.slice(0, MAX_ORIGINS);
@@ -32,7 +32,10 @@ export async function checkDestinations(origins: readonly HttpsOrigin[], reach: 
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   if (origins.length > MAX_ORIGINS) {
-    judge("warning", `${origins.length - MAX_ORIGINS} more were not looked at: this command looks at ${MAX_ORIGINS}`);
+    judge(
+      "warning",
+      `${origins.length - MAX_ORIGINS} more were not checked: this command checks at most ${MAX_ORIGINS}`,
+    );
   }
 }
 
@@ -47,10 +50,10 @@ async function checkOne({ origin, ca, hasSealed }: HttpsOrigin, reach: Reach, ju
   if (CERTIFICATE_FAULT.test(code)) {
     return judge(
       "problem",
-      `${origin}: ${reason}. Deliveries fail until its certificate is renewed or its chain complete`,
+      `${origin}: ${reason}. Deliveries fail until its certificate is renewed or its chain is complete`,
     );
   }
-  judge("warning", `${origin} was not reached: ${reason}`);
+  judge("warning", `${origin} could not be reached: ${reason}`);
 }
 
 function shakeHands({ protocol, hostname, port }: URL, ca: string | undefined, reach: Reach) {
@@ -88,14 +91,13 @@ export function judgeEnd(place: string, notAfter: number | undefined, judge: Jud
   if (notAfter === undefined) return judge("ok", `${place} has a trusted certificate`);
   const leftMs = notAfter - Date.now();
   const end = new Date(notAfter).toISOString().slice(0, 10);
-  if (leftMs < 0) return judge("problem", `${place}: the certificate ended on ${end}; renew it`);
+  if (leftMs < 0) return judge("problem", `${place}: the certificate expired on ${end}; renew it`);
   const days = `${Math.floor(leftMs / DAY_MS)} days`;
-  if (leftMs < SOON_MS)
-    return judge("warning", `${place}: the certificate ends in ${days}, on ${end}; have it renewed`);
+  if (leftMs < SOON_MS) return judge("warning", `${place}: the certificate expires in ${days}, on ${end}; renew it`);
   judge("ok", `${place} has a trusted certificate, for ${days} yet`);
 }
 
-/** The gateway's own, where it speaks https itself. That both files fit together was checked with the configuration. */
+/** The certificate of a gateway that serves https itself. Loading the configuration has checked that the key fits. */
 export function checkOwnCertificate({ tlsCert }: Config, judge: Judge): void {
   if (tlsCert === undefined) return;
   const notAfter = Date.parse(new X509Certificate(readFileSync(tlsCert)).validTo);

@@ -3,14 +3,14 @@ import { printEscaped, printJson } from "../output.ts";
 import { createPaint, findTerminal, type Style } from "../terminal.ts";
 import { escapeControls } from "../../telemetry/terminal-text.ts";
 
-/** What the doctor says: a line for each thing that it looked at. */
+/** The result of the doctor: one line for each check. */
 export interface Finding {
   check: string;
   result: Result;
   detail: string;
 }
 
-/** A warning can wait; a problem loses events, refuses them or keeps the gateway from starting. */
+/** A warning can wait; a problem loses or refuses events, or prevents the gateway from starting. */
 type Result = "ok" | "warning" | "problem";
 
 export type Judge = (result: Result, detail: string) => void;

@@ -1,15 +1,15 @@
 import { parseUrl } from "../../domain/parse-url.ts";
 
-/** Where something of a configuration leads to, and who says so. */
+/** An https origin of the configuration, and the thing that names it. */
 export interface HttpsOrigin {
   origin: string;
-  /** Authorities that it is verified with instead of the usual ones, as PEM. */
+  /** Certificate authorities that replace the usual ones, as PEM. */
   ca: string | undefined;
-  /** What is sealed cannot be read here, and may name authorities of its own. */
+  /** True when encrypted settings could not be read: they may name other authorities. */
   hasSealed: boolean;
 }
 
-/** Every `https:` address in a setting of any kind of destination; parts that a template fills are left alone. */
+/** Every `https:` address in the settings of any kind of destination, except parts that a template fills. */
 export function collectHttpsOrigins(things: readonly unknown[]): HttpsOrigin[] {
   const found = new Map<string, HttpsOrigin>();
 
@@ -27,7 +27,7 @@ export function collectHttpsOrigins(things: readonly unknown[]): HttpsOrigin[] {
   return [...found.values()].sort((a, b) => (a.origin < b.origin ? -1 : 1));
 }
 
-/** The first text of this name, however deep. */
+/** The first text with this member name, at any depth. */
 function findText(value: unknown, name: string): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   for (const [key, inner] of Object.entries(value)) {

@@ -32,7 +32,7 @@ export interface DoctorFlags extends LocalFlags {
   key?: string;
 }
 
-/** Looks at everything and changes nothing. */
+/** Checks everything and changes nothing. */
 export async function runDoctor(flags: DoctorFlags): Promise<void> {
   const findings = createFindings();
   const { about } = findings;
@@ -47,7 +47,7 @@ export async function runDoctor(flags: DoctorFlags): Promise<void> {
 
 type Noted = Pick<ClockFacts, "lastKnownNow" | "gatewayAheadMs">;
 
-/** The gateway that is configured here, whether it runs or not. */
+/** Checks the gateway that is configured here, running or not. */
 async function examineHere(url: string | undefined, flags: DoctorFlags, { about }: Findings): Promise<Noted> {
   const config = checkConfig(flags, about("configuration"));
   if (config === undefined) return { lastKnownNow: undefined, gatewayAheadMs: undefined };
@@ -93,7 +93,7 @@ async function checkGateway(
   try {
     isRunning = isDataDirLocked(config.dataDir);
   } catch (error) {
-    judge("warning", `whether one runs on this data dir cannot be told: ${(error as Error).message}`);
+    judge("warning", `cannot find out whether a gateway runs on this data dir: ${(error as Error).message}`);
   }
   const occupation = await findOccupation(config);
   const address = url ?? (config.port === 0 ? undefined : getLocalUrl(config));
@@ -104,24 +104,24 @@ async function checkGateway(
     judgeReadiness(address, answered, judge);
     judgeVersion(answered, about("versions"));
     if (isRunning === false)
-      judge("warning", `${address} answers, but no gateway runs on this data dir: it is another one`);
+      judge("warning", `${address} answers, but it is another gateway: none runs on this data dir`);
   } else if (url !== undefined && asked !== undefined && "failure" in asked) {
     judge("problem", asked.failure);
   } else if (isRunning === true) {
-    // A certificate is for the name that others know it by, and that is not always this address.
+    // The certificate is for the gateway's public name, which is not always this address.
     const isSure = config.port !== 0 && config.tlsCert === undefined;
     const reason = asked !== undefined && "failure" in asked ? ` ${asked.failure}` : "";
     judge(
       isSure ? "problem" : "warning",
-      `one runs on this data dir, but does not answer here.${reason} Name it with --url`,
+      `a gateway runs on this data dir, but does not answer here.${reason} Name it with --url`,
     );
   } else if (isRunning === false) {
-    judge("ok", "none is running on this data dir");
+    judge("ok", "no gateway is running on this data dir");
   }
   return answered;
 }
 
-/** One whose files are not here: what it says itself, and what its destinations show to this machine. */
+/** For a gateway whose files are not here: checks its answers, and its destinations as seen from this machine. */
 async function examineElsewhere(url: string, flags: DoctorFlags, { about }: Findings): Promise<Noted> {
   const client = await connect({ ...flags, url });
   const asked = await askGateway(client);
@@ -136,7 +136,7 @@ async function examineElsewhere(url: string, flags: DoctorFlags, { about }: Find
     const things = [...(await listAll(client, "subscriptions")), ...(await listAll(client, "targets"))];
     await checkDestinations(collectHttpsOrigins(things), { allowPrivateDestinations: true }, about("TLS"));
   } catch (error) {
-    about("gateway")("warning", `what needs a key was not looked at: ${describeFailure(error)}`);
+    about("gateway")("warning", `checks that need a key were left out: ${describeFailure(error)}`);
   }
   return { lastKnownNow: undefined, gatewayAheadMs: asked.aheadMs };
 }

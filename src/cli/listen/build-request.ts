@@ -14,13 +14,13 @@ export interface ListenedEvent {
   headers?: Readonly<Record<string, string | readonly string[]>>;
   request?: { method: string; path: string; query: string };
   payload_base64?: string;
-  /** It is too large for a frame. */
+  /** The body is too large for a frame. */
   payload_omitted?: boolean;
-  /** Set where the body was erased. */
+  /** Set when the body was erased. */
   body_erased_at: string | null;
 }
 
-/** RFC 9110, 7.6.1: they belong to one connection; and what the local request says itself. */
+/** RFC 9110, 7.6.1: these headers belong to one connection. The others are set by the local request itself. */
 const NOT_HANDED_ON = new Set([
   "connection",
   "content-length",
@@ -36,16 +36,16 @@ const NOT_HANDED_ON = new Set([
   "upgrade",
 ]);
 
-/** What the gateway shows instead of a credential. */
+/** The text that the gateway shows instead of a credential. */
 const MASK = "***";
 
 export interface BuiltRequest {
   request: LocalRequest;
-  /** Headers whose values the gateway shows nobody. */
+  /** Headers whose values the gateway never shows. */
   hidden: readonly string[];
 }
 
-/** What came in, as it came in. */
+/** Builds the request as it was received. */
 export async function buildReceived(
   client: ApiClient,
   event: ListenedEvent,
@@ -70,7 +70,7 @@ export async function buildReceived(
   };
 }
 
-/** What follows the name of the source, and its token. */
+/** The part of the path after the source's name and its token. */
 function suffixOf(path: string, hasToken: boolean): string {
   return path.replace(hasToken ? /^\/webhook\/[^/]+(\/[^/]+)?/ : /^\/webhook\/[^/]+/, "");
 }
@@ -83,7 +83,7 @@ async function readBody(client: ApiClient, event: ListenedEvent): Promise<Buffer
   return Buffer.from(whole.payload_base64 ?? "", "base64");
 }
 
-/** What the destination of a subscription would get: in its format, and signed with its secrets. */
+/** Builds the request that the subscription's destination would get: in its format, signed with its secrets. */
 export async function buildDelivery(
   client: ApiClient,
   event: ListenedEvent,
@@ -101,7 +101,7 @@ export async function buildDelivery(
     body_base64: string;
     detail?: string;
   };
-  // A key that may not, and a kind that gets no request, are the same for the next event.
+  // A missing permission, and a kind without requests, will not change with the next event.
   if (answer.status >= 400) return { problem: shown.detail ?? "", isFinal: [403, 422].includes(answer.status) };
   const pairs = shown.headers.map(({ name, value }) => [name, value] as const);
   return {

@@ -4,11 +4,11 @@ import type { RetryPolicySpec } from "../../domain/subscription.ts";
 import { countOf } from "../output.ts";
 
 /**
- * What the gateway would do if the destination of a subscription answered this to the first attempt. Nothing that is
- * set of the subscription beside its retries is looked at.
+ * What the gateway would do if the destination of a subscription gave this answer to the first attempt. Only the
+ * subscription's retries are considered.
  */
 export function describeConsequence(status: number | undefined, policy: RetryPolicySpec): string {
-  if (status !== undefined && status >= 200 && status < 300) return "the delivery would be done";
+  if (status !== undefined && status >= 200 && status < 300) return "the delivery would be complete";
   if (status === 410) return "the delivery would be dead, and the subscription suspended";
   if (status !== undefined && !isTransientStatus(status))
     return "the delivery would be dead: such an answer is not retried";
@@ -16,7 +16,7 @@ export function describeConsequence(status: number | undefined, policy: RetryPol
   const [first] = delaysMs;
   if (first === undefined) return "the delivery would be dead: the subscription has no retries";
   const retries = countOf(delaysMs.length, "retry", "retries");
-  return `the delivery would be tried again in ${formatDelay(first)}; after ${retries} it would be dead`;
+  return `the delivery would be retried in ${formatDelay(first)}; after ${retries} it would be dead`;
 }
 
 function formatDelay(ms: number): string {

@@ -4,7 +4,7 @@ import { createPaint, findTerminal } from "../terminal.ts";
 import type { ListenedEvent } from "./build-request.ts";
 import type { LocalAnswer, LocalRequest } from "./local-server.ts";
 
-/** Two lines for each event: what came, and what the local server said. */
+/** Two lines for each event: the request, and the answer of the local server. */
 
 const MAX_SHOWN_BYTES = 4096;
 
@@ -31,7 +31,7 @@ export function describeAnswer(status: number | string, durationMs: number | und
   ].join("  ");
 }
 
-/** Headers and body, for `--verbose`; whatever senders wrote moves no cursor. */
+/** Headers and body, for `--verbose`. Escaped, so that text from senders cannot move the cursor. */
 export function describeWhole(headers: readonly (readonly [name: string, value: string])[], body: Buffer): string {
   const lines = headers.map(([name, value]) => `    ${escapeControls(`${name}: ${value}`)}`);
   return [...lines, ...describeBody(body)].join("\n");
@@ -45,7 +45,7 @@ function describeBody(body: Buffer): readonly string[] {
   if (body.length === 0) return [];
   const text = body.subarray(0, MAX_SHOWN_BYTES).toString("utf8");
   const isText = Buffer.from(text, "utf8").equals(body.subarray(0, MAX_SHOWN_BYTES)) && !text.includes("\0");
-  if (!isText) return ["", `    (${formatBytes(body.length)} that are no text)`];
+  if (!isText) return ["", `    (${formatBytes(body.length)} of binary data)`];
   const more = body.length > MAX_SHOWN_BYTES ? [`    … ${formatBytes(body.length - MAX_SHOWN_BYTES)} more`] : [];
   return [
     "",

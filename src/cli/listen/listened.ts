@@ -7,26 +7,26 @@ import { note } from "../output.ts";
 import { asText, type Row } from "../resources/fields.ts";
 import { listAll } from "../resources/find-by-name.ts";
 
-/** What is listened to. */
+/** The source or subscription to listen to, or everything. */
 export interface Listened {
-  /** For people: `the source github`. */
+  /** For messages: `the source github`. */
   label: string;
-  /** The same whenever it is asked for: what its position is noted under. */
+  /** A stable key, under which the position is saved. */
   key: string;
   query: Query;
   subscription: { id: string; retryPolicy: RetryPolicySpec } | undefined;
-  /** Sources whose paths hold a token. */
+  /** Sources whose paths contain a token. */
   pathTokens: ReadonlySet<string>;
 }
 
-/** A source or a subscription, by its name or id; everything without one. */
+/** Finds a source or a subscription by its name or id; everything when none is given. */
 export async function findListened(client: ApiClient, given: string | undefined): Promise<Listened> {
   const sources = await listAll(client, "/api/v1/sources");
   const pathTokens = new Set(
     sources.filter(({ path_token: token }) => token !== null).map(({ name }) => asText(name) ?? ""),
   );
   if (given === undefined) {
-    return { label: "everything that comes in", key: "all", query: {}, subscription: undefined, pathTokens };
+    return { label: "all incoming requests", key: "all", query: {}, subscription: undefined, pathTokens };
   }
   const subscriptions = await listAll(client, "/api/v1/subscriptions");
   const byId = subscriptions.filter(({ id }) => id === given);
@@ -66,11 +66,11 @@ function toSubscription(row: Row, pathTokens: ReadonlySet<string>): Listened {
   };
 }
 
-/** Webhooks to any name come in as long as the `*` source is on. */
+/** While the `*` source is on, webhooks to any name are accepted. */
 function noteUndeclared(given: string, rows: readonly Row[]): void {
   const names = rows.map(({ name }) => asText(name) ?? "");
   const hint = suggestName(given, names) || ".";
-  note(`no source or subscription is called "${given}"${hint} Waiting for webhooks to /webhook/${given}.`);
+  note(`no source or subscription has the name "${given}"${hint} Waiting for webhooks to /webhook/${given}.`);
 }
 
 function idsOf(rows: readonly Row[]): string {

@@ -1,10 +1,10 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 
-/** What is sent to the local server. */
+/** A request to the local server. */
 export interface LocalRequest {
   method: string;
-  /** Below the address that was given. */
+  /** Relative to the given address. */
   path: string;
   query: string;
   headers: readonly (readonly [name: string, value: string])[];
@@ -14,12 +14,12 @@ export interface LocalRequest {
 export interface LocalAnswer {
   status: number;
   headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The first of it. */
+  /** The first bytes of the body. */
   body: Buffer;
   durationMs: number;
 }
 
-/** Nobody answered; `isAway` when nobody listens there. */
+/** No answer; `isAway` when no server listens there. */
 export interface NoAnswer {
   error: string;
   isAway: boolean;
@@ -28,7 +28,7 @@ export interface NoAnswer {
 const TIMEOUT_MS = 30_000;
 const MAX_BODY_BYTES = 65_536;
 
-/** Byte for byte: no client that adds, drops or rewrites anything stands between. */
+/** Sends the exact bytes: an HTTP client library could add, drop or rewrite headers. */
 export function askLocalServer(to: URL, sent: LocalRequest, signal: AbortSignal): Promise<LocalAnswer | NoAnswer> {
   const startedAt = performance.now();
   const request = to.protocol === "https:" ? requestHttps : requestHttp;
@@ -54,7 +54,7 @@ export function askLocalServer(to: URL, sent: LocalRequest, signal: AbortSignal)
         headers: { ...headers, "content-length": String(sent.body.length) },
         agent: false,
         timeout: TIMEOUT_MS,
-        // A certificate of one's own is what a local server has.
+        // A local server usually has a self-signed certificate.
         rejectUnauthorized: false,
         signal,
       },

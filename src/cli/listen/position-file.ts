@@ -5,10 +5,10 @@ import { dirname, join } from "node:path";
 import { readEnvironment } from "../../config/environment.ts";
 import { CommandFailure } from "../failure.ts";
 
-/** How far somebody has listened, for when they come back; one file for each gateway and what is listened to. */
+/** Saves how far a run has listened, for the next run. One file for each gateway and source or subscription. */
 export interface PositionFile {
   readonly path: string;
-  /** Undefined: nobody has listened yet. */
+  /** Undefined before the first run. */
   readonly last: { readonly position: string; readonly at: string } | undefined;
   save(position: string): void;
 }
@@ -26,13 +26,13 @@ export function openPositionFile(url: string, what: string): PositionFile {
       const text = JSON.stringify({ gateway: url, listens_to: what, position, at: new Date().toISOString() });
       try {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-        // Whole or not at all: a file cut in half would begin at the wrong place.
+        // Write the whole file or nothing: half a position would be a wrong one.
         writeFileSync(`${path}.new`, `${text}\n`, { mode: 0o600 });
         renameSync(`${path}.new`, path);
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
         throw new CommandFailure(
-          `The position cannot be noted in ${path} (${code}). Set XDG_STATE_HOME to a folder that can be written to.`,
+          `The position cannot be saved in ${path} (${code}). Set XDG_STATE_HOME to a folder that can be written to.`,
         );
       }
     },

@@ -27,7 +27,7 @@ export interface ListenFlags extends ClientFlags {
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const AWAY_RETRY_MS = 1000;
 
-/** Until a signal ends it, or, without following, until everything was forwarded. */
+/** Runs until a signal ends it or, without following, until everything was forwarded. */
 export async function runListen(given: string | undefined, flags: ListenFlags): Promise<void> {
   const to = readTarget(flags.to);
   const fail = flags.fail === undefined ? undefined : readCount(flags.fail, "--fail", { min: 100, max: 599 });
@@ -68,13 +68,13 @@ function readTarget(text: string): URL {
   const host = /^\d+(\/|$)/.test(text) ? `127.0.0.1:${text}` : text;
   const url = parseUrl(/^https?:/.test(host) || !/^[\w.-]+:\d+(\/|$)/.test(host) ? host : `http://${host}`);
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
-  throw usageFailure(`--to: "${text}" is no address; write one like http://localhost:3000/hooks, or a port.`);
+  throw usageFailure(`--to: "${text}" is not an address; write for example http://localhost:3000/hooks, or a port.`);
 }
 
 interface Start {
   after: string | undefined;
   since: string | undefined;
-  /** For people. */
+  /** For messages. */
   label: string;
 }
 
@@ -91,8 +91,10 @@ function readStart(from: string, { last }: PositionFile): Start {
 function describeStart(listened: Listened, { url }: ApiClient, { label }: Start, { to, fail }: ListenFlags): string {
   const where = fail === undefined ? `forwarding to ${to}` : `answering ${fail} in place of ${to}`;
   const settles =
-    listened.subscription === undefined ? "" : " Its deliveries go on as usual: what is answered here settles none.";
-  return `listening to ${listened.label} at ${url} ${label}, ${where}; Ctrl+C ends it.${settles}`;
+    listened.subscription === undefined
+      ? ""
+      : " Its deliveries continue as usual: answers given here do not affect them.";
+  return `listening to ${listened.label} at ${url} ${label}, ${where}; press Ctrl+C to end.${settles}`;
 }
 
 function noteGap({ data }: StreamFrame): void {
@@ -102,13 +104,13 @@ function noteGap({ data }: StreamFrame): void {
 }
 
 function tellEnd(count: number, { label }: Listened, { path }: PositionFile): void {
-  note(`${countOf(count, "event")} forwarded; the gateway goes on receiving and delivering without this command`);
-  note(`listening to ${label} again goes on from here; the position is in ${path}`);
+  note(`${countOf(count, "event")} forwarded; the gateway continues to receive and deliver without this command`);
+  note(`listening to ${label} again continues from here; the position is in ${path}`);
 }
 
 interface Forwarder {
   readonly count: number;
-  /** False when it was given up before it was done. */
+  /** Returns false when it was interrupted before it was done. */
   forward(event: ListenedEvent): Promise<boolean>;
 }
 
@@ -123,7 +125,7 @@ function createForwarder(client: ApiClient, listened: Listened, options: Forward
   const { to, fail, flags, signal } = options;
   const told = new Set<string>();
   let count = 0;
-  /** Undefined: it gets the events as they came in. */
+  /** Undefined: the requests are forwarded as they were received. */
   let subscription = listened.subscription;
 
   function tellOnce(text: string): void {
@@ -135,7 +137,7 @@ function createForwarder(client: ApiClient, listened: Listened, options: Forward
     if (subscription !== undefined) {
       const built = await buildDelivery(client, event, subscription.id);
       if (!("problem" in built)) return built;
-      tellOnce(`forwarded as it came in, without a signature of the gateway: ${built.problem}`);
+      tellOnce(`forwarded as it was received, without a signature of the gateway: ${built.problem}`);
       if (built.isFinal) subscription = undefined;
     }
     return buildReceived(client, event, listened);
@@ -146,7 +148,7 @@ function createForwarder(client: ApiClient, listened: Listened, options: Forward
       const answer = await askLocalServer(to, built.request, signal);
       if (signal.aborted) return undefined;
       if (!("isAway" in answer) || !answer.isAway || !flags.wait) return answer;
-      tellOnce(`nobody listens at ${to.href} (${answer.error}); waiting for it, nothing is left out`);
+      tellOnce(`no server listens at ${to.href} (${answer.error}); waiting for it, no event is skipped`);
       await wait(AWAY_RETRY_MS, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return undefined;
     }
@@ -163,7 +165,7 @@ function createForwarder(client: ApiClient, listened: Listened, options: Forward
       }
       const built = await build(event);
       if (built.hidden.length > 0) {
-        tellOnce(`not forwarded, because the gateway shows nobody their values: ${built.hidden.join(", ")}`);
+        tellOnce(`headers not forwarded, because the gateway never shows their values: ${built.hidden.join(", ")}`);
       }
       if (flags.json !== true) {
         printEscaped(describeRequest(event, built.request));
@@ -171,7 +173,7 @@ function createForwarder(client: ApiClient, listened: Listened, options: Forward
       }
       const answer = fail === undefined ? await ask(built) : toFailure(fail);
       if (answer === undefined) return false;
-      // Only what was sent counts.
+      // Count only events that were sent.
       if (fail === undefined) count += 1;
       show(event, answer);
       return true;
@@ -199,7 +201,7 @@ function toFailure(status: number): LocalAnswer {
   return { status, headers: {}, body: Buffer.alloc(0), durationMs: 0 };
 }
 
-/** Its sender was answered when the event was on disk. */
+/** The sender got its answer when the event was on disk. */
 function describeForSource(fail: number | undefined): string {
-  return fail === undefined ? "" : "its sender was answered before, and is told nothing of this";
+  return fail === undefined ? "" : "the sender already has its answer and does not learn of this";
 }

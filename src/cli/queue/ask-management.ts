@@ -6,7 +6,7 @@ import type { Clock } from "../../domain/clock.ts";
 const TIMEOUT_MS = 10_000;
 const NOTHING = new Uint8Array(0);
 
-/** The operator names the broker in the configuration, so that it may be on a private network; a redirect may not. */
+/** The operator names the broker in the configuration, so it may be on a private network. Redirects are refused. */
 export function openManagement(clock: Clock): { ask: AskManagement; close(): Promise<void> } {
   const client = openHttpClient({ guard: createAddressGuard({ allowPrivate: true }), allowHttp: true, clock });
   return {

@@ -48,10 +48,10 @@ export async function runListParked(source: string, flags: ParkedFlags): Promise
   if (flags.json === true) return print(answer.text);
   const { data, next_cursor: next, count, limits } = readAnswer(client, answer) as ListAnswer;
   if (data.length > 0) printTable(["ID", "PARKED", "REASON", "QUEUE", "SIZE", "WHY"], data.map(toRow));
-  if (count === null) note("the broker does not tell how many there are");
+  if (count === null) note("the broker does not report how many messages there are");
   else note(`${countOf(count, "message is", "messages are")} parked`);
-  if (next !== null) note(`there are more: add --cursor ${next}`);
-  else if ((count ?? 0) > limits.looks_at) note(`this broker shows its oldest ${limits.looks_at} only`);
+  if (next !== null) note(`more messages follow: add --cursor ${next}`);
+  else if ((count ?? 0) > limits.looks_at) note(`this broker shows only its oldest ${limits.looks_at}`);
 }
 
 function toRow({ id, reason, queue, size, description, parked_at: parkedAt }: ParkedAnswer): string[] {
@@ -81,7 +81,7 @@ export async function runRequeueParked(source: string, flags: ParkedFlags): Prom
   const client = await connect(flags);
   const { count } = readAnswer(client, await client.get(placeOf(source), { limit: 1 })) as ListAnswer;
   const total = { requeued: 0, without_origin: 0 };
-  // What goes back may be parked again at once: never more than there were.
+  // A message that was put back may be parked again at once, so never requeue more than there were.
   do {
     const answer = await act(client, placeOf(source, "/requeue"), toSelection(flags));
     const { requeued, without_origin: stuck, complete } = answer as typeof total & { complete: boolean };
@@ -92,7 +92,9 @@ export async function runRequeueParked(source: string, flags: ParkedFlags): Prom
   if (flags.json === true) return print(JSON.stringify(total));
   print(`${countOf(total.requeued, "message")} requeued`);
   if (total.without_origin > 0) {
-    note(`${countOf(total.without_origin, "message stays", "messages stay")}: nothing tells where they came from`);
+    note(
+      `${countOf(total.without_origin, "message stays", "messages stay")}: the queue that they came from is unknown`,
+    );
   }
 }
 
@@ -103,7 +105,7 @@ export async function runPurgeParked(source: string, flags: PurgeFlags): Promise
   if (flags.json === true) return print(JSON.stringify(answer));
   const { purged, complete } = answer as { purged: number; complete: boolean };
   print(`${countOf(purged, "message")} deleted`);
-  if (!complete) note("there are more: run it again");
+  if (!complete) note("there are more messages: run the command again");
 }
 
 async function act(client: ApiClient, path: string, body: object): Promise<unknown> {
@@ -116,5 +118,5 @@ function toSelection({ reason, id }: ParkedFlags): object {
 
 function readCount(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw usageFailure(`--confirm: "${text}" is no number of messages.`);
+  throw usageFailure(`--confirm: "${text}" is not a number of messages.`);
 }

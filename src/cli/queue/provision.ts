@@ -9,7 +9,7 @@ import { loadLocal, type LocalFlags } from "../local.ts";
 import { note, print, printJson } from "../output.ts";
 import { openManagement } from "./ask-management.ts";
 
-/** Apart from running: it reads the configuration, and no gateway need be there. */
+/** Reads the configuration; needs no running gateway. */
 export async function runProvision(act: "declare" | "check", flags: LocalFlags): Promise<void> {
   const { config, warnings } = loadLocal(flags);
   for (const warning of warnings) note(warning);
@@ -47,7 +47,7 @@ async function provision(
   }
 }
 
-/** Those that the file declares: what was made by the API is known to its gateway alone. */
+/** Only those that the file declares: sources and subscriptions created by API are known only to their gateway. */
 function listUses({ sources, subscriptions }: Config): BrokerUse[] {
   return [
     ...sources.map(({ kind = "", options = {} }) => ({ kind, settings: options })),
@@ -70,7 +70,8 @@ function describe(
     ...unchecked.map((text) => `?     ${place}: ${text}`),
   ];
   const isWell = error === undefined && differences.length === 0;
-  if (isWell) lines.unshift(`ok    ${place}: ${act === "declare" ? "made, or there already:" : "as wanted:"} ${what}`);
+  if (isWell)
+    lines.unshift(`ok    ${place}: ${act === "declare" ? "created, or already there:" : "as configured:"} ${what}`);
   return lines.join("\n");
 }
 

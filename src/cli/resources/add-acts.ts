@@ -10,10 +10,10 @@ import { findMember, readFlags, setField, type Flag } from "./flags.ts";
 import { PAGE, printList } from "./list.ts";
 import { placeOf, type Act, type Call, type Resource } from "./resource.ts";
 
-/** Fills the group of a resource with its commands. A group that is asked nothing lists. */
+/** Adds the commands of a resource to its group. A group without a command runs its list. */
 export function addActs(group: Command, resource: Resource): void {
   for (const [name, act] of Object.entries(resource.acts)) addAct(group, resource, name, act);
-  const listing = "list" in resource.acts ? "Without a command it lists. " : "";
+  const listing = "list" in resource.acts ? "Without a command, runs `list`. " : "";
   const notes = `${listing}${resource.notes ?? ""}`.replace(/ ?\n/, "\n").trim();
   if (notes !== "") group.addHelpText("after", `\n${notes}`);
 }
@@ -33,7 +33,7 @@ function addAct(group: Command, resource: Resource, name: string, act: Act): voi
   const flags = [...(act.flags ?? []), ...(isListing(name, act) ? PAGE : [])];
   for (const option of flags.flatMap(({ options }) => options)) command.addOption(option);
   if (act.notes !== undefined) command.addHelpText("after", `\n${act.notes}`);
-  // What is too much is most often a command that there is not.
+  // An extra argument is most often a misspelt command.
   command.allowExcessArguments(isList).action(async () => {
     if (isList) refuseUnknownCommand(command, group);
     const call = await findIds(resource, name, flags, readCall(command, name, act, flags));
@@ -50,7 +50,7 @@ function readCall(command: Command, name: string, act: Act, flags: readonly Flag
   return { ...input, args, flags: command.opts() };
 }
 
-/** Names become ids before anything is asked for. */
+/** Replaces names by ids before any request. */
 async function findIds(resource: Resource, name: string, flags: readonly Flag[], call: Call): Promise<Call> {
   const { named } = resource;
   const [key, ...rest] = call.args;
@@ -76,7 +76,7 @@ function usualMethod(name: string, act: Act): string {
 
 const IN_ITS_PLACE = ["show", "update", "delete"];
 
-/** Where it is asked for. */
+/** The method and path of the request. */
 export function requestOf(resource: Resource, name: string, act: Act, call: Call): { method: string; path: string } {
   const isOfAll = name === "list" || name === "create";
   const below = IN_ITS_PLACE.includes(name) ? "" : `/${name}`;
@@ -96,7 +96,7 @@ async function runAct(resource: Resource, name: string, act: Act, call: Call): P
   tellAnswer(resource, name, act, { call, client, answer });
 }
 
-/** Nothing to change is a change too; an act that is told nothing has no body. */
+/** An empty PATCH body is valid; a POST without settings has no body. */
 function bodyOf(method: string, { body }: Call): unknown {
   if (method === "GET" || method === "DELETE") return undefined;
   return method === "POST" && Object.keys(body).length === 0 ? undefined : body;
@@ -122,7 +122,7 @@ interface Exchange {
 
 function tellAnswer(resource: Resource, name: string, act: Act, { call, client, answer }: Exchange): void {
   const [key = ""] = call.args;
-  // What is gone is often answered with nothing.
+  // A deletion is often answered with an empty body.
   const text = answer.text === "" ? JSON.stringify({ [resource.key]: key, deleted: true }) : answer.text;
   const row = readAnswer(client, { ...answer, text }) as Row;
   if (call.flags.json === true) print(text);

@@ -8,7 +8,7 @@ const PATH = "/api/v1/alerts";
 
 const HOUR_S = 3600;
 
-/** With its unit, but for plain counts. */
+/** The value with its unit; plain counts have none. */
 function withUnit(value: unknown, unit: unknown): string | undefined {
   if (value === null || unit === "count") return asText(value);
   if (unit === "seconds" && Number(value) >= HOUR_S) return `${Number((Number(value) / HOUR_S).toFixed(1))} hours`;
@@ -47,7 +47,7 @@ const TOLD: Format = ([told], moment) =>
   (told as readonly Row[]).map(({ event_type: type, event_id: id, at: when, delivered, open, dead }) => {
     const isToldNobody = [delivered, open, dead].every((count) => count === 0);
     const outcome = isToldNobody
-      ? "nobody is subscribed to it"
+      ? "no channel is subscribed to it"
       : `${asText(delivered)} delivered, ${asText(open)} open, ${asText(dead)} dead`;
     return `${asText(type)} ${ago([when], moment)}: ${outcome} (${asText(id)})`;
   });
@@ -62,7 +62,7 @@ const RULE_COLUMNS: readonly Field[] = [
   ["ACTIVE ALERT", "active_alert"],
 ];
 
-const CAUSE = flag("--cause <cause>", "only this one of its causes, as `show` names it");
+const CAUSE = flag("--cause <cause>", "only this cause, as `show` names it");
 const NOTE = flag("--note <text>", "why, for people");
 
 export const RESOURCE: Resource = {
@@ -90,7 +90,7 @@ export const RESOURCE: Resource = {
   ],
   acts: {
     list: {
-      help: "list alerts, the latest first: of the whole gateway, or of one tenant",
+      help: "list alerts of the whole gateway or of one tenant, latest first",
       flags: [
         OF_TENANT,
         flag("--status <status>", "only those", { choices: ["active", "cleared"] }),
@@ -106,7 +106,7 @@ export const RESOURCE: Resource = {
     },
     unmute: { help: "end a mute", flags: [CAUSE] },
     rules: {
-      help: "list the rules with their thresholds and what they find now",
+      help: "list the rules with their thresholds and current findings",
       takes: "",
       path: () => `${PATH}/rules`,
       columns: RULE_COLUMNS,

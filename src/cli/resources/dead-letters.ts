@@ -12,13 +12,13 @@ const PATH = "/api/v1/dead-letters";
 const FILTER = [
   OF_TENANT,
   FOR_SUBSCRIPTION,
-  flag("--reason <reason>", "only those that died of this", { choices: DEAD_REASONS }),
+  flag("--reason <reason>", "only dead letters with this reason", { choices: DEAD_REASONS }),
   flag("--type <type>", "only this event type", { field: "event_type" }),
-  flag("--since <time>", "dead since then: RFC 3339, or 15m, 2h, 7d ago", { read: readTime }),
-  flag("--until <time>", "dead before then", { read: readTime }),
+  flag("--since <time>", "dead since this time: RFC 3339, or 15m, 2h, 7d ago", { read: readTime }),
+  flag("--until <time>", "dead before this time", { read: readTime }),
 ];
 
-const ALL = flag("--all", "all of them");
+const ALL = flag("--all", "all dead letters");
 
 export const RESOURCE: Resource = {
   path: PATH,
@@ -27,14 +27,14 @@ export const RESOURCE: Resource = {
   columns: DELIVERY_COLUMNS.filter(([heading]) => heading !== "NEXT"),
   ...DELIVERY_CHOICES,
   acts: {
-    list: { help: "list dead letters, the latest first", flags: FILTER },
+    list: { help: "list dead letters, latest first", flags: FILTER },
     show: {
       help: "show a dead letter with its attempts",
       path: ({ args: [id] }) => placeOf({ path: "/api/v1/deliveries" }, id),
     },
     replay: {
       ...JOB,
-      help: "deliver dead letters again, with new retries: one, those that match, or all",
+      help: "deliver dead letters again, with new retries: one, all that match, or all",
       takes: "[id]",
       flags: [...FILTER, PLAN, WAIT, ALL],
       path: () => `${PATH}/replay`,
@@ -48,8 +48,10 @@ export const RESOURCE: Resource = {
       flags: [
         ...FILTER,
         ALL,
-        flag("--confirm <count>", "how many there are, as reported without this flag", { read: readCount }),
-        flag("--yes", "however many there are", { field: "confirm", read: () => "purge" }),
+        flag("--confirm <count>", "how many dead letters there are, as reported without this flag", {
+          read: readCount,
+        }),
+        flag("--yes", "delete them however many there are", { field: "confirm", read: () => "purge" }),
         WAIT,
       ],
       path: () => `${PATH}/purge`,
@@ -70,12 +72,14 @@ Examples:
 function selectToReplay({ args: [id], body: { plan, ...given } }: Call): Row {
   if (id === undefined) return { ...select(given), plan };
   if (Object.keys(given).length === 0) return { id };
-  throw usageFailure("Say which dead letters: an id, filters like --reason, or --all; one of the three.");
+  throw usageFailure(
+    "Choose the dead letters with an id, with filters like --reason, or with --all; only one of the three.",
+  );
 }
 
-/** Filters, or that none is meant: never everything by mistake. */
+/** Requires filters or an explicit `--all`: nobody may select everything by mistake. */
 function select({ confirm, all, ...filter }: Row): Row {
   const isFiltered = Object.keys(filter).length > 0;
-  if (isFiltered === (all === true)) throw usageFailure("Give filters like --reason, or --all; one of the two.");
+  if (isFiltered === (all === true)) throw usageFailure("Give filters like --reason, or --all, but not both.");
   return { ...(isFiltered ? { filter } : { all }), confirm };
 }

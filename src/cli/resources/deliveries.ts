@@ -19,7 +19,7 @@ export const DELIVERY_COLUMNS: readonly Field[] = [
   ["EVENT", "event_id"],
 ];
 
-/** A narrow terminal shows the rest. */
+/** Columns that a narrow terminal leaves out. */
 export const DELIVERY_CHOICES = { expendable: ["EVENT", "CREATED", "NEXT", "ATTEMPTS"] };
 
 const ATTEMPT_COLUMNS: readonly Field[] = [
@@ -34,7 +34,7 @@ const ATTEMPT_COLUMNS: readonly Field[] = [
 
 const MAX_BODY_CHARACTERS = 400;
 
-export const FOR_SUBSCRIPTION = flag("--subscription <name>", "only those for this subscription, by name or id", {
+export const FOR_SUBSCRIPTION = flag("--subscription <name>", "only deliveries of this subscription, by name or id", {
   field: "subscription_id",
   named: SUBSCRIPTION,
 });
@@ -43,7 +43,7 @@ export function tellStatus({ id, status, hold_reason: hold, dead_reason: dead }:
   print(`${asText(id)}: ${asText(status)}${asText(hold ?? dead) === undefined ? "" : ` (${asText(hold ?? dead)})`}`);
 }
 
-/** What `show` tells of one. */
+/** The facts that `show` prints. */
 export const DELIVERY_DETAILS: Pick<Resource, "facts" | "hidden" | "more"> = {
   facts: [
     ["delivery", "id"],
@@ -75,7 +75,7 @@ export const RESOURCE: Resource = {
   ...DELIVERY_DETAILS,
   acts: {
     list: {
-      help: "list deliveries, the latest first",
+      help: "list deliveries, latest first",
       flags: [
         OF_TENANT,
         flag("--status <status>", "only in this state", { choices: DELIVERY_STATES }),
@@ -86,7 +86,7 @@ export const RESOURCE: Resource = {
     retry: { help: "retry a delivery now, whatever its state", tell: tellStatus },
     cancel: { help: "cancel a delivery", tell: tellStatus },
   },
-  notes: `\`posthorn deliveries list --help\` has the filters.
+  notes: `\`posthorn deliveries list --help\` shows the filters.
 
 Examples:
   posthorn deliveries --status pending

@@ -19,7 +19,7 @@ const EXCEPTIONS: Exceptions = {
   enforce: { help: "reject events that do not match their schema", off: "accept them, and record the mismatch" },
 };
 
-const DEPRECATED = switchFlag("--deprecated", ["tell its consumers that it will go", "not deprecated any more"], {
+const DEPRECATED = switchFlag("--deprecated", ["tell consumers that it will be removed", "not deprecated any more"], {
   field: "status",
   read: (isDeprecated) => (isDeprecated ? "deprecated" : "active"),
 });
@@ -69,9 +69,9 @@ export const RESOURCE: Resource = {
     },
     show: { help: "show an event type with its schemas and examples" },
     import: {
-      help: "register the webhooks of an OpenAPI 3.1 document, JSON or yaml; - reads standard input",
+      help: "register the webhooks of an OpenAPI 3.1 document (JSON or yaml); - reads standard input",
       takes: "<file>",
-      flags: [flag("--dry-run", "only tell what would change", { place: "query" })],
+      flags: [flag("--dry-run", "only show what would change", { place: "query" })],
       path: () => `${PATH}/import`,
       body: ({ args: [file = ""] }) => readDocument(file),
       tell: tellImport,
@@ -89,7 +89,7 @@ export const RESOURCE: Resource = {
       tell: tellChange,
     },
     update: {
-      help: "change what is given and keep the rest",
+      help: "change the given settings and keep the rest",
       flags: [FILE, ...flagsOf(EventTypeChange, EXCEPTIONS, false), DEPRECATED, IF_MATCH],
       tell: tellChange,
     },
@@ -102,7 +102,7 @@ export const RESOURCE: Resource = {
           isRequired: true,
           read: readObject,
         }),
-        flag("--example <file>", "a payload that fits it", { read: readDocument }),
+        flag("--example <file>", "an example payload that matches the schema", { read: readDocument }),
       ],
       method: "PUT",
       path: versionPlace,

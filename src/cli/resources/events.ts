@@ -43,17 +43,21 @@ export const RESOURCE: Resource = {
   },
   acts: {
     list: {
-      help: "list events, the latest first",
+      help: "list events, latest first",
       flags: [
         OF_TENANT,
-        flag("--type <type>", "only this event type, or those of a pattern: * is one word, # any number", {
-          field: "event_type",
-        }),
+        flag(
+          "--type <type>",
+          "only this event type, or types that match a pattern: * is one word, # any number of words",
+          {
+            field: "event_type",
+          },
+        ),
         flag("--source <name>", "only from this source"),
-        flag("--since <time>", "received since then: RFC 3339, or 15m, 2h, 7d ago", { read: readTime }),
-        flag("--until <time>", "received before then", { read: readTime }),
-        flag("--status <status>", "by what became of its deliveries", { choices: EVENT_STATUSES }),
-        flag("--unmatched", "only those that no subscription wanted"),
+        flag("--since <time>", "received since this time: RFC 3339, or 15m, 2h, 7d ago", { read: readTime }),
+        flag("--until <time>", "received before this time", { read: readTime }),
+        flag("--status <status>", "only events whose deliveries have this result", { choices: EVENT_STATUSES }),
+        flag("--unmatched", "only events that no subscription wanted"),
         flag("--id <id>", "with this id; ID* means those that begin so"),
         flag("--ordering-key <key>", "with this ordering key"),
         flag("--label <name[=value]...>", "with this member of the metadata; may be given several times"),
@@ -62,17 +66,21 @@ export const RESOURCE: Resource = {
     },
     show: { help: "show an event with its deliveries and its payload" },
     replay: {
-      help: "deliver an event again, to everyone who had it",
+      help: "deliver an event again to all subscriptions that got it",
       flags: [
-        flag("--subscription <name>", "only to this one, by name or id, whether it had the event or not", {
-          field: "subscription_id",
-          named: SUBSCRIPTION,
-        }),
+        flag(
+          "--subscription <name>",
+          "only to this subscription, by name or id, even if it did not get the event before",
+          {
+            field: "subscription_id",
+            named: SUBSCRIPTION,
+          },
+        ),
       ],
       tell: tellReplay,
     },
   },
-  notes: `\`posthorn events list --help\` has the filters.
+  notes: `\`posthorn events list --help\` shows the filters.
 
 Examples:
   posthorn events --type order.created --since 2h
@@ -88,7 +96,7 @@ function tellReplay(row: Row, { args }: Call): void {
   if (deliveries.length > 0) printRows(DELIVERY_COLUMNS, deliveries, DELIVERY_CHOICES);
 }
 
-/** As it was sent: read and written again, numbers beyond 2^53 would change. */
+/** Prints the payload as it was sent: parsing and writing it again would change numbers beyond 2^53. */
 function findPayload(text: string): string {
   const json = Buffer.from(text);
   const spans = memberSpans(json, 0, json.length);

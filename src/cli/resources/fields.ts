@@ -1,25 +1,25 @@
 import { formatAgo, formatBytes, printFacts, printTable, type TableChoices } from "../output.ts";
 
-/** What of a resource is shown, in a row of a table or in a line of its own. */
+/** The fields of a resource that are shown, in a row of a table or as a line of their own. */
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** When it is shown, and how times are: by their distance, or as they are. */
+/** The time of the output, and whether times are shown relative to it or absolute. */
 export interface Moment {
   readonly wallMs: number;
   readonly isAbsolute: boolean;
 }
 
-/** Gets the values of the members that the field names. Several texts are several lines, or stand in one cell. */
+/** Formats the values of the field's members. Several texts become several lines, or one cell. */
 export type Format = (values: readonly unknown[], moment: Moment) => Shown;
 
-/** Undefined: nothing is to be shown. */
+/** Undefined when there is nothing to show. */
 type Shown = string | readonly string[] | undefined;
 
-/** A format whose text can also stand inside a sentence. */
+/** A format whose text can also be part of a sentence. */
 type TextFormat = (values: readonly unknown[], moment: Moment) => string | undefined;
 
-/** `members` are those that it is made of, by spaces; dots lead into an object. */
+/** `members` are the paths that the value is made of, separated by spaces; dots lead into an object. */
 export type Field = readonly [label: string, members: string, format?: Format];
 
 export interface RowChoices extends TableChoices {
@@ -49,8 +49,8 @@ export function toFacts(fields: readonly Field[], row: Row, moment: Moment): [st
 }
 
 /**
- * All members in the order of the answer, so that what the gateway begins to tell is shown without a word here. Of
- * `fields` are those that say it in another way: each stands where the first of its members does.
+ * All members in the order of the answer, so that members that are new in the gateway are shown without a change here.
+ * A field of `fields` replaces its members, in the place of the first one.
  */
 export function wholeOf(row: Row, fields: readonly Field[], hidden: readonly string[]): readonly Field[] {
   const parts = fields.map((field) => field[1].split(" ").map((path) => path.split(".")[0] ?? ""));
@@ -61,7 +61,7 @@ export function wholeOf(row: Row, fields: readonly Field[], hidden: readonly str
   });
 }
 
-/** A name ends in what its value is. */
+/** The end of a member's name says what its value is. */
 export function byName(name: string): Field {
   const [, stem = name, end = ""] = /^(\w+)_(at|id|s|ms)$/.exec(name) ?? [];
   const isBytes = name === "size" || name.endsWith("_bytes");
@@ -96,7 +96,7 @@ export const ago: TextFormat = ([time], { wallMs, isAbsolute }) => {
   return isAbsolute ? time : formatAgo(time, wallMs);
 };
 
-/** The time itself too. */
+/** The time, followed by its distance from now. */
 export const at: TextFormat = ([time], { wallMs }) =>
   typeof time === "string" ? `${time} (${formatAgo(time, wallMs)})` : undefined;
 
@@ -109,16 +109,16 @@ export const ms: TextFormat = ([count]) => (typeof count === "number" ? `${count
 
 export const seconds: TextFormat = ([count]) => (typeof count === "number" ? `${count} s` : undefined);
 
-/** `dead (refused)`: the first reason that there is. */
+/** `dead (refused)`: the value with the first reason that is set. */
 export const because: TextFormat = ([value, ...reasons]) => {
   const reason = reasons.find((one) => one !== null && one !== undefined);
   return reason === undefined ? asText(value) : `${asText(value)} (${asText(reason)})`;
 };
 
-/** The first that there is. */
+/** The first value that is set. */
 export const firstOf: TextFormat = (values) => asText(values.find((one) => one !== null && one !== undefined));
 
-/** Names with their values. */
+/** Names and values of an object. */
 export const pairs: TextFormat = ([object]) =>
   Object.entries((object ?? {}) as Row)
     .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)

@@ -5,18 +5,18 @@ import { asText, type Row } from "./fields.ts";
 import type { Named } from "./resource.ts";
 
 export const SUBSCRIPTION: Named = { noun: "subscription", path: "/api/v1/subscriptions", prefix: "sub_" };
-/** One comes into being with the first thing that names it: here a misspelt name creates nothing. */
+/** Normally the first thing that names a tenant creates it; here a misspelt name must not create one. */
 export const TENANT: Named = { noun: "tenant", path: "/api/v1/tenants", create: "posthorn tenants create" };
 export const KEY: Named = { noun: "key", path: "/api/v1/keys", prefix: "key_" };
 
 const PAGE_SIZE = 500;
 
-/** The id of what goes by this id or name. An id goes before a name. */
+/** Finds the id for an id or a name. An id takes precedence. */
 export async function findId(client: ApiClient, of: Named, given: string): Promise<string> {
   const { noun, path, prefix, create } = of;
   if (prefix !== undefined && given.startsWith(prefix)) return given;
   const known = await client.get(`${path}/${encodeURIComponent(given)}`, {}, [403, 404]);
-  // A key that may not look leaves it to the gateway.
+  // A key without permission to list leaves the check to the gateway.
   if (known.status !== 404) return given;
   const all = await listAll(client, path);
   const ids = all.filter(({ name }) => name === given).map(({ id }) => asText(id) ?? "");

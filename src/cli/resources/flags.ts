@@ -3,24 +3,24 @@ import { readObject } from "../read-value.ts";
 import { TENANT } from "./find-by-name.ts";
 import type { Named } from "./resource.ts";
 
-/** A flag of a command, and what of a request it sets. */
+/** A flag of a command, and the part of the request that it sets. */
 export interface Flag {
-  /** Two where there is a `--no-…` too. */
+  /** Two when there is a `--no-…` too. */
   readonly options: readonly Option[];
-  /** The member of the body or the query, with dots where one stands in another; or the header. */
+  /** The member of the body or the query, with dots for nested ones; or the header. */
   readonly field: string;
-  /** Without it: the query of GET and DELETE, the body of all others. */
+  /** By default the query for GET and DELETE, the body for all other methods. */
   readonly place?: Place | undefined;
-  /** What is sent for what was given; undefined sends nothing. */
+  /** Converts the given value into the value that is sent; undefined sends nothing. */
   readonly read: Read;
-  /** The value is the id or the name of one of these; its id is sent. */
+  /** The value is an id or a name of this resource; the id is sent. */
   readonly named?: Named | undefined;
 }
 
-/** A file holds members of the body, over which flags go; what stays here is only for the command itself. */
+/** `file`: a file with members of the body, which flags override. `here`: only for the command itself, never sent. */
 type Place = "body" | "query" | "header" | "file" | "here";
 
-/** `given` is what commander makes of it: a text, a list of texts, or true. */
+/** `given` comes from commander: a text, a list of texts, or true. */
 export type Read = (given: unknown, flag: string) => unknown;
 
 export interface FlagSettings {
@@ -33,7 +33,7 @@ export interface FlagSettings {
   named?: Named;
 }
 
-/** One that no schema knows: `flag("--plan", "only count them")` sets `plan`. */
+/** A flag that is in no schema: `flag("--plan", "only count them")` sets `plan`. */
 export function flag(flags: string, help: string, settings: FlagSettings = {}): Flag {
   const option = new Option(flags, help).makeOptionMandatory(settings.isRequired === true);
   if (settings.choices !== undefined) option.choices(settings.choices);
@@ -58,7 +58,7 @@ export function switchFlag(
   return { options, field, read: (given) => read(given === true) };
 }
 
-/** What the flags set, by where it goes. */
+/** The values of the flags, by the part of the request that they belong to. */
 export interface Input {
   body: Record<string, unknown>;
   query: Record<string, string | readonly string[]>;
@@ -85,7 +85,7 @@ export function readFlags(
   return { ...input, body: { ...file, ...input.body } };
 }
 
-/** What a flag has set, in the body or in the query. */
+/** The value that a flag has set, in the body or in the query. */
 export function findMember({ body, query }: Pick<Input, "body" | "query">, field: string): unknown {
   if (query[field] !== undefined) return query[field];
   return field
@@ -109,19 +109,19 @@ export const FILE = flag("--file <path>", "settings as JSON or yaml, - for stand
 });
 
 export const OF_TENANT = flag("--tenant <tenant>", "only of this tenant", { field: "tenant_id" });
-export const OWNER = flag("--tenant <tenant>", "its tenant (for keys that are bound to none)", {
+export const OWNER = flag("--tenant <tenant>", "its tenant (for keys that are not bound to a tenant)", {
   field: "tenant_id",
   named: TENANT,
 });
 export const IDEMPOTENCY_KEY = flag(
   "--idempotency-key <key>",
-  "a request that is repeated with the same key creates nothing twice",
+  "repeating a request with the same key creates nothing twice",
   {
     field: "idempotency-key",
     place: "header",
   },
 );
-export const IF_MATCH = flag("--if-match <etag>", "only if it is still in this version", {
+export const IF_MATCH = flag("--if-match <etag>", "only if this is still its version", {
   field: "if-match",
   place: "header",
 });

@@ -8,14 +8,14 @@ import type { Row } from "./fields.ts";
 const POLL_MS = 500;
 
 export interface FollowedJob {
-  /** Where it is told how far it is. */
+  /** The path that reports the job's progress. */
   path: (job: Row) => string;
   doneOf: (job: Row) => number;
-  /** What a person types to follow it again. */
+  /** The command that follows the job again. */
   again: (job: Row) => string;
 }
 
-/** Until it is over. Whoever does not want to wait any longer can go: the gateway works on. */
+/** Waits until the job has ended. After an interruption the gateway continues the job. */
 export async function followJob(
   client: ApiClient,
   first: ApiAnswer,
@@ -27,7 +27,7 @@ export async function followJob(
   const progress = openProgress(total);
   const leave = () => {
     progress.close();
-    note(`the job goes on in the gateway without this command; ${again(job)} follows it`);
+    note(`the gateway continues the job; to follow it again: ${again(job)}`);
     process.exit(EXIT_INTERRUPTED);
   };
   process.once("SIGINT", leave);

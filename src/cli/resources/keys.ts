@@ -32,18 +32,20 @@ export const RESOURCE: Resource = {
       help: "create a key and print it once",
       takes: "",
       flags: [
-        flag("--local", "write it to the database of this machine; the gateway may be running", { place: "here" }),
+        flag("--local", "create the key in the database on this machine; the gateway may be running", {
+          place: "here",
+        }),
         flag("-c, --config <file>", "with --local: configuration file (default: posthorn.yaml, if there is one)", {
           place: "here",
         }),
         flag("--data-dir <folder>", "with --local: folder of the database", { place: "here" }),
-        flag("--name <name>", "what the key is for", { default: "made on the command line" }),
-        flag("--scope <scope...>", "what it allows; may be given several times", {
+        flag("--name <name>", "what the key is for", { default: "created on the command line" }),
+        flag("--scope <scope...>", "a scope of the key; may be given several times", {
           field: "scopes",
           choices: SCOPES,
           default: ["admin"],
         }),
-        flag("--tenant <tenant>", "bind it to this tenant", { field: "tenant_id" }),
+        flag("--tenant <tenant>", "bind the key to this tenant", { field: "tenant_id" }),
         flag("--expires <when>", "when it expires: RFC 3339, or 12h, 30d from now", {
           field: "expires_at",
           read: readEnd,
@@ -55,13 +57,16 @@ export const RESOURCE: Resource = {
   export POSTHORN_API_KEY=$(posthorn keys create --local)`,
       run: ({ flags, body }) => runCreateKey(flags, body as unknown as KeyWish),
     },
-    list: { help: "list keys by age, without their secret part", flags: [OF_TENANT] },
+    list: { help: "list keys by age, without their secret parts", flags: [OF_TENANT] },
     show: { help: "show a key, without its secret part" },
     update: {
-      help: "change what is given of a key and keep the rest",
+      help: "change the given settings of a key and keep the rest",
       flags: [
         flag("--name <name>", "what the key is for"),
-        flag("--scope <scope...>", "what it allows; these replace those it had", { field: "scopes", choices: SCOPES }),
+        flag("--scope <scope...>", "a scope of the key; the given scopes replace all earlier ones", {
+          field: "scopes",
+          choices: SCOPES,
+        }),
         flag("--expires <when>", "when it expires: RFC 3339, or 12h, 30d from now; or never", {
           field: "expires_at",
           read: (text, name) => (text === "never" ? null : readEnd(text, name)),
@@ -69,7 +74,7 @@ export const RESOURCE: Resource = {
       ],
     },
     revoke: {
-      help: "revoke a key at once and for good",
+      help: "revoke a key immediately and permanently",
       method: "DELETE",
       path: ({ args }) => `/api/v1/keys/${encodeURIComponent(args[0] ?? "")}`,
       tell: ({ id, status }) => print(`${asText(id)}: ${asText(status)}`),

@@ -8,10 +8,12 @@ import { flag } from "./flags.ts";
 import type { Call } from "./resource.ts";
 
 export const PAGE = [
-  flag("--limit <number>", "how many at most, up to 500", { default: "50" }),
-  flag("--cursor <cursor>", "go on where the page before ended"),
-  flag("--wide", "show all columns whole, however wide the terminal is", { place: "here" }),
-  flag("--columns <names>", "show these, by commas: headings, or members of the JSON answer", { place: "here" }),
+  flag("--limit <number>", "at most this many, up to 500", { default: "50" }),
+  flag("--cursor <cursor>", "continue where the page before ended"),
+  flag("--wide", "show all columns in full, whatever the width of the terminal", { place: "here" }),
+  flag("--columns <names>", "show only these columns, separated by commas: headings, or members of the JSON answer", {
+    place: "here",
+  }),
   flag("--times <form>", "how times are shown", {
     place: "here",
     choices: ["relative", "absolute"],
@@ -25,7 +27,7 @@ interface PageAnswer {
   searched_until?: string | null;
 }
 
-/** As a table, or one page as the gateway gave it. */
+/** Prints a table, or with `--json` one page as the gateway sent it. */
 export async function printList(
   client: ApiClient,
   path: string,
@@ -43,10 +45,10 @@ export async function printList(
     isAbsolute: flags["times"] === "absolute",
     expendable,
   });
-  if (next !== null) note(`there are more: add --cursor ${next}`);
+  if (next !== null) note(`there are more: to continue, add --cursor ${next}`);
 }
 
-/** A search ends a page when its time is over: what is missing to a full one lies in those that follow. */
+/** A search returns a short page when its time is up: read on until the page is full. */
 async function readOn(client: ApiClient, path: string, query: Call["query"], first: PageAnswer): Promise<PageAnswer> {
   const limit = Number(query["limit"]);
   let page = first;
@@ -61,7 +63,7 @@ async function readOn(client: ApiClient, path: string, query: Call["query"], fir
   return { data, next_cursor: page.next_cursor };
 }
 
-/** `--columns name,status,created_at`: what is no heading is a member of the answer. */
+/** `--columns name,status,created_at`: a name that is not a heading is a member of the answer. */
 function chooseColumns(given: unknown, columns: readonly Field[], rows: readonly Row[]): readonly Field[] {
   if (typeof given !== "string") return columns;
   const members = Object.keys(rows[0] ?? {});

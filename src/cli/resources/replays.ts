@@ -13,7 +13,7 @@ import { placeOf, type Act, type Resource } from "./resource.ts";
 const PATH = "/api/v1/replays";
 
 export const WAIT = flag("--wait", "until it is done", { place: "here" });
-export const PLAN = flag("--plan", "only count, and do nothing");
+export const PLAN = flag("--plan", "only count, without doing anything");
 
 const PROGRESS: readonly [string, Format] = [
   "done total total_exact",
@@ -27,14 +27,14 @@ const FACTS: readonly Field[] = [
   ["tenant", "tenant_id"],
   ["filter", "filter", pairs],
   ["done", ...PROGRESS],
-  ["skipped", "skipped", ([count]) => (count === 0 ? undefined : `${asText(count)} (had changed meanwhile)`)],
-  ["failed", "failed", ([count]) => (count === 0 ? undefined : `${asText(count)} (their subscription is gone)`)],
+  ["skipped", "skipped", ([count]) => (count === 0 ? undefined : `${asText(count)} (changed in the meantime)`)],
+  ["failed", "failed", ([count]) => (count === 0 ? undefined : `${asText(count)} (their subscription was deleted)`)],
   ["started", "created_at", ago],
   ["ended", "completed_at", ago],
   ["error", "error"],
 ];
 
-/** The members of `filter`. */
+/** The flags for the members of `filter`. */
 const FILTER: readonly Flag[] = [
   flag("--subscription <name>", "only for this subscription, by name or id", {
     field: "filter.subscription_id",
@@ -48,14 +48,14 @@ const FILTER: readonly Flag[] = [
     field: "filter.include",
     choices: RECOVER_INCLUDES,
   }),
-  flag("--since <time>", "received since then (dead letters: dead since then): RFC 3339, or 15m, 2h, 7d ago", {
+  flag("--since <time>", "received (dead letters: dead) since this time: RFC 3339, or 15m, 2h, 7d ago", {
     field: "filter.since",
     read: readTime,
   }),
   flag("--until <time>", "before then", { field: "filter.until", read: readTime }),
 ];
 
-/** What every command has that begins a job or looks at one. */
+/** The flags of every command that starts a job or looks at one. */
 export const JOB: Pick<Act, "follow" | "tell" | "judge"> = {
   follow: (client, answer, { flags }) => (flags["wait"] === true ? follow(client, answer) : Promise.resolve(answer)),
   tell: tellJob,
@@ -90,13 +90,13 @@ export const RESOURCE: Resource = {
       body: ({ args: [kind], body }) => ({ filter: {}, ...body, kind: kind?.replace("-", "_") }),
     },
     list: {
-      help: "list jobs, the latest first",
+      help: "list jobs, latest first",
       flags: [OF_TENANT, flag("--status <status>", "only in this state", { choices: REPLAY_STATUSES })],
     },
-    show: { ...JOB, help: "show how far a job is", flags: [WAIT] },
+    show: { ...JOB, help: "show the progress of a job", flags: [WAIT] },
     pause: { ...JOB, help: "pause a job" },
     resume: { ...JOB, help: "resume a paused job" },
-    cancel: { ...JOB, help: "cancel a job; what it has done so far stays" },
+    cancel: { ...JOB, help: "cancel a job; what it has already done is not undone" },
   },
   notes: `
 
@@ -107,7 +107,7 @@ Examples:
   posthorn replay show rpl_… --wait`,
 };
 
-/** A plan is no job: it only counts. */
+/** A plan is not a job: it only counts. */
 const isPlan = (row: Row) => typeof row["count"] === "number";
 
 function tellJob(row: Row): void {

@@ -44,15 +44,15 @@ export const RESOURCE: Resource = {
   hidden: ["headers"],
   acts: {
     list: {
-      help: "list the requests that were rejected or ignored, of all sources, the latest first",
+      help: "list the rejected and ignored requests of all sources, latest first",
       flags: [flag("--source <name>", "only of this source, declared or not", { place: "here" })],
-      // The gateway keeps them by source.
+      // The gateway keeps rejected requests by source name.
       path: ({ flags, args: [source] }) => requestsOf(asText(flags["source"]) ?? source),
       run: listRequests,
     },
-    show: { help: "show a request and what became of it" },
+    show: { help: "show a request and its result" },
     replay: {
-      help: "accept a rejected or ignored request once the configuration is mended; its signature is not checked again",
+      help: "accept a rejected or ignored request after the configuration was corrected; its signature is not checked again",
     },
   },
 };

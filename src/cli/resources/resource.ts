@@ -3,76 +3,76 @@ import type { ClientFlags } from "../connect.ts";
 import type { Field, Row } from "./fields.ts";
 import type { Flag, Input } from "./flags.ts";
 
-/** A group of commands: where the gateway has such things, what is shown of one, and what can be done with them. */
+/** A group of commands for one resource of the gateway: its path, its columns and facts, and its commands. */
 export interface Resource {
   readonly path: string;
-  /** What one of them goes by: the name of its argument. */
+  /** The name of the argument that identifies one of them. */
   readonly key: string;
   readonly columns?: readonly Field[];
-  /** Headings of the columns that a narrow terminal leaves out, the first one first. */
+  /** Headings of the columns that a narrow terminal leaves out, in this order. */
   readonly expendable?: readonly string[];
-  /** It has an id and a name, and goes by both. */
+  /** Set for resources that have an id and a name, and can be given by either. */
   readonly named?: Named;
-  /** What is shown of one in another way than its name and its value tell. */
+  /** Fields that are not shown by their plain name and value. */
   readonly facts?: readonly Field[];
-  /** Members that are not among the facts. */
+  /** Members that are not shown. */
   readonly hidden?: readonly string[];
-  /** Printed below the facts; `text` is the answer as it came. */
+  /** Prints more below the facts; `text` is the unparsed answer. */
   more?(row: Row, text: string): void;
-  /** By their names, in the order of the help. */
+  /** The commands by name, in the order of the help. */
   readonly acts: Readonly<Record<string, Act>>;
-  /** At the end of the help. */
+  /** The text at the end of the help. */
   readonly notes?: string;
 }
 
-/** Things whose ids nobody remembers. */
+/** A resource whose ids are hard to remember, so it can also be given by name. */
 export interface Named {
   readonly noun: string;
-  /** Where they are listed. */
+  /** The path of the list. */
   readonly path: string;
-  /** What an id begins with that the gateway made; others may be chosen. */
+  /** The prefix of ids that the gateway created; other ids may be chosen freely. */
   readonly prefix?: string;
-  /** How one is created that is missing. */
+  /** The command that creates a missing one. */
   readonly create?: string;
 }
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /**
- * A command. What it leaves out goes by its name: `list` gets all, `show` gets one, `create`, `update` and `delete` post,
- * patch and delete it; `pause` and the like post to a path of that name below it. It prints what `columns` or `facts` say.
+ * A command. Its name decides the defaults: `list` gets all, `show` gets one, `create`, `update` and `delete` post,
+ * patch and delete it; `pause` and the like post to a subpath of that name. It prints the `columns` or the `facts`.
  */
 export interface Act {
   readonly help: string;
-  /** Beside those that every command has. */
+  /** Flags beside those that every command has. */
   readonly flags?: readonly Flag[];
-  /** Its arguments, as commander writes them; the first is the key. */
+  /** Its arguments in commander's notation; the first is the key. */
   readonly takes?: string;
-  /** What its last argument may be. */
+  /** The choices for its last argument. */
   readonly choices?: { readonly of: readonly string[]; readonly help: string };
   readonly alias?: string;
   readonly notes?: string;
   readonly method?: Method | ((call: Call) => Method);
-  /** From the first slash of the API on. */
+  /** The path, when it is not the default one. */
   path?(call: Call): string;
-  /** A list of other things than those of the resource. */
+  /** The columns, when the list is of other things than the resource. */
   readonly columns?: readonly Field[];
-  /** What is sent, when it is not just what the flags say. */
+  /** Builds the request body, when it is more than the values of the flags. */
   body?(call: Call): unknown;
-  /** What is printed of the answer, when it was not asked for as JSON. */
+  /** Prints the answer, unless JSON was asked for. */
   tell?(row: Row, call: Call): void;
-  /** Waits for a later answer, which is printed in its place. */
+  /** Waits for a later answer, which is printed instead. */
   follow?(client: ApiClient, answer: ApiAnswer, call: Call): Promise<ApiAnswer>;
-  /** Looks at the answer, printed or not, and fails. */
+  /** Checks the answer after it was printed, and throws when the command has failed. */
   judge?(row: Row, call: Call): void;
-  /** All of it, when it is not one request. */
+  /** The whole command, when it is not one request. */
   run?(call: Call): Promise<void>;
 }
 
-/** What a command was given. What is made gets its argument as a member of that name. */
+/** The arguments and flags of a command. For `create`, the argument also becomes a member of that name. */
 export interface Call extends Input {
   readonly args: readonly (string | undefined)[];
-  /** As commander has them. */
+  /** As commander parsed them. */
   readonly flags: ClientFlags & Readonly<Record<string, unknown>>;
 }
 

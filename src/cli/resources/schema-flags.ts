@@ -3,27 +3,27 @@ import { usageFailure } from "../failure.ts";
 import { readCount, readJson, readNumber, readPairs } from "../read-value.ts";
 import { switchFlag, type Flag, type Read } from "./flags.ts";
 
-/** What of a flag is not as its schema would have it. */
+/** Where a flag differs from the one derived from its schema. */
 export interface Exception {
-  /** As commander writes it; else `--name-of-field <value>`. */
+  /** In commander's notation; by default `--name-of-field <value>`. */
   flag?: string;
   help?: string;
-  /** What `--no-…` says. */
+  /** The help of `--no-…`. */
   off?: string;
-  /** Of one value. */
+  /** Reads one value. */
   read?: (text: string, flag: string) => unknown;
-  /** Of several together. */
+  /** Reads several values together. */
   readAll?: (texts: readonly string[], flag: string) => unknown;
-  /** Whether `none` takes it away, though no schema says so. */
+  /** Whether `none` removes the value although the schema does not allow null. */
   isRemovable?: boolean;
-  /** Of an object, whose members get a flag each: what their names begin with. */
+  /** For an object whose members get one flag each: the prefix of their names. */
   prefix?: string;
 }
 
-/** Of the fields that have no flag, null. */
+/** Null for a field that has no flag. */
 export type Exceptions = Readonly<Record<string, Exception | null>>;
 
-/** What is looked at of a schema. */
+/** The parts of a JSON Schema that are used here. */
 interface Shape {
   readonly type?: string;
   readonly anyOf?: readonly Shape[];
@@ -38,8 +38,8 @@ interface Shape {
 }
 
 /**
- * Flags for what a resource is set to. `isNew` tells what holds where nothing is given. Where a description names a
- * field, the help names its flag.
+ * Flags for the settings of a resource. `isNew` adds the defaults to the help. Where a description names a
+ * field, the help names its flag instead.
  */
 export function flagsOf(schema: object, exceptions: Exceptions, isNew: boolean): Flag[] {
   const { properties = {} } = schema as Shape;
@@ -78,7 +78,7 @@ function createFlag(field: string, shape: Shape, exception: Exception, isNew: bo
   return { options: [option], field, read: orNone(isNullable, createReader(type, exception, limits)) };
 }
 
-/** `none` takes away what may be taken away. */
+/** `none` removes a value that may be null. */
 function orNone(isNullable: boolean, read: Read): Read {
   if (!isNullable) return read;
   return (given, flag) => (String(given) === "none" ? null : read(given, flag));
@@ -100,9 +100,9 @@ function createReader(type: Kind["type"], exception: Exception, limits: { min: n
 
 interface Kind {
   type: "boolean" | "integer" | "number" | "text" | "list" | "pairs" | "json";
-  /** Of the flag, without its dashes. */
+  /** The name of the flag, without its dashes. */
   name: string;
-  /** What stands for the value. */
+  /** The placeholder of the value in the help. */
   label: string;
   isNullable: boolean;
   choices?: readonly string[] | undefined;
@@ -152,7 +152,7 @@ function isTexts({ patternProperties = {} }: Shape): boolean {
   return values.length > 0 && values.every(({ type }) => type === "string");
 }
 
-/** A description is a sentence of the API; help begins small, and says `none` where the API says null. */
+/** A description is a sentence of the API; help starts in lower case, and says `none` where the API says null. */
 function toHelp(shape: Shape, { type, isNullable, isNew }: Pick<Kind, "type" | "isNullable"> & { isNew: boolean }) {
   const text = (shape.description ?? "").replaceAll("`", "").replaceAll(/\bnull\b/g, "none");
   const parts = [/^[A-Z]([a-z' ]|$)/.test(text) ? text.slice(0, 1).toLowerCase() + text.slice(1) : text];
@@ -168,7 +168,7 @@ function toKebab(field: string): string {
   return field.replaceAll("_", "-").replaceAll(".", "-");
 }
 
-/** For settings whose only words are yes and no. */
+/** For settings that are yes or no. */
 export function readYesNo(text: string, flag: string): boolean {
   if (text === "yes" || text === "no") return text === "yes";
   throw usageFailure(`${flag}: write yes or no, not ${text}.`);

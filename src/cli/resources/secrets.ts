@@ -8,10 +8,10 @@ import { placeOf, type Act, type Call, type Resource } from "./resource.ts";
 
 const { path: PATH } = SUBSCRIPTION;
 const at = (below: string): Pick<Act, "path"> => ({ path: ({ args }) => placeOf({ path: PATH }, args[0], below) });
-/** Nothing said is a body too. */
+/** The API wants a body even when there are no settings. */
 const body = ({ body: given }: Call) => given;
 
-/** Secrets of subscriptions, those of sources have a command there. */
+/** Secrets of subscriptions; the secrets of sources are commands of `sources`. */
 export const RESOURCE: Resource = {
   path: PATH,
   key: "subscription",
@@ -24,40 +24,44 @@ export const RESOURCE: Resource = {
     ["ED25519", "ed25519"],
   ],
   acts: {
-    list: { help: "list whose secrets there are, without the secrets", flags: [OF_TENANT] },
+    list: { help: "list the subscriptions that have secrets, without the secrets themselves", flags: [OF_TENANT] },
     rotate: {
       ...at("/rotate-secret"),
       help: "create a new secret, which signs beside the old one for a while, and print it",
       flags: [
-        flag("--overlap <duration>", "how long both sign: 14d, 2h; 0 ends the old one at once (default: 14d)", {
-          field: "overlap_s",
-          read: readDuration,
-        }),
-        flag("--secret-file <path>", "take the new secret from a file, or - for standard input", {
+        flag(
+          "--overlap <duration>",
+          "how long both secrets sign: 14d, 2h; 0 ends the old one immediately (default: 14d)",
+          {
+            field: "overlap_s",
+            read: readDuration,
+          },
+        ),
+        flag("--secret-file <path>", "read the new secret from a file, or - for standard input", {
           field: "secret",
           read: readNewSecret,
         }),
-        flag("--force", "give up a rotation that is under way"),
+        flag("--force", "abort a running rotation"),
       ],
       body,
       tell: tellNewSecret,
     },
     confirm: {
       ...at("/rotate-secret/confirm"),
-      help: "the receiver has the new secret: the subscription's own signature header is made with it from now on",
-      flags: [flag("--retire", "end the old one at once")],
+      help: "confirm that the receiver has the new secret: from now on it makes the subscription's own signature header",
+      flags: [flag("--retire", "end the old secret immediately")],
       body,
       tell: tellSecrets,
     },
     retire: {
       ...at("/rotate-secret/retire"),
-      help: "end the old secret before the overlap does",
+      help: "end the old secret before the overlap is over",
       body,
       tell: tellSecrets,
     },
     show: {
       ...at("/secret"),
-      help: "print the secrets that sign now; the gateway notes in its log that they were read",
+      help: "print the secrets that sign now; the gateway logs that they were read",
       tell: tellSecrets,
     },
   },
@@ -67,7 +71,7 @@ export const RESOURCE: Resource = {
   posthorn secrets show erp`,
 };
 
-/** Scripts that rotate know 1 for a file that cannot be read. */
+/** Scripts that rotate secrets expect exit code 1 for a file that cannot be read. */
 function readNewSecret(file: string): string {
   try {
     return readSecret(file);
@@ -82,7 +86,7 @@ function tellNewSecret({ secret, overlap_ends_at: end }: Row): void {
       ? `both secrets sign until ${end} (${formatAgo(end, Date.now())}); the receiver needs the new one by then`
       : "the old secret has ended",
   );
-  // Alone, so that it can be caught by a variable.
+  // On a line of its own, so that a script can capture it in a variable.
   print(asText(secret) ?? "");
 }
 

@@ -11,7 +11,9 @@ import { flagsOf, type Exceptions } from "./schema-flags.ts";
 const EXCEPTIONS: Exceptions = {
   name: null,
   tenant_id: null,
-  kind: { help: "who sends: generic, github, stripe, …; says how a request is verified, answered and split" },
+  kind: {
+    help: "the kind of sender: generic, github, stripe, …; it decides how requests are verified, answered and split",
+  },
   secrets: {
     flag: "--secret-file <path...>",
     help: "files with the secrets, the current one first; - for standard input",
@@ -19,14 +21,14 @@ const EXCEPTIONS: Exceptions = {
   },
   auth: {
     flag: "--auth-header <name>",
-    help: "a header that must hold a token, else 401; or none",
+    help: "a header that must contain a token, otherwise the answer is 401; or none",
     read: (text) => text,
   },
   allowed_ips: { flag: "--allowed-ip <cidr...>" },
-  methods: { help: "methods that are taken" },
+  methods: { help: "HTTP methods that are accepted" },
   content_types: { flag: "--content-type <type...>" },
   only: { flag: "--only <pattern...>" },
-  manifest: { help: "what the sender's ids must be found in, for kinds that know one: JSON, @FILE, or none" },
+  manifest: { help: "the manifest that must contain the sender's ids, for kinds that have one: JSON, @FILE, or none" },
   refuse_replays: { off: "accept them" },
   path_token: {
     help: "accept webhooks only at an unguessable path, which is printed",
@@ -34,16 +36,16 @@ const EXCEPTIONS: Exceptions = {
   },
   options: {
     flag: "--option <name=value...>",
-    help: "settings of the kind; these replace all that were set",
+    help: "settings of the kind; they replace all earlier ones",
     readAll: readOptions,
   },
 };
 
-/** What only a change can take away. */
+/** Flags for values that only an update can remove. */
 const removable = (isRemovable: boolean): Exceptions => ({
   event_type: {
     flag: "--event-type <template>",
-    help: `what its events are called: {source} stands for its name, {type} for the type that its kind finds${isRemovable ? "; or none" : ""}`,
+    help: `the type of its events: {source} stands for its name, {type} for the type that its kind finds${isRemovable ? "; or none" : ""}`,
     isRemovable,
   },
   id_from: { flag: "--id-from <place>", isRemovable },
@@ -51,7 +53,7 @@ const removable = (isRemovable: boolean): Exceptions => ({
   priority_from: { flag: "--priority-from <place>", isRemovable },
 });
 
-const TOKEN = flag("--auth-token-file <path>", "the file with that token, - for standard input", {
+const TOKEN = flag("--auth-token-file <path>", "the file with the token for --auth-header, - for standard input", {
   field: "token",
   read: readSecret,
 });
@@ -86,7 +88,7 @@ export const RESOURCE: Resource = {
     ["last request", "last_request_at", ago],
   ],
   more({ path_token: token }) {
-    if (token !== null && token !== "***") note("the path is a secret: who knows it may send");
+    if (token !== null && token !== "***") note("the path is a secret: everybody who knows it can send");
   },
   acts: {
     list: {
@@ -111,7 +113,7 @@ export const RESOURCE: Resource = {
       body: withAuth,
     },
     update: {
-      help: "change what is given and keep the rest; none takes a setting away",
+      help: "change the given settings and keep the rest; none removes a setting",
       flags: [FILE, ...flagsOf(SourceInput, { ...EXCEPTIONS, ...removable(true) }, false), TOKEN, IF_MATCH],
       body: withAuth,
     },
@@ -121,11 +123,11 @@ export const RESOURCE: Resource = {
     "rotate-secret": {
       help: "create a new secret and print it; earlier ones are accepted for a while",
       flags: [
-        flag("--overlap <seconds>", "how long; 0 ends them at once (default: 14 days)", {
+        flag("--overlap <seconds>", "how long the old secrets stay valid; 0 ends them immediately (default: 14 days)", {
           field: "overlap_s",
           read: (text, name) => readCount(text, name, { max: 31_536_000 }),
         }),
-        flag("--secret-file <path>", "take the new secret from a file, or - for standard input", {
+        flag("--secret-file <path>", "read the new secret from a file, or - for standard input", {
           field: "secret",
           read: readSecret,
         }),
@@ -134,14 +136,14 @@ export const RESOURCE: Resource = {
       tell: tellSecret,
     },
     path: {
-      help: "print the path with its token; the gateway notes in its log that it was read",
+      help: "print the path with its token; the gateway logs that it was read",
       method: "GET",
       path: ({ args }) => `/api/v1/sources/${encodeURIComponent(args[0] ?? "")}/path-token`,
       tell: ({ path }) => print(String(path)),
     },
     delete: { help: "delete a source; its events stay" },
     requests: {
-      help: "list the requests that were rejected or ignored, the latest first",
+      help: "list the rejected and ignored requests, latest first",
       flags: [
         flag("--outcome <outcome>", "only those", { choices: ["rejected", "ignored"] }),
         flag("--cause <cause>", "only for this reason: bad_signature, duplicate, filtered, …"),
@@ -149,7 +151,7 @@ export const RESOURCE: Resource = {
       columns: REQUEST_COLUMNS,
     },
   },
-  notes: `\`posthorn requests replay\` takes a refused or ignored request in again.
+  notes: `\`posthorn requests replay\` accepts a rejected or ignored request afterwards.
 
 Examples:
   posthorn sources create github --kind github --secret-file secret.txt
@@ -159,16 +161,16 @@ Examples:
 };
 
 function withAuth({ body: { token, ...body }, flags }: Call): Row {
-  // What a file says of it is whole.
+  // A file gives the whole setting.
   const header = flags["authHeader"];
   if (header === "none" || (header === undefined && token === undefined)) return body;
   if (header === undefined || token === undefined) {
-    throw usageFailure("--auth-header and --auth-token-file belong together.");
+    throw usageFailure("--auth-header and --auth-token-file must be given together.");
   }
   return { ...body, auth: { header, token } };
 }
 
-/** A value that is JSON, such as a number or a list, is taken as that; else it is a text. */
+/** A value that is JSON, such as a number or a list, is parsed; any other value is a text. */
 function readOptions(given: readonly string[], name: string): Row {
   const texts = Object.entries(readPairs(given, name, /^([^=]+)=(.*)$/s));
   return Object.fromEntries(texts.map(([option, text]) => [option, parseValue(text)]));
@@ -185,7 +187,7 @@ function parseValue(text: string): unknown {
 function tellSecret({ secret, secrets }: Row): void {
   const [, before] = secrets as Row[];
   const endsAt = before?.["ends_at"] ?? null;
-  note(endsAt === null ? "it alone counts" : `those before it count until ${asText(endsAt)}`);
-  // Alone, so that it can be caught by a variable.
+  note(endsAt === null ? "only the new secret is valid" : `the earlier ones are valid until ${asText(endsAt)}`);
+  // On a line of its own, so that a script can capture it in a variable.
   print(String(secret));
 }

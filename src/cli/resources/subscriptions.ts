@@ -23,7 +23,7 @@ import type { Call, Resource } from "./resource.ts";
 import { flagsOf, readYesNo, type Exceptions } from "./schema-flags.ts";
 
 const { url, events } = SUBSCRIPTION_FIELDS;
-/** What everybody gives comes first. */
+/** The most common flags come first. */
 const SCHEMA = { properties: { url, events, ...SUBSCRIPTION_FIELDS } };
 
 const EXCEPTIONS: Exceptions = {
@@ -32,23 +32,23 @@ const EXCEPTIONS: Exceptions = {
   events: { flag: "--events <pattern...>" },
   event_filter: {
     flag: "--filter <json>",
-    help: "which of these events, by conditions on data, headers and so on: JSON, @FILE, or none",
+    help: "only events that meet these conditions on data, headers and so on: JSON, @FILE, or none",
   },
   secret: {
     flag: "--secret-file <path>",
-    help: "take the secret from a file, - for standard input; else one is generated",
+    help: "read the secret from a file, - for standard input; by default one is generated",
     read: readSecret,
   },
-  ed25519: { off: "sign with the secret alone" },
+  ed25519: { off: "sign only with the secret" },
   headers: {
     flag: "-H, --header <name: value...>",
-    help: "sent with every attempt, but to no other origin; these replace all that were set; or none",
+    help: "a header of every attempt, never sent to another origin; the given headers replace all earlier ones; or none",
     readAll: (headers, name) => readPairs(headers, name, /^([^:\s]+):\s*(.*)$/s),
   },
-  labels: { help: "to find it by; these replace all that were set" },
+  labels: { help: "a label to find it by; the given labels replace all earlier ones" },
   auth: {
     flag: "--auth-file <path>",
-    help: "how it logs in there, as JSON or yaml in a file; or none",
+    help: "credentials for the destination, as a JSON or yaml file; or none",
     read: readObject,
   },
   ordered: { off: "in any order" },
@@ -57,25 +57,25 @@ const EXCEPTIONS: Exceptions = {
   resume_when_healthy: { flag: "--resume-when-healthy <yes|no>", read: readYesNo },
   retry_policy: {
     flag: "--retry-policy <name>",
-    help: "how often it is tried again, and after which waits",
+    help: "how often it is retried, and after which waits",
   },
   allowed_ips: { flag: "--allowed-ip <cidr...>" },
-  signature_header: { flag: "--signature-header <name>", help: "header of the plain signature" },
+  signature_header: { flag: "--signature-header <name>", help: "header of the plain HMAC signature" },
   forward_headers: { flag: "--forward-header <name...>" },
   allow_own_url: { off: "refuse a destination that leads back to this gateway" },
   description: { flag: "--description <text>", help: "for people" },
 };
 
-const RETRY_DELAYS = flag("--retry-delays <seconds,…>", "the waits between tries: 5,60,600", {
+const RETRY_DELAYS = flag("--retry-delays <seconds,…>", "the waits between attempts in seconds: 5,60,600", {
   field: "retry_delays",
   read: (text, name) => text.split(",").map((delay) => readNumber(delay.trim(), name)),
 });
 
-/** A policy is named, or it is a list of waits. */
+/** A retry policy is a name or a list of waits. */
 function withPolicy({ body: { retry_delays: delays, ...body } }: Call): Row {
   if (delays === undefined) return body;
   if (typeof body["retry_policy"] === "string") {
-    throw usageFailure("--retry-policy and --retry-delays are two ways; choose one.");
+    throw usageFailure("--retry-policy and --retry-delays exclude each other; choose one.");
   }
   return { ...body, retry_policy: { delays_s: delays } };
 }
@@ -102,7 +102,7 @@ function describePolicy(policy: unknown): string | undefined {
 
 const { path: PATH } = SUBSCRIPTION;
 
-/** The attempt; or the delivery, when none could be made now. */
+/** The attempt; or the delivery, when no attempt could be made now. */
 const TEST: readonly Field[] = [
   ["delivery", "delivery_id"],
   ["result", "result"],
@@ -206,18 +206,18 @@ export const RESOURCE: Resource = {
       body: withPolicy,
     },
     update: {
-      help: "change what is given and keep the rest",
+      help: "change the given settings and keep the rest",
       flags: [FILE, ...flagsOf(SCHEMA, { ...EXCEPTIONS, name: { help: "a new name" } }, false), RETRY_DELAYS, IF_MATCH],
       body: withPolicy,
     },
     pause: { help: "hold its deliveries until it is resumed", tell: tellStatus },
     resume: {
-      help: "deliver again, what was held first",
-      flags: [flag("--skip-held", "cancel what was held instead", { field: "held", read: () => "skip" })],
+      help: "deliver again, held deliveries first",
+      flags: [flag("--skip-held", "cancel the held deliveries instead", { field: "held", read: () => "skip" })],
       tell: tellStatus,
     },
     drain: {
-      help: "send what is waiting now, even while its target is in QUEUE mode",
+      help: "send the waiting deliveries now, even while its target is in QUEUE mode",
       tell: (row, { args }) => print(`${args[0]}: trying ${countOf(Number(row["waiting"]), "delivery", "deliveries")}`),
     },
     test: {
@@ -231,14 +231,14 @@ export const RESOURCE: Resource = {
       tell: tellStatistics,
     },
     recover: {
-      help: "deliver again what it missed",
+      help: "deliver again the events that it missed",
       flags: [
-        flag("--since <time>", "events received since then: RFC 3339, or 15m, 2h, 7d ago", {
+        flag("--since <time>", "events received since this time: RFC 3339, or 15m, 2h, 7d ago", {
           isRequired: true,
           read: readTime,
         }),
-        flag("--until <time>", "and before then", { read: readTime }),
-        flag("--include <which>", "dead letters, events it never had, or both", {
+        flag("--until <time>", "and before this time", { read: readTime }),
+        flag("--include <which>", "dead letters, events that it never got, or both", {
           choices: RECOVER_INCLUDES,
           default: "failed",
         }),
@@ -266,7 +266,7 @@ Examples:
   posthorn subscriptions recover erp --since 2h --include all`,
 };
 
-/** Fails when the destination did not take it: for scripts that want to know. */
+/** Fails when the destination did not accept the event, so that scripts can react. */
 function judgeTest({ result, hold_reason: reason }: Row): void {
   if (result === "success") return;
   const waits = result === undefined ? ` yet: it waits (${asText(reason) ?? "pending"})` : "";

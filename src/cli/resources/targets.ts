@@ -13,10 +13,14 @@ const EXCEPTIONS: Exceptions = {
   description: { flag: "--description <text>", help: "for people" },
 };
 
-const WHOSE = flag("--tenant <tenant>", "of this tenant, where several have one of that name", {
-  field: "tenant_id",
-  place: "query",
-});
+const WHOSE = flag(
+  "--tenant <tenant>",
+  "the target of this tenant, when several tenants have a target with that name",
+  {
+    field: "tenant_id",
+    place: "query",
+  },
+);
 
 const MODE: Field[2] = ([mode, forced]) => (forced === null ? asText(mode) : `${asText(mode)} (by hand)`);
 
@@ -42,14 +46,17 @@ export const RESOURCE: Resource = {
     ["waiting", "queue_length", ([count]) => countOf(Number(count), "delivery", "deliveries")],
   ],
   acts: {
-    list: { help: "list targets, those that several share first", flags: [OF_TENANT] },
-    show: { help: "show a target; a subscription's own also goes by the id of the subscription", flags: [WHOSE] },
+    list: { help: "list targets, shared ones first", flags: [OF_TENANT] },
+    show: {
+      help: "show a target; a subscription's own target can also be given by the subscription's id",
+      flags: [WHOSE],
+    },
     create: {
       help: "create a target that several subscriptions share",
       flags: [FILE, ...flagsOf(TargetInput, EXCEPTIONS, true), OWNER, IDEMPOTENCY_KEY],
     },
     update: {
-      help: "change what is given and keep the rest; none takes a setting away",
+      help: "change the given settings and keep the rest; none removes a setting",
       flags: [FILE, ...flagsOf(TargetChange, EXCEPTIONS, false), WHOSE, IF_MATCH],
     },
     delete: { help: "delete a target that nobody sends to", flags: [WHOSE] },

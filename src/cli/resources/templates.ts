@@ -18,7 +18,7 @@ export const RESOURCE: Resource = {
   key: "file",
   acts: {
     preview: {
-      help: "show what is made of an event by a template, a preset, or the templates of a subscription; - reads standard input",
+      help: "show the result of a template, a preset, or the templates of a subscription for an event; - reads standard input",
       takes: "[file]",
       path: () => `${PATH}/preview`,
       flags: [
@@ -30,14 +30,17 @@ export const RESOURCE: Resource = {
           field: "settings",
           read: (preset) => ({ preset }),
         }),
-        flag("--place <place>", "where the file's text lands", {
+        flag("--place <place>", "where the result of the template is used", {
           place: "here",
           choices: ["text", "html", "json", "url", "header"],
           default: "text",
         }),
-        flag("--event <id>", "an event that was received", { field: "event_id" }),
-        flag("--type <type>", "the type of an event that you describe", { field: "event.event_type" }),
-        flag("--data <json>", "its payload, as JSON or @FILE", { field: "event.data", read: readJson }),
+        flag("--event <id>", "the id of a received event", { field: "event_id" }),
+        flag("--type <type>", "the type of a made-up event", { field: "event.event_type" }),
+        flag("--data <json>", "the payload of the made-up event, as JSON or @FILE", {
+          field: "event.data",
+          read: readJson,
+        }),
       ],
       body: ({ body, args: [file], flags }) =>
         file === undefined ? body : { ...body, templates: [read(file, flags)] },
@@ -46,7 +49,7 @@ export const RESOURCE: Resource = {
         void ((fault !== null || (problems as Row[]).length > 0) && (process.exitCode = EXIT_FAILED)),
     },
   },
-  notes: `It ends with 1 when something is wrong.
+  notes: `Exit code 1 when something is wrong.
 
 Examples:
   posthorn templates preview body.liquid --place json --type order.created --data '{"total": 12}'

@@ -60,30 +60,30 @@ export const RESOURCE: Resource = {
     KEPT,
   ],
   acts: {
-    list: { help: "list tenants by id, with what they use" },
+    list: { help: "list tenants by id, with their usage" },
     create: {
       help: "create a tenant",
       flags: [FILE, ...flagsOf(TenantSettings, EXCEPTIONS, true), IDEMPOTENCY_KEY],
-      notes: `A tenant need not be created: the first thing that names it creates it, without quotas.
+      notes: `Tenants are created automatically, without quotas, by the first resource that names them.
 
 Examples:
   posthorn tenants create acme --name 'Acme Ltd' --email ops@acme.example
   posthorn tenants create trial --max-subscriptions 3 --max-events-per-minute 600`,
     },
     update: {
-      help: "change what is given and keep the rest; none takes a quota away",
+      help: "change the given settings and keep the rest; none removes a quota",
       flags: [FILE, ...flagsOf(TenantSettings, EXCEPTIONS, false), IF_MATCH],
     },
-    show: { help: "show a tenant with its quotas and what it uses of them" },
+    show: { help: "show a tenant with its quotas and its usage" },
     delete: { help: "delete a tenant that has no subscriptions and no live keys" },
     erase: {
-      help: "erase everything of a tenant for good, as a job of the gateway",
+      help: "erase all data of a tenant permanently, as a job of the gateway",
       flags: [flag("--confirm <id>", "the id of the tenant once more; nothing is erased without it"), WAIT],
       follow: (client, answer, { flags }) =>
         flags["wait"] === true ? follow(client, answer) : Promise.resolve(answer),
       body: ({ body }) => ({ ...body }),
       tell: tellErasure,
-      notes: `Asked again while it runs, it tells how far it is. What was erased does not come back.
+      notes: `Run it again to see the progress. Erased data cannot be restored.
 
 Examples:
   posthorn tenants erase acme --confirm acme --wait`,
@@ -108,7 +108,7 @@ const ERASURE: readonly Field[] = [
 function tellErasure(row: Row): void {
   printFields(ERASURE, row);
   const id = asText(row["tenant_id"]);
-  if (row["status"] === "running") note(`posthorn tenants erase ${id} --confirm ${id} --wait follows it`);
+  if (row["status"] === "running") note(`posthorn tenants erase ${id} --confirm ${id} --wait shows its progress`);
 }
 
 function follow(client: ApiClient, first: ApiAnswer): Promise<ApiAnswer> {

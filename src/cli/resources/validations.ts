@@ -9,7 +9,9 @@ import { placeOf, type Call, type Resource } from "./resource.ts";
 
 const PATH = "/validations";
 
-const FORMAT = flag("--format <format>", "which one, where there are two", { choices: VALIDATION_FORMATS });
+const FORMAT = flag("--format <format>", "which format, when there are validations for both", {
+  choices: VALIDATION_FORMATS,
+});
 const versionFlag = (help: string) =>
   flag("--version-number <number>", help, {
     field: "version",
@@ -43,7 +45,7 @@ export const RESOURCE: Resource = {
     show: {
       help: "print a validation as it was given",
       alias: "get",
-      flags: [FORMAT, versionFlag("an earlier one")],
+      flags: [FORMAT, versionFlag("an earlier version")],
       run: printValidation,
     },
     put: {
@@ -56,7 +58,7 @@ export const RESOURCE: Resource = {
     },
     delete: { help: "delete a validation; `rollback` restores it", flags: [FORMAT] },
     versions: {
-      help: "list the versions of a validation, the latest first",
+      help: "list the versions of a validation, latest first",
       columns: [
         ["VERSION", "version"],
         ["FORMAT", "format"],
@@ -76,18 +78,18 @@ export const RESOURCE: Resource = {
       help: "test a payload against a validation; - reads standard input",
       takes: "<endpoint> <file>",
       flags: [
-        flag("--content-type <type>", "of the payload (default: guessed)", {
+        flag("--content-type <type>", "format of the payload (default: detected)", {
           field: "content-type",
           place: "header",
         }),
-        versionFlag("by an earlier version"),
+        versionFlag("test against an earlier version"),
       ],
       body: readFile,
       tell: tellTest,
       judge: ({ valid }) => void (valid === false && (process.exitCode = EXIT_FAILED)),
     },
   },
-  notes: `\`test\` ends with 1 when the payload does not pass.
+  notes: `\`test\` exits with 1 when the payload does not pass.
 
 Examples:
   posthorn validations put orders order.schema.json
@@ -126,7 +128,7 @@ function readFile({ args: [, file = ""], headers }: Call): Uint8Array {
   return document;
 }
 
-/** XML begins with a bracket, in whatever encoding. */
+/** XML starts with `<`, in any encoding. */
 function guessType(document: Uint8Array): string {
   const first = document.find((byte) => ![0x20, 0x09, 0x0a, 0x0d, 0x00, 0xef, 0xbb, 0xbf, 0xff, 0xfe].includes(byte));
   return first === 0x3c ? "application/xml" : "application/json";

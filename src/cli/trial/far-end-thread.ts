@@ -1,4 +1,4 @@
-// What a bench measures against, in a thread of its own: a bare Node server, and a sink for deliveries.
+// The servers of a bench, in a thread of their own: a bare Node server for comparison, and a sink for deliveries.
 import { createServer as createHttpServer } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
 import { parentPort } from "node:worker_threads";
@@ -7,7 +7,7 @@ const OK = Buffer.from("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
 let taken = 0;
 let lastAt = 0;
 
-/** The yardstick: reads the body and answers 202, with nothing behind it. */
+/** The yardstick: reads the body and answers 202, without doing anything else. */
 const bare = createHttpServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -17,7 +17,7 @@ const bare = createHttpServer((request, response) => {
   });
 });
 
-/** Over raw sockets: it shares the cores with the gateway. */
+/** Uses raw sockets, because it shares the cores with the gateway. */
 const sink = createServer({ noDelay: true }, (socket) => {
   let rest: Buffer | undefined;
   socket.on("data", (chunk) => {

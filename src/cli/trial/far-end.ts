@@ -6,7 +6,7 @@ import { Worker } from "node:worker_threads";
 export interface FarEnd {
   barePort: number;
   sinkPort: number;
-  /** How many deliveries it has taken since it began, and when the last came, in ms of this process. */
+  /** How many deliveries the sink has received so far, and when the last one came, in ms of this process. */
   read(): Promise<{ taken: number; lastAt: number }>;
   close(): Promise<void>;
 }

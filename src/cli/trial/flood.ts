@@ -5,7 +5,7 @@ import { openLoadConnection, writeRequest } from "./load-connection.ts";
 export interface Flooded {
   startedAt: number;
   accepted: number;
-  /** Answers that were not 2xx; sent again after a moment, as senders do. */
+  /** Answers that were not 2xx; these requests are sent again after a moment, as senders do. */
   refused: number;
   perSecond: number;
   p50Ms: number;
@@ -22,14 +22,14 @@ export interface FloodOptions {
 
 const RESEND_MS = 100;
 
-/** Each connection sends its next request when it has the answer to its last. */
+/** Each connection sends its next request when it has the answer to the last one. */
 export async function flood({ port, path, body, connections, durationMs }: FloodOptions): Promise<Flooded> {
   const request = writeRequest(port, path, body);
   const latencies: number[] = [];
   let refused = 0;
   let fail: (error: Error) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
-  const onLost = () => fail(new CommandFailure(`What listens on port ${port} closed a connection under load.`));
+  const onLost = () => fail(new CommandFailure(`The server on port ${port} closed a connection under load.`));
   const opened = await Promise.all(Array.from({ length: connections }, () => openLoadConnection({ port, onLost })));
   const startedAt = performance.now();
   const endsAt = startedAt + durationMs;

@@ -1,18 +1,18 @@
 import { connect, type Socket } from "node:net";
 
 /**
- * A connection for load: prepared bytes over a raw socket, so that it takes as little as possible of the cores that it
- * shares with the gateway. One request at a time. Only for a gateway of our own on this machine.
+ * A connection for load tests: prepared bytes over a raw socket, so that it uses as little as possible of the cores
+ * that it shares with the gateway. One request at a time. Only for a gateway that this command started itself.
  */
 export interface LoadConnection {
-  /** `request`: the whole of it, head and body. */
+  /** `request`: head and body together. */
   send(request: Buffer, onAnswer: (status: number, body: Buffer) => void): void;
   close(): void;
 }
 
 export interface LoadConnectionOptions {
   port: number;
-  /** The other side is gone: a request that is under way gets no answer. */
+  /** The other side has closed the connection: a request that is under way gets no answer. */
   onLost: () => void;
 }
 
@@ -23,7 +23,7 @@ export function writeRequest(port: number, path: string, body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(head), body]);
 }
 
-/** Where a server closes after an answer, a new socket takes the place of the old one. */
+/** When a server closes the connection after an answer, a new socket replaces the old one. */
 export async function openLoadConnection({ port, onLost }: LoadConnectionOptions): Promise<LoadConnection> {
   let socket: Socket;
   let answered: ((status: number, body: Buffer) => void) | undefined;
@@ -76,7 +76,7 @@ function openSocket(port: number, take: (answer: Answer) => void, lose: () => vo
       const chunk = buffer.subarray(0, length);
       const bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
       const answer = parseAnswer(bytes);
-      // The buffer is used again for the next read.
+      // The socket reuses its buffer for the next read.
       rest = answer === undefined ? Buffer.from(bytes) : undefined;
       if (answer === undefined) return true;
       isDone = answer.isLast;
@@ -95,7 +95,7 @@ function openSocket(port: number, take: (answer: Answer) => void, lose: () => vo
   });
 }
 
-/** Undefined until all of it is there. */
+/** Undefined until the answer is complete. */
 function parseAnswer(bytes: Buffer): Answer | undefined {
   const headEnd = bytes.indexOf("\r\n\r\n");
   if (headEnd < 0) return undefined;

@@ -6,24 +6,24 @@ import { fileURLToPath } from "node:url";
 import { readEnvironment } from "../../config/environment.ts";
 import { CommandFailure } from "../failure.ts";
 
-/** A gateway of a command's own, as a process that may be killed; nobody else's is ever touched. */
+/** A gateway that a command starts for itself, as a process that it may kill. No other gateway is touched. */
 export interface OwnGateway {
   url: string;
   key: string;
-  /** SIGKILL, as the machine's memory killer does it. */
+  /** Sends SIGKILL, as the out-of-memory killer of Linux does. */
   kill(): Promise<void>;
-  /** In good order. */
+  /** Stops it cleanly. */
   stop(): Promise<void>;
 }
 
-/** The same folder again is the same gateway started again. */
+/** Starting in the same folder again restarts the same gateway. */
 export type StartOwnGateway = (folder: string) => Promise<OwnGateway>;
 
 const LAUNCHER = fileURLToPath(new URL("../../../bin/posthorn.js", import.meta.url));
 const START_MS = 60_000;
 const LISTENING = /"url":"([^"]+)".*"gateway is listening"/;
 
-/** A folder in `dir`, on the disk that is meant, which goes away with everything in it. */
+/** Runs with a temporary folder inside `dir`, so on its disk, and removes the folder afterwards. */
 export async function withTrialFolder<Result>(
   dir: string,
   config: object,
@@ -93,7 +93,7 @@ export const startOwnGateway: StartOwnGateway = async (folder) => {
   return { url, key, kill: () => signal("SIGKILL"), stop: () => signal("SIGTERM") };
 };
 
-/** What the user's own gateway is told must not reach this one. */
+/** The environment without the settings of the user's own gateway. */
 function withoutSettings(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(readEnvironment()).filter(([name]) => !/^(POSTHORN|AZURE)_/.test(name)));
 }

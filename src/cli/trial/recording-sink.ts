@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Where deliveries of a selftest end: notes what arrived, by event. */
+/** The destination of a selftest: records what arrived, by event. */
 export interface RecordingSink {
   url: string;
-  /** How often each event arrived, and the hash of its bytes, by its id. */
+  /** How often each event arrived, and the hash of its bytes, by event id. */
   readonly arrivals: ReadonlyMap<string, { hash: string; count: number }>;
   close(): Promise<void>;
 }

@@ -21,7 +21,7 @@ const SOURCE = "bench";
 const CONNECTIONS = 64;
 const FSYNCS = { count: 500, maxMs: 1000 };
 const ROUNDS = 3;
-/** Of the time: warming up, then three rounds of both servers. What is open meanwhile is delivered after each. */
+/** Shares of the time: warm-up, then three rounds of both servers. Open deliveries are completed after each round. */
 const SHARES = { warmUp: 0.1, bare: 0.05, gateway: 0.15 };
 const DRAIN_MS = 60_000;
 const POLL_MS = 10;
@@ -32,7 +32,7 @@ interface Round {
   deliveredPerSecond: number;
 }
 
-/** A gateway of its own, on a folder that goes away; never one that is in use. */
+/** Benchmarks a gateway of its own in a temporary folder, never one that is in use. */
 export async function runBench(flags: BenchFlags): Promise<void> {
   const seconds = readCount(flags.seconds, "--seconds", { min: 2, max: 600 });
   const dir = resolve(flags.dir);
@@ -95,7 +95,7 @@ async function measure(dir: string, seconds: number, progress: Progress, signal:
   }
 }
 
-/** From the first request to the last delivery. */
+/** Runs from the first request to the last delivery. */
 async function deliverAll(
   farEnd: FarEnd,
   load: () => Promise<Flooded>,
@@ -118,7 +118,7 @@ async function deliverAll(
   }
 }
 
-/** About a kilobyte, like an order of a shop. */
+/** About one kilobyte, like an order of a shop. */
 function createBody(): Buffer {
   const lines = Array.from({ length: 12 }, (_, n) => ({
     sku: `A-${100 + n}`,

@@ -68,16 +68,16 @@ function tell(account: Account, { dir, fsync, fileSystem }: Disk, isJson: boolea
     ["lost", describeEvents(lost)],
     ["bytes changed", describeEvents(changed)],
     ["not delivered", describeEvents(undelivered)],
-    ["delivered twice", `${repeated} (what was on its way at a kill may arrive again)`],
+    ["delivered twice", `${repeated} (deliveries under way at a kill may arrive again)`],
     ["fsync", `median ${formatMs(fsync.medianMs)}, p99 ${formatMs(fsync.p99Ms)}`],
   ]);
-  if (acknowledged === 0) note("no event was acknowledged: this shows nothing");
+  if (acknowledged === 0) note("no event was acknowledged: the test proves nothing");
   print("");
   if (isWell) print("This shows: killing the gateway on this disk loses no acknowledged event and changes no byte.");
   else print("FAILED: events that the gateway acknowledged are missing. Keep this output and report it.");
   print(
-    "It cannot show: what a power failure does. A killed process leaves its writes in the memory of the system; only " +
-      "a disk whose power is cut shows whether it keeps what it said was written.",
+    "It cannot show what a power failure does. A killed process leaves its writes in the memory of the system; only " +
+      "cutting the power shows whether the disk keeps the writes that it has confirmed.",
   );
   if (doubt !== undefined) note(`about the fsync: ${doubt}`);
 }

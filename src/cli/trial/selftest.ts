@@ -6,21 +6,21 @@ import { openLoadConnection, writeRequest } from "./load-connection.ts";
 import type { OwnGateway, StartOwnGateway } from "./own-gateway.ts";
 import { hashOf, openRecordingSink, type RecordingSink } from "./recording-sink.ts";
 
-/** What became of everything that a gateway acknowledged while it was killed again and again. */
+/** The result for all events that a gateway acknowledged while it was killed again and again. */
 export interface Account {
   kills: number;
   acknowledged: number;
-  /** Acknowledged, and not in the event log. */
+  /** Acknowledged, but not in the event log. */
   lost: string[];
-  /** Acknowledged, in the log, and not delivered when nothing was open any more. */
+  /** Acknowledged and in the log, but not delivered when no delivery was open any more. */
   undelivered: string[];
   /** Delivered with other bytes than were sent. */
   changed: string[];
-  /** Delivered more than once: what was on its way at a kill may be. */
+  /** Delivered more than once, which is allowed for deliveries under way at a kill. */
   repeated: number;
 }
 
-/** One that acknowledged nothing shows nothing. */
+/** A run without acknowledged events proves nothing, so it is not sound. */
 export function isSound({ acknowledged, lost, undelivered, changed }: Account): boolean {
   return acknowledged > 0 && lost.length + undelivered.length + changed.length === 0;
 }
@@ -28,19 +28,19 @@ export function isSound({ acknowledged, lost, undelivered, changed }: Account): 
 export interface SelftestOptions {
   seconds: number;
   startGateway: StartOwnGateway;
-  /** Runs with a folder that holds this configuration, on the disk that is meant. */
+  /** Runs with a temporary folder that contains this configuration, on the disk to test. */
   inFolder: <Result>(config: object, run: (folder: string) => Promise<Result>) => Promise<Result>;
   signal: AbortSignal;
   onProgress: (seconds: number) => void;
 }
 
-/** By the id that the answer gave it. */
+/** The hash of each event's bytes, by the id in the answer. */
 type Ledger = Map<string, string>;
 
 const SOURCE = "selftest";
 const CONNECTIONS = 8;
 const MIN_KILLS = 3;
-/** The rest of the time is for delivering what is open, and for comparing. */
+/** The rest of the time is for the open deliveries and the comparison. */
 const SHARE_OF_KILLS = 0.7;
 const MAX_DRAIN_MS = 60_000;
 const POLL_MS = 50;
@@ -77,7 +77,7 @@ export async function performSelftest(options: SelftestOptions): Promise<Account
 function configFor({ url }: RecordingSink): object {
   return {
     sources: [{ name: SOURCE }],
-    // A sink that is there all the time: what fails does so because the gateway was killed, and may come soon again.
+    // The sink is always there: an attempt fails only because the gateway was killed, so it may be retried soon.
     subscriptions: [
       {
         name: "sink",
@@ -89,7 +89,7 @@ function configFor({ url }: RecordingSink): object {
   };
 }
 
-/** The kill falls after another number of answers each time, and so into different places. */
+/** Each kill comes after a different number of answers, and so at a different moment of the work. */
 async function loadAndKill(gateway: OwnGateway, ledger: Ledger, signal: AbortSignal): Promise<void> {
   const port = Number(new URL(gateway.url).port);
   let answersLeft = randomInt(20, 600);
@@ -133,7 +133,7 @@ async function sendUntilLost(port: number, ledger: Ledger, onAnswer: () => void)
   await lost;
 }
 
-/** Different bytes each time, with what a careless gateway would write differently. */
+/** Different bytes each time, with spellings that a gateway would change if it rewrote the JSON. */
 function createBody(): Buffer {
   const filler = randomBytes(randomInt(20, 600)).toString("hex");
   return Buffer.from(

@@ -8,17 +8,17 @@ import { readSecret } from "../read-value.ts";
 import { asText, type Row } from "../resources/fields.ts";
 import { listAll } from "../resources/find-by-name.ts";
 
-/** Where a sample goes, as far as the gateway says. */
+/** The source that a sample is sent to, as far as the gateway shows it. */
 export interface SampleSource {
   name: string;
-  /** With its token, where it has one. */
+  /** With its token, if it has one. */
   path: string;
   options: Row;
-  /** The ends of its secrets. */
+  /** The last characters of its secrets. */
   hints: readonly string[];
 }
 
-/** The source that is named, or the only one of its kind. */
+/** Finds the named source, or the only one of the kind. */
 export async function findSource(
   client: ApiClient,
   { kind }: Sample,
@@ -49,7 +49,7 @@ async function findOnly(client: ApiClient, kind: string): Promise<Row> {
 
 async function getNamed(client: ApiClient, kind: string, name: string): Promise<Row> {
   const answer = await client.get(`/api/v1/sources/${encodeURIComponent(name)}`, {}, [404]);
-  // The `*` source takes any name, and verifies nothing.
+  // The `*` source accepts any name and verifies nothing.
   if (answer.status === 404) return { name, kind: "generic", options: {} };
   const source = readAnswer(client, answer) as Row;
   if (source["kind"] === kind) return source;
@@ -64,7 +64,7 @@ async function readPath(client: ApiClient, name: string): Promise<string> {
   return asText(path) ?? "";
 }
 
-/** A gateway shows nobody the secrets of a source: they are given, or stand in the configuration of this folder. */
+/** A gateway never shows the secrets of a source, so they come from a flag or the configuration in this folder. */
 export function findSecret(
   { kind, needsSecret, keyHint }: Sample,
   { name }: SampleSource,
@@ -75,7 +75,7 @@ export function findSecret(
   if (declared !== undefined || !needsSecret) return declared;
   throw usageFailure(
     keyHint === undefined
-      ? `A gateway does not show the secrets of its sources. Give that of ${name} (${kind}) with --secret, or --secret @FILE.`
+      ? `A gateway does not show the secrets of its sources. Give the secret of ${name} (${kind}) with --secret SECRET or --secret @FILE.`
       : `${keyHint}.`,
   );
 }
@@ -87,7 +87,7 @@ function findDeclared(name: string): string | undefined {
     if (secret !== undefined) note(`using the secret of ${name} in posthorn.yaml`);
     return secret;
   } catch {
-    // What is wrong with it is none of this command's business.
+    // An invalid configuration is not this command's concern.
     return undefined;
   }
 }

@@ -21,7 +21,7 @@ export interface TriggerFlags extends ClientFlags {
 }
 
 const MAX_COUNT = 1_000_000;
-/** Up to this many, each one is told. */
+/** Up to this many requests are reported one by one. */
 const MAX_TOLD = 20;
 
 export async function runTrigger(
@@ -33,7 +33,7 @@ export async function runTrigger(
   if (provider === undefined) return listSamples(samples, flags.json === true);
   const sample = getSample(samples, provider);
   if (sample.unsignable !== undefined) {
-    throw new CommandFailure(`Requests of ${provider} cannot be made here. ${sample.unsignable}`);
+    throw new CommandFailure(`Requests of ${provider} cannot be created here. ${sample.unsignable}`);
   }
   if (event === undefined) return listSamples([sample], flags.json === true);
   await send(sample, event, flags);
@@ -47,7 +47,7 @@ async function send(sample: Sample, event: string, flags: TriggerFlags): Promise
   const client = await connect(flags);
   const source = await findSource(client, sample, flags.to);
   const secret = findSecret(sample, source, flags.secret);
-  // As a provider has it: the key of the gateway is not for webhooks.
+  // Without a key, like a provider: webhooks must not carry the gateway's API key.
   const sender = createApiClient(client.url, undefined);
   const origin = flags.publicUrl ?? readEnvironment()["POSTHORN_PUBLIC_URL"] ?? client.url;
   const progress = openProgress(count);
@@ -105,11 +105,11 @@ function build(
 
 interface Outcome {
   status: number;
-  /** What the gateway says of it, where it says so in JSON. */
+  /** The gateway's answer, when it is JSON. */
   said: { status?: string; event_id?: string; deliveries?: number; detail?: string; code?: string };
 }
 
-/** Some providers are answered in their own way. */
+/** Some providers get an answer in their own format. */
 function readOutcome({ status, text }: ApiAnswer): Outcome {
   try {
     const said = JSON.parse(text) as unknown;
@@ -133,8 +133,8 @@ function tell(
 
 function describe({ status, said }: Outcome): string {
   if (said.event_id === undefined) return `accepted (${status})`;
-  if (said.status === "duplicate") return `${said.event_id}  duplicate: it was known already`;
-  if (said.deliveries === 0) return `${said.event_id}  stored; no subscription wants it, so it is delivered to nobody`;
+  if (said.status === "duplicate") return `${said.event_id}  duplicate: the gateway already had it`;
+  if (said.deliveries === 0) return `${said.event_id}  stored; no subscription matches, so it is not delivered`;
   if (said.deliveries === undefined) return `${said.event_id}  ${said.status ?? "accepted"}`;
   return `${said.event_id}  ${countOf(said.deliveries, "delivery", "deliveries")}`;
 }

@@ -5,7 +5,7 @@ import * as listed from "../../receive/sources/samples/sample-list.ts";
 import { usageFailure } from "../failure.ts";
 import { printJson, printTable } from "../output.ts";
 
-/** Every sample, those of plugins too, by the kinds of source. */
+/** All samples, those of plugins included, by the kinds of source. */
 export async function loadSamples(): Promise<readonly Sample[]> {
   const brought = await Promise.all(PLUGINS.map(async (plugin) => (await plugin.loadSamples?.()) ?? []));
   return [...Object.values(listed), ...brought.flat()].sort((one, other) => (one.kind < other.kind ? -1 : 1));

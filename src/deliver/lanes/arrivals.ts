@@ -4,18 +4,21 @@ import type { SchedulerParts } from "../scheduler-parts.ts";
 import { changeRateLimit, noteMore, type Lane } from "./lane.ts";
 import { admitsNew } from "./lane-gates.ts";
 
-/** How deliveries come into lanes: claimed at birth where there is room, else by way of the table; and what changes. */
+/**
+ * How deliveries enter lanes: claimed at birth when there is room, otherwise through the table. Also handles changes to
+ * subscriptions.
+ */
 export interface Arrivals {
-  /** Whether a new delivery may be born as being sent; if so, a place is kept until `born` or `unreserve`. */
+  /** Whether a new delivery may be written as being sent. If so, its place is reserved until `born` or `unreserve`. */
   reserve(subscription: Subscription, dueAt: number, bodyBytes: number): boolean;
   unreserve(subscription: Subscription): void;
-  /** A delivery for which a place was kept has been recorded. */
+  /** A delivery with a reserved place has been recorded. */
   born(delivery: ClaimedDelivery): void;
   /** The table holds a new pending delivery of this lane. */
   notePending(subscription: Subscription, dueAt: number): void;
-  /** From what the store holds. */
+  /** Opens the lanes of all deliveries in the store. */
   start(): Promise<void>;
-  /** The delivery was cancelled: it is not sent, if it has not been. */
+  /** The delivery was cancelled: it is not sent, unless it was sent already. */
   withdraw(key: DeliveryKey): void;
   /** The subscription was changed, paused, resumed or deleted. */
   refresh(subscriptionSeq: number): void;
@@ -65,7 +68,7 @@ export function createArrivals(parts: Pick<SchedulerParts, Uses>): Arrivals {
     },
     notePending(subscription, dueAt) {
       const lane = lanes.of(subscription);
-      // In a flood nearly all of them: the lane already knows that it has more to claim, by then at the latest.
+      // In a flood, this is false for nearly all deliveries: the lane already knows that the table has more to claim.
       const isNews = !lane.mayHaveMore || dueAt < lane.nextDueAt;
       noteMore(lane, dueAt);
       if (isNews) driver.advance(lane);
@@ -76,7 +79,7 @@ export function createArrivals(parts: Pick<SchedulerParts, Uses>): Arrivals {
         if (subscription === undefined) continue;
         const lane = lanes.of(subscription);
         noteMore(lane, nextDueAt);
-        // Nobody knows what was missed before this start.
+        // Which deliveries missed an attempt before this start is not known.
         earlyRetries.noteMissed(lane);
         driver.advance(lane);
       }
@@ -91,7 +94,7 @@ export function createArrivals(parts: Pick<SchedulerParts, Uses>): Arrivals {
       if (lane === undefined) return states.forget(seq);
       lane.isGone = false;
       if (subscription !== undefined) change(lane, subscription);
-      // Whoever deletes it cancels what is there, and says how much.
+      // The code that deletes the subscription cancels its deliveries and reports how many there were.
       else lane.mayHaveMore = false;
       driver.advance(lane);
     },

@@ -10,29 +10,31 @@ import { noteSent } from "./lane-gates.ts";
 /** An attempt that has begun. */
 export interface RunningAttempt {
   readonly lane: Lane;
-  /** One, or a batch. */
+  /** One delivery, or a batch. */
   readonly deliveries: readonly ClaimedDelivery[];
-  /** As it was when the attempt began. */
+  /** The subscription as it was when the attempt began. */
   readonly sentBy: Subscription;
-  /** The target that it is to find out about. */
+  /** The target that this attempt probes, if it is a probe. */
   readonly probed: Target | undefined;
-  /** The round that it is part of. */
+  /** The round that the attempt is part of. */
   readonly round: Round | undefined;
-  /** Where each delivery is noted as being sent. */
+  /** The place of each delivery in the in-flight file. */
   places: readonly number[];
 }
 
-/** Begins attempts, and frees what they hold when they end: a slot each, whatever their size. */
+/**
+ * Begins attempts, and frees what they hold when they end. An attempt takes one slot, whatever the size of its batch.
+ */
 export interface Attempts {
-  /** Whether one more may be a probe: where thousands are down, they must not take all slots. */
+  /** Whether another probe may begin: when thousands of targets are down, probes must not take all slots. */
   readonly mayProbe: boolean;
-  /** Begins one with what is ready; nothing when all of that has expired. */
+  /** Begins an attempt with the deliveries that are ready; does nothing when all of them have expired. */
   begin(lane: Lane, subscription: Subscription, now: number): void;
-  /** The same for the first that is ready, to find out whether its target is back. */
+  /** Begins an attempt with the first delivery that is ready, to find out whether its target is back. */
   beginProbe(lane: Lane, subscription: Subscription, now: number): void;
 }
 
-/** Probes wait for no slot; but where thousands are down, they must not take them all. */
+/** Probes do not wait for a slot; but when thousands of targets are down, probes must not take all slots. */
 const SHARE_OF_PROBES = 0.25;
 
 type Uses = "dispatch" | "inFlight" | "slots" | "ready" | "table" | "maxInFlight";
@@ -44,7 +46,7 @@ export function createAttempts(
   const maxProbes = Math.max(1, Math.floor(maxInFlight * SHARE_OF_PROBES));
   let probes = 0;
 
-  /** What expired while it waited here is found in the table, and becomes a dead letter. */
+  /** A delivery that expired in memory is returned to the table, where it becomes a dead letter. */
   function takeBatch(lane: Lane, size: number, now: number): ClaimedDelivery[] {
     const { maxBytes } = lane.limits;
     const batch: ClaimedDelivery[] = [];
@@ -53,7 +55,7 @@ export function createAttempts(
     while (batch.length < size) {
       const [first] = lane.ready;
       if (first === undefined) break;
-      // A body that is not in memory was too large for it.
+      // A body that is not in memory was too large to be kept there.
       if (maxBytes !== undefined) bytes += first.event.body?.length ?? maxBytes;
       if (maxBytes !== undefined && bytes > maxBytes && batch.length > 0) break;
       ready.takeFirst(lane);
@@ -103,7 +105,7 @@ export function createAttempts(
     beginProbe(lane, subscription, now) {
       const batch = takeBatch(lane, 1, now);
       if (batch.length === 0) return;
-      // Before: what is answered within the call must find it.
+      // Set before the call: the attempt may end within the call, and must find this set.
       lane.target.isProbing = true;
       probes++;
       send(lane, subscription, batch, now, lane.target);

@@ -10,10 +10,10 @@ import { isSlow, noteDuration, noteMore, PROMPT_MS, type Lane } from "./lane.ts"
 import { admitsNext, isSilent } from "./lane-gates.ts";
 import { TRY_AGAIN_MS } from "./lane-table.ts";
 
-/** Decides what follows from an attempt that has ended, tells all who want to know, and has it recorded. */
+/** Decides what follows from an attempt that has ended, notifies the other parts, and records the result. */
 export type ConcludeAttempt = (attempt: RunningAttempt, reports: readonly AttemptReport[]) => void;
 
-/** What became of one delivery of an attempt. */
+/** The result for one delivery of an attempt. */
 interface Ended {
   delivery: ClaimedDelivery;
   report: AttemptReport;
@@ -21,7 +21,10 @@ interface Ended {
   decision: Decision;
 }
 
-/** Which of what the deliveries of a batch say is taken for what the attempt says: who takes one of them is not down. */
+/**
+ * Which report of a batch counts for the whole attempt, by rank: a destination that accepts one of the deliveries is
+ * not down.
+ */
 const SAYS_MOST: Readonly<Record<Saying, number>> = { limited: 4, well: 3, ill: 2, unclear: 1, nothing: 0 };
 
 type Uses =
@@ -57,7 +60,7 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
     subscription: Subscription,
     now: number,
   ): Ended[] {
-    // What failed together comes back together, and so in the same order: one share of chance for all of it.
+    // Deliveries that failed together are retried together, in the same order: all of them get the same jitter.
     const jitter = deliveries.length > 1 ? random.next() : undefined;
     const chance =
       jitter === undefined ? random : { bytes: (length: number) => random.bytes(length), next: () => jitter };
@@ -66,7 +69,8 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
     for (let i = 0; i < deliveries.length; i++) {
       const delivery = deliveries[i] as ClaimedDelivery;
       const report = reports[i] as AttemptReport;
-      // Cut by our own stop: the next start finds it as being sent, and the schedule does not count it.
+      // Interrupted by our own stop: the next start finds the delivery as being sent, and the retry schedule does not
+      // count this attempt.
       if (stopping.isStopping && report.outcome.result === "error") lane.unsettled--;
       else
         ended.push({ delivery, report, place: places[i] ?? 0, decision: decide(delivery, subscription, report, at) });
@@ -74,7 +78,7 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
     return ended;
   }
 
-  /** What it says about the destination, once for all of it. */
+  /** Reports once, for all deliveries of the attempt, what it says about the destination. */
   function noteSaid(attempt: RunningAttempt, ended: readonly Ended[], subscription: Subscription): void {
     const { lane, round, probed } = attempt;
     for (const { delivery, decision } of ended) {
@@ -96,7 +100,7 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
       if (lane.target.hasMissed) earlyRetries.noteTaken(lane);
       missing.noteTaken(lane, delivery.event.source);
     }
-    // Before: who is told of it may end the wait of its sender.
+    // Must come first: a listener may end the wait of the event's sender.
     const movedTo = fallbacks.takeOver(lane, subscription, ended);
     onAttempt?.(subscription, delivery, report, decision);
     const mayGoOn = subscription.ordered && !decision.suspends && !stopping.isStopping;
@@ -110,12 +114,12 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
     if (settlement.claimNext) ready.freePlace(lane);
   }
 
-  /** Also frees the place where the delivery is noted as being sent. */
+  /** Also frees the delivery's place in the in-flight file. */
   function record(lane: Lane, decision: Decision, place: number, movedTo: Subscription | undefined): void {
     const { settlement, testOf } = decision;
     store.lanes.settle(settlement, (result) => {
       if ("failed" in result) {
-        // What happened must be recorded; until it is, the delivery stays claimed.
+        // The result must be recorded. Until it is, the delivery stays claimed.
         if (!stopping.isStopping) {
           clock.setTimer(clock.now() + TRY_AGAIN_MS, () => record(lane, decision, place, movedTo));
           return;
@@ -131,7 +135,7 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
       const isRetry = verdict === "retry" && movedTo === undefined;
       if (movedTo !== undefined && result.applied) table.noteMoved(movedTo);
       if (isRetry && !keepsTime) earlyRetries.noteMissed(lane);
-      // Only now: a claim that is already on its way may be answered before this row is there.
+      // Only after the commit: a claim that is already under way may be answered before this row exists.
       if (result.movedUp || isRetry) noteMore(lane, isRetry ? (nextAttemptAt ?? 0) : clock.now());
       advance(lane);
     });
@@ -140,7 +144,7 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
   return (attempt, reports) => {
     const { lane, sentBy } = attempt;
     const now = clock.now();
-    // It may have been changed since: what follows goes by the rules of now.
+    // The subscription may have changed since the attempt began: the rules of now apply.
     const subscription = findSubscription(lane.seq) ?? sentBy;
     const ended = decideAll(attempt, reports, subscription, now);
     if (ended.length > 0) {

@@ -3,18 +3,18 @@ import type { Target } from "../targets/target.ts";
 import type { Lane } from "./lane.ts";
 
 /**
- * What waits for a later try need not, once its destination takes something again. It comes little by little, and once
- * only: what fails again when it was brought forward waits for the time that its schedule says.
+ * Brings retries forward when their destination accepts deliveries again. They are brought forward in small steps and
+ * only once: a delivery that fails again waits for the time in its retry schedule.
  */
 export interface EarlyRetries {
-  /** A delivery of the lane waits for its next try. */
+  /** A delivery of the lane waits for a retry. */
   noteMissed(lane: Lane): void;
-  /** The lane's destination took something. */
+  /** The lane's destination accepted a delivery. */
   noteTaken(lane: Lane): void;
 }
 
 const EVERY_MS = 1000;
-/** In each step, where less was taken in the second before. */
+/** The size of a step when the destination accepted fewer in the second before. */
 const MIN_AT_ONCE = 10;
 const MAX_AT_ONCE = 500;
 
@@ -24,7 +24,7 @@ export function createEarlyRetries({ clock, table, lanes }: Uses): EarlyRetries 
   function step(target: Target): void {
     target.earlyTimer = undefined;
     const { mode, pace } = target;
-    // Who fails again in the meantime is left alone; the next success begins anew.
+    // A destination that fails again meanwhile is left alone; its next success begins the steps again.
     if (mode.isOpen || mode.failures > 0) return;
     target.hasMissed = false;
     target.earlyAt = clock.now() + EVERY_MS;

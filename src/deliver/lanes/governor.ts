@@ -1,35 +1,38 @@
 import type { Clock, Timer } from "../../domain/clock.ts";
 
 /**
- * Intake goes first. While more comes in than the event loop could also deliver, deliveries get a share and the rest
- * waits in the table: a sender that gets no answer gives up, a delivery that waits is only late.
+ * Intake has priority. When more events come in than the event loop can also deliver, deliveries get a share of the
+ * loop and the rest waits in the table: a sender without an answer gives up, but a waiting delivery is only late.
  */
 export interface Governor {
   /** An event was accepted. */
   noteAccepted(): void;
-  /** The sender of an event that was accepted waits for its attempt: that is no flood. */
+  /** The sender of an accepted event waits for its attempt: such an event does not count as part of a flood. */
   noteAwaited(): void;
-  /** Takes leave for one attempt. */
+  /** Whether an attempt may begin now; if so, the attempt is counted. */
   maySend(): boolean;
-  /** `resume` is called when attempts may go again, after `maySend` said no. */
+  /** Calls `resume` when attempts may begin again after `maySend` returned false. */
   onResume(resume: () => void): void;
   stop(): void;
 }
 
 export interface GovernorOptions {
   clock: Clock;
-  /** How busy the event loop was since it was last asked, from 0 to 1. */
+  /** How busy the event loop was since the last call, from 0 to 1. */
   readUtilization: () => number;
 }
 
 const WINDOW_MS = 25;
-/** What an attempt takes of the loop, where accepting an event takes 1. */
+/** The cost of an attempt for the event loop; accepting an event costs 1. */
 const ATTEMPT_COST = 1.2;
-/** How busy the loop may become with an attempt for every event. */
+/** How busy the loop may get with one attempt for each event. */
 const AFFORDABLE = 0.85;
-/** Less than this in a window is no flood: then deliveries themselves saturate the loop, and nobody waits for it. */
+/**
+ * Fewer events than this in a window are not a flood: then deliveries keep the loop busy, and no sender waits because
+ * of them.
+ */
 const FLOOD = 50;
-/** Attempts for each event that is accepted in a flood; and what goes out in any case. */
+/** Attempts for each event that is accepted in a flood, and the attempts that are always allowed. */
 const SHARE = 1 / 6;
 const MIN_PER_WINDOW = 20;
 
@@ -54,11 +57,14 @@ export function createGovernor({ clock, readUtilization }: GovernorOptions): Gov
     });
   }
 
-  /** Judged by what all deliveries would take, not by what is sent: else it would lift the limit because it works. */
+  /**
+   * Judged by the cost of all deliveries, not only of those that are sent: otherwise the limit would be lifted because
+   * it works.
+   */
   function isFlooded(): boolean {
     const utilization = readUtilization();
     if (accepted < FLOOD) return false;
-    // A burst of more attempts than events is not paid for in the window in which it begins.
+    // When a burst has more attempts than events, the extra attempts do not count in the window in which it begins.
     const perUnit = utilization / (accepted + Math.min(sent, accepted) * ATTEMPT_COST);
     return perUnit * accepted * (1 + ATTEMPT_COST) > AFFORDABLE;
   }

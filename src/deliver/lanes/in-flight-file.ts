@@ -2,21 +2,25 @@ import { closeSync, constants, ftruncateSync, openSync, readSync, writeSync } fr
 import type { ClaimedDelivery, SentMark } from "../../store/port/lanes.ts";
 
 /**
- * What is being sent right now, where the next process finds it. Deliveries are claimed ahead of their turn, so that
- * after a crash the store alone cannot say which of them were on the wire. Never synced: a crash of the process leaves
- * what was written, and after a power cut nobody looks for a delivery that kills the process.
+ * Notes which deliveries are being sent right now, so that the next process can read it. Deliveries are claimed before
+ * their turn, so after a crash the store alone cannot tell which of them were on the wire. The file is never synced: a
+ * crash of the process keeps what was written, and after a power cut no search for a delivery that kills the process is
+ * needed.
  */
 export interface InFlightMarks {
-  /** Calls `go` when all are noted, which is before the first byte leaves, with the place of each to give back. */
+  /**
+   * Calls `go` with the place of each delivery when all are noted, before the first byte leaves. Each place must be
+   * given back.
+   */
   start(deliveries: readonly ClaimedDelivery[], go: Go): void;
-  /** The store knows the outcome: the place is free. */
+  /** The outcome is in the store: the place is free. */
   end(place: number): void;
 }
 
 type Go = (places: readonly number[]) => void;
 
 export interface InFlightFile extends InFlightMarks {
-  /** What the last process was sending when it ended, and attempts that were settled. */
+  /** The deliveries that the last process was sending when it ended; some of these attempts may be settled already. */
   readonly left: readonly SentMark[];
   close(): void;
 }
@@ -26,11 +30,11 @@ const MARK_NUMBERS = 4;
 const MARK_BYTES = 8 * MARK_NUMBERS;
 
 export interface InFlightFileOptions {
-  /** How many may be in flight at once; more are possible. */
+  /** The expected number of deliveries in flight; more are possible. */
   places: number;
-  /** A file that cannot be written is told once, and deliveries go on: it is needed only after a crash. */
+  /** Called once when the file cannot be written. Deliveries continue: the file is needed only after a crash. */
   onFault: (error: unknown) => void;
-  /** When to write what has come together: one write for many attempts is a twentieth of the cost of each. */
+  /** Decides when collected notes are written: one write for many attempts costs a twentieth of single writes. */
   defer: (write: () => void) => void;
 }
 
@@ -46,7 +50,7 @@ export function openInFlightFile(path: string, { places, onFault, defer }: InFli
     file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     left = readMarks(file);
     ftruncateSync(file);
-    // Room for most of what will be needed, so that a full disk is met here and not while sending.
+    // Reserves space for most of what will be needed, so that a full disk is noticed here and not while sending.
     writeSync(file, marks, 0, marks.byteLength, 0);
   } catch (error) {
     giveUp(error);
@@ -72,7 +76,7 @@ export function openInFlightFile(path: string, { places, onFault, defer }: InFli
     marks[at + 3] = attemptCount + 1;
   }
 
-  /** From the first to the last of the places, with what lies between as it is. */
+  /** Writes from the first changed place to the last, with the unchanged places between them. */
   function write(): void {
     const noted = waiting;
     waiting = [];
@@ -119,7 +123,7 @@ function tryClose(file: number): void {
   try {
     closeSync(file);
   } catch {
-    // Whatever it says, the descriptor is gone.
+    // Even if closing fails, the descriptor is gone.
   }
 }
 

@@ -5,13 +5,13 @@ import { cancelTimer, noteReady, wakeAt, type Lane } from "./lane.ts";
 import { isSilent, maySend } from "./lane-gates.ts";
 import { nextStep, stepIdle, type SharedRoom, type Step } from "./next-step.ts";
 
-/** Carries out what `next-step.ts` decides. */
+/** Carries out the steps that `next-step.ts` decides. */
 export interface LaneDriver {
-  /** Something has happened to the lane: it goes as far as it can. */
+  /** Something has happened to the lane: carries out steps until the lane has to wait. */
   advance(lane: Lane): void;
-  /** Nothing came of what the lane was made for: it is forgotten, if it has nothing else to do. */
+  /** The lane was opened in vain: it is forgotten, unless it has other work. */
   leave(lane: Lane, now: number): void;
-  /** Fills free slots: the tenant with the fewest in flight first, its lanes in turn. */
+  /** Gives free slots to lanes: first to the tenant with the fewest attempts in flight, whose lanes take turns. */
   fillSlots(): void;
 }
 
@@ -36,7 +36,7 @@ export function createLaneDriver(parts: Pick<SchedulerParts, Uses>, forget: (lan
     return nextStep(lane, subscription, shared, now);
   }
 
-  /** Whether to ask for the next step at once. */
+  /** Returns whether to ask for the next step at once. */
   function carryOut(lane: Lane, step: Step, now: number): boolean {
     switch (step.act) {
       case "claim":

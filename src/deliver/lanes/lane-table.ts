@@ -3,26 +3,26 @@ import type { ClaimedDelivery, WhichRetries } from "../../store/port/lanes.ts";
 import type { SchedulerParts } from "../scheduler-parts.ts";
 import { noteLeft, noteMore, type Lane } from "./lane.ts";
 
-/** What lanes ask of the table that holds all deliveries. Whatever the table says, the lane goes on from there. */
+/** The lanes' access to the table of all deliveries. After each answer of the table, the lane advances. */
 export interface LaneTable {
-  /** Asks for up to `limit` deliveries that are due. */
+  /** Claims up to `limit` deliveries that are due. */
   claim(lane: Lane, limit: number, now: number): void;
   /** Returns claimed deliveries, unsent. */
   giveBack(lane: Lane, deliveries: readonly ClaimedDelivery[]): void;
   giveBackReady(lane: Lane): void;
-  /** Cancels what was recorded for a subscription while it was being deleted. */
+  /** Cancels deliveries that were recorded for a subscription while it was being deleted. */
   cancelDeleted(lane: Lane): void;
-  /** Brings what waits for a later try forward, at most one transaction's worth; `then` is told how many. */
+  /** Makes retries due now, at most as many as fit in one transaction; calls `then` with their number. */
   hasten(lane: Lane, which: WhichRetries | undefined, then: (count: number) => void): void;
-  /** All of it: its destination is back. */
+  /** Makes all retries due now, because the destination is back. */
   hastenAll(lane: Lane): void;
-  /** Hands what is due over to another lane, at most one transaction's worth. */
+  /** Moves due deliveries to another lane, at most as many as fit in one transaction. */
   move(lane: Lane, to: Subscription): void;
-  /** A delivery has come to this lane from another. */
+  /** A delivery was moved to this lane from another. */
   noteMoved(to: Subscription): void;
 }
 
-/** After a fault of the store. */
+/** The wait after an error of the store. */
 export const TRY_AGAIN_MS = 1000;
 
 type Uses = "store" | "clock" | "lanes" | "ready" | "rounds" | "stopping" | "advance" | "onExpired" | "isCancelling";
@@ -34,7 +34,7 @@ export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
     clock.setTimer(clock.now() + TRY_AGAIN_MS, act);
   }
 
-  /** Again and again: until they are returned, nobody sends them. */
+  /** Repeated until it succeeds: claimed deliveries that are not returned are never sent. */
   function release(lane: Lane, deliveries: readonly ClaimedDelivery[]): void {
     const resume = () => {
       lane.unsettled--;
@@ -68,7 +68,7 @@ export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
 
   function hastenAll(lane: Lane): void {
     hasten(lane, undefined, (count) => {
-      // What failed since then has its own time.
+      // If the target has failed since, the retries keep their own times.
       if (count > 0 && (lane.round !== undefined || lane.target.mode.failures === 0)) hastenAll(lane);
     });
   }
@@ -82,7 +82,7 @@ export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
   function move(lane: Lane, to: Subscription): void {
     lane.unsettled++;
     lane.isMoving = true;
-    // What comes meanwhile says so itself.
+    // A delivery that is recorded meanwhile sets this again.
     lane.mayHaveMore = false;
     const go = (nextDueAt: number | undefined) => {
       lane.unsettled--;
@@ -111,7 +111,7 @@ export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
       ready.beginClaim(lane, limit);
       store.lanes.claim({ subscriptionSeq: lane.seq, limit }, ({ claimed, nextDueAt, dead }) => {
         ready.endClaim(lane);
-        // It saw all that was reported before it; what is reported later says so itself.
+        // The claim saw everything that was recorded before it; deliveries recorded later are reported on their own.
         noteLeft(lane, nextDueAt, now);
         for (const delivery of claimed) ready.add(lane, delivery);
         if (dead !== undefined) onExpired?.(dead);

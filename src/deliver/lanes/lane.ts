@@ -7,51 +7,51 @@ import type { SubscriptionState } from "../targets/subscription-states.ts";
 import type { Target } from "../targets/target.ts";
 import { createTokenBucket, type TokenBucket } from "../../domain/token-bucket.ts";
 
-/** The open deliveries of one subscription: what of them is in memory, and what keeps the rest waiting. */
+/** The open deliveries of one subscription: those in memory, and the reasons why the rest waits. */
 export interface Lane {
   readonly seq: number;
   readonly tenantId: string;
   /** Claimed and ready to be sent, oldest first. */
   readonly ready: ClaimedDelivery[];
-  /** Of the bodies among them that are in memory. */
+  /** Bytes of the bodies in `ready` that are in memory. */
   readyBytes: number;
-  /** Since when what is ready may go with one attempt; undefined when nothing is. */
+  /** Since when `ready` may be sent as one batch; undefined when it is empty. */
   readySince: number | undefined;
-  /** Attempts. */
+  /** Number of attempts in flight. */
   inFlight: number;
-  /** Deliveries whose outcome, or whose return, is not yet recorded. */
+  /** Deliveries whose outcome, or whose return to the table, is not yet recorded. */
   unsettled: number;
-  /** Places kept for deliveries that are being recorded right now. */
+  /** Places reserved for deliveries that are being recorded right now. */
   reserved: number;
-  /** Places kept for a claim that is under way. */
+  /** Places reserved for a claim that is under way. */
   claiming: number;
-  /** What waits is being handed over to the fallback. */
+  /** Waiting deliveries are being moved to the fallback. */
   isMoving: boolean;
-  /** All of it that could be was. */
+  /** All deliveries that could be moved to the fallback were moved. */
   isMovedOut: boolean;
   /** The table may hold pending deliveries of this lane, the earliest due at `nextDueAt`. */
   mayHaveMore: boolean;
   nextDueAt: number;
-  /** The last claim left due ones behind: those that come now must not overtake them. */
+  /** The last claim left due deliveries in the table: new deliveries must not overtake them. */
   isBehind: boolean;
-  /** Some of it waits for a later try, and might be brought forward. */
+  /** Some deliveries wait for a retry, which could be brought forward. */
   hasMissed: boolean;
-  /** Of the subscription. Outlives the lane. */
+  /** The state of the subscription. Outlives the lane. */
   readonly state: SubscriptionState;
-  /** Whose mode decides whether it sends: its own, or one that several subscriptions share. */
+  /** The target whose mode decides whether the lane sends: the subscription's own, or one shared with others. */
   target: Target;
-  /** The round that it takes part in while its target is in QUEUE. */
+  /** The round that the lane takes part in while its target is in QUEUE. */
   round: Round | undefined;
-  /** Its destination is gone; nothing more is sent until the subscription says what becomes of it. */
+  /** The subscription is being suspended: nothing more is sent until its new status is known. */
   isGone: boolean;
-  /** How many of its deliveries go in one attempt. */
+  /** How many deliveries go in one attempt, and how fast. */
   limits: BatchLimits;
   rateLimit: TokenBucket | undefined;
-  /** Its attempts take long, as far as is known; new ones are taken for slow until they answer. */
+  /** The lane's attempts take long, as far as is known. A new lane counts as slow until its first answer. */
   isSlow: boolean;
-  /** When an attempt last ended soon, or the first of those in flight began. */
+  /** When an attempt last ended quickly, or when the first of the attempts in flight began. */
   heardAt: number;
-  /** Stands in its tenant's queue for a slot. */
+  /** The lane waits in its tenant's queue for a slot. */
   isQueued: boolean;
   wakeAt: number;
   timer: Timer | undefined;
@@ -98,42 +98,42 @@ function rateLimitOf(subscription: Subscription, now: number): TokenBucket | und
   return perMinute === undefined ? undefined : createTokenBucket(perMinute / 60, now);
 }
 
-/** Takes over a rate limit that was changed; tokens that were spent stay spent. */
+/** Applies a changed rate limit; tokens that were used stay used. */
 export function changeRateLimit(lane: Lane, subscription: Subscription, now: number): void {
   const perMinute = subscription.rateLimitPerMinute;
   if (perMinute === undefined || lane.rateLimit === undefined) lane.rateLimit = rateLimitOf(subscription, now);
   else lane.rateLimit.setRate(perMinute / 60, now);
 }
 
-/** When what is ready begins to wait for more to go with it. */
+/** Notes when the ready deliveries began to wait for more. */
 export function noteReady(lane: Lane, now: number): void {
   lane.readySince = lane.ready.length === 0 ? undefined : (lane.readySince ?? now);
 }
 
-/** The table holds a delivery that is due then. */
+/** The table holds a delivery that is due at `dueAt`. */
 export function noteMore(lane: Lane, dueAt: number): void {
   lane.nextDueAt = lane.mayHaveMore ? Math.min(lane.nextDueAt, dueAt) : dueAt;
   lane.mayHaveMore = true;
 }
 
-/** What the table held when it was asked at `now`; undefined when nothing. */
+/** The earliest due time that the table held when it was asked at `now`; undefined when it held nothing. */
 export function noteLeft(lane: Lane, nextDueAt: number | undefined, now: number): void {
   lane.nextDueAt = nextDueAt ?? Number.POSITIVE_INFINITY;
   lane.mayHaveMore = nextDueAt !== undefined;
   lane.isBehind = lane.nextDueAt <= now;
 }
 
-/** Claimed, or about to be, and not yet sent. */
+/** Deliveries that are claimed or being claimed, and not yet sent. */
 export function held(lane: Lane): number {
   return lane.reserved + lane.ready.length;
 }
 
-/** Something of it is in memory, or on its way to the store or from there. */
+/** Some deliveries of the lane are in memory, or on their way to or from the store. */
 export function isBusy(lane: Lane): boolean {
   return lane.unsettled + lane.inFlight + lane.reserved + lane.claiming + lane.ready.length > 0;
 }
 
-/** Wakes the lane then, unless it is woken earlier already. */
+/** Wakes the lane at that time, unless it will be woken earlier. */
 export function wakeAt(lane: Lane, at: number, clock: Clock, wake: (lane: Lane) => void): void {
   if (lane.timer !== undefined && lane.wakeAt <= at) return;
   lane.timer?.cancel();
@@ -151,15 +151,15 @@ export function cancelTimer(lane: Lane): void {
   lane.wakeAt = Number.POSITIVE_INFINITY;
 }
 
-/** How long the attempts of a subscription take, whatever they come to. */
+/** How long the attempts of a subscription take, whatever their result. */
 export interface AttemptTime {
-  /** A moving average; undefined before the first. */
+  /** A moving average; undefined before the first attempt. */
   averageMs: number | undefined;
 }
 
-/** What takes longer on average holds up others. */
+/** Attempts that take longer than this on average hold up others. */
 export const PROMPT_MS = 500;
-/** One that takes long among quick ones changes little, a few in a row much. */
+/** Caps a single attempt: one slow attempt among quick ones changes little, several in a row change much. */
 const MAX_COUNTED_MS = 4 * PROMPT_MS;
 const WEIGHT = 1 / 8;
 
@@ -169,7 +169,7 @@ export function noteDuration(time: AttemptTime, durationMs: number): void {
   time.averageMs = beforeMs + WEIGHT * (countedMs - beforeMs);
 }
 
-/** Whoever has never answered is taken for slow. */
+/** A subscription that has never had an answer counts as slow. */
 export function isSlow({ averageMs }: AttemptTime): boolean {
   return averageMs === undefined || averageMs >= PROMPT_MS;
 }

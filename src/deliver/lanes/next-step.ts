@@ -13,43 +13,43 @@ import {
 } from "./lane-gates.ts";
 import { sparesDeliveries } from "../targets/target.ts";
 
-/** What a lane does next. Whoever carries a step out asks again, until it has to wait, to rest or to be forgotten. */
+/** What a lane does next. After each step the caller asks again, until the lane has to wait, rest or be forgotten. */
 export type Step = ClaimStep | WaitStep | MoveStep | { readonly act: PlainAct };
 
-/** Asks the table for up to so many. */
+/** Claims up to `limit` deliveries from the table. */
 export interface ClaimStep {
   readonly act: "claim";
   readonly limit: number;
 }
 
-/** Hands what is due over to the fallback. */
+/** Moves due deliveries to the fallback. */
 export interface MoveStep {
   readonly act: "move";
   readonly to: Subscription;
 }
 
-/** Nothing to do before, unless something happens. */
+/** Nothing to do until that time, unless something happens. */
 export interface WaitStep {
   readonly act: "wait";
   readonly until: number;
 }
 
 /**
- * `send`: an attempt may begin, as soon as there is a slot. `probe`: one begins at once, to find out whether the target
- * is back. `postpone`: the probe is due, and too many others are under way. `give back`: what is ready goes back to the
- * table unsent. `cancel`: the subscription is deleted, and the table may hold something for it. `rest`: until something
- * happens. `forget`: nothing is left of the lane.
+ * `send`: an attempt may begin as soon as a slot is free. `probe`: an attempt begins at once, to find out whether the
+ * target is back. `postpone`: a probe is due, but too many other probes are running. `give back`: the ready deliveries
+ * return to the table unsent. `cancel`: the subscription is deleted, and the table may still hold deliveries of it.
+ * `rest`: nothing to do until something happens. `forget`: the lane has nothing left.
  */
 export type PlainAct = "send" | "probe" | "postpone" | "give back" | "cancel" | "rest" | "forget";
 
-/** What a lane has to share with all others. */
+/** What a lane shares with all other lanes. */
 export interface SharedRoom {
   isStopping: boolean;
-  /** How many more deliveries it may claim into memory. */
+  /** How many more deliveries the lane may claim into memory. */
   claims: number;
-  /** Whether one more may be probed. */
+  /** Whether another probe may begin. */
   mayProbe: boolean;
-  /** Who takes what waits while its target is down. */
+  /** The fallback that gets waiting deliveries while the target is down. */
   movesTo?: Subscription | undefined;
 }
 
@@ -63,7 +63,7 @@ const FORGET: Step = Object.freeze({ act: "forget" });
 const CLAIM_ONE: Step = Object.freeze({ act: "claim", limit: 1 });
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Decides by what it is given, and changes nothing but that buckets of tokens are filled up to `now`. */
+/** Decides from its arguments only. Its one side effect: token buckets are filled up to `now`. */
 export function nextStep(lane: Lane, subscription: Subscription | undefined, shared: SharedRoom, now: number): Step {
   if (shared.isStopping || !isActive(lane, subscription)) return stepHeld(lane, subscription, shared, now);
   if (isShut(lane)) return stepInQueue(lane, shared, now);
@@ -79,23 +79,23 @@ export function nextStep(lane: Lane, subscription: Subscription | undefined, sha
   return goesAt <= now ? SEND : waitUntil(Math.min(wakeAt, goesAt));
 }
 
-/** Of a lane that has nothing to do: forgotten, unless its limits would be forgotten with it, or its target is down. */
+/** The step of a lane without work: it is forgotten, unless its limits must be remembered or its target is down. */
 export function stepIdle(lane: Lane, now: number): Step {
   if (isBusy(lane) || lane.mayHaveMore || lane.target.mode.isOpen) return REST;
   const fullAt = lane.rateLimit?.fullAt(now) ?? now;
   return fullAt > now ? { act: "wait", until: fullAt } : FORGET;
 }
 
-/** Nothing is sent: its subscription is paused, suspended or deleted, or all stop. */
+/** Nothing is sent: the subscription is paused, suspended or deleted, or the scheduler stops. */
 function stepHeld(lane: Lane, subscription: Subscription | undefined, shared: SharedRoom, now: number): Step {
   if (lane.ready.length > 0) return GIVE_BACK;
   if (subscription === undefined && lane.mayHaveMore && !shared.isStopping) return CANCEL;
   if (subscription !== undefined && !shared.isStopping) return stepIdle(lane, now);
-  // Of one that is deleted, nobody needs to know how its target is; nor of any when all stop.
+  // The target's state no longer matters for a deleted subscription, nor when the scheduler stops.
   return isBusy(lane) || lane.mayHaveMore ? REST : FORGET;
 }
 
-/** Its target is in QUEUE: one delivery at a time finds out whether it is back, unless that is found out otherwise. */
+/** The target is in QUEUE: one delivery at a time probes whether it is back, unless a health check does. */
 function stepInQueue(lane: Lane, shared: SharedRoom, now: number): Step {
   const { target } = lane;
   const isFoundOut = sparesDeliveries(target) || target.isProbing;
@@ -103,7 +103,7 @@ function stepInQueue(lane: Lane, shared: SharedRoom, now: number): Step {
     return !isFoundOut && shared.mayProbe && target.mode.probeAt <= now ? PROBE : GIVE_BACK;
   }
   if (shared.movesTo !== undefined && lane.mayHaveMore && lane.claiming === 0 && !lane.isMoving) {
-    // Retries need not wait for their time; the rest is to be delivered later.
+    // Retries move at once, before their time. The rest was scheduled for later and moves when it is due.
     const isDue = !lane.isMovedOut || lane.nextDueAt <= now;
     return isDue ? { act: "move", to: shared.movesTo } : waitUntil(lane.nextDueAt);
   }
@@ -113,7 +113,7 @@ function stepInQueue(lane: Lane, shared: SharedRoom, now: number): Step {
   return shared.mayProbe ? CLAIM_ONE : POSTPONE;
 }
 
-/** When the table is worth asking: never while it is being asked, holds nothing, or enough is ready. */
+/** When to ask the table: never while it is being asked, holds nothing, or enough deliveries are ready. */
 function askTableAt(lane: Lane, subscription: Subscription, now: number): number {
   if (!lane.mayHaveMore || lane.claiming > 0 || hasEnough(lane, subscription)) return NEVER;
   if (lane.nextDueAt > now) return lane.nextDueAt;
@@ -121,7 +121,7 @@ function askTableAt(lane: Lane, subscription: Subscription, now: number): number
   return isEmpty && tokensLeft(lane, now) <= 0 ? gateOpensAt(lane, now) : now;
 }
 
-/** Only as many as may go soon: a throttled lane claims for the tokens that it has and no more. */
+/** Only as many as may go soon: a throttled lane claims no more than it has tokens for. */
 function claimLimit(lane: Lane, subscription: Subscription, shared: SharedRoom, now: number): number {
   const tokens = tokensLeft(lane, now);
   const ahead = tokens < NEVER ? 0 : claimsAhead(lane, subscription);
@@ -129,6 +129,6 @@ function claimLimit(lane: Lane, subscription: Subscription, shared: SharedRoom, 
 }
 
 function waitUntil(at: number): Step {
-  // What waits for no time is woken by what it waits for.
+  // A lane that waits for no point in time is woken by an event.
   return at === NEVER ? REST : { act: "wait", until: at };
 }

@@ -2,13 +2,13 @@ import type { Subscription } from "../../domain/subscription.ts";
 import type { Lane } from "./lane.ts";
 import type { Target } from "../targets/target.ts";
 
-/** The lanes that have work; each is forgotten when it has none. */
+/** The lanes that have work; a lane without work is forgotten. */
 export interface OpenLanes {
   readonly size: number;
   find(subscriptionSeq: number): Lane | undefined;
-  /** Made when there is none. */
+  /** Returns the lane of a subscription, and creates it when there is none. */
   of(subscription: Subscription): Lane;
-  /** All that send to a target. */
+  /** All lanes that send to a target. */
   ofTarget(target: Target): Lane[];
   forget(lane: Lane): void;
   all(): Iterable<Lane>;
@@ -29,7 +29,7 @@ export function createOpenLanes({ create, findSubscription }: OpenLanesOptions):
     of(subscription) {
       const { seq } = subscription;
       let lane = lanes.get(seq);
-      // The one at hand may be from before a change.
+      // The caller's copy of the subscription may be outdated.
       if (lane === undefined) lanes.set(seq, (lane = create(findSubscription(seq) ?? subscription)));
       return lane;
     },

@@ -1,15 +1,18 @@
 import type { ClaimedDelivery } from "../../store/port/lanes.ts";
 import { held, type Lane } from "./lane.ts";
 
-/** What is claimed and waits in memory for its turn: bounded in number over all lanes, and in bytes of bodies. */
+/**
+ * Claimed deliveries that wait in memory for their turn: their number over all lanes and the bytes of their bodies are
+ * limited.
+ */
 export interface ReadyDeliveries {
-  /** How many more a lane may claim. */
+  /** How many more deliveries a lane may claim. */
   roomFor(lane: Lane): number;
   hasRoomForBody(size: number): boolean;
-  /** Keeps a place for a delivery that is being recorded. */
+  /** Reserves a place for a delivery that is being recorded. */
   keepPlace(lane: Lane): void;
   freePlace(lane: Lane): void;
-  /** Keeps places for a claim, until it is answered. */
+  /** Reserves places for a claim until it is answered. */
   beginClaim(lane: Lane, limit: number): void;
   endClaim(lane: Lane): void;
   add(lane: Lane, delivery: ClaimedDelivery): void;
@@ -23,31 +26,40 @@ export interface ReadyDeliveriesOptions {
   countLanes: () => number;
 }
 
-/** How many may wait, as a multiple of the slots. */
+/** How many deliveries may wait, as a multiple of the slots. */
 const PER_SLOT = 16;
 
-/** Places that a lane has however full the memory is, so that a claim is worth its cost; fewer when lanes are many. */
+/**
+ * Places that a lane always has, however full the memory is, so that a claim is worth its cost; fewer when there are
+ * many lanes.
+ */
 const OWN_PLACES = 8;
 const ALL_OWN_PLACES = 8192;
 
-/** What must be left of the budget for bodies, as a multiple of the one that is added. */
+/** How much of the budget for bodies must stay free, as a multiple of the body that is added. */
 export const LEFT_PER_BODY = 4;
 
 export function createReadyDeliveries(options: ReadyDeliveriesOptions): ReadyDeliveries {
   const { maxBodyBytes, countLanes } = options;
   const places = options.maxInFlight * PER_SLOT;
-  /** Deliveries, and places that are kept. */
+  /** Deliveries in memory plus reserved places. */
   let taken = 0;
   let bodyBytes = 0;
 
-  /** At least one: no lane ever waits for another to send. Not before half of them are free: one by one costs more. */
+  /**
+   * At least one, so that no lane waits for another to send. Nothing until half of the places are free: claiming one by
+   * one costs more.
+   */
   function ownRoom(lane: Lane): number {
     const own = Math.max(1, Math.min(OWN_PLACES, Math.floor(ALL_OWN_PLACES / countLanes())));
     const used = held(lane) + lane.claiming;
     return used <= own / 2 ? own - used : 0;
   }
 
-  /** Only a part of what is left: so there is always room for small ones, however many large ones a tenant has. */
+  /**
+   * A body may take only a part of the free budget: there is always room for small bodies, however many large ones a
+   * tenant has.
+   */
   function hasRoomForBody(size: number): boolean {
     return bodyBytes + size * LEFT_PER_BODY <= maxBodyBytes;
   }
@@ -83,7 +95,7 @@ export function createReadyDeliveries(options: ReadyDeliveriesOptions): ReadyDel
     },
     add(lane, delivery) {
       const size = delivery.event.body?.length ?? 0;
-      // Beyond the budget the body is loaded again when it is sent.
+      // When the budget is full, the body is dropped here and loaded again for the attempt.
       if (!hasRoomForBody(size)) delivery.event = { ...delivery.event, body: undefined };
       else {
         bodyBytes += size;

@@ -1,21 +1,24 @@
 import type { Lane } from "./lane.ts";
 
 /**
- * The slots that all lanes share. A free slot goes to the tenant with the fewest in flight, then to its next lane in
- * turn, so that a flood of one tenant stops nobody else. Lanes whose attempts take long get no more than a part of
- * them: they would come to hold all, and those that need one for a moment would wait for a timeout.
+ * The slots that all lanes share. A free slot goes to the tenant with the fewest attempts in flight, then to its next
+ * lane in turn, so that a flood of one tenant blocks no other tenant. Slow lanes get only a part of the slots:
+ * otherwise they would end up with all of them, and quick lanes would wait for timeouts.
  */
 export interface Slots {
   readonly inFlight: number;
   /** The lane has something to send. */
   enqueue(lane: Lane): void;
-  /** The lane that may have a free slot now. */
+  /** The lane that gets the next free slot. */
   findNext(): Lane | undefined;
-  /** It has its turn, and waits no longer. */
+  /** The lane takes its turn and leaves the queue. */
   take(lane: Lane): void;
   occupy(lane: Lane): void;
   vacate(lane: Lane): void;
-  /** To be called when it has become known whether the lane's attempts take long, with all that it has in flight. */
+  /**
+   * Called when it is known whether the lane's attempts take long. Moves the lane, with its attempts in flight, to the
+   * right pool.
+   */
   judge(lane: Lane, isSlow: boolean): void;
 }
 
@@ -24,7 +27,7 @@ interface Pool {
   readonly tenants: Map<string, TenantQueue>;
   readonly waiting: Set<TenantQueue>;
   inFlight: number;
-  /** How many there were, in all pools. */
+  /** The number of turns so far, over all pools. */
   readonly turns: { count: number };
 }
 
@@ -32,15 +35,15 @@ interface TenantQueue {
   inFlight: number;
   /** The number of its last turn. */
   servedAt: number;
-  /** Of whom nothing was ever heard: they come first, to find out. */
+  /** Lanes that have never had an answer: they come first, to find out how fast they are. */
   readonly fresh: Lane[];
-  /** With nothing in flight: they come next. */
+  /** Lanes with nothing in flight: they come next. */
   readonly idle: Lane[];
   readonly busy: Lane[];
 }
 
 const SHARE_OF_SLOW = 0.5;
-/** A slow lane gets one while its tenant has fewer than so many for each that is free. */
+/** A slow lane gets a slot while its tenant has fewer than this many attempts for each free slot. */
 const PER_FREE = 1;
 const PER_FREE_IF_IDLE = 4;
 
@@ -63,7 +66,7 @@ export function createSlots(maxInFlight: number): Slots {
     pool.waiting.add(queue);
   }
 
-  /** What is free is kept for lanes with nothing in flight, and the last of it for new lanes and for other tenants. */
+  /** Free slots are kept for lanes with nothing in flight, and the last of them for new lanes and other tenants. */
   function mayHaveSlow({ fresh, idle, inFlight }: TenantQueue): boolean {
     const free = maxSlow - slow.inFlight;
     if (fresh.length > 0) return free > 0;
@@ -111,7 +114,8 @@ function createPool(turns: Pool["turns"]): Pool {
 
 function queueOf({ tenants, turns }: Pool, tenantId: string): TenantQueue {
   let queue = tenants.get(tenantId);
-  // Behind those who wait already: one that is forgotten after each turn would always be the first otherwise.
+  // A new queue starts behind those that wait already: otherwise a queue that is forgotten after each turn would always
+  // be first.
   if (queue === undefined)
     tenants.set(tenantId, (queue = { inFlight: 0, servedAt: turns.count, fresh: [], idle: [], busy: [] }));
   return queue;
@@ -123,7 +127,7 @@ function fewestInFlight({ waiting }: Pool): TenantQueue | undefined {
   return best;
 }
 
-/** Among those with equally many, whoever was served longest ago. */
+/** Among tenants with equally many attempts in flight, the one that was served longest ago comes first. */
 function isBefore(a: TenantQueue, b: TenantQueue): boolean {
   return a.inFlight === b.inFlight ? a.servedAt < b.servedAt : a.inFlight < b.inFlight;
 }
@@ -148,7 +152,7 @@ function unqueue(pool: Pool, lane: Lane): void {
   if (isEmpty(queue)) pool.waiting.delete(queue);
 }
 
-/** Nearly always the first. */
+/** The lane is nearly always the first in the list. */
 function remove(lanes: Lane[], lane: Lane): boolean {
   if (lanes[0] === lane) return lanes.shift() !== undefined;
   const at = lanes.indexOf(lane);

@@ -1,13 +1,13 @@
 import type { Clock } from "../../domain/clock.ts";
 import { isBusy, type Lane } from "./lane.ts";
 
-/** The end of a scheduler: nothing new is sent, and what is under way has a while to end. */
+/** The stop of a scheduler: nothing new is sent, and attempts in flight get some time to end. */
 export interface Stopping {
   readonly isStopping: boolean;
   begin(): void;
-  /** Something that was under way may have been the last. */
+  /** Some work has ended; it may have been the last. */
   noteEnded(): void;
-  /** Resolves when nothing is in flight, claimed or on its way to the store, or when time is over. */
+  /** Resolves when no delivery is in flight, claimed or being written, or at the deadline. */
   wait(deadlineMs: number): Promise<void>;
 }
 

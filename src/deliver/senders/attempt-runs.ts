@@ -2,7 +2,9 @@ import type { Clock } from "../../domain/clock.ts";
 import { failed, failedHere, type Outcome } from "../../domain/outcome.ts";
 import type { Attempt, AttemptRecordPart, AttemptReport } from "./sender.ts";
 
-/** Attempts of one delivery each that are under way: reported once, at the latest at their deadline or when all are closed. */
+/**
+ * Running attempts of one delivery each. Each is reported once, at the latest at its deadline or when all are closed.
+ */
 export interface AttemptRuns {
   begin(attempt: Attempt, done: Report, act: (run: AttemptRun) => Promise<void>): void;
   close(): void;
@@ -10,17 +12,17 @@ export interface AttemptRuns {
 
 export interface AttemptRun {
   readonly isOver: boolean;
-  /** Nothing happens when it is over already. */
+  /** Does nothing when the attempt has ended already. */
   end(outcome: Outcome, record?: AttemptRecordPart): void;
-  /** Called when it ends otherwise than by `end`. */
+  /** `giveUp` is called when the attempt ends in another way than by `end`. */
   onGivenUp(giveUp: () => void): void;
 }
 
 export interface AttemptRunsOptions {
   clock: Clock;
-  /** Who did not answer, for messages. */
+  /** The name of the other side in error messages. */
   farEnd: string;
-  /** Of an attempt that came to no other. */
+  /** The record of an attempt that ends without one. */
   emptyRecord: (attempt: Attempt) => AttemptRecordPart;
 }
 
@@ -49,7 +51,7 @@ export function createAttemptRuns({ clock, farEnd, emptyRecord }: AttemptRunsOpt
 
       stops.add(stop);
       const deadline = clock.setTimer(startedNow + timeoutMs, () =>
-        stop(failed(`${farEnd} did not take it within ${timeoutMs} ms`, { result: "timeout" })),
+        stop(failed(`${farEnd} did not accept it within ${timeoutMs} ms`, { result: "timeout" })),
       );
       const run: AttemptRun = {
         get isOver() {
@@ -58,7 +60,7 @@ export function createAttemptRuns({ clock, farEnd, emptyRecord }: AttemptRunsOpt
         end,
         onGivenUp: (act) => void (giveUp = act),
       };
-      act(run).catch((error: unknown) => end(failedHere(`the message could not be made: ${String(error)}`)));
+      act(run).catch((error: unknown) => end(failedHere(`the message could not be created: ${String(error)}`)));
     },
     close() {
       for (const stop of stops) stop(failedHere("the gateway stopped"));

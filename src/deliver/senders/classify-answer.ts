@@ -12,10 +12,10 @@ import {
 import { parseRetryAfter } from "../../domain/retry-policy.ts";
 import type { HttpResponse, HttpResult } from "../wire/http-client.ts";
 
-/** More answers that count as failures to retry. */
+/** Additional answers that count as failures to retry. */
 export interface RetryOn {
   readonly statuses: readonly number[];
-  /** Those that say that the destination does not know the event's source, or not yet. */
+  /** Statuses which mean that the destination does not know the event's source, or not yet. */
   readonly sourceStatuses: readonly number[];
   readonly bodyContains: string | undefined;
   readonly bodyIs: string | undefined;
@@ -23,7 +23,7 @@ export interface RetryOn {
 
 const TOO_MANY_REQUESTS = 429;
 
-/** What an answer, or that there was none, means for the delivery and says about the destination. */
+/** What an answer, or a missing answer, means for the delivery and says about the destination. */
 export function classify(result: HttpResult, retryOn: RetryOn, wall: () => number): Outcome {
   switch (result.kind) {
     case "response":
@@ -60,7 +60,7 @@ function classifyAnswer(answer: HttpResult & { kind: "response" }, retryOn: Retr
   return isTransientStatus(status) ? failed(error, { says, retryAfterMs }) : refused(error, { says });
 }
 
-/** Some destinations answer 200 while they cannot work yet (n8n does while it starts). */
+/** Some destinations answer 200 while they are not ready (n8n does while it starts). */
 function findObjection(answer: HttpResponse, retryOn: RetryOn): string | undefined {
   if (retryOn.statuses.includes(answer.status)) {
     return `answered ${answer.status}, which retry_on.statuses names as a failure`;
@@ -76,14 +76,14 @@ function findObjection(answer: HttpResponse, retryOn: RetryOn): string | undefin
   return found ? `answered ${answer.status} with the text of retry_on.body_contains` : undefined;
 }
 
-const LOOP = "a gateway says that the event goes round in a loop";
+const LOOP = "a gateway reports that the event goes round in a loop";
 
-/** Others answer 508 too, and mean something that passes. */
+/** Other servers answer 508 too, but for a temporary problem. */
 function isLoop({ body }: HttpResponse): boolean {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes('"urn:posthorn:error:loop"');
 }
 
-/** Of an answer that is no success. */
+/** Only for answers that are not a success. */
 function signOf(status: number): HealthSign {
   if (status === TOO_MANY_REQUESTS) return "limited";
   if (status >= 502 && status <= 504) return "ill";

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { type DestinationAuthInput, findMaskedField } from "./destination-auth.ts";
 import type { FieldProblem } from "../../domain/subscription-rules.ts";
 
-/** Rules for destination auth that a JSON Schema cannot say. No message repeats what was given: it may be secret. */
+/** Rules for destination auth that a JSON Schema cannot express. No message repeats a given value: it may be secret. */
 
 type Field = Exclude<keyof DestinationAuthInput, "type">;
 
@@ -21,7 +21,7 @@ export const AUTH_FIELDS: Readonly<
 };
 
 const CONTROL = /[\p{Cc}\p{Cs}]/u;
-/** RFC 6750 §2.1 (`b64token`), and a little more: what stands in a header and has no space in it. */
+/** RFC 6750 §2.1 (`b64token`), and a little more: anything that a header can contain, without spaces. */
 const BEARER_TOKEN = /^[\x21-\x7e]+$/;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const MAX_CERTIFICATES = 50;
@@ -50,7 +50,7 @@ function checkFields(auth: DestinationAuthInput): FieldProblem[] {
   }
   const masked = findMaskedField(auth);
   if (masked !== undefined) {
-    problems.push({ field: `auth.${masked}`, message: "is only how a secret is shown; give the secret itself" });
+    problems.push({ field: `auth.${masked}`, message: "is a masked value, not the secret; give the secret itself" });
   }
   return problems;
 }
@@ -63,7 +63,10 @@ function checkTexts(auth: DestinationAuthInput): FieldProblem[] {
     }
   }
   if (auth.username?.includes(":") === true) {
-    problems.push({ field: "auth.username", message: "must not contain a colon, where the password begins" });
+    problems.push({
+      field: "auth.username",
+      message: "must not contain a colon, because the password begins after it",
+    });
   }
   if (auth.type === "bearer" && !BEARER_TOKEN.test(auth.token ?? "")) {
     problems.push({ field: "auth.token", message: "must be printable ASCII without spaces" });

@@ -1,16 +1,16 @@
 import { Type, type Static } from "typebox";
 import { MASK } from "../../domain/mask.ts";
 
-/** How the gateway proves to a destination who it is, and which certificates of the destination it believes. */
+/** How the gateway authenticates to a destination, and which certificates of the destination it trusts. */
 
 const PEM_MAX_LENGTH = 65_536;
 
 export const AUTH_DESCRIPTION =
-  "How to log in there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials " +
-  "(`token_url`, `client_id`, `client_secret`; perhaps `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` " +
-  "(`cert` and `key` as PEM), or `ca` alone; with each of them `ca`, PEM of the authorities to trust instead of the usual";
+  "How to authenticate there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials " +
+  "(`token_url`, `client_id`, `client_secret`; optionally `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` " +
+  "(`cert` and `key` as PEM), or `ca` alone. `ca` is allowed with each type: PEM of the authorities to trust instead of the usual ones";
 
-/** One flat shape, so that what is missing or too much can be named; which field belongs to which type is a rule. */
+/** One flat shape, so that an error can name a missing or extra field; rules say which field belongs to which type. */
 export const DestinationAuthInput = Type.Object(
   {
     type: Type.Union([
@@ -26,7 +26,7 @@ export const DestinationAuthInput = Type.Object(
     token_url: Type.Optional(Type.String({ maxLength: 2048 })),
     client_id: Type.Optional(Type.String({ maxLength: 512 })),
     client_secret: Type.Optional(Type.String({ maxLength: 1024 })),
-    /** Where the client's id and secret stand in a token request (RFC 6749 §2.3.1). */
+    /** Where a token request contains the client's id and secret (RFC 6749 §2.3.1). */
     client_auth: Type.Optional(Type.Union([Type.Literal("header"), Type.Literal("body")])),
     scope: Type.Optional(Type.String({ maxLength: 2048 })),
     audience: Type.Optional(Type.String({ maxLength: 2048 })),
@@ -43,7 +43,7 @@ interface AnyAuth {
   ca: string | undefined;
 }
 
-/** Settings that passed the rules, as the sender uses them: in clear, in memory only. */
+/** Auth settings that passed the rules, as the sender uses them: decrypted, only in memory. */
 export type DestinationAuth =
   | (AnyAuth & { type: "basic"; username: string; password: string })
   | (AnyAuth & { type: "bearer"; token: string })

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { EventContent } from "../../domain/event.ts";
 
-/** An event's bytes as a part of JSON, for the formats that several kinds of destinations have in common. */
+/** An event's bytes as a part of JSON, for formats that several kinds of destinations share. */
 
 export const CLOUDEVENTS_TYPE = "application/cloudevents+json; charset=UTF-8";
 const BRACE = 0x7d;
@@ -10,14 +10,14 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 const cloudEvents = new WeakMap<EventContent, Uint8Array>();
 
-/** Made once, however many deliveries an event has. */
+/** Created once, however many deliveries an event has. */
 export function cloudEventOf(event: EventContent): Uint8Array {
   let made = cloudEvents.get(event);
   if (made === undefined) cloudEvents.set(event, (made = buildCloudEvent(event)));
   return made;
 }
 
-/** A JSON object that ends with the data. */
+/** A JSON object whose last member is the data. */
 export function wrapData(start: string, data: Uint8Array): Uint8Array {
   const startBytes = Buffer.byteLength(start);
   const body = Buffer.allocUnsafe(startBytes + data.length + 1);
@@ -33,7 +33,7 @@ function buildCloudEvent(event: EventContent): Uint8Array {
   const facts = [
     '"specversion":"1.0"',
     `"id":${JSON.stringify(event.id)}`,
-    // A URI-reference that is not empty.
+    // Must be a URI reference that is not empty.
     `"source":${JSON.stringify(encodeURI(event.source))}`,
     `"type":${JSON.stringify(event.type)}`,
     `"time":"${new Date(event.occurredAt).toISOString()}"`,
@@ -43,7 +43,7 @@ function buildCloudEvent(event: EventContent): Uint8Array {
   return wrapData(`{${facts.join(",")}`, data);
 }
 
-/** JSON goes in as the bytes it came in, so that numbers beyond 2^53 and the order of members survive. */
+/** JSON is inserted byte for byte, so that numbers beyond 2^53 and the order of members are kept. */
 export function buildData(event: EventContent): { name: string; data: Uint8Array } {
   const body = Buffer.from(event.body.buffer, event.body.byteOffset, event.body.byteLength);
   if (body.length === 0) return { name: "data", data: NULL_DATA };
@@ -56,7 +56,7 @@ export function buildData(event: EventContent): { name: string; data: Uint8Array
   return { name: "data", data: isJson ? json : Buffer.from(JSON.stringify(body.toString("utf8")), "utf8") };
 }
 
-/** One body that is not JSON after all would make the whole envelope unreadable. */
+/** A body that is not JSON after all would make the whole envelope unreadable. */
 function isWellFormed(text: Buffer): boolean {
   try {
     JSON.parse(text.toString("utf8"));

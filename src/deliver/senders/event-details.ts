@@ -1,16 +1,16 @@
 import { findMember } from "../../domain/json-members.ts";
 
-/** What the publisher of an event said beyond what the engine needs. */
+/** What the publisher of an event gave beyond what the engine needs. */
 export interface EventDetails {
-  /** What it is called where it came in first, if that was elsewhere. */
+  /** The event's id at the gateway where it came in first, if that was another one. */
   originEventId?: string | undefined;
   sourceId?: string | undefined;
   userId?: string | undefined;
   sessionId?: string | undefined;
-  /** Unix ms, as it was asked for. */
+  /** Unix ms, as the publisher requested. */
   deliverAt?: number | undefined;
   expiresAt?: number | undefined;
-  /** As the text that it was: numbers beyond 2^53 survive. */
+  /** The original JSON text, so that numbers beyond 2^53 are kept. */
   metadata?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Whether a text has parts that an event fills in. */
+/** Whether a text contains parts that an event fills in. */
 export function isTemplate(text: string): boolean {
   return /\{[{%]/.test(text);
 }

@@ -7,17 +7,17 @@ import type { TargetInput } from "../../domain/target.ts";
 import { findHealth, findPreset } from "../../domain/target-presets.ts";
 import type { DestinationKind, PreparedDestination } from "./sender.ts";
 
-/** Where the settings of a kind stand in an input, and what is wrong with them. */
+/** Where an input contains the settings of its kind, and how they are checked. */
 
 const SHARED: ReadonlySet<string> = new Set(Object.keys(SharedSettings.properties));
 
-/** What an input says of its destination. */
+/** The settings of the destination in an input. */
 export function settingsIn(input: SubscriptionInput, { isFlat }: DestinationKind): object {
   if (isFlat !== true) return input.destination ?? {};
   return Object.fromEntries(Object.entries(input).filter(([field]) => !SHARED.has(field)));
 }
 
-/** The input with these settings and no others of the kind. */
+/** Returns the input with these settings instead of its own. */
 export function withSettings<Input extends SubscriptionInput>(
   input: Input,
   { isFlat }: DestinationKind,
@@ -28,12 +28,12 @@ export function withSettings<Input extends SubscriptionInput>(
   return Object.fromEntries(fields.filter(([field]) => SHARED.has(field) || Object.hasOwn(settings, field))) as Input;
 }
 
-/** The templates among them. */
+/** The templates in the settings of an input. */
 export function templatesIn(input: SubscriptionInput, kind: DestinationKind): readonly Template[] {
   return kind.templatesOf?.(settingsIn(input, kind)) ?? [];
 }
 
-/** As it is shown. What a kind that is not known here has hidden is not among it. */
+/** The destination as it is shown. For a kind that this release does not know, hidden settings are left out. */
 export function presentDestination(input: SubscriptionInput, kinds: DestinationKinds): Record<string, unknown> {
   const kind = kinds.findOf(input);
   if (kind === undefined) return { destination: input.destination ?? {} };
@@ -41,7 +41,7 @@ export function presentDestination(input: SubscriptionInput, kinds: DestinationK
   return kind.isFlat === true ? shown : { destination: shown };
 }
 
-/** All that is wrong with what an input says of its destination. */
+/** All problems with the destination of an input. */
 export function checkKindSettings(input: SubscriptionInput, kinds: DestinationKinds): FieldProblem[] {
   const kind = kinds.findOf(input);
   if (kind === undefined) return [{ field: "kind", message: describeUnknownKind(input.kind ?? DEFAULT_KIND, kinds) }];
@@ -55,10 +55,10 @@ export function checkKindSettings(input: SubscriptionInput, kinds: DestinationKi
 
 export function describeUnknownKind(name: string, kinds: DestinationKinds): string {
   const names = kinds.list().map((kind) => kind.name);
-  return `there is no kind of destination ${JSON.stringify(name)} here; there are: ${names.join(", ")}`;
+  return `there is no kind of destination ${JSON.stringify(name)}; use one of: ${names.join(", ")}`;
 }
 
-/** By its name on the wire. */
+/** The name of a field on the wire. */
 export function fieldOf(field: string, { isFlat }: Pick<DestinationKind, "isFlat">): string {
   if (isFlat === true) return field;
   return field === "" ? "destination" : `destination.${field}`;
@@ -66,20 +66,18 @@ export function fieldOf(field: string, { isFlat }: Pick<DestinationKind, "isFlat
 
 function checkMode({ mode }: SubscriptionInput, { name, canForward }: DestinationKind): FieldProblem[] {
   if (mode !== "forward" || canForward === true) return [];
-  return [
-    { field: "mode", message: `nobody can wait for destinations of the kind ${name}; only \`queue\` is possible` },
-  ];
+  return [{ field: "mode", message: `senders cannot wait for destinations of the kind ${name}; use \`queue\`` }];
 }
 
-/** Settings where this kind has none. */
+/** Finds settings that are given in the wrong place for this kind. */
 function findMisplaced(input: SubscriptionInput, kind: DestinationKind, kinds: DestinationKinds): FieldProblem[] {
   if (kind.isFlat === true) {
-    const where = `destinations of the kind ${kind.name} have their settings beside it`;
+    const where = `destinations of the kind ${kind.name} have their settings beside \`destination\``;
     return input.destination === undefined ? [] : [{ field: "destination", message: `is not for this kind: ${where}` }];
   }
   return Object.keys(settingsIn(input, { ...kind, isFlat: true })).map((field) => ({
     field,
-    message: `${describeOwner(field, kind, kinds)}; its own settings stand in \`destination\``,
+    message: `${describeOwner(field, kind, kinds)}; the settings of this kind belong in \`destination\``,
   }));
 }
 
@@ -107,12 +105,12 @@ function describeOwner(field: string, { name }: DestinationKind, kinds: Destinat
   return owner === undefined || owner.name === name ? is : `${is}; it belongs to the kind ${owner.name}`;
 }
 
-/** Whether something is asked how its target is. */
+/** Whether the subscription's target has a health check. */
 export function isChecked(input: SubscriptionInput, kind: DestinationKind, shared: TargetInput | undefined): boolean {
   return hasHealthCheck(kind.prepare(settingsIn(input, kind), { shared: input, target: shared }), shared);
 }
 
-/** The same, of settings that are prepared already. */
+/** The same for prepared settings. */
 export function hasHealthCheck({ health }: PreparedDestination, shared: TargetInput | undefined): boolean {
   if (shared === undefined) return health !== undefined;
   return findHealth(shared.health_url, findPreset(shared.preset), shared.url) !== undefined;

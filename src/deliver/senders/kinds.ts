@@ -8,7 +8,7 @@ import { AZURE_STORAGE_QUEUE } from "./queue/azure-storage-queue.ts";
 import { SMS } from "./sms/kind.ts";
 import type { DestinationKind } from "./sender.ts";
 
-/** Every kind of destination that the gateway brings along: one more is one more line here. */
+/** All kinds of destinations. To add one, add a line here. */
 export const KINDS: readonly DestinationKind[] = [
   HTTP,
   EMAIL,
@@ -21,7 +21,7 @@ export const KINDS: readonly DestinationKind[] = [
 
 export interface DestinationKinds {
   find(name: string): DestinationKind | undefined;
-  /** The one that an input names. */
+  /** The kind that an input names. */
   findOf(input: Pick<SubscriptionInput, "kind">): DestinationKind | undefined;
   list(): readonly DestinationKind[];
 }

@@ -6,19 +6,19 @@ import { type ConnectionTerms, createConnectionTerms, createTokenTerms } from ".
 import type { HttpClient, HttpRequest, HttpResult } from "../wire/http-client.ts";
 import type { OAuth2Tokens, TokenAnswer, TokenClient } from "./oauth2-tokens.ts";
 
-/** What a subscription's `auth` and `allowed_ips` mean for its requests. */
+/** What `auth` and `allowed_ips` of a subscription mean for its requests. */
 export interface PreparedAuth {
-  /** A value of `Authorization` that is always the same. */
+  /** A fixed value of `Authorization`. */
   authorization: string | undefined;
-  /** Where the value of `Authorization` must be fetched. */
+  /** Set when the value of `Authorization` must be fetched. */
   tokenClient: TokenClient | undefined;
   terms: ConnectionTerms | undefined;
 }
 
-/** Who is let in there, and where that may be. */
+/** Credentials for a destination, and the addresses it may have. */
 interface Access {
   readonly auth: DestinationAuth | undefined;
-  /** CIDRs; without them any address that the guard lets through. */
+  /** CIDRs; when not given, any address that the guard allows. */
   readonly allowedIps: readonly string[] | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface TokenRequests {
   clock: Clock;
 }
 
-/** Sends a request with a token; once more with a new one when it is answered 401. All within the request's time. */
+/** Sends a request with a token; after a 401 once more with a new token. All within the request's time. */
 export function requestWithToken(
   { client, tokens, clock }: TokenRequests,
   tokenClient: TokenClient,

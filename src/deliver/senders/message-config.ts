@@ -1,6 +1,6 @@
 import type { TlsMode } from "../../domain/smtp.ts";
 
-/** What the configuration of the gateway says of e-mail. */
+/** The gateway's configuration for e-mail. */
 export interface SmtpConfig {
   readonly url?: string | undefined;
   readonly from?: string | undefined;
@@ -11,16 +11,16 @@ export interface SmtpConfig {
   readonly dkimKey?: string | undefined;
   readonly maxConnections: number;
   readonly messagesPerConnection: number;
-  /** E-mails a minute of one tenant. */
+  /** E-mails per minute of one tenant. */
   readonly tenantRate: number;
   readonly allowTenants: boolean;
 }
 
-/** The same of SMS. */
+/** The gateway's configuration for SMS. */
 export interface SmsConfig {
   readonly defaultCountry?: string | undefined;
-  /** Messages an hour to one number. */
+  /** Messages per hour to one number. */
   readonly numberRate: number;
-  /** Messages a minute of one tenant. */
+  /** Messages per minute of one tenant. */
   readonly tenantRate: number;
 }

@@ -3,18 +3,21 @@ import type { OAuth2Credentials } from "./destination-auth.ts";
 import type { ConnectionTerms } from "../wire/connection-terms.ts";
 import type { HttpClient, HttpResult } from "../wire/http-client.ts";
 
-/** Access tokens by client credentials (RFC 6749 §4.4): kept while they are good, asked for once for all who wait. */
+/**
+ * Access tokens for client credentials (RFC 6749 §4.4): kept while they are valid, and requested once for all that
+ * wait.
+ */
 export interface OAuth2Tokens {
-  /** Calls `done` once, at once where a token is at hand. */
+  /** Calls `done` once; immediately when a valid token is in memory. */
   get(client: TokenClient, done: (answer: TokenAnswer) => void): void;
-  /** The destination refused this token. Says whether another one is worth a try. */
+  /** The destination refused this token. Returns whether to try another one. */
   refuse(client: TokenClient, token: string): boolean;
-  /** The destination refused a token that was fetched because of a refusal: for a while no more are. */
+  /** The destination also refused the new token: no more tokens are requested for a while. */
   noteUseless(client: TokenClient): void;
 }
 
 export interface TokenClient extends OAuth2Credentials {
-  /** The same for the same credentials; tells nothing about them. */
+  /** The same for the same credentials, without revealing them. */
   id: string;
   /** The tenant that asks. */
   owner: string;
@@ -45,7 +48,7 @@ const TIMEOUT_MS = 10_000;
 const MAX_ENTRIES = 10_000;
 const DEFAULT_LIFETIME_S = 300;
 const MAX_LIFETIME_S = 86_400;
-/** A token is renewed before its end, so that none expires on the way. */
+/** A token is renewed before it expires, so that none expires on the way. */
 const MAX_MARGIN_S = 60;
 const USELESS_MS = 10_000;
 const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
@@ -70,7 +73,7 @@ export function createOAuth2Tokens({ client: http, clock, userAgent }: OAuth2Tok
   function fetchToken(client: TokenClient, entry: Entry): void {
     const url = client.tokenUrl;
     const { headers, body } = buildRequest(client, userAgent);
-    // Not one redirect: what is sent is the secret itself.
+    // No redirects: the request contains the client secret.
     const { owner, terms } = client;
     const request = { method: "POST", url, headers, body, timeoutMs: TIMEOUT_MS, maxRedirects: 0, owner, terms };
     http.request(request, (result) => {
@@ -96,7 +99,7 @@ export function createOAuth2Tokens({ client: http, clock, userAgent }: OAuth2Tok
     refuse(client, token) {
       const entry = findEntry(client.id);
       if (clock.now() < entry.noRefreshUntil) return false;
-      // Meanwhile another attempt may have fetched a new one.
+      // Another attempt may have fetched a new token meanwhile.
       if (entry.token === token) entry.token = undefined;
       return true;
     },
@@ -125,14 +128,14 @@ function buildRequest(client: TokenClient, userAgent: string): { headers: Record
   return { headers, body: Buffer.from(form.toString(), "utf8") };
 }
 
-/** RFC 6749 §2.3.1 wants both encoded before they are joined. */
+/** RFC 6749 §2.3.1 requires both to be encoded before they are joined. */
 function formEncode(text: string): string {
   return new URLSearchParams({ t: text }).toString().slice(2);
 }
 
 type ReadAnswer = { token: string; lifetimeS: number } | { failure: TokenFailure };
 
-/** What the endpoint wrote is not repeated in an error, but for the code that the RFC gives it. */
+/** Errors do not repeat the endpoint's answer, only the error code of the RFC. */
 function readAnswer(result: HttpResult): ReadAnswer {
   if (result.kind === "blocked" || result.kind === "error") {
     return { failure: { kind: result.kind, error: `token endpoint: ${result.error}` } };
@@ -152,7 +155,10 @@ function readAnswer(result: HttpResult): ReadAnswer {
   return { token, lifetimeS: lifetimeS - Math.min(MAX_MARGIN_S, lifetimeS * 0.2) };
 }
 
-/** Of the destination nothing is known: it is retried, and no dead letter for an answer of somebody else. */
+/**
+ * A failure of the token endpoint says nothing about the destination: the delivery is retried and does not become a
+ * dead letter.
+ */
 function fail(reason: string): ReadAnswer {
   return { failure: { kind: "unreachable", error: `token endpoint: ${reason}` } };
 }

@@ -4,24 +4,24 @@ import type { DestinationKinds } from "./kinds.ts";
 import type { Attempt, DestinationKind, Handshake, RequestPreview, Sender } from "./sender.ts";
 import type { SenderServices } from "./services.ts";
 
-/** The senders of all kinds, open. */
+/** The open senders of all kinds. */
 export interface Senders {
   find(kind: string): Sender | undefined;
-  /** Rejects for settings that may not be used from here. */
+  /** Rejects when these settings must not be used on this gateway. */
   refuse(kind: DestinationKind, settings: object): Promise<void>;
-  /** Whether the configuration leaves a kind to the operator. */
+  /** Whether the configuration reserves a kind for the operator. */
   isForOperators(kind: DestinationKind): boolean;
-  /** What will not be as whoever set it may think, in sentences. */
+  /** Warnings about settings whose effect their owner may not expect, as sentences. */
   warnOf(kind: DestinationKind, settings: object): readonly string[];
-  /** Asks the destination of one that was created or changed whether it wants deliveries, where that is set. */
+  /** Asks the destination of a new or changed subscription whether it wants deliveries, if this is configured. */
   beginHandshake(subscription: Subscription): void;
-  /** What it has said; undefined where it is not asked. */
+  /** The destination's answer; undefined when it is not asked. */
   handshakeOf(subscription: Subscription): Handshake | undefined;
-  /** Asks whether a target is well. Calls `done` once, with what is wrong or with undefined. */
+  /** Asks whether a target is healthy. Calls `done` once, with the problem or with undefined. */
   checkHealth(place: HealthPlace, owner: string, done: (error: string | undefined) => void): void;
-  /** How many of those that it took wait at a queue; undefined where nobody can say. */
+  /** How many delivered messages still wait in the queue; undefined when this cannot be known. */
   countWaiting(subscription: Subscription): Promise<number | undefined>;
-  /** The request that an attempt would make; undefined where its kind makes none. */
+  /** The request that an attempt would send; undefined for kinds that send no requests. */
   preview(attempt: Attempt): Promise<RequestPreview | { problem: string }> | undefined;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export function openSenders(kinds: DestinationKinds, services: SenderServices): 
     handshakeOf: (subscription) => senders.get(subscription.kind)?.handshakeOf?.(subscription),
     checkHealth(place, owner, done) {
       const sender = senders.get(place.kind);
-      if (sender?.checkHealth === undefined) return done(`nobody can check the health of the kind ${place.kind}`);
+      if (sender?.checkHealth === undefined) return done(`there is no health check for the kind ${place.kind}`);
       sender.checkHealth(place, owner, done);
     },
     countWaiting: (subscription) =>

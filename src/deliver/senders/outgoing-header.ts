@@ -1,29 +1,29 @@
-/** Headers that a user may add to what goes out: all but those that frame, route or vouch for a request. */
+/** Headers that a user may add to requests: all except those that frame, route or vouch for a request. */
 
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
-/** What would let a line end early, or be read differently by the next one, cannot be sent. */
+/** Excludes everything that could end the line early, or that another server could read differently. */
 const HEADER_VALUE = /^([\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?)?$/;
 
 const FRAMING =
   /^(?:host|(?:content|transfer)-encoding|content-length|connection|keep-alive|upgrade|te|trailer|expect)$/;
 const ROUTING = /^(?:proxy-.*|forwarded|x-forward(?:ed|er)?(?:-.*)?|via|x-envoy-.*|x-(?:url-)?scheme|front-end-https)$/;
-/** Whoever believes one of these takes the sender of a request for somebody else. */
+/** A server that trusts one of these takes the sender of a request for somebody else. */
 const CLIENT_ADDRESS =
   /(?:^|-)(?:client|real|remote|connecting|connection|originating|socket|external|src|proxyuser|pseudo|appengine-user)-?(?:ip(?:v[46])?|addr|address)$/;
-/** Whoever believes one of these takes a request for another: another path, host or method. */
+/** A server that trusts one of these takes a request for another one: with another path, host or method. */
 const OTHER_REQUEST =
   /^(?:x-(?:original|rewrite|override|backend)-(?:ur[il]|path|host|method|for|proto|forwarded-.*)|x-accel-.*|x-(?:http-)?host(?:-override)?|(?:x-)?(?:http-)?method-override|x-http-method)$/;
-/** What a proxy that has asked for a password tells of who gave it: a sender of webhooks is nobody that it knows. */
+/** Set by a proxy to name the user who signed in there: the sender of a webhook is no such user. */
 const SIGNED_IN =
   /^(?:x-)?(?:remote|webauth|auth(?:enticated)?|auth-request|authentik|token|user)-(?:user|email|groups?|name|subject)(?:-.*)?$|^(?:x-)?(?:ms-client-principal|goog-authenticated-user|amzn-oidc)(?:-.*)?$/;
-/** With one of these, a cloud's metadata service would believe that the request comes from the machine's owner. */
+/** With one of these, a cloud's metadata service would trust the request as one of the machine's owner. */
 const CLOUD_METADATA = /^(?:metadata|metadata-.*|x-metadata-.*|x-google-metadata-.*|x-aws-ec2-.*|x-identity-header)$/;
-/** Names with "signature" in them are kept for `signature_header`. */
+/** Names that contain "signature" are reserved for `signature_header`. */
 const OURS =
   /^(?:content-type|accept-encoding|user-agent|traceparent|tracestate|webhook-.*|x-webhook-.*|x-posthorn-.*|.*signature.*)$/;
 const NEVER_THE_SIGNATURE =
   /^(?:content-type|accept-encoding|trace.*|user-agent|webhook-.*|x-posthorn-.*|x-webhook-(?:id|event|timestamp|attempt))$/;
-/** In every delivery; a provider's own signature headers are not among them. */
+/** Part of every delivery; a provider's own signature headers are not included. */
 const ALWAYS_OURS =
   /^(?:content-type|accept-encoding|trace(?:parent|state)|webhook-(?:id|timestamp|signature)|x-posthorn-.*|x-webhook-(?:id|event|timestamp|attempt))$/;
 
@@ -31,25 +31,25 @@ export function isHeaderName(name: string): boolean {
   return HEADER_NAME.test(name);
 }
 
-/** What is wrong with a header that a user adds; undefined when nothing is. */
+/** The problem with a header that a user adds; undefined when there is none. */
 export function findHeaderProblem(name: string, value: string): string | undefined {
   const problem = findNameProblem(name, OURS);
   if (problem !== undefined || HEADER_VALUE.test(value)) return problem;
   return "must be printable ASCII without spaces at its ends";
 }
 
-/** The one header whose name users choose, and whose value is ours. */
+/** The one header whose name users choose and whose value the gateway sets. */
 export function findSignatureHeaderProblem(name: string): string | undefined {
   return findNameProblem(name, NEVER_THE_SIGNATURE);
 }
 
-/** A header of a received request that is handed on; its value is the sender's. */
+/** For a header of a received request that is passed on with the sender's value. */
 export function findForwardedNameProblem(name: string): string | undefined {
-  if (SIGNED_IN.test(plainHeaderName(name))) return "says who somebody is that a proxy has let in";
+  if (SIGNED_IN.test(plainHeaderName(name))) return "names a user who signed in at a proxy";
   return findNameProblem(name, ALWAYS_OURS);
 }
 
-/** CGI and its heirs make `HTTP_X_REAL_IP` of `X-Real-IP` and of `X_Real_IP` alike: what is meant by both is one name. */
+/** CGI turns both `X-Real-IP` and `X_Real_IP` into `HTTP_X_REAL_IP`: such names count as one. */
 export function plainHeaderName(name: string): string {
   const lowerName = name.toLowerCase();
   return lowerName.includes("_") ? lowerName.replaceAll("_", "-") : lowerName;
@@ -61,7 +61,7 @@ function findNameProblem(name: string, ours: RegExp): string | undefined {
   if (FRAMING.test(plainName)) return "belongs to the connection and cannot be chosen";
   if (ROUTING.test(plainName)) return "speaks for a proxy and cannot be chosen";
   if (CLIENT_ADDRESS.test(plainName)) return "says who a request is from and cannot be chosen";
-  if (OTHER_REQUEST.test(plainName)) return "makes another request of this one and cannot be chosen";
+  if (OTHER_REQUEST.test(plainName)) return "changes the path, host or method of the request and cannot be chosen";
   if (CLOUD_METADATA.test(plainName)) return "is one that cloud metadata services trust";
   return ours.test(plainName) ? "is set by the gateway" : undefined;
 }

@@ -2,7 +2,7 @@ import { MASK } from "../../domain/mask.ts";
 import type { FieldProblem } from "../../domain/subscription-rules.ts";
 import { findHeaderProblem, isHeaderName } from "./outgoing-header.ts";
 
-/** Headers that are sent with every attempt; `signatureHeader` in lower case. */
+/** Checks headers that are sent with every attempt; `signatureHeader` is in lower case. */
 export function checkOwnHeaders(
   headers: Readonly<Record<string, string>> | null | undefined,
   signatureHeader?: string,
@@ -15,8 +15,8 @@ export function checkOwnHeaders(
     const message =
       findHeaderProblem(name, value) ??
       (isSignature ? "is set by the gateway" : undefined) ??
-      (value === MASK ? `${MASK} is how a stored value is shown; give it anew` : undefined) ??
-      (seen.has(key) ? "is given twice; header names do not differ by case" : undefined);
+      (value === MASK ? `${MASK} is only how a stored value is shown; give the value again` : undefined) ??
+      (seen.has(key) ? "is given twice; upper and lower case make no difference in header names" : undefined);
     seen.add(key);
     if (message === undefined) continue;
     problems.push(

@@ -1,8 +1,8 @@
 import type { AttemptRecordPart } from "./sender.ts";
 
-/** For kinds that keep an object of their own of each attempt, and not what http keeps. */
+/** For kinds that store an object of their own for each attempt, unlike http. */
 
-/** `place`: where it went; `facts`: no secrets. */
+/** `place`: where the attempt went; `facts`: must not contain secrets. */
 export function keepOwnRecord(place: string, facts: Readonly<Record<string, unknown>>): AttemptRecordPart {
   return {
     url: place,
@@ -14,7 +14,7 @@ export function keepOwnRecord(place: string, facts: Readonly<Record<string, unkn
   };
 }
 
-/** What every attempt has, and the facts in `record`. */
+/** The members that every attempt has, and the facts as `record`. */
 export function presentOwnRecord({ url, responseHeaders }: AttemptRecordPart): Record<string, unknown> {
   return {
     url: url ?? null,

@@ -4,7 +4,7 @@ import { toTemplateFacts } from "./templated.ts";
 
 const NOTHING: Rendered = Object.freeze({ texts: [] });
 
-/** Renders the templates of a destination for one attempt; where there are none, nobody is asked. */
+/** Renders the templates of a destination for one attempt. Without templates, the renderer is not called. */
 export function renderAll(
   templates: Templates,
   list: readonly Template[],

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { orNull, withDefault } from "../../domain/shape.ts";
 import { AUTH_DESCRIPTION, DestinationAuthInput } from "./destination-auth.ts";
 
-/** What may be set wherever requests are made to a URL. */
+/** Settings for all kinds that send requests to a URL. */
 export const REQUEST_SETTINGS = {
   retry_on: Type.Optional(
     Type.Object(
@@ -10,7 +10,7 @@ export const REQUEST_SETTINGS = {
         statuses: Type.Optional(Type.Array(Type.Integer({ minimum: 200, maximum: 599 }), { maxItems: 50 })),
         body_contains: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
       },
-      { additionalProperties: false, description: "More answers that count as failures to retry" },
+      { additionalProperties: false, description: "Additional answers that count as failures to retry" },
     ),
   ),
   headers: withDefault(
@@ -23,12 +23,14 @@ export const REQUEST_SETTINGS = {
   ),
   allowed_ips: withDefault(
     orNull(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: 100 }), {
-      description: "CIDRs that the destination's address must lie in; never opens a private network",
+      description: "CIDRs that the destination's address must be in; never opens a private network",
     }),
     null,
   ),
   allow_own_url: withDefault(
-    Type.Boolean({ description: "Let `url` lead back to this gateway; what goes round is refused after 8 times" }),
+    Type.Boolean({
+      description: "Allow a `url` that leads back to this gateway; an event that goes round is refused after 8 times",
+    }),
     false,
   ),
   auth: withDefault(orNull(DestinationAuthInput, { description: AUTH_DESCRIPTION }), null),

@@ -6,8 +6,8 @@ import type { SettingsSecrets } from "./sender.ts";
 const fieldsOf = (settings: object): Readonly<Record<string, unknown>> => Object.fromEntries(Object.entries(settings));
 
 /**
- * For kinds whose secrets are single settings. `secrets` names these; `place` names those that say where it goes: when
- * one of them changes, the secrets must be given again.
+ * For kinds whose secrets are single settings. `secrets` names these settings. `place` names the settings that say
+ * where the secrets are sent: when one of them changes, the secrets must be given again.
  */
 export function secretSettings<Settings extends object>(
   secrets: readonly (keyof Settings & string)[],
@@ -44,7 +44,7 @@ export function secretSettings<Settings extends object>(
       );
       if (carried === undefined) return;
       const name = fieldOf(carried, {});
-      throw new PosthornError("invalid_field", `${name}: it goes elsewhere now; give ${carried} again.`, {
+      throw new PosthornError("invalid_field", `${name}: the destination has changed; give ${carried} again.`, {
         field: name,
       });
     },

@@ -10,106 +10,109 @@ import type { Template } from "../../templates/templates.ts";
 import type { SenderServices } from "./services.ts";
 
 /**
- * A kind of destination: what may be set of one, how that is checked, hidden and shown, and who sends there. All that
- * only this kind knows stands behind this; `kinds.ts` lists them.
+ * A kind of destination: its settings, how they are checked, hidden and shown, and its sender. All knowledge about one
+ * kind is behind this port; `kinds.ts` lists the kinds.
  */
 export interface DestinationKind<Settings extends object = object> {
-  /** What stands in `kind`. */
+  /** The value of `kind`. */
   readonly name: string;
-  /** What may be set. */
+  /** The schema of its settings. */
   readonly settings: TObject;
-  /** Its settings stand among those that all kinds share, and not in `destination`: so were http's before there were kinds. */
+  /**
+   * The settings are beside those that all kinds share, not in `destination`. Only for http, whose settings were there
+   * before kinds existed.
+   */
   readonly isFlat?: boolean;
-  /** Whoever sends a webhook can wait for it (`mode: forward`). */
+  /** The sender of a webhook can wait for such a delivery (`mode: forward`). */
   readonly canForward?: boolean;
-  /** It reaches what belongs to the operator of the gateway: only keys that are bound to no tenant may configure it. */
+  /** The kind reaches systems of the gateway's operator: only keys that are bound to no tenant may configure it. */
   readonly isForOperators?: boolean;
-  /** The same, where it depends on the settings. */
+  /** The same, when it depends on the settings. */
   isForOperatorsWith?(settings: Settings): boolean;
-  /** What it takes waits there for somebody: it can be the fallback of a forward. */
+  /** Delivered messages wait there to be taken: the kind can be the fallback of a forward. */
   readonly isQueue?: boolean;
-  /** Settings that say where its health is asked for: they are the target's, where several share one. */
+  /** Settings that name the health check. They belong to the target when several subscriptions share one. */
   readonly healthSettings?: readonly string[];
-  /** Rules that a schema cannot say. Fields have their names in the settings. */
+  /** Rules that a schema cannot express. Fields are named as in the settings. */
   check(settings: Settings, shared: SharedSettings): FieldProblem[];
-  /** Those among the settings; examined before they are saved. Names are fields, as in `check`. */
+  /** The templates in the settings; checked before they are saved. Named as in `check`. */
   templatesOf?(settings: Settings): readonly Template[];
-  /** What follows from settings that are in order; made once for each version of a subscription. */
+  /** Prepares valid settings for the sender; called once for each version of a subscription. */
   prepare(settings: Settings, facts: DestinationFacts): PreparedDestination;
   readonly secrets: SettingsSecrets<Settings>;
-  /** The settings as they are shown: whole, with what holds when nothing is said, and never a secret. */
+  /** The settings as they are shown: complete, with defaults, and without secrets. */
   present(settings: Settings): Record<string, unknown>;
-  /** For the API reference: parts of the settings that have names of their own. */
+  /** For the API reference: parts of the settings that have a name of their own. */
   readonly named?: Readonly<Record<string, TSchema>>;
-  /** A kept record, for users; by the members that it adds to an attempt. */
+  /** Presents a stored record to users, as the members that it adds to an attempt. */
   presentRecord(record: AttemptRecordPart, of: RecordedAttempt): Record<string, unknown>;
   open(services: SenderServices): Sender<Settings>;
 }
 
-/** What a kind is told of a subscription beside its settings. */
+/** What a kind gets to know about a subscription besides its settings. */
 export interface DestinationFacts {
   readonly shared: SharedSettings;
-  /** The target that it shares with others. */
+  /** The target that the subscription shares with others. */
   readonly target: TargetInput | undefined;
 }
 
 export interface PreparedDestination {
-  /** For the sender of the kind, and for nobody else. */
+  /** Read only by the sender of the kind. */
   readonly destination: unknown;
-  /** Where it goes, in one line for the log: a URL, for most. Outsiders are told its host at most. */
+  /** Where deliveries go, in one line for the log: a URL for most kinds. At most its host is shown to outsiders. */
   readonly place: string;
-  /** The exchange or queue that it goes to, as `domain/queue-place.ts` writes it. */
+  /** The exchange or queue that deliveries go to, as `domain/queue-place.ts` writes it. */
   readonly queuePlace?: string | undefined;
-  /** What is asked whether its own target is well; without it a delivery is the probe. */
+  /** The health check of the subscription's own target; without one, a delivery is the probe. */
   readonly health?: HealthPlace | undefined;
-  /** Where the subscription names none. */
+  /** Used when the subscription names none. */
   readonly retryPolicy?: RetryPolicySpec | undefined;
-  /** Which header carries the signature, where there is one. */
+  /** The header that carries the signature, if there is one. */
   readonly signatureHeader?: string | undefined;
-  /** What its sender needs of an event beyond its content; whoever forwards has the request anyway. */
+  /** The parts of an event that the sender needs besides its content; a forwarding sender always gets the request. */
   readonly needs?: NeededParts | undefined;
-  /** Credentials of a webhook's request that it hands on: headers by their names. */
+  /** The names of headers with credentials that are passed on from a webhook's request. */
   readonly credentials?: readonly string[] | undefined;
 }
 
-/** What of the settings opens a door: it is sealed in the store, shown to nobody, and meant for one place only. */
+/** The secrets in the settings: encrypted in the store, never shown, and meant for one place only. */
 export interface SettingsSecrets<Settings extends object = object> {
-  /** Parts it from the rest; undefined when there is nothing to hide. */
+  /** Separates the secrets from the rest; undefined when there are none. */
   hide(settings: Settings): { shown: Settings; hidden: unknown } | undefined;
   reveal(shown: Settings, hidden: unknown): Settings;
-  /** Whether an earlier release has stored it in clear. */
+  /** Whether an earlier release has stored a secret unencrypted. */
   isExposed?(stored: Settings): boolean;
-  /** What was set and nothing else, with each secret as `maskValue` shows it. */
+  /** Only the settings that were given, with each secret replaced by `maskValue`. */
   mask(settings: Settings, maskValue: (secret: string) => string): Settings;
-  /** Somebody sends back what he was shown: a masked value stands for the one that is stored. */
+  /** A masked value that a client sends back stands for the stored one. */
   restore(given: Partial<Settings>, stored: Settings): Partial<Settings>;
   /**
-   * Throws when what opens the old place would be sent to another just because that changed. `isWhole`: what is not
-   * given is taken away, and need not be asked for.
+   * Throws when a stored secret would be sent to another place only because the place changed. `isWhole`: settings that
+   * are not given are removed, so their secrets need not be given again.
    */
   refuseCarried(given: Partial<Settings>, stored: Settings, isWhole: boolean): void;
 }
 
-/** One try of one delivery: all that a sender needs to know. */
+/** One attempt for one delivery: everything that a sender needs to know. */
 export interface Attempt {
   deliveryId: string;
-  /** From 1; goes on counting over replays. */
+  /** From 1; continues over replays. */
   number: number;
-  /** 1, and one more with each replay. */
+  /** 1, plus one for each replay. */
   generation: number;
   event: EventContent;
-  /** JSON of the request that it came with; only of a webhook, and where it is needed. */
+  /** JSON of the received request; only for webhooks, and only when it is needed. */
   request?: string | undefined;
-  /** JSON of what else its publisher said; where it is needed. */
+  /** JSON of the publisher's further details; only when they are needed. */
   details?: string | undefined;
-  /** What was kept of the attempts before, the last one last; where it is needed. */
+  /** The records of earlier attempts, the last one last; only when they are needed. */
   earlier?: readonly AttemptRecordPart[] | undefined;
   subscription: Subscription;
-  /** The span that it is, where spans are recorded; else one is made from its names. */
+  /** The span of this attempt when spans are recorded; otherwise a span id is derived from the attempt's ids. */
   trace?: Trace | undefined;
 }
 
-/** What was done for one delivery. */
+/** The result of an attempt for one delivery. */
 export interface AttemptReport {
   outcome: Outcome;
   /** Unix ms (`Clock.wall`). */
@@ -119,53 +122,53 @@ export interface AttemptReport {
 }
 
 /**
- * What else is kept of an attempt: a record of the kind's own, in the members that the store has for it. Only the kind
- * knows what they mean. Secrets are masked.
+ * What else is stored for an attempt: a record of its kind, in the columns that the store has for it. Only the kind
+ * knows their meaning. Secrets are masked.
  */
 export interface AttemptRecordPart {
-  /** Where it went. */
+  /** Where the attempt went. */
   url: string | undefined;
   /** The IP address connected to, when a connection was made. */
   address: string | undefined;
   /** Undefined or empty when nothing was sent. */
   requestHeaders: string | undefined;
   responseCode: number | undefined;
-  /** JSON of an object. */
+  /** A JSON object. */
   responseHeaders: string | undefined;
   /** At most 8 KB. */
   responseBody: Uint8Array | undefined;
 }
 
-/** A request as it would leave: signed, and without what lets the gateway in at its destination. */
+/** A request as it would be sent: signed, but without the gateway's credentials for the destination. */
 export interface RequestPreview {
   method: string;
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
 }
 
-/** Which attempt it is that a record belongs to. */
+/** The attempt that a record belongs to. */
 export interface RecordedAttempt {
   deliveryId: string;
   eventId: string;
   eventType: string;
   number: number;
   startedAt: number;
-  /** As it is now; undefined when it was deleted. */
+  /** The current subscription; undefined when it was deleted. */
   subscription: Subscription | undefined;
 }
 
-/** How many deliveries one attempt takes, and how fast they may follow each other. */
+/** How many deliveries one attempt sends, and how fast attempts may follow each other. */
 export interface BatchLimits {
   readonly maxBatch: number;
-  /** How long a batch that is not full waits for more. */
+  /** How long an incomplete batch waits for more deliveries. */
   readonly lingerMs: number;
-  /** A rate that several lanes have together; each attempt takes one token. */
+  /** A rate limit that several lanes share; each attempt takes one token. */
   readonly sharedRate?: Pick<TokenBucket, "readyAt" | "available" | "take"> | undefined;
-  /** Of their bodies together; one that is larger goes alone. No limit when not given. */
+  /** Maximum size of all bodies in a batch; a larger body is sent alone. No limit when not given. */
   readonly maxBytes?: number | undefined;
   /**
-   * Attempts in flight at once, where that is fewer than the subscription's `concurrency`. With 1 deliveries go in the
-   * order of their events, as long as none fails.
+   * Maximum number of attempts in flight, when this is lower than the subscription's `concurrency`. With 1, deliveries
+   * are sent in the order of their events as long as none fails.
    */
   readonly maxInFlight?: number | undefined;
 }
@@ -175,41 +178,48 @@ export const ONE_BY_ONE: BatchLimits = Object.freeze({ maxBatch: 1, lingerMs: 0 
 
 /** Whether a destination has agreed to get deliveries. */
 export type Handshake =
-  /** Not asked yet, or not answered: it is asked before the next attempt. */
+  /** Not asked or not answered yet: the destination is asked before the next attempt. */
   | { readonly status: "pending" }
   | { readonly status: "accepted"; readonly answeredAt: number }
   | { readonly status: "refused"; readonly answeredAt: number; readonly error: string };
 
-/** Makes attempts at destinations of one kind. */
+/** Makes attempts for destinations of one kind. */
 export interface Sender<Settings extends object = object> {
-  /** Whether the configuration leaves it to the operator: only keys that are bound to no tenant may configure it. */
+  /**
+   * Whether the configuration reserves the kind for the operator: only keys that are bound to no tenant may configure
+   * it.
+   */
   readonly isForOperators?: boolean;
   limitsOf(subscription: Subscription): BatchLimits;
   /**
    * Makes one attempt at one destination for 1..`maxBatch` deliveries of one lane and reports on each, in the order
-   * given. Calls `done` exactly once, within the subscription's timeout plus one second; never throws and never
-   * reports a destination's fault as an exception. A callback and not a promise: this is the hottest call there is.
+   * given. Calls `done` exactly once, within the subscription's timeout plus one second. Never throws, and never
+   * reports a failure of the destination as an exception. Uses a callback instead of a promise because this is the most
+   * frequent call of all.
    */
   send(attempts: readonly Attempt[], done: (reports: readonly AttemptReport[]) => void): void;
-  /** The request that an attempt would make, by those that make requests; nothing is sent. */
+  /** The request that an attempt would send, for kinds that send requests; nothing is sent. */
   preview?(attempt: Attempt): Promise<RequestPreview | { problem: string }>;
-  /** Throws, or rejects, for settings that may not be used from here: an address of a private network, for instance. */
+  /**
+   * Throws or rejects when these settings must not be used on this gateway, for example because of a private address.
+   */
   refuse?(settings: Settings): void | Promise<void>;
-  /** What will not be as whoever set it may think, in sentences; for settings that may be used. */
+  /** Warnings about valid settings whose effect their owner may not expect, as sentences. */
   warnOf?(settings: Settings): readonly string[];
   /**
-   * A subscription was created or changed: what its destination has to agree to is asked now, so that its owner sees the
-   * answer before the first attempt. Never throws.
+   * A subscription was created or changed: asks its destination for permission now, if it needs one, so that the owner
+   * sees the answer before the first attempt. Never throws.
    */
   beginHandshake?(subscription: Subscription): void;
-  /** What its destination has said; undefined where it is not asked. */
+  /** The destination's answer; undefined when it is not asked. */
   handshakeOf?(subscription: Subscription): Handshake | undefined;
-  /** Asks whether a target is well. Calls `done` once, with what is wrong or with undefined. */
+  /** Asks whether a target is healthy. Calls `done` once, with the problem or with undefined. */
   checkHealth?(place: HealthPlace, owner: string, done: (error: string | undefined) => void): void;
   /**
-   * How many of those that it took are still there; undefined where nobody can say. Rejects while the broker is away.
+   * How many delivered messages are still in the queue; undefined when this cannot be known. Rejects while the broker
+   * cannot be reached.
    */
   countWaiting?(subscription: Subscription): Promise<number | undefined>;
-  /** Ends at once what is still in flight (reported with the result `error`) and frees what it holds. */
+  /** Stops all attempts in flight (reported with the result `error`) and frees all resources. */
   close(): Promise<void>;
 }

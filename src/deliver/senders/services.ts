@@ -6,34 +6,34 @@ import type { Templates } from "../../templates/templates.ts";
 import type { HttpClient } from "../wire/http-client.ts";
 import type { SmsConfig, SmtpConfig } from "./message-config.ts";
 
-/** What the gateway has for those who send. */
+/** What the gateway provides to senders. */
 export interface SenderServices {
   clock: Clock;
-  /** The guarded one. Closed together with the sender of the kind http. */
+  /** The guarded client. It is closed together with the sender of the kind http. */
   client: HttpClient;
   userAgent: string;
-  /** What this gateway is called by others: a DNS name, perhaps with a port. */
+  /** The public name of this gateway: a DNS name, possibly with a port. */
   publicHost: string;
-  /** Throws for a URL that may not be reached. */
+  /** Throws for a URL that must not be reached. */
   checkUrl: (url: string, field: string) => void;
-  /** What speaks against a URL that may lead back to this gateway. */
+  /** Returns why a URL may not be used because it leads back to this gateway. */
   findOwnUrlProblem: (url: string) => string | undefined;
   openCredentials: OpenCredentials;
-  /** To brokers. They outlive the senders. */
+  /** Connections to brokers. They outlive the senders. */
   connections: Connections;
-  /** Encrypts credentials in messages, where a destination has no key of its own. */
+  /** Encrypts credentials in messages when a destination has no key of its own. */
   messageKey?: string | undefined;
-  /** How e-mail leaves the gateway; without it there is none. */
+  /** The SMTP configuration; without it no e-mail is sent. */
   smtp?: SmtpConfig | undefined;
   sms?: SmsConfig | undefined;
   templates: Templates;
-  /** The id of this store, for messages to say where they come from. */
+  /** The id of this store: messages name it as their origin. */
   origin: string;
-  /** The folder that batches may be written to, by its absolute path; none when not given. */
+  /** The absolute path of the folder for batches; when not given, no batches are written to files. */
   batchDir?: string | undefined;
-  /** For the operator: something is not as its owner may think. */
+  /** Tells the operator about a setting whose effect its owner may not expect. */
   warn: (subscription: Subscription, message: string) => void;
 }
 
-/** The credentials among the headers of a kept request, by name; empty when none were kept. */
+/** The credentials among the headers of a stored request, by name; empty when none were stored. */
 export type OpenCredentials = (event: EventContent, sealed: string) => Readonly<Record<string, string>>;

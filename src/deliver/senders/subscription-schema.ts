@@ -3,12 +3,12 @@ import { DEFAULT_KIND, SharedSettings, type SubscriptionInput } from "../../doma
 import { KINDS } from "./kinds.ts";
 
 /**
- * All that a user may set, in the API and in posthorn.yaml alike. Kinds whose settings stand in `destination` have
- * nothing here: they are checked when it is known which kind it is.
+ * All settings that a user may give, in the API and in posthorn.yaml alike. Settings inside `destination` are not
+ * included: they are checked when the kind is known.
  */
 export const SUBSCRIPTION_FIELDS: TProperties = { ...SharedSettings.properties, ...flatSettings() };
 
-/** What the kind needs that is meant when no other is named. */
+/** The required settings of the default kind. */
 const usual = {
   if: { properties: { kind: { not: { const: DEFAULT_KIND } } }, required: ["kind"] },
   else: { required: KINDS.find(({ name }) => name === DEFAULT_KIND)?.settings.required ?? [] },
@@ -18,7 +18,7 @@ export const SubscriptionSchema = Type.Unsafe<SubscriptionInput>(
   Type.Object(SUBSCRIPTION_FIELDS, { additionalProperties: false, ...usual }),
 );
 
-/** None is needed by every kind. */
+/** All optional, because no setting is required by every kind. */
 function flatSettings(): TProperties {
   const flat = KINDS.filter(({ isFlat }) => isFlat === true);
   const fields = flat.flatMap(({ settings }) => Object.entries(settings.properties));

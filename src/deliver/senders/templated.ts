@@ -3,19 +3,19 @@ import type { NeededParts } from "../../domain/subscription.ts";
 import type { Rendered, Template, TemplateFacts } from "../../templates/templates.ts";
 import type { Attempt } from "./sender.ts";
 
-/** What kinds of destinations that have templates need to use them. */
+/** Shared by the kinds of destinations that use templates. */
 
 export function toTemplateFacts(attempt: Attempt): TemplateFacts {
   const { deliveryId, number, event, request, details, subscription } = attempt;
   return { event, request, details, subscription, delivery: { id: deliveryId, attempt: number } };
 }
 
-/** What becomes of a delivery whose templates could not be rendered. It says nothing about the destination. */
+/** The outcome of a delivery whose templates could not be rendered. It says nothing about the destination. */
 export function unrendered({ fault, isPassing }: Extract<Rendered, { fault: string }>): Outcome {
   return isPassing ? failedHere(fault) : refused(fault, { result: "error", says: "nothing" });
 }
 
-/** Parts of an event that the templates may ask for, for `PreparedDestination.needs`. */
+/** The parts of an event that the templates use, for `PreparedDestination.needs`. */
 export function neededBy(templates: readonly Template[]): NeededParts | undefined {
   const mention = (name: RegExp) => templates.some(({ text }) => name.test(text));
   const request = mention(/\b(?:headers|query)\b/);

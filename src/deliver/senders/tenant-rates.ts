@@ -1,9 +1,9 @@
 import { createTokenBucket, type TokenBucket } from "../../domain/token-bucket.ts";
 
-/** A rate for each tenant, over all of its subscriptions of a kind: lanes wait for it like for their own. */
+/** A rate limit for each tenant, over all its subscriptions of one kind. Lanes wait for it as for their own limit. */
 export type TenantRates = (tenantId: string, now: number) => TokenBucket;
 
-/** From so many on, those of tenants that have been quiet are forgotten. */
+/** With more tenants than this, the limits of idle tenants are forgotten. */
 const MAX_TENANTS = 10_000;
 
 export function createTenantRates(perMinute: number): TenantRates {

@@ -5,20 +5,20 @@ import type { SettingsSecrets } from "./sender.ts";
 import { type DestinationAuthInput, maskAuth, SECRET_FIELDS } from "./destination-auth.ts";
 
 export interface UrlSecretsOptions {
-  /** What the names of the settings begin with on the wire. */
+  /** The prefix of the settings' names on the wire. */
   prefix?: string;
-  /** Where a URL holds places for what only an event tells. */
+  /** Fills in the placeholders of a URL, which normally get their values from an event. */
   expand?: (url: string) => string;
 }
 
-/** What is sent to a URL and opens it. */
+/** The settings that are sent to a URL and give access to it. */
 interface UrlSettings {
   url?: string | undefined;
   headers?: Record<string, string> | null | undefined;
   auth?: DestinationAuthInput | null | undefined;
 }
 
-/** The headers and the auth are sealed and shown without their values, and belong to the origin of the URL. */
+/** Headers and auth are encrypted, shown without their values, and belong to the origin of the URL. */
 export function createUrlSecrets<Settings extends UrlSettings>({
   prefix = "",
   expand = (url) => url,
@@ -34,7 +34,7 @@ export function createUrlSecrets<Settings extends UrlSettings>({
       if (!hasAuth && names.length === 0) return undefined;
       const hidden: Hidden = { headers };
       if (hasAuth) hidden.auth = auth;
-      // The names stay, and with them the order in which the headers are sent.
+      // The names are kept, and with them the order in which the headers are sent.
       if (names.length > 0) shown.headers = Object.fromEntries(names.map((name) => [name, MASK]));
       return { shown, hidden };
     },
@@ -59,7 +59,7 @@ export function createUrlSecrets<Settings extends UrlSettings>({
     restore: restoreMasked,
     refuseCarried(given, stored, isWhole) {
       const origin = given.url === undefined ? undefined : originOf(given.url);
-      // What is no URL is refused as such.
+      // An invalid URL is rejected elsewhere.
       if (origin === undefined || origin === originOf(stored.url ?? "")) return;
       const carried = findCarried(given, stored, isWhole);
       if (carried !== undefined) refuse(`${prefix}${carried}`);
@@ -94,7 +94,7 @@ function restoreMasked<Change extends UrlSettings>(input: Change, stored: UrlSet
   return restored;
 }
 
-/** What is stored and would go elsewhere without being given again. */
+/** Finds stored secrets that would go to another place without being given again. */
 function findCarried(change: UrlSettings, stored: UrlSettings, isWhole: boolean): "headers" | "auth" | undefined {
   const hasHeaders = Object.keys(stored.headers ?? {}).length > 0;
   if (hasHeaders && (hasMaskedHeader(change) || (change.headers === undefined && !isWhole))) return "headers";
@@ -105,7 +105,7 @@ function findCarried(change: UrlSettings, stored: UrlSettings, isWhole: boolean)
 function refuse(field: string): never {
   throw new PosthornError(
     "invalid_field",
-    `${field}: url leads to another origin than before, and what is stored here is meant for the old one. Give ${field} ` +
+    `${field}: the url now has another origin, and the stored value is meant for the old one. Give ${field} ` +
       "again, with its values, or set it to null.",
     { field },
   );
@@ -119,7 +119,7 @@ function hasMaskedField(auth: DestinationAuthInput | null | undefined): auth is 
   return auth !== undefined && auth !== null && SECRET_FIELDS.some((field) => auth[field] === MASK);
 }
 
-/** The client's secret goes to the token endpoint, which may be moved while the destination stays. */
+/** The client's secret goes to the token endpoint, which may change while the destination stays the same. */
 function isSamePlace(auth: DestinationAuthInput, stored: DestinationAuthInput | null | undefined): boolean {
   if (stored?.type !== auth.type) return false;
   return parseUrl(auth.token_url ?? "")?.origin === parseUrl(stored.token_url ?? "")?.origin;

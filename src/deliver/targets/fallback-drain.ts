@@ -5,29 +5,40 @@ import type { Scheduler } from "../scheduler.ts";
 import type { Target } from "./target.ts";
 
 /**
- * What went to the fallbacks of a target while it was down: whether that is gone from there, and the way back of what
- * has not left.
+ * Watches the deliveries that went to fallbacks while a target was down: whether they have left the fallback, and how
+ * the rest comes back.
  */
 export interface FallbackDrain {
-  /** The target is well, and has been for so long. Brings back what its fallbacks cannot take; calls `done` once. */
+  /** The target has been healthy for `healthyMs`. Brings back what its fallbacks cannot accept; calls `done` once. */
   look(target: Target, healthyMs: number, done: (state: DrainState) => void): void;
-  /** It is in NORMAL: what has not left its fallbacks goes back. */
+  /** The target is in NORMAL: deliveries that have not left its fallbacks come back. */
   bringBack(target: Target): void;
+  /** The fallbacks whose target went back to NORMAL before they were seen empty, until they are. */
+  listUndrained(): Promise<readonly Undrained[]>;
 }
 
-/** `held`: some of it is not gone, and must be before anything else is sent, to keep its order. */
+export interface Undrained {
+  forward: Subscription;
+  fallback: Subscription;
+  /** How many are left, as last known; undefined when it was never known. */
+  left: number | undefined;
+}
+
+/**
+ * `held`: some deliveries have not left the fallback, and must leave before anything else is sent, to keep the order.
+ */
 export type DrainState = "drained" | "draining" | "held";
 
 export interface FallbackDrainOptions {
   clock: Clock;
   store: Pick<Store, "lanes" | "reads">;
   scheduler: Pick<Scheduler, "targetOf" | "notePending" | "isWorking" | "targets">;
-  /** All who forward and have one. */
+  /** All forwarding subscriptions that have a fallback. */
   listForwards: () => readonly Subscription[];
   findFallback: (forward: Subscription) => Subscription | undefined;
-  /** How many wait in the queue; undefined when that cannot be read. Within a few seconds. */
+  /** How many messages wait in the queue; undefined when the number cannot be read. Answers within a few seconds. */
   countQueue: (fallback: Subscription) => Promise<number | undefined>;
-  /** It goes back to NORMAL although its queue was not seen empty. */
+  /** The target goes back to NORMAL although its queue was never seen empty. */
   onOverdue: (forward: Subscription, fallback: Subscription, left: number | undefined) => void;
   onFault: (error: unknown) => void;
 }
@@ -41,8 +52,10 @@ const USUAL_DRAIN_MS = 600_000;
 
 export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrain {
   const { clock, store, scheduler } = options;
-  /** Told of once for each time in QUEUE. */
+  /** Targets already reported as overdue; once for each time in QUEUE. */
   const overdue = new WeakSet<Target>();
+  /** By the forwarding subscription. */
+  const undrained = new Map<number, Undrained>();
 
   function listPairs(target: Target): Pair[] {
     return options.listForwards().flatMap((forward) => {
@@ -60,9 +73,12 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
     }
   }
 
-  /** How many are left, here and there; undefined when nobody knows. */
+  /** How many are left, in the fallback's lane and in its queue; undefined when this is not known. */
   async function countLeft({ forward, fallback }: Pair): Promise<number | undefined> {
-    if (scheduler.isWorking(forward.seq)) return undefined;
+    return scheduler.isWorking(forward.seq) ? undefined : countInFallback(fallback);
+  }
+
+  async function countInFallback(fallback: Subscription): Promise<number | undefined> {
     const { deliveries } = await store.reads.loadCounters();
     const lane = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === fallback.seq);
     const open = lane === undefined ? 0 : lane.created - lane.delivered - lane.dead - lane.cancelled;
@@ -83,6 +99,7 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
     }
     if (!overdue.has(target)) options.onOverdue(forward, fallback, left);
     overdue.add(target);
+    undrained.set(forward.seq, { forward, fallback, left });
     return "drained";
   }
 
@@ -91,7 +108,19 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
     return states.find((state) => state === "held") ?? states.find((state) => state === "draining") ?? "drained";
   }
 
+  /** A target that is down again empties its fallbacks before it goes back to NORMAL, or is told of again. */
+  async function lookAgain({ forward, fallback, left }: Undrained): Promise<void> {
+    const isPair = options.findFallback(forward)?.seq === fallback.seq;
+    const now = isPair && !scheduler.targetOf(forward).mode.isOpen ? await countInFallback(fallback) : 0;
+    if (now === 0) undrained.delete(forward.seq);
+    else undrained.set(forward.seq, { forward, fallback, left: now ?? left });
+  }
+
   return {
+    async listUndrained() {
+      await Promise.all([...undrained.values()].map(lookAgain));
+      return [...undrained.values()];
+    },
     look(target, healthyMs, done) {
       const pairs = listPairs(target);
       if (pairs.length === 0) return done("drained");

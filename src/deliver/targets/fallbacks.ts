@@ -5,16 +5,18 @@ import type { SchedulerParts } from "../scheduler-parts.ts";
 import type { AttemptReport } from "../senders/sender.ts";
 import type { Decision } from "../settle.ts";
 
-/** Where the deliveries of one that forwards go while its target is down: to a queue, if that is well itself. */
+/**
+ * Where the deliveries of a forwarding subscription go while its target is down: to a queue, if that queue is healthy.
+ */
 export interface Fallbacks {
   /**
-   * Where a new delivery is written instead. In order they are written where they belong, and move from there: else one
-   * could pass another of its key that is just being sent.
+   * The fallback that gets a new delivery. Ordered deliveries are written to their own lane and moved from there:
+   * otherwise one could overtake another of its key that is just being sent.
    */
   divert(subscription: Subscription, dueAt: number): Subscription | undefined;
-  /** Where what waits in the lane moves to. */
+  /** The fallback that gets the waiting deliveries of the lane. */
   findFor(lane: Lane, subscription: Subscription | undefined): Subscription | undefined;
-  /** Who has a delivery whose attempt failed from here on. Such a decision is made another one. */
+  /** The fallback that takes over a delivery whose attempt failed. The decision is replaced accordingly. */
   takeOver(lane: Lane, subscription: Subscription, tried: Tried): Subscription | undefined;
 }
 
@@ -27,7 +29,7 @@ interface Tried {
 type Uses = "clock" | "states" | "findFallback" | "isAwaited";
 
 export function createFallbacks({ clock, states, findFallback, isAwaited }: Pick<SchedulerParts, Uses>): Fallbacks {
-  /** Who may take something now. */
+  /** The fallback, if it can accept deliveries now. */
   function findWell(subscription: Subscription): Subscription | undefined {
     if (subscription.fallback === undefined) return undefined;
     const fallback = findFallback?.(subscription);
@@ -35,7 +37,7 @@ export function createFallbacks({ clock, states, findFallback, isAwaited }: Pick
     return fallback;
   }
 
-  /** Without a check, a delivery has to find out whether it is back. */
+  /** Without a health check, a delivery has to find out whether the target is back. */
   function isDown(subscription: Subscription): boolean {
     const { mode, rules } = states.targetOf(subscription);
     return mode.isOpen && rules.health !== undefined;
@@ -56,7 +58,7 @@ export function createFallbacks({ clock, states, findFallback, isAwaited }: Pick
     takeOver(lane, subscription, { delivery, report, decision }) {
       const { settlement, missesSource, testOf } = decision;
       if (report.outcome.kind !== "failed" || missesSource || testOf !== undefined) return undefined;
-      // In order one failure keeps its place, and the others wait behind it.
+      // An ordered delivery that fails keeps its place, and the others wait behind it.
       const isAlone = !subscription.ordered && isAwaited?.(delivery.event.id, lane.seq) === true;
       if (!isDown(subscription) && !isAlone) return undefined;
       const fallback = findWell(subscription);

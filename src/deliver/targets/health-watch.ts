@@ -8,19 +8,19 @@ import { beginChecks, noteCheckFailed, noteCheckSucceeded, noteTried, type Targe
 import type { TargetLanes } from "./target-lanes.ts";
 
 /**
- * Checks the health of targets: every minute while they are well, and more often in QUEUE, where the check is the probe.
- * Once it succeeds, what waits is tried in rounds; the target is in NORMAL again when its health stayed good and all
- * that waited was tried.
+ * Checks the health of targets: every minute while they are healthy, and more often in QUEUE, where the check is the
+ * probe. Once a check succeeds, waiting deliveries are tried in rounds. The target returns to NORMAL when its health
+ * stayed good and all waiting deliveries were tried.
  */
 export interface HealthWatch {
-  /** From now on these are checked, and no others; new ones at once. Each with its tenant. */
+  /** Checks these targets from now on, and no others; new targets at once. Maps each target to its tenant. */
   watch(targets: ReadonlyMap<Target, string>): void;
-  /** Something failed there: it is checked without waiting. */
+  /** A delivery to the target failed: it is checked soon. */
   checkSoon(target: Target): void;
   stop(): void;
 }
 
-/** Asks whether a target is well. Calls `done` once, with what is wrong or with undefined. */
+/** Asks whether a target is healthy. Calls `done` once, with the problem or with undefined. */
 export type HealthCheck = (place: HealthPlace, owner: string, done: (error: string | undefined) => void) => void;
 
 export interface HealthWatchOptions {
@@ -29,19 +29,19 @@ export interface HealthWatchOptions {
   check: HealthCheck;
   lanes: Pick<TargetLanes, "startRound" | "endRound" | "hasten" | "noteStillDown" | "refresh" | "wakeMissing">;
   onMode: (target: Target, change: "opened" | "closed") => void;
-  /** What went elsewhere while it was down: before that is gone, it is not in NORMAL again. */
+  /** Watches deliveries that went to a fallback: the target is not in NORMAL before they have left it. */
   drain?: Pick<FallbackDrain, "look"> | undefined;
-  /** It is well, and in NORMAL. */
+  /** The target is healthy and in NORMAL. */
   onWell?: ((target: Target) => void) | undefined;
 }
 
 export const HEALTH = {
-  /** In QUEUE: the first wait between checks, which doubles while they fail. */
+  /** In QUEUE: the first wait between checks, which doubles while checks fail. */
   firstMs: 5_000,
   maxMs: 10_000,
-  /** The first wait after a round that failed, which doubles up to the idle wait. */
+  /** The wait after a failed round, which doubles up to the idle wait. */
   failedRoundMs: 2_000,
-  /** Failures that come together are worth one check. */
+  /** Failures that come together cause one check. */
   soonMs: 1_000,
   atOnce: 100,
   spreadMs: 10,
@@ -59,7 +59,7 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch {
       }
       for (const [target, owner] of targets) {
         const known = watched.get(target);
-        // By new rules a check may be due sooner.
+        // With changed rules, a check may be due sooner.
         if (known !== undefined) {
           known.checkAfter(waitMs(target));
           continue;
@@ -78,15 +78,15 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch {
   };
 }
 
-/** Where there are many, they are not all asked in the first moment. */
+/** The first checks of many targets are spread over time. */
 function spreadMs(count: number, { rules }: Target): number {
   return count <= HEALTH.atOnce ? 0 : Math.min(rules.checkEveryMs, count * HEALTH.spreadMs);
 }
 
-/** Until the next check. */
+/** The wait until the next check. */
 function waitMs({ mode, rules, successes }: Target): number {
   const { checkEveryMs } = rules;
-  // Check and delivery say the same: that it is down is to be known within seconds.
+  // A check and a delivery both failed: that the target is down should be known within seconds.
   const isSuspect = !mode.isOpen && mode.failedChecks > 0 && mode.failures > mode.failedChecks;
   if (isSuspect) return Math.min(checkEveryMs, HEALTH.firstMs);
   if (!mode.isOpen || mode.forced === "QUEUE") return checkEveryMs;
@@ -96,9 +96,9 @@ function waitMs({ mode, rules, successes }: Target): number {
 
 /** The checks of one target, and the rounds that follow from them. */
 interface TargetChecks {
-  /** Unless one is due earlier already. */
+  /** Schedules a check, unless one is due earlier. */
   checkAt(at: number): void;
-  /** So long after the last check. */
+  /** Schedules the next check, counted from the last one. */
   checkAfter(ms: number): void;
   stop(): void;
 }
@@ -112,10 +112,10 @@ function createTargetChecks(target: Target, owner: string, options: HealthWatchO
   let checkedAt = 0;
   /** Unix ms of the first success in QUEUE. */
   let recoversFrom = 0;
-  /** When its health was good first since it was bad. */
+  /** When the health became good after it was bad. */
   let goodSince = 0;
   let failedRounds = 0;
-  /** No round before. */
+  /** No round begins before this time. */
   let roundAt = 0;
 
   function checkAt(at: number): void {
@@ -148,7 +148,7 @@ function createTargetChecks(target: Target, owner: string, options: HealthWatchO
     checkAt(clock.now() + waitMs(target));
   }
 
-  /** What went elsewhere comes before what waits here. */
+  /** Deliveries in fallbacks come before those that wait here. */
   function lookAround(): void {
     if (drain === undefined || !target.mode.isOpen || target.mode.forced === "QUEUE") return end(() => succeeded());
     if (target.successes === 0) goodSince = clock.now();
@@ -161,7 +161,7 @@ function createTargetChecks(target: Target, owner: string, options: HealthWatchO
   function failed(error: string): void {
     lanes.endRound(target);
     const change = noteCheckFailed(target, { now: clock.now(), error, jitter: random.next() });
-    // Nobody's event failed, but the check is not a thing of the gateway's own either.
+    // No event failed, but a check is not one of the gateway's own events either: the change must be reported.
     if (change === "opened" || change === "still") noteOthersFailed(target.notices);
     if (change === "opened") {
       onMode(target, "opened");
@@ -181,7 +181,7 @@ function createTargetChecks(target: Target, owner: string, options: HealthWatchO
       roundAt = 0;
     }
     if (isHeld || clock.now() < roundAt) return;
-    // Before: the round must not take a lane for empty whose retries are on their way.
+    // Must come first: the round must not see a lane as empty while its retries are being brought forward.
     if (change === "recovering" && target.wasIll) lanes.hasten(target);
     lanes.startRound(target, {
       newAfter: recoversFrom + MAX_RANK_OFFSET_MS,

@@ -2,15 +2,15 @@ import type { Lane } from "../lanes/lane.ts";
 import type { SchedulerParts } from "../scheduler-parts.ts";
 
 /**
- * Sources that a target does not know, although it is well: n8n answers 404 for a workflow that is not active. What
- * comes from such a source waits for a success of that source, and holds nobody else up.
+ * Sources that a healthy target does not know: n8n answers 404 for a workflow that is not active. The deliveries of
+ * such a source wait for a success of that source, and do not hold up others.
  */
 export interface MissingSources {
-  /** The target does not know the source. Returns how long to wait before it is asked again. */
+  /** The target does not know the source. Returns how long to wait before the next try. */
   noteMiss(subscriptionSeq: number, source: string, error: string): number;
-  /** Something of the source was taken. */
+  /** The target accepted a delivery of the source. */
   noteTaken(lane: Lane, source: string): void;
-  /** The target is back: all may be asked again. */
+  /** The target is back: all sources may be tried again. */
   wake(lane: Lane): void;
   list(subscriptionSeq: number): readonly MissingSource[];
 }
@@ -23,15 +23,15 @@ export interface MissingSource {
   error: string;
 }
 
-/** It may only just be starting: asked again soon at first, each after the one before. */
+/** The target may be just starting: the first retries come soon, each after the one before. */
 const QUICK_MS = [5_000, 15_000, 30_000, 60_000];
 const EVERY_MS = 300_000;
-/** Where many wait, so many in a second are asked about at most. */
+/** When many deliveries wait, at most one a second is tried. */
 const PER_MS = 1 / 1000;
 const MAX_MS = 3_600_000;
 
 interface Missing extends MissingSource {
-  /** Those of the last while, and when they began to be counted. */
+  /** Recent misses, and when counting them began. */
   misses: number;
   countedFrom: number;
 }
@@ -66,7 +66,7 @@ export function createMissingSources({ clock, table }: Pick<SchedulerParts, "clo
       one.misses++;
       one.error = error;
       const delayMs = Math.min(MAX_MS, Math.max(waitAfter(now - one.since), one.misses / PER_MS));
-      // The soonest of those that wait.
+      // The earliest retry of all waiting deliveries.
       one.nextTryAt = one.nextTryAt > now ? Math.min(one.nextTryAt, now + delayMs) : now + delayMs;
       sources.set(source, one);
       return delayMs;
@@ -86,7 +86,7 @@ export function createMissingSources({ clock, table }: Pick<SchedulerParts, "clo
 function waitAfter(missingForMs: number): number {
   let at = 0;
   for (const quickMs of QUICK_MS) {
-    // Jitter makes each wait longer, never shorter.
+    // Jitter makes a wait longer, never shorter.
     if (missingForMs < at + quickMs) return quickMs;
     at += quickMs;
   }

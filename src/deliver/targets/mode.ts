@@ -1,49 +1,55 @@
 import { USUAL_MAX_PROBE_MS, type Mode } from "../../domain/target.ts";
 
 /**
- * The mode of a target: closed is shown as NORMAL, open as QUEUE. While it is open, deliveries are kept and one probe
+ * The mode of a target. Closed is shown as NORMAL, open as QUEUE. While it is open, deliveries are kept, and one probe
  * at a time finds out whether the target is back.
  */
 export interface TargetMode {
   isOpen: boolean;
-  /** Failures in a row that are the target's, those of health checks among them. */
+  /** Failures in a row that are the target's fault, failed health checks included. */
   failures: number;
-  /** Of these, the failed checks: a check that succeeds takes back no more than they said. */
+  /** How many of these failures are failed checks: a successful check resets only these. */
   failedChecks: number;
-  /** An operator has decided: nothing else changes the mode. */
+  /** The mode that an operator has set: nothing else changes it. */
   forced: Mode | undefined;
-  /** When and why it came into its mode; undefined when it was never in another. */
+  /** When and why the mode last changed; undefined when it never did. */
   changedAt: number | undefined;
   reason: string | undefined;
   openedAt: number;
-  /** While open: when the next probe may go. */
+  /** While open: when the next probe may begin. */
   probeAt: number;
   /** Probes that failed since it opened. */
   failedProbes: number;
-  /** When it last took something; undefined when it never did. */
+  /** When the target last accepted a delivery; undefined when it never did. */
   tookAt: number | undefined;
-  /** When it last came out of QUEUE, and how often it went back there soon after. */
+  /** When the target last left QUEUE, and how often it returned there soon after. */
   closedAt: number | undefined;
   relapses: number;
-  /** How long it was in QUEUE the last time. */
+  /** How long the target was in QUEUE the last time. */
   awayMs: number;
   lastError: string | undefined;
 }
 
 export const MODE = {
   failuresToOpen: 3,
-  /** So many in a row are no chance, even where something was taken a moment ago. */
+  /** So many failures in a row are no coincidence, even if a delivery was accepted a moment ago. */
   failuresInAnyCase: 100,
-  /** Whoever took something since is not down: among many, three in a row fail by chance. */
+  /**
+   * A target that accepted something since then is not down: among many deliveries, three failures in a row can be a
+   * coincidence.
+   */
   sureAfterMs: 3_000,
   firstProbeMs: 1_000,
   maxProbeMs: USUAL_MAX_PROBE_MS,
-  /** Back in QUEUE so soon, it was not really back: probes go on where they were, and what flows starts lower. */
+  /**
+   * A target that returns to QUEUE this soon was not really back: probes continue with their last wait, and the slow
+   * start begins lower.
+   */
   relapseMs: 60_000,
   maxRelapses: 6,
 } as const;
 
-/** `still`: it was open before, and a probe or a check has failed. */
+/** `still`: the mode was open already, and a probe or check has failed. */
 export type ModeChange = "opened" | "closed" | "still" | undefined;
 
 export function createMode(): TargetMode {
@@ -65,7 +71,7 @@ export function createMode(): TargetMode {
   };
 }
 
-/** Also for an answer that says nothing against the destination, such as a 400: it is reachable. */
+/** Also for an answer such as 400, which says nothing against the destination: it is reachable. */
 export function noteSuccess(mode: TargetMode, now: number): "closed" | undefined {
   forgetFailures(mode);
   mode.tookAt = now;
@@ -80,7 +86,7 @@ export function forgetFailures(mode: TargetMode): void {
 }
 
 export function closeMode(mode: TargetMode, now: number, reason: string): void {
-  // Not from `openedAt`, which begins anew when its subscription is resumed.
+  // Not from `openedAt`, which is reset when the subscription is resumed.
   mode.awayMs = now - (mode.changedAt ?? mode.openedAt);
   mode.isOpen = false;
   mode.changedAt = now;
@@ -112,9 +118,9 @@ export interface Failure {
   error: string;
   /** Uniform in [0, 1). */
   jitter: number;
-  /** While it is open, only a probe says something new. */
+  /** While the mode is open, only a probe brings new information. */
   isProbe: boolean;
-  /** How many in a row open it; as usual when not given. */
+  /** How many failures in a row open it; the usual number when not given. */
   failuresToOpen?: number;
   maxProbeMs?: number;
 }
@@ -124,7 +130,7 @@ export function noteFailure(mode: TargetMode, failure: Failure): "opened" | "sti
   mode.failures++;
   mode.lastError = error;
   if (mode.isOpen) {
-    // What was in flight when it opened proves nothing new.
+    // An attempt that was in flight when the mode opened proves nothing new.
     if (!isProbe) return undefined;
     mode.failedProbes++;
     postponeProbe(mode, now, jitter, maxProbeMs);
@@ -135,31 +141,34 @@ export function noteFailure(mode: TargetMode, failure: Failure): "opened" | "sti
   return "opened";
 }
 
-/** One that is sent to a lot fails three times in a row by chance, and takes the next: it must have taken nothing for a while. */
+/**
+ * A busy target may fail three times in a row by coincidence and accept the next delivery: to be down, it must have
+ * accepted nothing for a while.
+ */
 function isDown({ failures, failedChecks, tookAt }: TargetMode, now: number, failuresToOpen: number): boolean {
   if (failures < failuresToOpen) return false;
   if (tookAt === undefined || now - tookAt >= MODE.sureAfterMs) return true;
   return failedChecks >= failuresToOpen || failures >= Math.max(failuresToOpen, MODE.failuresInAnyCase);
 }
 
-/** The next probe must not follow at once: one said nothing about the destination, or too many others are under way. */
+/** Delays the next probe, because the last one said nothing about the destination or too many others are running. */
 export function postponeProbe(mode: TargetMode, now: number, jitter: number, maxProbeMs = USUAL_MAX_PROBE_MS): void {
   const stepMs = Math.min(maxProbeMs, MODE.firstProbeMs * 2 ** mode.failedProbes);
   mode.probeAt = now + stepMs * (1 + 0.2 * jitter);
 }
 
-/** Sending goes on after a pause: the destination gets its whole time again. */
+/** Sending continues after a pause: the time in QUEUE is counted from now. */
 export function beginAnew(mode: TargetMode, now: number): void {
   if (!mode.isOpen) return;
   mode.openedAt = now;
   mode.probeAt = now;
 }
 
-/** What is to be told of a target's mode, and of the subscriptions that send there. */
+/** Which mode changes of a target must be reported, to the subscriptions that send there too. */
 export interface ModeNotices {
-  /** Since the last success something failed that is not an event of the gateway itself: what follows is told. */
+  /** Since the last success something failed that is not one of the gateway's own events: mode changes are reported. */
   failedOthers: boolean;
-  /** That it opened was told, so that it closed must be told as well. */
+  /** The opening was reported, so the closing must be reported too. */
   isOpeningTold: boolean;
 }
 
@@ -167,7 +176,7 @@ export function createModeNotices(): ModeNotices {
   return { failedOthers: false, isOpeningTold: false };
 }
 
-/** Somebody's event failed, or a check did, or an operator has decided: no event of the gateway itself is the cause. */
+/** A user's event or a check failed, or an operator decided: the cause is not one of the gateway's own events. */
 export function noteOthersFailed(notices: ModeNotices): void {
   notices.failedOthers = true;
 }
@@ -177,8 +186,8 @@ export function noteOthersTaken(notices: ModeNotices): void {
 }
 
 /**
- * Whether it is to be told that it opened. Once for each failure of what is not the gateway's own: else the notice of an
- * opening, failing at the same destination, would be the cause of the next one.
+ * Whether the opening must be reported. Only once for each failure of a user's event: otherwise the report, failing at
+ * the same destination, would cause the next report.
  */
 export function takeOpeningNotice(notices: ModeNotices): boolean {
   notices.isOpeningTold = notices.failedOthers;
@@ -186,7 +195,7 @@ export function takeOpeningNotice(notices: ModeNotices): boolean {
   return notices.isOpeningTold;
 }
 
-/** Whether it is to be told that it closed. */
+/** Whether the closing must be reported. */
 export function takeClosingNotice(notices: ModeNotices): boolean {
   const wasTold = notices.isOpeningTold;
   notices.isOpeningTold = false;

@@ -1,34 +1,34 @@
 /**
- * How fast a destination is sent to: as fast as one likes while it takes most things, twice what it takes when it
- * fails at most of them, less than that when it says that it is too much, and slowly at first when it was away.
+ * How fast deliveries go to a destination: without limit while it accepts most of them; at twice the rate it accepts
+ * when most of them fail; slower when it answers 429; and slowly at first after it was down.
  */
 export interface Pace {
-  /** Attempts per second; infinite while nothing speaks against any. */
+  /** Attempts per second; infinite while nothing limits them. */
   perS: number;
   /** The part of each lane's concurrency that may be in flight. */
   share: number;
-  /** Good deliveries per second that it is used to: the highest average of the last while. */
+  /** The usual number of successful deliveries per second: the highest recent average. */
   usualPerS: number;
   averagePerS: number;
-  /** Whether what succeeds shows what is usual: not while it is down, nor while little is sent on purpose. */
+  /** Whether successes count for `usualPerS`: not while the target is down or while the rate is limited on purpose. */
   isMeasuring: boolean;
-  /** Until then `perS` stays below `rampMaxPerS`; 0 when it does not start slowly. */
+  /** Until then `perS` stays below `rampMaxPerS`; 0 when there is no slow start. */
   rampUntil: number;
   rampMaxPerS: number;
-  /** It asked for nothing before. */
+  /** The destination asked to get nothing before this time. */
   heldUntil: number;
-  /** After many failures in a row: a moment before the next. */
+  /** After many failures in a row: a short rest before the next attempt. */
   restUntil: number;
-  /** When it last said that it is too much (429); -1 when it is not known to be too much. */
+  /** When the destination last answered 429; -1 when no limit is known. */
   limitedAt: number;
-  /** The best second of the last few: one in which it was away is no measure of what it can take. */
+  /** The best of the last few seconds: a second in which the target was down is no measure of its capacity. */
   bestPerS: number;
-  /** The share that it took before less was sent, and since when; -1 when nothing is held back. */
+  /** The share of accepted deliveries before the rate was reduced, and since when it is reduced; -1 when it is not. */
   takenBefore: number;
   cutAt: number;
-  /** Sending less did not help: until then it is not tried again. */
+  /** Reducing the rate did not help: it is not tried again before this time. */
   uncutUntil: number;
-  /** Of this window, and of the one before. */
+  /** Counts of the current window and of the one before. */
   windowAt: number;
   good: number;
   bad: number;
@@ -42,47 +42,56 @@ export interface Pace {
 
 export const PACE = {
   windowMs: 500,
-  /** More than half fail: no more than twice what succeeds. */
+  /** When more than half fail: at most this many attempts for each success. */
   perGood: 2,
-  /** Fewer in a second say nothing of a share. */
+  /** Fewer attempts in a second are too few to calculate a share. */
   enough: 20,
   bestFades: 0.9,
-  /** Less is sent for so long before it is asked whether that helped, by so much; if not, it is left alone for a while. */
+  /**
+   * After this time it is judged whether reducing the rate helped, by this much; if not, it is not tried again for a
+   * while.
+   */
   judgeAfterMs: 1_500,
   helps: 1.15,
   uncutMs: 30_000,
-  /** In each window without complaint. */
+  /** Growth of the rate in each window without a 429. */
   growth: Math.SQRT2,
-  /** After so many failures in a row, and again after as many, half of what is in flight. */
+  /** After this many failures in a row, and again after as many, the number in flight is halved. */
   failuresToHalve: 10,
   minShare: 1 / 1024,
-  /** After more of them a rest before each: it is found out soon whether it is down, and few tries are spent on it. */
+  /**
+   * After more failures there is a rest before each attempt: this soon shows whether the target is down, and costs few
+   * tries.
+   */
   failuresToRest: 60,
   restMs: 50,
   averageOverMs: 60_000,
   usualHalvesInMs: 600_000,
   minUsualPerS: 5,
-  /** A slow start begins with this part of what is usual, but not below `minUsualPerS`. */
+  /** A slow start begins with this part of the usual rate, but not below `minUsualPerS`. */
   rampFrom: 1 / 16,
   minRampPerS: 1,
-  /** Less than two: what is usual is an estimate, and twice of it is the most that is promised. */
+  /** Less than two: the usual rate is an estimate, and at most twice the usual rate is promised. */
   rampMax: 1.9,
   longRampMs: 60_000,
   shortRampMs: 5_000,
-  /** After 429: what is left of the rate, and when nothing at all was taken; how it grows while the limit is near. */
+  /**
+   * After a 429: the part of the rate that remains, the part when nothing at all was accepted, and the growth near the
+   * limit.
+   */
   afterLimit: 0.7,
   afterRefusal: 0.5,
   growthNearLimit: 1.1,
   nearLimitMs: 10_000,
   minPerS: 1 / 60,
   maxHoldMs: 3_600_000,
-  /** What may go at once, as a part of a second's worth. */
+  /** How many attempts may begin at once, as a part of the rate per second. */
   burst: 0.05,
 } as const;
 
-/** Windows that passed without a word: what is not infinite after so many is so by choice. */
+/** Windows without any attempt: a rate that is still finite after so many is set on purpose. */
 const MAX_SILENT_WINDOWS = 64;
-/** Forgives rounding, so that a lane never wakes a moment too early for ever. */
+/** Tolerates rounding errors; otherwise a lane could wake a moment too early again and again. */
 const ROUNDING = 0.0005;
 
 export function createPace(now: number): Pace {
@@ -113,7 +122,7 @@ export function createPace(now: number): Pace {
   };
 }
 
-/** As it was saved: JSON knows no infinity. */
+/** Loads a saved pace. Infinity is restored here, because JSON cannot express it. */
 export function loadPace(saved: Partial<Pace> | undefined, now: number): Pace {
   const pace = { ...createPace(now), ...saved, windowAt: now, filledAt: now };
   return { ...pace, perS: saved?.perS ?? Number.POSITIVE_INFINITY };
@@ -124,11 +133,11 @@ export function noteGood(pace: Pace, now: number): void {
   pace.good++;
   pace.restUntil = 0;
   if (pace.share < 1) pace.share = Math.min(1, pace.share * 2);
-  // It takes something again, after it had said that one a minute is too much.
+  // The target accepts deliveries again, after it had refused even one a minute.
   if (pace.limitedAt >= 0 && pace.perS < PACE.minRampPerS) setRate(pace, firstRate(pace, 0), now);
 }
 
-/** `inARow`: how many failures, with this one. */
+/** `inARow`: the number of failures in a row, this one included. */
 export function noteBad(pace: Pace, now: number, inARow: number): void {
   if (now >= pace.windowAt + PACE.windowMs) roll(pace, now);
   pace.bad++;
@@ -136,14 +145,14 @@ export function noteBad(pace: Pace, now: number, inARow: number): void {
   if (inARow >= PACE.failuresToRest) pace.restUntil = now + PACE.restMs;
 }
 
-/** It is too much (429), and what it asks for. */
+/** The destination answered 429, perhaps with a time to wait. */
 export function noteLimited(pace: Pace, now: number, retryAfterMs: number | undefined): void {
   if (now >= pace.windowAt + PACE.windowMs) roll(pace, now);
   pace.limited++;
   if (retryAfterMs !== undefined) {
     pace.heldUntil = Math.max(pace.heldUntil, now + Math.min(retryAfterMs, PACE.maxHoldMs));
   }
-  // Once for each window: what was in flight beside it says the same.
+  // Once per window: the other attempts in flight only say the same.
   if (pace.limited > 1) return;
   const isTaking = pace.good + pace.goodBefore > 0;
   const sentPerS = pace.perS === Number.POSITIVE_INFINITY ? endedPerS(pace, now) : pace.perS;
@@ -158,7 +167,7 @@ function endedPerS(pace: Pace, now: number): number {
   return Math.max(1, ((ended + before) * 1000) / Math.max(PACE.windowMs, elapsedMs));
 }
 
-/** It is down: what succeeds now, or does not, is no measure. */
+/** The target is down: neither successes nor failures are a measure now. */
 export function stopMeasuring(pace: Pace, now: number): void {
   if (now >= pace.windowAt + PACE.windowMs) roll(pace, now);
   pace.isMeasuring = false;
@@ -166,15 +175,15 @@ export function stopMeasuring(pace: Pace, now: number): void {
 }
 
 export interface Ramp {
-  /** How long it was away. */
+  /** How long the target was down. */
   awayMs: number;
-  /** How often it went away again soon after it had come back. */
+  /** How often the target went down again soon after it came back. */
   relapses: number;
-  /** What may flow in any case. */
+  /** The rate that is always allowed. */
   minPerS: number;
 }
 
-/** It is back: slowly at first, and for a while at most what it is used to and a little more. */
+/** The target is back: the rate starts low, and for a while stays near the usual rate. */
 export function startRamp(pace: Pace, now: number, { awayMs, relapses, minPerS }: Ramp): void {
   forgetWindows(pace, now);
   pace.isMeasuring = false;
@@ -200,7 +209,7 @@ export function paceOpensAt(pace: Pace, now: number): number {
   return now + Math.ceil(((1 - pace.tokens) * 1000) / pace.perS);
 }
 
-/** Attempts per second that it is held to now; infinite when nothing holds it back. */
+/** The current limit in attempts per second; infinite when there is none. */
 export function rateAt(pace: Pace, now: number): number {
   if (!isFree(pace)) refresh(pace, now);
   return pace.perS;
@@ -220,7 +229,7 @@ export function notePaced(pace: Pace, now: number): void {
   pace.tokens -= 1;
 }
 
-/** How many of a lane may be in flight. */
+/** How many attempts of a lane may be in flight. */
 export function paceRoom({ share }: Pace, concurrency: number): number {
   return share === 1 ? concurrency : Math.max(1, Math.floor(concurrency * share));
 }
@@ -251,7 +260,7 @@ function burstOf({ perS }: Pace): number {
 }
 
 function setRate(pace: Pace, perS: number, now: number): void {
-  // What it had while it was free is not one second's worth of the new rate.
+  // Tokens from the time without a limit do not count for the new rate.
   if (pace.perS === Number.POSITIVE_INFINITY) pace.tokens = 0;
   else fill(pace, now);
   pace.perS = perS;
@@ -294,7 +303,7 @@ function endWindow(pace: Pace): void {
   pace.windowAt = endsAt;
 }
 
-/** It fails at most of what comes: is that because it is too much? */
+/** Most deliveries fail: reduces the rate, to find out whether the rate is the reason. */
 function cut(pace: Pace, taken: number, now: number): void {
   if (pace.takenBefore < 0) {
     pace.takenBefore = taken;
@@ -310,7 +319,7 @@ function cut(pace: Pace, taken: number, now: number): void {
 
 function grow(pace: Pace, now: number): void {
   if (pace.limitedAt >= 0) {
-    // Nobody knows whether it would take more before it has taken something.
+    // Before the target has accepted something, it is not known whether it would accept more.
     if (pace.limited > 0 || pace.good === 0) return;
     if (now - pace.limitedAt < PACE.nearLimitMs) return setRate(pace, pace.perS * PACE.growthNearLimit, now);
     pace.limitedAt = -1;

@@ -5,11 +5,11 @@ import type { SchedulerParts } from "../scheduler-parts.ts";
 import type { Target } from "./target.ts";
 
 /**
- * What waits for a target is tried although it is in QUEUE: batch after batch, until nothing is due any more or one
+ * Tries the deliveries that wait for a target although it is in QUEUE: batch after batch, until nothing is due or one
  * fails.
  */
 export interface Round {
-  /** All of whose lanes take part; undefined when an operator drains one of them. */
+  /** The target whose lanes all take part; undefined when an operator drains a single lane. */
   readonly target: Target | undefined;
   readonly lanes: Set<Lane>;
   readonly batchSize: number;
@@ -18,42 +18,42 @@ export interface Round {
   /** Attempts of the round that have not ended. */
   inFlight: number;
   isOver: boolean;
-  /** Lanes that have sent something newer than all that waited at first. */
+  /** Lanes that have sent something newer than all that waited when the round began. */
   readonly caughtUp: Set<Lane>;
   readonly events: RoundEvents;
 }
 
 export interface RoundEvents {
-  /** Received later than this, and sent in turn: what waited at first has been sent before it. Unix ms. */
+  /** When a lane sends an event received after this time, all that waited at first has been sent before. Unix ms. */
   newAfter: number;
-  /** All that waited at first was tried once; the round may go on with what came meanwhile. */
+  /** All deliveries that waited at first were tried once; the round may continue with newer ones. */
   onTried: () => void;
   onEnd: (end: RoundEnd) => void;
 }
 
 export type RoundEnd = "empty" | "failed" | "stopped";
 
-/** The rounds that are under way: how each begins, goes on and ends. */
+/** All running rounds: how each begins, continues and ends. */
 export interface Rounds {
-  /** Of all lanes of a target; nothing when one goes on already. */
+  /** Starts a round for all lanes of a target; does nothing when one is running. */
   startAll(target: Target, lanes: readonly Lane[], events: RoundEvents): void;
-  /** Of one lane, by hand; nothing when one goes on already. */
+  /** Starts a round for one lane, by hand; does nothing when one is running. */
   startOne(lane: Lane): void;
   stop(round: Round | undefined): void;
-  /** The lane takes part in what goes on at its target. */
+  /** The lane joins the round of its target, if there is one. */
   join(lane: Lane): void;
   leave(lane: Lane): void;
   noteClaimed(lane: Lane, claimed: readonly ClaimedDelivery[]): void;
   /** An attempt of a round ended. */
   noteEnded(round: Round, isFailed: boolean): void;
-  /** A lane of the round has done what it could for now. */
+  /** A lane of the round has done all it can for now. */
   goOn(round: Round): void;
 }
 
-/** With one alone: if the target is not ready after all, the others have not spent a try. */
+/** A single delivery: if the target is not ready after all, the others have not lost a try. */
 const FIRST_BATCH = 1;
 
-/** An operator looks for himself what became of it. */
+/** The operator checks the result himself: nothing is reported. */
 const BY_HAND: RoundEvents = {
   newAfter: Number.POSITIVE_INFINITY,
   onTried: () => undefined,
@@ -63,7 +63,7 @@ const BY_HAND: RoundEvents = {
 type Uses = Pick<SchedulerParts, "clock" | "findSubscription" | "advance">;
 
 export function createRounds({ clock, findSubscription, advance }: Uses): Rounds {
-  /** Nothing of it is due, in memory or on its way to the store. */
+  /** No delivery of the lane is due, in memory, or on its way to the store. */
   function isDone(lane: Lane): boolean {
     if (!isActive(lane, findSubscription(lane.seq))) return true;
     const hasDue = lane.mayHaveMore && lane.nextDueAt <= clock.now();

@@ -6,15 +6,15 @@ import type { SubscriptionState } from "./subscription-states.ts";
 import { createTarget, type TargetCondition } from "./target.ts";
 
 /**
- * What is known of targets and subscriptions, as the state of their records: one JSON object for all of it. What an
- * earlier version did not know is as in a new one.
+ * The saved state of targets and subscriptions: one JSON object per record. Fields that an earlier version did not save
+ * get the values of a new record.
  */
 
 interface Saved extends Readonly<Record<string, unknown>> {
   pace?: Partial<Pace>;
   attemptMs?: number;
   suspension?: Suspension;
-  /** Of versions that knew no more of a pace. */
+  /** Written by versions that saved nothing else of a pace. */
   averagePerS?: number;
 }
 
@@ -47,7 +47,7 @@ function toCondition(saved: Saved, now: number): TargetCondition {
   return { mode: fill(createMode(), saved), pace, notices: fill(createModeNotices(), saved) };
 }
 
-/** Takes over what is saved of a part. */
+/** Fills a part with its saved values. */
 function fill<Part extends object>(part: Part, saved: Saved): Part {
   const names = Object.keys(part).filter((name) => name in saved);
   return Object.assign(part, Object.fromEntries(names.map((name) => [name, saved[name]])));

@@ -7,9 +7,9 @@ import { beginAnew, noteOthersTaken, type TargetMode } from "./mode.ts";
 import { createSuspensionState, endHold, type SuspensionState } from "./suspensions.ts";
 import { createTarget, createTargetCondition, type Target } from "./target.ts";
 
-/** What is known of a subscription and changes by itself; it outlives its lane, and is kept over a restart. */
+/** The state of a subscription that changes by itself. It outlives the lane and is saved over a restart. */
 export interface SubscriptionState {
-  /** What it sends to when it shares no target with others. */
+  /** The subscription's own target, used when it shares none with others. */
   ownTarget: Target;
   readonly suspension: SuspensionState;
   readonly attemptTime: AttemptTime;
@@ -23,19 +23,19 @@ export function createSubscriptionState(now: number): SubscriptionState {
   };
 }
 
-/** What is known of each subscription and of what it sends to; it outlives the lanes. */
+/** The state of each subscription and of its target; it outlives the lanes. */
 export interface SubscriptionStates {
   of(subscription: Subscription): SubscriptionState;
   targetOf(subscription: Subscription): Target;
   createLane(subscription: Subscription): Lane;
-  /** The mode of what a subscription sends to. */
+  /** The mode of a subscription's target. */
   findMode(subscription: Subscription | undefined, seq: number): TargetMode | undefined;
-  /** Why it was suspended, as far as is known. */
+  /** Why the subscription was suspended, as far as is known. */
   findSuspension(seq: number): Suspension | undefined;
   isFailing(seq: number): boolean;
-  /** It may have been given another target, or other rules. */
+  /** The subscription may have another target or other rules now. */
   retarget(lane: Lane, subscription: Subscription): void;
-  /** Sending goes on after a pause or a suspension. */
+  /** Sending continues after a pause or a suspension. */
   resume(lane: Lane): void;
   forget(seq: number): void;
 }
@@ -89,7 +89,7 @@ export function createSubscriptionStates(parts: Pick<SchedulerParts, Uses>): Sub
       }
       if (shared === lane.target) return;
       rounds.leave(lane);
-      // Its own begins anew: what was seen of it before it was shared counts no more.
+      // The own target starts fresh: its state from before it was shared no longer counts.
       if (shared === undefined) state.ownTarget = createTarget(state.ownTarget, targetRules);
       lane.target = shared ?? state.ownTarget;
       rounds.join(lane);
@@ -99,7 +99,7 @@ export function createSubscriptionStates(parts: Pick<SchedulerParts, Uses>): Sub
       if (suspension.isHeld) {
         const now = clock.now();
         if (ownTarget.mode.isOpen) ownTarget.mode.failedProbes = 0;
-        // The destination gets its whole time again, also where others share it.
+        // The time in QUEUE is counted from now, also for others that share the target.
         beginAnew(ownTarget.mode, now);
         beginAnew(target.mode, now);
         noteOthersTaken(ownTarget.notices);

@@ -6,15 +6,15 @@ import type { Decision } from "../settle.ts";
 import { noteOthersTaken } from "./mode.ts";
 import type { Target } from "./target.ts";
 
-/** Gives subscriptions up whose destination is gone, whose deliveries all die, or that wait for too long. */
+/** Suspends subscriptions whose destination is gone, whose deliveries all die, or whose target is down for too long. */
 export interface Suspensions {
-  /** What became of a delivery. */
+  /** A delivery had this result. */
   note(lane: Lane, subscription: Subscription, decision: Decision): void;
-  /** Its target is in QUEUE still: perhaps for longer than the subscription waits. */
+  /** The target is still in QUEUE, perhaps for longer than the subscription allows. */
   noteStillDown(lane: Lane, subscription: Subscription): void;
 }
 
-/** What leads to a suspension. */
+/** The reasons for a suspension. */
 export interface FailureFacts {
   target: Pick<Target, "mode" | "notices">;
   deadInARow: number;
@@ -32,7 +32,7 @@ export function createSuspensions({ clock, onFailing, onSuspend, onState }: Uses
     onState(subscription, lane.state);
   }
 
-  /** Once: what was in flight beside it says the same. */
+  /** Only once: other attempts in flight only say the same. */
   function suspend(lane: Lane, subscription: Subscription, reason: string, target: Target): void {
     if (lane.isGone || subscription.status !== "active") return;
     lane.isGone = true;
@@ -48,7 +48,7 @@ export function createSuspensions({ clock, onFailing, onSuspend, onState }: Uses
     if (noteDelivered(state.suspension)) onState(subscription, state);
   }
 
-  /** What ends without a success, over and over, ends with a suspension. */
+  /** A delivery died. Many dead deliveries in a row suspend the subscription. */
   function died(lane: Lane, subscription: Subscription, error = ""): void {
     const { ownTarget, suspension } = lane.state;
     const change = noteDead(suspension, (subscription.suspension ?? DEFAULT_SUSPENSION).afterDead);
@@ -84,13 +84,13 @@ function describeTime(ms: number): string {
   return hours >= 1 ? `${Math.round(hours * 10) / 10} h` : `${Math.round(ms / 1000)} s`;
 }
 
-/** How near a subscription is to its suspension. */
+/** How close a subscription is to its suspension. */
 export interface SuspensionState {
   /** Deliveries that died in a row, without a success between them. */
   deadInARow: number;
-  /** That it will be suspended if nothing changes was told. */
+  /** It was reported that the subscription will be suspended if nothing changes. */
   isWarned: boolean;
-  /** It is paused or suspended: the time does not count. */
+  /** The subscription is paused or suspended: this time does not count. */
   isHeld: boolean;
   /** Why it was suspended, if it was. */
   cause: Suspension | undefined;
@@ -100,7 +100,7 @@ export function createSuspensionState(): SuspensionState {
   return { deadInARow: 0, isWarned: false, isHeld: false, cause: undefined };
 }
 
-/** A delivery that died of what the destination said of it. `failing`: half of the way to a suspension, told once. */
+/** A delivery died because of the destination's answer. `failing`: halfway to a suspension, returned once. */
 export function noteDead(state: SuspensionState, limit: number | undefined): "failing" | "exhausted" | undefined {
   state.deadInARow++;
   if (limit === undefined) return undefined;
@@ -108,7 +108,7 @@ export function noteDead(state: SuspensionState, limit: number | undefined): "fa
   return state.deadInARow >= limit / 2 ? warnOnce(state) : undefined;
 }
 
-/** How long its target may be in QUEUE: whether half of that, or all of it, is over. */
+/** Whether half, or all, of the time is over for which the target may be in QUEUE. */
 export function noteStillOpen(
   state: SuspensionState,
   openMs: number,
@@ -119,7 +119,7 @@ export function noteStillOpen(
   return openMs >= limitMs / 2 ? warnOnce(state) : undefined;
 }
 
-/** Whether there is something to forget. */
+/** Resets the count; returns whether there was anything to reset. */
 export function noteDelivered(state: SuspensionState): boolean {
   if (state.deadInARow === 0 && !state.isWarned) return false;
   state.deadInARow = 0;
@@ -127,7 +127,7 @@ export function noteDelivered(state: SuspensionState): boolean {
   return true;
 }
 
-/** Sending goes on after it was paused or suspended. */
+/** Sending continues after a pause or a suspension. */
 export function endHold(state: SuspensionState): void {
   if (state.isHeld) noteDelivered(state);
   state.isHeld = false;

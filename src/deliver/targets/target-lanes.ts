@@ -15,22 +15,22 @@ import {
   type Target,
 } from "./target.ts";
 
-/** What concerns all lanes that send to one target. */
+/** Whatever concerns all lanes of one target. */
 export interface TargetLanes {
-  /** Its mode was changed: its lanes go by that. */
+  /** The mode of the target was changed: its lanes follow it. */
   refresh(target: Target): void;
-  /** Begins to send what waits although the target is in QUEUE; nothing when that goes on already. */
+  /** Begins to send waiting deliveries although the target is in QUEUE; does nothing when a round is running. */
   startRound(target: Target, events: RoundEvents): void;
   endRound(target: Target): void;
-  /** What waits for a later try is due now. */
+  /** Makes all retries due now. */
   hasten(target: Target): void;
-  /** It is in NORMAL again: what it did not know may be known now. */
+  /** The target is in NORMAL again: sources that it did not know may be known now. */
   wakeMissing(target: Target): void;
-  /** It is in QUEUE still: who has something for it may have waited for too long. */
+  /** The target is still in QUEUE: subscriptions that send there may have waited too long. */
   noteStillDown(target: Target): void;
-  /** Tries what waits in one subscription, whatever the mode: one round. */
+  /** Tries the waiting deliveries of one subscription in one round, whatever the mode. */
   drain(subscription: Subscription): void;
-  /** What an attempt tells about its target: whether it is well, is back, or is down. Once, whatever its size. */
+  /** Applies what an attempt says about its target: healthy, back, or down. Once per attempt, whatever its size. */
   noteAttempt(lane: Lane, subscription: Subscription, decision: Decision, isProbe: boolean): void;
 }
 
@@ -44,7 +44,7 @@ export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLane
   const { clock, random, findSubscription, lanes, rounds, table, suspensions, missing, advance } = parts;
   const { onMode, onIll, findForward } = parts;
 
-  /** The other lanes of its target. */
+  /** The other lanes of the same target. */
   function sharersOf(lane: Lane): Lane[] {
     return lane.target === lane.state.ownTarget ? [] : lanes.ofTarget(lane.target).filter((one) => one !== lane);
   }
@@ -61,7 +61,7 @@ export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLane
     }
   }
 
-  /** Its target is in NORMAL again because of this lane: those who share it follow. */
+  /** This lane brought its target back to NORMAL: the lanes that share the target follow. */
   function closed(lane: Lane, subscription: Subscription): void {
     const sharers = sharersOf(lane);
     for (const { round } of [lane, ...sharers]) rounds.stop(round);
@@ -69,12 +69,12 @@ export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLane
       table.hastenAll(sharer);
       advance(sharer);
     }
-    // Last: who hears of it may look at those who share it.
+    // Last, because a listener may look at the lanes that share the target.
     onMode(subscription, "closed", lane.target);
     wakeForwards([lane, ...sharers]);
   }
 
-  /** A fallback takes again: what waits for another target may go there. */
+  /** A fallback accepts deliveries again: deliveries that wait for another target may go there. */
   function wakeForwards(members: readonly Lane[]): void {
     if (findForward === undefined) return;
     for (const { seq } of members) {
@@ -85,7 +85,7 @@ export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLane
     }
   }
 
-  /** This lane found out how its target is: those who share it go by that. */
+  /** This lane found out the state of its target: the lanes that share it follow. */
   function wakeSharers(lane: Lane): void {
     for (const sharer of sharersOf(lane)) advance(sharer);
   }
@@ -96,7 +96,7 @@ export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLane
     if (settlement.verdict !== "retry") table.hastenAll(lane);
   }
 
-  /** It answers, and so is not down; how much is sent follows from what it asks for. */
+  /** The destination answers, so it is not down; its answer decides how much is sent. */
   function limited(lane: Lane, subscription: Subscription, { error, retryAfterMs }: Decision, now: number): void {
     const { target } = lane;
     const isBack = target.mode.isOpen && !sparesDeliveries(target) && noteAnswered(target, now) === "closed";
@@ -126,7 +126,7 @@ export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLane
     },
     startRound(target, events) {
       if (target.round !== undefined) return;
-      // However short it was: a good check says that it starts, not that it has.
+      // However short the time in QUEUE was: a good check says that the target is starting, not that it is ready.
       if (target.successes <= 1) startSlowly(target, clock.now(), target.rules.batchSize, LONG);
       rounds.startAll(target, lanes.ofTarget(target), events);
     },
@@ -149,7 +149,7 @@ export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLane
       else if (says === "ill" || (says === "unclear" && isProbe)) ill(lane, subscription, error, isProbe, now);
       else if (says === "unclear") noteUnclear(target, now, error);
       else if (isProbe) postponeProbe(target.mode, now, random.next(), target.rules.maxProbeMs);
-      // Another lane may have waited for what this one finds out.
+      // Another lane may have waited for the result of this probe.
       if (isProbe) wakeSharers(lane);
     },
   };

@@ -17,37 +17,37 @@ import {
 import { createPace, noteBad, noteGood, noteLimited, startRamp, stopMeasuring, type Pace } from "./pace.ts";
 import type { Round } from "./rounds.ts";
 
-/** How a target is, as it is kept over a restart. */
+/** The condition of a target, as it is saved over a restart. */
 export interface TargetCondition {
   readonly mode: TargetMode;
-  /** How fast it is sent to while it is not in QUEUE. */
+  /** How fast deliveries go there while it is not in QUEUE. */
   readonly pace: Pace;
   readonly notices: ModeNotices;
 }
 
-/** What subscriptions send to, as it is now: one for several that share it, or a subscription's own. */
+/** The target of one subscription, or of several that share it, with its current condition. */
 export interface Target extends TargetCondition {
   rules: TargetRules;
-  /** A delivery is on its way to find out whether it is back. */
+  /** A delivery is under way to find out whether the target is back. */
   isProbing: boolean;
-  /** What the last health check found, when there was one. */
+  /** The result of the last health check, if there was one. */
   check: { at: number; error: string | undefined } | undefined;
   /** Successful checks in a row while it is in QUEUE. */
   successes: number;
-  /** A check failed since it came into QUEUE: those who waited for a later try need not, once it is back. */
+  /** A check failed since the target came into QUEUE: once it is back, retries are brought forward. */
   wasIll: boolean;
-  /** Since the first of these successes, all that waited was tried once. */
+  /** Since the first of these successes, all waiting deliveries were tried once. */
   isTried: boolean;
-  /** Since then: whether it took one of them, and how many it failed at. */
+  /** Since then: whether the target accepted one of them, and how many failed. */
   isTaking: boolean;
   failedTries: number;
-  /** Whether what went to fallbacks instead of it has been taken from there, as far as is known. */
+  /** Whether the deliveries that went to fallbacks have been taken from there, as far as is known. */
   isDrained: boolean;
-  /** That is being found out: nothing more goes there meanwhile. */
+  /** This is being checked: meanwhile no more deliveries go to the fallbacks. */
   isLooking: boolean;
-  /** What is sent although it is in QUEUE. */
+  /** The round that sends although the target is in QUEUE. */
   round: Round | undefined;
-  /** One of its lanes has what waits for a later try; when some of that may next be brought forward. */
+  /** A lane of the target has retries that wait; and when some of them may next be brought forward. */
   hasMissed: boolean;
   earlyAt: number;
   earlyTimer: Timer | undefined;
@@ -81,15 +81,15 @@ export function createTarget({ mode, pace, notices }: TargetCondition, rules: Ta
   };
 }
 
-/** In QUEUE no delivery is risked to find out whether it is back: a check does that, or an operator decides. */
+/** In QUEUE no delivery is used as a probe: a health check does that, or an operator decides. */
 export function sparesDeliveries({ mode, rules }: Target): boolean {
   return mode.forced === "QUEUE" || rules.health !== undefined;
 }
 
-/** Whether its health, as far as it is known, is good. */
+/** Whether the health is good, as far as is known. */
 export function isHealthy(target: Target): boolean {
   const { mode, rules, check } = target;
-  // Whatever it says of itself.
+  // Even when its health check succeeds.
   if (mode.isOpen && isFailingAtAll(target)) return false;
   if (check !== undefined && rules.health !== undefined) return check.error === undefined;
   return !mode.isOpen || (mode.forced === "QUEUE" && mode.failures < rules.failuresToOpen);
@@ -110,7 +110,7 @@ export function noteAnswered(target: Target, now: number): ModeChange {
   return undefined;
 }
 
-/** It was too much for the destination, which is well: less is sent, but nothing is kept. */
+/** A healthy destination got too many requests (429): less is sent, but the mode does not change. */
 export function noteTooMuch(
   { mode, pace }: Target,
   now: number,
@@ -121,7 +121,7 @@ export function noteTooMuch(
   noteLimited(pace, now, retryAfterMs);
 }
 
-/** A delivery failed, and nobody knows whose fault it is. */
+/** A delivery failed, and it is not known whether the destination is at fault. */
 export function noteUnclear(target: Target, now: number, error: string): void {
   const { mode } = target;
   if (mode.isOpen) target.failedTries++;
@@ -129,7 +129,7 @@ export function noteUnclear(target: Target, now: number, error: string): void {
   noteBad(target.pace, now, 0);
 }
 
-/** A delivery failed, and it is the destination's fault. */
+/** A delivery failed because of the destination. */
 export function noteIll(target: Target, { now, error, jitter, isProbe }: Failure): ModeChange {
   const { mode } = target;
   if (mode.isOpen) target.failedTries++;
@@ -164,25 +164,25 @@ export function noteCheckSucceeded(target: Target, now: number): "recovering" | 
   return closeIfBack(target, now) ?? "recovering";
 }
 
-/** What was seen before nobody looked counts no more. */
+/** Results from before checks began no longer count. */
 export function beginChecks(target: Target): void {
   target.successes = 0;
   target.isTried = false;
 }
 
-/** For a while at most what it is used to, and a little more: not for long when it was away for a moment only. */
+/** For a while the rate stays near the usual one; only briefly when the target was down for a moment. */
 export function startSlowly({ mode, pace }: Target, now: number, minPerS: number, awayMs = mode.awayMs): void {
   startRamp(pace, now, { awayMs, relapses: mode.relapses, minPerS });
 }
 
-/** All that waited was tried once since the first success. */
+/** All waiting deliveries were tried once since the first success. */
 export function noteTried(target: Target, now: number): "closed" | undefined {
   if (!target.mode.isOpen || target.successes === 0) return undefined;
   target.isTried = true;
   return closeIfBack(target, now);
 }
 
-/** Undefined when that is its mode already. `auto` leaves it to the target what becomes of it. */
+/** Undefined when the target already has this mode. `auto` lets the target's condition decide again. */
 export function forceMode(target: Target, to: Mode | "auto", now: number): "opened" | "closed" | undefined {
   const { mode, rules } = target;
   const wasForced = mode.forced;
@@ -222,8 +222,8 @@ function forgetTries(target: Target): void {
 }
 
 /**
- * Its health is good, and it takes nothing all the same. A few that fail among nothing else say little: one event that
- * fails for ever must not keep it in QUEUE for days.
+ * The health is good, but the target accepts nothing. A few failures and nothing else say little: one event that always
+ * fails must not keep the target in QUEUE for days.
  */
 function isFailingAtAll({ isTaking, failedTries }: Target): boolean {
   return !isTaking && failedTries >= MODE.failuresToOpen;

@@ -2,23 +2,23 @@ import { PosthornError } from "../../domain/errors.ts";
 import { type IpBytes, type IpRange, isInRange, isSameIp, parseIp, parseIpRange } from "../../domain/ip-address.ts";
 
 /**
- * Says which addresses deliveries may reach. Users choose destinations, so an address is refused unless it is known to
- * be public (or was opened by configuration): one that cannot be read is refused, too.
+ * Decides which addresses deliveries may reach. Users choose destinations, so an address is refused unless it is known
+ * to be public or was opened by the configuration. An address that cannot be parsed is refused too.
  */
 export interface AddressGuard {
   judge(address: string): Verdict;
-  /** Whether any address that is not public was opened: then names of private networks may be used as well. */
+  /** Whether any private address was opened: then names of private networks may be used too. */
   readonly opensPrivate: boolean;
 }
 
 export type Verdict =
-  /** `opened`: only because the configuration says so. */
+  /** `opened`: allowed only because of the configuration. */
   { allowed: true; opened: boolean } | { allowed: false; reason: string };
 
 export interface AddressGuardOptions {
-  /** CIDRs open what they name; `true` opens the machine itself and all private networks. */
+  /** CIDRs open the ranges that they name; `true` opens the machine itself and all private networks. */
   allowPrivate: boolean | readonly string[];
-  /** The machine's own public addresses: behind them are services that trust the machine. */
+  /** The machine's own public addresses: services there may trust the machine. */
   ownAddresses?: () => readonly string[];
 }
 
@@ -31,7 +31,7 @@ interface RefusedRange extends IpRange {
 
 const MAX_CACHED_VERDICTS = 1000;
 
-/** `true` never opens link-local and cloud-host addresses: they answer with the machine's own credentials. */
+/** Link-local and cloud-host addresses are not opened by `true`: they answer with the machine's own credentials. */
 const REFUSED: readonly RefusedRange[] = [
   refused("10.0.0.0/8", "a private", true),
   refused("127.0.0.0/8", "a loopback", true),
@@ -95,7 +95,7 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
         if (cache.size >= MAX_CACHED_VERDICTS) cache.clear();
         cache.set(address, known);
       }
-      // The machine's addresses may change while it runs, so that this part is never cached.
+      // The machine's addresses may change while it runs, so this part is never cached.
       if (known.verdict.allowed && !known.verdict.opened && isOwn(known.bytes)) {
         return opensAll ? { allowed: true, opened: true } : refuse(address, "an address of this machine");
       }

@@ -4,16 +4,17 @@ import { parseAllowedIps } from "../../domain/allowed-ips.ts";
 import type { IpRange } from "../../domain/ip-address.ts";
 
 /**
- * What a subscription demands of its connections beyond what all demand. Connections are shared only among requests
- * with the same terms: another's may lead to an address that these refuse, or speak with another's certificate.
+ * What a subscription requires of its connections beyond the rules for all. Connections are shared only among requests
+ * with the same terms: a connection of another subscription may lead to an address that these terms refuse, or use
+ * another client certificate.
  */
 export interface ConnectionTerms {
-  /** The same for the same terms; tells nothing about the key in them. */
+  /** The same for the same terms, without revealing the key in them. */
   readonly id: string;
   readonly allowedIps: readonly IpRange[] | undefined;
-  /** Made when first used, and once: reading certificates takes longer than a handshake. */
+  /** Created once, at first use: reading certificates takes longer than a handshake. */
   secureContext(): SecureContext | undefined;
-  /** For a redirect to another origin, which must not be shown the client certificate. */
+  /** The terms for a redirect to another origin, which must not get the client certificate. */
   readonly elsewhere: ConnectionTerms | undefined;
 }
 
@@ -22,12 +23,12 @@ interface TlsIdentity {
   key: string;
 }
 
-/** For a token endpoint, which may be known to the destination's own authority or to all the world. */
+/** For a token endpoint, whose certificate may come from the destination's own authority or from a public one. */
 export function createTokenTerms(ca: string | undefined): ConnectionTerms | undefined {
   return ca === undefined ? undefined : createConnectionTerms(undefined, [...rootCertificates, ca].join("\n"));
 }
 
-/** Undefined when there is nothing to demand. `identity`: the client's certificate and its key. */
+/** Undefined when there are no requirements. `identity`: the client's certificate and its key. */
 export function createConnectionTerms(
   allowedIps: readonly string[] | undefined,
   ca?: string,

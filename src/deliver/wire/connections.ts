@@ -4,18 +4,18 @@ import type { GuardedConnect } from "./guarded-connect.ts";
 import { type Requester, Wire, type WireOptions } from "./http1/wire.ts";
 import { createWaitingLine, type Waiting, type WaitingLine } from "./waiting-line.ts";
 
-/** Connections kept alive, by origin and terms, for requests that wait for one and may be given up. */
+/** Keep-alive connections by origin and terms. Requests wait for one, and may give up waiting. */
 export interface Connections {
-  /** Calls `waiter.start` with a connection of its own, at once or when one is free. */
+  /** Calls `waiter.start` with a connection, at once or when one is free. Nobody else uses it until it is released. */
   acquire(target: Target, waiter: Waiter): void;
-  /** The same, but not with a connection that lay idle. */
+  /** The same, but never with a connection that was idle. */
   acquireFresh(target: Target, waiter: Waiter): void;
   /**
-   * The request on it came to a clean end: the next one may use it, unless it lies idle for too long, which the
-   * destination may have said.
+   * The request on the connection has ended cleanly: the next request may use it, until it has been idle for too long.
+   * The destination may have said how long that is.
    */
   release(connection: Connection, keepAliveMs: number | undefined): void;
-  /** Ends it, whatever happens on it. */
+  /** Closes the connection, whatever happens on it. */
   discard(connection: Connection): void;
   readonly size: number;
   close(): void;
@@ -29,7 +29,7 @@ export interface Target {
   port: number;
   path: string;
   hostLine: string;
-  /** Connections are shared among targets of one pool: the same origin under the same terms. */
+  /** Targets of one pool share connections: they have the same origin and the same terms. */
   pool: string;
   terms: ConnectionTerms | undefined;
 }
@@ -39,9 +39,9 @@ export interface Waiter extends Waiting {
 }
 
 export interface Connection {
-  /** The destination's, once it is connected. */
+  /** The destination's address, once the connection is open. */
   readonly address: string | undefined;
-  /** How many requests it has served. */
+  /** How many requests the connection has served. */
   readonly served: number;
   request(head: string, body: Uint8Array, requester: Requester): void;
 }
@@ -49,12 +49,12 @@ export interface Connection {
 export interface ConnectionsOptions {
   connect: GuardedConnect;
   clock: Clock;
-  /** Open ones, over all pools of an origin. One tenant of several never gets all of them. */
+  /** Maximum number of open connections to a host, over all its pools. With several tenants, none gets all of them. */
   perHost: number;
-  /** Unused ones that are kept; more are closed after a moment. */
+  /** How many idle connections are kept; more are closed after a moment. */
   keptPerHost: number;
   max: number;
-  /** How long one may lie unused, where the destination does not say. */
+  /** How long a connection may be idle when the destination does not say. */
   keepAliveMs: number;
   maxHeadBytes: number;
   maxReadBytes: number;
@@ -64,13 +64,13 @@ interface Host {
   readonly pools: Set<Pool>;
   open: number;
   idle: number;
-  /** The fewest that were idle since the last look: so many are not needed. */
+  /** The lowest number of idle connections since the last check: so many are not needed. */
   leastIdle: number;
-  /** Pools without a connection that wait for one of the host's others to end. */
+  /** Pools without a connection, which wait for another connection of the host to close. */
   readonly starved: Pool[];
-  /** How many each tenant uses. */
+  /** How many connections each tenant uses. */
   readonly held: Map<string, number>;
-  /** Somebody waits because his tenant uses enough, and not for lack of room. */
+  /** A request waits because its tenant uses enough connections, not because there is no room. */
   holdsBack: boolean;
 }
 
@@ -88,9 +88,9 @@ interface Pool {
 class Slot extends Wire {
   readonly pool: Pool;
   isOpen = true;
-  /** The tenant that uses it. */
+  /** The tenant that uses the connection. */
   owner: string | undefined;
-  /** Until when it may lie idle. */
+  /** Until when the connection may be idle. */
   keptUntil = 0;
 
   constructor(pool: Pool, options: WireOptions) {
@@ -99,12 +99,13 @@ class Slot extends Wire {
   }
 }
 
-/** How long more than the usual number may lie idle: between the requests of a burst they are needed again. */
+/** How long connections beyond the usual number may be idle: they are needed again between the requests of a burst. */
 const SPARE_MS = 1000;
 const MAX_KEEP_ALIVE_MS = 60_000;
 /**
- * A tenant may use another of a host's connections while it uses fewer than so many times those that are left: alone at
- * most three quarters, and the next as many of the rest. So there is one for a newcomer, however long theirs are used.
+ * A tenant may use one more connection of a host while it uses less than this multiple of the unused rest. Alone, a
+ * tenant gets at most three quarters, and the next tenant as much of the rest. So there is always one for a newcomer,
+ * however long the others are used.
  */
 const SHARE_OF_REST = 3;
 
@@ -115,7 +116,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
   const open = new Set<Slot>();
   /** Least recently used first. */
   const idle = new Set<Slot>();
-  /** Pools without any connection, which therefore cannot wait for one of theirs to become free. */
+  /** Pools without any connection. They cannot wait for one of their own to become free. */
   const starved: Pool[] = [];
   let unusedTimer: Timer | undefined;
 
@@ -162,7 +163,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
     return slot;
   }
 
-  /** What is asked for by no tenant is the gateway's own, and little. */
+  /** Requests without a tenant are the gateway's own, and few. */
   function mayUse(host: Host, owner: string): boolean {
     const held = owner === "" ? 0 : (host.held.get(owner) ?? 0);
     const left = perHost - (host.open - host.idle);
@@ -176,7 +177,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
     waiter.start(slot);
   }
 
-  /** Nobody uses it now. */
+  /** The connection is no longer in use. */
   function takeBack(slot: Slot): void {
     const { owner } = slot;
     if (owner === undefined) return;
@@ -222,7 +223,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
     return closeIdle(oldest);
   }
 
-  /** An unused connection under other terms gives way. */
+  /** Closes an idle connection with other terms to make room. */
   function makeRoomAtHost(host: Host): boolean {
     if (host.open < perHost) return true;
     if (host.idle === 0) return false;
@@ -230,7 +231,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
     return false;
   }
 
-  /** Opens what the pool's waiters need and may have. */
+  /** Opens the connections that the pool's waiting requests need and may have. */
   function serve(pool: Pool): void {
     while (pool.waiting.has(pool.mayServe)) {
       const hasRoomAtHost = makeRoomAtHost(pool.host);
@@ -248,7 +249,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
     forgetUnused(pool);
   }
 
-  /** One of its connections is used no more: that may be what they waited for. */
+  /** A connection of the host is no longer used: held-back requests may have waited for that. */
   function serveHeldBack(host: Host): void {
     if (!host.holdsBack) return;
     host.holdsBack = false;
@@ -256,7 +257,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
   }
 
   function serveStarved(host: Host): void {
-    // Where there is no room at all, they go on to the list of those who wait for room anywhere.
+    // When there is no room anywhere, the pools move to the list that waits for room at any host.
     while (host.starved.length > 0 && host.open < perHost) serveOne(host.starved.shift() as Pool);
     for (let left = starved.length; left > 0 && (open.size < max || idle.size > 0); left--) {
       serveOne(starved.shift() as Pool);
@@ -299,7 +300,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
     serveHeldBack(slot.pool.host);
   }
 
-  /** One that became free is none of theirs, but can be closed for one of theirs. */
+  /** A free connection of this pool is no use to other pools, but it can be closed to open one of theirs. */
   function serveOthers(pool: Pool): void {
     for (const other of pool.host.pools) {
       if (other !== pool && !other.waiting.isEmpty) serve(other);
@@ -310,7 +311,9 @@ export function openConnections(options: ConnectionsOptions): Connections {
     return (starved.length > 0 && open.size >= max) || (host.starved.length > 0 && host.open >= perHost);
   }
 
-  /** A little less than it said: it must not close it while a request is on its way. */
+  /**
+   * A little less than the destination said, so that it does not close the connection while a request is on its way.
+   */
   function keptFor(saidMs: number | undefined): number {
     return saidMs === undefined ? options.keepAliveMs : Math.min(Math.max(0, saidMs - 1000), MAX_KEEP_ALIVE_MS);
   }
@@ -322,7 +325,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
     for (const host of hosts.values()) {
       let spare = host.leastIdle - keptPerHost;
       for (const pool of spare > 0 ? [...host.pools] : []) {
-        // The first of a pool are those that were unused for longest.
+        // The first of a pool have been idle for the longest time.
         while (spare > 0 && closeIdle(pool.idle[0])) spare -= 1;
       }
       host.leastIdle = host.idle;
@@ -363,7 +366,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
         return;
       }
       takeBack(slot);
-      // Judged as if it were idle: it is left to whoever gets it.
+      // Counted as idle until the next request gets it.
       pool.host.idle += 1;
       const waiter = pool.waiting.isEmpty ? undefined : pool.waiting.take(pool.mayServe);
       pool.host.idle -= 1;

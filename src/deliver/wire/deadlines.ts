@@ -1,15 +1,17 @@
 import type { Clock, Timer } from "../../domain/clock.ts";
 
-/** One timer for the deadlines of all requests: one of its own, or an AbortSignal, costs each a third of the rate. */
+/**
+ * One timer for the deadlines of all requests: a timer or AbortSignal for each would cost a third of the throughput.
+ */
 export interface Deadlines<Item extends Expiring> {
   add(item: Item, at: number): void;
   remove(item: Item): void;
-  /** Stops the timer and hands out all that it was for. */
+  /** Stops the timer and returns all items. */
   clear(): Item[];
 }
 
 export interface Expiring {
-  /** Both belong to the deadlines, which find the item by them: a Set would hash it twice for each request. */
+  /** Both are managed by the deadlines, to find the item again: a Set would hash it twice for each request. */
   sweep: unknown[] | undefined;
   placeInSweep: number;
   expire(): void;
@@ -19,7 +21,7 @@ const SWEEP_MS = 100;
 
 /** Items expire at their deadline or up to one sweep later. */
 export function createDeadlines<Item extends Expiring>(clock: Clock): Deadlines<Item> {
-  /** By the sweep that ends them: adding and removing cost the same however many there are. */
+  /** Items by the sweep that ends them: adding and removing take the same time for any number of items. */
   const bySweep = new Map<number, Item[]>();
   let size = 0;
   let timer: Timer | undefined;
@@ -59,7 +61,7 @@ export function createDeadlines<Item extends Expiring>(clock: Clock): Deadlines<
       item.sweep = undefined;
       size -= 1;
       if (last === item) return;
-      // The last one takes its place.
+      // The last item takes the free place.
       items[item.placeInSweep] = last;
       last.placeInSweep = item.placeInSweep;
     },

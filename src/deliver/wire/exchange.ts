@@ -14,20 +14,20 @@ export interface ExchangeParts {
   readonly clock: Clock;
   readonly connections: Connections;
   readonly deadlines: Deadlines<Exchange>;
-  /** A problem is a text. */
+  /** Returns a text when the URL cannot be used. */
   findTarget(href: string, terms: ConnectionTerms | undefined): Target | string;
 }
 
 const MAX_REDIRECTS = 3;
 const MAX_READ_BYTES = 64 * 1024;
 const MAX_KEPT_BYTES = 8 * 1024;
-/** Answers with 1xx before the one that counts. */
+/** Maximum number of 1xx answers before the final one. */
 const MAX_INFORMATIONAL = 100;
 const EMPTY = new Uint8Array(0);
-/** 303 asks for a GET, which would lose the event. */
+/** 303 asks for a GET, which would drop the event. */
 const FOLLOWED: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
-/** One request on its way, over all its hops. */
+/** One request under way, over all its redirects. */
 export class Exchange implements Waiter, Expiring, Requester {
   isFinished = false;
   sweep: unknown[] | undefined;
@@ -84,7 +84,7 @@ export class Exchange implements Waiter, Expiring, Requester {
     this.#readBytes = 0;
     this.#kept = EMPTY;
     const { hostLine } = this.#target;
-    // Nothing here unpacks an answer: 158 bytes of brotli can hold 100 MB.
+    // No Accept-Encoding, and nothing is decompressed: 158 bytes of brotli can contain 100 MB.
     const head =
       `${this.#method} ${this.#path} HTTP/1.1\r\n${hostLine}${this.#headers}${this.#originHeaders}` +
       `accept-encoding: identity\r\ncontent-length: ${this.#body.length}\r\n\r\n`;
@@ -93,7 +93,7 @@ export class Exchange implements Waiter, Expiring, Requester {
 
   expire(): void {
     const status = this.#answer?.status;
-    const what = status === undefined ? "no answer" : `answered ${status}, but not to the end`;
+    const what = status === undefined ? "no answer" : `answered ${status}, but the answer is incomplete`;
     this.#fail("timed_out", `${what} within ${this.#timeoutMs} ms`);
   }
 
@@ -107,7 +107,7 @@ export class Exchange implements Waiter, Expiring, Requester {
       return;
     }
     this.#informational += 1;
-    if (this.#informational > MAX_INFORMATIONAL) this.#fail("unreachable", "too many answers with 1xx");
+    if (this.#informational > MAX_INFORMATIONAL) this.#fail("unreachable", "too many answers with a 1xx status");
   }
 
   takeBody(bytes: Uint8Array): void {
@@ -127,8 +127,8 @@ export class Exchange implements Waiter, Expiring, Requester {
       this.#fail("error", error.message);
       return;
     }
-    // A destination may close an idle connection at the moment of its reuse. Nothing was answered, and receivers know
-    // a repeated request by its webhook-id: it is sent once more, on a connection that did not lie idle.
+    // A destination may close an idle connection just when it is used again. Nothing was answered, and receivers
+    // recognise a repeated request by its webhook-id: it is sent once more, on a connection that was not idle.
     const wasIdle = connection.served > 0 && this.#answer === undefined;
     if (wasIdle && !this.#isSecondTry && isLostConnection(error)) {
       this.#isSecondTry = true;
@@ -140,13 +140,13 @@ export class Exchange implements Waiter, Expiring, Requester {
     this.#fail(isBlocked(error) ? "blocked" : "unreachable", describe(error));
   }
 
-  /** A copy, because the chunk is a small part of a large buffer, and what is kept may be kept for long. */
+  /** Copies the chunk, because it is a small part of a large buffer and may be kept for a long time. */
   #keep(chunk: Uint8Array): void {
     if (this.#readBytes === 0) {
       this.#kept = new Uint8Array(chunk);
       return;
     }
-    // A body may come byte by byte: it must not be copied anew for each.
+    // A body may arrive byte by byte: it must not be copied again for each byte.
     if (this.#kept.length < MAX_KEPT_BYTES) {
       const room = new Uint8Array(MAX_KEPT_BYTES);
       room.set(this.#kept);
@@ -175,7 +175,7 @@ export class Exchange implements Waiter, Expiring, Requester {
     let objection: string | undefined;
     if (next === undefined) objection = "its Location is not a URL";
     else if (this.#readBytes > MAX_READ_BYTES) objection = "its body is too long";
-    else if (this.#hopsLeft === 0) objection = "it is one redirect too many";
+    else if (this.#hopsLeft === 0) objection = "there were too many redirects";
     else if (from.protocol === "https:" && next.protocol === "http:") objection = "it leads from https to http";
     if (next === undefined || objection !== undefined) {
       this.#respond(connection, answer, isClean, `redirect not followed: ${objection}`);
@@ -224,7 +224,7 @@ export class Exchange implements Waiter, Expiring, Requester {
     this.#finish({ kind, error, address: this.#connection?.address, response: this.#response }, false);
   }
 
-  /** What had come of it. */
+  /** The part of the answer that has arrived. */
   get #response(): HttpResponse | undefined {
     const answer = this.#answer;
     return answer && { status: answer.status, headers: answer.headers, body: this.#keptBody };

@@ -18,31 +18,31 @@ import type { Asking, Lookup } from "./names/name-lookup.ts";
 import type { NotedCertificates } from "./noted-certificates.ts";
 import { type EgressProxy, openTunnel } from "./proxy-tunnel.ts";
 
-/** Opens sockets to addresses that the guard allows, and to no others. Calls `done` once, and never at once. */
+/** Opens sockets only to addresses that the guard allows. Calls `done` once, always asynchronously. */
 export type GuardedConnect = (to: Peer, done: (error: Error | null, made: Connected | null) => void) => Connecting;
 
 export interface Peer {
   protocol: string;
   hostname: string;
   port: number;
-  /** The tenant that it is for: a look-up of its name is counted for it. */
+  /** The tenant of the connection: the lookup of the name counts for it. */
   owner: string;
-  /** What its connections must fulfil beyond what the guard says. */
+  /** The subscription's requirements beyond the rules of the guard. */
   terms: ConnectionTerms | undefined;
-  /** Where the TLS session of the last connection is kept, so that the next handshake is short. */
+  /** Keeps the TLS session of the last connection, so that the next handshake is short. */
   tls: { session?: Buffer };
-  /** Gets what comes in, in a buffer that is used again for the next. */
+  /** Gets received bytes in a buffer that is reused for the next read. */
   onRead: (bytes: Buffer) => void;
 }
 
 export interface Connected {
   socket: Socket;
-  /** Of the destination, also where the socket leads to a proxy. */
+  /** The destination's address, also when the socket leads to a proxy. */
   address: string;
 }
 
 export interface Connecting {
-  /** Gives up, at whatever stage it is. */
+  /** Gives up, at any stage. */
   destroy(): void;
 }
 
@@ -53,19 +53,21 @@ export interface GuardedConnectOptions {
   lookup: Lookup;
   /** Certificates to trust instead of the usual ones. */
   ca?: string | undefined;
-  /** Is shown the certificates of destinations. */
+  /** Gets the certificates of destinations. */
   certificates?: Pick<NotedCertificates, "note"> | undefined;
-  /** All connections lead through it; the guard judges the destination all the same. */
+  /** The proxy for all connections; the guard still checks the destination. */
   proxy?: EgressProxy | undefined;
 }
 
-/** With several addresses, how long each but the last has. */
+/** With several addresses, the time for each of them except the last. */
 const ADDRESS_TIMEOUT_MS = 1000;
 const HTTPS_PORT = 443;
-/** How many addresses of a name are asked for at a proxy that cannot reach the first. */
+/** How many addresses of a name are tried when the proxy cannot reach the first. */
 const MAX_TUNNEL_TRIES = 3;
 
-/** Whatever is read lies here until `onRead` returns: a buffer for each read would be most of what a request allocates. */
+/**
+ * Received bytes stay here until `onRead` returns: a new buffer for each read would be most of a request's allocations.
+ */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 function onread({ onRead }: Peer): OnReadOpts {
@@ -80,7 +82,10 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
   const { guard, clock, timeoutMs, lookup, ca, proxy } = options;
   let context: SecureContext | undefined;
 
-  /** One forbidden address spoils the answer: whoever mixes them in would only have to wait for a lucky try. */
+  /**
+   * One forbidden address makes the whole answer invalid: otherwise an attacker could mix one in and wait for a lucky
+   * try.
+   */
   function judge(to: Peer, addresses: readonly LookupAddress[]): LookupAddress[] | Error {
     for (const { address } of addresses) {
       const problem = findAddressProblem(address, to.port, guard);
@@ -89,17 +94,14 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
     }
     const ranges = to.terms?.allowedIps;
     if (ranges === undefined) return [...addresses];
-    // A destination may have addresses of both families where the list names one: the others are not used.
+    // A destination may have addresses of both families while the list names only one: the others are not used.
     const allowed = addresses.filter(({ address }) => isAllowedIp(address, ranges));
     if (allowed.length > 0) return allowed;
     const found = addresses.map(({ address }) => address).join(", ");
-    return codedError(
-      BLOCKED,
-      `${to.hostname} leads to ${found}, which allowed_ips of the subscription does not hold.`,
-    );
+    return codedError(BLOCKED, `${to.hostname} leads to ${found}, which is not in allowed_ips of the subscription.`);
   }
 
-  /** What was cached is judged again, each time. */
+  /** Cached addresses are checked again each time. */
   function resolve(to: Peer, done: (error: Error | null, addresses: LookupAddress[]) => void): Asking | void {
     return lookup(to.hostname, to.owner, (error, addresses) => {
       if (error !== null || addresses.length === 0) {
@@ -111,10 +113,10 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
     });
   }
 
-  /** One for all connections without terms of their own: it takes longer to make than to connect. */
+  /** Shared by all connections without terms of their own: creating it takes longer than connecting. */
   function usualContext(): SecureContext {
     return (context ??= createSecureContext({
-      // A destination could ask for one handshake after another for as long as an attempt lasts.
+      // Otherwise a destination could ask for one handshake after another during the whole attempt.
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
       ...(ca === undefined ? {} : { ca }),
     }));
@@ -140,7 +142,8 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
     let isLookingUp = false;
     const timer = clock.setTimer(clock.now() + timeoutMs, () => {
       if (isLookingUp) fail(codedError(LOOKUP_FAULT, `the host name was not looked up within ${timeoutMs} ms`));
-      else if (waitsForProxy) fail(codedError(PROXY_FAULT, `egress proxy: no way through it within ${timeoutMs} ms`));
+      else if (waitsForProxy)
+        fail(codedError(PROXY_FAULT, `egress proxy: no connection through it within ${timeoutMs} ms`));
       else fail(codedError(CONNECT_TIMEOUT, `no connection within ${timeoutMs} ms`));
     });
 
@@ -199,7 +202,7 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
       const addressOf = () => socket.remoteAddress ?? "";
       watch(socket);
       socket.once("connect", () => {
-        // Reset already: there is no address any more, and nothing to be refused.
+        // The connection was reset already: it has no address any more, so there is nothing to check.
         if (socket.remoteAddress === undefined) return fail(codedError("ECONNRESET", "closed while connecting"));
         const judged = judge(to, [{ address: addressOf(), family: 0 }]);
         if (judged instanceof Error) fail(judged);
@@ -238,7 +241,7 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
       current = tunnel;
     }
 
-    // Node does not look up literals, so that they must be judged before there is a socket.
+    // Node does not look up IP literals, so they must be checked before the socket is created.
     const literal = isIP(host) > 0 ? [{ address: host, family: isIP(host) }] : undefined;
     const judged = literal === undefined ? undefined : judge(to, literal);
     if (judged instanceof Error) setImmediate(fail, judged);
@@ -259,13 +262,13 @@ export function createGuardedConnect(options: GuardedConnectOptions): GuardedCon
   };
 }
 
-/** As it stands in a URL. */
+/** The host as a URL contains it. */
 function hostOf({ hostname, port }: Peer): string {
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   return port === HTTPS_PORT ? host : `${host}:${port}`;
 }
 
-/** As sockets want it: they ask once, for all addresses or for one. */
+/** The lookup in the form that sockets need: they ask once, for all addresses or for one. */
 function toSocketLookup(
   lookUp: (found: (error: Error | null, addresses: LookupAddress[]) => void) => void,
 ): LookupFunction {

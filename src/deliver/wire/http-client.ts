@@ -13,42 +13,42 @@ import { type Lookup, openNameLookup } from "./names/name-lookup.ts";
 import type { NotedCertificates } from "./noted-certificates.ts";
 import type { EgressProxy } from "./proxy-tunnel.ts";
 
-/** The one HTTP client for everything that leaves: guarded, with a deadline, never reading more than it should. */
+/** The one HTTP client for all outgoing requests: guarded, with a deadline, and with a limit on what it reads. */
 export interface HttpClient {
   /**
-   * Sends one request, follows redirects, and calls `done` exactly once, at the latest a sweep after the deadline and
-   * never before `request` has returned.
+   * Sends one request, follows redirects, and calls `done` exactly once: at the latest one sweep after the deadline,
+   * and never before `request` has returned.
    */
   request(request: HttpRequest, done: (result: HttpResult) => void): void;
-  /** Ends at once what is in flight (`error`) and closes all sockets. */
+  /** Stops all requests in flight (`error`) and closes all sockets. */
   close(): Promise<void>;
 }
 
 export interface HttpRequest {
   method: string;
   url: URL | string;
-  /** What stands in the request line instead of the path and query of `url`, at the first hop. */
+  /** Used in the request line of the first request instead of the path and query of `url`. */
   path?: string | undefined;
-  /** By name, or written already. */
+  /** By name, or as a finished block. */
   headers: Readonly<Record<string, string>> | HeaderBlock;
-  /** More of them, which no other origin gets: a redirect may lead anywhere. */
+  /** Additional headers, only for the first origin: a redirect may lead anywhere. */
   originHeaders?: HeaderBlock | undefined;
   body: Uint8Array;
-  /** For all of it: connecting, every hop, the whole answer. */
+  /** For everything together: connecting, redirects and the whole answer. */
   timeoutMs: number;
-  /** Whose turn it is where many wait for the connections of one host: a tenant. */
+  /** The tenant. Tenants take turns when many requests wait for the connections of one host. */
   owner?: string;
   /** 3 when not given. */
   maxRedirects?: number;
-  /** What speaks against going on to where a redirect leads. */
+  /** Returns why a redirect to this URL must not be followed. */
   findHopProblem?: ((url: string) => string | undefined) | undefined;
-  /** What the connections for it must fulfil, over all its hops. */
+  /** Requirements for the connections of this request, redirects included. */
   terms?: ConnectionTerms | undefined;
 }
 
 export interface HttpResponse {
   status: number;
-  /** The same object as in the last answer when that was the same: it must not be changed. */
+  /** May be the same object as in the last answer, if that had the same headers: it must not be changed. */
   headers: Readonly<Record<string, string>>;
   /** At most the first 8 KB. */
   body: Uint8Array;
@@ -58,7 +58,7 @@ export type HttpResult =
   | (HttpResponse & {
       kind: "response";
       address: string;
-      /** Of the last hop. */
+      /** The URL of the last request, after redirects. */
       url: string;
       /** Why a redirect was not followed. */
       error?: string;
@@ -67,7 +67,7 @@ export type HttpResult =
       kind: "timed_out" | "unreachable" | "blocked" | "error";
       error: string;
       address?: string | undefined;
-      /** What had come of an answer when it ended. */
+      /** The part of an answer that had arrived by then. */
       response?: HttpResponse | undefined;
     };
 
@@ -79,23 +79,23 @@ export interface HttpClientOptions {
   idleConnectionsPerHost?: number;
   maxSockets?: number;
   connectTimeoutMs?: number;
-  /** How long an unused connection is kept, where the destination does not say. */
+  /** How long an idle connection is kept when the destination does not say. */
   keepAliveMs?: number;
-  /** The only way out, when there is one. Proxies that the environment names are ignored. */
+  /** When given, the only way out. Proxies in environment variables are ignored. */
   proxy?: EgressProxy | undefined;
-  /** Is shown the certificates of destinations. */
+  /** Gets the certificates of destinations. */
   certificates?: Pick<NotedCertificates, "note"> | undefined;
-  /** For tests: instead of one of its own, which asks the system's DNS servers. */
+  /** For tests: replaces the client's own lookup, which asks the system's DNS servers. */
   lookup?: Lookup;
   /** For tests: certificates to trust instead of the usual ones. */
   tls?: { ca?: string };
 }
 
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Headers, body, and what frames them. */
+/** For headers, body and framing together. */
 const MAX_RECEIVED_BYTES = 128 * 1024;
 const MAX_CACHED_TARGETS = 10_000;
-/** A space or a line break would be the end of the request line. */
+/** A space or a line break would end the request line early. */
 const REQUEST_TARGET = /^\/[\x21-\x7e]*$/;
 
 export function openHttpClient(options: HttpClientOptions): HttpClient {
@@ -123,7 +123,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   const targets = new Map<string, Target>();
   let isClosed = false;
 
-  /** A problem is a text. Only good targets are remembered: what is refused may be allowed later. */
+  /** Returns a text when the URL cannot be used. Only valid targets are cached: a refused one may be allowed later. */
   function findTarget(href: string, terms: ConnectionTerms | undefined): Target | string {
     const key = terms === undefined ? href : `${terms.id} ${href}`;
     const known = targets.get(key);
@@ -162,7 +162,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
         return;
       }
       if (request.path !== undefined && !REQUEST_TARGET.test(request.path)) {
-        setImmediate(done, { kind: "error", error: `${JSON.stringify(request.path)} is no path of a request` });
+        setImmediate(done, { kind: "error", error: `${JSON.stringify(request.path)} is not a valid request path` });
         return;
       }
       let headers: HeaderBlock;
@@ -188,7 +188,10 @@ const TEXT_TIMEOUT_MS = 5000;
 const NOTHING = new Uint8Array(0);
 const TEXT_HEADERS = { accept: "*/*", "user-agent": "Posthorn" };
 
-/** Small texts from elsewhere, such as certificates. That one cannot be had is our own trouble: whoever waits may retry. */
+/**
+ * Fetches small texts such as certificates. A failure is the gateway's problem and not the caller's: the caller may
+ * retry.
+ */
 export function createFetchText(client: Pick<HttpClient, "request">): (url: string) => Promise<string> {
   return (url) =>
     new Promise((resolve, reject) => {
@@ -204,9 +207,9 @@ export function createFetchText(client: Pick<HttpClient, "request">): (url: stri
         if (result.kind === "response" && result.status === 200) {
           return resolve(Buffer.from(result.body).toString("utf8"));
         }
-        const host = parseUrl(url)?.host ?? "an address that is none";
+        const host = parseUrl(url)?.host ?? "an invalid address";
         const reason = result.kind === "response" ? `it answered ${result.status}` : result.error;
-        const message = `What is needed from ${host} could not be fetched (${reason}).`;
+        const message = `A text that is needed from ${host} could not be fetched (${reason}).`;
         reject(new PosthornError("unavailable", message, { retryAfterS: 30 }));
       });
     });

@@ -1,17 +1,17 @@
-/** What an error of a socket, of the DNS or of our own says about the destination, in words for users. */
+/** What an error of a socket, of the DNS or of the gateway itself means, in words for users. */
 
-/** With these codes an error says itself, in words for users, what it is. */
+/** Errors with such a code have a message for users already. */
 const OURS = "POSTHORN_";
-/** The code of errors that mean: the guard said no, and nothing was sent. */
+/** The code for: the guard refused the address, and nothing was sent. */
 export const BLOCKED = "POSTHORN_BLOCKED";
 export const CONNECT_TIMEOUT = "POSTHORN_CONNECT_TIMEOUT";
-/** The address of a name could not be found out. */
+/** The address of a name could not be found. */
 export const LOOKUP_FAULT = "POSTHORN_LOOKUP_FAULT";
-/** The egress proxy is at fault, or says that it cannot: nothing is known about the destination. */
+/** The egress proxy failed or refused: nothing is known about the destination. */
 export const PROXY_FAULT = "POSTHORN_PROXY_FAULT";
-/** The connection ended before the answer did. */
+/** The connection ended before the answer was complete. */
 export const ANSWER_CUT = "POSTHORN_ANSWER_CUT";
-/** What came is no answer, or none that anybody needs. */
+/** The received bytes are not an answer, or far too many. */
 export const ANSWER_BROKEN = "POSTHORN_ANSWER_BROKEN";
 export const ANSWER_TOO_LONG = "POSTHORN_ANSWER_TOO_LONG";
 
@@ -40,7 +40,7 @@ export function isLostConnection(error: Error): boolean {
   return LOST_CONNECTION.has(codeOf(error));
 }
 
-/** Our proxy failed: nothing is known about the destination. */
+/** True when our proxy failed: nothing is known about the destination. */
 export function isOurFault(error: Error): boolean {
   return codeOf(error) === PROXY_FAULT;
 }
@@ -57,7 +57,7 @@ function codeOf(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** OpenSSL's own message has several lines, with addresses in memory and paths of its build. */
+/** OpenSSL's own message has several lines, with memory addresses and build paths. */
 function describeTls(code: string): string | undefined {
   if (!code.startsWith("ERR_SSL_")) return undefined;
   return `the TLS handshake failed: ${code.slice(8).toLowerCase().replaceAll("_", " ")}`;

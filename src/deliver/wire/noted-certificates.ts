@@ -1,13 +1,13 @@
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../domain/clock.ts";
 
-/** When the certificates end that destinations have shown. What was not connected to since the start is not known. */
+/** When the certificates of destinations expire. Only known for destinations connected to since the start. */
 export interface NotedCertificates {
   note(host: string, socket: Pick<TLSSocket, "getPeerCertificate">): void;
   list(): readonly { host: string; notAfter: number }[];
 }
 
-/** A certificate does not change often, and to read it takes longer than to send a request. */
+/** A certificate rarely changes, and reading it takes longer than sending a request. */
 const LOOK_AGAIN_MS = 600_000;
 const MAX_HOSTS = 10_000;
 
@@ -21,7 +21,7 @@ export function createNotedCertificates(clock: Pick<Clock, "now">): NotedCertifi
       if (known !== undefined && now < known.at + LOOK_AGAIN_MS) return;
       const notAfter = Date.parse(socket.getPeerCertificate().valid_to);
       if (Number.isNaN(notAfter)) return;
-      // The one that was not heard of for longest goes first.
+      // The least recently updated entry goes first.
       noted.delete(host);
       if (noted.size >= MAX_HOSTS) noted.delete(noted.keys().next().value as string);
       noted.set(host, { at: now, notAfter });

@@ -3,11 +3,14 @@ import { isLoopbackHost, isSameIp, parseIp } from "../../domain/ip-address.ts";
 import { parseUrl } from "../../domain/parse-url.ts";
 import { portOf } from "../destination.ts";
 
-/** Where this gateway takes webhooks in: a subscription that delivers there makes a loop, unless it says that it may. */
+/**
+ * The URLs where this gateway receives webhooks: a subscription that delivers there creates a loop, unless it is
+ * allowed to.
+ */
 export interface OwnUrls {
-  /** What speaks against a destination; undefined when it leads elsewhere, as far as can be seen without the DNS. */
+  /** Returns why a destination may not be used; undefined when it leads elsewhere, as far as is known without DNS. */
   findProblem(url: string): string | undefined;
-  /** Where it listens, once it does: the port may be any free one. */
+  /** Called when the server listens: its port may be any free one. */
   noteListening(url: string): void;
 }
 
@@ -16,7 +19,7 @@ export interface OwnUrlsOptions {
   /** As configured. */
   host: string;
   port: number;
-  /** Of this machine. */
+  /** The addresses of this machine. */
   listAddresses: () => readonly string[];
 }
 
@@ -26,7 +29,7 @@ export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsO
 
   function isPublic(url: URL): boolean {
     if (outside === undefined || nameOf(url) !== nameOf(outside)) return false;
-    // Whoever stands in front takes both, and sends from the one to the other.
+    // A proxy in front usually serves both ports and redirects from one to the other.
     const isUsual = [portOf(url), portOf(outside)].every((one) => one === 80 || one === 443);
     if (!isUsual && portOf(url) !== portOf(outside)) return false;
     const folder = plainPath(outside).replace(/\/$/, "");
@@ -60,7 +63,7 @@ export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsO
   };
 }
 
-/** Many a proxy takes `//in` and `/%69n` for `/in`. */
+/** Many proxies treat `//in` and `/%69n` like `/in`. */
 function plainPath({ pathname }: URL): string {
   const path = pathname.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),

@@ -1,18 +1,18 @@
 import { connect, type LookupFunction, type Socket } from "node:net";
 import { codedError, LOOKUP_FAULT, PROXY_FAULT } from "./network-fault.ts";
 
-/** A way through the egress proxy: CONNECT to an address that was judged before, never to a name. */
+/** A tunnel through the egress proxy: CONNECT to an address that was checked before, never to a name. */
 
 export interface EgressProxy {
   host: string;
   port: number;
-  /** `Proxy-Authorization`, when the proxy wants one. */
+  /** `Proxy-Authorization`, if the proxy requires it. */
   authorization: string | undefined;
 }
 
 const MAX_HEAD_BYTES = 16 * 1024;
 
-/** `http://[user:password@]host:port`, as checked by the configuration. */
+/** `http://[user:password@]host:port`, already checked with the configuration. */
 export function parseEgressProxy(text: string): EgressProxy {
   const url = new URL(text);
   const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
@@ -23,7 +23,7 @@ export function parseEgressProxy(text: string): EgressProxy {
   };
 }
 
-/** Calls `done` once; what comes after the proxy's answer is left on the socket. */
+/** Calls `done` once; bytes after the proxy's answer stay on the socket. */
 export function openTunnel(
   proxy: EgressProxy,
   to: { address: string; port: number; lookup: LookupFunction },
@@ -80,5 +80,5 @@ function findRefusal(head: string): string | undefined {
   const status = /^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(head.split("\r\n", 1)[0] ?? "")?.[1];
   if (status === undefined) return "its answer to CONNECT is not HTTP";
   if (status.startsWith("2")) return undefined;
-  return status === "407" ? "it wants other credentials (407)" : `it answered CONNECT with ${status}`;
+  return status === "407" ? "it requires other credentials (407)" : `it answered CONNECT with ${status}`;
 }

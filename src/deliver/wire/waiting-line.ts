@@ -1,25 +1,28 @@
-/** Those who wait for one of a host's connections: owners take turns, each of them in order of arrival. */
+/**
+ * Requests that wait for a connection of a host. Owners take turns, and the requests of each owner go in order of
+ * arrival.
+ */
 export interface WaitingLine<Item extends Waiting> {
   readonly isEmpty: boolean;
   push(item: Item): void;
-  /** Before all others of its owner. */
+  /** Puts a request before all others of its owner. */
   putBack(item: Item): void;
-  /** Whether anybody still waits whose owner may be served; all may when `mayServe` is not given. */
+  /** Whether a request waits whose owner may be served; all owners may when `mayServe` is not given. */
   has(mayServe?: (owner: string) => boolean): boolean;
-  /** The next of them. */
+  /** Takes the next request. */
   take(mayServe?: (owner: string) => boolean): Item | undefined;
 }
 
 export interface Waiting {
   /** Set when it no longer waits. */
   readonly isFinished: boolean;
-  /** A tenant: several may send to one host, and none must stop the others. */
+  /** The tenant: several may send to one host, and none may block the others. */
   readonly owner: string;
 }
 
 interface Queue<Item> {
   items: Item[];
-  /** Those before it are served. */
+  /** Items before this index have been served. */
   from: number;
 }
 
@@ -36,7 +39,7 @@ export function createWaitingLine<Item extends Waiting>(): WaitingLine<Item> {
     return queue;
   }
 
-  /** The first of a queue who still waits. */
+  /** The first item of a queue that still waits. */
   function findFirst(queue: Queue<Item>): Item | undefined {
     for (; queue.from < queue.items.length; queue.from++) {
       const item = queue.items[queue.from];
@@ -75,12 +78,12 @@ export function createWaitingLine<Item extends Waiting>(): WaitingLine<Item> {
     },
     take(mayServe) {
       for (const [owner, queue] of owners) {
-        // Whoever must wait longer keeps its place in the line.
+        // An owner that must wait longer keeps its place in the line.
         if (mayServe?.(owner) === false) continue;
         const item = takeFirst(queue);
         const isDone = queue.from === queue.items.length;
         if (isDone || owners.size > 1) owners.delete(owner);
-        // To the end of the line.
+        // The owner's next turn comes after all others.
         if (!isDone && !owners.has(owner)) owners.set(owner, queue);
         if (item !== undefined) return item;
       }

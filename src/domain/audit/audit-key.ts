@@ -2,17 +2,17 @@ import { createPublicKey, hkdfSync, sign, verify } from "node:crypto";
 import { toEd25519Key } from "../ed25519.ts";
 import { PosthornError } from "../errors.ts";
 
-/** What the head of the audit log is signed with. Whoever has the public half can check it, and not forge it. */
+/** Signs the head of the audit log. With the public key anyone can verify the signature, but not forge it. */
 export interface AuditKey {
   sign(text: string): string;
   verify(text: string, signature: string): boolean;
-  /** `pka_` and base64; tells nothing of the master key. */
+  /** `pka_` and base64; reveals nothing about the master key. */
   readonly publicKey: string;
 }
 
 const SEED_BYTES = 32;
 const PUBLIC_PREFIX = "pka_";
-/** RFC 8410: what stands before the 32 bytes of a public key. */
+/** RFC 8410: the bytes before the 32 bytes of a public key. */
 const SPKI_HEAD = Buffer.from("302a300506032b6570032100", "hex");
 
 export function deriveAuditSeed(masterKey: string): string {
@@ -35,7 +35,7 @@ export function createAuditVerifier(publicKey: string): AuditKey["verify"] {
   if (!publicKey.startsWith(PUBLIC_PREFIX) || bytes.length !== SEED_BYTES) {
     throw new PosthornError(
       "invalid_field",
-      `A public key of an audit log is ${PUBLIC_PREFIX} and base64 of 32 bytes.`,
+      `The public key of an audit log is ${PUBLIC_PREFIX} followed by the base64 of 32 bytes.`,
     );
   }
   const key = createPublicKey({ key: Buffer.concat([SPKI_HEAD, bytes]), format: "der", type: "spki" });

@@ -1,4 +1,4 @@
-/** JSON in one form only (RFC 8785): members sorted by their names, no spaces. What is undefined is left out. */
+/** JSON in one canonical form (RFC 8785): members sorted by name, no spaces. Undefined members are left out. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";

@@ -13,35 +13,35 @@ import {
   type AuditRow,
 } from "./entry.ts";
 
-/** The first entry with which something is wrong, and what. */
+/** The first wrong entry, and what is wrong with it. */
 export interface ChainFault {
   seq: number;
   why: string;
 }
 
 export interface ChainCheck {
-  /** The rows by their numbers, from the first that is there. */
+  /** Takes the rows in the order of their numbers, from the first one that exists. */
   take(row: AuditRow): void;
-  /** After the last row. Undefined when the chain is whole. */
+  /** Called after the last row. Undefined when the chain is intact. */
   end(head: AuditMark | undefined): ChainFault | undefined;
   readonly count: number;
 }
 
 export interface ChainCheckOptions {
   storeId: string;
-  /** Undefined: signatures are not looked at, and whoever rewrites all of the chain is not found. */
+  /** Undefined: signatures are not verified, and a chain that was rewritten as a whole is not noticed. */
   verify: AuditKey["verify"] | undefined;
   checkpoint: AuditMark | undefined;
-  /** Entries that were written down elsewhere, each with its hash: the chain must hold them still. */
+  /** Entries noted outside of the store, each with its hash: the chain must still contain them. */
   anchors?: readonly Pick<AuditMark, "seq" | "hash">[] | undefined;
 }
 
-/** Follows the chain from hash to hash. The lowest entry that is wrong is the one that is named. */
+/** Follows the chain from hash to hash. Of several wrong entries the lowest is reported. */
 export function createChainCheck(options: ChainCheckOptions): ChainCheck {
   const { storeId, verify, checkpoint, anchors = [] } = options;
   const start = checkpoint ?? BEGINNING;
   const anchored = new Map(anchors.map(({ seq, hash }) => [seq, hash]));
-  /** Entries whose data is gone, until a later one says that their tenant was erased. */
+  /** By tenant, the first entry whose data is missing, until a later entry says that the tenant was erased. */
   const bare = new Map<string, number>();
   let last: Pick<AuditMark, "seq" | "hash"> = start;
   let fault: ChainFault | undefined;
@@ -56,12 +56,13 @@ export function createChainCheck(options: ChainCheckOptions): ChainCheck {
   }
 
   if (checkpoint !== undefined && !isSigned("checkpoint", checkpoint)) {
-    blame(checkpoint.seq, "the checkpoint before which entries were deleted has a wrong signature");
+    blame(checkpoint.seq, "the checkpoint up to which entries were deleted has a wrong signature");
   }
 
   function findWrong({ seq, entry: text, hash }: AuditRow, entry: AuditEntry | undefined): string | undefined {
     if (entry === undefined || entry.seq !== seq || canonicalJson(entry) !== text) return "it was changed";
-    if (hashEntry(last.hash, text) !== hash) return "its hash does not fit: it, or the one before, was changed";
+    if (hashEntry(last.hash, text) !== hash)
+      return "its hash does not match: this entry or the one before it was changed";
     if (entry.act === CHAIN_BROKEN) return "the gateway found the log changed when it wrote this entry";
     return undefined;
   }
@@ -72,7 +73,7 @@ export function createChainCheck(options: ChainCheckOptions): ChainCheck {
       const tenant = entry.tenant_id ?? "";
       if (!bare.has(tenant)) bare.set(tenant, seq);
     } else if (data !== undefined && entry.data !== hashData(data)) {
-      blame(seq, "what it says was changed");
+      blame(seq, "its data was changed");
     }
   }
 
@@ -85,27 +86,28 @@ export function createChainCheck(options: ChainCheckOptions): ChainCheck {
       count++;
       if (fault !== undefined && fault.seq <= seq) return;
       if (seq !== last.seq + 1) {
-        return blame(Math.min(seq, last.seq + 1), seq > last.seq ? "it is missing" : "it is not in its place");
+        return blame(Math.min(seq, last.seq + 1), seq > last.seq ? "it is missing" : "it is out of order");
       }
       const entry = parseEntry(row.entry);
       const wrong = findWrong(row, entry);
       if (wrong !== undefined || entry === undefined) return blame(seq, wrong ?? "it was changed");
-      if ((anchored.get(seq) ?? hash) !== hash) return blame(seq, "it is not the one that was written down");
+      if ((anchored.get(seq) ?? hash) !== hash) return blame(seq, "it differs from the anchor that was noted for it");
       anchored.delete(seq);
       checkData(row, entry);
       last = { seq, hash };
     },
     end(head) {
-      for (const seq of bare.values()) blame(seq, "what it says was removed, and its tenant was not erased");
+      for (const seq of bare.values()) blame(seq, "its data was removed although its tenant was not erased");
       for (const seq of anchored.keys()) {
-        if (seq > start.seq) blame(Math.min(seq, last.seq + 1), `entry ${seq} was written down and is missing`);
+        if (seq > start.seq) blame(Math.min(seq, last.seq + 1), `entry ${seq} was noted as an anchor and is missing`);
       }
       if (fault !== undefined) return fault;
       if (head === undefined) return { seq: last.seq + 1, why: "the signed head is missing" };
       if (!isSigned("head", head)) return { seq: head.seq, why: "the head has a wrong signature" };
-      if (head.seq > last.seq) return { seq: last.seq + 1, why: `it is missing: the log goes on to ${head.seq}` };
+      if (head.seq > last.seq)
+        return { seq: last.seq + 1, why: `it is missing: the log should end with entry ${head.seq}` };
       if (head.seq < last.seq) return { seq: head.seq + 1, why: "it comes after the signed head" };
-      return head.hash === last.hash ? undefined : { seq: head.seq, why: "it is not the one that was signed" };
+      return head.hash === last.hash ? undefined : { seq: head.seq, why: "it is not the entry that was signed" };
     },
   };
 }

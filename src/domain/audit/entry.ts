@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "./canonical-json.ts";
 
-/** One entry as it is hashed. What was changed stands beside it, so that it can be erased and the chain still holds. */
+/**
+ * One entry as it is hashed. The changed data is stored beside it, so that it can be erased without breaking the chain.
+ */
 export interface AuditEntry {
   v: 1;
   /** 1, 2, 3 … */
@@ -10,15 +12,15 @@ export interface AuditEntry {
   at: number;
   /** `key:ID`, `config`, `gateway` or `local:USER`. */
   actor: string;
-  /** Method and route, where it came by the API. */
+  /** Method and route; null unless the act came through the API. */
   via: string | null;
   /** `subscription.update` */
   act: string;
-  /** What it is about. */
+  /** The resource that was changed. */
   kind: string;
   id: string;
   tenant_id: string | null;
-  /** SHA-256 of the data beside it; null where there is none. */
+  /** SHA-256 of the data beside the entry; null when there is none. */
   data: string | null;
 }
 
@@ -26,38 +28,38 @@ export interface AuditRow {
   seq: number;
   /** Canonical JSON of an `AuditEntry`. */
   entry: string;
-  /** Canonical JSON of an `AuditData`; undefined where there is none, or where it was erased. */
+  /** Canonical JSON of an `AuditData`; undefined when there is none or it was erased. */
   data: string | undefined;
   hash: string;
 }
 
 export interface AuditData {
-  /** Random, so that nobody finds erased data by trying what it may have been. */
+  /** Random salt, so that erased data cannot be found by guessing. */
   salt: string;
-  /** Only what differs; all of it where it was made or deleted. */
+  /** Only the fields that differ; all fields when the resource was created or deleted. */
   before?: Readonly<Record<string, unknown>> | undefined;
   after?: Readonly<Record<string, unknown>> | undefined;
   details?: Readonly<Record<string, unknown>> | undefined;
-  /** Where the request came from. */
+  /** The address that the request came from. */
   address?: string | undefined;
 }
 
-/** How far the chain goes, signed: the last entry, or with a checkpoint the last one that was deleted. */
+/** A signed position in the chain: the last entry (head), or the last entry that was deleted (checkpoint). */
 export interface AuditMark {
   seq: number;
   hash: string;
   at: number;
-  /** Empty where the store was opened without a key. */
+  /** Empty when the store was opened without a key. */
   signature: string;
 }
 
 export const AUDIT_MARKS = ["head", "checkpoint"] as const;
 export type AuditMarkName = (typeof AUDIT_MARKS)[number];
 
-/** What stands before the first entry. */
+/** The position before the first entry. */
 export const BEGINNING = { seq: 0, hash: "0".repeat(64) } as const;
 
-/** Acts that the chain itself knows. */
+/** Acts that the chain check itself interprets. */
 export const CHAIN_BEGUN = "audit.begin";
 export const CHAIN_BROKEN = "audit.broken";
 export const TENANT_ERASED = "tenant.erase";
@@ -70,7 +72,7 @@ export function hashData(data: string): string {
   return createHash("sha256").update(data).digest("hex");
 }
 
-/** What is signed of a mark. It names the store: that of another one does not fit. */
+/** The signed text of a mark. It names the store, so that a mark of another store is invalid. */
 export function textOfMark(name: AuditMarkName, storeId: string, { seq, hash, at }: Omit<AuditMark, "signature">) {
   return `posthorn audit ${name}\n${storeId}\n${seq}\n${hash}\n${at}`;
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join, posix, sep } from "node:path";
 
-/** A file of the dashboard, with the forms that were packed when it was built. */
+/** A file of the dashboard, with the versions that were compressed at build time. */
 export interface BuiltFile {
   type: string;
   etag: string;
@@ -11,9 +11,9 @@ export interface BuiltFile {
   br: Buffer | undefined;
 }
 
-/** What the build of the dashboard left, in memory. */
+/** The built files of the dashboard, in memory. */
 export interface BuiltFiles {
-  /** By its path below the folder; undefined where there is none, or where nothing is built yet. */
+  /** Finds a file by its path in the folder; undefined when it does not exist or nothing is built yet. */
   find(path: string): Promise<BuiltFile | undefined>;
 }
 
@@ -26,11 +26,11 @@ const TYPES: Readonly<Record<string, string>> = {
 
 export const INDEX = "index.html";
 
-/** The index is looked at each time, so that a build which ends while the gateway runs is seen. */
+/** The index is checked each time, so that a new build is noticed while the gateway runs. */
 export function createBuiltFiles(folder: string): BuiltFiles {
   let builtAt: number | undefined;
   let current = new Map<string, BuiltFile>();
-  /** Pages that are open still ask for the files of the build before. */
+  /** Open pages still ask for files of the previous build. */
   let former = new Map<string, BuiltFile>();
   let loading: Promise<void> = Promise.resolve();
 
@@ -38,7 +38,7 @@ export function createBuiltFiles(folder: string): BuiltFiles {
     const index = await stat(join(folder, INDEX)).catch(() => undefined);
     if (index === undefined || index.mtimeMs === builtAt) return;
     const loaded = await load(folder).catch(() => undefined);
-    // It was exchanged meanwhile: the next one who asks gets it.
+    // The file was replaced meanwhile: the next request gets the new one.
     if (loaded === undefined) return;
     [former, current] = [current, loaded];
     builtAt = index.mtimeMs;

@@ -4,25 +4,25 @@ import { isKnown } from "../prepared.ts";
 import { createBuiltFiles, INDEX, type BuiltFile } from "./built-files.ts";
 import { DASHBOARD_PAGES, FRAMED_PAGE } from "./pages.ts";
 
-/** The dashboard's files. Whoever has no session sees its sign-in and nothing else. */
+/** Serves the dashboard's files. Without a session a visitor sees only the sign-in page. */
 export interface Dashboard {
-  /** Answers with the page, whatever its path. False where it is not built yet. */
+  /** Answers with the dashboard's page. Returns false when the dashboard is not built yet. */
   sendPage(request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
-  /** For what is no route: one of its files, or a page of its own below `/`. False for everything else. */
+  /** For paths without a route: sends a file or a page of the dashboard. Returns false for other paths. */
   send(request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
 }
 
 export interface DashboardOptions {
-  /** Where the built files are. */
+  /** The folder of the built files. */
   folder?: string | undefined;
-  /** Other sites that may show the page for partners in a frame. */
+  /** Other sites that may show the partner page in a frame. */
   frameOrigins: readonly string[];
 }
 
-/** From here, built or not. */
+/** The same path from the sources and from the build. */
 const BUILT = fileURLToPath(new URL("../../../dist/dashboard/", import.meta.url));
 const ASSETS = "assets/";
-/** Their names change with their content. */
+/** The names of these files change with their content. */
 const FOR_EVER = "public, max-age=31536000, immutable";
 const PAGES: ReadonlySet<string> = new Set(DASHBOARD_PAGES);
 

@@ -1,6 +1,6 @@
 /**
- * The first part of every address that the dashboard has a page at, below which all is the dashboard's. Its router and the
- * server both take them from here; none of them is a route of the API.
+ * The first path segments of all pages of the dashboard; every path below them belongs to it. Its router and the
+ * server both use this list. None of them is a route of the API.
  */
 export const DASHBOARD_PAGES = [
   "sign-in",
@@ -24,5 +24,5 @@ export const DASHBOARD_PAGES = [
 ] as const;
 export type DashboardPage = (typeof DASHBOARD_PAGES)[number];
 
-/** The only page that other sites may show in a frame, those that the configuration names. */
+/** The only page that other sites may show in a frame, if the configuration names them. */
 export const FRAMED_PAGE: DashboardPage = "portal";

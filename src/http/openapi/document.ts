@@ -9,15 +9,15 @@ export interface DocumentParts {
   version: string;
   routes: readonly DocumentedRoute[];
   areas: readonly AreaDocs[];
-  /** What destinations receive. */
+  /** The requests that destinations receive. */
   webhooks: (writer: SchemaWriter) => Json;
 }
 
 const JSON_TYPE = "application/json";
 
-const INTRODUCTION = `Takes webhooks and events in, writes each durably before it answers, and delivers it to everyone who asked for it.
+const INTRODUCTION = `Accepts webhooks and events, stores each durably before it answers, and delivers it to all subscriptions that match.
 
-Send a key as \`Authorization: Bearer KEY\` or as \`x-api-key\`. A key has scopes (\`admin\`, which includes the others, \`publish\`, \`read\`) and may be bound to one tenant; another tenant's things do not exist for it. Errors are \`application/problem+json\` with a stable \`code\`. Lists are paged: \`next_cursor\` of one page is \`cursor\` of the next. Times are RFC 3339.`;
+Send a key as \`Authorization: Bearer KEY\` or as \`x-api-key\`. A key has scopes (\`admin\`, which includes the others, \`publish\`, \`read\`) and may be bound to one tenant; it then sees nothing of other tenants. Errors are \`application/problem+json\` with a stable \`code\`. Lists are paged: send the \`next_cursor\` of one page as \`cursor\` to get the next. Times are RFC 3339.`;
 
 export function buildDocument({ version, routes, areas, webhooks }: DocumentParts): Json {
   const writer = createSchemaWriter();
@@ -44,7 +44,7 @@ export function buildDocument({ version, routes, areas, webhooks }: DocumentPart
     components: {
       schemas: writer.components,
       securitySchemes: {
-        bearer: { type: "http", scheme: "bearer", description: "A key of this gateway" },
+        bearer: { type: "http", scheme: "bearer", description: "An API key of this gateway" },
         api_key: { type: "apiKey", in: "header", name: "x-api-key", description: "The same key, in another header" },
       },
     },
@@ -54,7 +54,10 @@ export function buildDocument({ version, routes, areas, webhooks }: DocumentPart
 function describe(route: DocumentedRoute, area: AreaDocs | undefined, name: string, writer: SchemaWriter): Json {
   const { schema, config } = route;
   const docs = area?.operations[name];
-  const description = [docs?.description, config.unbound === true ? "Only for keys that are bound to no tenant." : ""];
+  const description = [
+    docs?.description,
+    config.unbound === true ? "Only for keys that are not bound to a tenant." : "",
+  ];
   const parameters = [
     ...describePath(route, docs, writer),
     ...describeQuery(route, docs, writer),
@@ -115,7 +118,7 @@ interface QuerySchema {
   required?: readonly string[];
 }
 
-/** A body that may be left out is written as one that may be null. */
+/** An optional body is declared as one that may be null. */
 function describeBody(body: Json, docs: OperationDocs | undefined, writer: SchemaWriter): Json {
   const branches = Array.isArray(body["anyOf"]) ? (body["anyOf"] as Json[]) : [body];
   const given = branches.filter(({ type }) => type !== "null");

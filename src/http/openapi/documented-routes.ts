@@ -2,12 +2,12 @@ import type { FastifyContextConfig, FastifyInstance, FastifySchema } from "fasti
 
 declare module "fastify" {
   interface FastifySchema {
-    /** What the route does, in one short sentence: for the API reference. */
+    /** What the route does, in one short sentence, for the API reference. */
     summary?: string;
   }
 }
 
-/** A route as the reference shows it. */
+/** A route in the reference. */
 export interface DocumentedRoute {
   method: string;
   /** As Fastify writes it: `/api/v1/events/:id` */
@@ -19,11 +19,11 @@ export interface DocumentedRoute {
 /** As Fastify writes it. */
 export const PATH_PARAMETER = /:([a-z_]+)/g;
 
-/** Every route that is added from now on. */
+/** Collects all routes that are added from now on. */
 export function watchDocumentedRoutes(app: FastifyInstance): readonly DocumentedRoute[] {
   const routes: DocumentedRoute[] = [];
   app.addHook("onRoute", ({ method, url, schema, config }) => {
-    // HEAD comes along with every GET.
+    // Fastify adds a HEAD route for each GET.
     for (const one of [method].flat()) {
       if (one !== "HEAD") routes.push({ method: one, url, schema, config: config ?? {} });
     }

@@ -17,7 +17,7 @@ export const HOME_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** What somebody sees who opens the gateway's address in a browser before the dashboard is built. */
+/** The page at the gateway's address while the dashboard is not built. */
 export function renderHome(version: string): string {
   return `<!doctype html>
 <html lang="en">

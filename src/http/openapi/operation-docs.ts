@@ -1,7 +1,7 @@
 import { Type, type Static, type TObject, type TProperties, type TSchema } from "typebox";
 import type { ErrorCode } from "../../domain/errors.ts";
 
-/** What a route's own `schema` cannot say of it: what it answers, and an example that a test runs on a real gateway. */
+/** The docs of a route beyond its `schema`: its answers, and an example that a test runs on a real gateway. */
 export interface OperationDocs {
   description?: string;
   /** The example: a value for each parameter of the path, … */
@@ -9,24 +9,24 @@ export interface OperationDocs {
   query?: Readonly<Record<string, string | number | boolean>>;
   /** … and the body. */
   request?: unknown;
-  /** What the example is answered. */
+  /** The answer to the example. */
   answer: AnswerDocs;
   otherAnswers?: readonly AnswerDocs[];
-  /** Beside those that every route of its kind has (`errorsOf`). */
+  /** In addition to the errors that all routes of its kind have (`errorsOf`). */
   errors?: readonly ErrorCode[];
-  /** Headers that a caller may send, with what they do. */
+  /** Headers that a caller may send, with their descriptions. */
   headers?: Readonly<Record<string, string>>;
 }
 
 export interface AnswerDocs {
-  /** 200 when not given. */
+  /** 200 by default. */
   status?: number;
   description: string;
-  /** Objects in it are closed (`closed`), so that a test finds what is shown and not described. None: no body. */
+  /** Objects in it are closed (`closed`), so that a test finds undocumented members. Undefined: no body. */
   schema?: TSchema;
-  /** Made of the schema when not given (`exampleOf`). */
+  /** By default derived from the schema (`exampleOf`). */
   example?: unknown;
-  /** `application/json` when not given. */
+  /** `application/json` by default. */
   contentType?: string;
   headers?: Readonly<Record<string, string>>;
 }
@@ -41,7 +41,7 @@ export interface AreaDocs {
 
 const names = new WeakMap<object, string>();
 
-/** Gives a schema a place of its own in the document, which all others refer to. */
+/** Gives a schema a name: the document then has it once, under `components`, and refers to it. */
 export function named<Schema extends TSchema>(name: string, schema: Schema): Schema {
   names.set(schema, name);
   return schema;
@@ -71,7 +71,7 @@ export function closed<Properties extends TProperties>(properties: Properties, d
   return Type.Object(properties, { additionalProperties: false, ...(description !== undefined && { description }) });
 }
 
-/** Another shape with more members. */
+/** The object `base` with more members. */
 export function extended<Base extends TProperties, More extends TProperties>(base: TObject<Base>, more: More) {
   return Type.Object({ ...base.properties, ...more }, { additionalProperties: false, "x-extends": nameOf(base) });
 }
@@ -84,22 +84,22 @@ export function oneOf<const Value extends string>(values: readonly Value[], desc
   return Type.Enum([...values], description === undefined ? {} : { description });
 }
 
-/** With what it looks like, in the example too. */
+/** A string with an example value. */
 export function text(example: string, description?: string) {
   return Type.String({ ...(description !== undefined && { description }), examples: [example] });
 }
 
-/** With what it may be in the example. */
+/** A number with an example value. */
 export function count(example: number, description?: string) {
   return Type.Integer({ minimum: 0, ...(description !== undefined && { description }), examples: [example] });
 }
 
-/** Null in the example. */
+/** A string or null; null in the example. */
 export function textOrNull(description?: string) {
   return nullable(Type.String(description === undefined ? {} : { description }));
 }
 
-/** What a presenter makes for an answer that is described so. */
+/** The type that a presenter must return for an answer with this schema. */
 export type AnswerOf<Schema extends TSchema> = Answer<Static<Schema>>;
 type Answer<Value> = Value extends readonly (infer Item)[]
   ? readonly Answer<Item>[]
@@ -113,31 +113,31 @@ type Answer<Value> = Value extends readonly (infer Item)[]
 
 export const Time = Type.String({ format: "date-time" });
 export const Count = Type.Integer({ minimum: 0 });
-/** Whatever somebody else put there. */
+/** An object whose members others define. */
 export const Anything = Type.Object({}, { additionalProperties: true });
 export const Headers = Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())]));
 export const ManagedByDocs = oneOf(
   ["api", "config", "former_config", "contact"],
-  "Who may change it; `contact`: it is one of its tenant, and changed there",
+  "Where it can be changed; `contact`: it is a contact of its tenant, and is changed there",
 );
 
-/** Headers that mean the same wherever they are. */
-export const ETAG = { ETag: "Which version it is, for `If-Match`" };
-export const IF_MATCH = { "If-Match": "Changes only the version with this `ETag`" };
+/** Headers that mean the same on all routes. */
+export const ETAG = { ETag: "The version, for use in `If-Match`" };
+export const IF_MATCH = { "If-Match": "The change is made only if the current `ETag` is this one" };
 export const IDEMPOTENCY_KEY = {
   "Idempotency-Key":
-    "Sent again with the same key, the request finds what the first one made, and the answer has " +
+    "A repeated request with the same key creates nothing new: the answer shows the object created first and has " +
     "`Idempotency-Replayed: true`",
 };
 
 export function pageSchema<Item extends TSchema>(item: Item) {
   return closed({
     data: Type.Array(item),
-    next_cursor: nullable(Type.String({ description: "For `cursor`; null on the last page" })),
+    next_cursor: nullable(Type.String({ description: "The `cursor` of the next page; null on the last page" })),
   });
 }
 
-/** An example of the list is one of the item. */
+/** The example of the list has one example item. */
 export function page(item: TSchema, description: string): AnswerDocs {
   return { description, schema: pageSchema(item) };
 }

@@ -16,13 +16,13 @@ const Envelope = named(
       timestamp: Time,
       data: Type.Optional(
         Type.Unknown({
-          description: "The payload: JSON as it came in, other text as a string",
+          description: "The payload: JSON exactly as received, other text as a string",
           examples: [{ order_id: 1001, total: "12.50" }],
         }),
       ),
-      data_base64: Type.Optional(Type.String({ description: "A body that is no text" })),
+      data_base64: Type.Optional(Type.String({ description: "The payload when it is not text" })),
     },
-    "Format `envelope`, which published events have by default",
+    "Format `envelope`, the default for published events",
   ),
 );
 
@@ -46,55 +46,65 @@ const CloudEvent = named(
 const OWN_TYPES = GATEWAY_EVENT_TYPES.map((type) => `\`${type}\``).join(", ");
 const TIMESTAMP_S = "1794821400";
 
-/** Name, what it holds, an example, and whether it is on every attempt. */
+/** Name, description, an example, and whether every attempt has the header. */
 const HEADERS: readonly (readonly [string, string, string, boolean])[] = [
-  ["User-Agent", "`Posthorn/` and the version, or what the subscription sets", "Posthorn/0.1.0", true],
+  ["User-Agent", "`Posthorn/` and the version, unless the subscription sets another", "Posthorn/0.1.0", true],
   ["X-Webhook-ID", "The id of the delivery", EXAMPLE.deadDelivery, true],
   ["X-Webhook-Event", "The event type", EXAMPLE.eventType, true],
-  ["X-Webhook-Timestamp", "Unix seconds of the attempt", TIMESTAMP_S, true],
+  ["X-Webhook-Timestamp", "The time of the attempt in Unix seconds", TIMESTAMP_S, true],
   ["X-Webhook-Attempt", "From 1", "1", true],
   [
     "X-Webhook-Signature",
-    "`sha256=` and the hex HMAC-SHA256 of the body, keyed with the secret as it is shown, `whsec_` included. The " +
-      "subscription's `signature_header` is its name",
+    "`sha256=` and the HMAC-SHA256 of the body in hex. Its key is the whole text of the secret, `whsec_` included. " +
+      "The " +
+      "subscription's `signature_header` sets the name of this header",
     "sha256=3fddacec5292ec9f9bc99a669bd9fdc204c23015ec41bb8edabf02013e92e7ed",
     true,
   ],
   [
     "webhook-id",
-    "Standard Webhooks: the event id, the same on every attempt. Use it to drop repeats",
+    "Standard Webhooks: the event id, the same on every attempt. Use it to detect duplicates",
     EXAMPLE.event,
     true,
   ],
-  ["webhook-timestamp", "Standard Webhooks: unix seconds of the attempt", TIMESTAMP_S, true],
+  ["webhook-timestamp", "Standard Webhooks: the time of the attempt in Unix seconds", TIMESTAMP_S, true],
   [
     "webhook-signature",
-    "Standard Webhooks: `v1,` and base64 of the HMAC-SHA256 of `id.timestamp.body`, one for each live secret, parted by " +
-      "spaces; keyed with what is inside `whsec_…`, or with the bytes of a secret that is another text; `v1a,` for " +
+    "Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`, one for each valid secret, " +
+      "separated by " +
+      "spaces. The key is the decoded base64 after `whsec_`, or the bytes of a secret without that prefix. `v1a,` " +
+      "for " +
       "ed25519",
     "v1,SmcemaRXxR3FBRap5tfsNGy4LuVwqLEIYFhAUuT6QAQ=",
     true,
   ],
   [
     "traceparent",
-    "W3C Trace Context: one trace for each event",
+    "W3C Trace Context: each event has one trace",
     "00-44d96be208ecd607687945c1e91d2529-33c0ccd8bafd2b23-01",
     true,
   ],
-  ["X-Posthorn-Hops", "Gateways that the event has passed, this one included. Hand it on when you publish", "1", true],
-  ["X-Webhook-Signature-Next", "The same by the new secret, while a rotation is not confirmed", "sha256=…", false],
+  [
+    "X-Posthorn-Hops",
+    "How many gateways the event has passed, this one included. Send it along when you publish the event again",
+    "1",
+    true,
+  ],
+  ["X-Webhook-Signature-Next", "The signature with the new secret, until a rotation is confirmed", "sha256=…", false],
 ];
 
-/** What a destination receives, under `webhooks`. */
+/** The requests that a destination receives, for `webhooks` of the document. */
 export function describeOutgoing(writer: SchemaWriter): Json {
   const delivery = {
     operationId: "delivery",
     summary: "A delivery, as a destination receives it",
     description:
-      "The subscription's `format` says what the body is. `auto`: the original bytes for received webhooks (`raw`), an " +
-      "envelope for published events. Answer with 2xx once you have it; 408, 425, 429, 5xx and silence are tried again, " +
-      "other answers are not, and 410 suspends the subscription. The same event can come twice: `webhook-id` tells. " +
-      `What the gateway tells of itself comes the same way, to subscriptions that name it: ${OWN_TYPES}.`,
+      "The subscription's `format` determines the body. `auto`: the original bytes for received webhooks (`raw`), an " +
+      "envelope for published events. Answer with 2xx once you have stored it. 408, 425, 429, 5xx and no answer are " +
+      "retried, " +
+      "other answers are not, and 410 suspends the subscription. The same event can come twice: compare " +
+      "`webhook-id`. " +
+      `Subscriptions that ask for them also get the gateway's own events: ${OWN_TYPES}.`,
     tags: ["Deliveries"],
     security: [],
     parameters: HEADERS.map(([name, description, example, required]) => ({
@@ -110,20 +120,20 @@ export function describeOutgoing(writer: SchemaWriter): Json {
       content: {
         "application/json": { schema: writer.write(Envelope), example: exampleOf(Envelope) },
         "application/cloudevents+json": { schema: writer.write(CloudEvent), example: exampleOf(CloudEvent) },
-        "*/*": { schema: { description: "Format `raw`: the bytes and the content type that came in" } },
+        "*/*": { schema: { description: "Format `raw`: the original bytes and content type" } },
       },
     },
     responses: {
       "2XX": { description: "Received" },
-      "410": { description: "Gone for good: the subscription is suspended" },
-      default: { description: "Tried again, or a dead letter" },
+      "410": { description: "The subscription is suspended" },
+      default: { description: "The delivery is retried, or becomes a dead letter" },
     },
   };
   const own = OWN_EVENT_DOCS.map((docs) => [docs.type, { post: describeOwnEvent(docs, writer) }]);
   return { delivery: { post: delivery }, ...(Object.fromEntries(own) as Json) };
 }
 
-/** In the format that they have by default; in others the same is `data`. */
+/** In the default format of own events. In other formats this is `data`. */
 function describeOwnEvent({ type, summary, description, schema }: OwnEventDocs, writer: SchemaWriter) {
   const { webhook_id, event_id, timestamp } = Envelope.properties;
   const body = closed({ webhook_id, event: Type.Literal(type), event_id, timestamp, data: schema });
@@ -131,7 +141,7 @@ function describeOwnEvent({ type, summary, description, schema }: OwnEventDocs, 
   return {
     operationId: `event_${type.replace(".", "_")}`,
     summary: `${type}: ${summary}`,
-    description: `${description} Headers and answers are those of every delivery.`.trim(),
+    description: `${description} Headers and answers are the same as for every delivery.`.trim(),
     tags: ["Deliveries"],
     security: [],
     requestBody: {

@@ -8,7 +8,7 @@ import { ALERT_SUMMARY, AlertCauses, AlertUnit, RuleName, Severity } from "../ro
 import { Count, Time, closed, count, named, nullable, oneOf, text, textOrNull } from "./operation-docs.ts";
 import { exampleOf } from "./shown.ts";
 
-/** What the gateway tells of itself: the `data` of each event. */
+/** The gateway's own events, with the `data` of each. */
 export interface OwnEventDocs {
   type: OwnType;
   /** What has happened, in one short sentence. */
@@ -29,21 +29,24 @@ function own(type: OwnType, data: TProperties, summary: string, description = ""
 const ERROR = "answered 400";
 const webhook_id = text(EXAMPLE.subscription, "The id of the subscription");
 const name = text(EXAMPLE.newName);
-const url_host = text(new URL(EXAMPLE.destination).host, "Of its URL; the rest of which may hold a token");
+const url_host = text(
+  new URL(EXAMPLE.destination).host,
+  "The host of the destination's URL; other parts of the URL may contain a token",
+);
 const last_error = nullable(text(ERROR));
-const down_for_s = Type.Integer({ minimum: 0, description: "Seconds since it could be reached" });
+const down_for_s = Type.Integer({ minimum: 0, description: "Seconds since the destination was last reached" });
 const deadInARow = (example: number) => count(example, "Dead deliveries since the last success");
 const alert = {
   alert_id: text(EXAMPLE.alert),
   rule: RuleName,
-  code: Type.With(RuleName, { description: "The same" }),
+  code: Type.With(RuleName, { description: "The same as `rule`" }),
   severity: Severity,
-  summary: text(ALERT_SUMMARY, "In one line, for a chat or a phone"),
+  summary: text(ALERT_SUMMARY, "One line for a chat or a phone"),
   description: text(ALERT_RULES.dead_letters.description),
-  subject: nullable(text(EXAMPLE.newName, "The worst of its causes")),
-  endpoint: textOrNull("With `validation_broken`: whose validation it is"),
-  reason: textOrNull("What is known of that cause"),
-  count: count(1, "How many causes it has"),
+  subject: nullable(text(EXAMPLE.newName, "The worst cause")),
+  endpoint: textOrNull("Set with `validation_broken`: the endpoint of the validation"),
+  reason: textOrNull("Details about that cause"),
+  count: count(1, "The number of causes"),
   causes: AlertCauses,
   value: Type.Number({ examples: [1] }),
   threshold: Type.Number({ examples: [0] }),
@@ -57,7 +60,7 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
     "webhook.failing",
     {
       webhook_id,
-      reason: text("its deliveries die one after the other"),
+      reason: text("its deliveries keep failing"),
       action_required: text("Repair the destination before the webhook is suspended"),
       name,
       url_host,
@@ -65,15 +68,15 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
       down_for_s,
       last_error,
       suspended_after_dead: Type.Integer({
-        description: "More dead deliveries in a row than this suspend it",
+        description: "The subscription is suspended after more dead deliveries in a row than this",
         examples: [10],
       }),
       suspended_after_down_s: Type.Integer({
-        description: "So do so many seconds without reaching it",
+        description: "The subscription is suspended when the destination was not reached for this many seconds",
         examples: [259_200],
       }),
     },
-    "A subscription is half of the way to its suspension",
+    "A subscription is halfway to being suspended",
   ),
   own(
     "webhook.suspended",
@@ -88,14 +91,14 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
       last_error,
     },
     "A subscription is suspended",
-    "Its deliveries are held until it is resumed.",
+    "Deliveries of the subscription are held until it is resumed.",
   ),
   own(
     "webhook.resumed",
     {
       webhook_id,
       previous_status: Type.Enum(["inactive", "suspended"], { examples: ["suspended"] }),
-      held: oneOf(["deliver", "skip"], "What became of the deliveries that were held"),
+      held: oneOf(["deliver", "skip"], "Whether held deliveries are sent or skipped"),
       skipped_deliveries: Count,
       name,
       url_host,
@@ -111,7 +114,7 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
       rotated_at: Time,
       overlap_ends_at: Type.String({
         format: "date-time",
-        description: "Until then both secrets sign",
+        description: "Until then deliveries are signed with both secrets",
         examples: [EXAMPLE.overlapEnd],
       }),
       signature_header: text("X-Webhook-Signature"),
@@ -127,33 +130,36 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
       event_id: text(EXAMPLE.event),
       event_type: text(EXAMPLE.eventType),
       webhook_id,
-      subscription_id: text(EXAMPLE.subscription, "The same"),
-      name: text(EXAMPLE.newName, "Of the subscription"),
+      subscription_id: text(EXAMPLE.subscription, "The same as `webhook_id`"),
+      name: text(EXAMPLE.newName, "The name of the subscription"),
       reason: nullable(Type.Enum([...DEAD_REASONS], { examples: ["refused"] })),
-      last_error: nullable(text(ERROR, "Null when it died without an attempt")),
-      error: nullable(text(ERROR, "The same, or the reason")),
+      last_error: nullable(text(ERROR, "The error of the last attempt; null when there was no attempt")),
+      error: nullable(text(ERROR, "The same as `last_error`, or the reason without an attempt")),
       attempts: count(1),
     },
-    "A delivery is given up",
-    "It is a dead letter now, which can be replayed.",
+    "A delivery has failed for good",
+    "The delivery is now a dead letter, which can be replayed.",
   ),
   own(
     "gateway.mode_changed",
     {
-      target: text(EXAMPLE.newName, "Its name; that of the subscription when it is the subscription's own"),
-      webhook_id: nullable(text(EXAMPLE.subscription, "The id of that subscription; null when several share it")),
+      target: text(
+        EXAMPLE.newName,
+        "The name of the target; for a target that belongs to one subscription, the subscription's name",
+      ),
+      webhook_id: nullable(text(EXAMPLE.subscription, "The id of that subscription; null for a shared target")),
       mode: Type.Enum([...MODES], {
-        description: "`QUEUE`: deliveries wait, and are tried from time to time",
+        description: "`QUEUE`: deliveries wait, and the destination is tried from time to time",
         examples: ["QUEUE"],
       }),
       previous_mode: oneOf(MODES),
       since: Time,
       reason: nullable(text("answered 503")),
-      forced: Type.Boolean({ description: "An operator said so" }),
-      failures: count(3, "In a row"),
+      forced: Type.Boolean({ description: "True when an operator set the mode" }),
+      failures: count(3, "Failed attempts in a row"),
       url_host: nullable(url_host),
     },
-    "A destination is down, or back again",
+    "A destination went down, or is back",
   ),
   own(
     "source.disabled",
@@ -162,15 +168,15 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
       status: oneOf(["paused", "closed", "disabled"]),
       reason: text("it left the configuration"),
     },
-    "A source takes no webhooks any more",
-    "`disabled`: its provider sends it none any more; `reason` says why.",
+    "A source no longer receives webhooks",
+    "`disabled`: the provider has stopped sending; `reason` says why.",
   ),
   own(
     "alert.fired",
     { ...alert, cleared_at: nullable(Time), action_required: text(ALERT_RULES.dead_letters.actionRequired) },
-    "Something is wrong",
-    "One message for all causes of a kind. It comes again when there is more of it, not before the cool-down of its " +
-      "rule is over.",
+    "An alert has fired",
+    "There is one message for all causes of a rule. It is sent again when there are new causes, but not before the " +
+      "rule's cool-down has passed.",
   ),
   own(
     "alert.cleared",
@@ -180,12 +186,12 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
       cleared_at: Type.With(Time, { examples: [EXAMPLE.laterTime] }),
       action_required: textOrNull(),
     },
-    "What an alert told of is over",
+    "An alert has cleared",
   ),
   own(
     "test.event",
     { test: Type.Literal(true), timestamp: Time },
-    "Somebody tries the destination out",
-    "It comes whatever the subscription asks for; `POST /api/v1/subscriptions/{id}/test` sends it.",
+    "Somebody tests the destination",
+    "`POST /api/v1/subscriptions/{id}/test` sends it, whatever event types the subscription asks for.",
   ),
 ];

@@ -1,6 +1,6 @@
 import type { Json } from "./schema-writer.ts";
 
-/** Schemas in few words. */
+/** Writes schemas in a short form for people. */
 
 const ANY = "anything";
 const REFERENCE = "#/components/schemas/";
@@ -25,7 +25,7 @@ export function renderType(schema: Json): string {
   return escape(String(format ?? type ?? ANY));
 }
 
-/** The members of an object, one line each; of anything else its type. */
+/** The members of an object, one line each; for other schemas the type. */
 export function renderFields(schema: Json, schemas: Readonly<Record<string, Json>> = {}): string {
   const { properties, required = [], description, "x-extends": base } = schema;
   const intro = typeof description === "string" ? `<p>${renderText(description)}</p>` : "";
@@ -33,7 +33,7 @@ export function renderFields(schema: Json, schemas: Readonly<Record<string, Json
     return intro === "" || renderType(schema) !== ANY ? `${intro}<p>${renderType(schema)}</p>` : intro;
   const inherited = typeof base === "string" ? (schemas[base]?.["properties"] ?? {}) : {};
   const own = Object.entries(properties as Record<string, Json>).filter(([name]) => !Object.hasOwn(inherited, name));
-  // In an answer nearly all are there, in a request few must be: the others are marked.
+  // In answers most members are always present, in requests few are required: the exceptions are marked.
   const areMostRequired = (required as string[]).length * 2 > Object.keys(properties as object).length;
   const unusual = areMostRequired ? "optional" : "required";
   const rows = own.map(([name, member]) => {
@@ -67,12 +67,12 @@ function renderValue(value: unknown): string {
   return `<code>${escape(JSON.stringify(value))}</code>`;
 }
 
-/** What stands between backticks is code; there is no other markup. */
+/** Text between backticks is code; there is no other markup. */
 export function renderText(text: string): string {
   return escape(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
 }
 
-/** For text; an attribute must not hold a quote either. */
+/** Also escapes quotes, for attributes. */
 export function escape(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }

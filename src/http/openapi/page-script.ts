@@ -1,6 +1,6 @@
 import { TRY_SCRIPT } from "./page-try-script.ts";
 
-/** Runs in the reader's browser. Without it the page is only longer: no search, no buttons. */
+/** Runs in the reader's browser. The page works without it, but has no search and no buttons. */
 export const PAGE_SCRIPT = `"use strict";
 const find = (selector, root = document) => [...root.querySelectorAll(selector)];
 const make = (name, members = {}, ...children) => {
@@ -15,7 +15,7 @@ const menu = document.getElementById("menu");
 const schemaOf = (link) => document.getElementById(link.hash.slice(1));
 const schemaLinks = (root) => find('a[href^="#schema-"]', root);
 
-/** The shapes that a body is made of, with those inside of them. */
+/** The named shapes that a body uses, directly or through others. */
 function bodyShapes(root, seen = new Set()) {
   for (const shape of schemaLinks(root).map(schemaOf)) {
     if (shape === null || seen.has(shape)) continue;

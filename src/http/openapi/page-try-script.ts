@@ -1,6 +1,6 @@
 /**
- * Requests that only read can be sent from the page. The key stays in a variable of the page: it is gone with the page,
- * and goes to this gateway and to nobody else.
+ * Lets the reader send requests that only read. The key stays in a variable, which is gone when the page is closed,
+ * and is sent to this gateway only.
  */
 export const TRY_SCRIPT = `
 let key = "";
@@ -42,7 +42,7 @@ function addressOf(path, form) {
   return asked === "" ? filled : filled + "?" + asked;
 }
 
-/** As much as can be shown: an export has no end that is worth waiting for, and the stream has none. */
+/** Reads only as much as the page can show: an export may be very long, and the stream never ends. */
 async function readSome(response, controller) {
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
@@ -66,7 +66,7 @@ async function readSome(response, controller) {
   }
 }
 
-/** Numbers of many digits would change if they were read and written again. */
+/** Keeps the text of numbers: parsing would change those with many digits. */
 function layOut(text) {
   if (/\\d{16}/.test(text)) return text;
   try {

@@ -3,13 +3,13 @@ import { escape, escapeAttribute, renderFields, renderMember, renderText, render
 import { PAGE_STYLE } from "./page-style.ts";
 import type { Json } from "./schema-writer.ts";
 
-/** The document as a page that people read: plain HTML, nothing from elsewhere. */
+/** The document as a page for people: plain HTML that loads nothing from other sites. */
 
 export const PAGE_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(PAGE_STYLE).digest("base64")}'`,
   "script-src 'self'",
-  // For trying requests out.
+  // So that the page can send requests.
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -144,7 +144,7 @@ function renderMethod({ method }: Operation): string {
   return `<span class="m ${method}">${method.toUpperCase()}</span>`;
 }
 
-/** What a browser can ask for and show: no page, and nothing that changes something. */
+/** Routes that the page can send: those that change nothing and do not answer with a page. */
 function isTriable({ method, path, responses }: Operation): boolean {
   const types = Object.keys(responses["200"]?.content ?? {});
   return method === "get" && path.startsWith("/") && types.some((type) => !/html|javascript/.test(type));
@@ -176,7 +176,7 @@ function renderParameter({ name, in: place, description = "", required, schema }
   return `<dt><code>${escape(name)}</code> <i>${facts}</i></dt><dd>${renderMember({ ...schema, description })}</dd>`;
 }
 
-/** What the command to copy does not show is shown here. */
+/** Shows the parts that the curl command does not show. */
 function renderBody({ required, content }: NonNullable<Operation["requestBody"]>, isReceived: boolean): string {
   const parts = Object.entries(content).map(([type, { schema = {}, example }]) => {
     const title = type === "application/json" ? "" : `<p><code>${escape(type)}</code></p>`;
@@ -184,10 +184,10 @@ function renderBody({ required, content }: NonNullable<Operation["requestBody"]>
     const shown = isShown ? renderExample("Example", example) : "";
     return title + renderFields(schema) + shown;
   });
-  return `<h4>Body${required ? "" : " (may be left out)"}</h4><div class="body">${parts.join("")}</div>`;
+  return `<h4>Body${required ? "" : " (optional)"}</h4><div class="body">${parts.join("")}</div>`;
 }
 
-/** A shape with a name is shown once, with its example; errors are told by their codes alone. */
+/** Named shapes are shown once, with their example; errors are shown by their codes only. */
 function renderAnswers({ responses }: Operation): string {
   const errors: string[] = [];
   const answers = Object.entries(responses).map(([status, { description, content = {} }]) => {

@@ -10,12 +10,12 @@ export const Problem = named(
   "Problem",
   Type.Object(
     {
-      type: Type.String({ description: "`urn:posthorn:error:` and the code" }),
+      type: Type.String({ description: "`urn:posthorn:error:` followed by the code" }),
       title: Type.String(),
       status: Type.Integer({ minimum: 400, maximum: 599 }),
-      code: Type.Enum(Object.keys(ERRORS), { description: "Stable; each is explained in docs/reference/errors.md" }),
+      code: Type.Enum(Object.keys(ERRORS), { description: "A stable code; docs/reference/errors.md explains each" }),
       detail: Type.String({ description: "What was wrong, with which value, and what to do" }),
-      field: Type.Optional(Type.String({ description: "The field at fault" })),
+      field: Type.Optional(Type.String({ description: "The invalid field" })),
       request_id: Type.Optional(Type.String()),
     },
     {
@@ -26,7 +26,7 @@ export const Problem = named(
   ),
 );
 
-/** What every route of its kind may say no with. */
+/** The errors that all routes of a kind can have. */
 export function errorsOf({ url, schema, config }: DocumentedRoute): ErrorCode[] {
   const errors: ErrorCode[] = [];
   const hasBody = schema?.body !== undefined;
@@ -51,6 +51,6 @@ export function describeProblems(codes: readonly ErrorCode[], writer: SchemaWrit
       content: { "application/problem+json": { schema } },
     },
   ]);
-  const trouble = { description: "Trouble of the gateway's own", content: { "application/problem+json": { schema } } };
+  const trouble = { description: "An error inside the gateway", content: { "application/problem+json": { schema } } };
   return { ...Object.fromEntries(entries), default: trouble };
 }

@@ -29,7 +29,7 @@ import type { DocumentedRoute } from "./documented-routes.ts";
 import { describeOutgoing } from "./outgoing.docs.ts";
 import type { Json } from "./schema-writer.ts";
 
-/** In the order of the reference. Loaded when somebody first asks: a gateway that nobody asks does without. */
+/** In the order of the reference. Loaded on the first request for it, to save memory until then. */
 export const AREAS = [
   INTAKE_DOCS,
   EVENT_DOCS,

@@ -15,25 +15,25 @@ import {
 } from "./operation-docs.ts";
 import { exampleOf } from "./shown.ts";
 
-/** What is to be said of one of the seven routes beside what holds for all things that users configure. */
+/** What differs for one of the seven routes from the docs that all resources share. */
 type Own = Partial<Omit<OperationDocs, "answer">> & { answer?: Partial<AnswerDocs> };
 
 export interface ResourceDocs {
-  /** As of `addResourceRoutes`. */
+  /** The same as for `addResourceRoutes`. */
   path: string;
   key: Readonly<Record<string, string>>;
-  /** What is shown of one; its example is made of it. */
+  /** The shape of the resource in answers; its example is derived from it. */
   schema: TSchema;
   example?: object;
-  /** The answer with a new one, where it shows more. */
+  /** The answer to create, if it shows more. */
   made?: Partial<AnswerDocs>;
-  /** What any change of one may be refused with, beside `precondition_failed`. */
+  /** The errors of all changes, in addition to `precondition_failed`. */
   refusals: readonly ErrorCode[];
   list: Own;
   make: Own;
   read: Own;
   replace: Own;
-  /** A body that would change something, where that of `replace` does not. */
+  /** A body that changes something, if the body of `replace` does not. */
   plan?: object;
   change: Own;
   remove: Omit<Own, "answer"> & { answer?: AnswerDocs };
@@ -42,14 +42,14 @@ export interface ResourceDocs {
 const Plan = named(
   "Plan",
   closed({
-    act: oneOf(["update", "create", "none"], "Which of them PUT would do"),
+    act: oneOf(["update", "create", "none"], "What PUT would do"),
     changes: Type.Array(
       closed({
         field: text("description"),
-        before: Type.Unknown({ examples: [null], description: "Null where it would be new" }),
+        before: Type.Unknown({ examples: [null], description: "Null when the field or the object would be new" }),
         after: Type.Unknown({ examples: ["orders of the shop"] }),
       }),
-      { description: "What would be different; all that is set of one that would be new" },
+      { description: "The fields that would change; for a new object, all fields that are set" },
     ),
     secrets_changed: Type.Boolean(),
   }),
@@ -84,10 +84,10 @@ export function resourceDocs(of: ResourceDocs): Record<string, OperationDocs> {
     ),
     [`POST ${one}/plan`]: {
       description:
-        "Everything is judged as for PUT, and nothing is written. Of secrets it only says whether they would change.",
+        "Checks the same as PUT, but saves nothing. For secrets, the answer says only whether they would change.",
       params,
       request: of.plan ?? of.replace.request,
-      answer: { description: "What PUT with this body would do", schema: Plan },
+      answer: { description: "The changes that PUT with this body would make", schema: Plan },
       errors: [...refusals, ...(of.replace.errors ?? [])],
     },
     [`PATCH ${one}`]: join({ ...changing, answer: { ...shown, description: "Updated" } }, of.change),

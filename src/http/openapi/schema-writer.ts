@@ -2,7 +2,7 @@ import { nameOf, notesOf } from "./operation-docs.ts";
 
 export type Json = Record<string, unknown>;
 
-/** Turns schemas into those of the document: what has a name is written once and referred to. */
+/** Turns schemas into schemas of the document: a named schema is written once and referred to. */
 export interface SchemaWriter {
   write(schema: object): Json;
   readonly components: Readonly<Record<string, Json>>;
@@ -15,7 +15,7 @@ export function createSchemaWriter(): SchemaWriter {
     const name = nameOf(schema);
     if (name === undefined) return writeMembers(schema);
     if (components[name] === undefined) {
-      // Before its members, which may lead back to it.
+      // Registered before its members, which may refer back to it.
       components[name] = {};
       components[name] = writeMembers(schema);
     }
@@ -38,7 +38,7 @@ export function createSchemaWriter(): SchemaWriter {
   return { write, components };
 }
 
-/** The same in fewer words: people read this. */
+/** Simplifies a schema, because people read it. */
 function simplify(schema: Json): Json {
   const { anyOf, patternProperties, ...rest } = schema;
   if (Array.isArray(anyOf) && anyOf.every((one: Json) => "const" in one)) {

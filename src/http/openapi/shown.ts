@@ -4,12 +4,12 @@ import { EXAMPLE } from "./examples.ts";
 import { nameOf } from "./operation-docs.ts";
 import type { Json } from "./schema-writer.ts";
 
-/** What is shown of a thing, and an example of it, from the one schema that says what may be set. */
+/** Derives the schema of answers, and an example, from the schema of the input. */
 
-/** Said of what is given only: what an earlier release has taken is shown as it is. */
+/** Limits that apply to input only: answers may hold values that an earlier release accepted. */
 const LIMITS = /^(minLength|maxLength|minimum|maximum|pattern|minItems|maxItems|maxProperties|uniqueItems)$/;
 
-/** The fields of a shape as `fillIn` fills them in: each of them, with its default or null where nothing was said. */
+/** The fields of a shape after `fillIn`: all are present, with the default or null if they were not given. */
 export function shownFields<Fields extends TProperties>({ properties }: TObject<Fields>): ShownFields<Fields> {
   const fields = Object.entries(properties).filter(([, field]) => (field as Json)["writeOnly"] !== true);
   return Object.fromEntries(fields.map(([name, field]) => [name, toShown(field)])) as ShownFields<Fields>;
@@ -49,8 +49,8 @@ function withoutNull(schema: Json): Json {
 }
 
 /**
- * What it may look like: the first of its `examples`, else the first, the least or nothing of what it may be. Of the
- * members that may be missing an object has those with examples; a list of objects has one of them.
+ * An example value of a schema: the first of its `examples`, else the first, smallest or empty value that it allows.
+ * An object has only those optional members that have examples; a list of objects has one item.
  */
 export function exampleOf(schema: TSchema): Json {
   return toExample(schema as Json, "") as Json;

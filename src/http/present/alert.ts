@@ -6,10 +6,10 @@ import type { AnswerOf } from "../openapi/operation-docs.ts";
 import type { Alert, AlertRule } from "../routes/alerts.docs.ts";
 import { isoTime } from "./time.ts";
 
-/** What became of a message: undefined when its event is gone. */
+/** The results of a message's deliveries; undefined when its event was deleted. */
 export type FindTold = (eventId: string) => Pick<StoredEvent, "open" | "delivered" | "dead"> | undefined;
 
-/** The one mapping of an alert to the wire. Mutes end in scheduling time: `wallOf` says when that is. */
+/** The one mapping of an alert to the wire. Mutes end in scheduling time; `wallOf` converts it to wall time. */
 export function presentAlert(
   alert: ShownAlert,
   findTold: FindTold,

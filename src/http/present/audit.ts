@@ -39,7 +39,7 @@ export function presentStatusChange(row: AuditRow): AnswerOf<typeof StatusChange
   };
 }
 
-/** As it is signed, so that whoever has it can check it. */
+/** Exactly as it is signed, so that anybody can verify it. */
 export function presentMark(mark: AuditMark | undefined) {
   return mark === undefined ? null : { seq: mark.seq, hash: mark.hash, at: mark.at, signature: mark.signature };
 }

@@ -17,7 +17,7 @@ pre { overflow: auto; padding: .75rem; border: 1px solid var(--line); border-rad
 .deprecated { color: #b45309; }
 `;
 
-/** Nothing but this page's own style: no script, no image, nothing from elsewhere. */
+/** Allows only the page's own style: no scripts, no images, nothing from other sites. */
 export const CATALOG_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
@@ -26,7 +26,7 @@ export const CATALOG_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** In parts, one for each type: of thousands of types it is long. */
+/** Yields one part per type, because with thousands of types the page is long. */
 export function* writeCatalog(types: readonly EventType[]): Generator<string, void> {
   const list = types.map(({ name }) => `<li><a href="#${name}">${escape(name)}</a></li>`);
   yield `<!doctype html>

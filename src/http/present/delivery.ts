@@ -8,13 +8,13 @@ import type { AnswerOf } from "../openapi/operation-docs.ts";
 import type { Delivery as Described } from "../routes/deliveries.docs.ts";
 import { isoTime } from "./time.ts";
 
-/** Why a pending delivery waits is not written on a million rows: it follows from its subscription. */
+/** Why a pending delivery waits is not stored in each row: it follows from its subscription. */
 export interface HoldFacts {
   subscription: Subscription | undefined;
   mode: TargetMode | undefined;
 }
 
-/** As lists show it, with what holds it now. */
+/** A delivery as in lists, with the reason why it waits now. */
 export function createDeliveryPresenter(parts: {
   subscriptions: { find(seq: number): Subscription | undefined };
   scheduler: { findMode(seq: number): TargetMode | undefined };
@@ -58,18 +58,18 @@ function holdReason(
   return delivery.waitsForKey ? "ordering_key" : null;
 }
 
-/** What is told of an attempt beside its own record. */
+/** Facts about an attempt that its own record does not have. */
 export interface AttemptOf {
   deliveryId: string;
   eventId: string;
   eventType: string;
-  /** As it is now; undefined when it was deleted. */
+  /** The current subscription; undefined when it was deleted. */
   subscription: Subscription | undefined;
 }
 
 export type NumberedAttempt = AttemptRecord & { number: number };
 
-/** Where nobody knows any more of which kind it was, it is shown as one of the first kind there was. */
+/** When the kind is no longer known, the attempt is shown as HTTP, the first kind that existed. */
 export function presentAttempt(attempt: NumberedAttempt, of: AttemptOf, kinds: DestinationKinds) {
   const { number, startedAt } = attempt;
   const kind = kinds.find(of.subscription?.kind ?? DEFAULT_KIND) ?? kinds.find(DEFAULT_KIND);

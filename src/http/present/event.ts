@@ -45,13 +45,13 @@ interface PublishedDetails {
   expires_at?: number;
   metadata?: unknown;
   schema_result?: unknown;
-  /** How many values were replaced before it was stored. */
+  /** How many values were masked before the event was stored. */
   masked?: number;
-  /** The event that this one was edited from. */
+  /** The id of the event that was edited to create this one. */
   replay_of?: string;
 }
 
-/** How a received webhook was sent; undefined for others. */
+/** The request line of a received webhook; undefined for other events. */
 export function presentEventRequest({ request }: Pick<StoredEvent, "request">) {
   const { method, path, query } = request === undefined ? {} : readKeptRequest(request);
   return method === undefined ? undefined : { method, path, query };
@@ -62,7 +62,7 @@ export function presentBytes(body: Uint8Array): string {
   return `"payload_base64":"${Buffer.from(body).toString("base64")}"`;
 }
 
-/** A JSON body goes out as the text that came in: numbers beyond 2^53 survive. */
+/** A JSON body is sent as the text that came in, so that numbers beyond 2^53 are not changed. */
 export function presentBody(event: StoredEvent, body: Uint8Array | undefined): string {
   if (body === undefined) return `"payload":null`;
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
@@ -71,7 +71,7 @@ export function presentBody(event: StoredEvent, body: Uint8Array | undefined): s
   return `"payload":${isJson(event, text) ? text : JSON.stringify(text)}`;
 }
 
-/** Outside of strings JSON may have line ends, inside of them it has none. */
+/** Line breaks in JSON occur only outside of strings, so they can be removed. */
 export function oneLine(json: string): string {
   return json.replaceAll(/[\r\n]/g, " ");
 }

@@ -4,7 +4,7 @@ const MAX_TEXT = 200;
 const MAX_ITEMS = 20;
 const MAX_DEPTH = 4;
 
-/** `found` is left out when there is nothing at that place. A large value is shown in part. */
+/** `found` is left out when the event has no value at that path. A large value is shortened. */
 export function presentFilterFailure({ path, operator, expected, found }: FilterFailure) {
   return { path, operator, expected, ...(found !== undefined && { found: shorten(found, MAX_DEPTH) }) };
 }

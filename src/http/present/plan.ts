@@ -1,7 +1,7 @@
 import type { AuditNote } from "../../store/port/audit.ts";
 import type { Plan } from "../openapi/resource-docs.ts";
 
-/** What a change would do, by what the audit log would say of it. */
+/** The effect of a change, derived from the entry that the audit log would get. */
 export function presentPlan([note]: readonly AuditNote[]): Plan {
   if (note === undefined) return { act: "none", changes: [], secrets_changed: false };
   const { before = {}, after = {}, details = {} } = note;

@@ -2,7 +2,7 @@ import { readKeptRequest } from "../../domain/kept-request.ts";
 import type { StoredRequest } from "../../store/port/reads.ts";
 import { isoTime } from "./time.ts";
 
-/** In a list; one request by itself is shown with all of its events. */
+/** A request as in lists; a single request is shown with all its events. */
 const MAX_LISTED_PARTS = 100;
 
 export function presentListedRequest(request: StoredRequest) {
@@ -31,7 +31,7 @@ export function presentRequest(request: StoredRequest) {
   };
 }
 
-/** One that held several events says of each what became of it. */
+/** A request with several events shows the result of each. */
 function presentParts({ parts, eventId, outcome, cause }: StoredRequest): readonly object[] {
   if (parts !== undefined) return JSON.parse(parts) as object[];
   return eventId === undefined ? [] : [{ event_id: eventId, outcome, cause: cause ?? null }];

@@ -4,7 +4,7 @@ import type { Subscription } from "../../domain/subscription.ts";
 import type { RotationPlan } from "../../operate/secret-rotation.ts";
 import { isoTime } from "./time.ts";
 
-/** How far a rotation is. Never a secret: the answers that may show one add it. */
+/** The state of a rotation, without secrets: answers that may show one add it. */
 export function presentRotation(subscription: Subscription, keys: SigningKeys) {
   return {
     id: subscription.id,
@@ -13,7 +13,7 @@ export function presentRotation(subscription: Subscription, keys: SigningKeys) {
   };
 }
 
-/** For the owner only: with the secrets themselves, but no private key, which nobody else has use for. */
+/** For the owner only: with the secrets themselves, but without private keys, which nobody else needs. */
 export function presentSecrets(subscription: Subscription, keys: SigningKeys, plan: RotationPlan) {
   const { secrets, ed25519 } = keys;
   const states = presentStates(keys);

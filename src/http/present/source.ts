@@ -8,7 +8,7 @@ import type { AnswerOf } from "../openapi/operation-docs.ts";
 import type { Source as Described } from "../routes/sources.docs.ts";
 import { isoTime } from "./time.ts";
 
-/** The one mapping of a source to the wire. Never a secret: the answers that may show one add it. */
+/** The one mapping of a source to the wire, without secrets: answers that may show one add it. */
 export function presentSource(record: SourceRecord): AnswerOf<typeof Described> {
   const { source, state, managedBy, createdAt, updatedAt } = record;
   const { auth, pathToken, secrets } = state;
@@ -45,7 +45,7 @@ function presentSecret(secret: SourceSecret, index: number) {
 const HINT_LENGTH = 4;
 const MIN_HINTED_LENGTH = 16;
 
-/** By what its owner may recognise it; of a short one nothing. */
+/** The end of a secret, so that its owner can recognise it; nothing if the secret is short. */
 function hintOf({ secret }: SourceSecret): string {
   return secret.length < MIN_HINTED_LENGTH ? "…" : `…${secret.slice(-HINT_LENGTH)}`;
 }

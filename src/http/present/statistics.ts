@@ -4,7 +4,7 @@ import { isoTime } from "./time.ts";
 
 type Counted = Pick<Figures, "attempts" | "failures">;
 
-/** Exact, whatever happened: counted in the transaction of each attempt. */
+/** Exact even after a crash, because they are counted in the transaction of each attempt. */
 export function presentCounters(counters: Sum = sumOf([])) {
   return {
     delivery_count: counters.attempts,
@@ -16,7 +16,7 @@ export function presentCounters(counters: Sum = sumOf([])) {
   };
 }
 
-/** In short: latencies of the last 24 hours. */
+/** A summary: latencies of the last 24 hours. */
 export function presentSummary(summary: Summary | undefined) {
   return {
     success_rate_1h: rateOf(summary?.lastHour),

@@ -12,14 +12,14 @@ import { isoTime } from "./time.ts";
 
 export interface ShownParts {
   settings: Settings;
-  /** What its kind shows of it: by its own names, or in `destination`. */
+  /** The settings that the kind shows: as fields of the subscription, or in `destination`. */
   destination: Readonly<Record<string, unknown>>;
   counters: DeliveryCounters | undefined;
   recent: Summary | undefined;
   handshake: Handshake | undefined;
 }
 
-/** The one mapping of a subscription to the wire. Never the secret: the answer to create adds it. */
+/** The one mapping of a subscription to the wire, without its secret: the answer to create adds it. */
 export function presentSubscription(
   subscription: Subscription,
   { settings, destination, counters, recent, handshake }: ShownParts,

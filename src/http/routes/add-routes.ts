@@ -73,10 +73,10 @@ import { addValidationTrialRoute } from "./validation-trial.ts";
 import { addValidationRoutes } from "./validations.ts";
 import { createDeliveryPresenter } from "../present/delivery.ts";
 
-/** Every route that Fastify serves but those of plugins; the two hot ones are in `intake.ts`. */
+/** Adds all routes that Fastify serves, except those of plugins; the two busiest routes are in `intake.ts`. */
 export interface RouteParts {
   version: string;
-  /** Open without a key. */
+  /** Routes that need no key. */
   open: { status: boolean; metrics: boolean; catalog: boolean };
   store: Store;
   clock: Clock;
@@ -125,7 +125,7 @@ export interface RouteParts {
 
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   const { version } = parts;
-  // Before all others: those that come after it are in the reference.
+  // Added first: the reference has only routes that are added after it.
   addDocumentationRoutes(app, { routes: watchDocumentedRoutes(app), version, dashboard: parts.dashboard });
   const { open, store, clock, trail, logger, scheduler, status, kinds, subscriptions, sources } = parts;
   const { eventTypes, tenants, keys, rotation, replays, bulkReplays, resume, tests, jobs, statistics } = parts;
@@ -160,7 +160,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     onReplayed: ({ request, outcome, cause }, caller) =>
       logger.info(
         { request_id: request.id, source: request.source, outcome, cause, key_id: caller?.keyId },
-        "a request was taken in again",
+        "a request was replayed",
       ),
   });
   addSourceRoutes(app, {
@@ -168,7 +168,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     async onTokenRead({ source }, caller) {
       const { name: id, tenantId } = source;
       await trail.note({ act: "source.reveal_path_token", kind: "source", id, tenantId });
-      logger.info({ source: id, key_id: caller?.keyId }, "the path token was read");
+      logger.info({ source: id, key_id: caller?.keyId }, "the path token of a source was read");
     },
     onSecretsChanged: ({ source }, what, caller) =>
       logger.info({ source: source.name, what, key_id: caller?.keyId }, "the secrets of a source were changed"),
@@ -213,7 +213,10 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     rotation,
     async onSecretRead({ id, tenantId, name }, caller) {
       await trail.note({ act: "subscription.reveal_secret", kind: "subscription", id, tenantId });
-      logger.info({ subscription_id: id, subscription: name, key_id: caller?.keyId }, "the secret was read");
+      logger.info(
+        { subscription_id: id, subscription: name, key_id: caller?.keyId },
+        "the secret of a subscription was read",
+      );
     },
   });
   addJobRoutes(app, { jobs, trail });

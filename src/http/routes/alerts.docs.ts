@@ -20,22 +20,22 @@ const RULE = "dead_letters";
 const { description, actionRequired } = ALERT_RULES[RULE];
 const CAUSE = `subscription ${EXAMPLE.subscription}`;
 
-/** Also in the events that tell of it. */
+/** Also part of the alert events. */
 export const AlertUnit = Type.Enum(["percent", "seconds", "days", "MiB", "count"], { examples: ["count"] });
 export const RuleName = Type.Enum([...ALERT_RULE_NAMES], { examples: [RULE] });
 export const Severity = Type.Enum([...ALERT_SEVERITIES], { examples: ["warning"] });
 export const AlertCauses = Type.Array(
   closed({
-    cause: text(CAUSE, "What it goes by, for `mute`"),
-    tenant_id: textOrNull("Whose it is, in alerts of the whole gateway"),
+    cause: text(CAUSE, "The name of the cause, for `mute`"),
+    tenant_id: textOrNull("The tenant of the cause; set only in alerts of the whole gateway"),
     name: text(EXAMPLE.newName),
     value: Type.Number({ examples: [1] }),
     detail: textOrNull(),
   }),
-  { description: "The first 20, the worst first" },
+  { description: "The first 20 causes, worst first" },
 );
 export const ALERT_SUMMARY = `${description}: ${EXAMPLE.newName}`;
-const by = text(EXAMPLE.key, "The id of a key");
+const by = text(EXAMPLE.key, "The id of the API key");
 const note = textOrNull();
 
 export const Alert = named(
@@ -43,23 +43,23 @@ export const Alert = named(
   closed({
     id: text(EXAMPLE.alert),
     rule: RuleName,
-    tenant_id: textOrNull("Null for one of the whole gateway"),
+    tenant_id: textOrNull("Null for an alert of the whole gateway"),
     status: oneOf(["active", "cleared"]),
     severity: Severity,
     summary: text(ALERT_SUMMARY),
     action_required: text(actionRequired),
-    value: Type.Number({ description: "Of the worst of its causes", examples: [1] }),
+    value: Type.Number({ description: "The value of the worst cause", examples: [1] }),
     threshold: Type.Number({ examples: [0] }),
     unit: AlertUnit,
-    count: count(1, "How many causes it has"),
+    count: count(1, "The number of causes"),
     causes: AlertCauses,
     fired_at: Time,
     cleared_at: nullable(Time),
     acknowledged: nullable(closed({ at: Time, by, note })),
-    muted: Type.Boolean({ description: "Nothing is told of it now" }),
+    muted: Type.Boolean({ description: "True while no messages are sent about this alert" }),
     mutes: Type.Array(
       closed({
-        cause: textOrNull("Null: the rule, for its tenant or for the gateway"),
+        cause: textOrNull("Null when the whole rule is muted, for its tenant or for the gateway"),
         until: nullable(Time),
         at: Time,
         by,
@@ -70,13 +70,13 @@ export const Alert = named(
     told: Type.Array(
       closed({
         event_type: oneOf(["alert.fired", "alert.cleared"]),
-        event_id: text(EXAMPLE.webhookEvent, "Of the event that told of it; its deliveries say who got it"),
+        event_id: text(EXAMPLE.webhookEvent, "The id of the alert event; its deliveries show who received it"),
         at: Time,
         open: Count,
         delivered: count(1),
-        dead: Type.Integer({ minimum: 0, description: "Channels that could not be reached" }),
+        dead: Type.Integer({ minimum: 0, description: "The number of channels that could not be reached" }),
       }),
-      { description: "The last 10 messages, the latest first, with what became of their deliveries" },
+      { description: "The last 10 messages, latest first, with the results of their deliveries" },
     ),
   }),
 );
@@ -89,18 +89,20 @@ export const AlertRule = named(
     enabled: Type.Boolean({ examples: [true] }),
     severity: Severity,
     unit: AlertUnit,
-    bad: oneOf(["above", "below"], "On which side of the threshold a value is bad"),
+    bad: oneOf(["above", "below"], "Whether a value above or below the threshold is bad"),
     threshold: Type.Number({ examples: [0] }),
-    margin: Type.Number({ description: "How far on the other side it is good again" }),
+    margin: Type.Number({ description: "How far beyond the threshold a value must be to count as good again" }),
     window_s: nullable(Type.Integer()),
     min_attempts: nullable(Type.Integer()),
-    fires_after: count(1, "Bad evaluations in a row"),
-    clears_after: count(2, "Good evaluations in a row"),
-    cool_down_s: count(900, "Least time between two messages that it fired"),
-    worst_value: nullable(Type.Number({ description: "At the last evaluation; null when nothing was measured" })),
-    measured: Type.Integer({ minimum: 0, description: "How many values there were" }),
-    bad_now: Type.Integer({ minimum: 0, description: "How many of them are bad" }),
-    active_alert: textOrNull("The id of its alert for the whole gateway"),
+    fires_after: count(1, "The alert fires after this many bad evaluations in a row"),
+    clears_after: count(2, "The alert clears after this many good evaluations in a row"),
+    cool_down_s: count(900, "Minimum number of seconds between two messages that the alert fired"),
+    worst_value: nullable(
+      Type.Number({ description: "The worst value at the last evaluation; null when nothing was measured" }),
+    ),
+    measured: Type.Integer({ minimum: 0, description: "The number of values measured" }),
+    bad_now: Type.Integer({ minimum: 0, description: "The number of bad values" }),
+    active_alert: textOrNull("The id of this rule's active alert for the whole gateway"),
   }),
 );
 
@@ -109,25 +111,27 @@ const params = { id: EXAMPLE.alert };
 
 export const ALERT_DOCS: AreaDocs = {
   tag: "Alerts",
-  description: "What the gateway finds wrong by itself",
+  description: "Problems that the gateway detects",
   operations: {
     "GET /api/v1/alerts": {
       description:
-        "A key of a tenant sees the alerts of its tenant. Others see those of the whole gateway, or with `tenant_id` " +
-        "those of one tenant. Of each rule the last 20 that cleared are kept.",
+        "A key that is bound to a tenant sees the alerts of that tenant. Other keys see the alerts of the whole " +
+        "gateway, " +
+        "or with `tenant_id` the alerts of one tenant. The last 20 cleared alerts of each rule are kept.",
       query: { status: "active" },
-      answer: page(Alert, "The latest first"),
+      answer: page(Alert, "Alerts, latest first"),
     },
     "GET /api/v1/alerts/rules": {
-      answer: page(AlertRule, "Each with its thresholds, and what it found at the last evaluation"),
+      answer: page(AlertRule, "The rules with their thresholds and the result of the last evaluation"),
     },
-    "GET /api/v1/alerts/:id": { params, answer: { description: "As it is now", schema: Alert } },
+    "GET /api/v1/alerts/:id": { params, answer: { description: "The alert", schema: Alert } },
     "POST /api/v1/alerts/:id/acknowledge": {
-      description: "Somebody looks after it: of new causes nothing more is told, only when it is over.",
+      description:
+        "Marks that somebody is working on the alert. New causes send no more messages; the end of the alert does.",
       params,
       request: { note: "The partner knows" },
       answer: {
-        description: "As it is now",
+        description: "The alert",
         schema: Alert,
         example: { ...ALERT, acknowledged: { at: EXAMPLE.time, by: EXAMPLE.key, note: "The partner knows" } },
       },
@@ -135,12 +139,13 @@ export const ALERT_DOCS: AreaDocs = {
     },
     "POST /api/v1/alerts/:id/mute": {
       description:
-        "Nothing is told of this rule, for the tenant of the alert or for the gateway; or, with `cause`, that one cause " +
-        "does not count. What is still wrong when the time is over is told then.",
+        "Stops messages of this rule, for the tenant of the alert or for the gateway. With `cause`, only that cause " +
+        "is " +
+        "ignored. Problems that still exist when the mute ends are reported then.",
       params,
       request: { for_s: 3600 },
       answer: {
-        description: "As it is now",
+        description: "The alert",
         schema: Alert,
         example: {
           ...ALERT,
@@ -150,10 +155,10 @@ export const ALERT_DOCS: AreaDocs = {
       },
     },
     "POST /api/v1/alerts/:id/unmute": {
-      description: "All mutes of its rule end, or that of one cause.",
+      description: "Ends all mutes of the rule, or with `cause` only that of one cause.",
       params,
       request: {},
-      answer: { description: "As it is now", schema: Alert },
+      answer: { description: "The alert", schema: Alert },
     },
   },
 };

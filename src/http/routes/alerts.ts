@@ -12,7 +12,10 @@ const Note = Type.String({ maxLength: 1000, description: "For people", examples:
 
 const AlertQuery = pageQuery({
   tenant_id: Type.Optional(
-    Type.String({ maxLength: 128, description: "The alerts of this tenant, instead of those of the whole gateway" }),
+    Type.String({
+      maxLength: 128,
+      description: "List the alerts of this tenant instead of those of the whole gateway",
+    }),
   ),
   status: Type.Optional(oneOf(["active", "cleared"])),
   rule: Type.Optional(oneOf(ALERT_RULE_NAMES)),
@@ -29,7 +32,7 @@ const AcknowledgeBody = Type.Union([
 
 const CauseName = Type.String({
   maxLength: 500,
-  description: "Only this one of its causes, by its `cause`; else the rule, for the tenant or for the gateway",
+  description: "The `cause` to mute or unmute. Without it, the whole rule, for the tenant or for the gateway",
   examples: ["subscription sub_01m7hw9xzjewcvkjd2bcd7444a"],
 });
 
@@ -37,7 +40,11 @@ const MuteBody = Type.Union([
   Type.Object(
     {
       for_s: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 31_536_000, description: "For so long; else until it is unmuted" }),
+        Type.Integer({
+          minimum: 1,
+          maximum: 31_536_000,
+          description: "How many seconds the mute lasts. Without it, until it is unmuted",
+        }),
       ),
       cause: Type.Optional(CauseName),
       note: Type.Optional(Note),
@@ -61,7 +68,7 @@ export interface AlertRoutesOptions {
 export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: AlertRoutesOptions): void {
   const wallOf = (until: number) => Math.round(clock.wall() + until - clock.now());
 
-  /** With what became of the messages. */
+  /** The alert with the results of its messages. */
   async function present(shown: readonly ShownAlert[]) {
     const ids = shown.flatMap(({ told }) => told.map(({ eventId }) => eventId));
     const events = await Promise.all(ids.map((id) => store.reads.findEvent(id, undefined)));

@@ -22,30 +22,32 @@ export const AuditEntry = named(
       seq: Type.Integer({ minimum: 1, description: "1, 2, 3 …, without a gap" }),
       at: Time,
       actor: text(`key:${EXAMPLE.key}`, "`key:ID`, `config`, `gateway` or `local:USER`"),
-      via: textOrNull("Method and route, or the command"),
-      address: textOrNull("Where the request came from"),
+      via: textOrNull("The method and route, or the command line command"),
+      address: textOrNull("The IP address that the request came from"),
       act: text("subscription.update"),
-      kind: text("subscription", "What it is about"),
+      kind: text("subscription", "The kind of object that was changed"),
       id: text(EXAMPLE.subscription),
-      tenant_id: textOrNull("Whose it is"),
-      before: nullable(Type.With(Anything, { description: "What was different before; secrets are masked" })),
-      after: nullable(Type.With(Anything, { description: "What is different now; secrets are masked" })),
-      details: nullable(Type.With(Anything, { description: "What else is known: why, how many" })),
-      erased: Type.Boolean({ description: "What it said was erased with its tenant" }),
-      hash: text(HASH, "SHA-256 over the hash before it and this entry"),
+      tenant_id: textOrNull("The tenant that owns the object"),
+      before: nullable(
+        Type.With(Anything, { description: "The changed fields before the change; secrets are masked" }),
+      ),
+      after: nullable(Type.With(Anything, { description: "The changed fields after the change; secrets are masked" })),
+      details: nullable(Type.With(Anything, { description: "More facts, such as a reason or a number" })),
+      erased: Type.Boolean({ description: "True when the content of the entry was erased with its tenant" }),
+      hash: text(HASH, "SHA-256 of the previous entry's hash and this entry"),
     },
-    "Who did what",
+    "One entry of the audit log: who did what, and when",
   ),
 );
 
 export const StatusChange = closed({
   at: Time,
-  from: textOrNull("Null for a new one"),
+  from: textOrNull("Null when the subscription was created"),
   to: textOrNull(),
   actor: text(`key:${EXAMPLE.key}`),
   act: text("subscription.pause"),
-  reason: textOrNull("Why the gateway did it by itself"),
-  audit_seq: Type.Integer({ minimum: 1, description: "Of the entry in the audit log" }),
+  reason: textOrNull("Why the gateway itself made the change"),
+  audit_seq: Type.Integer({ minimum: 1, description: "The `seq` of the entry in the audit log" }),
 });
 
 const Mark = closed({
@@ -57,18 +59,19 @@ const Mark = closed({
 
 export const AUDIT_DOCS: AreaDocs = {
   tag: "Audit",
-  description: "Who did what, in a chain of hashes whose head is signed",
+  description: "Who did what: a hash chain of entries with a signed head",
   operations: {
     "GET /api/v1/audit": {
-      description: "A key that is bound to a tenant sees what concerns that tenant.",
+      description: "A key that is bound to a tenant sees only entries of that tenant.",
       query: { kind: "subscription" },
-      answer: page(AuditEntry, "The latest first"),
+      answer: page(AuditEntry, "Entries, latest first"),
     },
     "GET /api/v1/audit/export": {
       description:
-        "The first line has the signed head; each other one an entry. `posthorn verify-audit FILE` checks it offline.",
+        "The first line is the signed head; each further line is an entry. `posthorn verify-audit FILE` checks it " +
+        "offline.",
       answer: {
-        description: "All entries, the oldest first",
+        description: "All entries, oldest first",
         contentType: "application/x-ndjson",
         schema: Type.String(),
         example: `{"posthorn_audit":1}\n`,
@@ -77,19 +80,22 @@ export const AUDIT_DOCS: AreaDocs = {
     },
     "GET /api/v1/audit/verify": {
       answer: {
-        description: "Whether every entry is as it was written",
+        description: "Whether all entries are unchanged",
         schema: closed({
           valid: Type.Boolean({ examples: [true] }),
           entries: Count,
           first_wrong: nullable(closed({ seq: Type.Integer(), reason: Type.String() })),
           head: nullable(Mark),
-          public_key: text("pka_mJ8O6r3vV3tq0c2yTnSP3mZ0m2f5X9l6o8lFZr1pQ0A=", "What the head is checked with"),
+          public_key: text(
+            "pka_mJ8O6r3vV3tq0c2yTnSP3mZ0m2f5X9l6o8lFZr1pQ0A=",
+            "The public key that verifies the signature of the head",
+          ),
         }),
       },
     },
     "GET /api/v1/subscriptions/:id/history": {
       params: { id: EXAMPLE.subscription },
-      answer: page(StatusChange, "When, from what, to what, why and by whom"),
+      answer: page(StatusChange, "Status changes, latest first"),
     },
   },
 };

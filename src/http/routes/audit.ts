@@ -13,11 +13,11 @@ const Moment = (description: string) => Type.Optional(Type.String({ format: "dat
 const ListQuery = pageQuery({
   actor: Word("`key:ID`, `config`, `gateway` or `local:USER`"),
   act: Word("`subscription.update`"),
-  kind: Word("Of the thing: `subscription`, `source`, `key` …"),
-  id: Word("Of the thing, with `kind`"),
-  tenant_id: Word("Whose the thing is"),
-  since: Moment("At this time or later"),
-  until: Moment("Before this time"),
+  kind: Word("The kind of object: `subscription`, `source`, `key` …"),
+  id: Word("The id of the object; only together with `kind`"),
+  tenant_id: Word("The tenant that owns the object"),
+  since: Moment("Only entries at this time or later"),
+  until: Moment("Only entries before this time"),
 });
 const HistoryQuery = Type.Object(PageQuery, { additionalProperties: false });
 
@@ -32,7 +32,7 @@ export interface AuditRoutesOptions {
 export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exports }: AuditRoutesOptions): void {
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/audit",
-    { config: { scope: "admin" }, schema: { summary: "List who did what, the latest first", querystring: ListQuery } },
+    { config: { scope: "admin" }, schema: { summary: "List the audit log, latest first", querystring: ListQuery } },
     async ({ query, caller }) => {
       const { actor, act, kind, id, since, until } = query;
       const filter = {
@@ -51,7 +51,7 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
   app.get(
     "/api/v1/audit/export",
     {
-      // It would read everything to answer with nothing.
+      // A HEAD request would read everything and return nothing.
       exposeHeadRoute: false,
       config: OPERATOR,
       schema: { summary: "Export the audit log with its hashes, as NDJSON" },
@@ -86,7 +86,7 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
     "/api/v1/subscriptions/:id/history",
     {
       config: { scope: "read" },
-      schema: { summary: "List the status changes of a subscription, the latest first", querystring: HistoryQuery },
+      schema: { summary: "List the status changes of a subscription, latest first", querystring: HistoryQuery },
     },
     async ({ params, query, caller }) => {
       const { id, tenantId } = subscriptions.getById(params.id, caller?.tenantId);
@@ -96,7 +96,7 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
   );
 }
 
-/** The first line says how far it goes; `posthorn verify-audit` reads it without a gateway. */
+/** The first line has the head of the log, so that `posthorn verify-audit` can check the export without a gateway. */
 async function* exportTrail(opened: OpenTrail, publicKey: string, place: Export): AsyncGenerator<string, void> {
   const { storeId, head, checkpoint } = opened;
   const marks = { head: presentMark(head), checkpoint: presentMark(checkpoint) };

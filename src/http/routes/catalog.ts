@@ -6,13 +6,13 @@ import { CATALOG_POLICY, writeCatalog } from "../present/catalog.ts";
 
 const PARTS_IN_A_TURN = 20;
 
-/** The page for partners. It is only there when the operator wants it to be public. */
+/** The page for partners. It exists only if the operator makes it public. */
 export function addCatalogRoute(app: FastifyInstance, { eventTypes }: { eventTypes: EventTypes }): void {
   let made: { of: readonly EventType[]; page: Promise<Prepared> } | undefined;
 
-  app.get("/catalog", { schema: { summary: "Show the event types, for partners to read" } }, async (request, reply) => {
+  app.get("/catalog", { schema: { summary: "Show the event catalogue for partners" } }, async (request, reply) => {
     const types = eventTypes.list();
-    // Once for each state of the registry.
+    // Rendered once for each version of the registry.
     if (made?.of !== types) made = { of: types, page: make(types) };
     return sendPrepared(request, reply, await made.page);
   });

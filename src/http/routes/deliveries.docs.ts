@@ -20,7 +20,7 @@ import {
 import { exampleOf } from "../openapi/shown.ts";
 import { PLANNED, Replay } from "./replays.docs.ts";
 
-/** In the examples one that is dead. */
+/** The example is a dead delivery. */
 export const Delivery = named(
   "Delivery",
   closed(
@@ -30,16 +30,17 @@ export const Delivery = named(
       event_type: text(EXAMPLE.eventType),
       tenant_id: text(EXAMPLE.tenant),
       subscription_id: text(EXAMPLE.subscription),
-      subscription_name: nullable(text("ERP", "As it is called now; null when it was deleted")),
+      subscription_name: nullable(text("ERP", "The current name of the subscription; null when it was deleted")),
       status: Type.Enum([...DELIVERY_STATES], { examples: ["dead"] }),
       hold_reason: nullable(
         oneOf(
           ["paused", "suspended", "unknown_kind", "destination_down", "queue_mode", "ordering_key", "throttled"],
-          "Why it waits; `unknown_kind`: this release does not know the kind of its destination; `queue_mode`: an " +
-            "operator said so; `throttled` is told only of a test",
+          "Why the delivery waits. `unknown_kind`: this release does not know the kind of destination. `queue_mode`: " +
+            "an " +
+            "operator set the target to `QUEUE`. `throttled` appears only for test deliveries",
         ),
       ),
-      generation: Type.Integer({ minimum: 1, description: "One more with every replay" }),
+      generation: Type.Integer({ minimum: 1, description: "1 at first, and one more after each replay" }),
       attempt_count: count(1),
       next_attempt_at: nullable(Time),
       last_error: nullable(text("answered 400")),
@@ -47,7 +48,7 @@ export const Delivery = named(
       created_at: Time,
       completed_at: nullable(Type.String({ format: "date-time", examples: [EXAMPLE.laterTime] })),
     },
-    "One event for one subscription",
+    "The delivery of one event to one subscription",
   ),
 );
 
@@ -59,7 +60,7 @@ export const Attempt = named(
     duration_ms: Type.Number({ minimum: 0, examples: [210] }),
     result: Type.Enum([...ATTEMPT_RESULTS], { examples: ["failed"] }),
     url: nullable(text(EXAMPLE.destination)),
-    address: nullable(text("203.0.113.10", "Which the name resolved to")),
+    address: nullable(text("203.0.113.10", "The IP address that the host name resolved to")),
     request_headers: nullable(
       Type.With(Headers, {
         examples: [
@@ -74,7 +75,7 @@ export const Attempt = named(
     ),
     response_code: nullable(Type.Integer({ examples: [400] })),
     response_headers: nullable(Type.With(Headers, { examples: [{ "content-type": "text/plain" }] })),
-    response_body: nullable(text("unknown order", "Its first 8 KB")),
+    response_body: nullable(text("unknown order", "The first 8 KB of the response body")),
     record: Type.Optional(nullable(Anything)),
     error: nullable(text("answered 400")),
     trigger: oneOf(["first", "retry", "manual", "replay"]),
@@ -96,26 +97,32 @@ export const REPLAYED_DELIVERY = {
   next_attempt_at: EXAMPLE.laterTime,
   completed_at: null,
 };
-const again = { status: 202, description: "It is tried again now", schema: Delivery, example: REPLAYED_DELIVERY };
+const again = {
+  status: 202,
+  description: "The delivery, which is attempted again now",
+  schema: Delivery,
+  example: REPLAYED_DELIVERY,
+};
 
 export const DELIVERY_DOCS: AreaDocs = {
   tag: "Deliveries",
-  description: "One event for one subscription, with every attempt that was made; and those that were given up",
+  description:
+    "The delivery of one event to one subscription, with all its attempts; and dead letters, which failed for good",
   operations: {
     "GET /api/v1/deliveries": {
       query: { limit: 20 },
-      answer: page(Delivery, "The newest first"),
+      answer: page(Delivery, "Deliveries, newest first"),
       errors: ["not_found"],
     },
     "GET /api/v1/deliveries/:id": {
       params: { id: EXAMPLE.deadDelivery },
       answer: {
-        description: "With its attempts; secrets are masked",
+        description: "The delivery with its attempts; secrets are masked",
         schema: DeliveryWithAttempts,
       },
     },
     "POST /api/v1/deliveries/:id/retry": {
-      description: "One that waits is tried at once; one that has ended is opened again.",
+      description: "A pending delivery is attempted at once. A delivery that has ended is opened again.",
       params: { id: EXAMPLE.deadDelivery },
       answer: again,
       errors: ["illegal_transition", "conflict"],
@@ -123,7 +130,7 @@ export const DELIVERY_DOCS: AreaDocs = {
     "POST /api/v1/deliveries/:id/cancel": {
       params: { id: EXAMPLE.heldDelivery },
       answer: {
-        description: "It is not tried any more",
+        description: "The delivery, which is not attempted any more",
         schema: Delivery,
         example: { ...DEAD, ...ended, id: EXAMPLE.heldDelivery, status: "cancelled", attempt_count: 0 },
       },
@@ -131,13 +138,13 @@ export const DELIVERY_DOCS: AreaDocs = {
     },
     "GET /api/v1/dead-letters": {
       query: { limit: 20, reason: "refused" },
-      answer: page(Delivery, "Deliveries that are not tried again by themselves"),
+      answer: page(Delivery, "Dead letters, latest first. They are attempted again only when they are replayed"),
       errors: ["not_found"],
     },
     "POST /api/v1/dead-letters/replay": {
       description:
-        "One by `id`, at once; many by `filter` or `all`, as a job that is then answered instead of the delivery. With " +
-        "`plan` many are only counted.",
+        "Replays one dead letter by `id` at once, or many by `filter` or `all` as a job. The answer is then the job " +
+        "instead of the delivery. With `plan`, dead letters are only counted.",
       request: { id: EXAMPLE.deadDelivery },
       headers: IDEMPOTENCY_KEY,
       answer: { ...again, schema: Type.Union([Delivery, Replay]) },

@@ -98,7 +98,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     "/api/v1/dead-letters",
     {
       config: { scope: "read" },
-      schema: { summary: "List dead letters, the latest first", querystring: DeadLetterQuery },
+      schema: { summary: "List dead letters, latest first", querystring: DeadLetterQuery },
     },
     async (request) => {
       const { reason, event_type: type, since, until } = request.query;

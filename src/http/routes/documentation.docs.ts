@@ -5,7 +5,7 @@ const page = { schema: Type.String() };
 
 export const DOCUMENTATION_DOCS: AreaDocs = {
   tag: "Reference",
-  description: "This reference itself",
+  description: "This API reference",
   operations: {
     "GET /": {
       answer: { ...page, description: "A page", contentType: "text/html", example: "<!doctype html>…" },
@@ -34,7 +34,7 @@ export const DOCUMENTATION_DOCS: AreaDocs = {
     "GET /docs/page.js": {
       answer: {
         ...page,
-        description: "Search, copying, and trying requests out",
+        description: "The script of the reference: search, copy buttons, and sending requests",
         contentType: "text/javascript",
         example: "const search = …",
       },

@@ -4,19 +4,19 @@ import type { DocumentedRoute } from "../openapi/documented-routes.ts";
 import { nextTurn, prepare, sendPrepared, type Prepared } from "../prepared.ts";
 
 export interface DocumentationRoutesOptions {
-  /** Filled while routes are added. */
+  /** Grows while routes are added. */
   routes: readonly DocumentedRoute[];
   version: string;
   dashboard: Pick<Dashboard, "sendPage">;
 }
 
-/** What the API is, for programs and for people. Open to everybody; made when somebody first asks, for all. */
+/** The API reference for programs and people. Open to everybody; built on the first request. */
 export function addDocumentationRoutes(app: FastifyInstance, options: DocumentationRoutesOptions): void {
   const { routes, version, dashboard } = options;
   let made: Promise<Record<"document" | "page" | "script", Prepared>> | undefined;
   let home: Promise<Prepared> | undefined;
 
-  /** In steps, so that what comes in meanwhile does not wait for all of it. */
+  /** Built in steps, so that other requests can be handled in between. */
   async function make() {
     const { buildReference } = await import("../openapi/reference.ts");
     const { PAGE_POLICY, renderPage } = await import("../openapi/page.ts");
@@ -47,7 +47,7 @@ export function addDocumentationRoutes(app: FastifyInstance, options: Documentat
     if (await dashboard.sendPage(request, reply)) return reply;
     return sendPrepared(request, reply, await (home ??= makeHome()));
   });
-  app.get("/openapi.json", { schema: { summary: "Get this API as an OpenAPI document" } }, send("document"));
+  app.get("/openapi.json", { schema: { summary: "Get this API's OpenAPI document" } }, send("document"));
   app.get("/docs", { schema: { summary: "Show this reference" } }, send("page"));
   app.get("/docs/page.js", { schema: { summary: "Get the script of this reference" } }, send("script"));
 }

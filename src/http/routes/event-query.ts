@@ -13,34 +13,39 @@ const text = (maxLength: number, description: string) =>
 
 const MAX_LABELS = 8;
 
-/** What events are searched by; all that is given must hold. */
+/** The filters of a search; an event must match all that are given. */
 export const EventQuery = {
-  event_type: text(EVENT_TYPE_MAX_LENGTH, "A type, or a pattern: `*` is one word, `#` any number of them"),
+  event_type: text(EVENT_TYPE_MAX_LENGTH, "An event type, or a pattern: `*` matches one word, `#` any number of words"),
   source: text(128, "The source's name"),
-  tenant_id: text(128, "For keys that are bound to no tenant"),
+  tenant_id: text(128, "Only events of this tenant; for keys that are not bound to a tenant"),
   since: Type.Optional(Type.String({ format: "date-time", description: "Received at this time or later" })),
   until: Type.Optional(Type.String({ format: "date-time", description: "Received before this time" })),
   status: Type.Optional(
     Type.Union(
       EVENT_STATUSES.map((status) => Type.Literal(status)),
-      { description: "What became of its deliveries" },
+      { description: "The state of the event's deliveries" },
     ),
   ),
-  unmatched: Type.Optional(Type.Boolean({ description: "Whether no subscription wanted it" })),
+  unmatched: Type.Optional(
+    Type.Boolean({ description: "True: only events that no subscription matched; false: only events that one did" }),
+  ),
   id: Type.Optional(
-    Type.String({ pattern: "^[A-Za-z0-9_:-]{1,128}\\*?$", description: "An id, or the beginning of one and `*`" }),
+    Type.String({
+      pattern: "^[A-Za-z0-9_:-]{1,128}\\*?$",
+      description: "An event id, or the beginning of one followed by `*`",
+    }),
   ),
   ordering_key: text(256, "The ordering key"),
   label: Type.Optional(
     Type.Union([label(), Type.Array(label(), { maxItems: MAX_LABELS })], {
-      description: "A member of the metadata: `name`, or `name=value`; may be given several times",
+      description: "A member of the metadata: `name` or `name=value`; can be repeated",
     }),
   ),
   data: text(
     FILTER_LIMITS.maxLength,
-    'Members of a JSON body, as `event_filter` has them under `data`: `{"order":{"total":{"$gt":100}}}`',
+    'Conditions on a JSON body, as under `data` of an `event_filter`: `{"order":{"total":{"$gt":100}}}`',
   ),
-  text: text(256, "Somewhere in the body, large letters and small ones being the same"),
+  text: text(256, "Text that occurs anywhere in the body; upper and lower case are the same"),
 };
 
 function label() {
@@ -89,13 +94,15 @@ export function refuseNoPattern(type: string): void {
   }
 }
 
-/** Checked here, so that the reader gets none that it cannot read. */
+/** Checked here, so that the search never gets an invalid condition. */
 function readData(condition: string): string {
   try {
     JSON.parse(condition);
     parseFilter(`{"data":${condition}}`);
     return condition;
   } catch (error) {
-    throw new PosthornError("invalid_field", `data is no condition: ${(error as Error).message}`, { field: "data" });
+    throw new PosthornError("invalid_field", `data is not a valid condition: ${(error as Error).message}`, {
+      field: "data",
+    });
   }
 }

@@ -23,7 +23,7 @@ named("EventTypeVersionContent", EventTypeVersionContent);
 const schema = { type: "object", required: ["order_id"], properties: { order_id: { type: "integer" } } };
 const example = { order_id: 1001 };
 
-/** What may be set, and what is only shown. */
+/** The fields that can be set, and read-only fields. */
 export const EventType = named(
   "EventType",
   closed({
@@ -61,7 +61,7 @@ const change = ["managed_by_config", "precondition_failed"] as const;
 
 export const EVENT_TYPE_DOCS: AreaDocs = {
   tag: "Event types",
-  description: "The registry: what events are called, who makes them, and what their payloads look like",
+  description: "The registry of event types: their names, their producers and the schemas of their payloads",
   operations: {
     ...resourceDocs({
       path: "/api/v1/event-types",
@@ -69,7 +69,7 @@ export const EVENT_TYPE_DOCS: AreaDocs = {
       schema: EventType,
       made: { description: "Registered" },
       refusals: ["managed_by_config"],
-      list: { answer: { description: "By name" } },
+      list: { answer: { description: "Event types, sorted by name" } },
       make: {
         request: { name: EXAMPLE.newEventType, ...given },
         answer: { example: { ...EVENT_TYPE, name: EXAMPLE.newEventType } },
@@ -77,11 +77,11 @@ export const EVENT_TYPE_DOCS: AreaDocs = {
       read: { answer: { description: "The event type" } },
       replace: { request: given, errors: ["conflict"] },
       change: { request: facts },
-      remove: { answer: { status: 204, description: "Deleted; its events are checked no more" } },
+      remove: { answer: { status: 204, description: "Deleted; events of this type are no longer validated" } },
     }),
     "GET /api/v1/event-types/export": {
       answer: {
-        description: "OpenAPI 3.1, each event type a webhook",
+        description: "An OpenAPI 3.1 document with a webhook for each event type",
         schema: Type.Object(
           { openapi: Type.String(), info: Anything, jsonSchemaDialect: Type.String(), webhooks: Anything },
           { additionalProperties: true },
@@ -90,11 +90,11 @@ export const EVENT_TYPE_DOCS: AreaDocs = {
       },
     },
     "POST /api/v1/event-types/import": {
-      description: "All or nothing; at most 32 MiB.",
+      description: "Imports all event types, or none if one is invalid. The document may have at most 32 MiB.",
       query: { dry_run: true },
       request: OPENAPI,
       answer: {
-        description: "What has changed, or would change",
+        description: "The changes that were made; with `dry_run`, the changes that would be made",
         schema: closed({
           dry_run: Type.Boolean(),
           created: Type.Array(Type.String()),
@@ -109,19 +109,23 @@ export const EVENT_TYPE_DOCS: AreaDocs = {
       params: { ...params, version: "1.0" },
       request: { schema, example },
       headers: IF_MATCH,
-      answer: { ...shown, description: "With that version" },
+      answer: { ...shown, description: "The event type with that version" },
       errors: change,
     },
     "DELETE /api/v1/event-types/:name/versions/:version": {
       params: { ...params, version: "1.0" },
       headers: IF_MATCH,
-      answer: { ...shown, description: "Without that version", example: { ...EVENT_TYPE, versions: [] } },
+      answer: {
+        ...shown,
+        description: "The event type without that version",
+        example: { ...EVENT_TYPE, versions: [] },
+      },
       errors: change,
     },
     "GET /catalog": {
-      description: "A page for partners; there when the setting `catalog_public` is on.",
+      description: "A page for partners. It is available only while the setting `catalog_public` is on.",
       answer: {
-        description: "The registry",
+        description: "The page with all event types",
         schema: Type.String(),
         contentType: "text/html",
         example: "<!doctype html>…",

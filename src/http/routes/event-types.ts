@@ -19,18 +19,18 @@ import { cutPage, pageQuery } from "./paging.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
 
 const ListQuery = pageQuery({
-  cursor: Type.Optional(Type.String({ maxLength: 255, description: "`next_cursor` of the page before" })),
+  cursor: Type.Optional(Type.String({ maxLength: 255, description: "`next_cursor` of the previous page" })),
   status: Type.Optional(oneOf(["active", "deprecated"])),
 });
 type ListQuery = Static<typeof ListQuery>;
 const ImportQuery = Type.Object(
-  { dry_run: Type.Optional(Type.Boolean({ default: false, description: "Only tell what would change" })) },
+  { dry_run: Type.Optional(Type.Boolean({ default: false, description: "Only show what would change" })) },
   { additionalProperties: false },
 );
 const VersionParams = Type.Object({ name: Type.String(), version: Type.String({ pattern: EVENT_VERSION_PATTERN }) });
 
 const PATH = "/api/v1/event-types";
-/** The registry is one for all tenants. */
+/** All tenants share one registry. */
 const OPERATOR = { scope: "admin", unbound: true } as const;
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_IMPORT_BYTES = 32 * 1024 * 1024;
@@ -81,7 +81,7 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
     { config: { scope: "read" }, schema: { summary: "Export event types as OpenAPI webhooks" } },
     async (_request, reply) => {
       const types = eventTypes.list();
-      // Of thousands of types it is large: written once for each state of the registry.
+      // Large when there are thousands of types, so it is written once for each version of the registry.
       if (exported?.of !== types) exported = { of: types, json: JSON.stringify(exportOpenApi(types)) };
       return reply.type("application/json").send(exported.json);
     },
@@ -137,7 +137,7 @@ const NAME = new RegExp(EVENT_TYPE_PATTERN);
 function refuseName(name: string): void {
   if (NAME.test(name) && name.length <= EVENT_TYPE_MAX_LENGTH) return;
   const shown = JSON.stringify(name.slice(0, 60));
-  throw new PosthornError("invalid_field", `${shown} is no event type: write words with dots between them.`, {
+  throw new PosthornError("invalid_field", `${shown} is not an event type. Write words separated by dots.`, {
     field: "name",
   });
 }

@@ -9,7 +9,7 @@ import { EventQuery, readEventFilter } from "./event-query.ts";
 
 const ExportQuery = Type.Object(EventQuery, { additionalProperties: false });
 
-/** Less than a search gets, so that an export of everything does not stand in the way of others. */
+/** Less than for a search, so that a long export does not delay other readers. */
 const BUDGET_MS = 20;
 const EVENTS_AT_ONCE = 50;
 const PIECE_BYTES = 65_536;
@@ -23,7 +23,7 @@ export function addEventExportRoute(app: FastifyInstance, { store, exports }: Ev
   app.get<{ Querystring: Static<typeof ExportQuery> }>(
     "/api/v1/events/export",
     {
-      // It would read everything to answer with nothing.
+      // A HEAD request would read everything and return nothing.
       exposeHeadRoute: false,
       config: { scope: "read" },
       schema: { summary: "Export events with their bodies, as NDJSON", querystring: ExportQuery },
@@ -34,7 +34,7 @@ export function addEventExportRoute(app: FastifyInstance, { store, exports }: Ev
       const place = exports.enter(request.caller?.keyId ?? "", () => raw.destroy());
       raw.once("close", place.leave);
       const lines = exportEvents(store, filter, place);
-      // The first line is made before anything is answered: trouble until then is told by the status.
+      // The first line is read before the answer begins, so that an error until then sets the status.
       const first = await lines.next();
       return reply
         .type("application/x-ndjson")
@@ -43,7 +43,7 @@ export function addEventExportRoute(app: FastifyInstance, { store, exports }: Ev
   );
 }
 
-/** One page of events and one body are in memory at a time; whoever reads slowly is waited for. */
+/** Holds one page of events and one body in memory at a time, and waits for slow clients. */
 async function* exportEvents(
   store: EventExportOptions["store"],
   filter: EventFilter,
@@ -58,7 +58,7 @@ async function* exportEvents(
       const shown = JSON.stringify(presentEvent(event));
       const body = (await place.read(() => store.reads.loadEvent(event.seq)))?.body;
       const line = Buffer.from(`${shown.slice(0, -1)},${oneLine(presentBody(event, body))}}\n`);
-      // In pieces: of a large one it is seen that its client reads, however slowly.
+      // In pieces, so that progress is visible even if the client reads a large body slowly.
       for (let at = 0; at < line.length; at += PIECE_BYTES) {
         yield line.subarray(at, at + PIECE_BYTES);
         place.noteTaken();

@@ -40,14 +40,19 @@ export const Event = named(
       expires_at: Type.Optional(Time),
       metadata: Type.Optional(Anything),
       status: Type.Enum(["PENDING", "COMPLETED", "FAILED"], { examples: ["FAILED"] }),
-      unmatched: Type.Boolean({ description: "Nobody had asked for it" }),
+      unmatched: Type.Boolean({ description: "True when no subscription matched the event" }),
       received_at: Time,
-      published_at: Type.String({ format: "date-time", description: "When it was on disk" }),
+      published_at: Type.String({ format: "date-time", description: "When the event was stored on disk" }),
       content_type: nullable(text("application/json")),
-      size: count(43, "Of the body, in bytes"),
-      body_erased_at: nullable(Type.String({ format: "date-time", description: "Somebody had its body erased then" })),
-      masked: Type.Integer({ minimum: 0, description: "How many values were replaced before it was stored" }),
-      replay_of: Type.Optional(Type.String({ description: "The event that this one was edited from" })),
+      size: count(43, "The size of the body in bytes"),
+      body_erased_at: nullable(
+        Type.String({ format: "date-time", description: "When the body was erased; null otherwise" }),
+      ),
+      masked: Type.Integer({
+        minimum: 0,
+        description: "The number of values that were masked before the event was stored",
+      }),
+      replay_of: Type.Optional(Type.String({ description: "The id of the event that was edited to create this one" })),
       schema_result: nullable(
         closed({
           valid: Type.Boolean(),
@@ -57,21 +62,24 @@ export const Event = named(
       headers: Type.Optional(Headers),
       delivery_count: count(1),
     },
-    "An immutable fact",
+    "An event: an immutable fact",
   ),
 );
 
-/** What came with a received webhook beside its headers and its body. */
+/** The parts of a received webhook other than its headers and body. */
 export const EventRequest = Type.Optional(
-  closed({ method: Type.String(), path: Type.String(), query: Type.String() }, "Of a received webhook"),
+  closed(
+    { method: Type.String(), path: Type.String(), query: Type.String() },
+    "The request line of a received webhook",
+  ),
 );
 
-/** Its body, where it is shown. */
+/** The body, in answers that show it. */
 export const Payload = {
   payload: Type.Optional(
-    Type.Unknown({ description: "The body: JSON as it came in, other text as a string", examples: [payload] }),
+    Type.Unknown({ description: "The body: JSON exactly as received, other text as a string", examples: [payload] }),
   ),
-  payload_base64: Type.Optional(Type.String({ description: "A body that is no text" })),
+  payload_base64: Type.Optional(Type.String({ description: "A body that is not text" })),
 };
 
 export const EventWithDeliveries = named(
@@ -81,32 +89,37 @@ export const EventWithDeliveries = named(
 
 export const EventPage = extended(pageSchema(Event), {
   searched_until: nullable(
-    Type.String({ format: "date-time", description: "All since then was searched; null when all was" }),
+    Type.String({
+      format: "date-time",
+      description: "Events back to this time were searched; null when all events were searched",
+    }),
   ),
   skipped_bodies: Type.Optional(
-    Type.Integer({ minimum: 0, description: "Bodies too large for a search by `text` or `data`" }),
+    Type.Integer({ minimum: 0, description: "The number of bodies that were too large to search by `text` or `data`" }),
   ),
 });
 
 export const EVENT_DOCS: AreaDocs = {
   tag: "Events",
-  description: "What came in, byte for byte, and what became of it",
+  description: "Events exactly as they came in, and the state of their deliveries",
   operations: {
     "GET /api/v1/events": {
       description:
-        "All that is given must hold. A page takes 50 ms at most: what was not reached by then is told by " +
-        "`searched_until`, and `next_cursor` goes on from there, also after a page with fewer events than asked for.",
+        "An event must match all filters. A page takes at most 50 ms. `searched_until` says how far the search got, " +
+        "and `next_cursor` continues from there, even after a page with fewer events than `limit`.",
       query: { limit: 20 },
       answer: {
-        ...page(Event, "The newest first"),
+        ...page(Event, "Events, newest first"),
         schema: EventPage,
       },
     },
     "GET /api/v1/events/export": {
-      description: "The filters are those of a search. Ends early, without a last line end, when the gateway stops.",
+      description:
+        "Takes the same filters as the list. When the gateway stops, the export ends early, without a final line " +
+        "break.",
       query: { event_type: EXAMPLE.eventType },
       answer: {
-        description: "One event in each line, with its body",
+        description: "One event with its body on each line",
         schema: Type.String({ "x-lines": named("ExportedEvent", extended(Event, Payload)) }),
         contentType: "application/x-ndjson",
         example: `${JSON.stringify({ ...exampleOf(Event), payload })}\n`,
@@ -115,14 +128,14 @@ export const EVENT_DOCS: AreaDocs = {
     "GET /api/v1/events/:id": {
       params: { id: EXAMPLE.event },
       answer: {
-        description: "With its body and its deliveries",
+        description: "The event with its body and its deliveries",
         schema: EventWithDeliveries,
       },
     },
     "DELETE /api/v1/events/:id/body": {
       description:
-        "Erases the body, what destinations answered to it, and the bodies of requests that were the same one again. While " +
-        "deliveries are open it is refused; with `force` they become dead letters (`erased`). It cannot be undone.",
+        "Erases the body, the responses of destinations, and the bodies of duplicate requests. Is rejected while " +
+        "deliveries are open, unless `force` is set: then they become dead letters (`erased`). This cannot be undone.",
       params: { id: EXAMPLE.event },
       answer: {
         description: "Erased",
@@ -133,8 +146,9 @@ export const EVENT_DOCS: AreaDocs = {
     },
     "POST /api/v1/events/:id/replay": {
       description:
-        "With a `payload` a new event is made of it, which is routed like any other and has the id of this one as " +
-        "`replay_of`; the bytes are delivered as they are written there.",
+        "With a `payload`, a new event is created and routed like any other. Its `replay_of` is the id of this " +
+        "event, and " +
+        "its body is delivered byte for byte as you wrote it.",
       otherAnswers: [
         {
           status: 201,
@@ -150,7 +164,7 @@ export const EVENT_DOCS: AreaDocs = {
       request: {},
       answer: {
         status: 202,
-        description: "Its deliveries, open again",
+        description: "The deliveries of the event, which are open again",
         schema: closed({ event_id: Type.String(), deliveries: Type.Array(Delivery) }),
         example: { event_id: EXAMPLE.event, deliveries: [REPLAYED_DELIVERY] },
       },

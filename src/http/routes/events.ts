@@ -20,7 +20,7 @@ const OneQuery = Type.Object(
     body: Type.Optional(
       Type.Union([Type.Literal("true"), Type.Literal("base64")], {
         default: "true",
-        description: "JSON and text as they are (`true`), or byte for byte in `payload_base64` (`base64`)",
+        description: "`true`: show the body as JSON or text; `base64`: byte for byte in `payload_base64`",
       }),
     ),
   },
@@ -30,11 +30,14 @@ const OneQuery = Type.Object(
 const ReplayBody = Type.Object(
   {
     subscription_id: Type.Optional(
-      Type.String({ maxLength: 128, description: "Only this one; it need not have had the event before" }),
+      Type.String({
+        maxLength: 128,
+        description: "Replay to this subscription only; it need not have received the event before",
+      }),
     ),
     payload: Type.Optional(
       Type.Unknown({
-        description: "What is sent instead of its body, as a new event; any JSON, kept as it is written",
+        description: "The body of a new event that is sent instead; any JSON, kept byte for byte",
       }),
     ),
   },
@@ -42,7 +45,11 @@ const ReplayBody = Type.Object(
 );
 
 const EraseQuery = Type.Object(
-  { force: Type.Optional(Type.Boolean({ default: false, description: "Open deliveries become dead letters" })) },
+  {
+    force: Type.Optional(
+      Type.Boolean({ default: false, description: "Erase even if deliveries are open; these become dead letters" }),
+    ),
+  },
   { additionalProperties: false },
 );
 
@@ -50,13 +57,13 @@ export interface EventRoutesOptions {
   store: Store;
   replays: Replays;
   editedReplays: EditedReplays;
-  /** Somebody sends an edited event; on disk before it is. */
+  /** Called when somebody sends an edited event. The note is on disk before the event is. */
   onEdited: (event: StoredEvent, eventId: string) => Promise<void>;
   bodyErasures: BodyErasures;
   presentDelivery: (delivery: StoredDelivery) => object;
 }
 
-/** More are in the list of deliveries. */
+/** The list of deliveries has the others. */
 const FIRST_DELIVERIES = { limit: 1000, cursor: undefined };
 
 export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions): void {
@@ -107,7 +114,7 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
       {
         config: { scope: "admin" },
         schema: {
-          summary: "Replay an event, as it was or edited",
+          summary: "Replay an event, unchanged or edited",
           body: Type.Union([ReplayBody, Type.Null()]),
         },
       },
@@ -147,7 +154,8 @@ function refuseOneReceiver(subscriptionId: string | undefined): void {
   if (subscriptionId === undefined) return;
   throw new PosthornError(
     "invalid_field",
-    "An edited event goes to every subscription that wants it. Leave subscription_id out, or send the event as it was.",
+    "An edited event goes to all subscriptions that match it. Leave out subscription_id, or replay the event " +
+      "unchanged.",
     { field: "subscription_id" },
   );
 }

@@ -8,20 +8,20 @@ export const FilterResult = closed({
       path: Type.String(),
       operator: Type.String(),
       expected: Type.Unknown(),
-      found: Type.Optional(Type.Unknown({ description: "Left out when there is nothing at that place" })),
+      found: Type.Optional(Type.Unknown({ description: "The value at that path; missing when the event has none" })),
     }),
   ),
 });
 
 export const FILTER_DOCS: AreaDocs = {
   tag: "Filters",
-  description: "Which of the events that match its patterns a subscription gets",
+  description: "Filters narrow down which of the events that match its patterns a subscription gets",
   operations: {
     "POST /api/v1/filters/test": {
-      description: "On an event that you describe, or on one that was received. Nothing is stored.",
+      description: "Tests the filter on an event that you describe, or on a stored event. Nothing is stored.",
       request: { filter: { data: { total: { $gt: 100 } } }, event: { data: { total: 12 } } },
       answer: {
-        description: "Whether it matches, and if not, what keeps it from matching",
+        description: "Whether the filter matches and, if not, which conditions failed",
         schema: FilterResult,
         example: { match: false, failed: { path: "data.total", operator: "$gt", expected: 100, found: 12 } },
       },

@@ -13,14 +13,14 @@ const Members = Type.Record(Type.String(), Type.Unknown());
 
 const TestBody = Type.Object(
   {
-    filter: Type.Union([Members, Type.String()], { description: "As `event_filter` of a subscription" }),
+    filter: Type.Union([Members, Type.String()], { description: "The same as `event_filter` of a subscription" }),
     event: Type.Optional(SampleEvent),
     event_id: Type.Optional(StoredEventId),
   },
   { additionalProperties: false },
 );
 
-/** Tries a filter on an event, and says what keeps it from matching. Nothing is stored. */
+/** Tests a filter on an event and explains why it does not match. Nothing is stored. */
 export function addFilterRoutes(app: FastifyInstance, { store }: { store: Store }): void {
   app.post<{ Body: Static<typeof TestBody> }>(
     "/api/v1/filters/test",
@@ -59,7 +59,7 @@ function readFilter(value: unknown): Filter {
   }
 }
 
-/** A sample has what every event has, though it was not said. */
+/** Fills in the fields that all events have, if the sample lacks them. */
 function toFacts(event: SampleEvent, boundTenant: string | undefined): FilterFacts {
   const { headers, query } = event;
   return {

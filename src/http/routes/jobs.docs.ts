@@ -32,18 +32,18 @@ const Job = named(
         summary: nullable(Type.With(Anything, { examples: [{ ended: 0 }] })),
         error: textOrNull(),
       }),
-      { description: "The last 50" },
+      { description: "The last 50 runs" },
     ),
   }),
 );
 
 export const JOB_DOCS: AreaDocs = {
   tag: "Jobs",
-  description: "What the gateway does by itself, again and again",
+  description: "Periodic jobs of the gateway",
   operations: {
     "GET /api/v1/jobs": {
       answer: {
-        description: "Each with its last runs and when it runs next",
+        description: "The jobs with their last runs and the time of the next run",
         schema: closed({ data: Type.Array(Job) }),
       },
     },
@@ -51,7 +51,7 @@ export const JOB_DOCS: AreaDocs = {
       params: { name: EXAMPLE.job },
       answer: {
         status: 202,
-        description: "It runs; the number of the run",
+        description: "The job has started; `run` is the number of the run",
         schema: closed({ name, run: Type.Integer({ minimum: 1 }) }),
       },
       errors: ["conflict"],

@@ -4,7 +4,7 @@ import type { Jobs, KnownJob } from "../../operate/jobs.ts";
 import type { JobRun } from "../../store/port/jobs.ts";
 import { isoTime } from "../present/time.ts";
 
-/** Jobs are of the whole gateway. */
+/** Jobs concern the whole gateway. */
 const OPERATOR = { scope: "admin", unbound: true } as const;
 
 export interface JobRoutesOptions {

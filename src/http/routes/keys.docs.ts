@@ -15,13 +15,13 @@ import { resourceDocs } from "../openapi/resource-docs.ts";
 import { exampleOf, shownFields } from "../openapi/shown.ts";
 import { KeyInput } from "./keys.ts";
 
-/** What may be set, and what is only shown. */
+/** The fields that can be set, and read-only fields. */
 export const Key = named(
   "Key",
   closed({
     id: text(EXAMPLE.key),
     ...shownFields(KeyInput),
-    prefix: nullable(text("phk_H6YC", "How the key begins")),
+    prefix: nullable(text("phk_H6YC", "The first characters of the key")),
     status: oneOf(["active", "expired", "revoked"]),
     created_at: Time,
     revoked_at: nullable(Time),
@@ -33,48 +33,49 @@ const request = { name: "billing", scopes: ["read"] };
 
 export const KEY_DOCS: AreaDocs = {
   tag: "Keys",
-  description: "Who may do what. Only their hashes are stored",
+  description: "API keys and what they allow. Only hashes of keys are stored",
   operations: resourceDocs({
     path: "/api/v1/keys",
     key: { id: EXAMPLE.key },
     schema: Key,
     example: KEY,
     made: {
-      description: "With the key itself, which is never shown again",
+      description: "Created. This is the only answer that shows the key itself",
       schema: named("KeyWithSecret", extended(Key, { key: Type.String() })),
     },
     refusals: ["conflict"],
-    list: { answer: { description: "The oldest first" } },
+    list: { answer: { description: "Keys, oldest first" } },
     make: {
       description:
-        "A key that is bound to a tenant makes keys of that tenant; one that ends makes none that lives longer. " +
-        "A tenant has at most `limits.max_keys_per_tenant` live keys.",
+        "A key that is bound to a tenant can create keys only for that tenant. A key that expires cannot create a " +
+        "key that " +
+        "expires later. A tenant has at most `limits.max_keys_per_tenant` active keys.",
       request,
       answer: { example: { ...KEY, key: EXAMPLE.keyInClear } },
       otherAnswers: [
         {
           status: 200,
           description:
-            "Created before with this `Idempotency-Key`; without the key itself, of which only the hash is kept",
+            "Already created with this `Idempotency-Key`. The key itself is not shown, because only its hash is stored",
           schema: Key,
           headers: ETAG,
         },
       ],
       errors: ["key_limit"],
     },
-    read: { answer: { description: "The key, without the key itself" } },
+    read: { answer: { description: "The key's data, without the key itself" } },
     replace: {
-      description: "The key itself stays the same; so does its tenant.",
+      description: "The key itself and its tenant cannot be changed.",
       request,
-      answer: { description: "Replaced, in force when the answer comes" },
+      answer: { description: "Replaced, with immediate effect" },
       errors: ["key_limit"],
     },
-    change: { request: { name: "billing" }, answer: { description: "Updated, in force when the answer comes" } },
+    change: { request: { name: "billing" }, answer: { description: "Updated, with immediate effect" } },
     remove: {
-      description: "In force when the answer comes.",
+      description: "Takes effect immediately.",
       answer: {
         status: 200,
-        description: "Revoked for good",
+        description: "Permanently revoked",
         schema: Key,
         example: { ...KEY, status: "revoked", revoked_at: EXAMPLE.laterTime },
         headers: ETAG,

@@ -12,7 +12,7 @@ import type { Key as Described } from "./keys.docs.ts";
 import { cutPage, pageQuery } from "./paging.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
 
-/** Control characters are no part of a name; NUL would cut it. */
+/** Names have no control characters; NUL would cut them off. */
 const PLAIN = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
 
 export const KeyInput = Type.Object(
@@ -27,7 +27,7 @@ export const KeyInput = Type.Object(
     scopes: Type.Array(oneOf(SCOPES), { minItems: 1, uniqueItems: true, examples: [["read"]] }),
     tenant_id: Type.Optional(
       orNull(Type.String({ minLength: 1, maxLength: 128, pattern: PLAIN }), {
-        description: "The tenant that it is bound to; null for all of them",
+        description: "The tenant that the key is bound to; null for all tenants",
         examples: ["acme"],
       }),
     ),
@@ -48,7 +48,7 @@ export interface KeyRoutesOptions {
 
 export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOptions): void {
   const present = (key: ApiKey) => presentKey(key, keys.statusOf(key));
-  /** With the key in clear, which is never shown again. One that was made before is known by its hash only. */
+  /** Adds the key in clear, which is never shown again. For a key created earlier only the hash is known. */
   const saved = ({ entry, key }: MadeKey) => ({
     thing: entry,
     isNew: key !== undefined,
@@ -71,7 +71,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
     query: ListQuery,
     chosenKey: Type.String({
       pattern: "^(?!config$)[A-Za-z0-9_-]{1,64}$",
-      description: "Chosen by whoever makes it",
+      description: "An id of your choice",
     }),
     async list(query, { tenantId }) {
       const { cursor } = query;
@@ -80,7 +80,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
       return { page: cutPage(rest, query, ({ id }) => id), present: ({ thing }) => present(thing) };
     },
     get: (id, { tenantId }) => keys.get(id, tenantId),
-    // A bound key makes keys of its own tenant, and never one that could do more.
+    // A bound key creates keys of its own tenant only, and none with more rights.
     async make({ name, scopes, tenant_id, expires_at: end }, { caller, once }) {
       const tenantId = tenant_id ?? undefined;
       const expiresAt = readEnd(end);
@@ -100,7 +100,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
       const refuse = (known: ApiKey) => refuseOutliving(known, change, caller);
       return { thing: await keys.change(id, caller?.tenantId, change, { ifMatch, refuse }) };
     },
-    // A key that is revoked stays to be seen.
+    // A revoked key stays visible.
     async remove(id, { caller, ifMatch }) {
       const entry = await keys.revoke(id, caller?.tenantId, ifMatch);
       return { thing: entry };
@@ -124,7 +124,7 @@ function presentKey(key: ApiKey, status: KeyStatus): AnswerOf<typeof Described> 
   };
 }
 
-/** Who has an end makes no key more powerful that goes on after it: else the end would mean nothing. */
+/** A key that expires cannot give rights to a key that expires later: its own expiry would mean nothing. */
 function refuseOutliving(
   known: ApiKey,
   { scopes = [], expiresAt }: Pick<KeptChange, "scopes" | "expiresAt">,
@@ -138,8 +138,8 @@ function refuseOutliving(
   if (end !== undefined && end <= callersEnd) return;
   throw new PosthornError(
     "forbidden",
-    `This key ends at ${new Date(callersEnd).toISOString()}, and cannot give ${gained.join(" and ")} to one that lives ` +
-      "longer. Set its expires_at too.",
+    `This key expires at ${new Date(callersEnd).toISOString()} and cannot give ${gained.join(" and ")} to a key that ` +
+      "expires later. Set its expires_at, too.",
     { field: "scopes" },
   );
 }
@@ -156,13 +156,14 @@ function readEnd(wanted: KeyInput["expires_at"]): number | undefined {
 
 function refuseEnd(expiresAt: number | undefined, caller: Caller | undefined, wall: number): void {
   if (expiresAt !== undefined && !(expiresAt > wall)) {
-    throw new PosthornError("invalid_field", "expires_at must lie in the future.", { field: "expires_at" });
+    throw new PosthornError("invalid_field", "expires_at must be in the future.", { field: "expires_at" });
   }
   const callersEnd = caller?.expiresAt;
   if (callersEnd !== undefined && (expiresAt === undefined || expiresAt > callersEnd)) {
     throw new PosthornError(
       "forbidden",
-      `This key ends at ${new Date(callersEnd).toISOString()}, and can make none that lives longer. Set expires_at.`,
+      `This key expires at ${new Date(callersEnd).toISOString()} and cannot create a key that expires later. Set ` +
+        "expires_at.",
       { field: "expires_at" },
     );
   }

@@ -15,7 +15,7 @@ import {
 
 const ConnectionState = oneOf(
   ["unused", "connecting", "connected", "failed"],
-  "`unused` until something takes from it or sends to it",
+  "`unused`: no source or subscription has used the connection yet",
 );
 
 const Readiness = named(
@@ -27,13 +27,13 @@ const Readiness = named(
     queue: closed({ driver: text("local") }),
     disk: closed({ status: oneOf(["ok", "low"]), free_bytes: count(83_958_673_408) }),
     connections: Type.Array(closed({ kind: text("amqp"), name: text("default"), state: ConnectionState }), {
-      description: "To brokers",
+      description: "Connections to brokers",
     }),
   }),
 );
 
-const Mode = oneOf(["NORMAL", "QUEUE"], "`QUEUE` while it is down and deliveries wait");
-/** In the examples there was one. */
+const Mode = oneOf(["NORMAL", "QUEUE"], "`QUEUE` while the destination is down and deliveries wait");
+/** The examples have a time here. */
 const Moment = nullable(Type.With(Time, { examples: [EXAMPLE.time] }));
 const Health = oneOf(["ok", "error"]);
 const LastError = textOrNull();
@@ -44,17 +44,17 @@ export const GatewayStatus = named(
     mode: Mode,
     queue_length: Type.Integer({
       minimum: 0,
-      description: "All open deliveries, and what waits in the queues that forwards fall back to",
+      description: "All open deliveries, and the messages in the fallback queues of forwarding subscriptions",
     }),
     last_error: LastError,
     health: Health,
     oldest_open_s: nullable(
       Type.Integer({
         minimum: 0,
-        description: "Seconds for which the oldest open delivery has waited; null without one",
+        description: "The age of the oldest open delivery in seconds; null when none is open",
       }),
     ),
-    active_alerts: Type.Integer({ minimum: 0, description: "`GET /api/v1/alerts` says which" }),
+    active_alerts: Type.Integer({ minimum: 0, description: "`GET /api/v1/alerts` lists them" }),
     targets: Type.Array(
       closed({
         name: text("ERP"),
@@ -63,9 +63,9 @@ export const GatewayStatus = named(
         reason: textOrNull(),
         health: Health,
         queue_length: Count,
-        failures: Type.Integer({ minimum: 0, description: "In a row" }),
+        failures: Type.Integer({ minimum: 0, description: "Failed attempts in a row" }),
         last_error: LastError,
-        rate_per_s: nullable(Type.Number({ description: "Attempts per second that it is held to; null for no limit" })),
+        rate_per_s: nullable(Type.Number({ description: "The limit in attempts per second; null for no limit" })),
       }),
     ),
     sources: Type.Array(
@@ -73,15 +73,16 @@ export const GatewayStatus = named(
         name: Type.String(),
         health: oneOf(
           ["ok", "error"],
-          "`error`: nobody can be verified, and every sender gets 401; or nothing can be taken from its queue",
+          "`error`: no sender can be verified, so all get 401; or no messages can be read from the source's queue",
         ),
         reason: Type.String({
-          description: "Which of its secrets do not count, and why; or what is wrong with its queue",
+          description: "Which of its secrets are ignored, and why; or what is wrong with its queue",
         }),
       }),
       {
         description:
-          "Only those with a secret or token that can be guessed, from a version that took it; and those whose queue cannot be taken from",
+          "Only sources with a problem: a secret or token that is too easy to guess, accepted by an older release; " +
+          "or a queue that cannot be read",
         examples: [[]],
       },
     ),
@@ -90,10 +91,10 @@ export const GatewayStatus = named(
         kind: Type.String(),
         name: Type.String(),
         state: ConnectionState,
-        reason: nullable(Type.String({ description: "Why it is away, and what to do" })),
+        reason: nullable(Type.String({ description: "Why there is no connection, and what to do" })),
         next_try_at: nullable(Time),
       }),
-      { description: "To brokers; none with a key that is bound to a tenant", examples: [[]] },
+      { description: "Connections to brokers; empty for keys that are bound to a tenant", examples: [[]] },
     ),
     suspended: Type.Array(
       closed({
@@ -102,25 +103,33 @@ export const GatewayStatus = named(
         since: nullable(Time),
         reason: nullable(Type.String()),
       }),
-      { description: "Subscriptions that hold what they have until they are resumed", examples: [[]] },
+      { description: "Suspended subscriptions; their deliveries are held until they are resumed", examples: [[]] },
     ),
     missing_sources: Type.Array(
       closed({
         source: Type.String(),
-        subscription: Type.String({ description: "Whose target does not know the source, and is well otherwise" }),
+        subscription: Type.String({
+          description: "The subscription whose target does not know the source but is otherwise healthy",
+        }),
         since: Time,
         next_try_at: Time,
         last_error: Type.String(),
       }),
-      { description: "What comes from these waits: for n8n, their workflows are not active", examples: [[]] },
+      {
+        description:
+          "Sources that a target does not know; their deliveries wait. With n8n, the workflows are not active",
+        examples: [[]],
+      },
     ),
     retention: closed({
-      days: nullable(Type.Number({ description: "How long events are kept; null for ever", examples: [30] })),
+      days: nullable(
+        Type.Number({ description: "How many days events are kept; null when they are kept forever", examples: [30] }),
+      ),
       oldest_event_at: Moment,
-      due_events: nullable(count(0, "About how many are to be deleted now")),
+      due_events: nullable(count(0, "About how many events are due to be deleted now")),
       complete_until: Moment,
-      behind_s: nullable(count(0, "For how long some of these have been due")),
-      remaining_s: nullable(count(0, "By the speed of the last run")),
+      behind_s: nullable(count(0, "How long the oldest of them has been due, in seconds")),
+      remaining_s: nullable(count(0, "Estimated seconds until all are deleted, at the speed of the last run")),
       running: Type.Boolean(),
       last_run_at: Moment,
       last_result: nullable(text("success")),
@@ -128,25 +137,27 @@ export const GatewayStatus = named(
   }),
 );
 
-const alive = { answer: { description: "It runs", schema: closed({ status: oneOf(["ok"]) }) } };
+const alive = { answer: { description: "The gateway is running", schema: closed({ status: oneOf(["ok"]) }) } };
 
 export const OPERATION_DOCS: AreaDocs = {
   tag: "Operation",
-  description: "How the gateway is: for load balancers, for people, for Prometheus",
+  description: "Health, status and metrics of the gateway",
   operations: {
     "GET /health": alive,
     "GET /livez": alive,
     "GET /readyz": {
       description:
-        "Ready means that the next request is taken. A degraded gateway (its disk is low, or a broker is away) still answers 200.",
-      answer: { description: "It takes requests", schema: Readiness },
-      otherAnswers: [{ status: 503, description: "It is stopping or overloaded", schema: Readiness }],
+        "Ready means that the gateway accepts requests. A degraded gateway (low disk space, or a broker that cannot " +
+        "be reached) still answers 200.",
+      answer: { description: "The gateway accepts requests", schema: Readiness },
+      otherAnswers: [{ status: 503, description: "The gateway is stopping or overloaded", schema: Readiness }],
     },
     "GET /status": {
-      description: "With a key that is bound to a tenant: of what belongs to that tenant.",
+      description: "A key that is bound to a tenant gets the status of that tenant only.",
       answer: {
         description:
-          "`QUEUE` and `error` if any target is; `error` also if a subscription is suspended, a source can verify nobody or take nothing from its queue, or a broker is away",
+          "The overall mode is `QUEUE` if any target is in `QUEUE`. The overall health is `error` if any target, " +
+          "source or broker connection has an error, or a subscription is suspended",
         schema: GatewayStatus,
       },
     },

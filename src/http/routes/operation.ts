@@ -2,11 +2,11 @@ import type { FastifyInstance } from "fastify";
 import { ERRORS, type PosthornError } from "../../domain/errors.ts";
 import type { NoteServerError } from "../../telemetry/server-errors.ts";
 
-/** How the gateway is: for load balancers, for people, for Prometheus. */
+/** Health, status and metrics of the gateway. */
 export interface OperationRoutesOptions {
   readiness: () => Readiness;
   onServerError: NoteServerError;
-  /** Of the whole gateway, or of what belongs to one tenant. */
+  /** The status of the whole gateway, or of one tenant. */
   status: (tenantId: string | undefined) => Promise<object>;
   metrics: () => Promise<{ text: string; contentType: string }>;
   statusIsPublic: boolean;
@@ -19,8 +19,8 @@ export interface Readiness {
 }
 
 export function addOperationRoutes(app: FastifyInstance, options: OperationRoutesOptions): void {
-  app.get("/health", { schema: { summary: "Check that the gateway runs" } }, async () => ({ status: "ok" }));
-  app.get("/livez", { schema: { summary: "Check that the gateway runs, for an orchestrator" } }, async () => ({
+  app.get("/health", { schema: { summary: "Check that the gateway is running" } }, async () => ({ status: "ok" }));
+  app.get("/livez", { schema: { summary: "Check that the gateway is running, for an orchestrator" } }, async () => ({
     status: "ok",
   }));
   app.get("/readyz", { schema: { summary: "Check whether the gateway accepts requests" } }, async (_request, reply) => {

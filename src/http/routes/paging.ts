@@ -1,10 +1,10 @@
 import { Type, type TProperties } from "typebox";
 import type { PageOf } from "../../store/port/reads.ts";
 
-/** Every list is paged the same way. */
+/** All lists are paged in the same way. */
 export const PageQuery = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 50 })),
-  cursor: Type.Optional(Type.String({ maxLength: 200, description: "`next_cursor` of the page before" })),
+  cursor: Type.Optional(Type.String({ maxLength: 200, description: "`next_cursor` of the previous page" })),
 };
 
 export interface PageParameters {
@@ -20,7 +20,7 @@ export function pageOf({ limit, cursor }: PageParameters) {
   return { limit: limit ?? 50, cursor };
 }
 
-/** The first of those that the cursor has left; the last one of them says where the next page begins. */
+/** One page of the remaining items. The last item of the page determines where the next one begins. */
 export function cutPage<Row>(rest: readonly Row[], query: PageParameters, cursorOf: (row: Row) => string): PageOf<Row> {
   const { limit } = pageOf(query);
   const rows = rest.slice(0, limit);

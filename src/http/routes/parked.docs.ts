@@ -7,11 +7,17 @@ const text = nullable(Type.String());
 const Parked = named(
   "ParkedMessage",
   closed({
-    id: Type.String({ description: "As the broker finds it again: a number, its own id, or a hash of the body" }),
+    id: Type.String({
+      description: "Identifies the message at the broker: a number, the broker's id, or a hash of the body",
+    }),
     message_id: text,
-    reason: nullable(Type.String({ description: "As whoever parked it says; RabbitMQ's own: rejected, expired …" })),
+    reason: nullable(
+      Type.String({ description: "Why the message was parked; RabbitMQ's own reasons are `rejected`, `expired` …" }),
+    ),
     description: text,
-    queue: nullable(Type.String({ description: "Where it came from and goes back to; null: nothing tells" })),
+    queue: nullable(
+      Type.String({ description: "The queue that the message came from and is requeued to; null when unknown" }),
+    ),
     subject: text,
     content_type: text,
     size: Count,
@@ -20,10 +26,13 @@ const Parked = named(
 );
 
 const Limits = closed({
-  looks_at: Type.Integer({ description: "How many can be looked at, counted from the oldest" }),
-  can_page: Type.Boolean({ description: "Whether a list goes on with `next_cursor`" }),
-  counts_looks: Type.Boolean({ description: "There is no peek: a look takes messages and gives them back" }),
-  keeps_id: Type.Boolean({ description: "Whether a message that is requeued has the id that it had" }),
+  looks_at: Type.Integer({ description: "How many messages can be listed, starting with the oldest" }),
+  can_page: Type.Boolean({ description: "Whether the list has further pages (`next_cursor`)" }),
+  counts_looks: Type.Boolean({
+    description:
+      "True when the broker has no peek: listing receives messages and returns them, which counts as a delivery",
+  }),
+  keeps_id: Type.Boolean({ description: "Whether a requeued message keeps its id" }),
 });
 
 const PARKED = {
@@ -43,16 +52,18 @@ const errors = ["not_found", "conflict", "broker_failed"] as const;
 export const PARKED_DOCS: AreaDocs = {
   tag: "Parked messages",
   description:
-    "What a source could not take from its queue: it lies in the poison queue (Storage Queue), in the dead letters " +
-    "(Service Bus) or behind the dead-letter exchange (RabbitMQ) until somebody puts it back or deletes it",
+    "Messages of a queue that a source could not process. They stay in the poison queue (Storage Queue), in the dead " +
+    "letters (Service Bus) or behind the dead-letter exchange (RabbitMQ) until somebody requeues or deletes them",
   operations: {
     "GET /api/v1/sources/:name/parked": {
-      description: "The oldest first, without bodies. What this broker cannot do stands in `limits`.",
+      description: "Messages are listed oldest first, without bodies. `limits` says what this broker cannot do.",
       params,
       query: { limit: 20 },
       answer: {
         status: 200,
-        description: "Those that can be looked at; `count` is of all, null where the broker does not tell",
+        description:
+          "The messages that can be listed. `count` is the number of all parked messages, or null when the broker " +
+          "does not report it",
         schema: closed({
           data: Type.Array(Parked),
           next_cursor: text,
@@ -72,7 +83,7 @@ export const PARKED_DOCS: AreaDocs = {
       params: { ...params, id: EXAMPLE.parkedMessage },
       answer: {
         status: 200,
-        description: "With its body; `body_base64` instead where that is no UTF-8",
+        description: "The message with its body; `body_base64` instead of `body` when it is not UTF-8",
         schema: extended(Parked, {
           properties: Anything,
           body: Type.Optional(Type.String()),
@@ -84,13 +95,14 @@ export const PARKED_DOCS: AreaDocs = {
     },
     "POST /api/v1/sources/:name/parked/requeue": {
       description:
-        "Each is first put into the queue that it came from and then taken out here: interrupted in between it is in " +
-        "both, and never in none. At most 500 in one call; `complete` tells whether there may be more.",
+        "Each message is first put into the queue that it came from, then removed here. If this is interrupted, the " +
+        "message is in both queues; it is never lost. At most 500 in one call; `complete` is false when there may be " +
+        "more.",
       params,
       request: { reason: "invalid" },
       answer: {
         status: 200,
-        description: "How many went back, and how many stay because nothing tells where they came from",
+        description: "How many messages were requeued, and how many stay because the queue they came from is unknown",
         schema: closed({ requeued: Count, without_origin: Count, complete: Type.Boolean() }),
         example: { requeued: 1, without_origin: 0, complete: true },
       },
@@ -98,12 +110,13 @@ export const PARKED_DOCS: AreaDocs = {
     },
     "POST /api/v1/sources/:name/parked/purge": {
       description:
-        "Only if `count` is how many there are that fit; else 409 with the right number, and nothing is deleted.",
+        "`count` must be the number of messages that match. Otherwise the answer is 409 with the right number, and " +
+        "nothing is deleted.",
       params,
       request: { reason: "invalid", count: 1 },
       answer: {
         status: 200,
-        description: "They are gone",
+        description: "The messages are deleted",
         schema: closed({ purged: Count, complete: Type.Boolean() }),
         example: { purged: 1, complete: true },
       },

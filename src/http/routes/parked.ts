@@ -16,11 +16,11 @@ import type { Sources } from "../../registry/sources/sources.ts";
 import { isoTime } from "../present/time.ts";
 import { pageOf, PageQuery } from "./paging.ts";
 
-/** Queues of a broker belong to the gateway: messages of several tenants may lie in one. */
+/** A broker's queues belong to the whole gateway: one queue may hold messages of several tenants. */
 const OPERATOR = { scope: "admin", unbound: true } as const;
 
 const Reason = Type.Optional(
-  Type.String({ minLength: 1, maxLength: 256, description: "Only those that were parked for this" }),
+  Type.String({ minLength: 1, maxLength: 256, description: "Only messages that were parked for this reason" }),
 );
 const ListQuery = Type.Object({ ...PageQuery, reason: Reason }, { additionalProperties: false });
 const selection = {
@@ -29,7 +29,7 @@ const selection = {
     Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
       minItems: 1,
       maxItems: 1000,
-      description: "Only these, by `id` of the list",
+      description: "Only the messages with these ids from the list",
     }),
   ),
 };
@@ -37,7 +37,9 @@ const RequeueBody = Type.Object(selection, { additionalProperties: false });
 const PurgeBody = Type.Object(
   {
     ...selection,
-    count: Type.Optional(Type.Integer({ minimum: 0, description: "How many there are; nothing is deleted else" })),
+    count: Type.Optional(
+      Type.Integer({ minimum: 0, description: "The number of messages to delete; if it is wrong, nothing is deleted" }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -52,7 +54,7 @@ export interface ParkedRoutesOptions {
 export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, onMoved }: ParkedRoutesOptions): void {
   const open = (name: string) => parked.open(sources.get(name, undefined).thing.source);
 
-  /** A broker's queue and the store have no transaction in common: what is wanted is noted before, what was done after. */
+  /** A broker's queue and the store share no transaction: the intention is logged before, the result after. */
   function note(act: string, id: string, details: Readonly<Record<string, unknown>>): Promise<void> {
     const { tenantId } = sources.get(id, undefined).thing.source;
     return trail.note({ act: `parked.${act}`, kind: "source", id, tenantId, details });
@@ -80,7 +82,10 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
     async ({ params }) => {
       const message = await findParked(open(params.name), params.id);
       if (message === undefined) {
-        throw new PosthornError("not_found", `No parked message ${params.id} is among those that can be looked at.`);
+        throw new PosthornError(
+          "not_found",
+          `There is no parked message ${params.id} among the messages that can be listed.`,
+        );
       }
       return { ...present(message), properties: message.properties, ...presentBody(message.body) };
     },
@@ -119,23 +124,23 @@ function toFilter(body: Static<typeof RequeueBody> | null): ParkedFilter {
   return { reason: body?.reason, keys: body?.ids };
 }
 
-/** Whatever a client made of it: brokers get numbers. */
+/** Brokers get only numbers, whatever a client sends. */
 function readPlace(cursor: string | undefined): string | undefined {
   if (cursor === undefined || /^\d{1,19}$/.test(cursor)) return cursor;
-  throw new PosthornError("invalid_field", "cursor: is not one of this list.", { field: "cursor" });
+  throw new PosthornError("invalid_field", "cursor: is not a cursor of this list.", { field: "cursor" });
 }
 
 function unconfirmed(current: number, given: number | undefined): PosthornError {
-  const there = `${current} parked ${current === 1 ? "message fits" : "messages fit"}`;
+  const there = `${current} parked ${current === 1 ? "message matches" : "messages match"}`;
   const said = given === undefined ? "" : `, not ${given}`;
   return new PosthornError(
     "confirmation_required",
-    `${there}${said}. Nothing was deleted; give {"count": ${current}} to delete them.`,
+    `${there}${said}. Nothing was deleted. Send {"count": ${current}} to delete them.`,
     { field: "count", details: { count: current } },
   );
 }
 
-/** Whoever may only take and send is not told. */
+/** Null when the credentials allow only receiving and sending, not counting. */
 async function countOf(queue: ParkedQueue): Promise<number | null> {
   try {
     return await queue.count();

@@ -22,7 +22,12 @@ const LinkBody = Type.Object(
       }),
     ),
     expires_in_s: Type.Optional(
-      Type.Integer({ minimum: 60, maximum: 7 * 24 * HOUR_S, default: HOUR_S, description: "How long it works" }),
+      Type.Integer({
+        minimum: 60,
+        maximum: 7 * 24 * HOUR_S,
+        default: HOUR_S,
+        description: "How many seconds the link works",
+      }),
     ),
   },
   { additionalProperties: false },
@@ -51,7 +56,7 @@ export function addPortalRoutes(app: FastifyInstance, options: PortalRoutesOptio
       const { token, expiresAt } = portalLinks.make(request.caller as Caller, terms);
       const deed = { act: "tenant.portal_link", kind: "tenant", id: tenantId, tenantId };
       await trail.note({ ...deed, details: { access, expires_at: isoTime(expiresAt) } });
-      // What stands behind # is sent to nobody.
+      // Browsers do not send the part after # to any server.
       const { origin } = new URL(publicUrl(request.raw));
       const link: AnswerOf<typeof Described> = {
         url: `${origin}/${FRAMED_PAGE}#token=${token}`,

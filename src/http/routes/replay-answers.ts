@@ -8,16 +8,16 @@ import { presentReplay } from "../present/replay.ts";
 
 interface Selection {
   filter?: ReplayFilter | undefined;
-  /** Said instead of a filter, so that nobody means everything by mistake. */
+  /** Required instead of a filter, so that nobody selects everything by mistake. */
   all?: true | undefined;
   plan?: boolean | undefined;
 }
 
-/** How every route that begins a job answers. */
+/** The answer of all routes that start a job. */
 export function createReplayAnswers(bulkReplays: BulkReplays) {
   function toWish(request: FastifyRequest, kind: ReplayKind, { filter, all }: Selection) {
     if ((filter === undefined) === (all === undefined)) {
-      throw new PosthornError("invalid_field", "Say which by filter, or all of them by all; one of the two.", {
+      throw new PosthornError("invalid_field", "Send either filter, to select some, or all: true.", {
         field: "filter",
       });
     }
@@ -28,7 +28,7 @@ export function createReplayAnswers(bulkReplays: BulkReplays) {
   return {
     toWish,
 
-    /** 200 with a count when it is only planned, else 202 with the job. */
+    /** 200 with a count for a plan, otherwise 202 with the job. */
     async startReplay(request: FastifyRequest, reply: FastifyReply, kind: ReplayKind, selection: Selection) {
       const wish = toWish(request, kind, selection);
       if (selection.plan === true) {
@@ -44,8 +44,8 @@ export function createReplayAnswers(bulkReplays: BulkReplays) {
   };
 }
 
-/** Another tenant's deliveries are none of a tenant's key's business. */
+/** A key that is bound to a tenant must not select deliveries of another tenant. */
 function ofTenant(filter: ReplayFilter, boundTo: string | undefined): ReplayFilter {
   if (boundTo === undefined || filter.tenant_id === undefined || filter.tenant_id === boundTo) return filter;
-  throw new PosthornError("forbidden", `This key is bound to the tenant ${boundTo}; leave tenant_id out.`);
+  throw new PosthornError("forbidden", `This key is bound to the tenant ${boundTo}. Leave out tenant_id.`);
 }

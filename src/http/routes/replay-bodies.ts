@@ -3,42 +3,57 @@ import { DEAD_REASONS } from "../../domain/delivery.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../domain/event.ts";
 import { RECOVER_INCLUDES } from "../../domain/replay.ts";
 
-/** What may be asked for in bulk. Which filters fit which kind, `operate/replays/bulk-replays.ts` knows. */
+/** The bodies of bulk requests. `operate/replays/bulk-replays.ts` decides which filters each kind allows. */
 
 const time = (description: string) => Type.Optional(Type.String({ format: "date-time", description }));
 const text = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 128, pattern: "^[^\\u0000]*$", description }));
 
-const subscription_id = text("Only deliveries for this subscription");
-const tenant_id = text("Only of this tenant (for keys that are bound to none)");
+const subscription_id = text("Only deliveries to this subscription");
+const tenant_id = text("Only deliveries of this tenant; for keys that are not bound to a tenant");
 const event_type = Type.Optional(
-  Type.String({ maxLength: EVENT_TYPE_MAX_LENGTH, pattern: EVENT_TYPE_PATTERN, description: "Exactly this type" }),
+  Type.String({
+    maxLength: EVENT_TYPE_MAX_LENGTH,
+    pattern: EVENT_TYPE_PATTERN,
+    description: "Only events of exactly this type",
+  }),
 );
 const reason = Type.Optional(
   Type.Union(
     DEAD_REASONS.map((one) => Type.Literal(one)),
-    { description: "Why it is dead" },
+    { description: "Only deliveries that are dead for this reason" },
   ),
 );
 const include = Type.Optional(
   Type.Union(
     RECOVER_INCLUDES.map((one) => Type.Literal(one)),
-    { default: "failed", description: "Its dead letters, events that it never had, or both" },
+    { default: "failed", description: "Replay dead letters, events that the subscription never got, or both" },
   ),
 );
-const status = Type.Optional(Type.Literal("pending", { description: "Not what is being sent right now" }));
-const plan = Type.Optional(Type.Boolean({ default: false, description: "Only count; nothing is done" }));
-const all = Type.Optional(Type.Literal(true, { description: "Whatever there is" }));
+const status = Type.Optional(
+  Type.Literal("pending", { description: "Only pending deliveries, not those being sent right now" }),
+);
+const plan = Type.Optional(
+  Type.Boolean({ default: false, description: "Only count the deliveries; nothing is changed" }),
+);
+const all = Type.Optional(Type.Literal(true, { description: "Select everything, instead of a filter" }));
 
 export const DeadLetterFilter = Type.Object(
-  { subscription_id, tenant_id, reason, event_type, since: time("Dead since then"), until: time("Dead before then") },
+  {
+    subscription_id,
+    tenant_id,
+    reason,
+    event_type,
+    since: time("Dead at this time or later"),
+    until: time("Dead before this time"),
+  },
   { additionalProperties: false },
 );
 
 /** One of `id`, `filter` and `all`. */
 export const DeadLetterReplay = Type.Object(
   {
-    id: Type.Optional(Type.String({ maxLength: 64, description: "Only this one, at once" })),
+    id: Type.Optional(Type.String({ maxLength: 64, description: "Only this delivery, at once" })),
     filter: Type.Optional(DeadLetterFilter),
     all,
     plan,
@@ -52,14 +67,14 @@ export const DeadLetterPurge = Type.Object(
     all,
     confirm: Type.Optional(
       Type.Union([Type.Integer({ minimum: 0 }), Type.Literal("purge")], {
-        description: "The `count` that was answered without it, or the word `purge`",
+        description: "The `count` from the answer to a request without `confirm`, or the word `purge`",
       }),
     ),
   },
   { additionalProperties: false },
 );
 
-const received = { since: time("Received since then"), until: time("Received before then") };
+const received = { since: time("Received at this time or later"), until: time("Received before this time") };
 
 export const DeliveryCancel = Type.Object(
   {
@@ -74,8 +89,8 @@ export const DeliveryCancel = Type.Object(
 
 export const SubscriptionRecover = Type.Object(
   {
-    since: Type.String({ format: "date-time", description: "Events received since then" }),
-    until: time("And before then"),
+    since: Type.String({ format: "date-time", description: "Only events received at this time or later" }),
+    until: time("Only events received before this time"),
     include,
     plan,
   },
@@ -86,7 +101,7 @@ export const ReplayStart = Type.Object(
   {
     kind: Type.Union(
       (["dead_letters", "events", "recover", "cancel"] as const).map((one) => Type.Literal(one)),
-      { description: "What is replayed, or cancelled" },
+      { description: "What the job does: replay dead letters or events, recover a subscription, or cancel deliveries" },
     ),
     filter: Type.Optional(
       Type.Object(
@@ -98,8 +113,8 @@ export const ReplayStart = Type.Object(
           reason,
           status,
           include,
-          since: time("Received since then; for dead letters: dead since then"),
-          until: time("Before then"),
+          since: time("Received at this time or later; for dead letters: dead at this time or later"),
+          until: time("Received, or dead, before this time"),
         },
         { additionalProperties: false },
       ),

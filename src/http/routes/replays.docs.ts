@@ -18,7 +18,7 @@ import {
 import { exampleOf } from "../openapi/shown.ts";
 import { ReplayStart } from "./replay-bodies.ts";
 
-const Filter = named("ReplayFilter", closed(ReplayStart.properties.filter.properties, "As it was asked for"));
+const Filter = named("ReplayFilter", closed(ReplayStart.properties.filter.properties, "The filter of the request"));
 
 export const Replay = named(
   "Replay",
@@ -27,22 +27,22 @@ export const Replay = named(
       id: text(EXAMPLE.runningReplay),
       kind: Type.Enum([...REPLAY_KINDS], { examples: ["dead_letters"] }),
       status: Type.Enum([...REPLAY_STATUSES], { examples: ["running"] }),
-      tenant_id: nullable(text(EXAMPLE.tenant, "Null: of all tenants")),
+      tenant_id: nullable(text(EXAMPLE.tenant, "Null for all tenants")),
       filter: Filter,
-      total: count(1200, "Deliveries that it found, counted when it began"),
+      total: count(1200, "The number of deliveries found at the start"),
       total_exact: Type.Boolean({
-        description: "False: there were more than could be counted in time",
+        description: "False when there were more than could be counted in time",
         examples: [true],
       }),
       done: count(400),
-      skipped: Type.Integer({ minimum: 0, description: "Changed by somebody else meanwhile" }),
-      failed: Type.Integer({ minimum: 0, description: "Their subscription is gone" }),
-      error: textOrNull("Why it has the status `failed`"),
+      skipped: Type.Integer({ minimum: 0, description: "Deliveries that had changed in the meantime" }),
+      failed: Type.Integer({ minimum: 0, description: "Deliveries whose subscription was deleted" }),
+      error: textOrNull("Why the job failed; set with the status `failed`"),
       created_at: Time,
       started_at: Time,
       completed_at: nullable(Time),
     },
-    "Work on many deliveries at once, as a job that survives restarts",
+    "A job that replays, cancels or purges many deliveries. It continues after a restart",
   ),
 );
 
@@ -53,18 +53,21 @@ export const ReplayPlan = named(
       kind: oneOf(REPLAY_KINDS),
       filter: Filter,
       count: Count,
-      exact: Type.Boolean({ description: "False: there are at least so many" }),
+      exact: Type.Boolean({ description: "False when `count` is only a lower bound" }),
     },
-    "What a replay would be about",
+    "The number of deliveries that a replay would process",
   ),
 );
 
-export const PLANNED = { description: "With `plan`: how many; nothing is done", schema: ReplayPlan };
+export const PLANNED = {
+  description: "With `plan`: only the number of deliveries; nothing is changed",
+  schema: ReplayPlan,
+};
 
 const filter = { subscription_id: EXAMPLE.subscription };
 const REPLAY = { ...exampleOf(Replay), filter: { ...filter, tenant_id: EXAMPLE.tenant } };
 const shown = { schema: Replay, example: REPLAY };
-const begun = { ...shown, status: 202, description: "The job, which goes on by itself" };
+const begun = { ...shown, status: 202, description: "The job, which runs in the background" };
 const begin = ["not_found", "conflict", "idempotency_key_reused"] as const;
 const begunExample = (kind: string, more: object = {}) => ({
   ...begun,
@@ -73,10 +76,10 @@ const begunExample = (kind: string, more: object = {}) => ({
 
 export const REPLAY_DOCS: AreaDocs = {
   tag: "Replays",
-  description: "Work on many deliveries at once: sending them again, cancelling them, giving them up",
+  description: "Jobs that replay, cancel or purge many deliveries",
   operations: {
     "POST /api/v1/replays": {
-      description: "Of each subscription only a few are under way at a time, behind what is new.",
+      description: "New deliveries go first: only a few replayed deliveries of each subscription are sent at a time.",
       request: { kind: "dead_letters", filter },
       headers: IDEMPOTENCY_KEY,
       answer: begunExample("dead_letters"),
@@ -85,11 +88,11 @@ export const REPLAY_DOCS: AreaDocs = {
     },
     "GET /api/v1/replays": {
       query: { limit: 20, status: "running" },
-      answer: { ...page(Replay, "The latest first"), example: { data: [REPLAY], next_cursor: null } },
+      answer: { ...page(Replay, "Jobs, latest first"), example: { data: [REPLAY], next_cursor: null } },
     },
     "GET /api/v1/replays/:id": {
       params: { id: EXAMPLE.runningReplay },
-      answer: { ...shown, description: "How far it is" },
+      answer: { ...shown, description: "The job and its progress" },
     },
     "POST /api/v1/replays/:id/pause": {
       params: { id: EXAMPLE.runningReplay },
@@ -98,7 +101,7 @@ export const REPLAY_DOCS: AreaDocs = {
     },
     "POST /api/v1/replays/:id/resume": {
       params: { id: EXAMPLE.pausedReplay },
-      answer: { ...shown, description: "Under way again", example: { ...REPLAY, id: EXAMPLE.pausedReplay } },
+      answer: { ...shown, description: "The job, which runs again", example: { ...REPLAY, id: EXAMPLE.pausedReplay } },
       errors: ["conflict"],
     },
     "POST /api/v1/replays/:id/cancel": {
@@ -111,7 +114,9 @@ export const REPLAY_DOCS: AreaDocs = {
       errors: ["conflict"],
     },
     "POST /api/v1/subscriptions/:id/recover": {
-      description: "After a failure on its side: its dead letters, and with `include` also events that it never had.",
+      description:
+        "For use after an outage of the destination. Replays its dead letters and, with `include`, also events that " +
+        "it never got.",
       params: { id: EXAMPLE.subscription },
       request: { since: EXAMPLE.time, include: "all" },
       headers: IDEMPOTENCY_KEY,
@@ -127,7 +132,7 @@ export const REPLAY_DOCS: AreaDocs = {
       errors: begin,
     },
     "POST /api/v1/dead-letters/purge": {
-      description: "Without `confirm` it is refused with 409 and the `count` of what it would be.",
+      description: "Without `confirm` the answer is 409 with the `count` of dead letters that would be purged.",
       request: { filter, confirm: "purge" },
       headers: IDEMPOTENCY_KEY,
       answer: begunExample("purge"),

@@ -20,10 +20,10 @@ const ListQuery = Type.Object(
 const CHANGES = [
   { act: "pause", status: "paused", summary: "Pause a replay" },
   { act: "resume", status: "running", summary: "Resume a paused replay" },
-  { act: "cancel", status: "cancelled", summary: "Cancel a replay; what it has done stays done" },
+  { act: "cancel", status: "cancelled", summary: "Cancel a replay; finished work is kept" },
 ] as const;
 
-/** Work on many deliveries at once. */
+/** Jobs on many deliveries at once. */
 export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkReplays: BulkReplays }): void {
   const { startReplay, toWish } = createReplayAnswers(bulkReplays);
   const admin = { scope: "admin" } as const;
@@ -44,7 +44,7 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkRep
 
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/replays",
-    { config: { scope: "read" }, schema: { summary: "List replays, the latest first", querystring: ListQuery } },
+    { config: { scope: "read" }, schema: { summary: "List replays, latest first", querystring: ListQuery } },
     async ({ query, caller }) => {
       const filter = { tenantId: caller?.tenantId ?? query.tenant_id, status: query.status };
       return presentPage(await bulkReplays.list(filter, pageOf(query)), presentReplay);
@@ -67,7 +67,7 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkRep
     "/api/v1/subscriptions/:id/recover",
     {
       config: admin,
-      schema: { summary: "Recover what a subscription missed in a time range, as a job", body: SubscriptionRecover },
+      schema: { summary: "Recover events that a subscription missed, as a job", body: SubscriptionRecover },
     },
     (request, reply) => {
       const { plan, ...wished } = request.body;
@@ -84,7 +84,7 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkRep
 
   app.post<{ Body: Static<typeof DeadLetterPurge> }>(
     "/api/v1/dead-letters/purge",
-    { config: admin, schema: { summary: "Purge dead letters for good, once confirmed", body: DeadLetterPurge } },
+    { config: admin, schema: { summary: "Purge dead letters permanently, after confirmation", body: DeadLetterPurge } },
     async (request, reply) => {
       const { confirm } = request.body;
       if (confirm !== "purge") {
@@ -100,7 +100,7 @@ function askToConfirm(count: number, isExact: boolean): PosthornError {
   const many = isExact ? String(count) : `At least ${count}`;
   return new PosthornError(
     "confirmation_required",
-    `${many} dead letters would be purged. Send confirm: ${isExact ? `${count}, or ` : ""}"purge", to do it.`,
+    `${many} dead letters would be purged. Send confirm: ${isExact ? `${count}, or ` : ""}"purge" to do it.`,
     { details: { count, exact: isExact } },
   );
 }

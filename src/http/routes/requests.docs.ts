@@ -17,7 +17,9 @@ import {
 import { exampleOf } from "../openapi/shown.ts";
 
 const Outcome = oneOf(["accepted", "rejected", "ignored"]);
-const Cause = textOrNull("The code of the error; or `duplicate`, `filtered`, `invalid`, or what its kind says");
+const Cause = textOrNull(
+  "The error code; or `duplicate`, `filtered`, `invalid`, or a cause that the kind of source defines",
+);
 
 const Request = named(
   "Request",
@@ -38,7 +40,7 @@ const Request = named(
       cause: Cause,
       events: Type.Array(closed({ event_id: nullable(text(EXAMPLE.webhookEvent)), outcome: Outcome, cause: Cause })),
       replayed_at: nullable(Time),
-      replayed_by: textOrNull("The id of the key"),
+      replayed_by: textOrNull("The id of the API key"),
       replay_event_ids: Type.Array(Type.String()),
     },
     "One inbound HTTP request; secrets in its headers are masked",
@@ -49,13 +51,13 @@ const REFUSED = { ...exampleOf(Request), events: [] };
 
 export const REQUEST_DOCS: AreaDocs = {
   tag: "Requests",
-  description: "What came to a source, and what became of it",
+  description: "Requests that came to sources, and their results",
   operations: {
     "GET /api/v1/sources/:name/requests": {
       params: { name: EXAMPLE.source },
       query: { limit: 20 },
       answer: {
-        ...page(Request, "Those that were refused or ignored, the newest first"),
+        ...page(Request, "Rejected and ignored requests, newest first"),
         example: {
           data: [{ ...REFUSED, id: EXAMPLE.refusedRequest, outcome: "rejected", cause: "unreadable_body" }],
           next_cursor: null,
@@ -65,7 +67,7 @@ export const REQUEST_DOCS: AreaDocs = {
     "GET /api/v1/requests": {
       query: { limit: 20 },
       answer: {
-        ...page(Request, "Those that were refused or ignored, the newest first"),
+        ...page(Request, "Rejected and ignored requests, newest first"),
         example: {
           data: [{ ...REFUSED, id: EXAMPLE.refusedRequest, outcome: "rejected", cause: "unreadable_body" }],
           next_cursor: null,
@@ -74,11 +76,12 @@ export const REQUEST_DOCS: AreaDocs = {
     },
     "POST /api/v1/requests/:id/replay": {
       description:
-        "After a repair of the configuration. Who it is from is not asked again; all else is done with its stored " +
-        "body as if it came now. What is still wrong with it is told as an error.",
+        "For use after the configuration was corrected. The stored body is processed as if it came in now, except " +
+        "that " +
+        "the sender is not verified again. If it is rejected again, the answer is that error.",
       params: { id: EXAMPLE.ignoredRequest },
       answer: {
-        description: "What became of it",
+        description: "The result",
         schema: extended(Request, { result: closed({ outcome: oneOf(["accepted", "ignored"]), cause: Cause }) }),
         example: {
           ...REFUSED,

@@ -35,14 +35,14 @@ export interface RequestRoutesOptions {
   store: Store;
   sources: Sources;
   requestReplays: RequestReplays;
-  /** Somebody has taken a request in again, or tried to. */
+  /** Called when somebody replayed a request, successfully or not. */
   onReplayed: (replayed: ReplayedRequest, caller: Caller | undefined) => void;
 }
 
 export function addRequestRoutes(app: FastifyInstance, options: RequestRoutesOptions): void {
   const { store, sources, requestReplays } = options;
 
-  /** A request belongs to who owned its source when it came. */
+  /** A request belongs to the tenant that owned its source when the request came. */
   function isVisible(request: StoredRequest, tenantId: string | undefined): boolean {
     return tenantId === undefined || request.tenantId === tenantId;
   }
@@ -69,7 +69,7 @@ export function addRequestRoutes(app: FastifyInstance, options: RequestRoutesOpt
     "/api/v1/requests",
     {
       config: { scope: "read" },
-      schema: { summary: "List the requests that were refused or ignored, of all sources", querystring: AllQuery },
+      schema: { summary: "List the rejected and ignored requests of all sources", querystring: AllQuery },
     },
     async ({ query, caller }) => {
       const { source, outcome, cause } = query;

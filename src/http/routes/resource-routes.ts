@@ -10,45 +10,45 @@ import { readOnce } from "../once.ts";
 import { presentPlan } from "../present/plan.ts";
 import { presentPage, type PageParameters } from "./paging.ts";
 
-/** What users configure has the same seven routes: list, make, read, make or replace, plan that, change, delete. */
+/** All resources that users configure have seven routes: list, create, get, create or replace, plan, update, delete. */
 export interface ResourceRoutes<Thing extends Versioned, Row, Input extends object, Change, Query> {
   path: string;
-  /** The parameter in the path that names one. Where the input has it too, it may be left out of a replacement. */
+  /** The path parameter that identifies the object. If the input has it too, a replacement may leave it out. */
   key: "id" | "name";
-  /** One of them and several, for the summaries; and those that say more. */
+  /** The noun with its article and the plural, for the summaries; and summaries that differ. */
   words: readonly [one: string, several: string];
   summaries?: Partial<Record<"list" | "make" | "read" | "replace" | "plan" | "change" | "remove", string>>;
-  /** Who may read, and who may do all else. */
+  /** The rights for reading, and for everything else. */
   readers: FastifyContextConfig;
   writers: FastifyContextConfig;
   input: TSchema;
   change: TSchema;
   query: TSchema;
-  /** The query of one that the key alone does not tell from others. */
+  /** The query that identifies an object if its key alone is ambiguous. */
   oneQuery?: TSchema;
-  /** What a key in the path must be like, for one that is made there. */
+  /** The rules for a key in the path when PUT creates the object. */
   chosenKey?: TSchema;
   maxBodyBytes?: number;
-  /** A page of them, and how each is shown. */
+  /** Loads a page of objects, and presents each. */
   list(query: Query, by: Asked): Promise<ListedPage<Row>> | ListedPage<Row>;
   get(key: string, by: Asked): Promise<Thing> | Thing;
   make(input: Input, by: Asked): Promise<Saved<Thing>>;
   put(input: Input, by: Asked, key: string): Promise<Saved<Thing>>;
   patch(key: string, change: Change, by: Asked): Promise<Saved<Thing>>;
-  /** What is left of it, or what is said instead; nothing for 204. */
+  /** The body of the answer; undefined for 204. */
   remove(key: string, by: Asked): Promise<Saved<Thing> | { gone: object } | void>;
   present(thing: Thing): Promise<object> | object;
 }
 
 interface Versioned {
-  /** Without one it has no ETag. */
+  /** Objects without a version have no ETag. */
   version?: number | undefined;
 }
 
-/** Who asks, and on which terms. */
+/** The caller, and the conditions of the request. */
 export interface Asked {
   caller: Caller | undefined;
-  /** Of the key, or of the query where the key is bound to none. */
+  /** The tenant of the key; for keys that are not bound, that of the query. */
   tenantId: string | undefined;
   ifMatch: string | undefined;
   /** Undefined without an `Idempotency-Key`. */
@@ -58,9 +58,9 @@ export interface Asked {
 export interface Saved<Thing> {
   thing: Thing;
   isNew?: boolean;
-  /** Made before, by a request with the same `Idempotency-Key`. */
+  /** True when an earlier request with the same `Idempotency-Key` created the object. */
   isReplay?: boolean;
-  /** What is shown in this answer only. */
+  /** Fields that only this answer shows. */
   more?: object | undefined;
 }
 
@@ -69,11 +69,11 @@ export interface ListedPage<Row> {
   present: (row: Row) => object;
 }
 
-/** A tenant's key sets its own tenant and no other. */
+/** A key that is bound to a tenant creates objects of that tenant only. */
 function ofTenant<Input extends { tenant_id?: unknown }>(body: Input, bound: string | undefined): Input {
   if (bound === undefined) return body;
   if (body.tenant_id !== undefined && body.tenant_id !== bound) {
-    throw new PosthornError("forbidden", `This key is bound to the tenant ${bound}; leave tenant_id out.`, {
+    throw new PosthornError("forbidden", `This key is bound to the tenant ${bound}. Leave out tenant_id.`, {
       field: "tenant_id",
     });
   }
@@ -90,7 +90,7 @@ export function asked(request: FastifyRequest): Asked {
   };
 }
 
-/** Returns how one of them is answered, for its other routes. */
+/** Returns the function that sends an object, for other routes of the resource. */
 export function addResourceRoutes<Thing extends Versioned, Row, Input extends object, Change, Query>(
   app: FastifyInstance,
   resource: ResourceRoutes<Thing, Row, Input, Change, Query & PageParameters>,
@@ -102,7 +102,7 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
     make: `Create ${one}`,
     read: `Get ${one}`,
     replace: `Create or replace ${one}`,
-    plan: `Plan a replacement of ${one}`,
+    plan: `Show what replacing ${one} would change`,
     change: `Update ${one}`,
     remove: `Delete ${one}`,
     ...resource.summaries,
@@ -126,7 +126,7 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
     return Object.hasOwn(fields, "tenant_id") ? ofTenant(body as Input, caller?.tenantId) : (body as Input);
   }
 
-  /** What stands in the path may be repeated in the body. */
+  /** The body may repeat the key of the path. */
   function readReplacement(request: FastifyRequest): Input {
     const given = readInput(request);
     if (!isKeyGiven) return given;

@@ -3,7 +3,7 @@ import { PRIORITIES } from "../../domain/event.ts";
 
 const Members = Type.Record(Type.String(), Type.Unknown());
 
-/** An event that somebody describes, to try something out on it. */
+/** An event that the caller describes for a test. */
 export const SampleEvent = Type.Object(
   {
     event_type: Type.Optional(Type.String({ maxLength: 255 })),
@@ -11,17 +11,17 @@ export const SampleEvent = Type.Object(
     tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
     priority: Type.Optional(Type.Union(PRIORITIES.map((priority) => Type.Literal(priority)))),
     headers: Type.Optional(Members),
-    query: Type.Optional(Type.Union([Members, Type.String({ description: "As it stands in a URL" })])),
+    query: Type.Optional(Type.Union([Members, Type.String({ description: "The query string of a URL" })])),
     metadata: Type.Optional(Members),
-    data: Type.Optional(Type.Unknown({ description: "The body; leave it out for one that is not JSON" })),
+    data: Type.Optional(Type.Unknown({ description: "The JSON body; leave it out if the body is not JSON" })),
   },
   { additionalProperties: false },
 );
 export type SampleEvent = Static<typeof SampleEvent>;
 
-export const StoredEventId = Type.String({ minLength: 1, maxLength: 128, description: "An event that was received" });
+export const StoredEventId = Type.String({ minLength: 1, maxLength: 128, description: "The id of a stored event" });
 
-/** As a request has them: names do not differ by case. */
+/** Header names in lower case, because they are case-insensitive. */
 export function lowerNames(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -27,7 +27,7 @@ export interface SessionRoutesOptions {
   keys: Pick<Keys, "takeSignIn">;
   trail: Pick<AuditTrail, "note">;
   authors: Pick<Authors, "run" | "current">;
-  /** How the page for partners looks. */
+  /** The look of the partner page. */
   theme: PortalTheme;
 }
 
@@ -52,7 +52,7 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
 
   app.post<{ Body: Static<typeof SignIn> }>(
     "/api/v1/session",
-    { schema: { summary: "Create a session of the dashboard", body: SignIn } },
+    { schema: { summary: "Create a dashboard session", body: SignIn } },
     async (request, reply) => {
       const { key, token } = request.body;
       if ((key === undefined) === (token === undefined)) {
@@ -64,8 +64,8 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
         throw new PosthornError(
           "unauthorized",
           token === undefined
-            ? "This key is not known, or it is expired or revoked."
-            : "This link was used before, or its time is over. Sign in with a key.",
+            ? "This key is unknown, expired or revoked."
+            : "This link was already used or has expired. Sign in with a key.",
         );
       }
       if (!allows(caller, "read")) {
@@ -81,7 +81,7 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
 
   app.get(
     "/api/v1/session",
-    { config: { scope: "read" }, schema: { summary: "Show who is signed in, and what they may do" } },
+    { config: { scope: "read" }, schema: { summary: "Show who is signed in and what they may do" } },
     async (request, reply) => {
       const caller = request.caller as Caller;
       const session = request.headers.authorization === undefined ? sessions.find(request.raw) : undefined;
@@ -93,7 +93,7 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
     },
   );
 
-  app.delete("/api/v1/session", { schema: { summary: "End the session of the dashboard" } }, async (request, reply) => {
+  app.delete("/api/v1/session", { schema: { summary: "End the dashboard session" } }, async (request, reply) => {
     sessions.refuseOtherOrigin(request.raw);
     return reply.header("set-cookie", sessions.close(request.raw)).code(204).send();
   });

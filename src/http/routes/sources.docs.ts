@@ -21,7 +21,7 @@ named("SourceChange", SourceChange);
 
 const settings = shownFields(SourceInput);
 
-/** What may be set, and what is only shown. */
+/** The fields that can be set, and read-only fields. */
 export const Source = named(
   "Source",
   closed({
@@ -31,14 +31,14 @@ export const Source = named(
       closed({
         id: text(EXAMPLE.sourceSecret),
         current: Type.Boolean({ examples: [true] }),
-        hint: text("…nc5A", "Its last characters"),
+        hint: text("…nc5A", "The last characters of the secret"),
         created_at: Time,
         ends_at: nullable(Time),
       }),
-      { description: "Those that count now, without what they are" },
+      { description: "The secrets that are valid now, without their values" },
     ),
-    event_type: nullable(text("shop.order", "Null: as its kind says")),
-    path_token: nullable(text("***", "Masked, but in the answer to create")),
+    event_type: nullable(text("shop.order", "Null when the kind of source determines it")),
+    path_token: nullable(text("***", "Masked, except in the answer to create")),
     managed_by: ManagedByDocs,
     created_at: Time,
     updated_at: Time,
@@ -59,27 +59,29 @@ const given = {
 
 export const SOURCE_DOCS: AreaDocs = {
   tag: "Sources",
-  description: "Where webhooks come from: how they are verified, named, identified and answered",
+  description:
+    "Where webhooks come from: how they are verified, how their events are named and identified, and how they are " +
+    "answered",
   operations: {
     ...resourceDocs({
       path: "/api/v1/sources",
       key: params,
       schema: Source,
-      made: { description: "Created; the only answer with its path token" },
+      made: { description: "Created. This is the only answer that shows the path token" },
       refusals: ["managed_by_config"],
       list: {
         answer: {
-          description: "Those that were declared, by name; not the names that only the `*` source answers to",
+          description: "Declared sources, sorted by name; without names that only the `*` source handles",
         },
       },
       make: {
-        description: "Names are unique in the gateway, because webhooks come to `/webhook/NAME`.",
+        description: "Names are unique across all tenants, because webhooks are sent to `/webhook/NAME`.",
         request: { name: EXAMPLE.newSource, secrets: [EXAMPLE.secret], path_token: true, ...given },
         answer: { example: { ...SOURCE, name: EXAMPLE.newSource, path_token: EXAMPLE.pathToken } },
       },
       read: { answer: { description: "The source" } },
       replace: {
-        description: "Secrets and the path token stay when none is given.",
+        description: "Secrets and the path token stay unchanged unless you send new ones.",
         request: given,
         errors: ["conflict"],
       },
@@ -87,7 +89,8 @@ export const SOURCE_DOCS: AreaDocs = {
       change: { request: { max_bytes: 1_048_576 } },
       remove: {
         description:
-          "Its events and requests stay. While the `*` source is on, its name is anybody's again: close it instead.",
+          "Events and requests of the source are kept. While the `*` source is on, anybody can send to the name " +
+          "again: close the source instead.",
       },
     }),
     "POST /api/v1/sources/:name/pause": {
@@ -100,11 +103,11 @@ export const SOURCE_DOCS: AreaDocs = {
       answer: { ...shown, description: "Closed", example: { ...SOURCE, status: "closed" } },
     },
     "POST /api/v1/sources/:name/rotate-secret": {
-      description: "The new secret is current at once; those before it count until the overlap ends.",
+      description: "The new secret is the current one at once. Earlier secrets stay valid until the overlap ends.",
       params,
       request: { secret: EXAMPLE.nextSecret, overlap_s: 86_400 },
       answer: {
-        description: "With the new secret, which is not shown again",
+        description: "The source with the new secret, which is not shown again",
         schema: named("SourceWithSecret", extended(Source, { secret: Type.String() })),
         example: { ...SOURCE, secret: EXAMPLE.nextSecret },
       },
@@ -113,17 +116,17 @@ export const SOURCE_DOCS: AreaDocs = {
     "DELETE /api/v1/sources/:name/secrets/:id": {
       params: { name: EXAMPLE.ownSource, id: EXAMPLE.sourceSecret },
       answer: {
-        description: "It counts no more",
+        description: "The secret is no longer valid",
         schema: Source,
         example: { ...SOURCE, secrets: [] },
       },
       errors: ["conflict"],
     },
     "GET /api/v1/sources/:name/path-token": {
-      description: "The gateway notes in its log that it was read.",
+      description: "The gateway logs that the path was read.",
       params,
       answer: {
-        description: "Where its webhooks come to",
+        description: "The path to which webhooks of this source are sent",
         schema: closed({ name: Type.String(), path_token: Type.String(), path: Type.String() }),
         example: {
           name: EXAMPLE.ownSource,

@@ -21,13 +21,17 @@ type ListQuery = Static<typeof ListQuery>;
 const RotateBody = Type.Object(
   {
     secret: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 4096, description: "As the sender has it; made when not given" }),
+      Type.String({
+        minLength: 1,
+        maxLength: 4096,
+        description: "The secret that the sender uses; generated if you leave it out",
+      }),
     ),
     overlap_s: withDefault(
       Type.Integer({
         minimum: 0,
         maximum: 31_536_000,
-        description: "Seconds in which those before it count too; 0 ends them at once",
+        description: "How many seconds earlier secrets stay valid; 0 ends them at once",
       }),
       1_209_600,
     ),
@@ -37,15 +41,15 @@ const RotateBody = Type.Object(
 
 export interface SourceRoutesOptions {
   sources: Sources;
-  /** Somebody has seen the path token. */
+  /** Called when somebody read the path token. */
   onTokenRead: (record: SourceRecord, caller: Caller | undefined) => Promise<void>;
-  /** Somebody has changed what the source verifies with. */
+  /** Called when somebody changed the secrets of the source. */
   onSecretsChanged: (record: SourceRecord, what: "rotated" | "retired", caller: Caller | undefined) => void;
 }
 
 export function addSourceRoutes(app: FastifyInstance, options: SourceRoutesOptions): void {
   const { sources } = options;
-  /** A new one with its path token, which else only its own route shows. */
+  /** A new source with its path token, which otherwise only its own route shows. */
   const saved = (thing: Entry<SourceRecord>, isNew: boolean): Saved<Entry<SourceRecord>> => ({
     thing,
     isNew,

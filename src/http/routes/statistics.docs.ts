@@ -16,7 +16,7 @@ import {
 } from "../openapi/operation-docs.ts";
 import { exampleOf } from "../openapi/shown.ts";
 
-/** What `presentCounters` shows. */
+/** The result of `presentCounters`. */
 export const CounterDocs = {
   delivery_count: Type.Integer({ minimum: 0, description: "Attempts" }),
   success_count: Count,
@@ -31,18 +31,18 @@ const figures = {
   success_count: count(99),
   failure_count: count(1),
   success_rate: nullable(
-    Type.Number({ minimum: 0, maximum: 1, description: "Null without attempts", examples: [0.99] }),
+    Type.Number({ minimum: 0, maximum: 1, description: "From 0 to 1; null without attempts", examples: [0.99] }),
   ),
   latency_p50_ms: nullable(Type.Number({ minimum: 0, examples: [42.1] })),
   latency_p99_ms: nullable(Type.Number({ minimum: 0, examples: [198.6] })),
 };
 
-const BucketS = Type.Integer({ description: "Seconds that each of the series stands for", examples: [60] });
+const BucketS = Type.Integer({ description: "The seconds that each entry of the series covers", examples: [60] });
 const taken = {
   event_count: nullable(
     Type.Integer({
       minimum: 0,
-      description: "Events that were accepted; null for one tenant or subscription",
+      description: "Accepted events; null when asked for one tenant or subscription",
       examples: [100],
     }),
   ),
@@ -54,9 +54,9 @@ const Window = named(
     {
       ...figures,
       bucket_s: BucketS,
-      series: Type.Array(closed({ at: Time, ...figures }), { description: "The latest last" }),
+      series: Type.Array(closed({ at: Time, ...figures }), { description: "Sorted by time, latest last" }),
     },
-    "What attempts came to",
+    "Counters of attempts and their results",
   ),
 );
 
@@ -64,7 +64,7 @@ const windows = {
   last_1h: Window,
   last_24h: Window,
   latency_max_error: Type.Number({
-    description: "What a latency may be off by, as a share of it",
+    description: "The largest relative error of a latency",
     examples: [LATENCY_ERROR],
   }),
 };
@@ -76,14 +76,14 @@ export const StatisticsSeries = named(
     ...figures,
     ...taken,
     bucket_s: BucketS,
-    series: Type.Array(closed({ at: Time, ...figures, ...taken }), { description: "The latest last" }),
+    series: Type.Array(closed({ at: Time, ...figures, ...taken }), { description: "Sorted by time, latest last" }),
   }),
 );
 
 export const GatewayStatistics = named(
   "Statistics",
   closed({
-    tenant_id: nullable(text(EXAMPLE.tenant, "Null: of all tenants")),
+    tenant_id: nullable(text(EXAMPLE.tenant, "Null for all tenants")),
     events: closed({ accepted: count(100), unmatched: count(1), duplicates: Count }),
     deliveries: closed({
       created: count(99),
@@ -93,7 +93,7 @@ export const GatewayStatistics = named(
       cancelled: Count,
       dead_letters: Type.Integer({
         minimum: 0,
-        description: "Dead now; `dead` counts those that were replayed since too",
+        description: "Deliveries that are dead now; `dead` also counts those that were replayed since",
       }),
     }),
     attempts: closed({ total: count(100), succeeded: count(99), failed: count(1) }),
@@ -102,7 +102,7 @@ export const GatewayStatistics = named(
   }),
 );
 
-/** An example of it, with a day by hour. */
+/** The example, with a day by hour. */
 function describe(description: string, schema: TSchema, more: object = {}): AnswerDocs {
   const example = { ...exampleOf(schema), ...more, last_24h: { ...exampleOf(Window), bucket_s: 3600 } };
   return { description, schema, example };
@@ -115,7 +115,7 @@ export const STATISTICS_DOCS: AreaDocs = {
     "GET /api/v1/subscriptions/:id/stats": {
       params: { id: EXAMPLE.subscription },
       answer: describe(
-        "Exact counters; figures of the last hour by minute, of the last day by hour",
+        "Exact counters, and figures of the last hour by minute and of the last day by hour",
         named(
           "SubscriptionStatistics",
           closed({ subscription_id: text(EXAMPLE.subscription), ...CounterDocs, ...windows }),
@@ -126,13 +126,13 @@ export const STATISTICS_DOCS: AreaDocs = {
     "GET /api/v1/stats/series": {
       query: { window: "last_15m" },
       answer: {
-        description: "By minute up to an hour, by hour beyond it",
+        description: "Figures by minute for up to an hour, by hour for longer",
         schema: StatisticsSeries,
       },
       errors: ["not_found"],
     },
     "GET /api/v1/stats": {
-      answer: describe("Of the key's tenant, of the one that is asked for, or of all", GatewayStatistics),
+      answer: describe("Statistics of the key's tenant, of the tenant asked for, or of all tenants", GatewayStatistics),
     },
   },
 };

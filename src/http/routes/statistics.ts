@@ -11,7 +11,7 @@ import { presentCounters, presentWindow, sumOf, total } from "../present/statist
 
 const Id = Type.Object({ id: Type.String() });
 const GatewayQuery = Type.Object(
-  { tenant_id: Type.Optional(Type.String({ maxLength: 128, description: "Only of this tenant" })) },
+  { tenant_id: Type.Optional(Type.String({ maxLength: 128, description: "Only figures of this tenant" })) },
   { additionalProperties: false },
 );
 
@@ -19,7 +19,7 @@ const SeriesQuery = Type.Object(
   {
     ...GatewayQuery.properties,
     window: Type.Optional(oneOf(Object.keys(WINDOWS) as WindowName[], { default: "last_1h" })),
-    subscription_id: Type.Optional(Type.String({ maxLength: 128, description: "Only of this subscription" })),
+    subscription_id: Type.Optional(Type.String({ maxLength: 128, description: "Only figures of this subscription" })),
   },
   { additionalProperties: false },
 );
@@ -60,7 +60,7 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
     "/api/v1/stats/series",
     {
       config: { scope: "read" },
-      schema: { summary: "Show what came in and went out over time", querystring: SeriesQuery },
+      schema: { summary: "Get received events and attempts over time", querystring: SeriesQuery },
     },
     async ({ query, caller }) => {
       const { window = "last_1h", subscription_id: id } = query;
@@ -79,7 +79,7 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
     "/api/v1/stats",
     {
       config: { scope: "read" },
-      schema: { summary: "Get what the gateway, or one tenant, received and delivered", querystring: GatewayQuery },
+      schema: { summary: "Get statistics of the gateway or of one tenant", querystring: GatewayQuery },
     },
     async ({ query, caller }) => {
       const tenantId = caller?.tenantId ?? query.tenant_id;

@@ -21,7 +21,7 @@ export const EventFrame = named(
     request: EventRequest,
     ...Payload,
     payload_omitted: Type.Optional(
-      Type.Boolean({ description: "With `body`: it is larger than 256 KiB; read the event for it" }),
+      Type.Boolean({ description: "Set with `body` when the body is larger than 256 KiB; get the event to read it" }),
     ),
   }),
 );
@@ -29,8 +29,8 @@ export const EventFrame = named(
 export const AttemptFrame = named(
   "StreamAttempt",
   extended(Delivery, {
-    source: text("api", "Of the event"),
-    subscription_name: textOrNull("Null where the subscription was deleted"),
+    source: text("api", "The source of the event"),
+    subscription_name: textOrNull("Null when the subscription was deleted"),
     attempt: closed({
       number: Type.Integer({ minimum: 1 }),
       started_at: Time,
@@ -49,19 +49,22 @@ const STREAM_FRAMES = {
   attempt: AttemptFrame,
   mode: EventFrame,
   alert: EventFrame,
-  ready: named("StreamReady", closed({ position: Type.String({ description: "Where the stream begins" }) })),
+  ready: named(
+    "StreamReady",
+    closed({ position: Type.String({ description: "The position at which the stream begins" }) }),
+  ),
   gap: named(
     "StreamGap",
     closed({
       reason: oneOf(
         ["deleted", "unknown_position"],
-        "`deleted`: events that lay in between are gone, by retention or by hand; `unknown_position`: the id is of " +
-          "another store, or of one that was put back from a backup since, and the stream begins with what comes next",
+        "`deleted`: events in between were deleted, by retention or by a user. `unknown_position`: the id belongs to " +
+          "another store, or the store was restored from a backup since; the stream begins with new events",
       ),
       complete_since: nullable(
         Type.String({
           format: "date-time",
-          description: "Nothing that came in since then is missing; null: as of now",
+          description: "Nothing received since this time is missing; null means now",
         }),
       ),
     }),
@@ -80,20 +83,24 @@ const ID = "3f9c0a71.0.0";
 
 export const STREAM_DOCS: AreaDocs = {
   tag: "Stream",
-  description: "What happens, as it happens",
+  description: "A live stream of events, attempts, modes and alerts",
   operations: {
     "GET /api/v1/stream": {
       description:
-        "Server-sent events. Each frame has an `id`; whoever comes back with the last one as `Last-Event-ID` gets " +
-        "everything since, also after a restart of the gateway, and nothing twice. `mode` and `alert` are events of the " +
-        "gateway itself and always have their payload. Every 15 s comes a comment with the current id. The data of each " +
-        "frame is one line of JSON, by its `event` as in `x-frames`. `dropped` and `end` are the last of a connection.",
+        "Server-sent events. Each frame has an `id`. A client that reconnects with the last id as `Last-Event-ID` " +
+        "gets " +
+        "everything since then, and nothing twice, even after a restart of the gateway. `mode` and `alert` are " +
+        "events of the " +
+        "gateway itself and always include their payload. A comment with the current id is sent every 15 s. The data " +
+        "of " +
+        "each frame is one line of JSON; `x-frames` describes it for each `event`. `dropped` and `end` end a " +
+        "connection.",
       query: { types: "event,attempt", follow: false },
       headers: {
-        "Last-Event-ID": "The `id` of the last frame that came; without it the stream begins with what comes next",
+        "Last-Event-ID": "The `id` of the last frame received; without it the stream begins with new events",
       },
       answer: {
-        description: "Frames, for as long as the client reads them",
+        description: "Frames, until the client closes the connection",
         schema: Type.String({ "x-frames": STREAM_FRAMES }),
         contentType: "text/event-stream",
         example:

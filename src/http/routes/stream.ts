@@ -19,39 +19,45 @@ const StreamQuery = Type.Object(
       Type.String({
         maxLength: 100,
         pattern: `^${ANY_TYPE}(,${ANY_TYPE})*$`,
-        description: `Which frames, with commas between them: ${FRAME_TYPES.join(", ")}; all of them by default`,
+        description: `The frames to send, separated by commas: ${FRAME_TYPES.join(", ")}; all by default`,
       }),
     ),
     event_type: EventQuery.event_type,
     source: EventQuery.source,
     tenant_id: EventQuery.tenant_id,
     subscription_id: Type.Optional(
-      Type.String({ maxLength: 128, description: "Only its attempts, and events that have a delivery for it" }),
+      Type.String({
+        maxLength: 128,
+        description: "Only attempts of this subscription, and events that have a delivery to it",
+      }),
     ),
     status: Type.Optional(
       Type.Union(
         DELIVERY_STATES.map((state) => Type.Literal(state)),
-        { description: "Only attempts whose delivery has this status when the frame is made" },
+        { description: "Only attempts whose delivery has this status when the frame is created" },
       ),
     ),
     body: Type.Optional(
       Type.Union([Type.Literal("true"), Type.Literal("false"), Type.Literal("base64")], {
         default: "false",
-        description:
-          "Events with their bodies, up to 256 KiB of each: JSON and text as they are (`true`), or byte for byte (`base64`)",
+        description: "Include bodies of up to 256 KiB. `true`: as JSON or text; `base64`: byte for byte",
       }),
     ),
     follow: Type.Optional(
-      Type.Boolean({ default: true, description: "False: ends when all that is there now was sent" }),
+      Type.Boolean({ default: true, description: "False: the stream ends when everything up to now was sent" }),
     ),
     since: Type.Optional(
       Type.String({
         format: "date-time",
-        description: "Without a last id: begins with the events that came in since then, and with attempts from now on",
+        description:
+          "Used only without a last id: begins with events received since this time, and with attempts from now on",
       }),
     ),
     last_event_id: Type.Optional(
-      Type.String({ maxLength: 100, description: "For clients that cannot send the header `Last-Event-ID`" }),
+      Type.String({
+        maxLength: 100,
+        description: "The same as the header `Last-Event-ID`, for clients that cannot send it",
+      }),
     ),
   },
   { additionalProperties: false },
@@ -77,7 +83,7 @@ export function addStreamRoute(
     if (after !== undefined) return after;
     throw new PosthornError(
       "invalid_field",
-      `"${id.slice(0, 100)}" is not the id of a frame. Send the last one that came, or none to begin with what comes next.`,
+      `"${id.slice(0, 100)}" is not the id of a frame. Send the id of the last frame, or none to begin with new events.`,
       { field: "last_event_id" },
     );
   }

@@ -14,7 +14,9 @@ export const Rotation = named(
   "Rotation",
   closed({
     id,
-    overlap_ends_at: nullable(Type.String({ format: "date-time", description: "Until then both secrets sign" })),
+    overlap_ends_at: nullable(
+      Type.String({ format: "date-time", description: "Until then deliveries are signed with both secrets" }),
+    ),
     secrets: Type.Array(closed(State)),
   }),
 );
@@ -23,12 +25,14 @@ export const Secrets = named(
   "Secrets",
   closed({
     id,
-    secret: text(EXAMPLE.secret, "The current one"),
+    secret: text(EXAMPLE.secret, "The current secret"),
     overlap_ends_at: nullable(Time),
     rotation: Type.Enum(["automatic", "manual", "overdue"], {
       description:
-        "`automatic`: the gateway rotates at `secret_rotation_days`, because an active subscription of the tenant names " +
-        "`webhook.secret_rotating`; `manual`: only its owner does; `overdue`: the same, and it is older than that",
+        "`automatic`: the gateway rotates the secret after `secret_rotation_days`, because an active subscription of " +
+        "the " +
+        "tenant asks for `webhook.secret_rotating`. `manual`: only the owner rotates it. `overdue`: `manual`, and " +
+        "the secret is older than that",
       examples: ["manual"],
     }),
     secrets: Type.Array(closed({ secret: text(EXAMPLE.secret), ...State })),
@@ -48,16 +52,17 @@ const ROTATED = {
 
 export const SUBSCRIPTION_SECRET_DOCS: AreaDocs = {
   tag: "Secrets",
-  description: "What deliveries are signed with, and how it is changed without a gap",
+  description: "The secrets that sign deliveries, and their rotation without an interruption",
   operations: {
     "POST /api/v1/subscriptions/:id/rotate-secret": {
       description:
-        "Both secrets sign until the overlap ends. The header that holds one signature stays with the old one until " +
-        "the rotation is confirmed.",
+        "Deliveries are signed with both secrets until the overlap ends. The header with a single signature uses the " +
+        "old " +
+        "secret until the rotation is confirmed.",
       params: { id: EXAMPLE.subscription },
       request: { overlap_s: 1_209_600 },
       answer: {
-        description: "The new secret, which signs beside the old one",
+        description: "The new secret, which signs in addition to the old one",
         schema: named("RotationWithSecret", extended(Rotation, { secret: Type.String() })),
         example: { ...ROTATED, secret: EXAMPLE.nextSecret },
       },
@@ -67,7 +72,7 @@ export const SUBSCRIPTION_SECRET_DOCS: AreaDocs = {
       params: { id: EXAMPLE.rotatingSubscription },
       request: {},
       answer: {
-        description: "The new secret is the current one",
+        description: "The new secret is now the current one",
         schema: Rotation,
         example: {
           id: EXAMPLE.rotatingSubscription,
@@ -80,17 +85,17 @@ export const SUBSCRIPTION_SECRET_DOCS: AreaDocs = {
     "POST /api/v1/subscriptions/:id/rotate-secret/retire": {
       params: { id: EXAMPLE.rotatingSubscription },
       answer: {
-        description: "Only the new secret is left",
+        description: "Only the new secret is valid now",
         schema: Rotation,
         example: { ...exampleOf(Rotation), id: EXAMPLE.rotatingSubscription },
       },
       errors: ["conflict"],
     },
     "GET /api/v1/subscriptions/:id/secret": {
-      description: "That somebody asked is logged.",
+      description: "Each call is logged.",
       params: { id: EXAMPLE.subscription },
       answer: {
-        description: "The secrets that sign",
+        description: "The secrets that sign deliveries",
         schema: Secrets,
       },
     },

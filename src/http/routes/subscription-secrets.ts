@@ -17,12 +17,10 @@ const RotateBody = Type.Object(
         minimum: 0,
         maximum: MAX_OVERLAP_S,
         default: 1_209_600,
-        description: "Seconds in which both secrets sign; 0 retires the old one at once",
+        description: "How many seconds both secrets sign deliveries; 0 retires the old one at once",
       }),
     ),
-    force: Type.Optional(
-      Type.Boolean({ default: false, description: "Give up a rotation that is under way for this one" }),
-    ),
+    force: Type.Optional(Type.Boolean({ default: false, description: "Replace a rotation that is in progress" })),
   },
   { additionalProperties: false },
 );
@@ -35,7 +33,7 @@ const NoBody = Type.Union([Type.Object({}, { additionalProperties: false }), Typ
 export interface SecretRoutesOptions {
   subscriptions: Subscriptions;
   rotation: SecretRotation;
-  /** Somebody is about to see the secrets: they are shown once this is on disk. */
+  /** Called before secrets are shown: they are shown only after the note of it is on disk. */
   onSecretRead: (subscription: Subscription, caller: Caller | undefined) => Promise<void>;
 }
 
@@ -47,7 +45,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
     const tenantId = request.caller?.tenantId;
     const subscription = subscriptions.findById(id, tenantId);
     if (subscription === undefined && subscriptions.wasDeleted(id, tenantId)) {
-      throw new PosthornError("invalid_field", `The subscription ${id} was deleted; it has no secret to change.`, {
+      throw new PosthornError("invalid_field", `The subscription ${id} was deleted and has no secret to change.`, {
         field: "id",
       });
     }

@@ -44,18 +44,20 @@ annotated(DestinationAuthInput, {
 });
 annotated(SubscriptionSchema, { "x-kinds": Object.fromEntries(KINDS.map(({ name, settings }) => [name, settings])) });
 
-/** Of kinds whose settings stand beside the others. */
+/** For kinds whose settings are members of the subscription itself. */
 const flat = KINDS.filter(({ isFlat }) => isFlat === true).flatMap(({ settings }) =>
   Object.entries(shownFields(settings)),
 );
 
-const Rate = nullable(Type.Number({ minimum: 0, maximum: 1, description: "Null without attempts" }));
-const Latency = nullable(Type.Number({ minimum: 0, description: "Of the attempts of the last 24 hours" }));
+const Rate = nullable(Type.Number({ minimum: 0, maximum: 1, description: "From 0 to 1; null without attempts" }));
+const Latency = nullable(
+  Type.Number({ minimum: 0, description: "Milliseconds, from the attempts of the last 24 hours" }),
+);
 
 const settings = shownFields(SharedSettings);
 const { retry_policy, retry_count, retry_interval } = SharedSettings.properties;
 
-/** What may be set, and what is only shown. */
+/** The fields that can be set, and read-only fields. */
 export const Subscription = named(
   "Subscription",
   closed(
@@ -65,23 +67,26 @@ export const Subscription = named(
       kind: oneOf(KINDS.map(({ name }) => name)),
       ...Object.fromEntries(flat.map(([field, schema]) => [field, Type.Optional(schema)])),
       destination: Type.Optional(
-        Type.Record(Type.String(), Type.Unknown(), { description: "Of kinds whose settings do not stand beside it" }),
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: "The settings of the destination, for kinds that have them here",
+        }),
       ),
       status: oneOf(SUBSCRIPTION_STATUSES),
       held_reason: Type.Optional(
-        Type.String({ description: "Why nothing is sent: this release does not know its kind" }),
+        Type.String({ description: "Why nothing is sent: this release does not know the kind of destination" }),
       ),
       handshake_result: Type.Optional(
         closed(
           {
             status: Type.Enum(["pending", "accepted", "refused"], {
-              description: "`pending`: not answered yet; it is asked again before the next attempt",
+              description: "`pending`: the destination has not answered yet; it is asked again before the next attempt",
               examples: ["accepted"],
             }),
             answered_at: nullable(Time),
             error: textOrNull(),
           },
-          "With `handshake` only: what the destination has said since the last change or start",
+          "Only with `handshake`: the destination's answer since the last change of the subscription or start of the " +
+            "gateway",
         ),
       ),
       ed25519_public_key: textOrNull(),
@@ -90,10 +95,12 @@ export const Subscription = named(
       retry_count,
       retry_interval,
       warnings: Type.Optional(
-        Type.Array(Type.String(), { description: "In the answer to a change only: what will not be as it seems" }),
+        Type.Array(Type.String(), {
+          description: "Only in answers to changes: settings that will not work as one might expect",
+        }),
       ),
       managed_by: ManagedByDocs,
-      created_by: nullable(text(EXAMPLE.key, "The key that made it")),
+      created_by: nullable(text(EXAMPLE.key, "The id of the key that created the subscription")),
       created_at: Time,
       updated_at: Time,
       stats: closed({
@@ -104,7 +111,7 @@ export const Subscription = named(
         latency_p99_ms: Latency,
       }),
     },
-    "Who wants which events, and where they go",
+    "Which events are delivered, and to which destination",
   ),
 );
 
@@ -117,7 +124,7 @@ const request = { name: EXAMPLE.newName, url: EXAMPLE.destination, events: ["ord
 
 export const SUBSCRIPTION_DOCS: AreaDocs = {
   tag: "Subscriptions",
-  description: "Who wants which events, where they go, and how hard to try",
+  description: "Which events are delivered, to which destination, and with which retries",
   operations: {
     ...resourceDocs({
       path: "/api/v1/subscriptions",
@@ -125,35 +132,36 @@ export const SUBSCRIPTION_DOCS: AreaDocs = {
       schema: Subscription,
       example: SUBSCRIPTION,
       made: {
-        description: "Created, with its secret",
+        description: "Created. The answer shows the secret",
         schema: named(
           "SubscriptionWithSecret",
-          extended(Subscription, { secret: Type.String({ description: "Shown here, and by `/secret`" }) }),
+          extended(Subscription, { secret: Type.String({ description: "Shown only here and by `/secret`" }) }),
         ),
         example: { ...SUBSCRIPTION, secret: EXAMPLE.secret },
       },
       refusals,
-      list: { answer: { description: "The oldest first" } },
+      list: { answer: { description: "Subscriptions, oldest first" } },
       make: { request, errors: ["subscription_quota", "managed_by_config"] },
       read: { answer: { description: "The subscription" } },
       replace: {
-        description: "Replaces it, or makes it under an id of your choice: then 201, with its secret.",
+        description:
+          "Replaces the subscription, or creates it with the id in the path; then the answer is 201 with its secret.",
         request: { ...request, rate_limit: 100 },
         answer: { example: { ...SUBSCRIPTION, rate_limit: 100 } },
         errors: ["subscription_quota"],
       },
       change: {
-        description: "It takes effect for deliveries that have not started.",
+        description: "The change affects deliveries whose next attempt has not started.",
         request: { timeout: 10 },
         answer: { example: { ...SUBSCRIPTION, timeout: 10 } },
       },
       remove: {
         answer: {
-          description: "Its open deliveries are cancelled",
+          description: "Deleted; its open deliveries are cancelled",
           schema: closed({
             id: Type.String(),
             cancelled_deliveries: Count,
-            job_id: textOrNull("The replay that cancels the rest, when there are many"),
+            job_id: textOrNull("The id of the job that cancels the remaining deliveries when there are many"),
           }),
           example: { ...params, cancelled_deliveries: 0, job_id: null },
         },
@@ -161,7 +169,7 @@ export const SUBSCRIPTION_DOCS: AreaDocs = {
     }),
     "POST /api/v1/subscriptions/:id/pause": {
       ...acted,
-      description: "Deliveries wait until it is resumed; none is lost.",
+      description: "Deliveries wait until the subscription is resumed; none is lost.",
       answer: { ...shown, description: "Paused", example: { ...SUBSCRIPTION, status: "inactive" } },
     },
     "POST /api/v1/subscriptions/:id/resume": {
@@ -169,7 +177,7 @@ export const SUBSCRIPTION_DOCS: AreaDocs = {
       request: { held: "deliver" },
       answer: {
         ...shown,
-        description: "Active again",
+        description: "The subscription, which is active again",
         schema: named("ResumedSubscription", extended(Subscription, { skipped_deliveries: Count })),
         example: { ...SUBSCRIPTION, skipped_deliveries: 0 },
       },

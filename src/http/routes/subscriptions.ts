@@ -21,7 +21,7 @@ const ResumeBody = Type.Object(
   {
     held: withDefault(
       oneOf(["deliver", "skip"], {
-        description: "What becomes of the deliveries that were held: they are sent, or cancelled",
+        description: "Whether held deliveries are sent or cancelled",
       }),
       "deliver",
     ),
@@ -43,24 +43,25 @@ export interface SubscriptionRoutesOptions {
   store: Store;
   senders: Pick<Senders, "handshakeOf">;
   resume: Resume["resume"];
-  /** It was saved, but not all will be as its owner may think. */
+  /** The subscription was saved, but some settings will not work as its owner may expect. */
   onWarnings: (subscription: Subscription, warnings: readonly string[]) => void;
 }
 
 export function addSubscriptionRoutes(app: FastifyInstance, options: SubscriptionRoutesOptions): void {
   const { subscriptions, statistics, store } = options;
 
-  /** What reaches a broker, or the gateway's own disk, is the operator's to configure. */
+  /** Only operators may configure destinations that reach a broker or the gateway's own disk. */
   function refuseTenant(input: SubscriptionInput, caller: Asked["caller"]): void {
     const bound = caller?.tenantId;
     if (bound === undefined || !subscriptions.isForOperators(input)) return;
     throw new PosthornError(
       "forbidden",
-      `Such destinations of the kind ${input.kind} are for keys that are bound to no tenant; this one is bound to ${bound}.`,
+      `Such destinations of the kind ${input.kind} need a key that is not bound to a tenant; this key is bound to ` +
+        `${bound}.`,
     );
   }
 
-  /** For whoever changes it. */
+  /** Gets a subscription that the caller is allowed to change. */
   function getForChange(id: string, { tenantId, caller }: Pick<Asked, "tenantId" | "caller">): Subscription {
     const subscription = subscriptions.getById(id, tenantId);
     refuseTenant(subscriptions.settingsOf(subscription), caller);
@@ -74,9 +75,9 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     destination: subscriptions.destinationOf(one),
   });
 
-  /** With what they did and do, read once for all of them. */
+  /** Subscriptions with their figures, which are read once for all. */
   async function presentAll(rows: readonly Subscription[]) {
-    // Before anything is waited for: one may be deleted meanwhile.
+    // Before the first await, because a subscription may be deleted meanwhile.
     const shown = new Map(rows.map((one) => [one, partsOf(one)]));
     const { deliveries } = await store.reads.loadCounters();
     const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
@@ -90,7 +91,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
       });
   }
 
-  /** With what is to be said of one that was made or changed; a new one with its secret, which only `/secret` shows again. */
+  /** Adds the warnings of a change and, for a new subscription, its secret, which otherwise only `/secret` shows. */
   function saved(thing: Subscription, isNew: boolean): Saved<Subscription> {
     const warnings = subscriptions.warningsOf(thing);
     if (warnings.length > 0) options.onWarnings(thing, warnings);
@@ -109,7 +110,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
       input: SubscriptionSchema,
       change: SubscriptionChange,
       query: ListQuery,
-      chosenKey: Type.String({ pattern: "^[A-Za-z0-9_-]{1,64}$", description: "Chosen by whoever makes it" }),
+      chosenKey: Type.String({ pattern: "^[A-Za-z0-9_-]{1,64}$", description: "An id of your choice" }),
       async list(query, { tenantId }) {
         const rest = subscriptions
           .list(tenantId)
@@ -159,7 +160,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     {
       config: { scope: "admin" },
       schema: {
-        summary: "Resume a subscription, with or without what it held",
+        summary: "Resume a subscription, with or without its held deliveries",
         body: Type.Union([ResumeBody, Type.Null()]),
       },
     },

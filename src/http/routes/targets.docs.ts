@@ -18,30 +18,35 @@ import { MODES, TargetChange, TargetInput } from "../../domain/target.ts";
 named("TargetInput", TargetInput);
 named("TargetChange", TargetChange);
 
-const Mode = oneOf(MODES, "`QUEUE`: deliveries wait until it is back");
+const Mode = oneOf(MODES, "`QUEUE`: deliveries wait until the destination is back");
 
-/** What may be set, and what is only shown. */
+/** The fields that can be set, and read-only fields. */
 export const Target = named(
   "Target",
   closed(
     {
       ...shownFields(TargetInput),
-      name: Type.String({ description: "Its own, or that of the subscription that it belongs to", examples: ["erp"] }),
-      shared: Type.Boolean({ description: "Several may send to it; else it is a subscription's own" }),
-      subscriptions: Type.Array(Type.String(), { description: "Which send to it" }),
+      name: Type.String({
+        description: "The name of the target, or of the subscription that it belongs to",
+        examples: ["erp"],
+      }),
+      shared: Type.Boolean({
+        description: "True when several subscriptions may use the target; false when it belongs to one subscription",
+      }),
+      subscriptions: Type.Array(Type.String(), { description: "The ids of the subscriptions that use the target" }),
       mode: Mode,
-      forced: nullable(oneOf(MODES, "What an operator said")),
+      forced: nullable(oneOf(MODES, "The mode that an operator has set")),
       since: nullable(Time),
-      reason: textOrNull("Why it came into its mode; null when it was never in another"),
+      reason: textOrNull("Why the target is in its mode; null when the mode never changed"),
       health: oneOf(["ok", "error"]),
       checked_at: nullable(Time),
       queue_length: Type.Integer({ minimum: 0, description: "Open deliveries" }),
-      failures: Type.Integer({ minimum: 0, description: "In a row" }),
+      failures: Type.Integer({ minimum: 0, description: "Failed attempts in a row" }),
       last_error: textOrNull(),
       managed_by: ManagedByDocs,
-      health_url: textOrNull("Null: a delivery finds out whether it is back"),
+      health_url: textOrNull("Null when a delivery is used to find out whether the destination is back"),
     },
-    "What subscriptions send to",
+    "A destination of subscriptions",
   ),
 );
 
@@ -51,7 +56,7 @@ const TARGET = { ...exampleOf(Target), name: EXAMPLE.newName, subscriptions: [EX
 
 export const TARGET_DOCS: AreaDocs = {
   tag: "Targets",
-  description: "What subscriptions send to: its health, and the mode that follows from it",
+  description: "Destinations of subscriptions: their health, and the mode that follows from it",
   operations: {
     ...resourceDocs({
       path: "/api/v1/targets",
@@ -62,46 +67,51 @@ export const TARGET_DOCS: AreaDocs = {
       list: {
         query: {},
         answer: {
-          description: "The declared ones first, then those that are a subscription's own",
+          description: "Shared targets first, then targets that belong to one subscription",
           example: { data: [TARGET], next_cursor: null },
         },
       },
       make: {
-        description: "Subscriptions name it in `target`.",
+        description: "Subscriptions refer to the target by its name in `target`.",
         request: { name: EXAMPLE.newTarget, ...SETTINGS },
         answer: { example: { ...SHARED, name: EXAMPLE.newTarget } },
       },
       replace: { request: SETTINGS },
       change: {
-        description: "What is given is changed; null takes a setting away.",
+        description: "Only the fields that you send are changed; null removes a setting.",
         request: { failures_to_open: 5, description: null },
       },
       remove: {},
       read: {
-        description: "By its name; a subscription's own also by the id of the subscription.",
-        answer: { description: "As it is now; with an ETag where it is shared" },
+        description:
+          "`name` is the name of the target. For a target that belongs to one subscription, that subscription's id " +
+          "works, too.",
+        answer: { description: "The target; with an ETag when it is shared" },
         errors: ["conflict"],
       },
     }),
     "POST /api/v1/targets/:name/mode": {
       description:
-        "In `QUEUE` nothing is sent until `auto`, but for what `drain` asks for; in `NORMAL` all is sent, however " +
-        "often it fails.",
+        "In `QUEUE` nothing is sent until the mode is `auto`, except by `drain`. In `NORMAL` everything is sent, " +
+        "however " +
+        "often attempts fail.",
       params: { name: EXAMPLE.subscription },
       request: { mode: "QUEUE" },
       answer: {
-        description: "As it is now",
+        description: "The target",
         schema: Target,
         example: { ...TARGET, mode: "QUEUE", forced: "QUEUE", since: EXAMPLE.time, reason: "an operator said so" },
       },
       errors: ["conflict"],
     },
     "POST /api/v1/subscriptions/:id/drain": {
-      description: "One round: batch after batch, until nothing is due or one fails. Later tries are brought forward.",
+      description:
+        "Sends waiting deliveries in batches until none is left or one fails. Retries that are due later are sent " +
+        "now, too.",
       params: { id: EXAMPLE.subscription },
       answer: {
         status: 202,
-        description: "It has begun",
+        description: "Sending has begun",
         schema: closed({ id: Type.String(), target: Type.String(), mode: Mode, waiting: Count }),
         example: { id: EXAMPLE.subscription, target: EXAMPLE.newName, mode: "QUEUE", waiting: 12 },
       },

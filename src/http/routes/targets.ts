@@ -22,7 +22,7 @@ const NoBody = Type.Union([Type.Object({}, { additionalProperties: false }), Typ
 const ModeBody = Type.Object(
   {
     mode: oneOf([...MODES, "auto"], {
-      description: "A mode stays, whatever happens, until `auto` lets the target's health decide again",
+      description: "A mode that is set stays until `auto`, which lets the target's health decide again",
     }),
   },
   { additionalProperties: false },
@@ -49,7 +49,7 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
 
   const present = async (known: KnownTarget) => presentTarget(known, describeTarget(known, await loadOpen()));
 
-  // A subscription's own has no version: it is changed with the subscription, under that one's.
+  // A target that belongs to one subscription has no version of its own: it is changed with the subscription.
   addResourceRoutes<KnownTarget, KnownTarget, TargetInput, TargetChange, Static<typeof ListQuery>>(app, {
     path: "/api/v1/targets",
     key: "name",
@@ -112,12 +112,12 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     "/api/v1/subscriptions/:id/drain",
     {
       config: { scope: "admin" },
-      schema: { summary: "Send what waits now, whatever the mode", body: NoBody },
+      schema: { summary: "Send waiting deliveries now, whatever the mode", body: NoBody },
     },
     async ({ caller, params }, reply) => {
       const subscription = subscriptions.getById(params.id, caller?.tenantId);
       if (subscription.status !== "active") {
-        throw new PosthornError("conflict", `The subscription is ${subscription.status}; resume it instead.`);
+        throw new PosthornError("conflict", `The subscription is ${subscription.status}. Resume it instead.`);
       }
       const { name, mode, queueLength } = describeTarget(
         { ...targets.of(subscription), subscriptions: [subscription] },

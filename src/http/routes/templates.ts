@@ -20,7 +20,9 @@ const GivenTemplate = Type.Object(
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
     text: Type.String({ maxLength: TEMPLATE_LIMITS.maxLength }),
     place: Type.Optional(
-      Type.Enum(["text", "html", "json", "url", "header"], { description: "Where it lands; `text` when not given" }),
+      Type.Enum(["text", "html", "json", "url", "header"], {
+        description: "Where the text is used, which determines escaping; `text` by default",
+      }),
     ),
   },
   { additionalProperties: false },
@@ -28,11 +30,15 @@ const GivenTemplate = Type.Object(
 
 const PreviewBody = Type.Object(
   {
-    subscription_id: Type.Optional(Type.String({ maxLength: 128, description: "The templates of a subscription" })),
-    kind: Type.Optional(Type.String({ maxLength: 64, description: "Of the `settings`; `http` when not given" })),
+    subscription_id: Type.Optional(
+      Type.String({ maxLength: 128, description: "Render the templates of this subscription" }),
+    ),
+    kind: Type.Optional(
+      Type.String({ maxLength: 64, description: "The kind of destination of `settings`; `http` by default" }),
+    ),
     settings: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: "Those settings of a destination that hold templates, as a subscription has them",
+        description: "Settings of a destination that contain templates, as in a subscription",
       }),
     ),
     templates: Type.Optional(Type.Array(GivenTemplate, { minItems: 1, maxItems: 50 })),
@@ -40,7 +46,7 @@ const PreviewBody = Type.Object(
       Type.Array(Type.String({ maxLength: 255 }), {
         maxItems: 200,
         description:
-          "Patterns: fields must be in the schemas of these event types. The event's own type when not given",
+          "Patterns of event types; templates may use only fields of their schemas. By default the type of the event",
       }),
     ),
     event: Type.Optional(SampleEvent),
@@ -59,7 +65,7 @@ export interface TemplateRouteParts {
   templates: Pick<Templates, "examine" | "render">;
 }
 
-/** What templates make of an event. Nothing is stored or sent. */
+/** Renders templates with an event. Nothing is stored or sent. */
 export function addTemplateRoutes(app: FastifyInstance, parts: TemplateRouteParts): void {
   const { store, clock, kinds, subscriptions, eventTypes, templates } = parts;
 
@@ -140,7 +146,7 @@ function readPatterns(patterns: readonly string[]): readonly string[] {
   return patterns;
 }
 
-/** A sample has what every event has, though it was not said. */
+/** Fills in the fields that all events have, if the sample lacks them. */
 function toSampleFacts(sample: SampleEvent, tenantId: string | undefined, wallMs: number): TemplateFacts {
   const { headers, query, metadata, data } = sample;
   const event: EventContent = {

@@ -5,13 +5,17 @@ import type { TenantErasures } from "../../operate/tenant-erasure.ts";
 import type { ErasureRow } from "../../store/port/erasures.ts";
 import { isoTime } from "../present/time.ts";
 
-/** For keys that are bound to no tenant. */
+/** Only for keys that are not bound to a tenant. */
 const OPERATOR = { scope: "admin", unbound: true } as const;
 
 const EraseBody = Type.Object(
   {
     confirm: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 128, description: "The id of the tenant; nothing is erased without it" }),
+      Type.String({
+        minLength: 1,
+        maxLength: 128,
+        description: "The id of the tenant, as confirmation; nothing is erased without it",
+      }),
     ),
   },
   { additionalProperties: false },
@@ -20,12 +24,12 @@ const EraseBody = Type.Object(
 export function addTenantErasureRoutes(app: FastifyInstance, { erasures }: { erasures: TenantErasures }): void {
   app.post<{ Params: { id: string }; Body: Static<typeof EraseBody> }>(
     "/api/v1/tenants/:id/erase",
-    { config: OPERATOR, schema: { summary: "Erase everything of a tenant", body: EraseBody } },
+    { config: OPERATOR, schema: { summary: "Erase a tenant and all its data", body: EraseBody } },
     async ({ params: { id }, body: { confirm } }, reply) => {
       if (confirm !== id) {
         throw new PosthornError(
           "confirmation_required",
-          `Everything of the tenant ${id} would be erased for good. Send confirm: "${id}", to do it.`,
+          `All data of the tenant ${id} would be erased permanently. Send confirm: "${id}" to do it.`,
         );
       }
       return reply.code(202).send(presentErasure(await erasures.begin(id)));

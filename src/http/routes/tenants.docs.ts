@@ -22,7 +22,7 @@ import { exampleOf, shownFields } from "../openapi/shown.ts";
 named("TenantInput", TenantInput);
 named("TenantSettings", TenantSettings);
 
-/** What may be set, and what is only shown. */
+/** The fields that can be set, and read-only fields. */
 export const Tenant = named(
   "Tenant",
   closed({
@@ -35,7 +35,7 @@ export const Tenant = named(
         url: Type.Optional(Type.String()),
         about: Type.Array(Type.String(), { examples: [["suspended", "failing", "rotation"]] }),
       }),
-      { description: "Who else is told, and what", examples: [[]] },
+      { description: "Further contacts, and the events that each gets", examples: [[]] },
     ),
     quotas: closed(shownFields(QuotasInput)),
     retention: closed(shownFields(RetentionInput)),
@@ -60,18 +60,21 @@ const Erasure = named(
     {
       tenant_id: text(EXAMPLE.erasedTenant),
       status: Type.Enum(["running", "completed"], { examples: ["running"] }),
-      stage: Type.Enum([...ERASURE_STAGES], { description: "What is being erased", examples: ["events"] }),
-      total: count(1200, "Events that there were when it began"),
-      events: count(400, "Those that are gone"),
-      deliveries: count(800, "Gone with them"),
-      bytes: count(512_000, "Of their bodies"),
-      requests: count(0, "Logged requests that are gone"),
-      records: count(7, "Subscriptions, keys, sources and other configuration that is gone"),
-      audit_entries: count(0, "Entries of the audit log of which only the fact is left"),
+      stage: Type.Enum([...ERASURE_STAGES], {
+        description: "The kind of data that is being erased now",
+        examples: ["events"],
+      }),
+      total: count(1200, "The number of events at the start"),
+      events: count(400, "Erased events"),
+      deliveries: count(800, "Erased deliveries"),
+      bytes: count(512_000, "The size of the erased bodies in bytes"),
+      requests: count(0, "Erased requests"),
+      records: count(7, "Erased subscriptions, keys, sources and other configuration"),
+      audit_entries: count(0, "Audit log entries whose content was erased; that they existed stays visible"),
       started_at: Time,
       completed_at: nullable(Time),
     },
-    "How far the erasure of a tenant is; it survives restarts",
+    "The progress of a tenant's erasure, which continues after a restart",
   ),
 );
 export const PortalLink = named(
@@ -95,34 +98,36 @@ export const TENANT_DOCS: AreaDocs = {
       schema: Tenant,
       example: TENANT,
       refusals: ["managed_by_config"],
-      list: { answer: { description: "By id" } },
+      list: { answer: { description: "Tenants, sorted by id" } },
       make: {
         request: { id: EXAMPLE.newTenant, ...settings },
         answer: { example: { ...TENANT, id: EXAMPLE.newTenant } },
       },
-      read: { answer: { description: "With what it uses" } },
+      read: { answer: { description: "The tenant with its usage" } },
       replace: { request: settings },
       plan: { ...settings, name: "Acme Foods" },
       change: { request: { name: "Acme" } },
       remove: {
-        description: "Only one that has nothing any more.",
+        description: "Only a tenant without subscriptions and active keys can be deleted. Its events stay in the log.",
         params: { id: EXAMPLE.emptyTenant },
         errors: ["conflict"],
       },
     }),
     "POST /api/v1/tenants/:id/erase": {
       description:
-        "The tenant is inactive from then on. All that is configured for it, its events and its requests are erased, and " +
-        "what the audit log says of its things. While it runs it is answered as it is. The tenant `default` cannot be erased.",
+        "The tenant becomes inactive at once. Its configuration, events and requests are erased, and the content of " +
+        "its " +
+        "audit log entries. Repeated calls return the running erasure. The tenant `default` cannot be erased.",
       params: { id: EXAMPLE.emptyTenant },
       request: { confirm: EXAMPLE.emptyTenant },
-      answer: { ...erasure, status: 202, description: "The job, which goes on by itself" },
+      answer: { ...erasure, status: 202, description: "The erasure, which runs in the background" },
       errors: ["conflict", "confirmation_required", "managed_by_config"],
     },
     "POST /api/v1/tenants/:id/portal-link": {
       description:
-        "Whoever opens the link sees this tenant and no other: its events, subscriptions, deliveries and the catalogue. " +
-        "It works until it expires, or until the key that made it is revoked. Sites of `portal.frame_origins` may show " +
+        "Anybody with the link sees the events, subscriptions and deliveries of this tenant only, and the catalogue. " +
+        "The link works until it expires or the key that created it is revoked. Sites in `portal.frame_origins` may " +
+        "show " +
         "the page in a frame.",
       params: { id: EXAMPLE.tenant },
       request: { access: "manage", expires_in_s: 3600 },
@@ -130,7 +135,7 @@ export const TENANT_DOCS: AreaDocs = {
     },
     "GET /api/v1/tenants/:id/erase": {
       params: { id: EXAMPLE.erasedTenant },
-      answer: { ...erasure, description: "How far it is, or what was erased" },
+      answer: { ...erasure, description: "The progress of the erasure, or its result" },
     },
   },
 };

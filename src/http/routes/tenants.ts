@@ -12,7 +12,7 @@ import { addResourceRoutes } from "./resource-routes.ts";
 const ListQuery = pageQuery({});
 const TENANT_ID = new RegExp(TENANT_ID_PATTERN);
 
-/** For keys that are bound to no tenant. */
+/** Only for keys that are not bound to a tenant. */
 const OPERATOR = { scope: "admin", unbound: true } as const;
 
 export interface TenantRoutesOptions {
@@ -21,7 +21,7 @@ export interface TenantRoutesOptions {
 }
 
 export function addTenantRoutes(app: FastifyInstance, { tenants, store }: TenantRoutesOptions): void {
-  /** With what they use. */
+  /** Tenants with their usage. */
   async function presentAll(ids: readonly string[]) {
     const usages = new Map((await store.reads.loadTenantUsage(ids)).map((usage) => [usage.tenantId, usage]));
     return (tenant: Tenant) => presentTenant(tenant, usages.get(tenant.id));
@@ -46,7 +46,7 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Tenant
       return { thing: entry, isReplay };
     },
     async put(input, { ifMatch }) {
-      // One that came by itself keeps the id that its publisher chose.
+      // A tenant that was created by a publish keeps the id that the publisher chose.
       if (!TENANT_ID.test(input.id)) await getKnown(input.id);
       const { entry, isNew } = await tenants.put(input, ifMatch);
       return { thing: entry, isNew };

@@ -10,12 +10,13 @@ export const TestAttempt = named(
 
 export const TEST_DELIVERY_DOCS: AreaDocs = {
   tag: "Test deliveries",
-  description: "Trying a destination out",
+  description: "Test a destination",
   operations: {
     "POST /api/v1/subscriptions/:id/test": {
       description:
-        "`test.event` for this subscription alone, whatever it asks for. It is tried once, and a failure is not held " +
-        "against the destination.",
+        "Sends a `test.event` to this subscription only, whatever its event types and filter are. There is one " +
+        "attempt, " +
+        "and a failure does not count against the destination.",
       params: { id: EXAMPLE.subscription },
       answer: {
         description: "The attempt, whether it succeeded or not",
@@ -24,15 +25,16 @@ export const TEST_DELIVERY_DOCS: AreaDocs = {
       otherAnswers: [
         {
           status: 202,
-          description: "There was no attempt yet: the delivery, with why it waits in `hold_reason`",
+          description: "There was no attempt yet. The answer is the delivery; `hold_reason` says why it waits",
           schema: Delivery,
         },
       ],
     },
     "POST /api/v1/subscriptions/:id/preview": {
       description:
-        "As the first attempt would make it: in the format of the subscription, and signed with its secrets as of now. " +
-        "Nothing is sent. It has no login for the destination, and the values of headers that the subscription sets are masked.",
+        "Shows the request of the first attempt, in the subscription's format and signed with its current secrets. " +
+        "Nothing is sent. Credentials for the destination are left out, and values of headers that the subscription " +
+        "sets are masked.",
       params: { id: EXAMPLE.subscription },
       request: { event_id: EXAMPLE.event },
       answer: {
@@ -42,7 +44,7 @@ export const TEST_DELIVERY_DOCS: AreaDocs = {
           closed({
             method: text("POST"),
             headers: Type.Array(closed({ name: text("Content-Type"), value: text("application/json") })),
-            body_base64: text("eyJpZCI6N30=", "Its body, byte for byte"),
+            body_base64: text("eyJpZCI6N30=", "The body, byte for byte"),
           }),
         ),
       },

@@ -55,14 +55,14 @@ export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliver
 
   app.post<{ Params: { id: string }; Body: Static<typeof PreviewBody> }>(
     "/api/v1/subscriptions/:id/preview",
-    // What it answers is signed: whoever has it can speak for the gateway.
-    { config: { scope: "admin" }, schema: { summary: "Show the request that an event would make", body: PreviewBody } },
+    // The answer is signed: anybody who has it can pose as the gateway.
+    { config: { scope: "admin" }, schema: { summary: "Preview the request of an event", body: PreviewBody } },
     async ({ params, body, caller }) => {
       const subscription = subscriptions.getById(params.id, caller?.tenantId);
       const event = await options.store.reads.findEvent(body.event_id, subscription.tenantId);
       const content = event && (await options.store.reads.loadEvent(event.seq));
       if (event === undefined || content === undefined) {
-        throw new PosthornError("not_found", `There is no event ${body.event_id} of its tenant.`, {
+        throw new PosthornError("not_found", `There is no event ${body.event_id} of the subscription's tenant.`, {
           field: "event_id",
         });
       }
@@ -77,9 +77,13 @@ export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliver
         subscription,
       });
       if (shown === undefined) {
-        throw new PosthornError("invalid_field", `Destinations of the kind ${subscription.kind} get no request.`, {
-          field: "id",
-        });
+        throw new PosthornError(
+          "invalid_field",
+          `Destinations of the kind ${subscription.kind} do not get HTTP requests.`,
+          {
+            field: "id",
+          },
+        );
       }
       if ("problem" in shown) throw new PosthornError("conflict", `Nothing would be sent: ${shown.problem}.`);
       return {

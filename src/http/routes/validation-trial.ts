@@ -15,24 +15,25 @@ const TrialQuery = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: Number.MAX_SAFE_INTEGER,
-        description: "An earlier one instead of the present",
+        description: "Use this version instead of the current one",
       }),
     ),
     envelope: Type.Optional(
       Type.Boolean({
         default: false,
         description:
-          "The body is `{validation, payload, content_type?}`: a document that is not in force, and what is checked by it. " +
-          "XML stands in it as text",
+          "The body is `{validation, payload, content_type?}`: a document that is not in effect, and the payload to " +
+          "check. " +
+          "XML is given as text",
       }),
     ),
   },
   { additionalProperties: false },
 );
-const Payload = Type.Unknown({ description: "What an endpoint would be sent, with its content type" });
+const Payload = Type.Unknown({ description: "A payload as it would be sent to the endpoint, with its content type" });
 
 const OPERATOR = { scope: "admin", unbound: true } as const;
-/** The largest XML that is read, and an envelope around it. */
+/** The largest XML that is accepted, and an envelope around it. */
 const MAX_BYTES = 9 * 1024 * 1024;
 const ENVELOPE = new Set(["validation", "payload", "content_type"]);
 
@@ -47,11 +48,11 @@ type Document = Pick<Validation, "format" | "document" | "hash">;
 interface Trial {
   body: Buffer;
   contentType: string | undefined;
-  /** Undefined: what is in force. */
+  /** Undefined: the current validation. */
   instead: Document | undefined;
 }
 
-/** What would become of a webhook, without one. */
+/** Tests a validation without a webhook. */
 export function addValidationTrialRoute(app: FastifyInstance, options: ValidationTrialOptions): void {
   const { validations, checker, bodies } = options;
 
@@ -98,21 +99,22 @@ function openEnvelope(envelope: Record<string, unknown>): Trial {
   if (unknown !== undefined) throw invalid(unknown.slice(0, 60), "is not a known field");
   const { validation, payload, content_type: contentType } = envelope;
   if (payload === undefined) throw invalid("payload", "is missing");
-  if (contentType !== undefined && typeof contentType !== "string") throw invalid("content_type", "must be a text");
-  if (contentType !== undefined && typeof payload !== "string") throw invalid("payload", "must be a text of that type");
+  if (contentType !== undefined && typeof contentType !== "string") throw invalid("content_type", "must be a string");
+  if (contentType !== undefined && typeof payload !== "string")
+    throw invalid("payload", "must be a string of that type");
   const instead = toDocument(validation);
   if (contentType === undefined && instead.format === "json") {
     return { body: Buffer.from(JSON.stringify(payload)), contentType: "application/json", instead };
   }
-  if (typeof payload !== "string") throw invalid("payload", "must be a text that holds XML");
+  if (typeof payload !== "string") throw invalid("payload", "must be a string that holds XML");
   return { body: Buffer.from(payload), contentType: contentType ?? "application/xml", instead };
 }
 
-/** An object, true or false is JSON, a text is XML. */
+/** An object, true or false is JSON; a string is XML. */
 function toDocument(validation: unknown): Document {
   const isJson = typeof validation === "boolean" || (typeof validation === "object" && validation !== null);
   if (typeof validation !== "string" && !isJson) {
-    throw invalid("validation", "must be a JSON Schema or rules, or a text that holds an XML Schema");
+    throw invalid("validation", "must be a JSON Schema or rules, or a string with an XML Schema");
   }
   const format = typeof validation === "string" ? "xsd" : "json";
   const document = Buffer.from(typeof validation === "string" ? validation : JSON.stringify(validation));

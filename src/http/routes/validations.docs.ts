@@ -19,14 +19,14 @@ import {
 const endpoint = text(EXAMPLE.endpoint);
 const version = Type.Integer({
   minimum: 1,
-  description: "One sequence for both formats of an endpoint",
+  description: "Both formats of an endpoint share one sequence of numbers",
   examples: [2],
 });
 const made = {
   format: oneOf(VALIDATION_FORMATS, "`json`: a JSON Schema, rules or both; `xsd`: an XML Schema"),
   size: count(87),
   created_at: Time,
-  created_by: text(EXAMPLE.key, "The id of a key, or `folder`"),
+  created_by: text(EXAMPLE.key, "The id of the API key, or `folder`"),
 };
 
 const Validation = named("Validation", closed({ endpoint, version, ...made }));
@@ -36,8 +36,8 @@ const ValidationVersion = named(
   closed({
     version,
     ...made,
-    deleted: Type.Boolean({ description: "Whether this version ended the one before" }),
-    restored_from: nullable(Type.Integer({ description: "The version that it brought back" })),
+    deleted: Type.Boolean({ description: "Whether this version records that the validation was deleted" }),
+    restored_from: nullable(Type.Integer({ description: "The version that was restored" })),
     in_force: Type.Boolean({ examples: [true] }),
   }),
 );
@@ -48,15 +48,15 @@ const TryOut = named(
     valid: Type.Boolean(),
     endpoint,
     validation: nullable(
-      text(EXAMPLE.endpoint, "Whose validation it was: the endpoint's own or `default`; null where there is none"),
+      text(EXAMPLE.endpoint, "Which validation was used: the endpoint's own or `default`; null when there is none"),
     ),
     errors: Type.Array(
       closed({
-        path: text("/order_id", "JSON Pointer; in XML an XPath"),
+        path: text("/order_id", "A JSON Pointer; for XML, an XPath"),
         message: text("must be integer"),
         line: Type.Optional(Type.Integer({ description: "In XML" })),
       }),
-      { description: "At most 100" },
+      { description: "At most 100 errors" },
     ),
   }),
 );
@@ -66,15 +66,16 @@ const updated = { status: Type.Literal("validation_updated"), endpoint };
 
 export const VALIDATION_DOCS: AreaDocs = {
   tag: "Validations",
-  description: "What the webhooks of an endpoint must be like: JSON Schema, XML Schema or rules",
+  description:
+    "Rules for the webhooks of an endpoint: a JSON Schema, an XML Schema or rules of the gateway's own format",
   operations: {
     "GET /validations": {
       query: { limit: 20 },
-      answer: page(Validation, "What is in force, by endpoint and format"),
+      answer: page(Validation, "The current validations, sorted by endpoint and format"),
     },
     "GET /validations/:endpoint": {
       description:
-        "The document as it was given: JSON, or XML where the endpoint has an XML Schema and is asked for it.",
+        "The document exactly as it was uploaded: JSON, or XML when the endpoint has an XML Schema and you ask for it.",
       params,
       answer: {
         description: "The document",
@@ -85,31 +86,33 @@ export const VALIDATION_DOCS: AreaDocs = {
     },
     "PUT /validations/:endpoint": {
       description:
-        "It is compiled first, and takes effect at once. What cannot be used is refused, and the one before stays.",
+        "The document is compiled first and then takes effect at once. An invalid document is rejected, and the " +
+        "previous one stays.",
       params,
       request: EXAMPLE.validation,
       headers: IF_MATCH,
-      answer: { description: "In force", schema: closed(updated), headers: ETAG },
+      answer: { description: "The document is in effect", schema: closed(updated), headers: ETAG },
       errors: ["bad_request", "invalid_validation", "conflict", "precondition_failed", "unsupported_encoding"],
     },
     "DELETE /validations/:endpoint": {
-      description: "Both formats, or the one that is named. That it ended is a version too: it can be brought back.",
+      description:
+        "Deletes both formats, or the one that you name. The deletion is a version, too, so it can be rolled back.",
       params,
       headers: IF_MATCH,
-      answer: { status: 204, description: "No longer in force" },
+      answer: { status: 204, description: "Deleted; it is no longer in effect" },
       errors: ["bad_request", "precondition_failed"],
     },
     "GET /validations/:endpoint/versions": {
       params,
       query: { limit: 20 },
-      answer: page(ValidationVersion, "The latest first; nothing is ever overwritten"),
+      answer: page(ValidationVersion, "Versions, latest first; none is ever overwritten"),
     },
     "POST /validations/:endpoint/rollback": {
       params,
       request: { version: 1 },
       headers: IF_MATCH,
       answer: {
-        description: "In force, as a new version",
+        description: "The restored document, as a new version",
         schema: closed({
           ...updated,
           version: Type.With(version, { examples: [3] }),
@@ -120,10 +123,10 @@ export const VALIDATION_DOCS: AreaDocs = {
       errors: ["bad_request", "invalid_validation", "precondition_failed"],
     },
     "POST /validations/:endpoint/test": {
-      description: "What would become of a webhook. Nothing is stored.",
+      description: "Shows how a webhook would be validated. Nothing is stored.",
       params,
       request: { order_id: "1001" },
-      answer: { description: "What is wrong with it, if anything", schema: TryOut },
+      answer: { description: "The result, with the errors found", schema: TryOut },
       errors: ["bad_request", "invalid_validation"],
     },
   },

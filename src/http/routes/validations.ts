@@ -18,20 +18,21 @@ const VersionsQuery = Type.Object(
   {
     limit: PageQuery.limit,
     cursor: Type.Optional(
-      Type.String({ pattern: "^[1-9][0-9]{0,14}$", description: "`next_cursor` of the page before" }),
+      Type.String({ pattern: "^[1-9][0-9]{0,14}$", description: "`next_cursor` of the previous page" }),
     ),
   },
   { additionalProperties: false },
 );
 const RollbackBody = Type.Object({ version: Version }, { additionalProperties: false });
-/** It may be of several kinds, and is stored as it comes. */
+/** May be of several content types, and is stored unchanged. */
 const Document = Type.Unknown({
   description:
-    "A JSON Schema or rules as `application/json`, or an XML Schema as `application/xml`; at most 256 KB, and 32 levels deep",
+    "A JSON Schema or rules as `application/json`, or an XML Schema as `application/xml`; at most 256 KB, and 32 " +
+    "levels deep",
 });
 
 export const VALIDATIONS_PATH = "/validations";
-/** Validations are of the whole gateway. */
+/** Validations belong to the whole gateway. */
 const OPERATOR = { scope: "admin", unbound: true } as const;
 const CONTENT_TYPES: Readonly<Record<ValidationFormat, string>> = { json: "application/json", xsd: "application/xml" };
 const NOTHING = Buffer.alloc(0);
@@ -57,14 +58,14 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
       const endpoint = readEndpoint(request);
       const { version } = request.query;
       if (version !== undefined) return sendDocument(reply, await validations.getVersion(endpoint, version), version);
-      // First, so that it is never newer than what is shown.
+      // Read first, so that the ETag is never newer than the document.
       const latest = await validations.latestVersion(endpoint);
       const found = validations.get(endpoint, request.query.format ?? preferredFormat(request, validations, endpoint));
       return sendDocument(reply, found, latest ?? found.version);
     },
   );
 
-  // Bodies as bytes, whatever they are: a document is kept as it came.
+  // Bodies stay bytes, so that a document is kept unchanged.
   void app.register(async (raw) => {
     takeBytes(raw);
     raw.put<{ Params: EndpointParams }>(
@@ -142,7 +143,8 @@ export function readEndpoint({ params }: FastifyRequest): string {
   const shown = JSON.stringify(endpoint.slice(0, 70));
   throw new PosthornError(
     "bad_request",
-    `${shown} is no endpoint: write 1 to 64 small letters, digits, _ and -, and begin with a letter or a digit.`,
+    `${shown} is not an endpoint. Write 1 to 64 lower-case letters, digits, _ and -, and begin with a letter or a ` +
+      "digit.",
     { field: "endpoint" },
   );
 }
@@ -157,7 +159,7 @@ function readFormat(document: Buffer, contentType: string | undefined): Validati
   );
 }
 
-/** Where both are there, the one that is asked for. */
+/** If both formats exist, the one that was asked for. */
 function preferredFormat(
   { headers }: FastifyRequest,
   validations: Validations,

@@ -3,25 +3,25 @@ import { PosthornError } from "../../domain/errors.ts";
 import { isLoopbackHost } from "../../domain/ip-address.ts";
 import { parseUrl } from "../../domain/parse-url.ts";
 
-/** The cookie that a browser keeps a session in, by how it reaches the gateway. */
+/** The session cookie; its name and attributes depend on how the browser reaches the gateway. */
 export interface SessionCookies {
   read(request: IncomingMessage): string | undefined;
-  /** The value of `Set-Cookie`. Throws `insecure_sign_in` where the cookie could be read on its way. */
+  /** The value of `Set-Cookie`. Throws `insecure_sign_in` if the cookie could be read on the network. */
   write(request: IncomingMessage, value: string, maxAgeS: number): string;
   clear(request: IncomingMessage): string;
 }
 
-/** Browsers take it over https only, for this host and all of its paths. */
+/** Browsers accept this name over https only, for this host and all its paths. */
 const SECURE_NAME = "__Host-posthorn";
 const ATTRIBUTES = "Path=/; HttpOnly; SameSite=Strict";
 
 export function createSessionCookies(publicUrl: (request: IncomingMessage) => string): SessionCookies {
-  /** Undefined: over plain http from another machine. */
+  /** Undefined for plain http from another machine. */
   function formOf(request: IncomingMessage): { name: string; attributes: string } | undefined {
     const url = parseUrl(publicUrl(request));
     if (url?.protocol === "https:") return { name: SECURE_NAME, attributes: `${ATTRIBUTES}; Secure` };
     if (url === undefined || !isLoopbackHost(url.hostname)) return undefined;
-    // Cookies of one host are the same for all of its ports, and there may be two gateways on this machine.
+    // All ports of a host share their cookies, and there may be two gateways on this machine.
     return { name: `posthorn-${request.socket.localPort ?? 0}`, attributes: ATTRIBUTES };
   }
 
@@ -39,7 +39,8 @@ export function createSessionCookies(publicUrl: (request: IncomingMessage) => st
       if (form === undefined) {
         throw new PosthornError(
           "insecure_sign_in",
-          "Signing in over plain http works only on the gateway's own machine. Use https and set POSTHORN_PUBLIC_URL, " +
+          "Signing in over plain http works only on the gateway's own machine. Use https and set " +
+            "POSTHORN_PUBLIC_URL, " +
             "or reach it through a tunnel such as `ssh -L 8080:127.0.0.1:8080 HOST`.",
         );
       }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import { PosthornError } from "../../domain/errors.ts";
 
-/** What a partner may use of the API, by a portal link: the things of the tenant that they see, and the catalogue. */
+/** The parts of the API that a portal link gives access to: the partner's tenant, and the catalogue. */
 const AREAS = [
   "session",
   "events",
@@ -19,5 +19,5 @@ const PARTNER_ROUTE = new RegExp(`^/api/v1/(?:${AREAS.join("|")})(?:/|$)`);
 
 export function refusePartner({ routeOptions }: Pick<FastifyRequest, "routeOptions">): void {
   if (PARTNER_ROUTE.test(routeOptions.url ?? "")) return;
-  throw new PosthornError("forbidden", "A portal link does not reach this. Use a key.");
+  throw new PosthornError("forbidden", "A portal link gives no access to this route. Use a key.");
 }

@@ -4,23 +4,23 @@ import type { Caller, Keys } from "../../registry/keys.ts";
 import type { SecretBox } from "../../registry/secret-box.ts";
 
 /**
- * What somebody holds in place of a key: the key's id and an end, sealed under the master key. Nothing of it is stored,
- * so it outlives a restart; the key is looked up each time, so it ends with the key.
+ * A pass stands for a key: it holds the key's id and an expiry time, encrypted with the master key. It is not stored,
+ * so it stays valid after a restart. The key is looked up each time, so the pass ends with the key.
  */
 export interface Passes {
-  /** Undefined when the key is gone by now. */
+  /** Undefined when the key no longer exists. */
   make(caller: Caller, terms: PassTerms): string | undefined;
   find(pass: string): { caller: Caller; expiresAt: number } | undefined;
 }
 
 export interface PassTerms {
   expiresAt: number;
-  /** For a partner: of this tenant, with no more than these scopes. */
+  /** For a partner: limits the pass to this tenant and these scopes. */
   partner?: { tenantId: string; scopes: readonly Scope[] } | undefined;
 }
 
 export interface PassesOptions {
-  /** What they are for: a pass of one use is none of another. */
+  /** A pass for one use is not valid for another. */
   use: "session" | "portal";
   secretBox: Pick<SecretBox, "seal" | "open">;
   keys: Pick<Keys, "findHolder">;
@@ -32,7 +32,7 @@ interface Sealed extends PassTerms {
   mark: string;
 }
 
-/** Longer texts are nothing that was made here. */
+/** No pass is longer than this. */
 const MAX_LENGTH = 2048;
 
 export function createPasses({ use, secretBox, keys, clock }: PassesOptions): Passes {

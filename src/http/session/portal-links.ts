@@ -5,8 +5,8 @@ import type { Caller } from "../../registry/keys.ts";
 import type { Passes } from "./passes.ts";
 
 /**
- * Links by which a partner sees one tenant for a while. Their token is no cookie, because browsers keep those from pages
- * in frames of other sites: the page sends it as a key.
+ * Links that let a partner see one tenant for a limited time. Their token is not a cookie, because browsers block
+ * cookies in frames of other sites: the page sends it as a key.
  */
 export interface PortalLinks {
   make(caller: Caller, terms: PortalTerms): { token: string; expiresAt: number };
@@ -19,12 +19,12 @@ export interface PortalTerms {
   lifetimeMs: number;
 }
 
-/** What each lets a partner do. */
+/** The scopes of each kind of access. */
 const SCOPES = { read: ["read"], manage: ["admin"] } as const satisfies Record<string, readonly Scope[]>;
 export type PortalAccess = keyof typeof SCOPES;
 export const PORTAL_ACCESS = Object.keys(SCOPES) as PortalAccess[];
 
-/** How a token begins, so that it is taken for nothing else. */
+/** The prefix that identifies a token as a portal link. */
 const PREFIX = "php_";
 
 export function createPortalLinks({ passes, clock }: { passes: Passes; clock: Pick<Clock, "wall"> }): PortalLinks {

@@ -5,9 +5,9 @@ import { parseUrl } from "../../domain/parse-url.ts";
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
- * A browser adds a cookie to whatever a page asks for: so what changes something must come from the gateway's own pages.
- * `Sec-Fetch-Site` cannot be set by a page; browsers that do not send it (plain http) send `Origin`. A request with
- * neither comes from no browser, and has no business with a cookie.
+ * Browsers add the cookie to requests of any page, so a request that changes something must come from our own pages.
+ * A page cannot set `Sec-Fetch-Site`; browsers that do not send it (over plain http) send `Origin`. A request with
+ * neither does not come from a browser and needs no cookie.
  */
 export function requireOwnOrigin(request: IncomingMessage, publicUrl: (request: IncomingMessage) => string): void {
   if (SAFE_METHODS.has(request.method ?? "")) return;
@@ -15,12 +15,12 @@ export function requireOwnOrigin(request: IncomingMessage, publicUrl: (request: 
   if (isFromOwnPage(request, publicUrl)) return;
   throw new PosthornError(
     "other_origin",
-    `This request comes from ${origin ?? "nowhere"}, and not from the gateway's own page. Programs send a key as ` +
+    `This request comes from ${origin ?? "an unknown origin"}, not from the gateway's own page. Programs send a key as ` +
       "Authorization: Bearer KEY.",
   );
 }
 
-/** For who brings a key in the body: a program has no origin, and a page of another site has another. */
+/** For requests with a key in the body: programs send no origin, and pages of other sites send another one. */
 export function refuseOtherOrigin(request: IncomingMessage, publicUrl: (request: IncomingMessage) => string): void {
   const { origin, "sec-fetch-site": site } = request.headers;
   if (origin !== undefined || site !== undefined) requireOwnOrigin(request, publicUrl);

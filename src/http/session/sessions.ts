@@ -6,17 +6,17 @@ import { createSessionCookies } from "./cookies.ts";
 import type { Passes } from "./passes.ts";
 import { refuseOtherOrigin, requireOwnOrigin } from "./same-origin.ts";
 
-/** People who are signed in to the dashboard: by a cookie that stands for their key. */
+/** Sessions of the dashboard: a cookie stands for the user's key. */
 export interface Sessions {
-  /** Throws `other_origin` when it would change something and comes from another site. */
+  /** Throws `other_origin` when a request that changes something comes from another site. */
   find(request: IncomingMessage): Session | undefined;
-  /** Who signs in somebody else from another site is refused too. */
+  /** Rejects a sign-in from another site, which could sign in a visitor as somebody else. */
   refuseOtherOrigin(request: IncomingMessage): void;
-  /** A session of its own for the caller. */
+  /** Starts a session for the caller. */
   open(request: IncomingMessage, caller: Caller): { cookie: string; expiresAt: number };
-  /** The cookie that ends it. */
+  /** Returns the cookie that ends the session. */
   close(request: IncomingMessage): string;
-  /** Whether so much of it is over that the browser gets a new one. */
+  /** Whether the session is so old that the browser should get a new cookie. */
   isOld(session: Session): boolean;
 }
 
@@ -31,7 +31,7 @@ export interface SessionsOptions {
   clock: Pick<Clock, "wall">;
 }
 
-/** Of a session that nobody uses; while the page is open it is renewed. */
+/** The lifetime of an unused session; while the page is open, it is renewed. */
 const SESSION_MS = 12 * 3_600_000;
 
 export function createSessions({ passes, publicUrl, clock }: SessionsOptions): Sessions {

@@ -4,23 +4,23 @@ import { oneLine, presentBody, presentBytes, presentEvent, presentEventRequest }
 import { isoTime } from "../present/time.ts";
 import { writeFrame, type FrameIds, type FrameType } from "./frames.ts";
 
-/** One event or attempt of a page, with the frames that are made of it. */
+/** One event or attempt of a page, with its frames. */
 export interface Entry {
   readonly type: FrameType;
   readonly tenantId: string;
   readonly eventType: string;
   readonly source: string;
-  /** Those that it is for, of the ones that were asked for. */
+  /** The subscriptions that it concerns, among those that clients asked for. */
   readonly subscriptionSeqs: readonly number[];
   /** Unix ms: when the event came in, or the attempt began. */
   readonly at: number;
-  /** Of the delivery, where it is an attempt. */
+  /** The state of the delivery; undefined for an event. */
   readonly status: StoredDelivery["state"] | undefined;
-  /** Built when somebody first wants it, and once, however many want it. */
+  /** Built on first use, and once for all clients. */
   frame(body: BodyForm): string;
 }
 
-/** How the bodies of events are shown: `json` where they are JSON, else as text; `base64` byte for byte. */
+/** How bodies are shown. `json`: as JSON, or as text if they are not JSON; `base64`: byte for byte. */
 export type BodyForm = "none" | "json" | "base64";
 
 export interface EntryOptions {
@@ -29,10 +29,10 @@ export interface EntryOptions {
   findSubscriptionName: (seq: number) => string | undefined;
 }
 
-/** Larger bodies are left out, and read by the event's id. */
+/** Larger bodies are left out; clients can read them by the event's id. */
 export const MAX_FRAME_BODY_BYTES = 262_144;
 
-/** What the gateway tells of itself under names of their own, always with what it says. */
+/** The gateway's own events that have their own frame types; their frames always include the payload. */
 const OWN_FRAMES: ReadonlyMap<string, FrameType> = new Map([
   ["gateway.mode_changed", "mode"],
   ["alert.fired", "alert"],
@@ -40,7 +40,7 @@ const OWN_FRAMES: ReadonlyMap<string, FrameType> = new Map([
 ]);
 export const OWN_FRAME_EVENTS = [...OWN_FRAMES.keys()];
 
-/** Events first: an attempt comes after its event. `after` is where the page began. */
+/** Events come first, so that an attempt follows its event. `after` is the position where the page begins. */
 export function toEntries(page: LogPage, after: LogPosition, options: EntryOptions): Entry[] {
   const { eventSeq } = page.position;
   return [

@@ -1,35 +1,35 @@
 import type { LogPosition } from "../../store/port/log-reads.ts";
 
-/** What a client may ask for. */
+/** The frames that a client may ask for. */
 export const FRAME_TYPES = ["event", "attempt", "mode", "alert"] as const;
 export type FrameType = (typeof FRAME_TYPES)[number];
 
-/** What the stream tells of itself. */
+/** Frames about the stream itself. */
 export type ControlFrame = "ready" | "gap" | "dropped" | "end";
 
 /**
  * One frame of server-sent events (WHATWG HTML §9.2). Only CR and LF end a line there, and JSON without line ends
- * between its members has none: what senders wrote cannot end a frame or begin another.
+ * between its members has none: content from senders cannot end a frame or begin another.
  */
 export function writeFrame(name: FrameType | ControlFrame, json: string, id?: string): string {
   const position = id === undefined ? "" : `id: ${id}\n`;
   return `${position}event: ${name}\ndata: ${json}\n\n`;
 }
 
-/** A comment, for whoever closes silent connections. Its id moves the client on past what was not meant for it. */
+/** A comment that keeps silent connections open. Its id moves the client past frames it did not ask for. */
 export function writeHeartbeat(id: string): string {
   return `: heartbeat\nid: ${id}\n\n`;
 }
 
-/** How long a client waits before it comes again. */
+/** How long a client waits before it reconnects. */
 export function writeRetry(ms: number): string {
   return `retry: ${ms}\n`;
 }
 
-/** The ids of frames: places in the logs of one store. */
+/** The ids of frames: positions in the logs of one store. */
 export interface FrameIds {
   write(position: LogPosition): string;
-  /** Undefined: no id of any stream. */
+  /** Undefined when it is not the id of a frame. */
   parse(id: string): { position: LogPosition } | { isForeign: true } | undefined;
 }
 

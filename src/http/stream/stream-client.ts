@@ -4,7 +4,7 @@ import { writeFrame, writeHeartbeat, writeRetry, type FrameIds } from "./frames.
 import { createFits, type Fits, type StreamFilter } from "./stream-filter.ts";
 import type { StreamOutput } from "./stream-output.ts";
 
-/** Why a client is sent away before it left by itself. */
+/** Why the gateway disconnects a client. */
 export type DropReason = "too_slow" | "stalled" | "key_revoked" | "store_fault";
 export type EndReason = "shutting_down" | "caught_up";
 export type GapReason = "deleted" | "unknown_position";
@@ -12,43 +12,43 @@ export type GapReason = "deleted" | "unknown_position";
 export interface StreamRequest {
   filter: StreamFilter;
   body: BodyForm;
-  /** False: it ends where the logs end when it begins. */
+  /** False: the stream ends at the position where the logs ended at its start. */
   isFollowing: boolean;
-  /** What it had last; undefined: it begins with what comes next. */
+  /** The last position that the client got; undefined: it begins with new entries. */
   after: { position: LogPosition } | { isForeign: true } | undefined;
-  /** Whether its key may still read. */
+  /** Whether the client's key may still read. */
   isAllowed: () => boolean;
 }
 
 export interface StreamClient {
   readonly request: StreamRequest;
   readonly fits: Fits;
-  /** The same for all who get the same frames. */
+  /** Equal for all clients that get the same frames. */
   readonly group: string;
   readonly output: StreamOutput;
-  /** Everything up to here was sent, or was not meant for it. */
+  /** Everything up to here was sent, or does not match the client's filter. */
   position: LogPosition;
-  /** False when it is gone. */
+  /** False when the client is gone. */
   isOpen: boolean;
   begin(position: LogPosition): void;
   tellGap(reason: GapReason, completeSince: number | undefined): void;
   beat(): void;
-  /** Whether it took nothing of what waits since it was asked the last time. */
+  /** Whether the client has read none of the waiting output since the last call. */
   isStalled(): boolean;
   drop(reason: DropReason): void;
   end(reason: EndReason): void;
 }
 
 const RETRY_MS = 2000;
-/** Long enough for a client that reads to see why it ends; it costs nobody anything but its own buffer. */
+/** Long enough for a client that still reads to see the reason; it costs only the client's own buffer. */
 const DROPPED_GRACE_MS = 15_000;
 const END_GRACE_MS = 250;
 
 const DROPPED_BECAUSE: Readonly<Record<DropReason, string>> = {
-  too_slow: "It did not read as fast as frames came. Come again with the last id: nothing is lost.",
-  stalled: "It took nothing of what was sent for a while. Come again with the last id: nothing is lost.",
-  key_revoked: "Its key was revoked, has expired or may not read any more.",
-  store_fault: "The gateway could not read its store. Come again with the last id: nothing is lost.",
+  too_slow: "The client did not read as fast as frames came. Reconnect with the last id; nothing is lost.",
+  stalled: "The client read nothing for a while. Reconnect with the last id; nothing is lost.",
+  key_revoked: "The key was revoked, has expired or may no longer read.",
+  store_fault: "The gateway could not read its store. Reconnect with the last id; nothing is lost.",
 };
 
 export function createStreamClient(request: StreamRequest, output: StreamOutput, ids: FrameIds): StreamClient {
@@ -91,7 +91,7 @@ export function createStreamClient(request: StreamRequest, output: StreamOutput,
   return client;
 }
 
-/** The frames of a page that are meant for a client, one behind the other. */
+/** Joins the frames of a page that match a client's filter. */
 export function joinFrames(entries: readonly Entry[], { fits, request }: StreamClient): Buffer {
   let frames = "";
   for (const entry of entries) if (fits(entry)) frames += entry.frame(request.body);

@@ -3,17 +3,17 @@ import { matchesPattern, parsePattern } from "../../domain/pattern.ts";
 import type { Entry } from "./entries.ts";
 import type { FrameType } from "./frames.ts";
 
-/** What a client wants to see; all that is given must hold. */
+/** The filter of a client; an entry must match all conditions that are set. */
 export interface StreamFilter {
   types: readonly FrameType[];
   tenantId: string | undefined;
   source: string | undefined;
-  /** A type, or a pattern. */
+  /** An event type or a pattern. */
   eventType: string | undefined;
   subscriptionSeq: number | undefined;
-  /** Of the delivery: it lets attempts through and nothing else. */
+  /** The state of the delivery; with it only attempts match. */
   status: DeliveryState | undefined;
-  /** Unix ms: nothing from before. */
+  /** Unix ms; earlier entries do not match. */
   since: number | undefined;
 }
 

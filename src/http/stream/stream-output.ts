@@ -1,29 +1,29 @@
 import type { ServerResponse } from "node:http";
 
-/** Where the frames of one client go. */
+/** The output of one client. */
 export interface StreamOutput {
   write(frames: string | Buffer): void;
-  /** What was written and not taken yet. */
+  /** Bytes that were written but not read yet. */
   readonly waitingBytes: number;
-  /** All that was ever taken. */
+  /** All bytes that were read so far. */
   readonly takenBytes: number;
-  /** Resolves when little of it waits, or nobody is there any more. */
+  /** Resolves when few bytes wait, or when the client is gone. */
   drained(): Promise<void>;
-  /** Writes what is left and closes the connection; after `graceMs` at the latest. */
+  /** Writes the remaining frames and closes the connection after `graceMs` at the latest. */
   end(last: string, graceMs: number): void;
   onClose(run: () => void): void;
 }
 
-/** Below it a client that reads at its own pace gets the next page. */
+/** With fewer waiting bytes than this, a client that catches up gets the next page. */
 const LOW_WATER_BYTES = 65_536;
 
 const STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
-  // No proxy keeps it, packs it or waits for more of it.
+  // Keeps proxies from caching, compressing or buffering the stream.
   "cache-control": "no-store, no-transform",
   "x-accel-buffering": "no",
   "x-content-type-options": "nosniff",
-  // It ends with the stream: no stop waits for a connection that might be used again.
+  // The connection ends with the stream, so that a stop does not wait for keep-alive.
   connection: "close",
 } as const;
 
@@ -31,7 +31,7 @@ export function openStreamOutput(response: ServerResponse): StreamOutput {
   let written = 0;
   response.writeHead(200, STREAM_HEADERS);
   response.socket?.setNoDelay(true);
-  // Whoever leaves while something is written to him is no fault.
+  // A client that disconnects during a write is not an error.
   response.on("error", () => undefined);
 
   return {

@@ -17,16 +17,16 @@ import {
 import type { StreamOutput } from "./stream-output.ts";
 
 /**
- * Live streams. All of them follow the store, never what is about to be stored: a frame tells of what is on disk, in the
- * order of the logs, and a client that comes back goes on where it was. Those that have seen everything share one reader
- * and its frames; the others read for themselves, at their own pace, until they are there.
+ * Live streams. They follow the store, never data that is about to be stored: frames show data on disk, in the order
+ * of the logs, and a client that reconnects continues where it was. Clients that are up to date share one reader and
+ * its frames; the others read on their own, at their own pace, until they have caught up.
  */
 export interface Streams {
   readonly ids: FrameIds;
-  /** Takes a place for a key; throws when there is none. */
+  /** Takes a place for a key; throws when none is free. */
   enter(keyId: string): () => void;
   open(request: StreamRequest, output: StreamOutput): void;
-  /** Ends all of them, each told to come again. */
+  /** Ends all streams and tells the clients to reconnect. */
   close(): Promise<void>;
 }
 
@@ -41,11 +41,11 @@ export interface StreamsOptions extends Omit<EntryOptions, "ids"> {
   onFault: (error: unknown) => void;
 }
 
-/** How often those who follow look for what is new. Only while there are any. */
+/** How often live clients are updated, while there are any. */
 const FOLLOW_MS = 50;
 const HEARTBEAT_MS = 15_000;
 const PAGE_LIMIT = 500;
-/** For so long a subscription's events are waited for, when the fan-out of one takes more than one transaction. */
+/** How long to wait for the deliveries of an event whose fan-out takes more than one transaction. */
 const FAN_OUT_MS = 5000;
 
 export function createStreams(options: StreamsOptions): Streams {
@@ -59,13 +59,13 @@ export function createStreams(options: StreamsOptions): Streams {
     advice: "Close one before you open another.",
   });
   const clients = new Set<StreamClient>();
-  /** Those of them that have seen everything up to `head`. */
+  /** The clients that have seen everything up to `head`. */
   const live = new Set<StreamClient>();
   let head: LogPosition | undefined;
   let following: Timer | undefined;
   let beating: Timer | undefined;
   let isClosed = false;
-  /** One read at a time: between two of them no other moves `head`. */
+  /** One read at a time, so that no other read moves `head` meanwhile. */
   const inTurn = createTurns();
   const wait = (ms: number) => new Promise<void>((resolve) => clock.setTimer(clock.now() + ms, resolve));
 
@@ -111,7 +111,7 @@ export function createStreams(options: StreamsOptions): Streams {
     followSoon(FOLLOW_MS);
   }
 
-  /** `frames` may be shared with others. */
+  /** `frames` may be shared with other clients. */
   function send(client: StreamClient, page: LogPage, frames: Buffer): void {
     if (!client.request.isAllowed()) return drop(client, "key_revoked");
     if (page.deleted !== undefined) client.tellGap("deleted", page.deleted.completeSince);
@@ -119,7 +119,7 @@ export function createStreams(options: StreamsOptions): Streams {
     client.position = page.position;
   }
 
-  /** Brings all that are live one page further; true when that was the last for now. */
+  /** Sends one page to all live clients; returns true when there are no more entries for now. */
   async function readShared(): Promise<boolean> {
     const after = head;
     if (after === undefined) return true;
@@ -129,7 +129,7 @@ export function createStreams(options: StreamsOptions): Streams {
     const entries = toEntries(page, after, entryOptions);
     const framesOf = new Map<string, Buffer>();
     for (const client of live) {
-      // What waits from before: one that took all of it is not slow, however much comes now.
+      // Only output from earlier pages counts: a client that has read all of it is not slow, however much comes now.
       if (client.output.waitingBytes > maxBufferBytes) {
         drop(client, "too_slow");
         continue;
@@ -167,7 +167,7 @@ export function createStreams(options: StreamsOptions): Streams {
     });
   }
 
-  /** Where a client begins, and where it joins the others or, without following, ends. */
+  /** Sets where a client begins. Returns where it ends if it does not follow. */
   async function start(client: StreamClient): Promise<LogPosition | undefined> {
     while (!(await readShared()));
     const end = head ?? (await store.reads.findLogEnd());
@@ -180,7 +180,7 @@ export function createStreams(options: StreamsOptions): Streams {
     return isFollowing ? undefined : end;
   }
 
-  /** One page; true when there was no more of them for now. */
+  /** Sends one page; returns true when there are no more entries for now. */
   async function readOn(client: StreamClient, until: LogPosition | undefined): Promise<boolean> {
     const { request, position: after } = client;
     const upTo = until ?? head;
@@ -234,13 +234,13 @@ export function createStreams(options: StreamsOptions): Streams {
         client.end("shutting_down");
         forget(client);
       }
-      // The store is closed next: what is being read from it ends first.
+      // The store is closed next, so running reads must end first.
       await inTurn(() => Promise.resolve());
     },
   };
 }
 
-/** Where nobody wants what is in the other. */
+/** The only log that is needed; undefined when both are. */
 function ofOneLog(requests: readonly StreamRequest[]): LogRequest["of"] {
   const wants = (isWanted: (type: FrameType) => boolean) => requests.some(({ filter }) => filter.types.some(isWanted));
   if (!wants((type) => type === "attempt")) return "events";

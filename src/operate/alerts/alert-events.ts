@@ -1,7 +1,7 @@
 import { GATEWAY_TENANT, MAX_NAMED_CAUSES, type ActiveRule, type Alert, type Cause } from "../../domain/alert.ts";
 import type { OwnEvent } from "../own-events.ts";
 
-/** An alert of a tenant is told to that tenant; one of the whole gateway to those who run it. */
+/** An alert of a tenant is sent to that tenant; an alert of the whole gateway to its operators. */
 export function toAlertEvent(
   type: "alert.fired" | "alert.cleared",
   rule: ActiveRule,
@@ -46,7 +46,7 @@ export function presentCause({ key, tenantId, name, value, detail }: Cause, isFo
   };
 }
 
-/** One line, as a chat or a phone shows it. */
+/** One line, short enough for a chat or a phone. */
 export function summarise(
   { description, unit }: ActiveRule,
   { causes, count }: Pick<Alert, "causes" | "count">,

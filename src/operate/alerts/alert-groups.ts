@@ -1,10 +1,10 @@
 import type { Alert, AlertGroup } from "../../domain/alert.ts";
 import type { Resource } from "../../registry/resource.ts";
 
-/** How many alerts that cleared are kept of each rule and tenant. */
+/** How many cleared alerts are kept for each rule and tenant. */
 const KEPT = 20;
 
-/** One record for each rule and tenant, so that what was is bounded and nothing is fired again after a restart. */
+/** One record for each rule and tenant: the history is limited, and nothing is fired again after a restart. */
 export const ALERT_GROUPS: Resource<AlertGroup> = {
   kind: "alert",
   noun: "alert",
@@ -31,6 +31,6 @@ export function emptyGroup(rule: AlertGroup["rule"], tenantId: string): AlertGro
 }
 
 export function withCleared(group: AlertGroup, cleared: Alert): AlertGroup {
-  // Of what is over nothing can be news.
+  // Nothing can be news for an alert that has cleared.
   return { ...group, current: undefined, past: [{ ...cleared, known: [] }, ...group.past].slice(0, KEPT) };
 }

@@ -13,21 +13,21 @@ import { decide, findCauses, groupCauses, isInForce, isMuted, toKnown, withoutMu
 import { isUnknown, MEASURES } from "./measures.ts";
 
 /**
- * Looks at what may be wrong, again and again, and tells it once. An alert stands in the store with the event that tells
- * of it, so that it is neither forgotten nor told twice, whatever happens to the process.
+ * Evaluates the rules at intervals and reports each problem once. An alert is stored together with the event that
+ * reports it, so that it is neither lost nor reported twice, whatever happens to the process.
  */
 export interface Alerts {
   start(): void;
-  /** Evaluates this rule at once: something has changed that it looks at. */
+  /** Evaluates this rule soon, because something that it looks at has changed. */
   lookSoon(rule: AlertRuleName): void;
-  /** Other thresholds hold from the next evaluation on. */
+  /** The new thresholds apply from the next evaluation on. */
   setRules(rules: readonly ActiveRule[]): void;
-  /** Resolves when what is known now has been evaluated and written. */
+  /** Resolves when the current facts were evaluated and the result is written. */
   evaluate(): Promise<void>;
-  /** The latest first. Of the whole gateway (`""`), or of one tenant. */
+  /** Latest first; of the whole gateway (`""`), or of one tenant. */
   list(tenantId: string): readonly ShownAlert[];
   get(id: string, tenantId: string | undefined): ShownAlert;
-  /** Of the whole gateway. */
+  /** The rules of the whole gateway. */
   listRules(): readonly ShownRule[];
   countActive(tenantId: string): number;
   acknowledge(id: string, tenantId: string | undefined, by: string, note: string | undefined): Promise<ShownAlert>;
@@ -54,9 +54,9 @@ export interface ShownRule extends ActiveRule {
 export interface MuteWish {
   by: string;
   note?: string | undefined;
-  /** Only this one of its causes. */
+  /** Mutes only this cause. */
   cause?: string | undefined;
-  /** Until it is ended by hand when not given. */
+  /** By default until it is unmuted. */
   forMs?: number | undefined;
 }
 
@@ -67,7 +67,7 @@ export interface AlertsOptions {
   createId: (prefix: "alr") => string;
   rules: readonly ActiveRule[];
   loadFacts: () => Promise<Facts>;
-  /** Nothing is told of a tenant that is being erased. */
+  /** Nothing is reported for a tenant that is being erased. */
   isErasing: (tenantId: string) => boolean;
   everyMs: number;
   onFired: (alert: ShownAlert) => void;
@@ -75,9 +75,9 @@ export interface AlertsOptions {
   onFault: (error: unknown) => void;
 }
 
-/** In one transaction. */
+/** The most alerts in one transaction. */
 const MAX_WRITTEN_AT_ONCE = 100;
-/** Of what was told of one alert. */
+/** How many notifications of an alert are kept. */
 const KEPT_TELLINGS = 10;
 
 interface Judged {
@@ -96,14 +96,14 @@ export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
   const { registry, ownEvents, clock, createId, loadFacts, everyMs, onFault } = options;
   let rules = byName(options.rules);
   const groups = await registry.open(ALERT_GROUPS);
-  /** By rule, then by tenant: those with something bad, or with an alert. */
+  /** By rule, then by tenant: the groups with causes, or with an alert. */
   const live = new Map<AlertRuleName, Map<string, LiveGroup>>();
   const last = new Map<AlertRuleName, Evaluated>();
   const soon = new Set<AlertRuleName>();
   let rounds: Rounds | undefined;
   let nextAt = 0;
 
-  /** After a restart memory begins with what was told. */
+  /** After a restart, memory starts with the causes that were reported. */
   function causesBefore(name: AlertRuleName): readonly Cause[] {
     return last.get(name)?.causes ?? groups.find(name, "")?.thing.current?.causes ?? [];
   }
@@ -196,7 +196,7 @@ export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
   function clear(draft: Draft, { rule, tenantId }: Judged, group: AlertGroup) {
     const known = group.current as Alert;
     const alert: Alert = { ...known, clearedAt: clock.wall() };
-    // Whoever heard that it fired hears that it is over.
+    // Report the end only if the start was reported.
     const told = known.told.length > 0 ? tell(draft, "alert.cleared", rule, tenantId, alert) : known.told;
     return { alert, next: withCleared(group, { ...alert, told }) };
   }
@@ -213,7 +213,7 @@ export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
     return { ...alert, rule, tenantId: group.tenantId, mutes, isMuted: isMuted(mutes, now) };
   }
 
-  /** As it is now, which may be more than was told. */
+  /** The alert with its current causes, which may be more than were reported. */
   function showCurrent(group: AlertGroup, current: Alert): ShownAlert {
     const causes = live.get(group.rule)?.get(group.tenantId)?.causes ?? [];
     if (causes.length === 0) return show(group, current);
@@ -222,7 +222,7 @@ export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
   }
 
   function showAll(group: AlertGroup): ShownAlert[] {
-    // One that a newer release wrote.
+    // A newer release wrote this rule.
     if (!rules.has(group.rule)) return [];
     const past = group.past.map((alert) => show(group, alert));
     return group.current === undefined ? past : [showCurrent(group, group.current), ...past];
@@ -286,7 +286,7 @@ export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
       groups.list().filter((entry) => entry.tenantId === tenantId && entry.thing.current !== undefined).length,
     acknowledge: (id, tenantId, by, note) =>
       change(id, tenantId, (group) => {
-        if (group.current?.id !== id) throw new PosthornError("conflict", `The alert ${id} is over.`);
+        if (group.current?.id !== id) throw new PosthornError("conflict", `The alert ${id} has cleared.`);
         const acknowledged: Acknowledgement = { at: clock.wall(), by, note };
         return { ...group, current: { ...group.current, acknowledged } };
       }),

@@ -2,21 +2,21 @@ import type { ActiveRule } from "../../domain/alert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { bucketOf, createHistogram, LATENCY_BUCKETS, quantileOf } from "../../domain/latency-histogram.ts";
 
-/** What attempts came to in the last minutes, of each subscription, in memory. A restart begins anew. */
+/** The results of each subscription's attempts in the last minutes, in memory. A restart starts empty. */
 export interface AttemptWindow {
-  /** On the way of every attempt. */
+  /** Called for every attempt. */
   note(subscriptionSeq: number, attempt: NotedAttempt): void;
-  /** Of those that had attempts in the window. */
+  /** The subscriptions that had attempts in the window. */
   read(): ReadonlyMap<number, AttemptTally>;
-  /** Whether it has been counting for as long as it looks back. */
+  /** Whether it has been counting for the whole length of the window. */
   readonly isFull: boolean;
 }
 
-/** A window for each length that a rule asks for; most ask for the same. */
+/** One window for each length that a rule needs; most rules share one. */
 export interface AttemptWindows {
   note(subscriptionSeq: number, attempt: NotedAttempt): void;
   readonly byLength: ReadonlyMap<number, AttemptWindow>;
-  /** Those that no rule asks for any more end. */
+  /** Removes windows that no rule needs any more. */
   watch(rules: readonly Pick<ActiveRule, "isEnabled" | "windowS">[]): void;
 }
 
@@ -30,19 +30,19 @@ export interface AttemptTally {
   attempts: number;
   failures: number;
   retries: number;
-  /** Off by at most 5 %. */
+  /** The error is at most 5 %. */
   p99Ms: number;
 }
 
-/** The window moves on by one of these at a time. */
+/** The window moves on by one slot at a time. */
 const SLOTS = 5;
 const COUNTS = 3;
 const SLOT_LENGTH = COUNTS + LATENCY_BUCKETS;
 
 interface Ring {
-  /** Slot after slot. */
+  /** The slots, one after the other. */
   readonly counts: Uint32Array;
-  /** The number of the slot that was last written. */
+  /** The number of the slot written last. */
   at: number;
 }
 

@@ -2,10 +2,10 @@ import { CONTACT_TOPICS, type Contact } from "../../domain/contact.ts";
 import type { SubscriptionInput } from "../../domain/subscription.ts";
 import { addTexts } from "../../domain/notice-texts.ts";
 
-/** The settings of the kind sms, but for whom it is for and what it says; undefined where none are set. */
+/** The settings of the kind sms, without recipient and text; undefined when none are set. */
 export type SmsSettings = Readonly<Record<string, unknown>> | undefined;
 
-/** A contact is told by a subscription of its tenant; undefined where there is no way to reach it. */
+/** The subscription that notifies a contact of a tenant; undefined when there is no way to reach the contact. */
 export function toContactSubscription(
   tenantId: string,
   { way, address, about }: Contact,
@@ -16,7 +16,7 @@ export function toContactSubscription(
   return addTexts({
     name: `contact: ${address}`.slice(0, 200),
     tenant_id: tenantId,
-    description: "A contact of the tenant; changed with the tenant",
+    description: "A contact of the tenant; change it at the tenant",
     events: about.flatMap((topic) => CONTACT_TOPICS[topic]),
     ...destination,
   });

@@ -6,27 +6,27 @@ import type { TenantChange } from "../../registry/tenants.ts";
 import type { SubscriptionLanes } from "../subscription-lanes.ts";
 import { toContactSubscription, type SmsSettings } from "./contact-subscriptions.ts";
 
-/** Keeps the subscriptions that contacts of tenants are told by as the tenants say. */
+/** Keeps the subscriptions of tenants' contacts in line with the tenants. */
 export interface Contacts {
-  /** Tenants have changed; before `start` that is only remembered. */
+  /** Called when tenants have changed; before `start` the change is only remembered. */
   take(changes: readonly TenantChange[]): void;
-  /** Resolves when the subscriptions are as the tenants say. May be called again when other settings hold. */
+  /** Resolves when the subscriptions match the tenants. May be called again when settings have changed. */
   start(): Promise<void>;
-  /** Lets what is under way end. */
+  /** Lets running work end. */
   stop(): Promise<void>;
 }
 
 export interface ContactsOptions {
   subscriptions: () => Pick<Subscriptions, "list" | "applyContacts">;
   lanes: () => Pick<SubscriptionLanes, "remove">;
-  /** How short messages are sent, as it is set now. */
+  /** The current settings for sending SMS. */
   findSms: () => SmsSettings;
-  /** A contact that cannot be told anything, and why. */
+  /** Called for a contact that cannot be notified, with the reason. */
   onUnreachable: (tenantId: string, address: string, reason: string) => void;
   onFault: (error: unknown) => void;
 }
 
-/** Who made the subscription of a contact. */
+/** The creator of contacts' subscriptions. */
 const CONTACT = "contact";
 
 export function createContacts(options: ContactsOptions): Contacts {
@@ -40,15 +40,19 @@ export function createContacts(options: ContactsOptions): Contacts {
     return listContacts(tenant).flatMap((contact) => {
       const input = toContactSubscription(id, contact, options.findSms());
       if (input !== undefined) return [input];
-      onUnreachable(id, contact.address, "alerts.channels has none of the kind sms, whose gateway would be used");
+      onUnreachable(
+        id,
+        contact.address,
+        "alerts.channels has no channel of the kind sms, whose settings would be used",
+      );
       return [];
     });
   }
 
-  /** Each by itself: one that is refused keeps nobody else from being told. */
+  /** Each contact separately: a rejected one does not affect the others. */
   async function reconcile(tenantId: string): Promise<void> {
     const tenant = tenants.get(tenantId);
-    // They go with the rest of the tenant.
+    // They are erased with the rest of the tenant.
     if (tenant?.isErasing === true) return;
     const inputs = tenant === undefined ? [] : wanted(tenant);
     const subscriptions = options.subscriptions();
@@ -61,7 +65,7 @@ export function createContacts(options: ContactsOptions): Contacts {
     for (const one of left) await options.lanes().remove(one);
   }
 
-  /** Not awaited by whoever changes a tenant: a change of subscriptions waits for that. */
+  /** Not awaited by the change of a tenant, because changes of subscriptions wait for that change. */
   function reconcileSoon(ids: readonly string[]): void {
     working = working.then(async () => {
       for (const id of ids) await reconcile(id).catch(onFault);

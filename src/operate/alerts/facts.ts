@@ -1,6 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { Scheduler } from "../../deliver/scheduler.ts";
+import type { Undrained } from "../../deliver/targets/fallback-drain.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import type { DeliveryCounters, OldestOpen, Reads } from "../../store/port/reads.ts";
 import { createOldestOpenReader } from "../oldest-open.ts";
@@ -10,29 +11,30 @@ import type { KnownTarget, Targets } from "../targets.ts";
 import type { ParkedCounts } from "./parked-counts.ts";
 import type { AttemptWindow } from "./attempt-window.ts";
 
-/** What the rules look at: counters of the store and what memory knows, read once for each evaluation. */
+/** The input of the rules: counters of the store and facts in memory, read once for each evaluation. */
 export interface Facts {
   readonly wall: number;
   readonly now: number;
-  /** All but those that alerts themselves go to: a channel that fails is no cause of an alert. */
+  /** Without those that alerts are sent to: a failing channel is not a cause of an alert. */
   readonly subscriptions: readonly Subscription[];
-  /** By the seconds that they look back. */
+  /** By the length of the window in seconds. */
   readonly attempts: ReadonlyMap<number, AttemptWindow>;
   readonly counters: ReadonlyMap<number, DeliveryCounters>;
   readonly targets: readonly KnownTarget[];
   readonly oldestOpen: ReadonlyMap<number, OldestOpen>;
-  /** How many key queues a dead letter blocks, where it is any. */
+  /** How many key queues are blocked by a dead letter; only where there are any. */
   readonly blockedKeys: ReadonlyMap<number, number>;
   readonly disk: Pick<DiskWatch, "isLow" | "freeBytes">;
+  readonly undrained: readonly Undrained[];
   readonly disabledSources: readonly DisabledSource[];
   readonly parked: readonly ParkedCount[];
   readonly brokenFiles: readonly BrokenFile[];
   readonly certificates: readonly NotedCertificate[];
   readonly overdueSecrets: readonly Subscription[];
-  /** Whether the broker of a source has said how many are parked there. */
+  /** Whether the source's broker has reported how many messages are parked. */
   isCounted(source: string): boolean;
   isPulled(source: string): boolean;
-  /** It has open deliveries, and its turn to be looked at has not come yet. */
+  /** It has open deliveries, but they have not been examined yet. */
   isUnseen(subscriptionSeq: number): boolean;
   isFailing(subscription: Subscription): boolean;
   findSuspensionReason(subscription: Subscription): string | undefined;
@@ -57,7 +59,7 @@ export interface BrokenFile {
 }
 
 export interface NotedCertificate {
-  /** With the port, where it is not the usual one. */
+  /** With the port, unless it is the default one. */
   host: string;
   /** In wall time. */
   notAfter: number;
@@ -71,6 +73,7 @@ export interface FactsOptions {
   scheduler: Pick<Scheduler, "isFailing" | "findSuspension">;
   attempts: ReadonlyMap<number, AttemptWindow>;
   disk: Pick<DiskWatch, "isLow" | "freeBytes">;
+  drain: { listUndrained(): Promise<readonly Undrained[]> };
   listDisabledSources: () => readonly DisabledSource[];
   parked: Pick<ParkedCounts, "list" | "isCounted" | "isPulled">;
   listBrokenFiles: () => readonly BrokenFile[];
@@ -113,6 +116,7 @@ export function createFactsReader(options: FactsOptions): () => Promise<Facts> {
       oldestOpen,
       blockedKeys,
       disk,
+      undrained: await options.drain.listUndrained(),
       disabledSources: options.listDisabledSources(),
       parked: options.parked.list(),
       isCounted: options.parked.isCounted,

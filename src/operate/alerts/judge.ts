@@ -3,24 +3,24 @@ import type { ActiveRule, Alert, AlertGroup, Cause, Mute } from "../../domain/al
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { isBad } from "../../domain/alert-rules.ts";
 
-/** What is known of a group between two evaluations; in memory only. */
+/** The state of a group between two evaluations; only in memory. */
 export interface LiveGroup {
-  /** Evaluations in a row. */
+  /** How many evaluations in a row were bad. */
   bad: number;
   good: number;
-  /** Those of the last evaluation, the worst first. */
+  /** The causes of the last evaluation, worst first. */
   causes: readonly Cause[];
 }
 
 /**
- * `fire` opens an alert, `tell` tells of one that is open: of news, or of what was muted until now. `clear` ends it.
+ * `fire` opens an alert. `tell` reports an open one again, because of news or of an ended mute. `clear` ends it.
  */
 export type Step = "fire" | "tell" | "clear" | undefined;
 
-/** Beyond so many, a further cause is no news. */
+/** Beyond this number, a further cause is not news. */
 const MAX_KNOWN = 1000;
 
-/** What is bad by the rule, given what was bad before: what was must come back by the margin. */
+/** The values that the rule finds bad. A value that was bad before must recover by the rule's margin. */
 export function findCauses(
   rule: ActiveRule,
   measured: readonly Cause[],
@@ -35,7 +35,7 @@ export function findCauses(
   return causes.sort((one, other) => sign * (one.value - other.value) || compare(one.key, other.key));
 }
 
-/** By tenant; what is the gateway's own is told to `default`, as all that names no tenant. The whole is under `""`. */
+/** By tenant; causes of the gateway's own things belong to `default`. All causes together are under `""`. */
 export function groupCauses(causes: readonly Cause[]): Map<string, Cause[]> {
   const groups = new Map<string, Cause[]>();
   for (const cause of causes) {
@@ -48,7 +48,7 @@ export function groupCauses(causes: readonly Cause[]): Map<string, Cause[]> {
   return groups;
 }
 
-/** Counts this evaluation in `live`, and says what follows. `causes` are those that are not muted. */
+/** Counts this evaluation in `live`, and returns the next step. `causes` are those that are not muted. */
 export function decide(
   rule: ActiveRule,
   live: LiveGroup,
@@ -69,7 +69,7 @@ export function decide(
   return !isLookedAfter && isCool && hasNews(rule, current, causes) ? "tell" : undefined;
 }
 
-/** The whole group. */
+/** Whether the whole group is muted. */
 export function isMuted(mutes: readonly Mute[], now: number): boolean {
   return mutes.some((mute) => mute.cause === undefined && isInForce(mute, now));
 }
@@ -83,7 +83,7 @@ export function isInForce({ until }: Pick<Mute, "until">, now: number): boolean 
   return until === undefined || now < until;
 }
 
-/** What a message tells, in few bytes. */
+/** The content of a notification, in few bytes. */
 export function toKnown(causes: readonly Cause[]): Alert["known"] {
   return causes.slice(0, MAX_KNOWN).map(({ key, value }) => [digestOf(key), value]);
 }

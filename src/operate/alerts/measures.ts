@@ -7,8 +7,8 @@ import type { AttemptTally } from "./attempt-window.ts";
 import type { Facts } from "./facts.ts";
 
 /**
- * What each rule measures: a value for each thing that it looks at, good or bad. A thing that is not there any more has
- * none, and is good.
+ * What each rule measures: a value for each thing that it looks at, good or bad. A thing that no longer exists has
+ * no value and counts as good.
  */
 export type Measure = (facts: Facts, rule: ActiveRule) => Cause[];
 
@@ -43,6 +43,10 @@ export const MEASURES: Readonly<Record<AlertRuleName, Measure>> = {
       return [{ key: `target ${tenantId} ${name}`, tenantId, name, value, detail: reason ?? lastError }];
     }),
 
+  fallback_not_drained: ({ undrained }) =>
+    undrained.map(({ forward, fallback, left }) =>
+      causeOf(forward, left ?? 1, `${fallback.name}: ${left ?? "an unknown number of"} events left`),
+    ),
   source_disabled: ({ disabledSources }) =>
     disabledSources.map(({ source, tenantId, reason }) => {
       return { key: `source ${source}`, tenantId, name: source, value: 1, detail: reason };
@@ -54,7 +58,7 @@ export const MEASURES: Readonly<Record<AlertRuleName, Measure>> = {
     brokenFiles.map(({ name, reason }) => {
       return { key: `file ${name}`, tenantId: undefined, name, value: 1, detail: reason };
     }),
-  // Below its own mark the disk is low whatever the threshold says: events are refused then.
+  // Below the gateway's own limit the disk is low whatever the threshold says, because events are refused then.
   disk_low: ({ disk: { isLow, freeBytes } }) =>
     freeBytes === Number.POSITIVE_INFINITY
       ? []
@@ -63,7 +67,7 @@ export const MEASURES: Readonly<Record<AlertRuleName, Measure>> = {
   certificate_expiring: measureCertificates,
 };
 
-/** Each once for every tenant that sends there; hosts with time enough are not looked for. */
+/** Once for each tenant that sends there; hosts whose certificates have enough time left are skipped. */
 function measureCertificates({ certificates, subscriptions, wall }: Facts, rule: ActiveRule): Cause[] {
   const days = new Map<string, number>();
   for (const { host, notAfter } of certificates) {
@@ -117,8 +121,8 @@ function round(value: number): number {
 }
 
 /**
- * Of what was bad and is not measured now: whether that says nothing yet. After a restart some of it is known only when
- * something is sent, or when a broker has answered.
+ * Whether a missing value of something that was bad means nothing yet. After a restart some values are known only when
+ * something was sent, or when a broker has answered.
  */
 export function isUnknown(facts: Facts, rule: ActiveRule, cause: Cause): boolean {
   const [, of = ""] = cause.key.split(" ");

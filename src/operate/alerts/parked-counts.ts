@@ -2,11 +2,11 @@ import type { Clock } from "../../domain/clock.ts";
 import { startRounds, type Rounds } from "../../domain/rounds.ts";
 import type { ParkedCount } from "./facts.ts";
 
-/** How many messages are parked beside the queue of each source, as their brokers last said. */
+/** How many messages are parked for each source, as the brokers last reported. */
 export interface ParkedCounts {
   start(): void;
   list(): readonly ParkedCount[];
-  /** Whether its broker was asked, and has answered, since the start. */
+  /** Whether its broker has answered since the start. */
   isCounted(source: string): boolean;
   isPulled(source: string): boolean;
   stop(): Promise<void>;
@@ -14,9 +14,9 @@ export interface ParkedCounts {
 
 export interface ParkedCountsOptions {
   clock: Clock;
-  /** Of sources that take from a queue. */
+  /** The sources that read from a queue. */
   listSources: () => readonly { name: string; tenantId: string }[];
-  /** May reject: the broker is away, or there is no such queue. */
+  /** May reject, when the broker cannot be reached or the queue does not exist. */
   count: (source: string) => Promise<number>;
   everyMs?: number | undefined;
 }
@@ -37,7 +37,7 @@ export function createParkedCounts({
     const names = new Set(known.map(({ name }) => name));
     for (const name of counts.keys()) if (!names.has(name)) counts.delete(name);
     for (const { name, tenantId } of known) {
-      // The last number stays: that a broker is away is told elsewhere.
+      // Keep the last number: a broker that cannot be reached is reported elsewhere.
       const parked = await count(name).catch(() => undefined);
       if (parked !== undefined) counts.set(name, { source: name, tenantId, count: parked });
     }

@@ -14,13 +14,13 @@ import { firstCursor, formatCursor } from "./replay-cursor.ts";
 import type { ReplayRunner } from "./replay-runner.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 
-/** Work on many deliveries at once, as jobs. Whoever is bound to a tenant sees and starts only that tenant's. */
+/** Work on many deliveries, as jobs. A caller that is bound to a tenant sees and starts only that tenant's jobs. */
 export interface BulkReplays {
-  /** How many deliveries it would be; nothing is done. */
+  /** Counts the deliveries without doing anything. */
   plan(wish: ReplayWish): Promise<ReplayPlan>;
-  /** `isRepeat`: the same wish with the same `id` was carried out before. */
+  /** `isRepeat`: the same request with the same `id` was already carried out. */
   start(wish: ReplayWish): Promise<{ replay: ReplayRow; isRepeat: boolean }>;
-  /** Cancels what is left open of a subscription that the draft deletes. */
+  /** Cancels the open deliveries of a subscription that the draft deletes. */
   cancelLane(draft: Draft, subscription: Subscription, open: number): { id: string };
   list(
     filter: { tenantId?: string | undefined; status?: ReplayStatus | undefined },
@@ -33,15 +33,15 @@ export interface BulkReplays {
 export interface ReplayWish {
   kind: ReplayKind;
   filter: ReplayFilter;
-  /** Of the caller. */
+  /** The tenant of the caller. */
   boundTo: string | undefined;
-  /** One that was made from the caller's own key for this request. */
+  /** An id derived from the caller's own key for this request. */
   id?: string | undefined;
 }
 
 export interface ReplayPlan {
   count: number;
-  /** False when there were too many to count: there are at least so many. */
+  /** False when there were too many to count: `count` is then a lower limit. */
   isExact: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface BulkReplaysOptions {
 
 const COUNT_PAGE = 2000;
 const COUNT_SCANNED = 5000;
-/** Whoever asks waits no longer for a count. */
+/** The longest time that a caller waits for a count. */
 const COUNT_MS = 1500;
 const COUNT_MAX = 1_000_000;
 const MAX_RUNNING = 1000;
@@ -86,7 +86,7 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
     const subscription =
       filter.subscription_id === undefined ? undefined : subscriptions.getById(filter.subscription_id, asked);
     const isOfDead = kind === "dead_letters" || kind === "purge";
-    // The time of a dead letter is when it died: that says nothing about its event.
+    // A dead letter's time is when it became dead; it says nothing about its event's time.
     const { afterSeq, upToSeq } = await store.reads.findEventSpan(
       isOfDead ? undefined : parseTime(filter.since),
       isOfDead ? undefined : parseTime(filter.until),
@@ -135,7 +135,7 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
     });
     if (written.kind === "written" && written.replay !== undefined) return written.replay;
     if (written.kind === "refused" && written.why === "erasing") throw tenantErasing(written.tenantId);
-    throw new Error(`the replay ${replay.id} was not begun`);
+    throw new Error(`the replay ${replay.id} was not started`);
   }
 
   return {
@@ -187,7 +187,7 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
     async setStatus(known, status) {
       const { id, laneSeq, status: current } = known;
       if (laneSeq !== undefined && !isOver(current)) {
-        throw new PosthornError("conflict", "Its subscription is deleted: its deliveries cannot stay open.");
+        throw new PosthornError("conflict", "The subscription was deleted: its deliveries cannot stay open.");
       }
       const note = describe(STATUS_VERBS[status], known);
       const replay = orThrow(await store.jobs.setReplayStatus(id, status, undefined, note));
@@ -215,9 +215,13 @@ function checkFilter(kind: ReplayKind, filter: ReplayFilter): void {
   if (since !== undefined && until !== undefined && since >= until) refuse("until", "must be later than since");
   const given = Object.keys(filter).filter((field) => field !== "tenant_id" && field !== "status");
   if ((kind === "events" || kind === "cancel") && given.length === 0) {
-    throw new PosthornError("invalid_field", "filter is empty: say which, by subscription_id, event_type or since.", {
-      field: "filter",
-    });
+    throw new PosthornError(
+      "invalid_field",
+      "filter is empty: select deliveries by subscription_id, event_type or since.",
+      {
+        field: "filter",
+      },
+    );
   }
 }
 

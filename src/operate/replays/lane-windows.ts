@@ -1,24 +1,24 @@
 /**
- * How many replayed deliveries may be open in a lane at once: about what it gets done in a few seconds. What is opened
- * ages like everything else; if a slow lane were given thousands, fresh events would come to wait behind them.
+ * How many replayed deliveries may be open in a lane at once: about as many as it sends in a few seconds. Open
+ * deliveries are sent by age; with thousands of them in a slow lane, new events would wait behind them.
  */
 export interface LaneWindows {
   /** How many more may be opened in a lane that has `open` of them. */
   room(subscriptionSeq: number, open: number, now: number): number;
-  /** So many are open now, because some were opened. */
+  /** Notes how many are open after some were opened. */
   noteOpened(subscriptionSeq: number, open: number, now: number): void;
 }
 
 export const MAX_WINDOW = 1000;
 const FIRST_WINDOW = 64;
 const MIN_WINDOW = 8;
-/** Whoever is done with half of its window this soon gets a larger one. */
+/** A lane that finishes half of its window this soon gets a larger one. */
 const FAST_MS = 2000;
 const SLOW_MS = 10_000;
 
 interface Window {
   size: number;
-  /** Since when more than half of it is open. */
+  /** Since when more than half of the window is open. */
   fullSince: number | undefined;
 }
 

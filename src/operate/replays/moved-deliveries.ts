@@ -3,20 +3,20 @@ import type { Subscription } from "../../domain/subscription.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 
 /**
- * An event whose delivery went to a fallback, or back, has two of them that have ended. A replay opens one: the
- * forward's, or the last one where the two subscriptions have parted since.
+ * An event whose delivery went to a fallback, or back, has two ended deliveries. A replay opens only one: that of the
+ * forwarding subscription, or the last one when the two subscriptions are no longer linked.
  */
 export type IsReplayedElsewhere = (
   delivery: EndedDelivery,
-  /** Of the same event, what became of the delivery of another subscription; undefined where there is none. */
+  /** The delivery of the same event to another subscription; undefined when there is none. */
   findState: (subscriptionSeq: number) => Promise<DeliveryState | undefined>,
 ) => Promise<boolean>;
 
 export interface EndedDelivery {
   subscription: Subscription;
-  /** The subscription that it went to. */
+  /** The subscription that the delivery went to. */
   movedTo: number | undefined;
-  /** Only this one is asked for: by its subscription, or because it is dead. */
+  /** Only this delivery is selected: by its subscription, or because it is dead. */
   isMeant: boolean;
 }
 
@@ -32,7 +32,7 @@ export function createMovedDeliveries({
       if (seq === undefined || find(seq) === undefined) continue;
       const state = await findState(seq);
       if (state === undefined) continue;
-      // It is on its way there, whoever is meant.
+      // It is already on its way there.
       if (!isTerminal(state) || (!isMeant && seq !== fallback)) return true;
     }
     return false;

@@ -1,13 +1,13 @@
 import type { DeliveryKey } from "../../store/port/lanes.ts";
 
 /**
- * Where a job stands. It walks over all deliveries in one order; a lane that has enough to do for now parts from that
- * walk and goes on by itself, so that one slow or paused subscription does not hold up the others.
+ * The position of a job. It walks over all deliveries in one order. A lane whose window is full leaves that
+ * walk and continues with its own, so that one slow or paused subscription does not delay the others.
  */
 export interface ReplayCursor {
-  /** Undefined when the common walk is at its end. */
+  /** Undefined when the common walk has ended. */
   at: DeliveryKey | undefined;
-  /** By subscription: the event up to which its own walk has come. Undefined when that is at its end. */
+  /** By subscription: the event that its own walk has reached; undefined when it has ended. */
   lanes: Map<number, number | undefined>;
 }
 
@@ -32,7 +32,7 @@ export function parseCursor(text: string): ReplayCursor {
   };
 }
 
-/** A job for one subscription has its walk alone. */
+/** A job for one subscription has only that lane's walk. */
 export function firstCursor(afterSeq: number, subscriptionSeq: number | undefined): ReplayCursor {
   return subscriptionSeq === undefined
     ? { at: { eventSeq: afterSeq, subscriptionSeq: Number.MAX_SAFE_INTEGER }, lanes: new Map() }

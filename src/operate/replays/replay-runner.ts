@@ -13,16 +13,16 @@ import { createReplaySelection, type ReplaySelection } from "./replay-selection.
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 
 /**
- * Does the jobs over many deliveries, one small step at a time and with a rest after each, so that what comes in and
- * goes out meanwhile hardly notices. What it knows it can lose: the store says where each job stands.
+ * Runs the jobs over many deliveries in small steps with a pause after each, so that other events are hardly
+ * delayed. Its memory may be lost: the store keeps the position of each job.
  */
 export interface ReplayRunner {
   readonly selection: ReplaySelection;
-  /** Goes on with what the store holds. */
+  /** Continues the jobs in the store. */
   start(): Promise<void>;
-  /** Begins with it, or goes on. */
+  /** Starts or continues a job. */
   add(replay: ReplayRow): void;
-  /** It was paused or cancelled. */
+  /** Stops a job that was paused or cancelled. */
   drop(id: string): void;
   /** Whether the open deliveries of this deleted subscription are being cancelled. */
   isCancelling(subscriptionSeq: number): boolean;
@@ -33,25 +33,25 @@ export interface ReplayRunnerOptions {
   store: Store;
   subscriptions: Pick<Subscriptions, "find" | "findFallback" | "findForward">;
   clock: Clock;
-  /** The lane has something new to send. */
+  /** Called when the lane has new deliveries. */
   onDue: (subscription: Subscription) => void;
   onCancelled: (key: DeliveryKey) => void;
-  /** The gateway has enough to do. */
+  /** Whether the gateway is busy with other work. */
   isBusy: () => boolean;
   onFault: (error: unknown) => void;
   onEnd?: ((replay: ReplayRow) => void) | undefined;
 }
 
-/** Deliveries changed in one transaction; and rows looked at for them in one read. */
+/** How many deliveries one transaction changes; also how many rows one read examines for them. */
 const STEP = 200;
 const MAX_SCANNED = 2000;
-/** Lanes that may walk by themselves. */
+/** How many lanes may have their own walk. */
 const MAX_LANES = 1000;
-/** After each step, at least; and so many times what the step took. */
+/** The shortest pause after a step; a longer step is followed by REST_FACTOR times its own time. */
 const REST_MS = 20;
 const REST_FACTOR = 4;
 const BUSY_REST_MS = 1000;
-/** While every lane has enough to do. */
+/** The wait while the window of every lane is full. */
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 2000;
 const AGAIN_MS = 1000;
@@ -63,7 +63,7 @@ interface Run {
   wakeAt: number;
   waitMs: number;
   failures: number;
-  /** Whose turn it is among the walks of this job. */
+  /** The walk of this job that is next. */
   turn: number;
 }
 
@@ -108,12 +108,12 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
     }
     const now = clock.now();
     restUntil = now + (options.isBusy() ? BUSY_REST_MS : Math.max(REST_MS, REST_FACTOR * (now - startedAt)));
-    // Behind the other jobs.
+    // Moves it behind the other jobs.
     const { id } = run.replay;
     if (runs.get(id) === run && runs.delete(id)) runs.set(id, run);
   }
 
-  /** A store that has no room or no time will have it again; what else is wrong stays wrong. */
+  /** A store without space or time may recover, so the job is retried; any other error is final. */
   async function fail(run: Run, error: unknown): Promise<void> {
     if (isStopped) return;
     run.failures++;
@@ -129,7 +129,7 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
       .catch(onFault);
   }
 
-  /** Whether it has come any further. */
+  /** Resolves to whether it made progress. */
   function step(run: Run): Promise<boolean> {
     const { replay, cursor } = run;
     if (replay.laneSeq !== undefined) return cancelLane(run, replay.laneSeq);
@@ -147,7 +147,7 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
     return true;
   }
 
-  /** Cancelled and purged deliveries crowd out nobody: all of them in one walk. */
+  /** Cancelled and purged deliveries need no window, so one walk does all of them. */
   async function endNext(run: Run, { at, lanes }: ReplayCursor): Promise<boolean> {
     if (at === undefined) return write(run, { at, lanes }, [], 0);
     const page = await store.reads.walk(selection.walkOf(run.replay), at, { limit: STEP, maxScanned: MAX_SCANNED });
@@ -174,12 +174,12 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
 
   function roomOf(seq: number, open: number, now: number): number {
     const subscription = subscriptions.find(seq);
-    // Of one that is gone nothing is opened; it is only told.
+    // Nothing is opened for a deleted subscription; its deliveries are only counted.
     if (subscription === undefined) return STEP;
     return subscription.status === "active" ? windows.room(seq, open, now) : 0;
   }
 
-  /** The common walk: what finds its lane full parts from it. */
+  /** The common walk: a lane whose window is full leaves it. */
   async function openCommon(run: Run, lanes: ReplayCursor["lanes"], after: DeliveryKey): Promise<boolean> {
     const page = await store.reads.walk(selection.walkOf(run.replay), after, { limit: STEP, maxScanned: MAX_SCANNED });
     const rest = page.found.filter(({ subscriptionSeq }) => !lanes.has(subscriptionSeq));
@@ -217,7 +217,7 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
   async function change(run: Run, next: ReplayCursor, found: readonly FoundDelivery[]): Promise<boolean> {
     const { items, impossible } = await selection.select(run.replay, found);
     if (items.length + impossible > 0 || isAtEnd(next)) return write(run, next, items, impossible);
-    // Nothing to write: after a crash the same rows are looked at again.
+    // Not written: after a crash the same rows are simply read again.
     run.cursor = next;
     return true;
   }
@@ -283,7 +283,7 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
   };
 }
 
-/** Behind all deliveries of an event. */
+/** The position after all deliveries of an event. */
 function afterEvent(eventSeq: number): DeliveryKey {
   return { eventSeq, subscriptionSeq: Number.MAX_SAFE_INTEGER };
 }

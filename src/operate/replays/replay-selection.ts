@@ -7,11 +7,11 @@ import type { Store } from "../../store/store.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import { createMovedDeliveries } from "./moved-deliveries.ts";
 
-/** What of that which a walk finds is to be changed, and how. */
+/** Decides which of the rows that a walk finds are changed, and how. */
 export interface ReplaySelection {
-  /** `subscriptionSeq`: only the lane of this one, apart from the others. */
+  /** `subscriptionSeq`: only the lane of this subscription. */
   walkOf(replay: Walked, subscriptionSeq?: number): ReplayWalk;
-  /** `impossible`: its subscription is gone. */
+  /** `impossible`: its subscription was deleted. */
   select(replay: Walked, found: readonly FoundDelivery[]): Promise<{ items: ReplayItem[]; impossible: number }>;
 }
 
@@ -36,11 +36,11 @@ export function createReplaySelection({ store, subscriptions, clock }: ReplaySel
     const findState = async (subscriptionSeq: number) =>
       (await store.reads.findDelivery({ eventSeq, subscriptionSeq }))?.state;
     if (isMissing && kind === "recover") {
-      // What went straight to the fallback is not missing.
+      // An event that went straight to the fallback is not missing.
       const fallback = subscriptions.findFallback(subscription);
       return fallback !== undefined && (await findState(fallback.seq)) !== undefined;
     }
-    // A dead letter of the fallback is its own: the forward's has not died.
+    // A dead letter of the fallback belongs to the fallback; the forwarding delivery is not dead.
     const isMeant = meant !== undefined || kind !== "events";
     return isReplayedElsewhere({ subscription, movedTo, isMeant }, findState);
   }
@@ -59,7 +59,7 @@ export function createReplaySelection({ store, subscriptions, clock }: ReplaySel
       const until = filter.until === undefined ? undefined : Date.parse(filter.until);
       const { event_type: type, source, reason } = filter;
       const shared = { upToSeq, tenantId, type, source, reason, since, until, now: clock.now() };
-      // A walk over the events of one subscription looks at no delivery of the others.
+      // A walk over one subscription's events examines no deliveries of the others.
       if (kind === "recover" || (kind === "events" && lane !== undefined)) {
         const include =
           kind === "recover" ? (filter.include ?? "failed") : subscriptionSeq === undefined ? "had" : "any";

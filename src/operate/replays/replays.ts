@@ -14,15 +14,15 @@ import type { Authors } from "../../registry/authors.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import { createMovedDeliveries } from "./moved-deliveries.ts";
 
-/** What people do to single deliveries. */
+/** Operations on single deliveries. */
 export interface Replays {
   retry(key: DeliveryKey): Promise<StoredDelivery>;
   cancel(key: DeliveryKey): Promise<StoredDelivery>;
-  /** Opens one that has ended again. */
+  /** Opens an ended delivery again. */
   replay(key: DeliveryKey): Promise<StoredDelivery>;
-  /** To every subscription that had it, or to the one named, whether it had it or not. */
+  /** To every subscription that got the event, or to the named one in any case. */
   replayEvent(event: StoredEvent, subscriptionId: string | undefined): Promise<readonly StoredDelivery[]>;
-  /** Because its message came in a higher generation, or was parked and came again; false when neither is so. */
+  /** For a message that came again in a higher generation or after it was parked; false when neither is the case. */
   reopenByMessage(event: StoredEvent, message: ReopeningMessage): Promise<boolean>;
 }
 
@@ -39,7 +39,7 @@ export function createReplays(options: ReplaysOptions): Replays {
   const { store, subscriptions, clock, authors, onDue, onCancelled } = options;
   const isReplayedElsewhere = createMovedDeliveries(subscriptions);
 
-  /** With its entry in the audit log. */
+  /** Writes the change with its entry in the audit log. */
   async function change(key: DeliveryKey, wanted: DeliveryChange, tenantId: string | undefined): Promise<void> {
     const id = formatDeliveryId(key.eventSeq, key.subscriptionSeq);
     const note = authors.note({ act: `delivery.${wanted.act}`, kind: "delivery", id, tenantId });
@@ -48,7 +48,7 @@ export function createReplays(options: ReplaysOptions): Replays {
 
   async function find(key: DeliveryKey): Promise<StoredDelivery> {
     const delivery = await store.reads.findDelivery(key);
-    if (delivery === undefined) throw new PosthornError("not_found", "There is no such delivery.");
+    if (delivery === undefined) throw new PosthornError("not_found", "The delivery was not found.");
     return delivery;
   }
 
@@ -72,7 +72,7 @@ export function createReplays(options: ReplaysOptions): Replays {
     return readAll((page) => store.reads.listDeliveries({ eventSeq }, page));
   }
 
-  /** Those that have ended, with who has them; of one that went to a fallback or back, only one. */
+  /** The ended deliveries with their subscriptions; only one of the two when a delivery went to a fallback or back. */
   async function listReplayable(eventSeq: number): Promise<Subscription[]> {
     const deliveries = await listDeliveries(eventSeq);
     const states = new Map(deliveries.map(({ subscriptionSeq, state }) => [subscriptionSeq, state]));
@@ -98,7 +98,7 @@ export function createReplays(options: ReplaysOptions): Replays {
       const subscription = subscriptions.find(key.subscriptionSeq);
       await change(key, { act: "cancel" }, subscription?.tenantId ?? (await find(key)).tenantId);
       onCancelled(key);
-      // The next of its ordering key may go now.
+      // The next delivery of its ordering key may be sent now.
       if (subscription !== undefined) onDue(subscription);
       return find(key);
     },

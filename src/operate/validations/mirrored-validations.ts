@@ -5,16 +5,16 @@ import { createValidationFolder } from "./validation-folder.ts";
 import { createValidationSync, type ValidationSync, type ValidationSyncOptions } from "./validation-sync.ts";
 import { openValidations, type Validations, type ValidationsOptions } from "./validations.ts";
 
-/** Validations together with their folder. */
+/** The validations together with their folder. */
 export interface MirroredValidations extends Validations, Pick<ValidationSync, "start" | "stop"> {
-  /** Files in the folder that are not what is in force. */
+  /** Files in the folder that differ from the validation in force. */
   listBroken(): readonly BrokenFile[];
 }
 
 export interface MirroredValidationsOptions extends Omit<ValidationsOptions, "mirror"> {
   clock: Clock;
   folder: string;
-  /** What `listBroken` says is different now. */
+  /** Called when the result of `listBroken` has changed. */
   onBrokenChange: () => void;
   logger: Pick<Logger, "warn" | "info">;
 }
@@ -29,7 +29,8 @@ export async function openMirroredValidations(options: MirroredValidationsOption
     clock,
     ...createBrokenNotes(broken, options),
     onTrouble: (error, what) => logger.warn({ error, folder }, what),
-    onStranger: (file) => logger.warn({ file }, "a file in the folder of validations has no name of an endpoint"),
+    onStranger: (file) =>
+      logger.warn({ file }, "a file in the folder of validations does not have the name of an endpoint"),
   });
   return { ...validations, start: sync.start, stop: sync.stop, listBroken: () => [...broken.values()] };
 }
@@ -40,7 +41,10 @@ function createBrokenNotes(
 ): Pick<ValidationSyncOptions, "onBroken" | "onMended"> {
   return {
     onBroken({ endpoint }, name, reason) {
-      logger.warn({ file: name, endpoint, reason }, "a validation file cannot be used, the one before stays in force");
+      logger.warn(
+        { file: name, endpoint, reason },
+        "a validation file cannot be used, the previous one stays in force",
+      );
       broken.set(name, { name, endpoint, reason });
       onBrokenChange();
     },

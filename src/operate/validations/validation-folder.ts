@@ -9,18 +9,18 @@ export interface ValidationFolder {
   look(): Promise<FolderLook | undefined>;
   /** Undefined when there is no such file. */
   read(file: ValidationFile): Promise<Uint8Array | undefined>;
-  /** On disk when it resolves: seen whole or not at all. Makes the folder. */
+  /** On disk when it resolves; readers see the whole file or none. Creates the folder. */
   write(file: ValidationFile, document: Uint8Array): Promise<void>;
   remove(file: ValidationFile): Promise<void>;
   nameOf(file: ValidationFile): string;
 }
 
 export interface FolderLook {
-  /** Another one after the folder was replaced, by a mount for instance. */
+  /** Changes when the folder is replaced, by a mount for instance. */
   identity: string;
-  /** By name, each with what changes when it is written. Undefined: it is there, and nothing is known of it. */
+  /** By name, each with a value that changes with every write. Undefined: it exists, but could not be examined. */
   files: ReadonlyMap<string, { file: ValidationFile; signature: string | undefined }>;
-  /** Names that mean no endpoint. */
+  /** Names that are not an endpoint. */
   strangers: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export function createValidationFolder(path: string): ValidationFolder {
     async read(file) {
       try {
         const { size } = await stat(pathOf(file));
-        // Enough of it to be found too large.
+        // Reads just enough to find that it is too large.
         if (size > VALIDATION_LIMITS.maxBytes) return new Uint8Array(VALIDATION_LIMITS.maxBytes + 1);
         return new Uint8Array(await readFile(pathOf(file)));
       } catch (error) {
@@ -84,7 +84,7 @@ export function createValidationFolder(path: string): ValidationFolder {
   };
 }
 
-/** Hidden files are somebody's own affair: editors and mounts have many. */
+/** Hidden files are ignored: editors and mounts create many. */
 function toFile(name: string): ValidationFile | "stranger" | "hidden" {
   if (name.startsWith(".")) return "hidden";
   const [, endpoint = "", ending] = NAME.exec(name) ?? [];

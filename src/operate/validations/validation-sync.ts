@@ -5,13 +5,13 @@ import type { ValidationFolder } from "./validation-folder.ts";
 import type { Validations } from "./validations.ts";
 
 /**
- * Keeps the folder and the store the same. What is edited by hand comes in, what is changed by API is written out. Looks
- * again and again: notices of file systems are lost on many mounts.
+ * Keeps the folder and the store in sync. Files edited by hand are imported, changes by API are written out. Polls
+ * the folder, because many mounts lose the notifications of the file system.
  */
 export interface ValidationSync {
-  /** Resolves after the first look. */
+  /** Resolves after the first poll. */
   start(): Promise<void>;
-  /** Writes the file of a version, or removes it; false when that could not be done. */
+  /** Writes or deletes the file of a version; false when that failed. */
   mirror(version: ValidationFile & { document: Uint8Array | undefined }): Promise<boolean>;
   stop(): Promise<void>;
 }
@@ -20,23 +20,23 @@ export interface ValidationSyncOptions {
   folder: ValidationFolder;
   validations: Pick<Validations, "list" | "takeFile" | "loseFile" | "restoreFile">;
   clock: Clock;
-  /** A file cannot be used, by this name and for this reason: what was in force before still is. */
+  /** Called when a file cannot be used, with the reason: the previous validation stays in force. */
   onBroken: (file: ValidationFile, name: string, reason: string) => void;
-  /** It is right again, or gone. */
+  /** Called when the file is valid again, or deleted. */
   onMended: (file: ValidationFile, name: string) => void;
-  /** The folder could not be read or written. */
+  /** Called when the folder could not be read or written. */
   onTrouble: (error: unknown, what: string) => void;
   onStranger: (name: string) => void;
   everyMs?: number | undefined;
 }
 
-/** A file is taken when it has not changed between two looks: nobody is writing it any more. */
+/** A file is imported when it has not changed between two polls, so nobody is still writing it. */
 const EVERY_MS = 600;
 
 interface Known {
   file: ValidationFile;
   signature: string | undefined;
-  /** What it was at the last look, while that is not taken yet. */
+  /** Its state at the last poll, until it is imported. */
   pending: string | undefined;
   isMissed: boolean;
 }
@@ -53,7 +53,7 @@ export function createValidationSync(options: ValidationSyncOptions): Validation
 
   async function look(): Promise<void> {
     const seen = await folder.look();
-    // A folder that is gone, or not mounted yet, is no wish to delete anything.
+    // A missing folder, perhaps not mounted yet, does not mean that everything shall be deleted.
     if (seen === undefined) {
       identity = undefined;
       return;
@@ -95,7 +95,7 @@ export function createValidationSync(options: ValidationSyncOptions): Validation
   }
 
   async function miss(name: string, one: Known): Promise<void> {
-    // Editors take a file away for a moment when they save it.
+    // Editors remove a file for a moment when they save it.
     if (!one.isMissed) {
       one.isMissed = true;
       return;
@@ -126,7 +126,7 @@ export function createValidationSync(options: ValidationSyncOptions): Validation
     hasTrouble = false;
   }
 
-  /** Once, and not at every look; a store that is closed under it is no fault. */
+  /** Reported once, not at every poll. An error because the store was closed is not a fault. */
   function onFault(error: unknown): void {
     if (!hasTrouble && !isStopped) onTrouble(error, "the folder of validations cannot be read");
     hasTrouble = true;
@@ -154,7 +154,7 @@ export function createValidationSync(options: ValidationSyncOptions): Validation
   };
 }
 
-/** What the file system says of one file is that file's fault; all else is not. */
+/** An error about one file is that file's problem; all other errors are not. */
 function readFault(error: unknown): string {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (typeof syscall !== "string") throw error;

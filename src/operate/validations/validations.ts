@@ -17,50 +17,50 @@ import {
   type ValidationVersion,
 } from "../../registry/validations.ts";
 
-/** What webhooks must be like, by endpoint, together with a folder where it can be edited. */
+/** The validations of webhooks by endpoint, together with a folder in which they can be edited. */
 export interface Validations extends Pick<StoredValidations, "list" | "versions" | "latestVersion"> {
-  /** The one in force; JSON before XSD, unless a format is asked for. */
+  /** The validation in force; JSON before XSD, unless a format is given. */
   get(endpoint: string, format: ValidationFormat | undefined): LiveValidation;
-  /** Not a version that is a deletion. */
+  /** Never a version that is a deletion. */
   getVersion(endpoint: string, version: number): Promise<ValidationVersion & { document: Uint8Array; hash: string }>;
-  /** In force when it resolves; the one before stays where this cannot be used. The same again makes no version. */
+  /** In force when it resolves; the old one stays when this one is invalid. The same document creates no version. */
   put(input: ValidationInput, ifMatch?: string): Promise<PutVersion>;
   /** Both formats unless one is named. */
   remove(endpoint: string, format: ValidationFormat | undefined, by: string, ifMatch?: string): Promise<void>;
-  /** An earlier document comes back as a new version. */
+  /** Restores an earlier document as a new version. */
   rollBack(endpoint: string, version: number, by: string, ifMatch?: string): Promise<PutVersion>;
   /**
-   * A file is new or was edited; `read` finds nothing where it is gone again. Resolves to undefined when it is in force
-   * now, else to the reason why it is not. At the first look a file may be older than what the store has.
+   * Imports a new or edited file; `read` finds nothing when it was deleted again. Resolves to undefined when it is in
+   * force now, otherwise to the reason why not. At the first poll a file may be older than the version in the store.
    */
   takeFile(file: ValidationFile, read: () => Promise<Uint8Array | undefined>, look: "first" | "later"): Promise<Taken>;
-  /** A file was deleted, if it is still not there. */
+  /** Handles a deleted file, if it is still missing. */
   loseFile(file: ValidationFile, isGone: () => Promise<boolean>): Promise<void>;
-  /** A file that should be there is written. */
+  /** Writes a file that is missing. */
   restoreFile(file: ValidationFile): Promise<void>;
 }
 
 type Taken = string | undefined;
 
 export interface PutVersion extends Pick<PutValidation, "latestVersion"> {
-  /** Of the document. */
+  /** The version of the document. */
   version: number;
 }
 
 export interface ValidationsOptions extends StoredValidationsOptions {
-  /** Writes the file of a version, or removes it; false when that could not be done. */
+  /** Writes or deletes the file of a version; false when that failed. */
   mirror: (version: ValidationFile & { document: Uint8Array | undefined }) => Promise<boolean>;
 }
 
-/** Who is said to have made a version that came by a file. */
+/** The author of versions that came from a file. */
 const FOLDER = "folder";
 
 export async function openValidations(options: ValidationsOptions): Promise<Validations> {
   const { store, mirror } = options;
   const stored = await openStoredValidations(options);
-  /** The states that were noted since the entries were read, by the number of the record. */
+  /** States noted since the entries were read, by the number of the record. */
   const noted = new Map<number, string>();
-  // So that the files are written in the order of the versions.
+  // One after the other, so that files are written in the order of the versions.
   const inTurn = createTurns();
 
   const isMirrored = ({ seq, state, thing }: Entry<LiveValidation>) => isNoted(noted.get(seq) ?? state, thing.version);
@@ -88,7 +88,7 @@ export async function openValidations(options: ValidationsOptions): Promise<Vali
     return { version: entry.thing.version, latestVersion };
   }
 
-  /** What the store has could not be written to the folder, and the file is from before. */
+  /** The stored version could not be written to the folder, so the file is an older one. */
   async function replaceOld(file: ValidationFile, hash: string): Promise<boolean> {
     const entry = stored.find(file);
     if (entry !== undefined && isMirrored(entry)) return false;
@@ -118,7 +118,7 @@ export async function openValidations(options: ValidationsOptions): Promise<Vali
       if (found?.document !== undefined && found.hash !== undefined) {
         return { ...found, document: found.document, hash: found.hash };
       }
-      const what = found === undefined ? "There is no" : "Nothing is left in";
+      const what = found === undefined ? "There is no" : "There is no document in";
       throw new PosthornError("not_found", `${what} version ${version} of the validation of ${endpoint}.`);
     },
     put: (input, ifMatch) => inTurn(async () => writeNew(await stored.put(input, ifMatch))),
@@ -159,7 +159,7 @@ export async function openValidations(options: ValidationsOptions): Promise<Vali
   };
 }
 
-/** Says that the folder holds this version. */
+/** Notes that the folder has this version. */
 function stateOf(version: number): string {
   return JSON.stringify({ mirrored: version });
 }
@@ -168,7 +168,7 @@ function isNoted(state: string | undefined, version: number): boolean {
   return state !== undefined && (JSON.parse(state) as { mirrored?: number }).mirrored === version;
 }
 
-/** What is not well-formed is one more way of being broken, for a file. */
+/** For a file, malformed content is just another problem. */
 function readRefusal(error: unknown): string {
   if (!(error instanceof PosthornError)) throw error;
   if (error.code === "unreadable_body") return `cannot be read: ${error.message}`;

@@ -7,16 +7,16 @@ import { judgeWebhooks, type JudgedWebhook, type Judgement } from "./webhook-sta
 import type { WebhookRegistry } from "./webhook-registry.ts";
 
 /**
- * Looks after Smartsheet's own webhooks for the sources of that kind. One act at a time. Where there is one such source,
- * it need not be named.
+ * Manages Smartsheet's webhooks for the sources of that kind, one operation at a time. The source need not be named if
+ * there is only one.
  */
 export interface SmartsheetAdmin {
-  /** Makes sure that every sheet of the manifest, or those given, calls the source. To do it again changes nothing. */
+  /** Makes sure that all sheets of the manifest, or those given, call the source. Repeating it changes nothing. */
   register(source: string | undefined, sheetIds?: readonly string[]): Promise<RegisterReport>;
   list(source: string | undefined): Promise<WebhookList>;
-  /** Removes those that are of no use: stale, duplicate, unlisted, ended. */
+  /** Removes useless webhooks: stale, duplicate, unlisted and ended ones. */
   cleanup(source: string | undefined, options: { dryRun: boolean }): Promise<CleanupReport>;
-  /** Of every source, as far as one is ready for it; enables again what a failure has disabled. */
+  /** Checks the webhooks of all sources that are set up, and enables those again that a failure has disabled. */
   audit(shouldStop: () => boolean): Promise<AuditSummary>;
 }
 
@@ -57,7 +57,7 @@ export interface CleanedWebhook {
   webhookId: string;
   sheetId: string;
   state: JudgedWebhook["state"];
-  /** `kept`: it may be the only one of its sheet. */
+  /** `kept`: not removed, because it may be the only webhook of its sheet. */
   outcome: "removed" | "would_remove" | "kept" | "failed";
   error: string | undefined;
 }
@@ -76,17 +76,17 @@ export interface SmartsheetAdminOptions {
   /** Undefined without an access token. */
   client: SmartsheetClient | undefined;
   registry: WebhookRegistry;
-  /** Those of the kind. */
+  /** The sources of the kind. */
   listSources: () => readonly SmartsheetSource[];
   findSheets: (manifest: Manifest) => SheetNames;
   publicUrl: string | undefined;
-  /** A webhook was found in this state. */
+  /** Called when a webhook was found in this state. */
   onStatus: (change: { source: string; webhookId: string; sheetId: string; status: string }) => void;
   onMissing: (source: string, sheets: readonly string[]) => void;
 }
 
 const MAX_NAME = 50;
-/** A person meant it. */
+/** A person disabled the webhook on purpose. */
 const BY_OWNER = "DISABLED_BY_OWNER";
 const CREATE_TRIES = 3;
 
@@ -119,7 +119,10 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
       );
     }
     if (publicUrl === undefined) {
-      throw new PosthornError("conflict", "Set POSTHORN_PUBLIC_URL to how Smartsheet reaches the gateway.");
+      throw new PosthornError(
+        "conflict",
+        "Set POSTHORN_PUBLIC_URL to the URL at which Smartsheet reaches the gateway.",
+      );
     }
     const token = source.pathToken === undefined ? "" : `/${source.pathToken}`;
     const callbackUrl = `${publicUrl.replace(/\/+$/, "")}/webhook/${source.name}${token}`;
@@ -135,16 +138,16 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
   async function remember({ source, client }: Prepared, remote: RemoteWebhook): Promise<void> {
     const { id: webhookId, scopeId: sheetId, status } = remote;
     const secret = remote.sharedSecret ?? (await client.getWebhook(webhookId)).sharedSecret;
-    // With a secret that can be guessed, or none, anybody could sign.
+    // With no secret, or one that is easy to guess, anybody could sign.
     if (secret === undefined || TEXT_SECRET.findProblem(secret) !== undefined) {
-      throw new PosthornError("smartsheet_failed", `Smartsheet does not tell the secret of the webhook ${webhookId}.`);
+      throw new PosthornError("smartsheet_failed", `Smartsheet did not return the secret of the webhook ${webhookId}.`);
     }
-    // First: whoever is told compares it with what is known.
+    // Stored first, because listeners compare with the stored state.
     options.onStatus({ source, webhookId, sheetId, status });
     await registry.save({ source, webhookId, sheetId, status, secret });
   }
 
-  /** A try whose answer was lost may have made one: whoever does not look makes two. */
+  /** An earlier call whose answer was lost may have created a webhook: look first, so as not to create two. */
   async function create(prepared: Prepared, sheetId: string, sheetName: string): Promise<RemoteWebhook> {
     const { client, source, callbackUrl } = prepared;
     const name = `${source}: ${sheetName}`.slice(0, MAX_NAME);
@@ -176,7 +179,7 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
       let remote = found ?? (await create(prepared, sheetId, sheetName));
       if (found === undefined) report.outcome = "created";
       report.webhookId = remote.id;
-      // Before it is enabled: Smartsheet's challenge comes before that call returns, and only ours are answered.
+      // Stored before it is enabled: the challenge comes during that call, and only known webhooks are answered.
       await remember(prepared, remote);
       if (remote.status !== ENABLED) {
         remote = { ...(await prepared.client.enableWebhook(remote.id)), sharedSecret: remote.sharedSecret };
@@ -186,7 +189,7 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
       report.status = remote.status;
       if (remote.status !== ENABLED) {
         report.outcome = "failed";
-        report.error = `Smartsheet did not enable it: ${remote.disabledDetails ?? remote.status}.`;
+        report.error = `Smartsheet did not enable the webhook: ${remote.disabledDetails ?? remote.status}.`;
       }
     } catch (error) {
       report.outcome = "failed";
@@ -199,7 +202,7 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
     const prepared = prepare(name);
     const { source, callbackUrl, sheets } = prepared;
     if (sheets === undefined) {
-      throw new PosthornError("conflict", `The source "${source}" has no manifest, so its sheets are not known.`);
+      throw new PosthornError("conflict", `The source "${source}" has no manifest, so its sheets are unknown.`);
     }
     const unknown = sheetIds?.find((id) => !sheets.has(id));
     if (unknown !== undefined) {
@@ -239,7 +242,7 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
       cleaned.push(report);
       if (state === "stale" && sheets?.has(sheetId) !== false && !served.has(sheetId)) {
         report.outcome = "kept";
-        report.error = "No other webhook of its sheet works. Register first.";
+        report.error = "No other webhook of its sheet works. Register the sheet first.";
       } else if (!dryRun) {
         try {
           if (state !== "gone") await client.deleteWebhook(webhookId);

@@ -11,20 +11,20 @@ import {
 import { findRfc3339 } from "../../receive/publish/rfc3339.ts";
 import { bomLength } from "../../receive/text/unreadable.ts";
 
-/** Reads Smartsheet's callbacks by their bytes: ids are copied as they were written, none goes through a float. */
+/** Reads Smartsheet's callbacks from their bytes: ids are copied digit by digit and never become floats. */
 export interface Callback {
   readonly webhookId: string;
-  /** The sheet, of a webhook on a sheet. */
+  /** The id of the sheet, for a webhook on a sheet. */
   readonly scopeId: string;
   readonly nonce: string | undefined;
   readonly timestamp: string | undefined;
-  /** Of a callback that only tells of the webhook itself. */
+  /** Set in a callback that is only about the webhook itself. */
   readonly newStatus: string | undefined;
   /** Undefined when there is no such array. */
   readonly events: readonly Span[] | undefined;
 }
 
-/** Undefined when the body, which is known to be JSON, is no callback. */
+/** Undefined when the body, which is known to be JSON, is not a callback. */
 export function readCallback(body: Buffer): Callback | undefined {
   const start = skipSpace(body, bomLength(body));
   if (body[start] !== 0x7b) return undefined;
@@ -44,7 +44,7 @@ export function readCallback(body: Buffer): Callback | undefined {
   };
 }
 
-/** Of any bytes, even if they are no JSON: whose callback it claims to be, before anything is believed. */
+/** The webhook id that a body claims, from any bytes, even invalid JSON. It is not verified yet. */
 export function findWebhookId(body: Buffer): string | undefined {
   const start = skipSpace(body, bomLength(body));
   if (body[start] !== 0x7b) return undefined;
@@ -64,10 +64,10 @@ export interface CallbackEvent {
 }
 
 const WORDS = /^[A-Za-z0-9_-]{1,64}(?:\.[A-Za-z0-9_-]{1,64}){0,2}$/;
-/** The object types of which every event names the object. */
+/** The object types whose events name the object. */
 const HAS_ID: ReadonlySet<string> = new Set(["attachment", "column", "comment", "discussion", "row", "sheet"]);
 
-/** Undefined when it is no event. */
+/** Undefined when it is not an event. */
 export function readCallbackEvent(
   body: Buffer,
   span: Span,
@@ -89,7 +89,7 @@ export function readCallbackEvent(
   const time = readTime(textAt(body, members.get("timestamp")));
   const rowId = type === "row" ? id : cellRowId;
   const { webhookId, scopeId, nonce } = callback;
-  // Times are of whole seconds: only the callback tells two changes of one second apart.
+  // Times have whole seconds, so only the callback distinguishes two changes within one second.
   const of = `${webhookId}|${scopeId}|${nonce ?? callback.timestamp ?? ""}`;
   const object = id ?? `${cellRowId}:${columnId}`;
   const identity = `${source}|${of}|${type}|${action}|${object}|${userId ?? ""}|${time.text ?? ""}`;
@@ -104,7 +104,7 @@ export function readCallbackEvent(
 
 const DIGITS = /^[0-9]{1,32}$/;
 
-/** Undefined when there is none, null when it is no id. */
+/** Undefined when there is none, null when it is not an id. */
 function digitsAt(body: Buffer, span: Span | undefined): string | undefined | null {
   if (span === undefined) return undefined;
   const first = body[span.start];
@@ -133,10 +133,10 @@ interface EventTime {
 const NEVER: EventTime = { text: undefined, at: undefined };
 let latest: { written: string; time: EventTime } | undefined;
 
-/** Smartsheet writes the offset as `+0000` or as `+00:00`. What cannot be read stays as it was written. */
+/** Smartsheet writes the offset as `+0000` or as `+00:00`. Other texts stay unchanged. */
 function readTime(written: string | undefined): EventTime {
   if (written === undefined || written === "") return NEVER;
-  // Most events of a callback are of the same second.
+  // Most events of a callback have the same time.
   if (latest?.written === written) return latest.time;
   const at = findRfc3339(written.replace(/([+-]\d\d)(\d\d)$/, "$1:$2"));
   const time = { at, text: at === undefined ? written : new Date(at).toISOString() };

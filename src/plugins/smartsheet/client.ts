@@ -5,22 +5,22 @@ import { parseUrl } from "../../domain/parse-url.ts";
 import { createRequestLimit } from "./request-limit.ts";
 
 /**
- * Smartsheet's interface for webhooks, through its own package. That one waits for ever, and knows no failure of the
- * network; so every call has a deadline here, and is made again where that can do no harm.
+ * Smartsheet's API for webhooks, through its own package. The package waits forever and does not report network
+ * errors, so every call here has a deadline and is retried where that does no harm.
  */
 export interface SmartsheetClient {
-  /** Of everybody who uses this token, page after page until one is short. */
+  /** All webhooks that this token can see, page by page until a page is not full. */
   listWebhooks(): Promise<RemoteWebhook[]>;
   getWebhook(id: string): Promise<RemoteWebhook>;
   /**
-   * Not enabled yet. Rejects with `smartsheet_failed` and `mayHaveHappened` when nobody knows whether it was made: then
-   * look first.
+   * Creates a webhook, not enabled yet. Rejects with `smartsheet_failed` and `mayHaveHappened` when it is unknown
+   * whether it was created: then look first.
    */
   createWebhook(webhook: NewWebhook): Promise<RemoteWebhook>;
-  /** Resolves when Smartsheet has sent its challenge and had the answer. */
+  /** Resolves when Smartsheet has sent its challenge and received the answer. */
   enableWebhook(id: string): Promise<RemoteWebhook>;
   deleteWebhook(id: string): Promise<void>;
-  /** Whoever waits is told that the gateway stops. */
+  /** Rejects all waiting calls, because the gateway stops. */
   close(): void;
 }
 
@@ -50,7 +50,7 @@ export interface SmartsheetClientOptions {
   clock: Clock;
   random: Pick<Random, "next">;
   userAgent: string;
-  /** For each call. */
+  /** The timeout of each call. */
   timeoutMs?: number;
 }
 
@@ -58,12 +58,12 @@ const TIMEOUT_MS = 30_000;
 const MAX_TRIES = 5;
 const PAGE_SIZE = 100;
 const REQUESTS_PER_MINUTE = 300;
-/** "Rate limit exceeded": what Smartsheet asks for then. */
+/** The wait that Smartsheet asks for after "Rate limit exceeded". */
 const RATE_LIMIT_WAIT_MS = 60_000;
 const DEFAULT_API_HOST = "https://api.smartsheet.com/2.0/";
 const RATE_LIMITED = 4003;
 const NOT_FOUND = 1006;
-/** Not now: undergoing maintenance, a timeout on their side, an unexpected error. */
+/** Temporary errors: maintenance, a timeout on Smartsheet's side, an unexpected error. */
 const PASSING: ReadonlySet<number> = new Set([4001, 4002, 4004]);
 
 type Sent = "once" | "again";
@@ -80,7 +80,7 @@ export function createSmartsheetClient(options: SmartsheetClientOptions): Smarts
       throw new PosthornError(
         "conflict",
         'Smartsheet\'s webhooks are managed with the package "smartsheet", which is not installed. Run ' +
-          "`npm install smartsheet@5.3.0` beside Posthorn.",
+          "`npm install smartsheet@5.3.0` where Posthorn is installed.",
         { cause: error },
       );
     });
@@ -88,12 +88,12 @@ export function createSmartsheetClient(options: SmartsheetClientOptions): Smarts
       accessToken: options.accessToken,
       baseUrl: toBaseUrl(options.apiHost),
       userAgent: options.userAgent,
-      // It would try again for 15 seconds by itself, uncounted.
+      // The package would retry on its own for 15 seconds, without being counted.
       calcRetryBackoff: () => -1,
     });
   }
 
-  /** `once`: to do it twice would do harm, so only a clear refusal is followed by another try. */
+  /** `once`: doing it twice would do harm, so it is retried only after a definite rejection. */
   function call<Result>(what: string, sent: Sent, run: (sdk: Sdk) => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       waiting.add(reject);
@@ -139,7 +139,7 @@ export function createSmartsheetClient(options: SmartsheetClientOptions): Smarts
         const queryParameters = { page, pageSize: PAGE_SIZE };
         const { data } = await call("list webhooks", "again", (sdk) => sdk.webhooks.listWebhooks({ queryParameters }));
         webhooks.push(...data.map(readWebhook));
-        // The counts of pages and items are -1 nowadays.
+        // Smartsheet now returns -1 for the numbers of pages and items.
         if (data.length < PAGE_SIZE) return webhooks;
       }
     },
@@ -165,7 +165,7 @@ export function createSmartsheetClient(options: SmartsheetClientOptions): Smarts
       const webhookId = toNumber(id);
       await call("delete a webhook", "again", (sdk) => sdk.webhooks.deleteWebhook({ webhookId })).catch(
         (error: unknown) => {
-          // Gone is gone, be it by an earlier try whose answer was lost.
+          // Already deleted counts as success, perhaps by an earlier call whose answer was lost.
           if (!(error instanceof PosthornError) || error.details?.["error_code"] !== NOT_FOUND) throw error;
         },
       );
@@ -199,7 +199,7 @@ function toText(time: Date | string | undefined): string | undefined {
   return time instanceof Date ? time.toISOString() : time;
 }
 
-/** The package knows ids as numbers only. */
+/** The package accepts ids as numbers only. */
 function toNumber(id: string): number {
   const number = Number(id);
   if (Number.isSafeInteger(number)) return number;
@@ -219,7 +219,7 @@ interface Failure {
   message: string;
 }
 
-/** What the package rejects with: an answer of Smartsheet, or for any fault of the network an object without members. */
+/** The errors of the package: an answer of Smartsheet or, for any network error, an empty object. */
 function readFailure(error: unknown): Failure {
   const { statusCode, errorCode, message } = (error ?? {}) as Partial<Record<string, unknown>>;
   const status = typeof statusCode === "number" ? statusCode : undefined;
@@ -241,14 +241,17 @@ function toError(what: string, { status, errorCode, message }: Failure): Posthor
   });
 }
 
-/** As the package wants it: `https://api.smartsheet.eu/2.0/`. A bare host will do. */
+/** The form that the package needs: `https://api.smartsheet.eu/2.0/`. A bare host is accepted, too. */
 function toBaseUrl(host: string | undefined): string {
   if (host === undefined) return DEFAULT_API_HOST;
   const text = /^https?:\/\//.test(host) ? host : `https://${host}`;
   const url = parseUrl(text);
   const isSafe = url?.protocol === "https:" || /^(127\.|localhost$|\[::1\]$)/.test(url?.hostname ?? "");
   if (url === undefined || !isSafe) {
-    throw new PosthornError("conflict", `SMARTSHEET_API_HOST: "${host}" is no https address like ${DEFAULT_API_HOST}.`);
+    throw new PosthornError(
+      "conflict",
+      `SMARTSHEET_API_HOST: "${host}" is not an https URL such as ${DEFAULT_API_HOST}.`,
+    );
   }
   const path = url.pathname === "/" ? "/2.0/" : url.pathname.replace(/\/*$/, "/");
   return url.origin + path;

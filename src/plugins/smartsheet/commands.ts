@@ -20,7 +20,7 @@ export function addSmartsheetCommands(program: Command, { addClientOptions }: Co
     });
   addSource(smartsheet.command("cleanup"))
     .description("remove duplicates, and our webhooks whose source is gone")
-    .option("--dry-run", "only tell what would be removed")
+    .option("--dry-run", "only show what would be removed")
     .action(async (flags: object) => (await import("./run-commands.ts")).runCleanup(flags));
   smartsheet.addHelpText(
     "after",

@@ -4,16 +4,16 @@ import type { Clock, Timer } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { readManifest, type Manifest, type SheetNames } from "./webhook.ts";
 
-/** The sheets of manifests: of those in files as the files are now, give or take two seconds. */
+/** The sheets of manifests. Changes of manifest files are noticed within two seconds. */
 export interface Manifests {
-  /** Throws `unavailable` for a file of which no good version was ever read: the sender shall come again. */
+  /** Throws `unavailable`, so that the sender retries, if no valid version of the file was ever read. */
   find(manifest: Manifest): SheetNames;
   close(): void;
 }
 
 export interface ManifestsOptions {
   clock: Clock;
-  /** A file is broken, or good again. */
+  /** Called when a file becomes invalid, or valid again. */
   onBroken: (path: string, reason: string) => void;
   onLoaded: (path: string, sheets: number) => void;
   everyMs?: number;
@@ -21,7 +21,7 @@ export interface ManifestsOptions {
 
 interface Followed {
   version: string;
-  /** The last good ones. */
+  /** The last valid manifests. */
   sheets: SheetNames | undefined;
   problem: string | undefined;
 }
@@ -48,7 +48,7 @@ export function openManifests({ clock, onBroken, onLoaded, everyMs = EVERY_MS }:
 
   function complain(path: string, file: Followed, error: unknown): void {
     const reason = error instanceof PosthornError ? error.message : describe(error);
-    // Said once, not every two seconds.
+    // Reported once, not every two seconds.
     if (reason === file.problem) return;
     file.problem = reason;
     onBroken(path, reason);
@@ -85,7 +85,7 @@ export function openManifests({ clock, onBroken, onLoaded, everyMs = EVERY_MS }:
       if (file === undefined) {
         file = { version: "", sheets: undefined, problem: undefined };
         files.set(manifest, file);
-        // The first time it is needed at once; from then on it is read in the background.
+        // The first time, the manifest is needed at once; after that it is read in the background.
         take(manifest, file, "", () => readFileSync(manifest, "utf8"));
         if (timer === undefined) watch();
       }

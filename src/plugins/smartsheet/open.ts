@@ -13,13 +13,13 @@ import { createSmartsheetClient } from "./client.ts";
 import { openManifests } from "./manifests.ts";
 import { openWebhookRegistry } from "./webhook-registry.ts";
 
-/** All that the gateway has for Smartsheet beside the kind of source itself. */
+/** Everything for Smartsheet except the kind of source itself. */
 export interface Smartsheet {
   context: SmartsheetContext;
   admin: SmartsheetAdmin;
   auditJob: PeriodicJob;
   listDisabledSources(): readonly DisabledSource[];
-  /** So that the log tells of a broken one before the first callback comes. */
+  /** Reads manifests early, so that an invalid one is logged before the first callback comes. */
   readManifests(): void;
   close(): void;
 }
@@ -30,7 +30,7 @@ export interface SmartsheetOptions extends PluginGateway {
 }
 
 const AUDIT_EVERY_MS = 3_600_000;
-/** Of webhooks that were not registered here only the latest are remembered. */
+/** Only the latest webhooks that were not registered here are remembered. */
 const MAX_REMEMBERED = 10_000;
 
 export async function openSmartsheet(options: SmartsheetOptions): Promise<Smartsheet> {
@@ -38,12 +38,12 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
   const webhooks = await openWebhookRegistry(options);
   const manifests = openManifests({
     clock,
-    onBroken: (path, reason) => logger.warn({ path, reason }, "a manifest is broken, the last good one counts"),
+    onBroken: (path, reason) => logger.warn({ path, reason }, "a manifest is invalid; the last valid one stays in use"),
     onLoaded: (path, sheets) => logger.info({ path, sheets }, "a manifest was read"),
   });
   const statuses = new Map<string, string>();
 
-  /** Tells it once, however often it is heard. */
+  /** Reports a state once, however often it is received. */
   async function noteStatus({ source, webhookId, sheetId, status }: Omit<WebhookStatusChange, "at">): Promise<void> {
     const key = `${source}/${webhookId}`;
     const known = webhooks.list(source).find((one) => one.webhookId === webhookId);
@@ -63,7 +63,7 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
     const tenantId = options.sources().find(source)?.tenantId;
     if (tenantId === undefined) return;
     const data = { source, status: "disabled", reason };
-    // Where callbacks are not signed, anybody may say so as often as he likes.
+    // Without signatures anybody can claim this any number of times.
     await ownEvents.publishOwn({ type: "source.disabled", tenantId, data, onlyIfWanted: true });
   }
 
@@ -85,7 +85,8 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
     findSheets: manifests.find,
     publicUrl,
     onStatus: (change) => void noteStatus(change),
-    onMissing: (source, sheets) => logger.warn({ source, sheets }, "sheets of the manifest have no webhook; register"),
+    onMissing: (source, sheets) =>
+      logger.warn({ source, sheets }, "sheets of the manifest have no webhook; register them"),
   });
 
   return {
@@ -93,11 +94,11 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
     admin,
     auditJob: {
       name: "audit-smartsheet",
-      description: "Looks at Smartsheet's webhooks and enables again those that a failure has disabled",
+      description: "Checks Smartsheet's webhooks and enables those again that a failure has disabled",
       everyMs: AUDIT_EVERY_MS,
       run: async ({ shouldStop }) => ({ summary: await admin.audit(shouldStop) }),
     },
-    // Of those that were registered here: of others anybody may say so.
+    // Only webhooks that were registered here: anybody could claim it about others.
     listDisabledSources: () =>
       listSources().flatMap(({ name }) => {
         const [disabled] = webhooks.list(name).filter(({ status }) => isDisabled(status));
@@ -109,7 +110,7 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
         try {
           if (manifest !== undefined) manifests.find(manifest);
         } catch {
-          // It is in the log.
+          // Already logged.
         }
       }
     },
@@ -120,7 +121,7 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
   };
 }
 
-/** One that was just made is not. */
+/** A webhook that was just created is not. */
 function isDisabled(status: string): boolean {
   return status !== ENABLED && status !== "NEW_NOT_VERIFIED";
 }

@@ -23,7 +23,7 @@ const properties = {
   ),
 };
 
-/** Smartsheet's callbacks, and its own webhooks that send them: registered, listed, watched and cleaned up. */
+/** Receives Smartsheet's callbacks, and registers, lists, watches and cleans up the webhooks that send them. */
 export const smartsheet: Plugin<typeof properties> = {
   settings: { title: "Smartsheet", properties },
   addCommands: addSmartsheetCommands,

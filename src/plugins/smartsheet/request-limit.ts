@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 
-/** Lets through so many requests in any minute; the others wait, in their order. */
+/** Limits requests per minute; further ones wait in their order. */
 export interface RequestLimit {
   take(): Promise<void>;
 }
@@ -8,7 +8,7 @@ export interface RequestLimit {
 const MINUTE_MS = 60_000;
 
 export function createRequestLimit({ clock, perMinute }: { clock: Clock; perMinute: number }): RequestLimit {
-  /** When each of the last ones was or will be let through, the earliest first. */
+  /** When each of the latest requests starts or started, earliest first. */
   const times: number[] = [];
   return {
     take() {

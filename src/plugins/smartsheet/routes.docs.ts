@@ -4,7 +4,7 @@ import { EXAMPLE } from "../../http/openapi/examples.ts";
 import { closed, nullable, oneOf, type AreaDocs } from "../../http/openapi/operation-docs.ts";
 
 const Text = Type.String();
-/** A source of the kind, with this sheet in its manifest. */
+/** A source of this kind, with this sheet in its manifest. */
 export const SMARTSHEET_EXAMPLE = { source: "smartsheet", sheet: "4509506114742148" } as const;
 const { source, sheet } = SMARTSHEET_EXAMPLE;
 const SHEET = { sheet_id: sheet, sheet_name: "Purchase orders" };
@@ -14,10 +14,10 @@ const LEFT_OVER = "4503604829677440";
 
 export const SMARTSHEET_DOCS: AreaDocs = {
   tag: "Smartsheet",
-  description: "Smartsheet's own webhooks, which call the sources of the kind `smartsheet`",
+  description: "Smartsheet's webhooks, which call sources of the kind `smartsheet`",
   operations: {
     "GET /api/v1/smartsheet/webhooks": {
-      description: "All that the access token shows, each with what it is to the source.",
+      description: "Lists all webhooks that the access token can see, each with its state for the source.",
       query: { source },
       answer: {
         status: 200,
@@ -61,12 +61,13 @@ export const SMARTSHEET_DOCS: AreaDocs = {
     },
     "POST /api/v1/smartsheet/webhooks/register": {
       description:
-        "For every sheet: makes a webhook unless there is one, keeps its secret, enables it, and says whether that " +
-        "worked. Needs POSTHORN_PUBLIC_URL, where Smartsheet sends its challenge meanwhile.",
+        "For each sheet: creates a webhook unless there is one, stores its secret, enables it, and reports the " +
+        "result. " +
+        "Needs POSTHORN_PUBLIC_URL, because Smartsheet sends its challenge to that URL.",
       request: { source },
       answer: {
         status: 200,
-        description: "What became of each sheet",
+        description: "The result for each sheet",
         schema: closed({
           source: Text,
           callback_url: Text,
@@ -90,12 +91,13 @@ export const SMARTSHEET_DOCS: AreaDocs = {
     },
     "POST /api/v1/smartsheet/webhooks/cleanup": {
       description:
-        "Removes duplicates, and webhooks that were registered here and call another address, a sheet that left the " +
-        "manifest, or nobody ever again. Those of others stay.",
+        "Removes duplicates and webhooks that were registered here but are useless: they call another address, their " +
+        "sheet " +
+        "has left the manifest, or they have ended. Webhooks of others stay.",
       request: { source, dry_run: true },
       answer: {
         status: 200,
-        description: "What became of each, or would",
+        description: "The result for each webhook; with `dry_run`, the expected result",
         schema: closed({
           source: Text,
           callback_url: Text,

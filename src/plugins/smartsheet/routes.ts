@@ -3,14 +3,14 @@ import { Type, type Static } from "typebox";
 import type { CleanedWebhook, RegisteredSheet, SmartsheetAdmin } from "./admin.ts";
 import type { JudgedWebhook } from "./webhook-states.ts";
 
-/** What is done with the access token of the whole gateway is for its operator. */
+/** Only operators may use the access token, which belongs to the whole gateway. */
 const OPERATOR = { scope: "admin", unbound: true } as const;
 
 const SourceName = Type.Optional(
   Type.String({
     minLength: 1,
     maxLength: 64,
-    description: "A source of the kind `smartsheet`; may be left out where there is one",
+    description: "A source of the kind `smartsheet`; optional if there is only one",
   }),
 );
 const ListQuery = Type.Object({ source: SourceName }, { additionalProperties: false });
@@ -21,7 +21,7 @@ const RegisterBody = Type.Object(
       Type.Array(Type.String({ pattern: "^[0-9]{1,32}$" }), {
         minItems: 1,
         maxItems: 10_000,
-        description: "Only these of the manifest",
+        description: "Only these sheets of the manifest",
       }),
     ),
   },
@@ -30,7 +30,7 @@ const RegisterBody = Type.Object(
 const CleanupBody = Type.Object(
   {
     source: SourceName,
-    dry_run: Type.Optional(Type.Boolean({ default: false, description: "Only tell what would be removed" })),
+    dry_run: Type.Optional(Type.Boolean({ default: false, description: "Only show what would be removed" })),
   },
   { additionalProperties: false },
 );
@@ -70,7 +70,7 @@ export function addSmartsheetRoutes(app: FastifyInstance, admin: SmartsheetAdmin
   );
 }
 
-/** Never with its secret. */
+/** Without its secret. */
 function presentWebhook(webhook: JudgedWebhook) {
   return {
     webhook_id: webhook.webhookId,

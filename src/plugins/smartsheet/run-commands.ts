@@ -36,7 +36,7 @@ interface CleanupAnswer {
 
 const PATH = "/api/v1/smartsheet/webhooks";
 const JSON_TYPE = { "content-type": "application/json" };
-/** Few enough for one request to end soon: Smartsheet is asked two or three times for each. */
+/** Few enough for one request to end soon: each sheet takes two or three calls to Smartsheet. */
 const SHEETS_PER_REQUEST = 10;
 
 export async function runRegister(flags: SmartsheetFlags): Promise<void> {

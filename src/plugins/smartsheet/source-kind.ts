@@ -19,13 +19,13 @@ const Options = Type.Object(
     ordering: Type.Optional(
       Type.Union([Type.Literal("sheet"), Type.Literal("row")], {
         default: "sheet",
-        description: "What an ordered subscription keeps in order: all of a sheet, or each row apart",
+        description: "What an ordered subscription keeps in order: all events of a sheet, or the events of each row",
       }),
     ),
     ignore_change_agents: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
         maxItems: 100,
-        description: "Changes that were made with one of these in `Smartsheet-Change-Agent` are the app's own",
+        description: "Changes with one of these names in `Smartsheet-Change-Agent` were made by your own app",
       }),
     ),
   },
@@ -34,17 +34,17 @@ const Options = Type.Object(
 
 const JSON_TYPE = "application/json";
 const MAX_CHALLENGE_BYTES = 64 * 1024;
-/** A UUID today. It goes back in a header. */
+/** Today a UUID. It is sent back in a header. */
 const CHALLENGE = /^[\x21-\x7e]{1,256}$/;
 const STATUS = /^[A-Z][A-Z_]{0,63}$/;
 const SIGNATURE = /^[0-9a-fA-F]{1,64}$/;
-/** To read so many events takes the loop 3 ms. */
+/** Reading this many events blocks the event loop for 3 ms. */
 const STEP = 500;
 const MAX_KEYS = 1000;
 
 /**
- * Smartsheet's callbacks: several changes in one request, none with an id of its own. Only an answer of exactly 200
- * counts; 202 makes Smartsheet disable the webhook.
+ * Smartsheet's callbacks: several changes in one request, none with its own id. Only an answer of exactly 200
+ * counts as success; after 202 Smartsheet disables the webhook.
  */
 export function createSmartsheetKind(context: SmartsheetContext): PushedSourceKind {
   const keys = new Map<string, HmacKey>();
@@ -59,18 +59,18 @@ export function createSmartsheetKind(context: SmartsheetContext): PushedSourceKi
     return timingSafeEqual(Buffer.from(key.digest("", body, "hex"), "latin1"), signature);
   }
 
-  /** Each registered webhook signs with a secret of its own. */
+  /** Each registered webhook signs with its own secret. */
   function listSecrets({ source, secrets }: KindSettings, body: Buffer): readonly string[] {
     const registered = context.findWebhooks(source)?.secrets;
     if (registered === undefined || registered.size === 0) return secrets;
     const webhookId = findWebhookId(body);
     const own = webhookId === undefined ? undefined : registered.get(webhookId);
     if (own !== undefined) return [...own, ...secrets];
-    // Nobody may make the gateway hash megabytes once for each sheet.
+    // Otherwise a sender could make the gateway hash megabytes once for each sheet.
     return body.length > MAX_CHALLENGE_BYTES ? secrets : [...secrets, ...[...registered.values()].flat()];
   }
 
-  /** Whether there is anything to verify with, be it not for this callback. */
+  /** Whether there is any secret to verify with, even if not for this callback. */
   function needsSignature({ source, secrets }: KindSettings): boolean {
     return secrets.length > 0 || (context.findWebhooks(source)?.secrets.size ?? 0) > 0;
   }
@@ -114,7 +114,7 @@ export function createSmartsheetKind(context: SmartsheetContext): PushedSourceKi
     return readInTurns(spans.length, readSome).then(() => reading);
   }
 
-  /** What the webhook itself is like is no change of a sheet: the gateway tells it by `source.disabled`, or not at all. */
+  /** The state of a webhook is not a change of a sheet: the gateway reports it as `source.disabled`, if at all. */
   async function readStatus(
     { receivedAt }: ArrivedRequest,
     { source }: KindSettings,
@@ -137,7 +137,7 @@ export function createSmartsheetKind(context: SmartsheetContext): PushedSourceKi
       const challenge = request.headers["smartsheet-hook-challenge"];
       if (challenge === undefined) return undefined;
       if (request.body.length > MAX_CHALLENGE_BYTES) {
-        throw new PosthornError("too_large", `A challenge has at most ${MAX_CHALLENGE_BYTES} bytes.`);
+        throw new PosthornError("too_large", `A challenge may have at most ${MAX_CHALLENGE_BYTES} bytes.`);
       }
       if (typeof challenge !== "string" || !CHALLENGE.test(challenge)) {
         throw new PosthornError("bad_request", "Smartsheet-Hook-Challenge must be 1 to 256 printable characters.");
@@ -161,14 +161,14 @@ export function createSmartsheetKind(context: SmartsheetContext): PushedSourceKi
       if (!needsSignature(settings)) return;
       const given = request.headers["smartsheet-hmac-sha256"];
       if (typeof given !== "string" || !SIGNATURE.test(given)) {
-        throw new PosthornError("bad_signature", "Smartsheet-Hmac-SHA256 is missing or is no hexadecimal HMAC.");
+        throw new PosthornError("bad_signature", "Smartsheet-Hmac-SHA256 is missing or is not a hexadecimal HMAC.");
       }
-      // Smartsheet's own sample drops leading zeros.
+      // Smartsheet's own sample code drops leading zeros.
       const signature = Buffer.from(given.toLowerCase().padStart(64, "0"), "latin1");
       for (const secret of listSecrets(settings, request.body)) {
         if (isSigned(request.body, signature, secret)) return;
       }
-      throw new PosthornError("bad_signature", "Smartsheet-Hmac-SHA256 does not fit the body and any live secret.");
+      throw new PosthornError("bad_signature", "Smartsheet-Hmac-SHA256 does not match the body with any valid secret.");
     },
 
     events(request, settings, form) {
@@ -196,7 +196,7 @@ export function createSmartsheetKind(context: SmartsheetContext): PushedSourceKi
   };
 }
 
-/** A callback of two megabytes may hold ten thousand events: others have a turn in between. */
+/** A callback of two megabytes may hold ten thousand events, so other work runs in between. */
 async function readInTurns(count: number, readSome: (from: number, to: number) => void): Promise<void> {
   for (let from = 0; from < count; from += STEP) {
     if (from > 0) await new Promise(setImmediate);
@@ -208,7 +208,7 @@ function ignore(cause: string): Reading {
   return { events: [], ignored: [{ cause }] };
 }
 
-/** A list with commas: each app on the way may add its name. */
+/** A comma-separated list: each app on the way may add its name. */
 function isOwn(changeAgent: string | undefined, own: readonly string[]): boolean {
   if (changeAgent === undefined) return false;
   return changeAgent.split(",").some((name) => own.includes(name.trim()));

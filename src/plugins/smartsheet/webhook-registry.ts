@@ -3,12 +3,12 @@ import type { RegisteredWebhooks } from "./webhook.ts";
 import type { Registry } from "../../registry/registry.ts";
 import type { SecretBox } from "../../registry/secret-box.ts";
 
-/** Smartsheet's webhooks that were registered here, with the secrets that they sign with. */
+/** Smartsheet's webhooks that were registered here, with their signing secrets. */
 export interface WebhookRegistry {
-  /** What verifies callbacks; undefined when nothing was ever registered for the source. */
+  /** The secrets that verify callbacks; undefined when nothing was ever registered for the source. */
   find(source: string): RegisteredWebhooks | undefined;
   list(source: string): readonly KnownWebhook[];
-  /** With another secret than before, the old one is taken for a day more: Smartsheet does not say when it ends. */
+  /** When the secret changes, the old one stays valid for a day, because Smartsheet does not say when it ends. */
   save(webhook: KnownWebhook & { secret: string }): Promise<void>;
   setStatus(source: string, webhookId: string, status: string): Promise<void>;
   remove(source: string, webhookId: string): Promise<void>;
@@ -117,7 +117,7 @@ function nextSecrets(before: Secrets | undefined, secret: string, wall: number):
   return { current: secret, previous: { secret: before.current, until: wall + GRACE_MS } };
 }
 
-/** No source has a slash in its name. */
+/** Names of sources have no slash. */
 function idOf({ source, webhookId }: Pick<KnownWebhook, "source" | "webhookId">): string {
   return `${source}/${webhookId}`;
 }

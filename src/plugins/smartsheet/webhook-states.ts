@@ -2,7 +2,7 @@ import { ENABLED, explainStatus, type SheetNames } from "./webhook.ts";
 import type { RemoteWebhook } from "./client.ts";
 import type { KnownWebhook } from "./webhook-registry.ts";
 
-/** What each of Smartsheet's webhooks is to a source. */
+/** The state of each of Smartsheet's webhooks for a source. */
 export const WEBHOOK_STATES = [
   "active",
   "disabled",
@@ -15,12 +15,12 @@ export const WEBHOOK_STATES = [
 ] as const;
 /**
  * - `active`, `disabled`: calls this source, or would
- * - `duplicate`: calls this source for a sheet that an older one calls it for already, so Smartsheet leaves it out
+ * - `duplicate`: an older webhook already calls this source for the same sheet, so Smartsheet skips this one
  * - `unlisted`: calls this source for a sheet that is not in its manifest
- * - `ended`: calls this source no more and never will: a new one must be made
- * - `stale`: was registered here, and calls another address
- * - `gone`: was registered here, and Smartsheet knows it no more
- * - `foreign`: somebody else's
+ * - `ended`: will never call this source again: a new webhook must be created
+ * - `stale`: was registered here, but calls another address
+ * - `gone`: was registered here, but no longer exists at Smartsheet
+ * - `foreign`: belongs to somebody else
  */
 export type WebhookState = (typeof WEBHOOK_STATES)[number];
 
@@ -31,7 +31,7 @@ export interface JudgedWebhook {
   sheetName: string | undefined;
   callbackUrl: string | undefined;
   state: WebhookState;
-  /** As Smartsheet names it; undefined when it knows the webhook no more. */
+  /** The status at Smartsheet; undefined when the webhook no longer exists there. */
   status: string | undefined;
   reason: string | undefined;
   lastCallbackAt: string | undefined;
@@ -40,7 +40,7 @@ export interface JudgedWebhook {
 
 export interface Judgement {
   webhooks: readonly JudgedWebhook[];
-  /** Sheets of the manifest that no webhook calls this source for. */
+  /** Sheets of the manifest without a webhook that calls this source. */
   missing: readonly { sheetId: string; sheetName: string }[];
 }
 
@@ -91,7 +91,7 @@ const GONE = {
   callbackUrl: undefined,
   state: "gone",
   status: undefined,
-  reason: "Smartsheet knows it no more",
+  reason: "it no longer exists at Smartsheet",
   lastCallbackAt: undefined,
   remote: undefined,
 } as const;
@@ -105,7 +105,7 @@ function isFor({ scope, callbackUrl }: RemoteWebhook, ours: string): boolean {
   return scope === "sheet" && callbackUrl === ours;
 }
 
-/** Of several for one sheet Smartsheet calls the oldest that is enabled. */
+/** If a sheet has several webhooks, Smartsheet calls the oldest enabled one. */
 function chooseWebhooks(remotes: readonly RemoteWebhook[], callbackUrl: string): Map<string, RemoteWebhook> {
   const chosen = new Map<string, RemoteWebhook>();
   for (const remote of remotes) {

@@ -2,11 +2,11 @@ import { Type, type Static } from "typebox";
 import { Value } from "typebox/value";
 import { PosthornError } from "../../domain/errors.ts";
 
-/** What is known of Smartsheet: the sheets that count, and the states of its own webhooks. */
+/** The manifest of sheets, and the states of Smartsheet's webhooks. */
 
 export const SMARTSHEET_KIND = "smartsheet";
 
-/** Ids have up to 16 digits today; a number that a float cannot hold must stand in quotes. */
+/** Today ids have up to 16 digits; a number beyond the precision of a float must be in quotes. */
 const SheetId = Type.Union([
   Type.String({ pattern: "^[1-9][0-9]{0,31}$" }),
   Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
@@ -22,11 +22,11 @@ export const WorkspaceManifest = Type.Object(
       maxItems: 10_000,
     }),
   },
-  { description: "Sheets whose events are taken: `sheets` with `id` and `name` each" },
+  { description: "Sheets whose events are accepted: `sheets`, each with `id` and `name`" },
 );
 export type WorkspaceManifest = Static<typeof WorkspaceManifest>;
 
-/** As a source gives it: the path of a file, or what would stand in it. */
+/** As in the configuration of a source: the path of a file, or its content. */
 export type Manifest = string | Readonly<Record<string, unknown>>;
 
 /** Names of sheets by their ids. */
@@ -42,7 +42,7 @@ export function readManifest(manifest: unknown): SheetNames {
   const sheets = new Map<string, string>();
   for (const { id, name } of manifest.sheets) {
     const digits = String(id);
-    if (sheets.has(digits)) throw invalidManifest(`the sheet ${digits} stands in it twice.`);
+    if (sheets.has(digits)) throw invalidManifest(`the sheet ${digits} is listed twice.`);
     sheets.set(digits, name);
   }
   return sheets;
@@ -54,18 +54,18 @@ function invalidManifest(reason: string): PosthornError {
   return new PosthornError("invalid_field", `The manifest is not valid: ${reason}`, { field: "manifest" });
 }
 
-/** What the kind of source asks of the rest of the gateway. */
+/** What the kind of source needs from the rest of the gateway. */
 export interface SmartsheetContext {
   /** Throws `unavailable` while the file cannot be read. */
   findSheets(manifest: Manifest): SheetNames;
-  /** The webhooks that were registered for the source; undefined when that was never done here. */
+  /** The webhooks registered for the source; undefined when none was ever registered here. */
   findWebhooks(source: string): RegisteredWebhooks | undefined;
-  /** Smartsheet says that one of its webhooks is in another state. Resolves when that is on disk. */
+  /** Called when Smartsheet reports another state of a webhook. Resolves when it is on disk. */
   noteStatus(change: WebhookStatusChange): Promise<void>;
 }
 
 export interface RegisteredWebhooks {
-  /** By webhook id; all that may sign now. */
+  /** By webhook id; all secrets that are valid now. */
   readonly secrets: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -79,7 +79,7 @@ export interface WebhookStatusChange {
 
 export const ENABLED = "ENABLED";
 
-/** States that `PUT {"enabled": true}` may end. The others end by themselves, or never. */
+/** States that `PUT {"enabled": true}` can end. Other states end on their own, or never. */
 const MAY_BE_ENABLED: ReadonlySet<string> = new Set([
   "NEW_NOT_VERIFIED",
   "DISABLED_BY_OWNER",

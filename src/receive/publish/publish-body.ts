@@ -10,14 +10,14 @@ const OPEN_BRACKET = 0x5b;
 
 export interface PublishBody {
   batch: boolean;
-  /** In the order of the request; one that is not valid is an error in its place and does not touch its neighbours. */
+  /** In the order of the request. An invalid event becomes an error at its place and does not affect the others. */
   items: readonly (PublishItem | PosthornError)[];
 }
 
 export function parsePublishBody(body: Buffer, limits: PublishLimits = DEFAULT_PUBLISH_LIMITS): PublishBody {
   const whole = { start: skipSpace(body, bomLength(body)), end: body.length };
   const batch = body[whole.start] === OPEN_BRACKET;
-  // Counted first: whoever sends too many need not wait until each of them is read.
+  // Counted first, so that a batch with too many events is rejected before each is read.
   const spans = batch ? elementSpans(body, whole.start, whole.end, limits.maxItems + 1) : [whole];
   if (spans.length > limits.maxItems) {
     throw new PosthornError(
@@ -52,7 +52,8 @@ function parseItem(
     if (fault !== undefined) return refuse(name, `${name} ${fault.message}`, fault.code);
   }
   const { eventType, payload } = draft;
-  if (eventType === undefined) return refuse("event_type", "event_type is missing. Say what happened.");
+  if (eventType === undefined)
+    return refuse("event_type", "event_type is missing. Name what happened, such as order.created.");
   if (payload === undefined) return refuse("payload", "payload is missing. Send a JSON object.");
   return { ...draft, eventType, payload };
 }

@@ -3,7 +3,7 @@ import type { Priority } from "../../domain/event.ts";
 /** One event as its producer published it. */
 export interface PublishItem {
   eventType: string;
-  /** The bytes of the payload as they stand in the request; they share its memory. */
+  /** The bytes of the payload exactly as in the request; they share its memory. */
   payload: Buffer;
   eventId: string | undefined;
   eventVersion: string;
@@ -18,7 +18,7 @@ export interface PublishItem {
   orderingKey: string | undefined;
   deliverAt: number | undefined;
   expiresAt: number | undefined;
-  /** JSON text of an object, as it stands in the request. */
+  /** JSON text of an object, exactly as in the request. */
   metadata: string | undefined;
 }
 

@@ -6,8 +6,8 @@ import type { PublishInput, TextRule } from "./publish-schema.ts";
 import { findRfc3339, findTime } from "./rfc3339.ts";
 
 /**
- * How each field of a published event is checked and read. By hand, because it is read out of the source text, with no
- * value built from the whole; a test holds these rules and the schema together.
+ * How each field of a published event is checked and read. Written by hand, because fields are read from the request's
+ * text without parsing all of it. A test keeps these rules and the schema in line.
  */
 export type PublishDraft = Omit<PublishItem, "eventType" | "payload"> & {
   eventType: string | undefined;
@@ -16,11 +16,11 @@ export type PublishDraft = Omit<PublishItem, "eventType" | "payload"> & {
 
 export interface RuleFault {
   code: "invalid_field" | "too_large";
-  /** Goes on after the field's name. */
+  /** The rest of the sentence after the field's name. */
   message: string;
 }
 
-/** Reads one field, whose value lies at a span of the body, into the draft. */
+/** Reads one field, whose value is at a span of the body, into the draft. */
 export type Rule = (draft: PublishDraft, body: Buffer, span: Span, limits: PublishLimits) => RuleFault | undefined;
 
 type TextKey = "eventType" | "eventVersion" | "source" | OptionalTextKey;
@@ -44,7 +44,7 @@ const RULES: Readonly<Record<keyof PublishInput, Rule>> = {
   user_id: optional(textOrInteger("userId", TEXT_RULES.user_id)),
   session_id: optional(text("sessionId", TEXT_RULES.session_id)),
   timestamp: optional(timeOrSeconds("timestamp")),
-  // When it was published is what the gateway notes itself; what the producer's clock said is only checked.
+  // The gateway records the time of publication itself; the producer's value is only checked.
   published_at: optional((_draft, body, span) => {
     return findTime(findString(body, span) ?? "") === undefined ? notTime(body, span, "") : undefined;
   }),
@@ -93,7 +93,7 @@ export function createDraft(): PublishDraft {
   };
 }
 
-/** Null stands for a field that is not given; `null` is the only value that begins with an n. */
+/** Null means that a field is not given; `null` is the only JSON value that begins with an n. */
 function optional(rule: Rule): Rule {
   return (draft, body, span, limits) => (body[span.start] === 0x6e ? undefined : rule(draft, body, span, limits));
 }
@@ -121,7 +121,7 @@ function textOrInteger(key: OptionalTextKey, rule: TextRule): Rule {
   };
 }
 
-/** An hour too early or too late cannot be mended: what is to happen at a time says it with its offset. */
+/** Times at which something is to happen need an offset: an error of an hour could not be corrected later. */
 function time(key: "deliverAt" | "expiresAt"): Rule {
   return (draft, body, span) => {
     const at = findRfc3339(findString(body, span) ?? "");
@@ -141,7 +141,7 @@ function timeOrSeconds(key: "timestamp"): Rule {
     }
     const digits = body.toString("latin1", span.start, span.end);
     if (!/^[0-9]{1,12}$/.test(digits) || Number(digits) > MAX_UNIX_SECONDS) {
-      return invalid(`must be a time as RFC 3339 writes it or whole unix seconds, not ${shown(body, span)}.`);
+      return invalid(`must be an RFC 3339 time or whole Unix seconds, not ${shown(body, span)}.`);
     }
     draft[key] = Number(digits) * 1000;
     return undefined;
@@ -149,7 +149,7 @@ function timeOrSeconds(key: "timestamp"): Rule {
 }
 
 function notTime(body: Buffer, span: Span, how: string): RuleFault {
-  return invalid(`must be a time as RFC 3339 writes it${how}, such as 2026-01-31T12:00:00Z, not ${shown(body, span)}.`);
+  return invalid(`must be an RFC 3339 time${how}, such as 2026-01-31T12:00:00Z, not ${shown(body, span)}.`);
 }
 
 function createTextCheck({ minLength, maxLength, pattern }: TextRule): (value: string) => RuleFault | undefined {
@@ -161,13 +161,13 @@ function createTextCheck({ minLength, maxLength, pattern }: TextRule): (value: s
     if (shape.test(value)) return undefined;
     return pattern === PLAIN_TEXT_PATTERN
       ? invalid(
-          `must not hold control characters or half of a surrogate pair; it is ${JSON.stringify(value.slice(0, 60))}.`,
+          `must not contain control characters or half of a surrogate pair; it is ${JSON.stringify(value.slice(0, 60))}.`,
         )
       : invalid(`must match ${pattern}; it is ${JSON.stringify(value.slice(0, 60))}.`);
   };
 }
 
-/** As JSON Schema counts: a pair of surrogates is one character. */
+/** Counts like JSON Schema: a pair of surrogates is one character. */
 function hasMoreCharacters(value: string, max: number): boolean {
   if (value.length > 2 * max) return true;
   let count = 0;
@@ -181,7 +181,7 @@ function checkObject(body: Buffer, span: Span, maxBytes: number): RuleFault | un
   if (byteLength <= maxBytes) return undefined;
   return {
     code: "too_large",
-    message: `has ${byteLength} bytes, and at most ${maxBytes} are taken. Send a reference to the data instead.`,
+    message: `has ${byteLength} bytes; at most ${maxBytes} are accepted. Send a reference to the data instead.`,
   };
 }
 

@@ -24,9 +24,9 @@ export interface Publisher {
 
 export interface PublishedBy {
   boundTenant?: string | undefined;
-  /** Gateways that what it tells of has passed; none when it comes from nobody's delivery. */
+  /** The number of gateways that the event has passed; 0 if it does not come from a delivery. */
   hops?: number | undefined;
-  /** The trace that its request belongs to. */
+  /** The trace of the request. */
   trace?: Trace | undefined;
 }
 
@@ -49,7 +49,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
 
   function toEvent(item: PublishItem, { boundTenant, hops = 0, trace }: PublishedBy): IncomingEvent {
     if (boundTenant !== undefined && item.tenantId !== undefined && item.tenantId !== boundTenant) {
-      throw new PosthornError("forbidden", `This key is bound to the tenant ${boundTenant}; leave tenant_id out.`, {
+      throw new PosthornError("forbidden", `This key is bound to the tenant ${boundTenant}. Leave out tenant_id.`, {
         field: "tenant_id",
       });
     }
@@ -109,7 +109,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
         if (checked instanceof PosthornError) answer(index, { kind: "refused", error: checked });
         else accept(masking.mask(checked), (result) => answer(index, result));
       };
-      /** In the order given, also where one must be compared with its schema in a thread: the others wait for it. */
+      /** In the order given, even if one must be validated in a thread: the others wait for it. */
       const takeFrom = (first: number): void => {
         for (let index = first; index < items.length; index++) {
           const item = items[index] as PublishItem | PosthornError;
@@ -135,7 +135,7 @@ function knownError(error: unknown): PosthornError {
   return new PosthornError("internal_error", "The event could not be checked.", { cause: error });
 }
 
-/** What the publisher said beyond what the engine needs, as JSON; metadata stays the text that it was. */
+/** Fields that the engine does not need, as JSON; metadata keeps its text. */
 function describe(item: PublishItem, hops: number, trace: Trace | undefined): string | undefined {
   const parts: string[] = [];
   for (const [name, value] of describeItem(item)) if (value !== undefined) parts.push(`"${name}":${value}`);

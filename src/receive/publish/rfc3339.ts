@@ -1,16 +1,16 @@
 const SHAPE = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
-/** As `str()` and `isoformat()` of a Python datetime write it, among others: perhaps a space, perhaps no offset. */
+/** The forms of `str()` and `isoformat()` of a Python datetime: with a space or T, with or without an offset. */
 const LOOSE_SHAPE = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})?$/;
 const DAYS_IN_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const MS_OF_400_YEARS = 146_097 * 86_400_000;
 const MINUTES_OF_DAY = 1440;
 
-/** Unix milliseconds of a time as RFC 3339 writes it; undefined for anything else, days that do not exist included. */
+/** Unix milliseconds of an RFC 3339 time; undefined for anything else, including days that do not exist. */
 export function findRfc3339(text: string): number | undefined {
   return SHAPE.test(text) ? readTime(text) : undefined;
 }
 
-/** The same, and times with a space instead of the T or without an offset, which are meant as UTC. */
+/** The same, but also accepts a space instead of the T, and times without an offset as UTC. */
 export function findTime(text: string): number | undefined {
   return LOOSE_SHAPE.test(text) ? readTime(text) : undefined;
 }
@@ -30,7 +30,7 @@ function readTime(text: string): number | undefined {
   const utcMinute = hour * 60 + minute - offset;
   const isLeapSecond = second === 60 && (utcMinute + 2 * MINUTES_OF_DAY) % MINUTES_OF_DAY === MINUTES_OF_DAY - 1;
   if (second > 59 && !isLeapSecond) return undefined;
-  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  // Date.UTC treats the years 0 to 99 as 1900 to 1999.
   return Date.UTC(year + 400, month - 1, day, 0, utcMinute, second, milliseconds(text)) - MS_OF_400_YEARS;
 }
 
@@ -38,7 +38,7 @@ function twoDigits(text: string, at: number): number {
   return text.charCodeAt(at) * 10 + text.charCodeAt(at + 1) - 0x30 * 11;
 }
 
-/** Digits beyond the third are cut off, not rounded: a rounded time may lie in the next second. */
+/** Digits beyond the third are cut off, not rounded: a rounded time may be in the next second. */
 function milliseconds(text: string): number {
   if (text.charCodeAt(19) !== 0x2e) return 0;
   return Number(/^\d{1,3}/.exec(text.slice(20))?.[0].padEnd(3, "0"));

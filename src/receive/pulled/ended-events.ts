@@ -4,15 +4,15 @@ import type { StoredEvent } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
 import { pause } from "./pause.ts";
 
-/** When all deliveries of an event have ended: for what is kept elsewhere until then. */
+/** Waits until all deliveries of an event have ended, for messages that stay in their queue until then. */
 export interface EndedEvents {
-  /** The same lanes, with what is settled there told to those who wait. */
+  /** The same lanes, but settled deliveries are reported to those who wait. */
   watch(lanes: Lanes): Lanes;
-  /** Undefined when a signal came first. What was deleted after its time had ended before. */
+  /** Undefined when a signal came first. The deliveries of an event that retention deleted have ended. */
   whenEnded(event: AwaitedEvent, signals: readonly AbortSignal[]): Promise<Ending | undefined>;
 }
 
-/** `seq` of the event, unless it is gone. */
+/** The `seq` of the event, unless it was deleted. */
 export interface Ending {
   how: "delivered" | "dead";
   seq: number | undefined;
@@ -21,7 +21,7 @@ export interface Ending {
 export interface AwaitedEvent {
   id: string;
   tenantId: string;
-  /** As many as it is to have, where that is known: a large fan-out makes them one transaction after the other. */
+  /** The expected number of deliveries, if known: a large fan-out writes them in several transactions. */
   deliveries: number;
 }
 
@@ -30,11 +30,11 @@ export interface EndedEventsOptions {
   clock: Clock;
 }
 
-/** Deliveries also end by time or by hand, which nobody tells; and a store that cannot be read is asked again. */
+/** Polls as well, because deliveries that expire or are cancelled are not reported, and to retry failed reads. */
 const LOOK_EVERY_MS = 5000;
 
 export function createEndedEvents({ store, clock }: EndedEventsOptions): EndedEvents {
-  /** By the number of the event. */
+  /** By the `seq` of the event. */
   const waiting = new Map<number, Set<() => void>>();
 
   function noteEnded(eventSeq: number): void {
@@ -80,7 +80,7 @@ export function createEndedEvents({ store, clock }: EndedEventsOptions): EndedEv
           if (isLast) return undefined;
           if (event !== "unreadable" && unlisten === undefined) {
             unlisten = listen(event.seq, () => notice.abort());
-            // Once more: what ended just before was told to nobody.
+            // Checked once more: deliveries that ended just before were not reported.
             continue;
           }
           await pause(clock, LOOK_EVERY_MS, notice.signal, ...signals);

@@ -32,25 +32,25 @@ export interface HandlingOptions {
   log: Pick<WebhookLog, "rejected">;
   endedEvents: EndedEvents;
   store: Pick<Store, "reads" | "events" | "info">;
-  /** Opens the deliveries of an event again; false when its message is no reason to. */
+  /** Opens the deliveries of an event again; false when its message does not ask for it. */
   reopen: (event: StoredEvent, message: ReopeningMessage) => Promise<boolean>;
   /** Of JSON. */
   maxDepth: number;
   clock: Clock;
-  /** Nothing more is waited for. */
+  /** Ends all waiting. */
   stopping: AbortSignal;
-  /** Not even what is on its way to the disk. */
+  /** Ends even waiting for data that is being written to disk. */
   cut: Occasion;
-  /** It waits because of our own trouble; what is returned is called when it does no longer. */
+  /** Called when a message waits because of our own problem. The returned function is called when that ends. */
   onDelay: (error: unknown) => () => void;
   onTrouble: (source: Source, error: unknown, what: string) => void;
-  /** Something is not as whoever set the source up may think; told once. */
+  /** Called once for a setup that may not work as its owner expects. */
   warnOnce: (what: string) => void;
 }
 
 type Claims = Pick<ClaimCheck, "read" | "remove">;
 
-/** From a message to its settlement, once and whatever happens: what is not settled comes again. */
+/** Handles a message until it is settled, exactly once and whatever happens: an unsettled message comes again. */
 export async function handleMessage(message: PulledMessage, options: HandlingOptions): Promise<void> {
   const { taker, limits, clock, settings } = options;
   const hold = holdMessage(message, { taker, limits, clock, maxMs: settings.holdMaxMs });
@@ -67,14 +67,14 @@ async function settle(message: PulledMessage, hold: Hold, options: HandlingOptio
   const settlement = "kind" in opened ? opened : await decide(message, opened, hold, options);
   switch (settlement.kind) {
     case "acknowledge":
-      // Before it is gone: what is noted too early is only that its event may be deleted after its time.
+      // Noted before the message is removed: if that is too early, the event may only be deleted a little sooner.
       if (!(await note(settlement.seqs, "acknowledged"))) return taker.retry(message);
       await taker.acknowledge(message);
       if (!("kind" in opened)) await removeClaim(opened);
       return;
     case "park":
       await taker.park(message, settlement.reason);
-      // After it is there: noted too early, it would be taken for one that was put back.
+      // Noted after the message is parked: noted earlier, it would look like a message that was requeued.
       await note(settlement.seqs, "parked");
       return;
     case "retry":
@@ -86,12 +86,12 @@ async function settle(message: PulledMessage, hold: Hold, options: HandlingOptio
       for (const seq of seqs) await store.events.settleMessage(seq, how);
       return true;
     } catch (error) {
-      onTrouble(source, error, "what became of a message could not be noted");
+      onTrouble(source, error, "the result of a message could not be stored");
       return false;
     }
   }
 
-  /** Nobody asks for its body any more. */
+  /** Deletes the body, which nobody needs any more. */
   async function removeClaim({ claim }: OpenedMessage): Promise<void> {
     if (claim === undefined) return;
     try {
@@ -102,14 +102,14 @@ async function settle(message: PulledMessage, hold: Hold, options: HandlingOptio
   }
 }
 
-/** What is not even opened. */
+/** Messages that are not even opened. */
 function findAtOnce(message: PulledMessage, options: HandlingOptions): Settlement | undefined {
   const { source, settings, clock, log } = options;
   const { length } = message.body;
   const limit = maxMessageBytes(source, settings);
   if (length <= limit) return undefined;
   log.rejected(toRequest(source, message, clock.wall()), "too_large", undefined, length);
-  return park(new PosthornError("too_large", `It has ${length} bytes, and the source takes ${limit}.`));
+  return park(new PosthornError("too_large", `The message has ${length} bytes; the source accepts ${limit}.`));
 }
 
 function open(message: PulledMessage, options: HandlingOptions): OpenedMessage | Settlement {
@@ -120,22 +120,22 @@ function open(message: PulledMessage, options: HandlingOptions): OpenedMessage |
     log.rejected(toRequest(source, message, receivedAt), code, body, body.length);
     return { kind: "park", reason };
   };
-  // A bus that hears itself: by its properties even where it is nothing that the source understands.
+  // A loop on a bus is detected by the message's properties, even if the source cannot read the message.
   if (readSentBy(message).origin === store.info.id && !settings.takesOwn) return { kind: "acknowledge" };
   const opened = openMessage(message, { source, settings, maxDepth, receivedAt });
   if ("park" in opened) return reject(opened.park.code, opened.park);
   const { length } = opened.body;
   if (length > source.maxBytes) {
-    const description = `Its body has ${length} bytes, and the source takes ${source.maxBytes}.`;
+    const description = `The body has ${length} bytes; the source accepts ${source.maxBytes}.`;
     return reject("too_large", { code: "too_large", description });
   }
   const loop = findLoop(opened.hops);
   if (loop !== undefined) return reject(loop.code, toParkReason(loop));
-  // A queue whose messages have no properties says it in them.
+  // In queues whose messages have no properties, the hops are in the message itself.
   if (opened.origin === store.info.id && !settings.takesOwn) return { kind: "acknowledge" };
-  if (opened.hasSealed) options.warnOnce("credentials in messages are left out: the source has no message_key");
+  if (opened.hasSealed) options.warnOnce("credentials in messages are ignored because the source has no message_key");
   if (settings.isUntilDelivered && !opened.facts.isHeld) {
-    options.warnOnce("a message without an id is acknowledged when it is stored, and may come twice: set message_id");
+    options.warnOnce("messages without an id are acknowledged when stored and may come twice; set message_id");
   }
   return opened;
 }
@@ -153,7 +153,7 @@ async function decide(
   const { source, clock, settings, stopping, onTrouble } = options;
   const isSuspect = message.deliveryCount > settings.maxDeliveries;
   if (isSuspect && !(await isStored(opened, options))) {
-    const description = `It was taken ${message.deliveryCount} times and never reached the disk.`;
+    const description = `The message was received ${message.deliveryCount} times but never reached the disk.`;
     return { kind: "park", reason: { code: "max_deliveries", description } };
   }
   const judged = await takeUntilWritten(message, opened, hold, options);
@@ -165,7 +165,11 @@ async function decide(
     case "park":
       return judged;
     case "give-back":
-      onTrouble(source, judged.error, "a message could not be read by a mistake of ours, and is given back");
+      onTrouble(
+        source,
+        judged.error,
+        "a message could not be read because of an internal error and is returned to its queue",
+      );
       await pause(clock, backOffMs(message.deliveryCount), hold.over.signal, stopping);
       return GIVE_BACK;
     case undefined:
@@ -173,7 +177,7 @@ async function decide(
   }
 }
 
-/** Again and again while we cannot write, as long as it may be held; undefined when that is over. */
+/** Retries while we cannot write, for as long as the message can be held; undefined after that. */
 async function takeUntilWritten(
   message: PulledMessage,
   opened: OpenedMessage,
@@ -195,18 +199,18 @@ async function takeUntilWritten(
   }
 }
 
-/** A message that is on disk may come as often as it likes: only what never got there is suspected. */
+/** Only a message that never reached the disk is suspect; one that did may come any number of times. */
 async function isStored({ facts }: OpenedMessage, { source, store }: HandlingOptions): Promise<boolean> {
   const { eventId, adopted } = facts;
   if (eventId === undefined) return false;
-  // A store that cannot be read says nothing against a message.
+  // An unreadable store is not the message's fault.
   return store.reads.findEvent(eventId, adopted?.tenantId ?? source.tenantId).then(
     (event) => event !== undefined,
     () => true,
   );
 }
 
-/** Undefined when it could not be held until that was known. */
+/** Undefined when the message could not be held until the result was known. */
 async function takeMessage(
   message: PulledMessage,
   opened: OpenedMessage,
@@ -229,7 +233,7 @@ async function takeMessage(
   });
 }
 
-/** With the body that it claims. What is on disk already needs none, and may have none any more. */
+/** Loads the body that a message refers to. A message that is already on disk needs none. */
 async function fetchBody(opened: OpenedMessage, options: HandlingOptions): Promise<OpenedMessage | Judgement> {
   const { source, kind, store } = options;
   const { claim, facts } = opened;
@@ -238,7 +242,7 @@ async function fetchBody(opened: OpenedMessage, options: HandlingOptions): Promi
     if (known !== undefined) return { kind: "stored", eventIds: [known.id], deliveries: 0, isKnown: true };
     const claims: Claims | undefined = kind.pull.findClaims?.(source.settings);
     if (claims === undefined || claim === undefined) {
-      const description = "Its body lies in Blob storage, and the source has no claim_check that says where.";
+      const description = "The body is in Blob storage, but the source has no claim_check that says where.";
       return { kind: "park", reason: { code: "unclaimed", description } };
     }
     const found = await claims.read(claim);

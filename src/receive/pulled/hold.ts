@@ -2,9 +2,9 @@ import type { Clock, Timer } from "../../domain/clock.ts";
 import type { PulledMessage, PullLimits, Taker } from "../sources/source-kind.ts";
 import { createOccasion, type Occasion } from "./occasion.ts";
 
-/** A message between being taken and being settled. It is renewed as long as its broker allows that. */
+/** A message between being received and being settled. Its lock is renewed as long as the broker allows it. */
 export interface Hold {
-  /** It cannot be held any longer, and another may have it already. */
+  /** Comes when the message cannot be held any longer; another consumer may already have it. */
   readonly over: Occasion;
   end(): void;
 }
@@ -12,12 +12,12 @@ export interface Hold {
 export interface HoldOptions {
   taker: Pick<Taker, "renew">;
   limits: PullLimits;
-  /** Where it cannot be renewed. */
+  /** For brokers that cannot renew a lock. */
   maxMs: number;
   clock: Clock;
 }
 
-/** Of the time that the broker gives; the rest is for the way. */
+/** The share of the broker's lock time that is used; the rest is a margin for the network. */
 const RENEW_AFTER = 0.5;
 const GIVE_BACK_AFTER = 0.9;
 

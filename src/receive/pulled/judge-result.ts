@@ -2,16 +2,16 @@ import { isSendersFault, type PosthornError } from "../../domain/errors.ts";
 import type { KindResult } from "../kind-answer.ts";
 import type { ParkReason } from "../sources/source-kind.ts";
 
-/** What is to become of a message, by what became of it here. */
+/** Decides how to settle a message from its result. */
 export type Judgement =
-  /** Its events are on disk, now or since it came before. */
+  /** Its events are on disk, from now or from an earlier delivery of the message. */
   | { kind: "stored"; eventIds: readonly string[]; deliveries: number; isKnown: boolean }
-  /** Nobody wants it. */
+  /** Filtered out or ignored. */
   | { kind: "unwanted" }
   | { kind: "park"; reason: ParkReason }
-  /** Our own trouble, which passes: the message waits for that. */
+  /** A temporary problem of ours: the message waits until it is over. */
   | { kind: "wait"; error: PosthornError }
-  /** Our own mistake, with this very message perhaps: it is given back, so that its queue counts how often. */
+  /** An internal error, perhaps caused by this message: it is returned, so that the queue counts its deliveries. */
   | { kind: "give-back"; error: PosthornError };
 
 export function judgeResult(result: KindResult): Judgement {
@@ -24,7 +24,10 @@ export function judgeResult(result: KindResult): Judgement {
       return { kind: "stored", eventIds: [result.eventId], deliveries: 0, isKnown: true };
     case "ignored":
       if (result.cause !== "invalid") return { kind: "unwanted" };
-      return { kind: "park", reason: { code: "invalid", description: "It holds no event that could be taken in." } };
+      return {
+        kind: "park",
+        reason: { code: "invalid", description: "The message contains no event that can be accepted." },
+      };
     case "answered":
       return { kind: "unwanted" };
     case "refused":

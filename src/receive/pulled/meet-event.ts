@@ -6,8 +6,8 @@ import type { OpenedMessage } from "./opened-message.ts";
 import { GIVE_BACK, type Settlement } from "./settlement.ts";
 
 /**
- * What becomes of a message whose event is on disk, since now or since it came before. One that comes again goes on with
- * its event: it waits while that is open, and nothing that has ended is done again, unless somebody asked for that.
+ * Settles a message whose event is on disk, from now or from an earlier delivery. A message that comes again follows
+ * its event: it waits while deliveries are open, and ended deliveries are not repeated unless somebody asked for it.
  */
 export async function meetEvent(
   { eventIds, deliveries, isKnown }: Extract<Judgement, { kind: "stored" }>,
@@ -21,11 +21,11 @@ export async function meetEvent(
     try {
       for (const id of eventIds) await reopenIfAsked(await store.reads.findEvent(id, tenantId), facts, options);
     } catch (error) {
-      onTrouble(source, error, "a message could not be compared with its event, and is given back");
+      onTrouble(source, error, "a message could not be compared with its event and is returned to its queue");
       return GIVE_BACK;
     }
   }
-  // Who has no id cannot be met again: nothing would tell that it was stored already.
+  // A message without an id cannot be recognized later: nothing would show that it was already stored.
   if (!facts.isHeld) return { kind: "acknowledge" };
   const endings = await Promise.all(
     eventIds.map((id) => endedEvents.whenEnded({ id, tenantId, deliveries }, [hold.over.signal, stopping])),
@@ -37,7 +37,7 @@ export async function meetEvent(
   return { kind: "park", reason: { code: "dead", description: `Deliveries of ${dead.join(", ")} are dead.` }, seqs };
 }
 
-/** A replay by whoever sent it, or one that was parked and put back into its queue. */
+/** A replay by its sender, or a parked message that was requeued. */
 async function reopenIfAsked(
   event: StoredEvent | undefined,
   { generation, isHeld }: OpenedMessage["facts"],

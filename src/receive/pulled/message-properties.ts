@@ -1,10 +1,10 @@
 import { readHops } from "../../domain/hops.ts";
 import type { PulledMessage } from "../sources/source-kind.ts";
 
-/** What a gateway says in the properties of a message, where the broker has any. */
+/** The properties that a gateway adds to a message, if the broker has properties. */
 export interface SentBy {
   origin: string | undefined;
-  /** Of the event there. */
+  /** The id of the event at that gateway. */
   eventId: string | undefined;
   generation: number;
   hops: number;
@@ -15,7 +15,7 @@ const EVENT_ID = /^[A-Za-z0-9_:-]{1,128}$/;
 const MAX_GENERATION = 1_000_000;
 const MAX_HOPS = 1000;
 
-/** Without the id of a store they are somebody else's, and mean something else. */
+/** Without the id of a store they come from another program and mean something else. */
 export function readSentBy({ headers }: Pick<PulledMessage, "headers">): SentBy {
   const { origin = "", event_id: eventId = "" } = headers;
   const hops = readHops(headers);

@@ -3,7 +3,7 @@ import type { PulledMessage } from "../sources/source-kind.ts";
 import type { WebhookRequest } from "../webhook-request.ts";
 import type { OpenedMessage } from "./opened-message.ts";
 
-/** A message as the request that it would be if it had been sent to its source. */
+/** Turns a message into the HTTP request that it would have been. */
 export function toRequest(
   source: Source,
   message: PulledMessage,

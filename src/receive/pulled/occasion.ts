@@ -1,12 +1,12 @@
 import { setMaxListeners } from "node:events";
 
-/** Something that comes once. Each message waits for two of them: with signals of the platform that took a third of its time. */
+/** Something that happens once. Each message waits for two; AbortSignals took a third of the time per message. */
 export interface Occasion {
   readonly hasCome: boolean;
   come(): void;
-  /** Calls back once when it comes, at once when it has come. Returns what ends that. */
+  /** Calls back once when it happens, at once if it already has. Returns a function that ends this. */
   listen(notice: () => void): () => void;
-  /** The same, for whoever needs a signal. */
+  /** The same as an AbortSignal. */
   readonly signal: AbortSignal;
 }
 
@@ -33,7 +33,7 @@ export function createOccasion(): Occasion {
     get signal() {
       if (controller === undefined) {
         controller = new AbortController();
-        // Each event of a message listens to it.
+        // Each event of a message adds a listener.
         setMaxListeners(0, controller.signal);
         if (hasCome) controller.abort();
       }

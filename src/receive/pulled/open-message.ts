@@ -23,7 +23,7 @@ export interface OpenOptions {
   receivedAt: number;
 }
 
-/** From a message to what stands in it, by what the source says its messages are. Throws nothing. */
+/** Reads a message in the format that its source says. Never throws. */
 export function openMessage(message: PulledMessage, options: OpenOptions): Opened {
   const sentBy = readSentBy(message);
   switch (options.settings.body) {
@@ -36,7 +36,7 @@ export function openMessage(message: PulledMessage, options: OpenOptions): Opene
   }
 }
 
-/** A queue adds to the size of what is in it: base64, and JSON's own marks. */
+/** Messages are larger than their content: base64, and the syntax of JSON. */
 export function maxMessageBytes({ maxBytes }: Source, { body }: PullSettings): number {
   return body === "raw" ? maxBytes : maxBytes * 2 + 65_536;
 }
@@ -63,7 +63,7 @@ function openWhole(message: PulledMessage, options: OpenOptions): Opened {
   const event = parsed.message;
   const secret = openHeaders(event.sealedHeaders, event.eventId, settings.messageKey);
   if (secret === undefined) {
-    const description = "Its credentials were sealed with another message_key than the source has, or were changed.";
+    const description = "The credentials were encrypted with another message_key than the source has, or were changed.";
     return { park: { code: "sealed_otherwise", description } };
   }
   const said = [
@@ -85,7 +85,7 @@ function openWhole(message: PulledMessage, options: OpenOptions): Opened {
       type: event.eventType,
       version: event.eventVersion,
       source: event.source,
-      // Whoever can write into a queue must not choose whose events they are.
+      // Anybody who can write into the queue must not choose the tenant of events.
       tenantId: undefined,
       priority: event.priority,
       orderingKey: event.orderingKey,
@@ -118,7 +118,7 @@ function openWhole(message: PulledMessage, options: OpenOptions): Opened {
   };
 }
 
-/** The Event of a bus, read like a published one. */
+/** An event of a bus, read like a published event. */
 function openEvent(message: PulledMessage, sentBy: SentBy, options: OpenOptions): Opened {
   const { source, settings, receivedAt } = options;
   const item = readItem(message.body, options);
@@ -155,14 +155,14 @@ function readItem(body: Buffer, { source, maxDepth }: OpenOptions): PublishItem 
     const { batch, items } = parsePublishBody(body, limits);
     const [item] = items;
     if (!batch && item !== undefined) return item;
-    return new PosthornError("invalid_field", "A message holds one event, as a JSON object, and no list of them.");
+    return new PosthornError("invalid_field", "A message must contain one event as a JSON object, not a list.");
   } catch (error) {
     if (error instanceof PosthornError) return error;
     return new PosthornError("unreadable_body", "The message could not be read.", { cause: error });
   }
 }
 
-/** What producers leave to RabbitMQ's delayed exchange; a negative one has waited there already. */
+/** The delay for RabbitMQ's delayed exchange; a negative value means that the message already waited there. */
 function readDelay({ headers }: PulledMessage, receivedAt: number): number | undefined {
   const text = headers["x-delay"];
   if (text === undefined || !/^\d{1,12}$/.test(text)) return undefined;
@@ -172,14 +172,14 @@ function readDelay({ headers }: PulledMessage, receivedAt: number): number | und
 
 interface Said {
   eventId: string | undefined;
-  /** What the event is called where it came in first. */
+  /** The id of the event at the gateway where it came in first. */
   originId: string | undefined;
   origin: string | undefined;
   generation: number;
   hops: number;
-  /** Where the message itself names it, and not its properties. */
+  /** For messages that carry it themselves instead of in properties. */
   traceparent?: string | undefined;
-  /** More of what is kept with the event: names, and JSON. */
+  /** More members to keep with the event: names and JSON. */
   said: readonly (readonly [name: string, json: string | undefined])[];
   adopted: PulledFacts["adopted"];
 }
@@ -188,7 +188,7 @@ function toFacts(message: PulledMessage, { isUntilDelivered }: PullSettings, sai
   const { pulledFrom = [], headers } = message;
   const { eventId, generation, adopted } = said;
   const members = [
-    // The first: they are found there without reading the rest.
+    // First, so that they are found without reading the rest.
     ["hops", said.hops === 0 ? undefined : String(said.hops)],
     ["origin_event_id", quote(said.originId)],
     ["trace", quote(readTrace(toTraced(headers, said.traceparent)))],
@@ -210,7 +210,7 @@ function toTraced(headers: PulledMessage["headers"], traceparent: string | undef
   return traceparent === undefined ? headers : { ...headers, traceparent };
 }
 
-/** Undefined when they cannot be opened; without a key they are left where they are. */
+/** Undefined when they cannot be decrypted; without a key they are left out. */
 function openHeaders(
   sealed: string | undefined,
   eventId: string,
@@ -228,7 +228,7 @@ function quote(text: string | undefined): string | undefined {
   return text === undefined ? undefined : JSON.stringify(text);
 }
 
-/** Where a message has no request of its own. */
+/** For messages without a request. */
 function asRequest() {
   return { method: "POST", path: undefined, query: "", remoteAddress: "", claim: undefined, hasSealed: false };
 }

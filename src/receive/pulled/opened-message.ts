@@ -1,12 +1,12 @@
 import type { Claim } from "../../brokers/message-schema.ts";
 import type { EventOrigin, Priority } from "../../domain/event.ts";
 
-/** What a message says of its event, where that is more than the event's bytes. */
+/** Facts about the event that a message contains in addition to the event's bytes. */
 export interface AdoptedEvent {
   type: string;
   version: string;
   source: string;
-  /** Undefined: that of the source. */
+  /** Undefined: the source's value. */
   tenantId: string | undefined;
   priority: Priority;
   orderingKey: string | undefined;
@@ -16,37 +16,37 @@ export interface AdoptedEvent {
   deliverAt: number | undefined;
   expiresAt: number | undefined;
   contentType: string | undefined;
-  /** It was checked where it came in first: neither its bytes nor its schema are judged again. */
+  /** Already checked where it came in first: neither its bytes nor its schema are checked again. */
   isChecked: boolean;
 }
 
-/** What is to be known of a message beyond the request that it would be. */
+/** Facts about a message beyond the request that it becomes. */
 export interface PulledFacts {
-  /** What its event is called, whenever it comes; undefined where nobody named it, so that it may come twice. */
+  /** The event's id, the same whenever the message comes; undefined if there is none, so that it may come twice. */
   eventId: string | undefined;
-  /** JSON of what is kept with the event. */
+  /** The JSON that is kept with the event. */
   details: string | undefined;
-  /** 1, and one more with each replay by whoever sent it. */
+  /** 1, and one more with each replay by its sender. */
   generation: number;
-  /** Whether it stays in its queue until the event's deliveries have ended. */
+  /** Whether the message stays in its queue until the event's deliveries have ended. */
   isHeld: boolean;
   adopted: AdoptedEvent | undefined;
 }
 
-/** A message that was opened: what stands in it, and where it comes from. */
+/** The content of a message, and where it comes from. */
 export interface OpenedMessage {
   body: Buffer;
   headers: Readonly<Record<string, string>>;
   method: string;
-  /** Undefined: that of the source. */
+  /** Undefined: the source's value. */
   path: string | undefined;
   query: string;
   remoteAddress: string;
-  /** Where its body lies, if not in it. */
+  /** Where the body is stored, if it is not in the message. */
   claim: Claim | undefined;
-  /** It has credentials that this source has no key for: they are left where they are. */
+  /** The message has credentials that this source has no key for: they are ignored. */
   hasSealed: boolean;
-  /** The store that sent it, where one did. */
+  /** The id of the store of the gateway that sent it, if one did. */
   origin: string | undefined;
   hops: number;
   facts: PulledFacts;

@@ -4,9 +4,9 @@ import type { ParkedQueue } from "../../brokers/parked/parked.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import type { Source } from "../../domain/source.ts";
 
-/** What lies in the poison queue, dead-letter queue or queue behind the DLX of a source. */
+/** The messages in a source's poison queue, dead-letter queue or the queue behind its DLX. */
 export interface ParkedMessages {
-  /** Throws `conflict` for a source that takes from no broker. */
+  /** Throws `conflict` for a source that does not read from a broker. */
   open(source: Pick<Source, "name" | "kind" | "settings">): ParkedQueue;
 }
 
@@ -17,7 +17,7 @@ export function createParkedMessages(connections: Pick<Connections, "find">): Pa
       if (place === undefined) {
         throw new PosthornError(
           "conflict",
-          `The source ${name} is of the kind ${kind}: it takes from no broker, and so nothing of it is parked there.`,
+          `The source ${name} is of the kind ${kind}. It does not read from a broker, so it has no parked messages.`,
         );
       }
       const connection = connections.find(place.kind, place.connection);

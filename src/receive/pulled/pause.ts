@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 
-/** Until the time has passed or a signal ends it. */
+/** Waits until the time has passed or a signal ends it. */
 export function pause(clock: Clock, ms: number, ...signals: readonly AbortSignal[]): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -1,7 +1,7 @@
 import { Type, type Static, type TProperties } from "typebox";
 import { DEFAULT_CONNECTION } from "../../domain/connection.ts";
 
-/** What a pulled source says of its queue. A kind has these as its options, and may add its own. */
+/** The options of all pulled sources. A kind may add its own. */
 const PULL_OPTIONS = {
   connection: Type.Optional(
     Type.String({
@@ -11,7 +11,7 @@ const PULL_OPTIONS = {
       description: "The name of the connection to the broker",
     }),
   ),
-  queue: Type.String({ minLength: 1, maxLength: 260, description: "The queue that messages are taken from" }),
+  queue: Type.String({ minLength: 1, maxLength: 260, description: "The queue that messages are received from" }),
   acknowledge: Type.Optional(
     Type.Union([Type.Literal("stored"), Type.Literal("delivered")], {
       default: "stored",
@@ -22,30 +22,36 @@ const PULL_OPTIONS = {
     Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: "How many messages are held at once" }),
   ),
   batch_size: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: "How many are taken at once" }),
+    Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: "How many messages are received at once" }),
   ),
   idle_wait_s: Type.Optional(
-    Type.Number({ minimum: 0.1, maximum: 3600, default: 30, description: "Until an empty queue is asked again" }),
+    Type.Number({
+      minimum: 0.1,
+      maximum: 3600,
+      default: 30,
+      description: "How long to wait before an empty queue is asked again",
+    }),
   ),
   max_deliveries: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 10_000,
-      description: "A message that was taken more often than this, and never reached the disk, is parked",
+      description: "A message that was received more often than this but never reached the disk is parked",
     }),
   ),
   body: Type.Optional(
     Type.Union([Type.Literal("raw"), Type.Literal("message"), Type.Literal("event")], {
       default: "raw",
       description:
-        "What a message is: `raw`, the event's own bytes; `message`, a whole event that another gateway sent; `event`, " +
-        "the Event of a bus, like a published one",
+        "What a message contains. `raw`: the event's own bytes; `message`: a whole event sent by another gateway; " +
+        "`event`: " +
+        "an event of a bus, in the same form as a published event",
     }),
   ),
   own: Type.Optional(
     Type.Union([Type.Literal("skip"), Type.Literal("take")], {
       default: "skip",
-      description: "What becomes of messages that this very gateway has sent",
+      description: "What to do with messages that this gateway itself has sent",
     }),
   ),
   trust_tenant: Type.Optional(
@@ -104,7 +110,7 @@ const PULL_OPTIONS = {
 
 export const PullOptions = pullOptions({});
 
-/** With those of one kind of broker; a kind may have other defaults, too. */
+/** The common options and those of one kind, which may have other defaults. */
 export function pullOptions<More extends TProperties>(more: More) {
   return Type.Object({ ...PULL_OPTIONS, ...more }, { additionalProperties: false });
 }
@@ -124,13 +130,13 @@ export interface PullSettings {
   messageKey: string | undefined;
 }
 
-/** What a kind does otherwise than all others. */
+/** The defaults of a kind that differ from the common ones. */
 export interface PullDefaults {
   readonly maxUnacknowledged?: number | undefined;
   readonly maxDeliveries?: number | undefined;
 }
 
-/** They were checked when the source was made. */
+/** The options were checked when the source was created. */
 export function readPullSettings(
   options: Readonly<Record<string, unknown>>,
   defaults: PullDefaults = {},

@@ -7,22 +7,22 @@ import { createOccasion } from "./occasion.ts";
 import { backOffMs, pause } from "./pause.ts";
 import { readPullSettings, type PullSettings } from "./pull-options.ts";
 
-/** Takes the messages of one source's queue, and settles each when it is known what became of it. */
+/** Receives the messages of one source's queue, and settles each when its result is known. */
 export interface Puller {
   readonly facts: PulledFacts;
-  /** Takes no new one. Those that it has go on. */
+  /** Receives no new messages. Those that it holds continue. */
   stopTaking(): void;
-  /** Resolves when each is settled or given back, and the queue is closed. */
+  /** Resolves when all messages are settled or returned, and the queue is closed. */
   stop(): Promise<void>;
 }
 
-/** How a queue is, as far as is known. */
+/** The state of a queue, as far as is known. */
 export interface PulledFacts {
   readonly source: string;
   readonly connection: { kind: string; name: string };
-  /** Messages that wait in it; the last known number while the broker is away. */
+  /** The number of waiting messages; the last known one while the broker cannot be reached. */
   depth: number | undefined;
-  /** Why nothing can be taken from it; undefined while something can. */
+  /** Why no messages can be received; undefined while they can. */
   trouble: string | undefined;
 }
 
@@ -33,14 +33,14 @@ export interface PullerOptions extends Omit<
   source: Source;
   kind: PulledSourceKind;
   clock: Clock;
-  /** How many messages may be held now: fewer than the source says, or none, while something is wrong. */
+  /** How many messages may be held now: fewer than the source's setting, or none, while there is a problem. */
   maxHeld: (source: Source, settings: PullSettings) => number;
 }
 
 const COUNT_EVERY_MS = 15_000;
-/** Why nothing could be taken may be over. */
+/** Must be called when the reason for receiving nothing may have passed. */
 const LOOK_AGAIN_MS = 1000;
-/** For what is on its way to the disk when the gateway stops. */
+/** The time for data that is being written to disk when the gateway stops. */
 const CUT_AFTER_MS = 5000;
 
 export function startPuller(options: PullerOptions): Puller {
@@ -50,11 +50,11 @@ export function startPuller(options: PullerOptions): Puller {
   const taking = new AbortController();
   const stopping = new AbortController();
   const cut = createOccasion();
-  // Each message listens to it.
+  // Each message adds a listener.
   setMaxListeners(0, stopping.signal);
   const handling = new Set<Promise<void>>();
   let onRoom: (() => void) | undefined;
-  /** The call that waits for messages. */
+  /** The pending call that waits for messages. */
   let waiting = new AbortController();
   /** Messages that wait until we can write again. */
   let delayed = 0;
@@ -80,7 +80,7 @@ export function startPuller(options: PullerOptions): Puller {
       try {
         return await open(source.settings);
       } catch (error) {
-        fail(error, failures, "the queue of a source cannot be opened, trying again");
+        fail(error, failures, "the queue of a source cannot be opened; retrying");
         await pause(clock, backOffMs(failures), taking.signal);
       }
     }
@@ -96,20 +96,20 @@ export function startPuller(options: PullerOptions): Puller {
         facts.trouble = undefined;
         if (taken === 0) await pause(clock, settings.idleWaitMs, taking.signal);
       } catch (error) {
-        fail(error, ++failures, "no messages can be taken for a source, trying again");
+        fail(error, ++failures, "no messages can be received for a source; retrying");
         await pause(clock, backOffMs(failures), taking.signal);
       }
     }
   }
 
-  /** As many as there is room for; undefined when there is none. */
+  /** Receives as many messages as there is room for; undefined when there is none. */
   async function takeSome(inHand: HandlingOptions): Promise<number | undefined> {
     const { taker } = inHand;
     const room = findRoom();
     if (room <= 0) {
       const roomMade = new AbortController();
       onRoom = () => roomMade.abort();
-      // Not only because its hands are full: others may have them meanwhile.
+      // Not when this puller is merely full: meanwhile other consumers may receive the messages.
       if (findLimit() < settings.maxUnacknowledged) await taker.rest();
       await pause(clock, LOOK_AGAIN_MS, taking.signal, roomMade.signal);
       onRoom = undefined;
@@ -135,7 +135,7 @@ export function startPuller(options: PullerOptions): Puller {
     return delayed > 0 ? 0 : options.maxHeld(source, settings);
   }
 
-  /** A queue may be waited at for hours, and what was well then is not any more. */
+  /** A call may wait for hours, and the state may have changed since then. */
   function watchRoom(wait: AbortController): () => void {
     const look = () => {
       if (findRoom() <= 0) wait.abort();

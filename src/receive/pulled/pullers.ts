@@ -2,15 +2,15 @@ import type { Source } from "../../domain/source.ts";
 import type { SourceKind } from "../sources/source-kind.ts";
 import { startPuller, type PulledFacts, type Puller, type PullerOptions } from "./puller.ts";
 
-/** One puller for each active source whose kind is pulled. */
+/** One puller for each active source of a pulled kind. */
 export interface Pullers {
   start(): void;
-  /** Sources may have changed. */
+  /** Must be called when sources may have changed. */
   update(): void;
   list(): readonly PulledFacts[];
-  /** Takes no new messages. */
+  /** Receives no new messages. */
   stopTaking(): void;
-  /** Resolves when every message is settled or given back. */
+  /** Resolves when all messages are settled or returned. */
   stop(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ interface Running {
 export function createPullers(options: PullersOptions): Pullers {
   const { listSources, kinds } = options;
   const running = new Map<string, Running>();
-  /** By source: the end of the puller before, which has messages still. */
+  /** By source: the end of the previous puller, which may still hold messages. */
   const ending = new Map<string, Promise<void>>();
   let isStarted = false;
 
@@ -49,7 +49,7 @@ export function createPullers(options: PullersOptions): Pullers {
   function update(): void {
     if (!isStarted) return;
     const wanted = new Map(listSources().flatMap((one) => (one.status === "active" ? [[one.name, one]] : [])));
-    // One that changed is another one: its queue may be another, too.
+    // A changed source gets a new puller, because its queue may be another one.
     for (const one of running.values()) if (wanted.get(one.source.name) !== one.source) end(one);
     for (const [name, source] of wanted) if (!running.has(name) && !ending.has(name)) start(source);
   }

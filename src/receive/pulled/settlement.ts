@@ -1,6 +1,6 @@
 import type { ParkReason } from "../sources/source-kind.ts";
 
-/** What is to become of a message. `seqs`: of the events whose message it is, where that is noted. */
+/** How a message is settled. `seqs`: its events, if the settlement is stored. */
 export type Settlement =
   | { kind: "acknowledge"; seqs?: readonly number[] }
   | { kind: "retry" }

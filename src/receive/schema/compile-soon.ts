@@ -1,9 +1,9 @@
-/** What is compiled on the loop once somebody has asked for it; "apart": it is too large for that, or cannot be. */
+/** Documents that are compiled on the event loop on demand; "apart": too large for that, or not possible. */
 export interface Compilable<Compiled> {
   compiled: Compiled | "apart" | undefined;
 }
 
-/** Compiles one document a turn, so that what waits for the loop waits for one at most. */
+/** Compiles one document per turn, so that other work waits for one at most. */
 export function createCompileQueue<Compiled, Document extends Compilable<Compiled>>(
   compile: (document: Document) => Promise<Compiled | "apart">,
 ): (document: Document) => void {
@@ -13,7 +13,7 @@ export function createCompileQueue<Compiled, Document extends Compilable<Compile
     for (const next of waiting) {
       next.compiled = await compile(next).catch(() => "apart" as const);
       await new Promise(setImmediate);
-      // Not before: an empty set says that nobody is at work.
+      // Not earlier: an empty set means that no compilation is running.
       waiting.delete(next);
     }
   }

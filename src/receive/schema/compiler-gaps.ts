@@ -1,21 +1,21 @@
 import type { Json } from "./keywords.ts";
 
 const PROTO = "__proto__";
-/** As patterns that the compiler does not take for the name itself. */
+/** As patterns that the compiler does not recognize as the name itself. */
 const PROTO_FIELD = "^(?:__proto__)$";
 const PROTO_PATTERN = "(?:__proto__)";
 
-/** Says in another way what ajv does not understand as the drafts mean it. */
+/** Rewrites keywords that ajv does not implement as the drafts define them. */
 export function avoidCompilerGaps(schema: Json, tracksFields: boolean): Json {
   const result = { ...schema };
   const more: unknown[] = [];
   separateProto(result, more);
-  // It refuses a list of nothing, which nothing can be one of.
+  // Ajv rejects an empty enum, which matches nothing.
   if (Array.isArray(result["enum"]) && result["enum"].length === 0) {
     delete result["enum"];
     more.push(false);
   }
-  // It takes the fields of a condition for evaluated whether it holds or not, and never where nothing follows from it.
+  // Ajv counts the fields of `if` as evaluated even if it does not hold, and never without `then` or `else`.
   if (tracksFields && result["if"] !== undefined) {
     const { if: condition, then: consequence = true } = result;
     const both = [
@@ -28,7 +28,7 @@ export function avoidCompilerGaps(schema: Json, tracksFields: boolean): Json {
   return result;
 }
 
-/** It leaves out every field of this name, for the sake of its own objects. */
+/** Ajv skips all fields of this name, to protect its own objects. */
 function separateProto(schema: Json, more: unknown[]): void {
   const field = take(schema, "properties");
   const pattern = take(schema, "patternProperties");

@@ -17,7 +17,7 @@ import of2020FormatAnnotation from "ajv/dist/refs/json-schema-2020-12/meta/forma
 import of2020Content from "ajv/dist/refs/json-schema-2020-12/meta/content.json" with { type: "json" };
 import of2020 from "ajv/dist/refs/json-schema-2020-12/schema.json" with { type: "json" };
 
-/** What a schema may say it is written in, and the schemas that describe these languages. */
+/** The drafts that a schema may be written in, and their meta-schemas. */
 export const DRAFTS = ["2020-12", "2019-09", "07", "06", "04"] as const;
 export type Draft = (typeof DRAFTS)[number];
 
@@ -28,11 +28,11 @@ const META_SCHEMAS: Readonly<Record<Draft, string>> = {
   "06": "http://json-schema.org/draft-06/schema",
   "04": "http://json-schema.org/draft-04/schema",
 };
-/** Its authors meant the latest draft by it. */
+/** The authors of this URI meant the latest draft. */
 const LATEST = "http://json-schema.org/schema";
 const DEFAULT_DRAFT: Draft = "2020-12";
 
-/** Undefined where `$schema` names none of them. */
+/** Undefined when `$schema` names none of them. */
 export function findDraft($schema: unknown): Draft | undefined {
   if ($schema === undefined) return DEFAULT_DRAFT;
   if (typeof $schema !== "string") return undefined;
@@ -45,12 +45,12 @@ export function idKeywordOf(draft: Draft): "id" | "$id" {
   return draft === "04" ? "id" : "$id";
 }
 
-/** Before 2019-09 whatever stands beside `$ref` says nothing, and an id may be the name of a place. */
+/** Before 2019-09, keywords next to `$ref` are ignored, and an id may be an anchor. */
 export function isBefore2019(draft: Draft): boolean {
   return draft === "07" || draft === "06" || draft === "04";
 }
 
-/** The schema of a draft, with the parts that it refers to, as ajv brings them along. Nothing is fetched. */
+/** The meta-schema of a draft with the parts that it refers to, from ajv's package. Nothing is fetched. */
 const META_DOCUMENTS: Readonly<Record<Draft, readonly object[]>> = {
   "2020-12": [
     of2020,
@@ -72,7 +72,7 @@ export function metaSchemasOf(draft: Draft): readonly object[] {
   return META_DOCUMENTS[draft];
 }
 
-/** Whose meta-schema, or part of one, a URI without a fragment names. */
+/** The draft whose meta-schema, or a part of it, has this URI without a fragment. */
 export function findMetaDraft(uri: string): Draft | undefined {
   return DRAFTS.find((draft) => {
     const metaSchema = META_SCHEMAS[draft];

@@ -1,9 +1,9 @@
 import type { Draft } from "./drafts.ts";
 
-/** What may stand in a schema. Whatever else does says nothing about a payload. */
+/** The keywords of a schema. Other members are ignored. */
 export type Json = Record<string, unknown>;
 
-/** Holds the weight of a visit; nobody's own keyword, and left out where somebody has it. */
+/** Our own keyword for the weight of a visit; removed if a user's schema has it. */
 export const WEIGHT = "x-posthorn-weight";
 
 /** Whose value is a schema, a list of schemas, or schemas by name. `items` and `dependencies` may be two of them. */
@@ -13,9 +13,9 @@ const CONDITIONS = "if then else";
 export const SCHEMA_SINGLES = words(`${APPLIED_ELSEWHERE} ${UNEVALUATED} ${CONDITIONS} contentSchema not`);
 export const SCHEMA_LISTS = words("allOf anyOf oneOf prefixItems items");
 export const SCHEMA_MAPS = words("$defs definitions dependencies dependentSchemas patternProperties properties");
-/** Only what refers to them makes use of them. */
+/** Schemas here apply only where something refers to them. */
 export const DEFINITIONS = words("$defs definitions contentSchema");
-/** They are asked of the same value as the schema that they are in. */
+/** Schemas here apply to the same value as the schema around them. */
 export const IN_PLACE = words(`allOf anyOf oneOf not ${CONDITIONS} dependencies dependentSchemas`);
 
 const ASSERTIONS = `type enum multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern

@@ -11,27 +11,27 @@ import { prepareSchema, type PreparedSchema, type SchemaLimits } from "./prepare
 import { SchemaFault } from "./schema-fault.ts";
 
 /**
- * A compiled schema. Its check ends after a number of steps, whatever the schema and the payload are: ajv's code is
- * made for schemas that can be trusted, and these are a user's.
+ * A compiled schema. Its check ends after a limited number of steps, whatever the schema and the payload are: ajv's
+ * code is meant for trusted schemas, but these come from users.
  */
 export interface PayloadSchema {
-  /** What is wrong with a payload; undefined when nothing is. Throws `TooManySteps`. */
+  /** The errors of a payload; undefined when it is valid. Throws `TooManySteps`. */
   check(payload: unknown, maxSteps: number): readonly Mismatch[] | undefined;
 }
 
 export interface PayloadSchemaOptions {
-  /** Else the schema is compared with its meta-schema, which must be compiled for it. */
+  /** False: the schema is checked against its meta-schema, which must be compiled for that. */
   trusted: boolean;
   limits?: SchemaLimits | undefined;
-  /** How much of what is wrong is named. */
+  /** How many errors are reported. */
   maxMismatches?: number | undefined;
 }
 
 export interface Mismatch {
-  /** JSON Pointer; in XML an XPath. */
+  /** A JSON Pointer; for XML, an XPath. */
   path: string;
   message: string;
-  /** In XML. */
+  /** Set for XML. */
   line?: number;
 }
 
@@ -41,20 +41,20 @@ export class TooManySteps extends Error {
 
 export const MAX_MISMATCHES = 20;
 const MAX_PATH_LENGTH = 300;
-/** Naming all that is wrong must not cost more than finding out that something is. */
+/** Listing all errors must not cost more than finding the first one. */
 const MAX_NAMING_STEPS = 100_000;
 const MAX_PATTERN_INSTRUCTIONS = 1000;
 
-/** Their expressions take linear time; those that do not, and unknown ones, say nothing about a payload. */
+/** Formats whose expressions take linear time; other formats and unknown ones are ignored. */
 const FORMATS: readonly FormatName[] = [
   ...(["date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference"] as const),
   ...(["uuid", "byte", "int32", "int64", "float", "double", "json-pointer", "relative-json-pointer"] as const),
 ];
 
-/** Names that a payload need not hold to have them; written in any way, perhaps as a part of another. */
+/** Names that every object inherits, in any spelling, also as part of another name. */
 const INHERITED = new RegExp([...Object.getOwnPropertyNames(Object.prototype), String.raw`\\u`].join("|"));
 
-/** One check at a time is under way, and it runs to its end. */
+/** Only one check runs at a time, and it runs to its end. */
 let stepsLeft = 0;
 
 function spend(steps: number): void {
@@ -62,7 +62,7 @@ function spend(steps: number): void {
   if (stepsLeft < 0) throw new TooManySteps("The check takes too many steps.");
 }
 
-/** They know the meta-schemas, which take long to compile, and compile nothing else. */
+/** Compilers for meta-schemas only, which take long to compile. */
 const judges = new Map<Draft, ValidateFunction>();
 
 type Compiler = Ajv | Ajv2019 | Ajv2020 | InstanceType<typeof AjvDraft04.default>;
@@ -87,7 +87,7 @@ export function compilePayloadSchema(text: string, options: PayloadSchemaOptions
   const prepared = prepareSchema(text, limits);
   if (!trusted) refuseInvalid(prepared);
   const decide = compile(prepared, false);
-  // Most schemas never see a payload that does not fit.
+  // Compiled on demand, because most schemas never see an invalid payload.
   let name: ValidateFunction | undefined;
   const schema: PayloadSchema = {
     check(payload, maxSteps) {
@@ -112,17 +112,17 @@ function run(validate: ValidateFunction, payload: unknown, maxSteps: number): bo
   try {
     return validate(payload);
   } catch (error) {
-    // It called itself more often than there is room for: it would go on as long as it may.
+    // The stack overflowed: the check would continue until its steps are used up.
     if (error instanceof RangeError) throw new TooManySteps("The check goes too deep.", { cause: error });
     throw error;
   }
 }
 
-/** Of every type, and a little inside. */
+/** One value of each type, with some content. */
 const SAMPLES: readonly unknown[] = [null, true, 7, 0.5, "text", "", [], [[], {}, "a", 1, null], {}, { a: { a: [1] } }];
 const MAX_TRIAL_STEPS = 100_000;
 
-/** What it says of them does not matter: only that it can say something. */
+/** The results do not matter, only that the check ends. */
 function tryOut(validate: ValidateFunction): void {
   for (const sample of SAMPLES) {
     try {
@@ -134,13 +134,13 @@ function tryOut(validate: ValidateFunction): void {
   }
 }
 
-/** By a compiler of its own: one that lives on keeps all that it ever compiled. */
+/** With a new compiler each time: a compiler keeps everything that it ever compiled. */
 function compile(prepared: PreparedSchema, allErrors: boolean): ValidateFunction {
   try {
     return createCompiler(prepared, allErrors).compile(prepared.schema);
   } catch (error) {
     if (error instanceof SchemaFault) throw error;
-    // The compiler goes one step down its stack for each field of an object.
+    // The compiler uses one stack frame for each field of an object.
     if (error instanceof RangeError) throw new SchemaFault("does not compile: it has too many parts in one place");
     throw new SchemaFault(`does not compile: ${(error as Error).message}`);
   }
@@ -154,7 +154,7 @@ function refuseInvalid({ draft, source }: PreparedSchema): void {
   }
   if (judge(source)) return;
   const [error] = judge.errors ?? [];
-  throw new SchemaFault(`is no JSON Schema: ${error?.instancePath ?? ""} ${error?.message ?? "is not valid"}`);
+  throw new SchemaFault(`is not a valid JSON Schema: ${error?.instancePath ?? ""} ${error?.message ?? "is not valid"}`);
 }
 
 function createJudge(draft: Draft): ValidateFunction {
@@ -174,26 +174,26 @@ function createCompiler({ draft, schema, assertsFormats }: PreparedSchema, allEr
     useDefaults: false,
     coerceTypes: false,
     removeAdditional: false,
-    // What every object inherits is no field of a payload. Asking costs, and most schemas name nothing of that kind.
+    // Inherited members are not fields of a payload. The check costs time, and most schemas use no such name.
     ownProperties: INHERITED.test(JSON.stringify(schema)),
-    // A copy for each reference would let a small schema become a huge program.
+    // Inlining each reference would turn a small schema into a huge program.
     inlineRefs: false,
     code: { optimize: false, regExp: createPattern },
     validateFormats: assertsFormats,
     formats: Object.fromEntries(FORMATS.map((name) => [name, fastFormats[name]])),
   };
   const ajv = createAjv(draft, options);
-  // A group of its own before all others: a visit is paid for before anything is done.
+  // In a rule group before all others, so that a visit is counted before any work is done.
   ajv.RULES.rules.unshift({ rules: [] });
   ajv.addKeyword({
     keyword: WEIGHT,
     schemaType: "number",
-    // As code: a function of a keyword is handed an object about where it is, which costs more than its call.
+    // As generated code: calling a keyword function with its context object would cost more.
     code({ gen, schema, data }: KeywordCxt) {
       gen.code(_`${gen.scopeValue("func", { ref: payVisit })}(${schema}, ${data});`);
     },
   });
-  // Ajv's own compares each with each.
+  // Ajv's own version compares all pairs.
   ajv.removeKeyword("uniqueItems");
   ajv.addKeyword({
     keyword: "uniqueItems",
@@ -238,7 +238,7 @@ function canonicalText(value: unknown): string {
   return `{${fields.sort().join(",")}}`;
 }
 
-/** RE2 takes linear time, but time that grows with the program too. */
+/** RE2 takes linear time, but the time also grows with the size of the pattern. */
 const createPattern = Object.assign(
   (pattern: string) => {
     let compiled: RE2JS;
@@ -261,7 +261,7 @@ const createPattern = Object.assign(
         spend(1 + ways * (isBounded ? Math.min(instructions, text.length) : instructions * text.length));
         return engine.test(text);
       },
-      // Ajv takes two patterns for one if they read the same.
+      // Ajv treats two patterns with the same text as one.
       toString: () => pattern,
     };
   },

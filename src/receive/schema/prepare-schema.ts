@@ -16,18 +16,18 @@ import { SchemaFault } from "./schema-fault.ts";
 import { escapeStep, findPlaces, REFERENCES, type Place, type Resource } from "./schema-places.ts";
 
 /**
- * Reads a JSON Schema that a user wrote, before it is compiled: it must be small, shallow and refer to nothing but
- * itself and the meta-schemas. What is referred to stands in one list of the copy, under a number: the compiler never
+ * Checks a user's JSON Schema before it is compiled: it must be small, shallow and refer to nothing but
+ * itself and the meta-schemas. Referenced schemas are put into one numbered list of the copy, so the compiler never
  * sees an id, a name or a URI. Every subschema gets the weight of one visit, so that the cost of a check can be counted
  * while it runs.
  */
 export interface PreparedSchema {
   draft: Draft;
-  /** As it was written. */
+  /** The schema as the user wrote it. */
   source: unknown;
-  /** With weights and numbered references. */
+  /** The schema with weights and numbered references. */
   schema: Json;
-  /** Whether `format` is asked of a payload. */
+  /** Whether `format` is checked. */
   assertsFormats: boolean;
 }
 
@@ -35,7 +35,7 @@ export const MAX_SCHEMA_BYTES = 64 * 1024;
 
 export interface SchemaLimits {
   readonly maxBytes: number;
-  /** Of containers inside of the root. */
+  /** The depth of containers below the root. */
   readonly maxDepth: number;
   readonly maxSubschemas: number;
 }
@@ -46,23 +46,23 @@ const EVENT_TYPE_LIMITS: SchemaLimits = {
   maxSubschemas: 2000,
 };
 
-/** By choice of the schema. */
+/** The schema can choose. */
 const FORMAT_CHOICE = "x-format";
 const FORMAT_CHOICES = ["assertion", "annotation"];
 const NUMBERED = "$defs";
 
-/** Which resource came first of those with a dynamic anchor of a name. */
+/** The first resource with a dynamic anchor of each name. */
 type Scope = ReadonlyMap<string, Resource>;
 
 interface Numbered {
   readonly number: number;
   readonly place: Place;
   readonly scope: Scope;
-  /** What it asks of the same value. */
+  /** The schemas that it applies to the same value. */
   readonly inPlace: Set<Numbered>;
 }
 
-/** By its text, as it is kept: what the text cannot say, such as a cycle, cannot be in it. */
+/** From the stored text: text cannot contain cycles, for example. */
 export function prepareSchema(text: string, limits = EVENT_TYPE_LIMITS): PreparedSchema {
   const { maxBytes, maxDepth, maxSubschemas } = limits;
   if (Buffer.byteLength(text) > maxBytes) throw new SchemaFault(`is larger than ${maxBytes / 1024} KB`);
@@ -81,7 +81,8 @@ function readHead(source: unknown): Pick<PreparedSchema, "draft" | "assertsForma
   if (draft === undefined) {
     throw new SchemaFault(
       `says $schema ${JSON.stringify($schema)}; drafts 2020-12 and 2019-09 ` +
-        "(https://json-schema.org/draft/2020-12/schema), 07, 06 and 04 (http://json-schema.org/draft-07/schema#) can be used",
+        "(https://json-schema.org/draft/2020-12/schema), 07, 06 and 04 (http://json-schema.org/draft-07/schema#) can " +
+        "be used",
     );
   }
   if (typeof choice !== "string" || !FORMAT_CHOICES.includes(choice)) {
@@ -97,7 +98,7 @@ function numberReferences(source: unknown, draft: Draft, maxSubschemas: number):
   let copies = 0;
 
   function count(): void {
-    // A place that is referred to stands in two, and in more where its references mean several things.
+    // A referenced schema is counted twice, and more often if its references have several meanings.
     if (++copies > 2 * maxSubschemas) throw new SchemaFault(`has more than ${maxSubschemas} subschemas`);
   }
 
@@ -112,7 +113,7 @@ function numberReferences(source: unknown, draft: Draft, maxSubschemas: number):
     return added;
   }
 
-  /** `holder` is undefined where another value is asked than that of the numbered schema around. */
+  /** `holder` is undefined when the schema applies to another value than the numbered schema around it. */
   function copy(place: Place, outer: Scope, holder: Numbered | undefined): unknown {
     if (!place.document.referenced.has(place)) return copyWhole(place, outer, holder);
     count();
@@ -124,7 +125,7 @@ function numberReferences(source: unknown, draft: Draft, maxSubschemas: number):
   function copyWhole(place: Place, outer: Scope, holder: Numbered | undefined): unknown {
     count();
     const { node, document, resource } = place;
-    // Anything else that is no schema is for the meta-schema to say.
+    // Other invalid values are reported by the meta-schema.
     if (!isObject(node)) return node;
     const scope = enter(outer, resource);
     const keywords = keywordsOf(document.draft);
@@ -158,7 +159,7 @@ function numberReferences(source: unknown, draft: Draft, maxSubschemas: number):
       return { $ref: referenceTo(to) };
     });
     weight += references.length;
-    // The compiler knows one kind of reference, and one in each schema.
+    // The compiler supports one kind of reference, and one per schema.
     const [first, ...others] = references;
     if (others.length > 0) result["allOf"] = [...((result["allOf"] as unknown[] | undefined) ?? []), ...others];
     return avoidCompilerGaps({ ...result, ...first, [WEIGHT]: weight }, document.tracksFields);
@@ -183,7 +184,7 @@ function findMeant({ to, dynamicName }: { to: Place; dynamicName: string | undef
   return scope.get(dynamicName)?.anchors.get(dynamicName) ?? to;
 }
 
-/** Whoever came first stays: the outermost resource has the word. */
+/** The first one wins: the outermost resource decides. */
 function enter(scope: Scope, resource: Resource): Scope {
   const names = [...resource.dynamicAnchors].filter((name) => !scope.has(name));
   return names.length === 0 ? scope : new Map([...scope, ...names.map((name) => [name, resource] as const)]);
@@ -211,7 +212,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A schema that asks itself of the same value, by whatever way, is never done. */
+/** A schema that applies itself to the same value, directly or through others, never ends. */
 function refuseEndless(all: readonly Numbered[]): void {
   const done = new Set<Numbered>();
   const onTheWay = new Set<Numbered>();
@@ -219,7 +220,7 @@ function refuseEndless(all: readonly Numbered[]): void {
     if (done.has(one)) return;
     if (onTheWay.has(one)) {
       const at = one.place.pointer === "" ? "its root" : one.place.pointer;
-      throw new SchemaFault(`refers to itself without end at ${at}: it asks itself of the same value again`);
+      throw new SchemaFault(`refers to itself without end at ${at}: it applies itself to the same value again`);
     }
     onTheWay.add(one);
     for (const next of one.inPlace) walk(next);

@@ -17,18 +17,18 @@ import { createCompileQueue, type Compilable } from "./compile-soon.ts";
 import type { Mismatch, PayloadSchema } from "./payload-schema.ts";
 import { TOO_LONG } from "./schema-fault.ts";
 
-/** Compares events with the schemas of their types. A type without a schema costs an event one look into a map. */
+/** Validates events against the schemas of their types. A type without a schema costs one map lookup. */
 export interface SchemaChecker {
   /** Undefined when the type has no schema. */
   find(eventType: string): CheckedType | undefined;
   /**
-   * The event with what was found in its details. Throws or rejects with `schema_mismatch` or `unknown_version` where
-   * the type enforces its schemas. A body that is no JSON does not fit. Never changes the body.
+   * Returns the event with the result in its details. Throws or rejects with `schema_mismatch` or `unknown_version` if
+   * the type enforces its schemas. A body that is not JSON is invalid. Never changes the body.
    */
   check(type: CheckedType, event: IncomingEvent, isJson: boolean): Soon<IncomingEvent>;
-  /** Why a schema cannot be used or does not allow its example. Compiled apart from the loop. */
+  /** Why a schema cannot be used or rejects its own example. Compiled outside of the event loop. */
   examine(schema: object, example: unknown): Promise<SchemaProblem | undefined>;
-  /** Takes over what is registered now. */
+  /** Must be called when registered types have changed. */
   update(types: readonly EventType[]): void;
   close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export interface CheckedType {
   readonly name: string;
   readonly enforce: boolean;
   readonly versions: ReadonlyMap<string, CheckedVersion>;
-  /** Of the latest version. */
+  /** The schema of the latest version. */
   readonly latest: string;
 }
 
@@ -51,9 +51,9 @@ interface CheckedVersion extends Compilable<PayloadSchema> {
   readonly hash: string;
 }
 
-/** So much takes the loop a few milliseconds at worst; nearly all events are smaller. */
+/** A body of this size takes a few milliseconds at most; nearly all events are smaller. */
 const MAX_ON_LOOP_BYTES = 128 * 1024;
-/** Beyond that a check goes on in the thread, where it may take longer. */
+/** A check with more steps continues in the thread, where it may take longer. */
 const MAX_STEPS_ON_LOOP = 200_000;
 /** Compiling takes about a millisecond for each 100 bytes. */
 const MAX_SCHEMA_BYTES_ON_LOOP = 4096;
@@ -79,10 +79,10 @@ export function createSchemaChecker(): SchemaChecker {
     }
   }
 
-  /** Whatever becomes of it there, a schema that cannot be run harms the events of its own type only. */
+  /** In the thread, a schema that cannot be run affects only events of its own type. */
   async function compareApart(eventType: string, version: CheckedVersion, body: Buffer): Promise<Found> {
     try {
-      // A copy of its own: of a view the whole buffer would be sent, and the body itself is still needed.
+      // A copy, because for a view the whole buffer would be sent, and the body is still needed here.
       const reply = await apart.run(toDocument(eventType, version, true), toRequest(new Uint8Array(body)));
       if ("mismatches" in reply) return reply.mismatches;
       return [{ path: "", message: `cannot be checked: the schema ${faultOf(reply)}` }];
@@ -107,7 +107,7 @@ export function createSchemaChecker(): SchemaChecker {
       if (!("mismatches" in reply)) return { part: "schema", message: faultOf(reply) };
       const [first] = reply.mismatches ?? [];
       if (first === undefined) return undefined;
-      return { part: "example", message: `does not fit the schema: ${describe(first)}` };
+      return { part: "example", message: `does not match the schema: ${describe(first)}` };
     },
     update(registered) {
       const before = types;
@@ -142,12 +142,12 @@ function toDocument(eventType: string, { text, hash }: CheckedVersion, isAccepte
   return { format: "schema", hash, document: Buffer.from(text), endpoint: eventType, isAccepted };
 }
 
-/** Nothing but the payload is looked at. */
+/** Checks only the payload. */
 function toRequest(body: Uint8Array): ApartRequest {
   return { endpoint: "", body, headers: {}, query: "" };
 }
 
-/** What is compiled stays so while its schema does. */
+/** Compiled schemas are kept until their schema changes. */
 function toChecked({ name, enforce, versions }: EventType, before: CheckedType | undefined): CheckedType {
   const checked = new Map<string, CheckedVersion>();
   for (const { version, schema } of versions) {
@@ -158,7 +158,7 @@ function toChecked({ name, enforce, versions }: EventType, before: CheckedType |
   return { name, enforce, versions: checked, latest: versions.at(-1)?.version ?? "" };
 }
 
-/** A received webhook says no version: it is what its source sends today. */
+/** Received webhooks name no version: the latest one applies. */
 export function inVersion({ latest }: CheckedType, event: IncomingEvent): IncomingEvent {
   return event.origin !== "webhook" || event.version === latest ? event : { ...event, version: latest };
 }
@@ -178,7 +178,7 @@ function settle(type: CheckedType, event: IncomingEvent, mismatches: Found): Inc
   const [first] = mismatches;
   throw new PosthornError(
     "schema_mismatch",
-    `The payload does not fit version ${event.version} of ${type.name}: ${first === undefined ? "" : describe(first)}.`,
+    `The payload does not match version ${event.version} of ${type.name}: ${first === undefined ? "" : describe(first)}.`,
     { field: "payload", details: { event_type: type.name, event_version: event.version, errors: mismatches } },
   );
 }
@@ -193,7 +193,7 @@ function describe({ path, message }: Mismatch): string {
 
 async function compileOnLoop({ text }: CheckedVersion): Promise<PayloadSchema | "apart"> {
   if (text.length > MAX_SCHEMA_BYTES_ON_LOOP) return "apart";
-  // Its packages are large, and most gateways have no schemas.
+  // Imported on demand: the packages are large, and most gateways have no schemas.
   const { compilePayloadSchema } = await import("./payload-schema.ts");
   return compilePayloadSchema(text, { trusted: true });
 }

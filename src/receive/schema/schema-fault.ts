@@ -1,4 +1,4 @@
-/** What is said of a payload that would take more steps, or more time, than there are. */
+/** The error of a payload whose check would exceed its steps or its time. */
 export const TOO_LONG = "takes too long to check";
 
 /** Why a schema cannot be used. */

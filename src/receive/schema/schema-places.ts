@@ -2,7 +2,7 @@ import { findDraft, findMetaDraft, idKeywordOf, isBefore2019, metaSchemasOf, typ
 import { keywordsOf, SCHEMA_LISTS, SCHEMA_MAPS, SCHEMA_SINGLES, type Json } from "./keywords.ts";
 import { SchemaFault } from "./schema-fault.ts";
 
-/** Where the schemas of a document are, under which names, and what their references mean. */
+/** Finds the schemas of a document with their names, and resolves references. */
 
 /** A schema in a document. */
 export interface Place {
@@ -16,30 +16,30 @@ export interface Place {
 export interface SchemaDocument {
   readonly draft: Draft;
   readonly places: ReadonlyMap<string, Place>;
-  /** What something in it refers to, or may refer to while it runs. */
+  /** The targets of references in it, including possible ones at run time. */
   readonly referenced: Set<Place>;
-  /** It asks which fields of a payload no other schema has looked at. */
+  /** True when it uses `unevaluatedProperties` or `unevaluatedItems`. */
   tracksFields: boolean;
 }
 
-/** A schema that has a URI of its own, with all in it that has not. */
+/** A schema with its own URI, and all schemas in it without one. */
 export interface Resource {
   readonly uri: string;
   readonly pointer: string;
   readonly anchors: Map<string, Place>;
-  /** The anchors among them that an outer resource may stand in for. */
+  /** The dynamic anchors, which an outer resource may override. */
   readonly dynamicAnchors: Set<string>;
 }
 
 export interface SchemaPlaces {
   readonly root: Place;
-  /** What a reference means where it stands. Throws `SchemaFault`. */
+  /** Resolves a reference at its place. Throws `SchemaFault`. */
   resolve(from: Place, keyword: ReferenceKeyword): Reference | undefined;
 }
 
 export interface Reference {
   readonly to: Place;
-  /** The outermost resource with an anchor of this name is meant; undefined: always the place itself. */
+  /** The reference means the outermost resource with an anchor of this name; undefined: always this place. */
   readonly dynamicName: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export type ReferenceKeyword = (typeof REFERENCES)[number];
 
 /** The anchor of `$recursiveAnchor`, which has no name. */
 const RECURSIVE = "";
-/** Of a document that says none. */
+/** The URI of a document that has none. */
 const BASE_URI = "schema://posthorn/";
 
 export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number): SchemaPlaces {
@@ -92,7 +92,7 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number): 
       found.set(pointer, place);
       if (anchor !== undefined) resource.anchors.set(anchor, place);
       if (!isJson(node)) return;
-      if (node["$async"] !== undefined) throw new SchemaFault("must not hold $async");
+      if (node["$async"] !== undefined) throw new SchemaFault("must not contain $async");
       if (outer !== undefined && resource !== outer) refuseOtherDraft(node, pointer);
       if (!isOld) addAnchors(node, place);
       for (const [keyword, value] of Object.entries(node)) {
@@ -110,7 +110,9 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number): 
 
     function refuseOtherDraft(node: Json, pointer: string): void {
       if (node["$schema"] === undefined || findDraft(node["$schema"]) === documentDraft) return;
-      throw new SchemaFault(`is of draft ${documentDraft} and holds a schema of another at ${pointer}/$schema`);
+      throw new SchemaFault(
+        `is of draft ${documentDraft} but contains a schema of another draft at ${pointer}/$schema`,
+      );
     }
 
     visit(document, "", undefined);
@@ -135,7 +137,7 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number): 
     const known = resources.get(uri) ?? metaResources.get(uri);
     if (known !== undefined) return known;
     const metaDraft = findMetaDraft(uri);
-    // Its exclusiveMinimum is a boolean, and that of all others a number.
+    // In draft 04 exclusiveMinimum is a boolean, in all others a number.
     if (metaDraft === undefined || (metaDraft === "04") !== (draft === "04")) return undefined;
     const documents = metaSchemasOf(metaDraft).map((document) =>
       readDocument(document, metaDraft, BASE_URI, metaResources, Number.POSITIVE_INFINITY),
@@ -153,7 +155,8 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number): 
     const resource = findResource(uri);
     if (resource === undefined) {
       throw new SchemaFault(
-        `refers to ${JSON.stringify(text)} at ${at}; only places of the schema itself and the meta-schema of its draft can be meant`,
+        `refers to ${JSON.stringify(text)} at ${at}; only places in the schema itself and the meta-schema of its ` +
+          "draft are allowed",
       );
     }
     const to = findPlace(resource, fragment);
@@ -176,7 +179,7 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number): 
         if (reference === undefined) continue;
         reference.to.document.referenced.add(reference.to);
       }
-      // What a condition has looked at counts only where it holds: so it is asked twice, and written once.
+      // Fields that a condition evaluated count only if it holds: so it is applied twice, but written once.
       const condition = tracksFields ? all.get(`${place.pointer}/if`) : undefined;
       if (condition !== undefined) referenced.add(condition);
       for (const name of place.resource.dynamicAnchors) {
@@ -195,7 +198,7 @@ function resolveUri(text: string, base: string, at: string): { uri: string; frag
   try {
     url = new URL(text, base);
   } catch {
-    throw new SchemaFault(`has ${JSON.stringify(text)} at ${at}, which is no URI in ${JSON.stringify(base)}`);
+    throw new SchemaFault(`has ${JSON.stringify(text)} at ${at}, which is not a valid URI in ${JSON.stringify(base)}`);
   }
   const fragment = decode(url.hash.slice(1));
   url.hash = "";

@@ -1,7 +1,7 @@
-/** A class of ASCII characters, `\d`, a character that is escaped, or one that means itself. */
+/** A class of ASCII characters, `\d`, an escaped character, or a literal one. */
 const ATOM = /\[\^?(?:[A-Za-z0-9_ .,:;@#%&/+=-])+\]|\\[d.+*?()[\]{}|^$/\\]|[A-Za-z0-9_ ,:;@#%&/=~"'<>!-]/y;
 const QUANTIFIER = /[?*+]|\{(\d{1,4})(,(\d{1,4})?)?\}/y;
-/** How many ways there may be to split a text among the parts of a pattern, apart from its length. */
+/** The allowed number of ways to split a text among the parts of a pattern, apart from its length. */
 const MAX_WAYS = 64;
 
 /**
@@ -49,10 +49,10 @@ const CATEGORIES: ReadonlyMap<string, string> = new Map(
     .split(",")
     .map((pair) => pair.trim().split(" ") as [string, string]),
 );
-/** What is escaped before a `p` is no class. */
+/** An escaped backslash before a `p` does not begin a class. */
 const CLASS = /\\(?:([pP])\{(?:(?:General_Category|gc|Script|sc)=)?(\w+)\}|[^])/g;
 
-/** A pattern as RE2 can read it. */
+/** Rewrites a pattern for RE2. */
 export function shortenClasses(pattern: string): string {
   return pattern.replace(CLASS, (text, kind: string | undefined, name: string) =>
     kind === undefined ? text : `\\${kind}{${CATEGORIES.get(name) ?? name}}`,

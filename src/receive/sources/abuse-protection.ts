@@ -5,15 +5,15 @@ import { findHeader } from "./signatures.ts";
 import type { ArrivedRequest, KindAnswer, KindSettings } from "./source-kind.ts";
 
 /**
- * github.com/cloudevents/spec, http-webhook.md §4: before a sender delivers, it asks by OPTIONS whether it may. Whoever
- * does not say so is not flooded by somebody who pointed a sender at him.
+ * github.com/cloudevents/spec, http-webhook.md §4: before a sender delivers, it asks with OPTIONS whether it may. So
+ * nobody can point a sender at a server that does not agree.
  */
 
 export const AbuseProtectionOptions = {
   allowed_origins: Type.Optional(
     Type.Array(Type.String({ pattern: "^(\\*|[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?)$" }), {
       maxItems: 100,
-      description: "Senders that are told that they may deliver here: `WebHook-Request-Origin`, or `*` for all",
+      description: "Senders that may deliver here, by their `WebHook-Request-Origin`, or `*` for all",
       examples: [["eventgrid.azure.net"]],
     }),
   ),
@@ -21,12 +21,12 @@ export const AbuseProtectionOptions = {
     Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
-      description: "How many requests a minute they are told to send at most; no limit when not given",
+      description: "The requests per minute that senders may send; no limit by default",
     }),
   ),
 };
 
-/** Undefined for a request that is none of these. Throws for a sender that may not deliver. */
+/** Undefined for other requests. Throws for a sender that may not deliver. */
 export function answerPermission(
   request: ArrivedRequest,
   settings: KindSettings,
@@ -38,7 +38,10 @@ export function answerPermission(
   const given = textsOption(settings, "allowed_origins");
   const allowed = given.length === 0 ? usual : given;
   if (!allowed.some((one) => one === "*" || one.toLowerCase() === origin.toLowerCase())) {
-    throw new PosthornError("forbidden", `The source "${settings.source}" lets no ${JSON.stringify(origin)} deliver.`);
+    throw new PosthornError(
+      "forbidden",
+      `The source "${settings.source}" does not allow ${JSON.stringify(origin)} to deliver.`,
+    );
   }
   const rate = settings.options["allowed_rate"];
   const asksForRate = findHeader(request, "webhook-request-rate") !== undefined;

@@ -6,7 +6,7 @@ import type { BrokerKindSpec } from "./broker-kind.ts";
 const MAX_UNACKNOWLEDGED = 10;
 const FAILED_KEY = "webhook.failed";
 
-/** A queue of RabbitMQ. What is parked goes to an exchange, with the reason in its headers. */
+/** A queue of RabbitMQ. Parked messages go to an exchange, with the reason in their headers. */
 export const AMQP: BrokerKindSpec = {
   name: "amqp",
   options: pullOptions({
@@ -21,13 +21,17 @@ export const AMQP: BrokerKindSpec = {
     namespace: Type.Optional(
       Type.String({
         pattern: "^[A-Za-z0-9_.-]{1,64}$",
-        description: "Parked messages go to the exchange `NAMESPACE.dlx`; by default as the connection's topology says",
+        description:
+          "Parked messages go to the exchange `NAMESPACE.dlx`; by default the namespace of the connection's topology",
       }),
     ),
     park_to: Type.Optional(
       Type.Object(
         {
-          exchange: Type.String({ maxLength: 255, description: "The empty name: straight to the queue of that key" }),
+          exchange: Type.String({
+            maxLength: 255,
+            description: "An empty name sends straight to the queue with that routing key",
+          }),
           routing_key: Type.String({ minLength: 1, maxLength: 255 }),
         },
         { additionalProperties: false, description: "Where parked messages go instead" },

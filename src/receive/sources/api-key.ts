@@ -5,7 +5,7 @@ import { badSignature, getHeader } from "./signatures.ts";
 import { isOneOf } from "../same-secret.ts";
 import type { KindSettings, PushedSourceKind } from "./source-kind.ts";
 
-/** A key in a header, as it is or after `Bearer`. Everything else is as with a generic source. */
+/** A key in a header, alone or after `Bearer`. Everything else is the same as for a generic source. */
 export const apiKey: PushedSourceKind = {
   name: "api-key",
   options: Type.Object(
@@ -14,7 +14,7 @@ export const apiKey: PushedSourceKind = {
         Type.String({
           pattern: "^[A-Za-z0-9-]{1,64}$",
           default: "x-api-key",
-          description: "The header that holds the key",
+          description: "The header with the key",
         }),
       ),
     },
@@ -24,7 +24,7 @@ export const apiKey: PushedSourceKind = {
   secretForm: () => HEADER_SECRET,
   verify(request, settings) {
     const given = getHeader(request, headerOf(settings)).replace(/^bearer +/i, "");
-    if (!isOneOf(given, settings.secrets)) throw badSignature("The key is not one of this source.");
+    if (!isOneOf(given, settings.secrets)) throw badSignature("The key is not a key of this source.");
   },
 };
 

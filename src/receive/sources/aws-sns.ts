@@ -29,8 +29,8 @@ const ALGORITHMS: ReadonlyMap<string | undefined, string> = new Map([
 ]);
 
 /**
- * docs.aws.amazon.com/sns, HTTPS endpoints: signed with a certificate of SNS itself. Any topic of any account has such
- * signatures, so only topics that are listed count. What confirms a subscription to one of them is confirmed.
+ * docs.aws.amazon.com/sns, HTTPS endpoints: signed with a certificate of SNS itself. Topics of all accounts have such
+ * signatures, so only listed topics are accepted. Subscriptions to listed topics are confirmed automatically.
  */
 export function createAwsSns({ fetchText }: { fetchText(url: string): Promise<string> }): PushedSourceKind {
   const certificates = createCertificates({
@@ -59,7 +59,7 @@ export function createAwsSns({ fetchText }: { fetchText(url: string): Promise<st
         topic_arns: Type.Array(Type.String({ pattern: "^arn:[a-z0-9-]+:sns:[a-z0-9-]+:[0-9]{12}:.{1,256}$" }), {
           minItems: 1,
           maxItems: 100,
-          description: "Topics whose messages are taken",
+          description: "Topics whose messages are accepted",
         }),
       },
       { additionalProperties: false },
@@ -67,7 +67,7 @@ export function createAwsSns({ fetchText }: { fetchText(url: string): Promise<st
     needsSecret: false,
     async verify(request, settings) {
       const { body } = request;
-      if (body.length > MAX_BYTES) throw new PosthornError("too_large", "A message of SNS is not as large as this.");
+      if (body.length > MAX_BYTES) throw new PosthornError("too_large", "The body is larger than any message of SNS.");
       const member = (name: string) => scalarTextAt(body, [name]);
       if (!textsOption(settings, "topic_arns").includes(member("TopicArn") ?? "")) {
         throw badSignature("TopicArn is not among the topics of this source.");
@@ -78,12 +78,12 @@ export function createAwsSns({ fetchText }: { fetchText(url: string): Promise<st
       const signed = signedText(member);
       const key = await certificates.publicKeyAt(member("SigningCertURL") ?? "", request.receivedAt);
       if (!verifySignature(algorithm, Buffer.from(signed, "utf8"), key, signature)) {
-        throw badSignature("The signature is not that of the message.");
+        throw badSignature("The signature does not match the message.");
       }
       if (member("Type") === "SubscriptionConfirmation") await confirm(member("SubscribeURL") ?? "");
     },
     events({ body }) {
-      // It comes as text/plain, and only some of its members are signed.
+      // SNS sends text/plain, and signs only some members.
       checkJsonText(body, MAX_DEPTH);
       const type = scalarTextAt(body, ["Type"]);
       if (type === "SubscriptionConfirmation") return { events: [], ignored: [{ cause: "handshake" }] };
@@ -102,18 +102,18 @@ export function createAwsSns({ fetchText }: { fetchText(url: string): Promise<st
 }
 
 /**
- * Lines end where a text may have one too: a message to somebody else's topic could be written so that its lines read as
+ * Values may contain line breaks: a message to somebody else's topic could be written so that its lines read as
  * a message to this one, but for a `Type` of many lines. So that must be a known word, and ids are of one line.
  */
 function signedText(member: (name: string) => string | undefined): string {
   const names = SIGNED_MEMBERS.get(member("Type"));
-  if (names === undefined) throw badSignature("Type is none of SNS.");
+  if (names === undefined) throw badSignature("Type is not a type of SNS.");
   let signed = "";
   for (const name of names) {
     const value = member(name);
     if (value === undefined && name === "Subject") continue;
     if (value === undefined || (!FREE_TEXTS.has(name) && /\s/.test(value))) {
-      throw badSignature(`${name} is missing, or holds a space.`);
+      throw badSignature(`${name} is missing or contains a space.`);
     }
     signed += `${name}\n${value}\n`;
   }

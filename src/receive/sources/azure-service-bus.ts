@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { pullOptions } from "../pulled/pull-options.ts";
 import type { BrokerKindSpec } from "./broker-kind.ts";
 
-/** Locks last for at least as long, by the service's default and whatever is usual beside it. */
+/** Locks last at least this long with the service's default and usual settings. */
 const HOLD_MS = 30_000;
 
 /** A queue of Azure Service Bus, or the dead letters of one (`NAME/$DeadLetterQueue`). */
@@ -12,7 +12,7 @@ export const AZURE_SERVICE_BUS: BrokerKindSpec = {
     sessions: Type.Optional(
       Type.Boolean({
         default: false,
-        description: "The queue has sessions: those of one are taken in their order, by one taker at a time",
+        description: "The queue has sessions: messages of a session are received in order, by one consumer at a time",
       }),
     ),
   }),

@@ -6,7 +6,7 @@ import type { BrokerKindSpec } from "./broker-kind.ts";
 const MAX_DELIVERIES = 5;
 const HOLD_MS = 30_000;
 
-/** A queue of Azure Storage. What is parked goes to `NAME-poison`. */
+/** A queue of Azure Storage. Parked messages go to `NAME-poison`. */
 export const AZURE_STORAGE_QUEUE: BrokerKindSpec = {
   name: "azure-storage-queue",
   options: pullOptions({
@@ -15,7 +15,7 @@ export const AZURE_STORAGE_QUEUE: BrokerKindSpec = {
         minimum: 1,
         maximum: 10_000,
         default: MAX_DELIVERIES,
-        description: "A message that was taken more often than this, and never reached the disk, is parked",
+        description: "A message that was received more often than this but never reached the disk is parked",
       }),
     ),
   }),

@@ -18,7 +18,7 @@ const USER_AND_PASSWORD: SecretForm = {
   },
 };
 
-/** HTTP Basic. A secret is `user:password`. Everything else is as with a generic source. */
+/** HTTP Basic. A secret is `user:password`. Everything else is the same as for a generic source. */
 export const basic: PushedSourceKind = {
   name: "basic",
   needsSecret: true,

@@ -9,18 +9,18 @@ import { readPullSettings } from "../pulled/pull-options.ts";
 import { adaptTaker } from "./broker-taker.ts";
 import type { KindSettings, PulledSourceKind } from "./source-kind.ts";
 
-/** What is different from broker to broker. */
+/** The differences between brokers. */
 export interface BrokerKindSpec {
   name: BrokerKind;
   options: NonNullable<PulledSourceKind["options"]>;
   pull: Pick<PulledSourceKind["pull"], "limits" | "defaults">;
-  /** How a queue of it is taken from. */
+  /** Opens a queue of the broker. */
   describeTaker(options: Readonly<Record<string, unknown>>): Pick<TakerOptions, "parkTo" | "sessions" | "holdMs">;
 }
 
 type Claims = Pick<ClaimCheck, "read" | "remove">;
 
-/** A queue of a broker as a source. */
+/** Creates the kind of source for a broker's queues. */
 export function createBrokerKind(spec: BrokerKindSpec, connections: Connections): PulledSourceKind {
   const claims = new Map<string, Claims>();
 
@@ -72,7 +72,7 @@ export function createBrokerKind(spec: BrokerKindSpec, connections: Connections)
   };
 }
 
-/** The most that a source may take. */
+/** The largest limit that a source may set. */
 const MAX_CLAIMED_BYTES = 67_108_864;
 
 function connectionOf({ connection = DEFAULT_CONNECTION }: Readonly<Record<string, unknown>>): string {

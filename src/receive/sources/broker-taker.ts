@@ -5,20 +5,20 @@ import type { PulledMessage, Taker } from "./source-kind.ts";
 
 export interface AdaptedTakerOptions {
   taker: QueueTaker;
-  /** How long one call waits for messages; it is made again and again. */
+  /** How long one call waits for messages before it is repeated. */
   waitMs: number;
   depth(): Promise<number>;
   placesOf(message: TakenMessage): readonly string[];
 }
 
-/** Of a hostile message: what is beyond is left out. */
+/** Limits for hostile messages: further headers are left out. */
 const MAX_PROPERTIES = 200;
 const MAX_PROPERTY_LENGTH = 16_384;
 
-/** The taker of a broker as that of a source. */
+/** Adapts a broker's consumer to a source. */
 export function adaptTaker({ taker, waitMs, depth, placesOf }: AdaptedTakerOptions): Taker {
   const taken = new WeakMap<PulledMessage, TakenMessage>();
-  /** The call that waits. It goes on when whoever wanted its messages has gone: then they are given back. */
+  /** The pending call. If nobody waits for it any more, it continues, and its messages are returned to the queue. */
   let call: Promise<TakenMessage[]> | undefined;
 
   function takeOnce(max: number): Promise<TakenMessage[]> {
@@ -40,7 +40,7 @@ export function adaptTaker({ taker, waitMs, depth, placesOf }: AdaptedTakerOptio
 
   function originalOf(message: PulledMessage): TakenMessage {
     const found = taken.get(message);
-    if (found === undefined) throw new Error("a message was settled by another than its taker");
+    if (found === undefined) throw new Error("a message was settled by another consumer than the one that received it");
     return found;
   }
 
@@ -51,7 +51,7 @@ export function adaptTaker({ taker, waitMs, depth, placesOf }: AdaptedTakerOptio
         const over = new AbortController();
         const messages = await Promise.race([waiting, whenAborted(signal, over.signal)]).finally(() => over.abort());
         if (messages === undefined) {
-          // Nobody wants them any more.
+          // Nobody waits for these messages any more.
           waiting.then(giveBack, () => undefined);
           await taker.rest();
           return [];
@@ -86,10 +86,10 @@ function whenAborted(signal: AbortSignal, unneeded: AbortSignal): Promise<undefi
 
 function orLost(settled: Settled): void {
   if (settled === "settled") return;
-  throw new BrokerFault("lost", "It was held for too long, or its connection was lost: it comes again.");
+  throw new BrokerFault("lost", "The message was held for too long, or its connection was lost. It comes again.");
 }
 
-/** Its properties as headers, as far as a header can say them; with what the broker says of it apart from them. */
+/** The message's properties and the broker's own facts as headers, if they can be written as headers. */
 function toHeaders({ properties, contentType, subject, sessionId }: TakenMessage): Readonly<Record<string, string>> {
   const own = { "content-type": contentType, subject, "session-id": sessionId };
   const entries = [...Object.entries(properties).slice(0, MAX_PROPERTIES), ...Object.entries(own)];

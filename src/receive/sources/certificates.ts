@@ -3,9 +3,9 @@ import { PosthornError } from "../../domain/errors.ts";
 import { parseUrl } from "../../domain/parse-url.ts";
 import { badSignature } from "./signatures.ts";
 
-/** Certificates of providers that name, in each request, where theirs is to be had. */
+/** Certificates of providers whose requests name the URL of their certificate. */
 export interface Certificates {
-  /** Throws `bad_signature` for a certificate that is not trusted or not valid now, `unavailable` when it cannot be had. */
+  /** Throws `bad_signature` for an untrusted or expired certificate, `unavailable` when it cannot be fetched. */
   publicKeyAt(url: string, at: number): Promise<KeyObject>;
 }
 
@@ -15,7 +15,7 @@ export interface CertificateRules {
 }
 
 const MAX_CERTIFICATES = 100;
-/** The URL is the sender's word, and nobody knows yet who that is. */
+/** The URL comes from a sender that is not verified yet. */
 const MAX_FETCHES = 4;
 
 export function createCertificates({ fetchText, isTrusted }: CertificateRules): Certificates {
@@ -24,7 +24,7 @@ export function createCertificates({ fetchText, isTrusted }: CertificateRules): 
 
   async function load(url: string): Promise<X509Certificate> {
     const text = await fetchText(url).catch((error: unknown) => {
-      throw new PosthornError("unavailable", "The provider's certificate cannot be had now.", {
+      throw new PosthornError("unavailable", "The provider's certificate cannot be fetched now.", {
         cause: error,
         retryAfterS: 60,
       });
@@ -50,7 +50,7 @@ export function createCertificates({ fetchText, isTrusted }: CertificateRules): 
     async publicKeyAt(url, at) {
       const parsed = parseUrl(url);
       if (parsed === undefined || !isPlainHttps(parsed) || !isTrusted(parsed)) {
-        throw badSignature("The certificate is not at an address of the provider.");
+        throw badSignature("The URL of the certificate does not belong to the provider.");
       }
       const certificate = known.get(parsed.href) ?? (await fetchOnce(parsed.href));
       if (!(at >= Date.parse(certificate.validFrom) && at <= Date.parse(certificate.validTo))) {
@@ -69,6 +69,6 @@ function parseCertificate(text: string): X509Certificate {
   try {
     return new X509Certificate(text);
   } catch {
-    throw badSignature("What is at the certificate's address is no certificate.");
+    throw badSignature("The document at the certificate's URL is not a certificate.");
   }
 }

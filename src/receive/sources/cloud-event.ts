@@ -6,7 +6,7 @@ import { partsOf, readParts, rootSpan } from "./parts.ts";
 import { findHeader } from "./signatures.ts";
 import type { ArrivedRequest, ReadEvent, Reading } from "./source-kind.ts";
 
-/** CloudEvents 1.0 over HTTP: in headers (binary), in the body (structured), or several in it (batched). */
+/** CloudEvents 1.0 over HTTP: in headers (binary), in the body (structured), or several in the body (batched). */
 
 const STRUCTURED_TYPE = "application/cloudevents+json";
 
@@ -18,7 +18,7 @@ export function readCloudEvents(kind: string, request: ArrivedRequest, form: Wel
   return readParts(parts ?? [body], (part) => readStructured(kind, part, parts !== undefined));
 }
 
-/** An event with its attributes, as a structured one is written. */
+/** An event with its attributes, in the structured form. */
 function readStructured(kind: string, body: Buffer, isPart: boolean): ReadEvent {
   const at = (name: string) => scalarTextAt(body, [name]);
   return {
@@ -43,7 +43,7 @@ function toEvent(
 ): Pick<ReadEvent, "type" | "identity" | "orderingKey" | "occurredAt"> {
   return {
     type: eventTypeOf(kind, at("type")),
-    // Source and id together tell an event from all others (§ 2.3.1 of the specification).
+    // Source and id together identify an event (§ 2.3.1 of the specification).
     identity: identityOf(at("source"), at("id")) ?? otherwise(),
     orderingKey: at("partitionkey"),
     occurredAt: findTime(at("time")),

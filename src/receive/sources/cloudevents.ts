@@ -9,7 +9,7 @@ import type { PushedSourceKind } from "./source-kind.ts";
 
 /**
  * github.com/cloudevents/spec: http-webhook.md and the HTTP binding. A sender shows its token after `Bearer`, or as
- * `access_token` in the query (§3). Whoever asks by OPTIONS need not show it: nothing is told but whether he may deliver.
+ * `access_token` in the query (§3). OPTIONS needs no token: it only says who may deliver.
  */
 export const cloudevents: PushedSourceKind = {
   name: "cloudevents",
@@ -22,7 +22,7 @@ export const cloudevents: PushedSourceKind = {
     const bearer = findHeader(request, "authorization")?.replace(/^bearer +/i, "");
     const given = [bearer, queryFields(request).get("access_token") ?? undefined].filter((one) => one !== undefined);
     if (given.length === 0) throw badSignature("There is neither a bearer token nor an access_token.");
-    if (!given.some((one) => isOneOf(one, secrets))) throw badSignature("The token is not one of this source.");
+    if (!given.some((one) => isOneOf(one, secrets))) throw badSignature("The token is not a token of this source.");
   },
   events: (request, _settings, form) => readCloudEvents("cloudevents", request, form),
 };

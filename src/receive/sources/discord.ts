@@ -26,7 +26,7 @@ const PUBLIC_KEY: SecretForm = {
 
 /**
  * docs.discord.com/developers: webhook events and interactions, both signed (Ed25519) over the timestamp and the body.
- * The secret is the public key of the application. Discord tries wrong signatures out before it takes a URL.
+ * The secret is the public key of the application. Discord tests a URL with wrong signatures before it accepts it.
  */
 export const discord: PushedSourceKind = {
   name: "discord",
@@ -38,7 +38,7 @@ export const discord: PushedSourceKind = {
     const { body } = request;
     if (body.length > MAX_PING_BYTES) return undefined;
     const type = scalarTextAt(body, ["type"]);
-    // A webhook event is of type 1 too, and then says which event it is.
+    // A webhook event has type 1 as well, but also names its event.
     if (type !== "0" && (type !== "1" || scalarTextAt(body, ["event", "type"]) !== undefined)) return undefined;
     verify(request, settings);
     return type === "0" ? { status: 204 } : jsonAnswer('{"type":1}');
@@ -60,13 +60,13 @@ function verify(request: ArrivedRequest, settings: KindSettings): void {
   const given = getHeader(request, "x-signature-ed25519");
   const time = getHeader(request, "x-signature-timestamp");
   const at = getUnixSeconds(time);
-  if (!/^[0-9a-f]{128}$/i.test(given)) throw badSignature("x-signature-ed25519 is not the hex text of 64 bytes.");
+  if (!/^[0-9a-f]{128}$/i.test(given)) throw badSignature("x-signature-ed25519 is not 64 bytes in hexadecimal.");
   const signature = Buffer.from(given, "hex");
   const signed = Buffer.concat([Buffer.from(time, "utf8"), request.body]);
   const isSigned = settings.secrets.some((secret) => {
     const key = keyOf(secret);
     return key !== undefined && verifySignature(null, signed, key, signature);
   });
-  if (!isSigned) throw badSignature("The signature was made with another key, or of another body.");
+  if (!isSigned) throw badSignature("The signature was made with another key or for another body.");
   checkTime(at, request, settings);
 }

@@ -4,12 +4,12 @@ import { echoChallenge } from "./plain-answer.ts";
 import { getHeader, checkBodyHmac } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 
-/** Dropbox makes the secrets of apps, and gives them 15 characters. */
+/** Dropbox generates the secrets of apps, with 15 characters. */
 const APP_SECRET = textSecret(15);
 
 /**
- * dropbox.com/developers/reference/webhooks. A notification says only whose files have changed, in the same words each
- * time: it has no identity, since a second one tells of another change.
+ * dropbox.com/developers/reference/webhooks. A notification says only whose files have changed, in the same form each
+ * time. It has no id, because an equal second notification is about another change.
  */
 export const dropbox: PushedSourceKind = {
   name: "dropbox",

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 
 const KEY_BYTES = 32;
-/** RFC 8410: what stands before the 32 bytes of the key in SPKI. */
+/** RFC 8410: the bytes before the 32 bytes of the key in SPKI. */
 const SPKI_HEAD = Buffer.from("302a300506032b6570032100", "hex");
 /**
  * Points of small order, without the sign in their highest bit, and the other ways to write them: under such a key
@@ -17,7 +17,7 @@ const WEAK_KEYS: ReadonlySet<string> = new Set([
   `ee${"ff".repeat(30)}7f`,
 ]);
 
-/** The public key behind its 32 bytes; undefined when they are none that verifies anything. */
+/** The public key from its 32 bytes; undefined when they are not a safe key. */
 export function findEd25519Key(bytes: Buffer | undefined): KeyObject | undefined {
   if (bytes === undefined || bytes.length !== KEY_BYTES || isWeak(bytes)) return undefined;
   try {

@@ -28,7 +28,7 @@ export const eventGrid: PushedSourceKind = {
         Type.String({
           pattern: "^[A-Za-z0-9_-]{1,64}$",
           default: "code",
-          description: "The parameter of the URL that holds the secret",
+          description: "The URL parameter with the secret",
         }),
       ),
     },
@@ -40,7 +40,7 @@ export const eventGrid: PushedSourceKind = {
   handshake(request, settings) {
     const code = request.method === "OPTIONS" ? undefined : findValidationCode(request.body);
     if (code === undefined && request.method !== "OPTIONS") return undefined;
-    // Whoever may have Event Grid send to us knows the URL with its secret.
+    // Anybody who can make Event Grid send to us knows the URL with its secret.
     checkSecret(request, settings);
     if (code === undefined) return answerPermission(request, settings, AZURE);
     return jsonAnswer(JSON.stringify({ validationResponse: code }));
@@ -65,9 +65,9 @@ function checkSecret(request: ArrivedRequest, settings: KindSettings): void {
   if (!isOneOf(given, settings.secrets)) throw badSignature(`The parameter ${name} is not a secret of this source.`);
 }
 
-/** Of a request that is a validation and nothing else. */
+/** The code of a request that is only a validation. */
 function findValidationCode(body: Buffer): string | undefined {
-  // Most requests do not have this text anywhere, and are not looked into.
+  // Most requests do not contain this text and need not be parsed.
   if (!body.includes(VALIDATION)) return undefined;
   const [event, ...others] = partsOf(body, rootSpan(body)) ?? [];
   if (event === undefined || others.length > 0 || scalarTextAt(event, ["eventType"]) !== VALIDATION) return undefined;

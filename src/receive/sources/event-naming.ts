@@ -6,7 +6,7 @@ import type { WellFormed } from "../text/well-formed.ts";
 import { remember } from "./remember.ts";
 import type { Reading } from "./source-kind.ts";
 
-/** How providers' names and ids become those of events. */
+/** Turns providers' names and ids into event types and ids. */
 
 const MAX_IDENTITY_LENGTH = 255;
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
@@ -14,8 +14,8 @@ const PARTED_BY = "\n";
 const typeOf = remember(toEventType);
 
 /**
- * `github` and `pull_request`, `opened` make `github.pull_request.opened`. What a provider parts by other signs is
- * parted by dots, or by `_` inside a word; capitals inside a word begin a new one. The kind stands in front, so that no
+ * `github` and `pull_request`, `opened` become `github.pull_request.opened`. Other separators of a provider become
+ * dots, or `_` inside a word; a capital inside a word begins a new word. The kind comes first, so that no
  * provider can name an event of the gateway itself.
  */
 export function eventTypeOf(kind: string, ...names: readonly (string | undefined)[]): string {
@@ -48,7 +48,7 @@ function wordsOf(name: string): readonly string[] {
     .filter((word) => word !== "");
 }
 
-/** One text of several; undefined unless all are known. A long or unprintable one is hashed. */
+/** Joins several texts; undefined if one is missing. A long or unprintable result is hashed. */
 export function identityOf(...parts: readonly (string | undefined)[]): string | undefined {
   if (parts.some((part) => part === undefined || part === "")) return undefined;
   const text = parts.join(":");
@@ -59,12 +59,12 @@ export function hashOf(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("base64url");
 }
 
-/** A request that tells of one event, whose body is the request's. */
+/** A request with one event, which has the request's body. */
 export function oneEvent(type: string, identity: string | undefined, occurredAt?: number): Reading {
   return { events: [{ type, identity, occurredAt }] };
 }
 
-/** A time as providers write it: unix seconds, with or without a fraction, or RFC 3339. */
+/** Reads a provider's time: Unix seconds, with or without a fraction, or RFC 3339. */
 export function findTime(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,11}(\.\d{1,9})?$/.test(text)) return Math.floor(Number(text) * 1000);
@@ -76,12 +76,12 @@ export function findTimeInMs(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,14}$/.test(text) ? Number(text) : undefined;
 }
 
-/** A kind that reads the body cannot do so when it is something else. */
+/** For kinds that must read the body as JSON. */
 export function requireJson(form: WellFormed, provider: string): void {
   if (form.kind !== "json") {
     throw new PosthornError(
       "unreadable_body",
-      `The body is not JSON, and ${provider} sends JSON. Check who sends this.`,
+      `The body is not JSON, but ${provider} sends JSON. Check who sends this request.`,
     );
   }
 }

@@ -2,7 +2,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import type { ArrivedRequest } from "./source-kind.ts";
 
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
-/** A form is read before its sender is known: so much takes the loop some milliseconds. */
+/** A form is read before its sender is verified: this much blocks the event loop for some milliseconds. */
 const MAX_FORM_BYTES = 256 * 1024;
 
 export function isForm({ headers }: ArrivedRequest): boolean {
@@ -11,12 +11,12 @@ export function isForm({ headers }: ArrivedRequest): boolean {
 
 export function formFields({ body }: ArrivedRequest): URLSearchParams {
   if (body.length > MAX_FORM_BYTES) {
-    throw new PosthornError("too_large", `A form of this kind of source has at most ${MAX_FORM_BYTES} bytes.`);
+    throw new PosthornError("too_large", `A form for this kind of source may have at most ${MAX_FORM_BYTES} bytes.`);
   }
   return new URLSearchParams(body.toString("utf8"));
 }
 
-/** The beginning of a field, from so many bytes of a form of any size: to decode 25 MB would take the loop too long. */
+/** The beginning of a field, from the first bytes of a form: decoding 25 MB would block the event loop too long. */
 export function findFieldStart({ body }: ArrivedRequest, name: string, maxBytes: number): Buffer | undefined {
   const prefix = `${name}=`;
   let at = 0;

@@ -5,9 +5,9 @@ import { findFieldStart, isForm } from "./form-fields.ts";
 import { checkHubSignature, findHeader, getHeader } from "./signatures.ts";
 import type { ArrivedRequest, PushedSourceKind } from "./source-kind.ts";
 
-/** "Payloads are capped at 25 MB." What is too large for us is lost: GitHub never sends it again. */
+/** "Payloads are capped at 25 MB." A rejected body is lost: GitHub does not retry. */
 const MAX_BYTES = 25 * 1024 * 1024;
-/** The action is the first member of what has one. */
+/** In bodies with an action it is the first member. */
 const MAX_ACTION_BYTES = 256 * 1024;
 
 /** docs.github.com/en/webhooks: a redelivery has the same X-GitHub-Delivery. */
@@ -24,7 +24,7 @@ export const github: PushedSourceKind = {
   },
 };
 
-/** With the content type of forms the same JSON stands in the field `payload`. */
+/** With the content type of forms, the same JSON is in the field `payload`. */
 function findAction(request: ArrivedRequest, form: WellFormed): string | undefined {
   if (form.kind === "json" || !isForm(request)) return form.texts[0];
   const payload = findFieldStart(request, "payload", MAX_ACTION_BYTES);

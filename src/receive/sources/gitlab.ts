@@ -6,10 +6,10 @@ import { isOneOf } from "../same-secret.ts";
 import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
 import { STANDARD_SECRET, verifyStandardRequest } from "./standard-webhooks.ts";
 
-/** What has more than 25 MB is not sent. */
+/** GitLab does not send more than 25 MB. */
 const MAX_BYTES = 25 * 1024 * 1024;
 
-/** A signing token stays one: a mere token in its place would let bodies through that nobody signed. */
+/** A signing token is never compared as a plain token, which would accept unsigned bodies. */
 const TOKEN: SecretForm = {
   findProblem: (secret) => (isSigningToken(secret) ? STANDARD_SECRET : HEADER_SECRET).findProblem(secret),
   create: (random, current) =>
@@ -43,7 +43,7 @@ export const gitlab: PushedSourceKind = {
 function checkToken(request: ArrivedRequest, { secrets }: KindSettings): void {
   const given = getHeader(request, "x-gitlab-token");
   const tokens = secrets.filter((secret) => !isSigningToken(secret));
-  if (!isOneOf(given, tokens)) throw badSignature("The token in x-gitlab-token is not one of this source.");
+  if (!isOneOf(given, tokens)) throw badSignature("The token in x-gitlab-token is not a token of this source.");
 }
 
 function isSigningToken(secret: string): boolean {

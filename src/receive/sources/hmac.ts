@@ -27,16 +27,16 @@ function oneOf<Word extends string>(words: readonly Word[], description: string)
   );
 }
 
-/** For whoever signs in a way that no other kind knows. Types and ids are read as a generic source reads them. */
+/** For senders with a signature scheme that no other kind has. Types and ids are read as for a generic source. */
 export const hmac: PushedSourceKind = {
   name: "hmac",
   options: Type.Object(
     {
-      header: Type.String({ pattern: HEADER_NAME, description: "The header that holds the signature" }),
-      algorithm: oneOf(["sha256", "sha1", "sha384", "sha512"], "Of the HMAC"),
-      encoding: oneOf(["hex", "base64", "base64url"], "Of the signature"),
+      header: Type.String({ pattern: HEADER_NAME, description: "The header with the signature" }),
+      algorithm: oneOf(["sha256", "sha1", "sha384", "sha512"], "The hash algorithm of the HMAC"),
+      encoding: oneOf(["hex", "base64", "base64url"], "The encoding of the signature"),
       prefix: Type.Optional(
-        Type.String({ maxLength: 32, default: "", description: "What stands before the signature, such as `sha256=`" }),
+        Type.String({ maxLength: 32, default: "", description: "The text before the signature, such as `sha256=`" }),
       ),
       signed: Type.Optional(
         Type.String({
@@ -44,18 +44,19 @@ export const hmac: PushedSourceKind = {
           maxLength: 255,
           default: "{body}",
           description:
-            "What is signed: a text with `{body}`, and perhaps `{timestamp}`, `{method}`, `{url}`, `{path}`, `{query}` or `{header:NAME}`",
+            "The signed text: a template with `{body}` and optionally `{timestamp}`, `{method}`, `{url}`, `{path}`, " +
+            "`{query}` or `{header:NAME}`",
         }),
       ),
       timestamp_header: Type.Optional(
         Type.String({
           pattern: HEADER_NAME,
           default: "x-webhook-timestamp",
-          description: "Where `{timestamp}` is to be found: unix seconds, milliseconds or RFC 3339",
+          description: "The header with `{timestamp}`: Unix seconds, milliseconds or RFC 3339",
         }),
       ),
       tolerance_s: ToleranceOption,
-      secret_encoding: oneOf(["utf8", "hex", "base64"], "How the secret is written; the key are the bytes behind it"),
+      secret_encoding: oneOf(["utf8", "hex", "base64"], "How the secret is encoded; the key is the decoded bytes"),
     },
     { additionalProperties: false },
   ),
@@ -67,7 +68,7 @@ export const hmac: PushedSourceKind = {
     const scheme = schemeOf(settings);
     const given = afterPrefix(getHeader(request, scheme.header), scheme.prefix);
     if (!isSigned(given, scheme, request, settings)) {
-      throw badSignature("The signature was made with another secret, or of something else.");
+      throw badSignature("The signature was made with another secret or for other content.");
     }
     if (scheme.template.includes("{timestamp}")) {
       checkTime(parseTime(timestampOf(request, settings)), request, settings, TOLERANCE_S);
@@ -80,16 +81,16 @@ export const hmac: PushedSourceKind = {
   },
 };
 
-/** What the options of a source say, with what they leave out. */
+/** The options of a source, with defaults filled in. */
 interface Scheme {
   readonly header: string;
   readonly prefix: string;
   readonly template: string;
   readonly algorithm: string;
   readonly encoding: "hex" | "base64" | "base64url";
-  /** Of the secrets that are written as the options say. */
+  /** The keys of all secrets that have the encoding of the options. */
   readonly keys: readonly Buffer[];
-  /** Where only the body is signed, and that as most do. */
+  /** The usual case: only the body is signed. */
   readonly plainDigest: Digest | undefined;
 }
 
@@ -143,10 +144,10 @@ function timestampOf(request: ArrivedRequest, settings: KindSettings): string {
   return getHeader(request, (textOption(settings, "timestamp_header") ?? "x-webhook-timestamp").toLowerCase());
 }
 
-/** Twelve digits and more are milliseconds: as seconds they would lie beyond the year 5000. */
+/** Twelve digits and more are milliseconds: as seconds they would be beyond the year 5000. */
 function parseTime(text: string): number {
   const at = /^\d{12,}$/.test(text) ? findTimeInMs(text) : findTime(text);
-  if (at === undefined) throw badSignature("The time of the signature is not a time.");
+  if (at === undefined) throw badSignature("The time of the signature is not a valid time.");
   return at;
 }
 

@@ -24,7 +24,7 @@ export const hubspot: PushedSourceKind = {
       accept: Type.Optional(
         Type.Array(Type.Union([Type.Literal("v1"), Type.Literal("v2")]), {
           uniqueItems: true,
-          description: "Older signatures that are good enough where there is no v3",
+          description: "Older signature versions that are accepted when there is no v3",
         }),
       ),
     },
@@ -34,7 +34,8 @@ export const hubspot: PushedSourceKind = {
   verify(request, settings) {
     const given = findHeader(request, "x-hubspot-signature-v3");
     const isSigned = given === undefined ? isSignedByOlder(request, settings) : isSignedByV3(given, request, settings);
-    if (!isSigned) throw badSignature("The signature was made with another secret, of another URL or of another body.");
+    if (!isSigned)
+      throw badSignature("The signature was made with another secret, for another URL or for another body.");
   },
   events(request, _settings, form) {
     requireJson(form, "HubSpot");
@@ -71,7 +72,7 @@ function urlOf(request: ArrivedRequest, settings: KindSettings): string {
   return textOption(settings, "url") ?? request.url;
 }
 
-/** `eventId` alone is not promised to be unique; `attemptNumber` differs from try to try. */
+/** `eventId` alone is not guaranteed to be unique; `attemptNumber` differs between attempts. */
 function readEvent(body: Buffer): ReadEvent {
   const occurredAt = scalarTextAt(body, ["occurredAt"]);
   return {

@@ -7,18 +7,18 @@ export const ToleranceOption = Type.Optional(
   Type.Integer({
     minimum: 1,
     maximum: 604_800,
-    description: "How old, or how far ahead, the time of a signature may be, in seconds",
+    description: "How many seconds the time of a signature may be in the past or future",
   }),
 );
 
-/** Of kinds that have no other. */
+/** For kinds without further options. */
 export const ToleranceAlone = Type.Object({ tolerance_s: ToleranceOption }, { additionalProperties: false });
 
 export const UrlOption = Type.Optional(
   Type.String({
     pattern: "^https?://[\\x21-\\x7e]+$",
     maxLength: 2048,
-    description: "The URL as the provider knows it, where it is not POSTHORN_PUBLIC_URL and the path of the source",
+    description: "The URL that the provider uses, if it is not POSTHORN_PUBLIC_URL and the path of the source",
   }),
 );
 

@@ -7,15 +7,15 @@ import { GENERIC } from "./generic.ts";
 import * as providers from "./provider-list.ts";
 import type { PushedSourceKind, SourceKind } from "./source-kind.ts";
 
-/** What kinds may ask of the gateway. */
+/** What kinds may use of the gateway. */
 export interface SourceKindServices {
   /** The text at an https URL, by GET through the guarded client; rejects unless the answer is a 200 of modest size. */
   fetchText(url: string): Promise<string>;
-  /** To brokers, for kinds that take from queues. */
+  /** Connections to brokers, for kinds that read queues. */
   connections: Connections;
 }
 
-/** Every kind of source, and those that plugins bring. */
+/** All kinds of sources, including those of plugins. */
 export function createSourceKinds(
   services: SourceKindServices,
   more: readonly SourceKind[] = [],
@@ -27,7 +27,7 @@ export function createSourceKinds(
   return new Map(kinds.map((kind) => [kind.name, kind]));
 }
 
-/** Those of providers. */
+/** The kinds of providers. */
 export function createProviderKinds(services: Pick<SourceKindServices, "fetchText">): readonly PushedSourceKind[] {
   return Object.values(providers).map((kind) => (typeof kind === "function" ? kind(services) : kind));
 }

@@ -6,7 +6,7 @@ import type { PushedSourceKind } from "./source-kind.ts";
 
 const TOLERANCE_S = 60;
 
-/** linear.app/developers/webhooks: the time stands in the signed body, in milliseconds. */
+/** linear.app/developers/webhooks: the time is in the signed body, in milliseconds. */
 export const linear: PushedSourceKind = {
   name: "linear",
   options: ToleranceAlone,

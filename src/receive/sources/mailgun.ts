@@ -5,7 +5,7 @@ import { ToleranceAlone } from "./kind-options.ts";
 import { badSignature, checkTime, getHmacSecret, getUnixSeconds } from "./signatures.ts";
 import type { ArrivedRequest, PushedSourceKind } from "./source-kind.ts";
 
-/** It repeats what was not taken for eight hours. */
+/** Mailgun retries for eight hours. */
 const TOLERANCE_S = 86_400;
 const NOTHING = Buffer.alloc(0);
 
@@ -29,7 +29,7 @@ export const mailgun: PushedSourceKind = {
   ],
   verify(request, settings) {
     const { timestamp = "", token = "", signature = "" } = readSignature(request);
-    // Nothing parts the two: with any number of digits the token could lend one to the time, and be another token.
+    // There is no separator: if the number of digits could vary, a digit of the token could move to the time.
     if (!/^\d{10}$/.test(timestamp) || token === "") throw badSignature("The body has no time and token of Mailgun.");
     getHmacSecret(signature, settings, timestamp + token, NOTHING, "hex");
     checkTime(getUnixSeconds(timestamp), request, settings, TOLERANCE_S);

@@ -8,7 +8,7 @@ import { checkHubSignature } from "./signatures.ts";
 import { isSameSecret } from "../same-secret.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 
-/** WhatsApp's have up to 3 MB. */
+/** Webhooks of WhatsApp have up to 3 MB. */
 const MAX_BYTES = 3 * 1024 * 1024;
 
 /** developers.facebook.com/docs/graph-api/webhooks: Facebook, Instagram, WhatsApp. Entries hold their time and ids. */
@@ -17,7 +17,11 @@ export const meta: PushedSourceKind = {
   options: Type.Object(
     {
       verify_token: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 255, description: "As it is entered in the dashboard of the app" }),
+        Type.String({
+          minLength: 1,
+          maxLength: 255,
+          description: "The verify token that you entered in the dashboard of the app",
+        }),
       ),
     },
     { additionalProperties: false },

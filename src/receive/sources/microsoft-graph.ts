@@ -22,11 +22,11 @@ export const microsoftGraph: PushedSourceKind = {
   },
   verify({ body }, { secrets }) {
     const notifications = partsOfMember(body, "value") ?? [];
-    if (notifications.length === 0) throw badSignature("The body has no notification, so none with a clientState.");
+    if (notifications.length === 0) throw badSignature("The body has no notification with a clientState.");
     for (const notification of notifications) {
       const given = scalarTextAt(notification, ["clientState"]);
       if (given === undefined || !isOneOf(given, secrets)) {
-        throw badSignature("The clientState of a notification is not one of this source.");
+        throw badSignature("The clientState of a notification is not a secret of this source.");
       }
     }
   },
@@ -34,13 +34,13 @@ export const microsoftGraph: PushedSourceKind = {
     requireJson(form, "Microsoft Graph");
     return readParts(partsOfMember(body, "value") ?? [], readNotification);
   },
-  // What is answered otherwise in the 2xx counts as taken as well; 202 is what the documentation asks for.
+  // Any 2xx counts as success; the documentation asks for 202.
   answer: () => ({ status: 202 }),
 };
 
 /**
- * Two changes of one thing may be told in the same words. So without an id of the notification only a version of the
- * thing (its etag) makes a repetition one.
+ * Two changes of one object may have equal notifications. So without an id of the notification, only a version of the
+ * object (its etag) shows that a notification is a repetition.
  */
 function readNotification(body: Buffer): ReadEvent {
   const at = (...pointer: readonly string[]) => scalarTextAt(body, pointer);

@@ -3,7 +3,7 @@ import { elementSpans, findMember, skipSpace, trimEnd, type Span } from "../../d
 import { bomLength } from "../text/unreadable.ts";
 import type { ReadEvent, Reading } from "./source-kind.ts";
 
-/** Cuts a request that tells of several events into their bytes, as they were sent. */
+/** Splits a request with several events into the bytes of each, exactly as they were sent. */
 
 /** More than any provider puts into one request. */
 const MAX_PARTS = 10_000;
@@ -17,7 +17,7 @@ export function partsOf(body: Buffer, span: Span | undefined): readonly Buffer[]
   if (span === undefined || body[span.start] !== 0x5b) return undefined;
   const spans = elementSpans(body, span.start, span.end, MAX_PARTS + 1);
   if (spans.length > MAX_PARTS) {
-    throw new PosthornError("too_large", `The request tells of more than ${MAX_PARTS} events.`);
+    throw new PosthornError("too_large", `The request has more than ${MAX_PARTS} events.`);
   }
   return spans.map(({ start, end }) => body.subarray(start, end));
 }
@@ -27,7 +27,7 @@ export function partsOfMember(body: Buffer, name: string): readonly Buffer[] | u
   return body[start] === 0x7b ? partsOf(body, findMember(body, start, end, name)) : undefined;
 }
 
-/** What is no object tells of nothing. */
+/** Elements that are not objects are not events. */
 export function readParts(parts: readonly Buffer[], read: (part: Buffer) => ReadEvent): Reading {
   const events: ReadEvent[] = [];
   const ignored: { cause: string }[] = [];

@@ -24,7 +24,10 @@ export function createPaypal({ fetchText }: { fetchText(url: string): Promise<st
     name: "paypal",
     options: Type.Object(
       {
-        webhook_id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,64}$", description: "As PayPal's dashboard shows it" }),
+        webhook_id: Type.String({
+          pattern: "^[A-Za-z0-9_-]{1,64}$",
+          description: "The id of the webhook in PayPal's dashboard",
+        }),
         tolerance_s: ToleranceOption,
       },
       { additionalProperties: false },
@@ -42,7 +45,7 @@ export function createPaypal({ fetchText }: { fetchText(url: string): Promise<st
       const key = await certificates.publicKeyAt(getHeader(request, "paypal-cert-url"), request.receivedAt);
       const signed = `${id}|${time}|${textOption(settings, "webhook_id") ?? ""}|${crc32(request.body)}`;
       if (!verifySignature("sha256", Buffer.from(signed, "utf8"), key, signature)) {
-        throw badSignature("The signature is not that of this webhook and this body.");
+        throw badSignature("The signature does not match this webhook and this body.");
       }
       checkTime(findTime(time) ?? Number.NaN, request, settings);
     },

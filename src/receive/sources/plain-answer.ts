@@ -4,7 +4,7 @@ import type { KindAnswer } from "./source-kind.ts";
 /** Longer than any provider's challenge. */
 const MAX_CHALLENGE_LENGTH = 4096;
 
-/** A challenge is sent back as it came: as a text that no browser takes for a page. */
+/** Returns a challenge as plain text, so that no browser treats it as a page. */
 export function echoChallenge(challenge: string): KindAnswer {
   if (challenge === "" || challenge.length > MAX_CHALLENGE_LENGTH) {
     throw new PosthornError("bad_request", `A challenge has 1 to ${MAX_CHALLENGE_LENGTH} characters.`);

@@ -1,4 +1,4 @@
-/** Every kind of source but `generic`, one line each: the kind, or what makes it. */
+/** All kinds of sources except `generic`, one line each: the kind, or the function that creates it. */
 export { apiKey } from "./api-key.ts";
 export { createAwsSns } from "./aws-sns.ts";
 export { basic } from "./basic.ts";

@@ -1,6 +1,6 @@
 const MAX_REMEMBERED = 1000;
 
-/** Keeps what was made of a key, for keys that repeat from request to request. Forgets all when it grows too large. */
+/** Caches values by keys that repeat from request to request. Is cleared when it grows too large. */
 export function remember<Made, Key extends string | number = string>(make: (key: Key) => Made): (key: Key) => Made {
   const made = new Map<Key, Made>();
   return (key) => {

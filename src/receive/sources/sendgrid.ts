@@ -38,7 +38,7 @@ export const sendgrid: PushedSourceKind = {
       const key = keyOf(secret);
       return key !== undefined && verifySignature("sha256", signed, key, signature);
     });
-    if (!isSigned) throw badSignature("The signature was made with another key, or of another body.");
+    if (!isSigned) throw badSignature("The signature was made with another key or for another body.");
     checkTime(at, request, settings);
   },
   events(request, _settings, form) {

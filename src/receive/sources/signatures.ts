@@ -5,16 +5,16 @@ import { isForTurns, readInTurns } from "../in-turns.ts";
 import { remember } from "./remember.ts";
 import type { ArrivedRequest, KindSettings } from "./source-kind.ts";
 
-/** What the kinds share: how a header is read, a signature compared and a time judged. */
+/** Shared by the kinds: reading headers, comparing signatures and checking times. */
 
-const OTHER_SECRET = "The signature was made with another secret, or of another body.";
+const OTHER_SECRET = "The signature was made with another secret or for another body.";
 
 export type Digest = "hex" | "base64";
 
 /** Prepared once: a secret signs every request of its source. */
 const hmacKeyOf = remember((secret) => createHmacKey(Buffer.from(secret, "utf8")));
 
-/** What the sender is told says which check failed, never what was expected. */
+/** The message says which check failed, never what was expected. */
 export function badSignature(message: string): PosthornError {
   return new PosthornError("bad_signature", message);
 }
@@ -30,7 +30,7 @@ export function getHeader(request: ArrivedRequest, name: string): string {
   return value;
 }
 
-/** Two places of a length, used again for the next: digests have few lengths. */
+/** Two reusable buffers per length: digests have few lengths. */
 const roomOf = remember((length: number) => [Buffer.alloc(length), Buffer.alloc(length)] as const);
 
 /** In constant time for texts of one length; `timingSafeEqual` throws when the lengths differ. */
@@ -69,7 +69,7 @@ export function findHmacSecret(
 const givenDigest = Buffer.alloc(DIGEST_BYTES);
 const expectedDigest = Buffer.alloc(DIGEST_BYTES);
 
-/** By the bytes behind the text: most signatures are hex, and this is half as dear as the comparison of texts. */
+/** Compares decoded bytes: most signatures are hex, and this takes half the time of comparing texts. */
 function isSameDigest(givenHex: string, expectedBinary: string): boolean {
   if (givenHex.length !== DIGEST_BYTES * 2 || givenDigest.write(givenHex, "hex") !== DIGEST_BYTES) return false;
   expectedDigest.write(expectedBinary, "latin1");
@@ -89,7 +89,7 @@ export function getHmacSecret(
   return secret;
 }
 
-/** The same for the body alone, which may have 25 MB before anybody knows who has sent them: that is hashed in turns. */
+/** The same for the body alone. A large body is hashed in parts, because its sender is not verified yet. */
 export function checkBodyHmac(
   given: string,
   settings: KindSettings,
@@ -111,7 +111,7 @@ async function checkLargeHmac(given: string, { secrets }: KindSettings, body: Bu
   if (!isSigned) throw badSignature(OTHER_SECRET);
 }
 
-/** As `x-hub-signature-256: sha256=…`. */
+/** For signatures such as `x-hub-signature-256: sha256=…`. */
 export function checkHubSignature(request: ArrivedRequest, settings: KindSettings): void | Promise<void> {
   const given = afterPrefix(getHeader(request, "x-hub-signature-256"), "sha256=");
   return checkBodyHmac(given, settings, request.body, "hex");
@@ -130,7 +130,7 @@ export function getV0Secret(
   return secret;
 }
 
-/** For algorithms that only few schemes still use. */
+/** For algorithms that few schemes still use. */
 export function isHmacOf(
   given: string,
   algorithm: string,
@@ -143,21 +143,21 @@ export function isHmacOf(
   return isSameText(digest === "hex" ? given.toLowerCase() : given, hmac.digest(digest));
 }
 
-/** The bytes behind canonical base64; `Buffer.from` alone takes anything for it, and leaves out what it does not know. */
+/** Decodes canonical base64; `Buffer.from` alone accepts anything and skips unknown characters. */
 export function findBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64");
   return bytes.length > 0 && bytes.toString("base64") === text ? bytes : undefined;
 }
 
-/** What follows a prefix such as `sha256=`; throws `bad_signature` when the text begins otherwise. */
+/** The text after a prefix such as `sha256=`; throws `bad_signature` without that prefix. */
 export function afterPrefix(text: string, prefix: string): string {
   if (!text.startsWith(prefix)) throw badSignature(`The signature does not begin with ${prefix}`);
   return text.slice(prefix.length);
 }
 
-/** Unix seconds as digits, in milliseconds. */
+/** Converts Unix seconds in digits to milliseconds. */
 export function getUnixSeconds(text: string): number {
-  if (!/^\d{1,11}$/.test(text)) throw badSignature("The time of the signature is not in unix seconds.");
+  if (!/^\d{1,11}$/.test(text)) throw badSignature("The time of the signature is not in Unix seconds.");
   return Number(text) * 1000;
 }
 

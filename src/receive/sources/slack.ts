@@ -29,7 +29,7 @@ export const slack: PushedSourceKind = {
     const name = type === "event_callback" ? eventType : type;
     return oneEvent(eventTypeOf("slack", name), identityOf(id), findTime(time));
   },
-  // What stands in an answer is shown to whoever gave the command.
+  // Slack shows the body of an answer to the user who gave the command.
   answer: () => ({ status: 200 }),
 };
 
@@ -37,7 +37,7 @@ function verify(request: ArrivedRequest, settings: KindSettings): void {
   getV0Secret(request, settings, SIGNED);
 }
 
-/** Forms have no id of the event, but a trigger id, which is made for each. */
+/** Forms have no event id, but a trigger id, which is unique. */
 function readForm(request: ArrivedRequest): ReadEvent {
   const fields = isForm(request) ? formFields(request) : new URLSearchParams();
   const payload = fields.get("payload");

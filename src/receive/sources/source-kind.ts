@@ -6,25 +6,25 @@ import type { PullDefaults } from "../pulled/pull-options.ts";
 import type { WellFormed } from "../text/well-formed.ts";
 
 /**
- * The port of a source kind: where events come from. A pushed one's sender comes to us by HTTP; of a pulled one we take
- * messages from a queue. Both go the same way from there.
+ * The port of a source kind. For a pushed kind the sender calls us by HTTP; for a pulled kind we
+ * receive messages from a queue. From there on both are handled in the same way.
  */
 export type SourceKind = PushedSourceKind | PulledSourceKind;
 
-/** Every part is optional; what a kind leaves out is done as for a generic source. */
+/** Every part is optional; a part that a kind leaves out works as for a generic source. */
 interface AnySourceKind {
   readonly name: string;
-  /** What `options` of such a source may hold. Without it, nothing. */
+  /** The schema of a source's `options`. Without it there are none. */
   readonly options?: TObject | undefined;
-  /** Patterns that are let through where the source names none (`only`). */
+  /** The patterns that are accepted if the source has no `only`. */
   readonly only?: readonly string[] | undefined;
-  /** Whether a source of this kind needs at least one secret to verify anything. */
+  /** Whether a source of this kind needs at least one secret to verify senders. */
   readonly needsSecret: boolean;
-  /** How its secrets are written, by the options of the source. Without it: as a text whose bytes are the key. */
+  /** The format of secrets, by the options of the source. Without it, the bytes of the text are the key. */
   secretForm?(options: Readonly<Record<string, unknown>>): SecretForm;
   /**
-   * The largest body that the provider sends, where that is more than what sources take by default: it may never send
-   * again what was too large.
+   * The largest body that the provider sends, if it is larger than the default limit of sources: the provider may not
+   * retry a body that was too large.
    */
   readonly maxBytes?: number | undefined;
   /** JSON Pointers whose scalars `events` finds in `texts`, as they stand in the body: no number goes through a float. */
@@ -38,44 +38,44 @@ interface AnySourceKind {
   events?(request: ArrivedRequest, settings: KindSettings, form: WellFormed): Reading | Promise<Reading>;
 }
 
-/** How a provider's requests are verified, answered, split into events and identified. */
+/** Verifies and answers a provider's requests, splits them into events and identifies these. */
 export interface PushedSourceKind extends AnySourceKind {
   readonly pull?: undefined;
-  /** Methods that the provider's handshake uses beside those of the source. */
+  /** Methods that the provider's handshake uses in addition to those of the source. */
   readonly handshakeMethods?: readonly string[] | undefined;
-  /** The answer to a request that only asks whether this is the right place; nothing is recorded. Comes first. */
+  /** Answers the provider's handshake, of which nothing is stored. Called first. */
   handshake?(request: ArrivedRequest, settings: KindSettings): KindAnswer | undefined;
-  /** Throws or rejects with `bad_signature` unless the request is from whom it says; over the raw bytes. */
+  /** Verifies the sender from the raw bytes. Throws or rejects with `bad_signature`. */
   verify?(request: ArrivedRequest, settings: KindSettings): void | Promise<void>;
   /**
    * What is the same whenever the same request is sent again, once it is verified: its signature, where that covers no
    * id, so that whoever has seen a request can send it again as another. Such sources may refuse that.
    */
   replayMark?(request: ArrivedRequest, settings: KindSettings): string;
-  /** What the provider must be told. Without it: 200, and a body that says what became of the request. */
+  /** The answer that the provider needs. Without it: 200, and a body with the result. */
   answer?(outcome: KindOutcome): KindAnswer;
 }
 
-/** How messages are taken from a queue and settled. Without `events`, a message is one event. */
+/** Receives messages from a queue and settles them. Without `events`, a message is one event. */
 export interface PulledSourceKind extends AnySourceKind {
   readonly pull: {
     readonly limits: PullLimits;
-    /** Where they are others than those of all. */
+    /** Defaults that differ from those of all pulled kinds. */
     readonly defaults?: PullDefaults | undefined;
-    /** Rejects when the queue cannot be reached; it is asked again later. */
+    /** Rejects when the queue cannot be reached; the caller retries. */
     open(settings: KindSettings): Promise<Taker>;
-    /** Where bodies lie that were too large for the queue, if the source says so. */
+    /** The storage of bodies that were too large for the queue, if the source has one. */
     findClaims?(settings: KindSettings): Pick<ClaimCheck, "read" | "remove"> | undefined;
-    /** Throws `invalid_field` for what cannot work here: a connection that nobody has configured. */
+    /** Throws `invalid_field` for settings that cannot work here, such as an unknown connection. */
     check?(options: Readonly<Record<string, unknown>>): void;
   };
 }
 
-/** What the broker's messages can be held to, as data. */
+/** The limits of the broker, as data. */
 export interface PullLimits {
-  /** How long a message is left with its taker before another may have it; undefined: as long as its taker lives. */
+  /** How long a message stays locked for its consumer; undefined: as long as the connection lives. */
   readonly holdMs: number | undefined;
-  /** Whether that can be made longer while it is held. */
+  /** Whether the lock can be renewed. */
   readonly canRenew: boolean;
 }
 
@@ -89,31 +89,31 @@ export interface Taker {
    * the signal ends it. What is taken comes again unless it is settled.
    */
   take(max: number, signal: AbortSignal): Promise<readonly PulledMessage[]>;
-  /** Nothing is wanted until the next `take`: what was brought and not taken goes back. */
+  /** No messages are wanted until the next `take`: prefetched messages are returned. */
   rest(): Promise<void>;
-  /** It never comes again once this has resolved. */
+  /** Removes the message: it never comes again once this has resolved. */
   acknowledge(message: PulledMessage): Promise<void>;
-  /** It is given back, and comes again. */
+  /** Returns the message to the queue: it comes again. */
   retry(message: PulledMessage): Promise<void>;
-  /** It is laid aside with the reason, where people find it, and then never comes again. */
+  /** Parks the message with the reason, where people find it; then it never comes again. */
   park(message: PulledMessage, reason: ParkReason): Promise<void>;
-  /** From now it is held as long as a message that was just taken. Rejects when another may have it already. */
+  /** Renews the lock for its full time. Rejects when another consumer may already have the message. */
   renew(message: PulledMessage): Promise<void>;
-  /** How many wait in the queue; undefined when the broker does not say. */
+  /** The number of waiting messages; undefined when the broker does not report it. */
   depth(): Promise<number | undefined>;
-  /** What is held and not settled comes again. */
+  /** Messages that are held but not settled come again. */
   close(): Promise<void>;
 }
 
 export interface PulledMessage {
-  /** What the sender or the broker calls it, the same whenever it comes again; undefined where nobody does. */
+  /** The id from the sender or the broker, the same whenever it comes again; undefined if there is none. */
   readonly id: string | undefined;
   readonly body: Buffer;
   /** Its properties. Names in lower case; `content-type` among them. */
   readonly headers: Readonly<Record<string, string>>;
-  /** How often it was taken, this time included. */
+  /** How often it was received, this time included. */
   readonly deliveryCount: number;
-  /** Wall clock, milliseconds; when it was put into the queue, where the broker says. */
+  /** Wall clock, milliseconds; when it was put into the queue, if the broker reports it. */
   readonly enqueuedAt?: number | undefined;
   /** The queue, and the exchange before it: in the words of `domain/queue-place.ts`. */
   readonly pulledFrom?: readonly string[] | undefined;
@@ -125,7 +125,7 @@ export interface ParkReason {
   readonly description: string;
 }
 
-/** A request as it came. Names of headers are in lower case. */
+/** A request as received. Names of headers are in lower case. */
 export interface ArrivedRequest {
   readonly method: string;
   readonly path: string;
@@ -134,36 +134,36 @@ export interface ArrivedRequest {
   readonly body: Buffer;
   /** Wall clock, milliseconds. */
   readonly receivedAt: number;
-  /** As the sender addressed it, by POSTHORN_PUBLIC_URL or a trusted proxy: some schemes sign it. */
+  /** The URL that the sender used, from POSTHORN_PUBLIC_URL or a trusted proxy: some schemes sign it. */
   readonly url: string;
 }
 
 export interface KindSettings {
   readonly source: string;
-  /** All that are live; the first is current. */
+  /** All valid secrets; the first is the current one. */
   readonly secrets: readonly string[];
   readonly options: Readonly<Record<string, unknown>>;
-  /** A path or the document itself, as the source says. */
+  /** A path or the document itself, as in the source. */
   readonly manifest?: string | Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface Reading {
   readonly events: readonly ReadEvent[];
-  /** Parts of the request that make no event, with the reason. */
+  /** Parts of the request without an event, with the reason. */
   readonly ignored?: readonly { readonly cause: string }[] | undefined;
 }
 
 export interface ReadEvent {
   /** `github.push`. */
   readonly type: string;
-  /** Its own id, where the kind makes one: the event is called so everywhere. It tells a repetition, too. */
+  /** The id of the event, if the kind generates one. It also identifies repetitions. */
   readonly id?: string | undefined;
-  /** Tells a repetition from a new event, within the source. */
+  /** Identifies repetitions within the source. */
   readonly identity: string | undefined;
   readonly orderingKey?: string | undefined;
-  /** Wall clock, milliseconds; when it came unless the provider says. */
+  /** Wall clock, milliseconds; the time of arrival unless the provider gives one. */
   readonly occurredAt?: number | undefined;
-  /** Its own bytes where a request is split; else those of the request. */
+  /** Its own bytes if the request is split; otherwise those of the request. */
   readonly body?: Buffer | undefined;
   readonly contentType?: string | undefined;
 }

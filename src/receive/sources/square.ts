@@ -4,7 +4,7 @@ import { UrlOption, textOption } from "./kind-options.ts";
 import { getHeader, getHmacSecret } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 
-/** developer.squareup.com/docs/webhooks: the URL as it is registered, and the body. */
+/** developer.squareup.com/docs/webhooks: signs the registered URL and the body. */
 export const square: PushedSourceKind = {
   name: "square",
   options: Type.Object({ url: UrlOption }, { additionalProperties: false }),

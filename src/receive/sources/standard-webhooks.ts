@@ -10,7 +10,7 @@ import { badSignature, checkTime, findBase64, findHeader, getUnixSeconds, isSame
 import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
 
 const TOLERANCE_S = 300;
-/** While keys are changed there are a few. */
+/** During a rotation there are a few signatures. */
 const MAX_SIGNATURES = 20;
 const SECRET_PREFIX = "whsec_";
 const PUBLIC_PREFIX = "whpk_";
@@ -52,11 +52,11 @@ export function verifyStandardRequest(request: ArrivedRequest, settings: KindSet
     throw badSignature("One of the headers webhook-id, webhook-timestamp and webhook-signature is missing.");
   }
   // With a dot in the id the same bytes could be read as another id, time and body.
-  if (id.includes(".")) throw badSignature("The id of the webhook has a dot.");
+  if (id.includes(".")) throw badSignature("The id of the webhook must not contain a dot.");
   const at = getUnixSeconds(time);
   const given = signature.split(" ", MAX_SIGNATURES);
   const isSigned = settings.secrets.some((secret) => isSignedBy(keyOf(secret), given, `${id}.${time}.`, request.body));
-  if (!isSigned) throw badSignature("No signature was made with a secret of this source and of this body.");
+  if (!isSigned) throw badSignature("No signature matches this body with a secret of this source.");
   checkTime(at, request, settings, TOLERANCE_S);
 }
 
@@ -78,7 +78,7 @@ function isSignedBy(key: StandardKey, given: readonly string[], text: string, bo
   });
 }
 
-/** A secret that is none signs nothing, nor does one that can be guessed. */
+/** An invalid secret, or one that is easy to guess, verifies nothing. */
 function parseKey(secret: string): StandardKey {
   if (secret.startsWith(PUBLIC_PREFIX)) {
     const ed25519 = findEd25519Key(findBase64Bytes(secret.slice(PUBLIC_PREFIX.length)));

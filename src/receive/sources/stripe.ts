@@ -4,7 +4,7 @@ import { badSignature, checkTime, findHmacSecret, getHeader, getUnixSeconds } fr
 import type { PushedSourceKind } from "./source-kind.ts";
 
 const TOLERANCE_S = 300;
-/** While a secret is rolled Stripe signs with each of them; it has no more than a few. */
+/** During a rotation Stripe signs with each secret; there are no more than a few. */
 const MAX_SIGNATURES = 10;
 
 /** docs.stripe.com/webhooks: `t=…,v1=…[,v1=…]`, the key is the whole `whsec_…` text. */
@@ -18,7 +18,7 @@ export const stripe: PushedSourceKind = {
     const isSigned = signatures.some(
       (given) => findHmacSecret(given, settings.secrets, `${time}.`, request.body, "hex") !== undefined,
     );
-    if (!isSigned) throw badSignature("No v1 signature was made with a secret of this source and of this body.");
+    if (!isSigned) throw badSignature("No v1 signature matches this body with a secret of this source.");
     checkTime(getUnixSeconds(time), request, settings, TOLERANCE_S);
   },
   events(_request, _settings, form) {

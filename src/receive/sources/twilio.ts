@@ -29,7 +29,8 @@ export const twilio: PushedSourceKind = {
     const isSigned = settings.secrets.some((secret) =>
       [...urls].some((url) => isHmacOf(given, "sha1", secret, [url, fields], "base64")),
     );
-    if (!isSigned) throw badSignature("The signature was made with another token, of another URL or of another form.");
+    if (!isSigned)
+      throw badSignature("The signature was made with another token, for another URL or for another form.");
   },
   replayMark: (request) => getHeader(request, "x-twilio-signature"),
   events(request) {
@@ -38,7 +39,7 @@ export const twilio: PushedSourceKind = {
       events: [{ type: typeOf(fields), identity: identityOf(findHeader(request, "i-twilio-idempotency-token")) }],
     };
   },
-  // Any other text would be read as instructions for the call, or sent as a message.
+  // Twilio would read any other text as call instructions, or send it as a message.
   answer: () => NO_REPLY,
 };
 
@@ -59,7 +60,7 @@ function checkBody(request: ArrivedRequest): void {
   const given = queryFields(request).get("bodySHA256");
   if (given === null && body.length === 0) return;
   if (given === null || !isSameText(given.toLowerCase(), createHash("sha256").update(body).digest("hex"))) {
-    throw badSignature("bodySHA256 in the URL is not that of the body.");
+    throw badSignature("bodySHA256 in the URL does not match the body.");
   }
 }
 

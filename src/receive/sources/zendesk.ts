@@ -18,14 +18,14 @@ export const zendesk: PushedSourceKind = {
     const time = getHeader(request, "x-zendesk-webhook-signature-timestamp");
     getHmacSecret(getHeader(request, "x-zendesk-webhook-signature"), settings, time, request.body, "base64");
     const at = findTime(time);
-    if (at === undefined) throw badSignature("The time of the signature is not a time.");
+    if (at === undefined) throw badSignature("The time of the signature is not a valid time.");
     checkTime(at, request, settings, TOLERANCE_S);
   },
   replayMark: (request) => getHeader(request, "x-zendesk-webhook-signature"),
   events(request, _settings, form) {
     const [type = "", time] = form.texts;
     const name = type.startsWith("zen:event-type:") ? type.slice("zen:event-type:".length) : "webhook";
-    // One invocation has several attempts.
+    // An invocation may have several attempts.
     const identity = identityOf(findHeader(request, "x-zendesk-webhook-invocation-id"));
     return oneEvent(eventTypeOf("zendesk", name), identity, findTime(time));
   },

@@ -19,7 +19,7 @@ export const zoom: PushedSourceKind = {
     const { body } = request;
     if (body.length > MAX_CHALLENGE_BYTES || !body.includes('"endpoint.url_validation"')) return undefined;
     if (scalarTextAt(body, ["event"]) !== "endpoint.url_validation") return undefined;
-    // The answer is an HMAC of what the sender chose: given to anybody, it would sign anything.
+    // The answer is an HMAC of the sender's text: if anybody could get it, they could sign anything.
     const secret = getV0Secret(request, settings, SIGNED);
     const plainToken = scalarTextAt(body, ["payload", "plainToken"]);
     if (plainToken === undefined) throw badSignature("The validation has no plainToken.");

@@ -5,12 +5,12 @@ import { createThreadCaller } from "../../threads/thread-caller.ts";
 import { checkJsonBody, type WellFormed } from "./well-formed.ts";
 
 /**
- * Checks a body that is JSON or XML by its content type, or by its looks when it has none; any other type is taken as
- * it is. XML and large JSON are checked in a thread: two megabytes of tiny tags take 300 ms, of brackets 100 ms, in
- * which the loop would answer nobody.
+ * Checks a body that is JSON or XML by its content type, or by its first bytes without one; other types are accepted as
+ * they are. XML and large JSON are checked in a thread: 2 MB of tiny tags take 300 ms, of brackets 100 ms; the event
+ * loop would answer nobody meanwhile.
  */
 export interface BodyChecker {
-  /** Throws or rejects with `unreadable_body`, or with `overloaded` when too much is waiting already. */
+  /** Throws or rejects with `unreadable_body`, or with `overloaded` when too much is already waiting. */
   check(
     body: Buffer,
     contentType: string | undefined,
@@ -20,7 +20,7 @@ export interface BodyChecker {
   close(): Promise<void>;
 }
 
-/** To the thread. */
+/** Sent to the thread. */
 export interface BodyCall {
   id: number;
   body: Uint8Array;
@@ -30,7 +30,7 @@ export interface BodyCall {
   pointers: readonly (readonly string[])[];
 }
 
-/** And back. */
+/** Sent back by the thread. */
 export type BodyReply = { id: number; checked: WellFormed } | { id: number; refused: Refusal };
 
 export interface Refusal {
@@ -40,11 +40,11 @@ export interface Refusal {
 }
 
 const OTHER: WellFormed = { kind: "other", texts: [] };
-/** So much takes the loop 3 ms at worst; nearly all webhooks are smaller. */
+/** Checking this much takes 3 ms at most; nearly all webhooks are smaller. */
 const MAX_ON_LOOP_BYTES = 128 * 1024;
-/** What is made of so much, and compared with a schema, takes the loop a few milliseconds at worst. */
+/** Parsing this much and checking it against a schema takes a few milliseconds at most. */
 const MAX_VALUE_BYTES = 64 * 1024;
-/** Several of the largest that a provider sends, and it may send them only once. */
+/** Room for several of the largest bodies of providers, which may not retry. */
 const MAX_WAITING_LARGE_BYTES = 128 * 1024 * 1024;
 /** The same file names in a source tree and in a build. */
 const THREAD = new URL(`./body-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
@@ -63,7 +63,7 @@ export function createBodyChecker(options: BodyCheckerOptions): BodyChecker {
     lost: "The body could not be checked now.",
   };
   const apart = createThreadCaller<Omit<BodyCall, "id">, BodyReply>(callers);
-  // Only few kinds send megabytes, most of them once and signed: nobody else waits behind those.
+  // Few kinds send megabytes, most of them once and signed, so others do not wait behind them.
   const largeApart = createThreadCaller<Omit<BodyCall, "id">, BodyReply>({
     ...callers,
     maxWaitingBytes: MAX_WAITING_LARGE_BYTES,
@@ -96,7 +96,7 @@ export function createBodyChecker(options: BodyCheckerOptions): BodyChecker {
   };
 }
 
-/** What is handed over is copied; all of 25 MB at once would take the loop too long. */
+/** Bodies are copied to the thread; copying 25 MB at once would block the event loop for too long. */
 async function copyInTurns(body: Buffer): Promise<Uint8Array<ArrayBuffer>> {
   const copy = new Uint8Array(body.length);
   await readInTurns(body, (part, at) => copy.set(part, at));

@@ -8,7 +8,7 @@ import { loadXmlReader, type XmlReader } from "./xml-text.ts";
 const port = parentPort;
 if (port === null) throw new Error("body-thread.ts is started as a thread");
 
-// Only Linux has priorities for threads. Whoever sends bombs must not slow down those who do not.
+// Only Linux has thread priorities. Hostile bodies must not slow down other senders.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 let xml: Promise<XmlReader> | undefined;

@@ -11,7 +11,7 @@ const JSON_KIND: BodyKind = { format: "json", charset: undefined };
 const OTHER_KIND: BodyKind = { format: "other", charset: undefined };
 const XML_KIND: BodyKind = { format: "xml", charset: undefined };
 
-/** What a body claims to be by its content type, or looks like without one. */
+/** The format of a body by its content type or, without one, by its first bytes. */
 export function findBodyKind(body: Uint8Array, contentType: string | undefined): BodyKind {
   if (contentType === "application/json") return JSON_KIND;
   if (contentType === undefined || contentType.trim() === "") return sniff(body);

@@ -28,6 +28,6 @@ function scalarText(json: Buffer, { start, end }: Span): string | undefined {
   if (text === "{" || text === "[" || text === "n") return undefined;
   const written = json.toString("latin1", start, end);
   const number = Number(written);
-  // 1.0 and 1 are one id; what a float would round stays as it was written.
+  // 1.0 and 1 are the same id; a number that a float would round keeps its text.
   return Number.isSafeInteger(number) ? String(number) : written;
 }

@@ -35,7 +35,7 @@ export function scanJson(text: Uint8Array, start: number, maxDepth: number): voi
   if (end < text.length) throw new JsonFault(end, "expected nothing after the end of the value");
 }
 
-/** Whether there are more brackets than levels allowed: a count of them is much cheaper than a look at the structure. */
+/** Whether there are more brackets than allowed levels: counting them is much cheaper than reading the structure. */
 export function mayBeDeeperThan(text: Buffer, maxDepth: number): boolean {
   let opened = 0;
   for (const bracket of [OPEN_BRACE, OPEN_BRACKET]) {
@@ -46,7 +46,7 @@ export function mayBeDeeperThan(text: Buffer, maxDepth: number): boolean {
   return false;
 }
 
-/** Each scan returns the offset behind what it has read. The recursion ends at the greatest depth. */
+/** Each scan returns the offset after the part it has read. The depth of recursion is limited. */
 function scanValue(text: Uint8Array, at: number, depth: number, maxDepth: number): number {
   if (at >= text.length) throw missing(text, at, "a value");
   const byte = text[at] as number;

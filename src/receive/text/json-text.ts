@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { JsonFault, mayBeDeeperThan, scanJson } from "./json-scan.ts";
 import { bomLength, faultAt, unreadableBody } from "./unreadable.ts";
 
-/** Throws `unreadable_body`, with the place and the reason, unless the body is JSON. A leading BOM is skipped. */
+/** Throws `unreadable_body` with the position and the reason unless the body is JSON. A leading BOM is skipped. */
 export function checkJsonText(body: Buffer, maxDepth: number): void {
   if (!isUtf8(body)) {
     const reason = utf16Reason(body) ?? "a byte that is not UTF-8";
@@ -17,7 +17,7 @@ export function checkJsonText(body: Buffer, maxDepth: number): void {
 }
 
 /**
- * The value of a JSON body. For who wants it anyway: a parse is a check, too, and a check before it would cost half as
+ * The value of a JSON body, for callers that need it: parsing also checks, and a separate check would cost half as
  * much again. Throws as `checkJsonText` does.
  */
 export function parseJsonText(body: Buffer, maxDepth: number): unknown {
@@ -25,7 +25,7 @@ export function parseJsonText(body: Buffer, maxDepth: number): unknown {
   try {
     return JSON.parse(body.toString("utf8", bomLength(body))) as unknown;
   } catch (error) {
-    // It knows where and why.
+    // The scan reports the position and the reason.
     checkJsonText(body, maxDepth);
     throw error;
   }
@@ -38,7 +38,7 @@ function utf16Reason(body: Uint8Array): string | undefined {
   return hasBom || hasZero ? "text that looks like UTF-16 where UTF-8 is expected" : undefined;
 }
 
-/** Only a byte that cannot be decoded turns into U+FFFD without having been one. */
+/** Finds U+FFFD that was not in the text: it stands for a byte that cannot be decoded. */
 function findInvalidUtf8(body: Buffer): number {
   const text = body.toString("utf8");
   let position = 0;

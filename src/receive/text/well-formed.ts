@@ -3,12 +3,12 @@ import { scalarTextAt } from "./json-pointer.ts";
 import { checkJsonText, parseJsonText } from "./json-text.ts";
 import { faultAt, unreadableBody } from "./unreadable.ts";
 
-/** What is known of a body that can be read. */
+/** Facts about a well-formed body. */
 export interface WellFormed {
   readonly kind: "json" | "xml" | "other";
-  /** The scalars at the pointers that were asked for, in their order; none of them in what is not JSON. */
+  /** The scalars at the requested pointers, in their order; none if the body is not JSON. */
   readonly texts: readonly (string | undefined)[];
-  /** What JSON says, where it was asked for and is small; else undefined. */
+  /** The parsed JSON, if it was requested and is small. */
   readonly value?: unknown;
 }
 
@@ -27,7 +27,7 @@ export function checkJsonBody(
   return { kind: "json", texts: pointers.map((pointer) => scalarTextAt(body, pointer)), value };
 }
 
-/** JSON is UTF-8, whatever is claimed; a wrong claim does no harm as long as every byte is ASCII. */
+/** JSON is UTF-8, whatever the charset says; a wrong charset does no harm if all bytes are ASCII. */
 function checkJsonCharset(body: Buffer, charset: string): void {
   if (/^(utf-?8|us-ascii|ascii)$/.test(charset) || isAscii(body)) return;
   const position = body.findIndex((byte) => byte >= 0x80);

@@ -2,20 +2,20 @@ import { bomLength, faultAt, type TextFault } from "./unreadable.ts";
 
 /**
  * Reads no more of an XML text than its encoding, its prolog and its tags: a document type or too deep a nesting
- * must be refused before a parser sees it.
+ * must be rejected before a parser sees it.
  */
 export interface XmlOutline {
-  /** What the parser must be told; undefined where it finds out by itself. */
+  /** The encoding that the parser must be told; undefined if it detects the encoding itself. */
   encoding: string | undefined;
   fault: TextFault | undefined;
   parts: XmlParts;
 }
 
-/** How much a parser would have to build, up to the place of a fault. */
+/** The size of the tree that a parser would build, up to the first error. */
 export interface XmlParts {
   /** Elements, attributes and texts. */
   nodes: number;
-  /** Comments, processing instructions and CDATA sections: each of them cuts a text in two. */
+  /** Comments, processing instructions and CDATA sections: each splits a text in two. */
   cuts: number;
 }
 
@@ -34,7 +34,7 @@ export function outlineXml(body: Buffer, charset: string | undefined, maxDepth: 
   const units = readUnits(body);
   const parts: XmlParts = { nodes: 0, cuts: 0 };
   if (units === undefined) {
-    return { encoding: undefined, fault: faultAt(body, 0, "text in UTF-32, which is not read"), parts };
+    return { encoding: undefined, fault: faultAt(body, 0, "text in UTF-32, which is not supported"), parts };
   }
   const fail = (at: number, reason: string): XmlOutline => ({
     encoding: undefined,
@@ -49,7 +49,7 @@ export function outlineXml(body: Buffer, charset: string | undefined, maxDepth: 
       return fail(0, `text in UTF-16 that declares the encoding "${declared}"`);
     }
   } else {
-    // The document's own word goes before the header's: frameworks add a charset that nobody checked.
+    // The document's declaration wins over the header: frameworks add a charset without checking it.
     const named = declared ?? (bomLength(body) > 0 ? undefined : charset);
     if (named !== undefined && !ASCII_SUPERSETS.test(named)) {
       return fail(0, `the encoding "${named}", which is not supported or not that of the text,`);
@@ -83,7 +83,7 @@ function declaredEncoding(text: string): string | undefined {
   return /\sencoding\s*=\s*["']([^"']*)["']/.exec(text.slice(0, end === -1 ? 256 : end))?.[1];
 }
 
-/** Stops without a fault at anything malformed: the parser will stop there too, and says it better. */
+/** Stops without an error at malformed text: the parser will stop there, too, with a better message. */
 function scanTags(text: string, maxDepth: number, parts: XmlParts): { at: number; reason: string } | undefined {
   const first = text.search(/[^ \t\r\n]/);
   if (first === -1) return { at: text.length, reason: "no element: the text is empty" };
@@ -125,7 +125,7 @@ function after(text: string, mark: string, from: number): number {
   return at === -1 ? -1 : at + mark.length;
 }
 
-/** The `>` of a start tag; one inside an attribute's quotes is none. */
+/** Finds the `>` that ends a start tag, skipping those inside quotes. */
 function tagEnd(text: string, from: number, parts: XmlParts): number {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -146,7 +146,7 @@ function faultAtUnit(body: Buffer, units: Units, at: number, reason: string): Te
   return { position, line: before.length, column: (before.at(-1)?.length ?? 0) + 1, reason };
 }
 
-/** The byte where the parser stopped; it counts lines and characters. */
+/** The byte where the parser stopped; the parser itself counts lines and characters. */
 export function parserFault(body: Buffer, line: number, column: number, reason: string): TextFault {
   const units = readUnits(body) ?? { text: "", skippedBytes: 0, bytesPerUnit: 1 };
   let at = 0;

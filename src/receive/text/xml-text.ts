@@ -10,7 +10,7 @@ export interface XmlReader {
 
 const FATAL = 3;
 
-/** Its tree takes up to twenty times the size of a text, in memory that the parser never gives back. */
+/** The tree takes up to twenty times the size of the text, in memory that the parser never releases. */
 const MAX_XML_BYTES = 8_388_608;
 
 export async function loadXmlReader(): Promise<XmlReader> {
@@ -38,7 +38,7 @@ function createXmlReader(libxml: typeof Libxml): XmlReader {
       if (body.length > MAX_XML_BYTES) {
         throw new PosthornError(
           "too_large",
-          `The body has ${body.length} bytes, and XML is checked up to ${MAX_XML_BYTES}. Send it in parts.`,
+          `The body has ${body.length} bytes; XML is accepted up to ${MAX_XML_BYTES} bytes. Send it in parts.`,
         );
       }
       const { encoding, fault } = outlineXml(body, charset, maxDepth);
@@ -52,7 +52,7 @@ function createXmlReader(libxml: typeof Libxml): XmlReader {
   };
 }
 
-/** As a part of a sentence: the parser writes a line of its own. */
+/** Turns the parser's line into a part of a sentence. */
 function reasonOf(message: string): string {
   const text = message.trim().replace(/\s+/g, " ");
   return text.charAt(0).toLowerCase() + text.slice(1);

@@ -5,28 +5,28 @@ import type { Mismatch } from "../schema/payload-schema.ts";
 import type { Refusal } from "../text/body-check.ts";
 import { createThreadLines } from "../../threads/thread-lines.ts";
 
-/** Compiles documents and runs them in threads, in a line for each: what is large, and the first look at any of them. */
+/** Compiles and runs documents in threads, with a queue for each document: large ones, and the first check of any. */
 export interface ApartChecker {
   /**
-   * Rejects with `overloaded` when too much is waiting already, with `Overdue` when a step of it takes longer than its
+   * Rejects with `overloaded` when too much is already waiting, with `Overdue` when a step takes longer than its
    * deadline, with `unavailable` when the thread was lost.
    */
   run(document: ApartDocument, request: ApartRequest): Promise<ApartReply>;
-  /** Only whether the document can be used, and then what it says of a request. */
+  /** Checks whether a document can be used and, if a request is given, validates it. */
   examine(document: ApartDocument, request?: ApartRequest): Promise<ApartReply>;
   close(): Promise<void>;
 }
 
-/** Validations, and the schemas of event types. */
+/** Validations, or the schemas of event types. */
 export type DocumentFormat = ValidationFormat | "schema";
 
 export interface ApartDocument {
   readonly format: DocumentFormat;
   readonly hash: string;
   readonly document: Uint8Array;
-  /** Whose line it waits in: not the name that a webhook was sent to, which may be anything where there is a default. */
+  /** The queue that it waits in: not the name in the webhook's path, which may be anything if there is a default. */
   readonly endpoint: string;
-  /** It is in force: somebody has examined it before. */
+  /** The document is in effect, so it was examined before. */
   readonly isAccepted: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface ApartRequest {
 export type ApartReply = Exclude<CheckReply, { missing: true }>;
 
 export interface ApartCheckerOptions extends CheckThreadOptions {
-  /** Of a check; a document that is not compiled yet has another for that. */
+  /** The deadline of a check; compiling has its own. */
   checkMs: number;
   compileMs: number;
   maxThreads: number;
@@ -50,35 +50,35 @@ export interface ApartCheckerOptions extends CheckThreadOptions {
 
 /** What the thread gets at its start. */
 export interface CheckThreadOptions {
-  /** It loads what it needs for that before it is ready: no call pays for it. */
+  /** The thread loads its modules before it is ready, so that no call waits for them. */
   readsXml: boolean;
 }
 
-/** To the thread. */
+/** Sent to the thread. */
 export interface CheckCall {
   format: DocumentFormat;
   hash: string;
-  /** To be compiled; what is wrong with it is told. */
+  /** A document to compile; its errors are reported. */
   document: { bytes: Uint8Array; isAccepted: boolean } | undefined;
-  /** To be checked by a document that was compiled before. */
+  /** A body to check with a document that was compiled before. */
   request: ApartRequest | undefined;
 }
 
-/** And back. */
+/** Sent back by the thread. */
 export type CheckReply =
   | { mismatches: readonly Mismatch[] | undefined }
   /** The document cannot be used. */
   | { fault: string }
-  /** It cannot even be read. */
+  /** The document cannot be parsed. */
   | { refused: Refusal }
-  /** It takes more memory than there is. */
+  /** The check needs more memory than allowed. */
   | { exhausted: true }
-  /** The thread does not know the document: send it along. */
+  /** The thread does not know the document: send it with the next call. */
   | { missing: true };
 
-/** Of the time that a thread works: the largest body that is checked takes a part of it. */
+/** The deadline for a thread's work; the largest accepted body takes only a part of it. */
 export const CHECK_DEADLINES = { checkMs: 1000, compileMs: 10_000 };
-/** One of them is always left to those whose checks do not take long. */
+/** One thread is always free for quick checks. */
 export const LASTING_THREADS = { maxThreads: 2, keepFirst: true };
 
 /** The same file names in a source tree and in a build. */
@@ -88,9 +88,9 @@ const THREAD = new URL(`./check-thread${import.meta.url.endsWith(".ts") ? ".ts" 
  * takes: a thread that comes near ends, but one that asks for much at once would take the process with it.
  */
 const MAX_HEAP_MB = 1024;
-/** Who works on a document tries it more than once. */
+/** Somebody who works on a document tests it more than once. */
 const IDLE_MS = 60_000;
-/** A thread may be lost between the compiling and the check. */
+/** A thread may be lost between compiling and checking. */
 const MAX_ROUNDS = 2;
 
 export function createApartChecker(options: ApartCheckerOptions): ApartChecker {
@@ -136,5 +136,5 @@ export function createApartChecker(options: ApartCheckerOptions): ApartChecker {
 }
 
 function lost(): PosthornError {
-  return new PosthornError("unavailable", "It could not be checked now.", { retryAfterS: 5 });
+  return new PosthornError("unavailable", "The check is not possible now.", { retryAfterS: 5 });
 }

@@ -18,14 +18,14 @@ import { announceReady } from "../../threads/thread-seat.ts";
 const port = parentPort;
 if (port === null) throw new Error("check-thread.ts is started as a thread");
 
-// Only Linux has priorities for threads. Who writes monstrous schemas must not slow down those who do not.
+// Only Linux has thread priorities. Huge schemas must not slow down other work.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 /** A tenth of a second for a small body, whatever the schema is; most of the deadline for the largest. */
 const MIN_STEPS = 2_000_000;
 const STEPS_PER_BYTE = 8;
 const MAX_STEPS = 16_000_000;
-/** Each takes up to a hundred bytes of memory when it is built. */
+/** Each part takes up to a hundred bytes of memory. */
 const MAX_PARTS = 3_000_000;
 const MAX_COMPILED = 200;
 const memory = limitWasmMemory();
@@ -93,7 +93,7 @@ async function answer(call: CheckCall): Promise<CheckReply> {
 }
 
 function keep(key: string, one: Compiled): void {
-  // The oldest goes: what is in use comes back.
+  // The oldest is dropped: a document in use is added again.
   const [oldest] = compiled.size >= MAX_COMPILED ? compiled : [];
   if (oldest !== undefined) {
     compiled.delete(oldest[0]);
@@ -109,7 +109,7 @@ function toReply(error: unknown): CheckReply {
   if (error instanceof PosthornError) {
     return { refused: { code: error.code, message: error.message, details: error.details } };
   }
-  // Whatever it is, only this document is to blame; the thread has others to run.
+  // Whatever the error is, only this document caused it; the thread must go on with others.
   return { fault: `cannot be run: ${(error as Error).message}` };
 }
 
@@ -127,7 +127,7 @@ port.on("message", (call: CheckCall) => {
     .catch(toReply)
     .then((reply) => {
       port.postMessage(reply);
-      // What it took is never given back. The next call starts it again.
+      // Its memory is never released. The next call starts a new thread.
       if (memory.isLarge()) process.exit();
     });
 });

@@ -1,14 +1,14 @@
-/** The parser of XML has two gigabytes to take, by its own word. In this thread it gets less. */
+/** The XML parser declares a limit of two gigabytes of memory. In this thread it gets less. */
 export interface WasmMemory {
-  /** So much was taken that a fresh start is worth it. */
+  /** So much memory is used that a restart is worth it. */
   isLarge(): boolean;
-  /** More was asked for than there is. */
+  /** The parser asked for more memory than allowed. */
   isExhausted(): boolean;
 }
 
 const PAGE_BYTES = 65_536;
 const LARGE_BYTES = 64 * 1024 * 1024;
-/** The tree of the largest body that is read takes less than half of it. */
+/** The tree of the largest accepted body takes less than half of it. */
 const MAX_BYTES = 384 * 1024 * 1024;
 
 interface MemoryPrototype {
@@ -18,14 +18,14 @@ interface MemoryPrototype {
 
 const { Memory } = (globalThis as unknown as { WebAssembly: { Memory: { prototype: MemoryPrototype } } }).WebAssembly;
 
-/** For the whole thread: its memories have no limit that could be set before they are made. */
+/** For the whole thread, because no limit can be set before a memory is created. */
 export function limitWasmMemory(maxBytes = MAX_BYTES): WasmMemory {
   const grow = Memory.prototype.grow;
   let bytes = 0;
   let isExhausted = false;
   Memory.prototype.grow = function (this: MemoryPrototype, pages: number) {
     const wanted = this.buffer.byteLength + pages * PAGE_BYTES;
-    // Whoever asks may ask again for less.
+    // The caller may ask again for less.
     isExhausted = wanted > maxBytes;
     if (isExhausted) throw new RangeError("The memory may not grow any more.");
     bytes = Math.max(bytes, wanted);

@@ -6,17 +6,17 @@ import type { SchemaLimits } from "../schema/prepare-schema.ts";
 import { SchemaFault } from "../schema/schema-fault.ts";
 import { checkRules, parseRules, type Rule } from "./rules.ts";
 
-/** A JSON Schema, rules, or both, compiled. Its check ends after a number of steps. */
+/** A compiled JSON Schema, rules, or both. Its check ends after a limited number of steps. */
 export interface JsonValidation {
-  /** What is wrong with a request; undefined when nothing is. Throws `TooManySteps`. */
+  /** The errors of a request; undefined when it is valid. Throws `TooManySteps`. */
   check(facts: FilterFacts, maxSteps: number): readonly Mismatch[] | undefined;
-  /** Only these look at more than `data`. */
+  /** Only rules look at more than `data`. */
   readonly hasRules: boolean;
 }
 
 const { maxBytes, maxDepth, maxSubschemas, maxErrors } = VALIDATION_LIMITS;
 const LIMITS: SchemaLimits = { maxBytes, maxDepth: maxDepth - 1, maxSubschemas };
-/** What may stand beside `rules` where there is no schema. */
+/** The members that are allowed next to `rules` without a schema. */
 const REMARKS = new Set(["rules", "title", "description", "$comment"]);
 
 /** Throws `SchemaFault`. The text is JSON. */
@@ -49,9 +49,9 @@ function compileParts(schema: string | undefined, rules: readonly Rule[], truste
   };
 }
 
-/** A schema that knows no keyword `rules` would pass over them in silence. */
+/** As an unknown keyword of a schema, `rules` would be ignored silently. */
 function refuseBoth(root: object): void {
   const other = Object.keys(root).find((name) => !REMARKS.has(name));
   if (other === undefined) return;
-  throw new SchemaFault(`has rules beside ${other.slice(0, 60)}; beside a schema they are called x-rules`);
+  throw new SchemaFault(`has rules next to ${other.slice(0, 60)}; next to a schema, name them x-rules`);
 }

@@ -5,14 +5,14 @@ import { VALIDATION_LIMITS } from "../../domain/validation.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
 import { SchemaFault, TOO_LONG } from "../schema/schema-fault.ts";
 
-/** What a schema cannot say, in the language of filters: where `when` holds, `require` must hold too. */
+/** Conditions that a schema cannot express, in the language of filters: if `when` holds, `require` must hold, too. */
 export interface Rule {
   readonly when: Filter | undefined;
   readonly require: Filter;
   readonly message: string;
 }
 
-/** A request is no event yet: it has no type, no tenant and no priority. */
+/** A request is not an event yet: it has no type, no tenant and no priority. */
 const FIELDS = ["data", "headers", "query", "source"] as const;
 const LOGICAL = new Set(["$and", "$or", "$not"]);
 const MAX_MESSAGE_LENGTH = 500;
@@ -20,7 +20,7 @@ const CONTROL = /\p{Cc}/u;
 
 /** `at` is what the errors call the list. Throws `SchemaFault`. */
 export function parseRules(value: unknown, at: string): readonly Rule[] {
-  if (!Array.isArray(value) || value.length === 0) throw new SchemaFault(`has ${at} that are no list of rules`);
+  if (!Array.isArray(value) || value.length === 0) throw new SchemaFault(`has ${at} that are not a list of rules`);
   const { maxRules } = VALIDATION_LIMITS;
   if (value.length > maxRules) throw new SchemaFault(`has more than ${maxRules} rules`);
   return value.map((rule: unknown, index) => parseRule(rule, `${at}[${index}]`));
@@ -28,7 +28,7 @@ export function parseRules(value: unknown, at: string): readonly Rule[] {
 
 function parseRule(value: unknown, at: string): Rule {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new SchemaFault(`has ${at}, which is no object with require and message`);
+    throw new SchemaFault(`has ${at}, which is not an object with require and message`);
   }
   const { when, require, message, ...others } = value as Record<string, unknown>;
   const [unknown] = Object.keys(others);
@@ -38,7 +38,7 @@ function parseRule(value: unknown, at: string): Rule {
     );
   }
   if (typeof message !== "string" || message.trim() === "" || message.length > MAX_MESSAGE_LENGTH) {
-    throw new SchemaFault(`has ${at}.message, which is no text of 1 to ${MAX_MESSAGE_LENGTH} characters`);
+    throw new SchemaFault(`has ${at}.message, which is not a text of 1 to ${MAX_MESSAGE_LENGTH} characters`);
   }
   if (CONTROL.test(message)) throw new SchemaFault(`has ${at}.message with a control character`);
   return {
@@ -64,12 +64,12 @@ function refuseFields(source: object, at: string): void {
     if (LOGICAL.has(name)) {
       for (const inner of [value].flat()) refuseFields(inner as object, `${at}.${name}`);
     } else if (!FIELDS.some((field) => field === name)) {
-      throw new SchemaFault(`has ${at}.${name}, which a request has not; use ${FIELDS.join(", ")}`);
+      throw new SchemaFault(`has ${at}.${name}, which requests do not have; use ${FIELDS.join(", ")}`);
     }
   }
 }
 
-/** Each rule that a request breaks, with the first place where it does. What cannot be found out is broken. */
+/** The rules that a request breaks, each with the first place. A rule that cannot be evaluated counts as broken. */
 export function checkRules(rules: readonly Rule[], facts: FilterFacts): Mismatch[] {
   const budget = createFilterBudget();
   const mismatches: Mismatch[] = [];
@@ -83,7 +83,7 @@ export function checkRules(rules: readonly Rule[], facts: FilterFacts): Mismatch
   return mismatches;
 }
 
-/** `data.order.total` is a place in the body; what is elsewhere keeps its name. */
+/** `data.order.total` becomes a place in the body; other names stay unchanged. */
 function toPointer(path: string): string {
   const [field = "", ...steps] = path.split(".");
   if (field === "data") return steps.map((step) => `/${step.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");

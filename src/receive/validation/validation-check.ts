@@ -17,13 +17,13 @@ import type { RequestValidations } from "../take-in.ts";
 import type { WellFormed } from "../text/well-formed.ts";
 import type { JsonValidation } from "./json-validation.ts";
 
-/** Compares requests with the validation of their endpoint. An endpoint without any costs a look into a map. */
+/** Validates requests with the validation of their endpoint. An endpoint without one costs a map lookup. */
 export interface ValidationChecker extends RequestValidations {
-  /** What the check would say, by the validation that is in force or by another one. Apart from the loop. */
+  /** The result of a check with the current validation or another one. Runs outside of the event loop. */
   tryOut(endpoint: string, request: CheckedRequest, form: WellFormed, instead?: ExaminedDocument): Promise<TryOut>;
-  /** Why a document cannot be used. Compiled apart from the loop. Rejects with `unreadable_body`. */
+  /** Why a document cannot be used. Compiled outside of the event loop. Rejects with `unreadable_body`. */
   examine(document: ExaminedDocument): Promise<string | undefined>;
-  /** Takes over what is in force now. */
+  /** Must be called when validations have changed. */
   update(validations: readonly Validation[]): void;
   close(): Promise<void>;
 }
@@ -37,12 +37,12 @@ export interface CheckedRequest {
 }
 
 export interface TryOut {
-  /** Whose validation it was; undefined where there is none. */
+  /** The endpoint whose validation was used; undefined if there is none. */
   validation: string | undefined;
   errors: readonly Mismatch[];
 }
 
-/** All that is in force for an endpoint. */
+/** The current validations of an endpoint. */
 interface Applied {
   readonly endpoint: string;
   readonly json: Checked | undefined;
@@ -53,12 +53,12 @@ type Checked = Validation & Compilable<JsonValidation>;
 
 type Found = readonly Mismatch[] | undefined;
 
-/** Of an order with hundreds of lines; beyond that a check goes on in the thread, where it may take longer. */
+/** Enough for an order with hundreds of lines; longer checks continue in the thread. */
 const MAX_STEPS_ON_LOOP = 20_000;
-/** Compiling takes about a millisecond for each 100 characters, of which spaces are none. */
+/** Compiling takes about a millisecond for each 100 characters, not counting spaces. */
 const MAX_COMPILED_ON_LOOP = 3072;
 const MAX_READ_ON_LOOP_BYTES = 32 * 1024;
-/** Of what somebody tries out. */
+/** For documents that somebody tests. */
 const TRIAL = "trial";
 
 export interface ValidationCheckerOptions {
@@ -70,7 +70,7 @@ export interface ValidationCheckerOptions {
 export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerOptions): ValidationChecker {
   const deadlines = deadlineMs === undefined ? CHECK_DEADLINES : { checkMs: deadlineMs, compileMs: deadlineMs };
   const lasting = { ...deadlines, ...LASTING_THREADS };
-  // Of each kind its own, so that XML never waits for JSON, and neither for what somebody tries out.
+  // Separate threads, so that XML never waits for JSON, and neither waits for tests of documents.
   const apart = {
     json: createApartChecker({ ...lasting, readsXml: false }),
     xsd: createApartChecker({ ...lasting, readsXml: true }),
@@ -168,7 +168,7 @@ export function createValidationChecker({ mode, deadlineMs }: ValidationCheckerO
       const formats = new Map<string, Map<string, Checked>>();
       for (const one of validations) {
         const known = before.get(one.endpoint)?.[one.format];
-        // What is compiled stays so while its document does.
+        // Compiled validations are kept until their document changes.
         const compiled = known?.hash === one.hash ? known.compiled : undefined;
         const others = formats.get(one.endpoint) ?? new Map<string, Checked>();
         formats.set(one.endpoint, others.set(one.format, toChecked(one, compiled)));
@@ -204,12 +204,12 @@ async function compileOnLoop({ document }: Validation): Promise<JsonValidation |
   if (document.length > MAX_READ_ON_LOOP_BYTES) return "apart";
   const text = JSON.stringify(JSON.parse(toText(document)));
   if (text.length > MAX_COMPILED_ON_LOOP) return "apart";
-  // Its packages are large, and most gateways have no validations.
+  // Imported on demand: the packages are large, and most gateways have no validations.
   const { compileJsonValidation } = await import("./json-validation.ts");
   return compileJsonValidation(text, { trusted: true });
 }
 
-/** With a copy of the body: of a view the whole buffer would be sent. */
+/** With a copy of the body, because for a view the whole buffer would be sent. */
 function toApart(endpoint: string, { body, headers, query }: CheckedRequest): ApartRequest {
   return { endpoint, body: new Uint8Array(body), headers, query };
 }
@@ -242,7 +242,7 @@ function wrongKind(kind: WellFormed["kind"], applied: Pick<Applied, "endpoint"> 
 function notFound(endpoint: string): PosthornError {
   return new PosthornError(
     "validation_not_found",
-    `There is no validation for ${endpoint}, and the gateway takes no webhooks without one. ` +
+    `There is no validation for ${endpoint}, and the gateway accepts no webhooks without one. ` +
       `Put one to /validations/${endpoint}.`,
     { details: { endpoint } },
   );

@@ -7,14 +7,14 @@ import { SchemaFault, TOO_LONG } from "../schema/schema-fault.ts";
 import { outlineXml, type XmlParts } from "../text/xml-outline.ts";
 import { loadXmlReader, type XmlReader } from "../text/xml-text.ts";
 
-/** XML Schemas, by libxml2. Nothing is loaded from anywhere: no network, no files, no document type. */
+/** XML Schemas, with libxml2. Nothing is loaded: no network, no files, no document type. */
 export interface XsdEngine {
-  /** Throws `SchemaFault`, or `unreadable_body` when it is no XML. */
+  /** Throws `SchemaFault`, or `unreadable_body` when the document is not XML. */
   compile(document: Buffer): Xsd;
 }
 
 export interface Xsd {
-  /** What is wrong with a body; undefined when nothing is. */
+  /** The errors of a body; undefined when it is valid. */
   check(body: Buffer, charset: string | undefined): readonly Mismatch[] | undefined;
   dispose(): void;
 }
@@ -27,7 +27,7 @@ const ERROR = 2;
 const MAX_MESSAGE_LENGTH = 300;
 const { maxDepth, maxErrors, maxXmlNodes, maxXmlCuts } = VALIDATION_LIMITS;
 
-/** That so much is wrong is known; to name all of it would take a time that grows with its square. */
+/** Only this many errors are listed: listing all would take quadratic time. */
 class EnoughErrors extends Error {
   readonly details: readonly Libxml.ErrorDetail[];
   constructor(details: readonly Libxml.ErrorDetail[]) {
@@ -48,7 +48,7 @@ export async function loadXsdEngine(): Promise<XsdEngine> {
 
 type ErrorStorage = typeof LibxmlErrors.error.storage;
 
-/** The library is one for all of a thread: only what asks for it is limited, and not those who read XML beside it. */
+/** The thread has one instance of the library: the limit applies only to callers that ask for it. */
 let isLimited = false;
 
 function withFewErrors<Result>(run: () => Result): Result {
@@ -60,7 +60,7 @@ function withFewErrors<Result>(run: () => Result): Result {
   }
 }
 
-/** The library has a place for errors, and no bound for their number. */
+/** The library collects errors without a limit. */
 function limitErrors(storage: ErrorStorage): void {
   const get = storage.get.bind(storage);
   storage.get = (index) => {
@@ -85,9 +85,12 @@ function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
 
   function compileParsed(parsed: Libxml.XmlDocument): Libxml.XsdValidator {
     const { name, namespaceUri } = parsed.root;
-    if (name !== "schema" || namespaceUri !== XS) throw new SchemaFault("is no XML Schema: its root is no xs:schema");
+    if (name !== "schema" || namespaceUri !== XS)
+      throw new SchemaFault("is not an XML Schema: its root is not xs:schema");
     if (parsed.find(ELSEWHERE, { xs: XS }).length > 0) {
-      throw new SchemaFault("refers to another file by schemaLocation; only places of the schema itself can be meant");
+      throw new SchemaFault(
+        "refers to another file by schemaLocation; only references within the schema itself are allowed",
+      );
     }
     try {
       return withFewErrors(() => libxml.XsdValidator.fromDoc(parsed));
@@ -115,7 +118,7 @@ function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
       } catch (error) {
         throw isTooDeep(error) ? new SchemaFault(`is nested more than ${maxDepth} levels deep`) : error;
       }
-      // The compiled schema refers to it as long as it lives.
+      // The compiled schema refers to it, so it must live as long.
       const parsed = parse(document, undefined);
       let validator: Libxml.XsdValidator;
       try {
@@ -136,7 +139,7 @@ function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
           } catch (error) {
             if (!(error instanceof libxml.XmlError || error instanceof EnoughErrors)) throw error;
             const mismatches = describe(error);
-            // The library gives up on a pattern that takes too many steps, without a word.
+            // The library silently gives up on a pattern that takes too many steps.
             return mismatches.length > 0 ? mismatches : [{ path: "", message: TOO_LONG }];
           } finally {
             read.dispose();
@@ -151,7 +154,7 @@ function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
   };
 }
 
-/** Before anything is built of it: libxml2 takes a time that grows with the square of the texts in one element. */
+/** Checked before the tree is built: libxml2 takes quadratic time in the number of texts of an element. */
 function findTooMuch({ nodes, cuts }: XmlParts): string | undefined {
   if (nodes > maxXmlNodes) return `has more than ${maxXmlNodes} elements, attributes and texts`;
   if (cuts > maxXmlCuts) return `has more than ${maxXmlCuts} comments, processing instructions and CDATA sections`;

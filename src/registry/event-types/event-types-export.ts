@@ -10,10 +10,10 @@ export function exportOpenApi(types: readonly EventType[]): object {
   };
 }
 
-/** Under this name stands what OpenAPI has no word for. */
+/** The extension member for what OpenAPI has no field for. */
 export const EXTENSION = "x-posthorn";
 
-/** Without an id of its own, `#` in a schema would mean the whole document. */
+/** Without its own `$id`, `#` in a schema would refer to the whole document. */
 export function schemaId(name: string, version: string): string {
   return `urn:posthorn:event-type:${name}:${version}`;
 }

@@ -8,7 +8,7 @@ import { EXTENSION, schemaId } from "./event-types-export.ts";
 export function readOpenApi(document: object): EventTypeInput[] {
   const { openapi, webhooks } = document as Json;
   if (typeof openapi !== "string" || !openapi.startsWith("3.1")) {
-    throw invalid("openapi", `must be 3.1, the version that knows webhooks, not ${JSON.stringify(openapi)}`);
+    throw invalid("openapi", `must be 3.1, the first version with webhooks, not ${JSON.stringify(openapi)}`);
   }
   if (!isObject(webhooks)) throw invalid("webhooks", "must be an object with the event types as its keys");
   return Object.entries(webhooks).map(([name, item]) => readWebhook(document as Json, name, item));
@@ -28,7 +28,7 @@ function readWebhook(document: Json, name: string, item: unknown): EventTypeInpu
   const extension = isObject(operation[EXTENSION]) ? operation[EXTENSION] : {};
   const versions: VersionInput[] = [];
   for (const one of Array.isArray(extension["versions"]) ? (extension["versions"] as unknown[]) : []) {
-    if (!isObject(one)) throw invalid(`webhooks.${name}.post.${EXTENSION}.versions`, "must hold objects");
+    if (!isObject(one)) throw invalid(`webhooks.${name}.post.${EXTENSION}.versions`, "must contain objects");
     versions.push(readVersion(document, name, String(one["version"]), one));
   }
   const media = findMedia(document, operation, name);
@@ -47,7 +47,7 @@ function readWebhook(document: Json, name: string, item: unknown): EventTypeInpu
   if (Value.Check(EventTypeInput, input)) return input;
   const [error] = Value.Errors(EventTypeInput, input);
   const field = `webhooks.${name}${(error?.instancePath ?? "").replaceAll("/", ".")}`;
-  throw invalid(field, error?.message ?? "is no event type");
+  throw invalid(field, error?.message ?? "is not an event type");
 }
 
 function findMedia(document: Json, operation: Json, name: string): Json | undefined {
@@ -81,13 +81,13 @@ function withoutOwnId(schema: Json, name: string, version: string): Json {
   return rest;
 }
 
-/** What a schema takes from the document's components comes with it, as its own definitions. */
+/** Components that a schema refers to are copied into it as its own definitions. */
 function bundle(document: Json, schema: Json, place: string): Json {
   const components = isObject(document["components"]) ? document["components"]["schemas"] : undefined;
   const definitions: Json = {};
 
   function rewrite(value: unknown, depth: number): unknown {
-    if (depth > MAX_DEPTH) throw invalid(place, "is nested too deep");
+    if (depth > MAX_DEPTH) throw invalid(place, "is nested too deeply");
     if (Array.isArray(value)) return value.map((inner) => rewrite(inner, depth + 1));
     if (!isObject(value)) return value;
     return Object.fromEntries(
@@ -102,10 +102,10 @@ function bundle(document: Json, schema: Json, place: string): Json {
     const [escaped = ""] = rest.split("/", 1);
     const [key = ""] = parsePointer(`/${escaped}`);
     if (!isObject(components) || !Object.hasOwn(components, key)) {
-      throw invalid(place, `refers to ${COMPONENT}${escaped}, which is not there`);
+      throw invalid(place, `refers to ${COMPONENT}${escaped}, which does not exist`);
     }
     if (!Object.hasOwn(definitions, key)) {
-      // Before it is read, because it may refer to itself.
+      // Added before it is read, because it may refer to itself.
       definitions[key] = true;
       definitions[key] = rewrite(components[key], depth + 1);
     }
@@ -117,7 +117,7 @@ function bundle(document: Json, schema: Json, place: string): Json {
   return { ...own, $defs: { ...definitions, ...(isObject(own["$defs"]) ? own["$defs"] : {}) } };
 }
 
-/** A part of the document, or what it refers to there. */
+/** A part of the document, with a reference replaced by its target. */
 function resolve(document: Json, part: unknown, place: string): Json {
   let found = part;
   if (isObject(part) && typeof part["$ref"] === "string") {

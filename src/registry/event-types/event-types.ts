@@ -17,15 +17,15 @@ import { checkIfMatch } from "../if-match.ts";
 import type { Entry, Resource, LiveRecord } from "../resource.ts";
 import type { Made, Once, Put, Registry } from "../registry.ts";
 
-/** The event types. One registry of them for the whole gateway. */
+/** The event types of the whole gateway. */
 export interface EventTypes {
   find(name: string): Entry<EventType> | undefined;
   get(name: string): Entry<EventType>;
-  /** By name; the same list as long as nothing changes. */
+  /** Sorted by name; the same array until something changes. */
   list(): readonly EventType[];
-  /** Refuses a name that is taken. */
+  /** Throws when the name is taken. */
   create(input: EventTypeInput, once?: Once): Promise<Made<EventType>>;
-  /** Makes it, or puts this in its place. */
+  /** Creates or replaces the event type. */
   put(input: EventTypeInput, ifMatch?: string): Promise<Put<EventType>>;
   change(name: string, change: EventTypeChange, ifMatch?: string): Promise<Entry<EventType>>;
   putVersion(
@@ -36,9 +36,9 @@ export interface EventTypes {
   ): Promise<Entry<EventType>>;
   removeVersion(name: string, version: string, ifMatch?: string): Promise<Entry<EventType>>;
   remove(name: string, ifMatch?: string): Promise<void>;
-  /** All of them or none. What is not said of a known type stays as it is; versions are added. */
+  /** All or nothing. Settings that are not given stay unchanged; versions are added. */
   import(inputs: readonly EventTypeInput[], options: { dryRun: boolean }): Promise<ImportPlan>;
-  /** Takes over what the configuration declares, all or nothing; says which left it. */
+  /** Applies the declared event types, all or nothing; returns the names that are no longer declared. */
   applyDeclared(declared: readonly EventTypeInput[]): Promise<{ left: readonly string[] }>;
 }
 
@@ -51,7 +51,7 @@ export interface ImportPlan {
 export interface EventTypesOptions {
   registry: Registry;
   clock: Pick<Clock, "wall">;
-  /** Why a schema cannot be used or does not allow its example. */
+  /** Returns why a schema cannot be used or does not allow its example. */
   examine: (schema: object, example: unknown) => Promise<{ part: "schema" | "example"; message: string } | undefined>;
   onChange: (types: readonly EventType[]) => void;
 }
@@ -70,7 +70,7 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
     onChange(sorted);
   }
 
-  /** Before anything else is done with it: what is nested too deep cannot even be compared. */
+  /** The first check, because a value that is nested too deeply cannot even be compared. */
   function refuseWrong(input: EventTypeInput): void {
     const [problem] = checkEventTypeInput(input);
     if (problem !== undefined) throw invalid(problem.field, problem.message);
@@ -104,7 +104,7 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
     if (added === 0) return;
     const { length } = draft.list(types);
     if (length + added <= MAX_EVENT_TYPES) return;
-    throw new PosthornError("conflict", `There are ${length} event types; ${MAX_EVENT_TYPES} are the most.`);
+    throw new PosthornError("conflict", `There are ${length} event types; at most ${MAX_EVENT_TYPES} are allowed.`);
   }
 
   async function put(draft: Draft, input: EventTypeInput): Promise<Pending<EventType>> {
@@ -114,7 +114,7 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
     return draft.put(types, await build(input, known, "api"));
   }
 
-  /** Changes one that is there, as its owner would say it. */
+  /** Changes an existing event type in the form of its input. */
   function changeInput(
     name: string,
     ifMatch: string | undefined,
@@ -134,7 +134,7 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
     create: (input, once) =>
       registry.make(types, once, (draft) => {
         if (draft.find(types, input.name) === undefined) return put(draft, input);
-        throw new PosthornError("conflict", `There is an event type ${input.name} already. Change that one.`);
+        throw new PosthornError("conflict", `The event type ${input.name} already exists. Change it instead.`);
       }),
     put: (input, ifMatch) =>
       registry.put(types, async (draft) => {
@@ -145,7 +145,7 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
     change: (name, change, ifMatch) =>
       changeInput(name, ifMatch, (current) => {
         const merged = { ...current, ...change };
-        // Whoever makes it active again need not take the time away.
+        // A type that becomes active again needs no explicit removal of `deprecated_at`.
         if (merged.status !== "deprecated" && change.deprecated_at === undefined) delete merged.deprecated_at;
         return merged;
       }),
@@ -153,7 +153,7 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
       changeInput(name, ifMatch, (current) => {
         const others = (current.versions ?? []).filter((one) => one.version !== version);
         if (others.length >= MAX_VERSIONS) {
-          throw new PosthornError("conflict", `${name} has ${MAX_VERSIONS} versions, the most. Delete one first.`);
+          throw new PosthornError("conflict", `${name} has ${MAX_VERSIONS} versions, the maximum. Delete one first.`);
         }
         return { ...current, versions: [...others, { version, ...content }] };
       }),
@@ -209,12 +209,12 @@ const EVENT_TYPES: Resource<EventType> = {
   noun: "event type",
   format: 1,
   read: fromRecord,
-  // What the record itself says is left out.
+  // Without the fields that the record has itself.
   write: (type) => ({ data: JSON.stringify({ ...type, name: undefined, createdAt: undefined, updatedAt: undefined }) }),
   keyOf: ({ name }) => ({ id: name }),
 };
 
-/** It stays known and refuses nobody: it may have left the file by mistake. */
+/** It stays known but rejects no events, because it may have left the file by mistake. */
 function toFormer(type: EventType): EventType {
   return { ...type, enforce: false, managedBy: "former_config" };
 }
@@ -249,7 +249,7 @@ function toEventType(
   };
 }
 
-/** The way back: what a user would have to say to get this type. */
+/** The input that would create this type. */
 function toInput(type: EventType): EventTypeInput {
   return {
     name: type.name,

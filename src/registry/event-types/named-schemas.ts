@@ -3,8 +3,8 @@ import { matchesPattern, parsePattern, type Pattern } from "../../domain/pattern
 import type { EventTypeSchema } from "../../templates/templates.ts";
 
 /**
- * The schemas of the event types that patterns name. None where a pattern also means types whose payloads are not known:
- * one that has no schema, or whatever there is.
+ * The schemas of the event types that the patterns name. Empty when a pattern also matches types with unknown payloads:
+ * a type without a schema, or any type at all.
  */
 export function listNamedSchemas(patterns: readonly string[], types: readonly EventType[]): EventTypeSchema[] {
   const named = patterns.map((text) => listNamed(parsePattern(text), types));

@@ -4,13 +4,13 @@ import type { FieldProblem } from "../../domain/subscription-rules.ts";
 import type { SourceState } from "./source-settings.ts";
 
 /**
- * Whether what a source verifies with is worth anything. What is given is refused otherwise; what an earlier version
- * took over does not count any more, and where nothing else is left, the source is locked.
+ * Whether the secrets and tokens of a source are strong enough. New weak ones are rejected. Weak ones that an earlier
+ * release accepted are ignored; when no strong one is left, the source is locked.
  */
 export interface Doors {
-  /** The secrets that count. */
+  /** The secrets that are strong enough. */
   readonly secrets: readonly string[];
-  /** What is wrong with the others, with the token or with the path; undefined when nothing is. */
+  /** What is wrong with the other secrets, the token or the path; undefined when all are strong. */
   readonly weakness: string | undefined;
   readonly isLocked: boolean;
 }

@@ -16,18 +16,18 @@ import type { FieldProblem } from "../../domain/subscription-rules.ts";
 import { checkPathToken, checkSecrets, checkToken, secretFormOf } from "./source-doors.ts";
 import { isCredentialOption, type SourceState } from "./source-settings.ts";
 
-/** From what somebody gives to what is kept, and back. */
+/** Converts the input of a user to the stored state, and back. */
 export interface SourceInputs {
-  /** Throws `invalid_field` unless it can be taken over. */
+  /** Throws `invalid_field` when the input cannot be accepted. */
   check(input: SourceInput, known: SourceState | undefined): void;
-  /** For a secret that is added to those of a source. */
+  /** Checks a secret that is added to a source. */
   checkSecret(secret: string, known: SourceState): void;
   toState(input: SourceInput, known: SourceState | undefined): SourceState;
-  /** The same for the configuration, which says its secrets again at each start. */
+  /** The same for the configuration, which contains its secrets again at each start. */
   toDeclaredState(input: SourceInput, known: SourceState | undefined): SourceState;
-  /** What is set now with a change of it; secrets and path token only where the change has them. */
+  /** The current settings with a change applied; secrets and path token only when the change has them. */
   merge(state: SourceState, change: SourceChange): SourceInput;
-  /** In the form of its kind. Throws `invalid_field` where only the provider can make one. */
+  /** Generates a secret in the kind's form. Throws `invalid_field` when only the provider can create one. */
   newSecret(known: SourceState): string;
   newSecretId(): string;
 }
@@ -57,7 +57,7 @@ export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions
     const name = input.kind ?? GENERIC_KIND;
     const kind = kinds.get(name);
     if (kind === undefined) {
-      return [{ field: "kind", message: `"${name}" is not known; there are ${[...kinds.keys()].sort().join(", ")}` }];
+      return [{ field: "kind", message: `"${name}" is unknown; choose from ${[...kinds.keys()].sort().join(", ")}` }];
     }
     const secrets = input.secrets ?? known?.secrets ?? [];
     const options = restoreOptions(input.options, known);
@@ -68,20 +68,20 @@ export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions
     }
     if (input.refuse_replays === true && kind.replayMark === undefined) {
       const able = [...kinds.values()].filter(({ replayMark }) => replayMark !== undefined).map((one) => one.name);
-      const message = `a request of the kind ${name} cannot be told by its signature; this is for ${able.sort().join(", ")}`;
+      const message = `a request of the kind ${name} cannot be recognised by its signature; this setting is for ${able.sort().join(", ")}`;
       problems.push({ field: "refuse_replays", message });
     }
     return problems;
   }
 
-  /** What was taken over before and is no worse than it was may stay: its source says so, and is locked. */
+  /** A secret that was accepted before may stay when it is not weaker now: the source reports it, and is locked. */
   function checkTheirForm({ secrets }: SourceInput, known: SourceState | undefined, form: SecretForm): FieldProblem[] {
     if (secrets !== undefined || known === undefined) return checkSecrets(form, secrets ?? []);
     const before = secretFormOf(kindOf(known), known.options);
     const good = known.secrets.map(({ secret }) => secret).filter((one) => before.findProblem(one) === undefined);
     const [problem] = checkSecrets(form, good);
     if (problem === undefined) return [];
-    return [{ field: "secrets", message: `one that is stored ${problem.message}. Give them anew` }];
+    return [{ field: "secrets", message: `one that is stored ${problem.message}. Give the secrets again` }];
   }
 
   function kindOf({ shown }: SourceState): SourceKindRules | undefined {
@@ -133,7 +133,7 @@ export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions
     newSecret(known) {
       const made = secretFormOf(kindOf(known), known.options).create(random, known.secrets[0]?.secret);
       if (made !== undefined) return made;
-      const message = `only the provider can make one of the kind ${known.shown.kind}; give it`;
+      const message = `only the provider can create a secret of the kind ${known.shown.kind}; give it`;
       throw invalid({ field: "secret", message });
     },
     newSecretId,
@@ -154,7 +154,7 @@ function checkOptions(kind: SourceKindRules, options: Readonly<Record<string, un
   return [{ field, message: error.message }];
 }
 
-/** Somebody sends back what he was shown: a masked value stands for the one that is stored. */
+/** A client may send back what it was shown: a masked value stands for the stored one. */
 function restoreOptions(
   given: SourceInput["options"] = {},
   known: SourceState | undefined,
@@ -171,14 +171,14 @@ function tokenOf({ token }: { token: string }, known: SourceState | undefined): 
 }
 
 function checkMasked({ auth, path_token: pathToken }: SourceInput, known: SourceState | undefined): FieldProblem[] {
-  const message = `${MASK} is how a stored value is shown; give it anew`;
+  const message = `${MASK} stands for a stored value, and there is none; give the value itself`;
   const problems: FieldProblem[] = [];
   if (auth?.token === MASK && known?.auth === undefined) problems.push({ field: "auth.token", message });
   if (pathToken === MASK && known?.pathToken === undefined) problems.push({ field: "path_token", message });
   return problems;
 }
 
-/** Those that are stored are judged where the source is made from them. */
+/** Stored tokens are checked when the source is built from them. */
 function checkTokens({ auth, path_token: pathToken }: SourceInput, known: SourceState | undefined): FieldProblem[] {
   const isKept = auth?.token === MASK || auth?.token === known?.auth?.token;
   const path = typeof pathToken === "string" && pathToken !== MASK ? pathToken : undefined;

@@ -4,9 +4,9 @@ import type { Records } from "../../store/port/records.ts";
 import type { Entry } from "../resource.ts";
 import { writeUse, type SourceRecord } from "./source-record.ts";
 
-/** What is done for sources from time to time. */
+/** Regular work for sources. */
 export interface SourceNotes {
-  /** Something has changed that may end sooner than the next look. */
+  /** Something has changed that may end before the next run. */
   schedule(): void;
   stop(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export interface SourceNotesOptions {
   onFault: (error: unknown) => void;
 }
 
-/** When the last request came is told to the store this late: no webhook waits for it. */
+/** The time of the last request is written with this delay, so that no webhook waits for it. */
 const EVERY_MS = 30_000;
 
 export function startSourceNotes({ records, clock, list, endOverlaps, onFault }: SourceNotesOptions): SourceNotes {

@@ -6,7 +6,7 @@ import type { Resource } from "../resource.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { readState, showHidden, toSource, writeState, type SourceState } from "./source-settings.ts";
 
-/** A declared source, with what its owner set. */
+/** A source with the settings of its owner. */
 export interface SourceRecord {
   readonly source: Source;
   readonly state: SourceState;
@@ -20,7 +20,7 @@ export interface SourceKindOptions {
   secretBox: SecretBox;
   kinds: ReadonlyMap<string, SourceKindRules>;
   maxBytes: number;
-  /** When the last request came, as far as this process knows: the store is told later. */
+  /** The time of the last request, as far as this process knows; the store gets it later. */
   findLastRequestAt: (name: string) => number | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface SourceRecords {
   toRecord(state: SourceState, managedBy: ManagedBy): SourceRecord;
 }
 
-/** How sources are written down, and read. */
+/** How sources are stored and read. */
 export function createSourceRecords(options: SourceKindOptions): SourceRecords {
   const { clock, secretBox, kinds, maxBytes, findLastRequestAt } = options;
 
@@ -51,7 +51,7 @@ export function createSourceRecords(options: SourceKindOptions): SourceRecords {
         return record;
       },
       write: ({ state, managedBy }) => ({ data: writeState(state, managedBy, secretBox) }),
-      // A name is one for the whole gateway: senders know nothing of tenants.
+      // Names are unique in the whole gateway, because senders know nothing of tenants.
       keyOf: ({ state }) => ({ id: state.shown.name }),
       tenantOf: ({ source }) => source.tenantId,
       show: ({ state, managedBy }) => ({ ...state.shown, ...showHidden(state), managed_by: managedBy }),

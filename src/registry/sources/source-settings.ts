@@ -21,9 +21,9 @@ import type { ManagedBy } from "../../domain/subscription.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { judgeDoors } from "./source-doors.ts";
 
-/** What a user set, and how it is written down: what opens a door is sealed. */
+/** The settings of a source and how they are stored: credentials are encrypted. */
 
-/** Without what is sealed or has a place of its own. */
+/** Without the encrypted settings and those that have a field of their own. */
 type Shown = Omit<SourceInput, "secrets" | "auth" | "path_token" | "options">;
 
 export interface SourceState {
@@ -32,16 +32,16 @@ export interface SourceState {
   options: Readonly<Record<string, unknown>>;
   pathToken: string | undefined;
   secrets: readonly SourceSecret[];
-  /** What the configuration said last: secrets that were rotated since stay while it says the same. */
+  /** The secrets in the last configuration: rotated secrets stay until the configuration changes them. */
   declaredSecrets: readonly string[] | undefined;
 }
 
-/** What a record of a source says beside its name. */
+/** The stored settings of a source, without its name. */
 interface StoredSettings extends Omit<Shown, "name"> {
   managedBy: ManagedBy;
-  /** Base64 of a sealed `Hidden`; absent when there is nothing to hide. */
+  /** Base64 of an encrypted `Hidden`; absent when there are no credentials. */
   sealed?: string;
-  /** Where it takes what this gateway itself has sent; for the view `event_log`, which cannot open a seal. */
+  /** The queue from which it reads this gateway's own messages; for the view `event_log`, which cannot decrypt. */
   ownQueue?: string;
 }
 
@@ -95,7 +95,7 @@ export interface SourceDefaults {
   declared: boolean;
 }
 
-/** As the receiver uses it. */
+/** The source as the receiver uses it. */
 export function toSource(state: SourceState, kind: SourceKindRules | undefined, defaults: SourceDefaults): Source {
   const { shown, auth, options, pathToken } = state;
   const set = fillIn(SourceInput.properties, shown);
@@ -156,12 +156,12 @@ function toHidden({ auth, pathToken, options, secrets }: SourceState): HiddenTex
   return texts.length === 0 ? undefined : { header: auth?.header.toLowerCase(), texts };
 }
 
-/** Whether a kind's setting is a secret by its name; the name of a header is none, nor is how a secret is written. */
+/** Whether a kind's setting is a secret, judged by its name. Names of headers and encodings of secrets are not. */
 export function isCredentialOption(name: string): boolean {
   return isCredentialHeader(name) && !/_(header|encoding)$/.test(name);
 }
 
-/** What there is of it that opens a door, and nothing that would. */
+/** Shows which credentials there are, without their values. */
 export function showHidden({ auth, options, pathToken, secrets }: SourceState): Readonly<Record<string, unknown>> {
   return {
     auth: auth && { header: auth.header, token: MASK },

@@ -36,22 +36,22 @@ import {
 } from "./source-refusals.ts";
 import { toSource, type SourceState } from "./source-settings.ts";
 
-/** Where webhooks come from: the declared ones, and any other name while the `*` source is on. */
+/** The origins of webhooks: the declared sources, and any other name while the `*` source is on. */
 export interface Sources {
   find(name: string): Source | undefined;
-  /** By name. */
+  /** Sorted by name. */
   list(tenantId: string | undefined): readonly SourceRecord[];
-  /** Those of a tenant that take from a queue, as long as the draft is not written. */
+  /** The tenant's sources that read from a queue; they must not change until the draft is written. */
   listPulled(draft: Draft, tenantId: string): readonly SourceState[];
-  /** One that was declared, by API or in the file. */
+  /** A source that was created by API or declared in the file. */
   get(name: string, tenantId: string | undefined): Entry<SourceRecord>;
   create(input: SourceInput, by?: { tenantId?: string | undefined }, once?: Once): Promise<Made<SourceRecord>>;
-  /** All that is set becomes what is given; secrets and the path token stay when none is given. */
+  /** Replaces all settings; secrets and the path token stay when none are given. */
   put(input: SourceInput, meant?: Meant): Promise<Put<SourceRecord>>;
-  /** What is not given stays. */
+  /** Changes only the given settings. */
   change(name: string, change: SourceChange, meant?: Meant): Promise<Entry<SourceRecord>>;
   setStatus(name: string, status: SourceStatus, meant?: Meant): Promise<Entry<SourceRecord>>;
-  /** The new secret is current at once; those before it count until the overlap ends. */
+  /** The new secret is current immediately; the earlier ones stay valid until the overlap ends. */
   rotateSecret(
     name: string,
     rotation: SourceRotation,
@@ -59,21 +59,21 @@ export interface Sources {
   ): Promise<{ entry: Entry<SourceRecord>; secret: string }>;
   retireSecret(name: string, secretId: string, meant?: Meant): Promise<Entry<SourceRecord>>;
   remove(name: string, meant?: Meant): Promise<void>;
-  /** Throws `config_invalid` for the first one that cannot be taken over. */
+  /** Throws `config_invalid` for the first source that cannot be accepted. */
   checkDeclared(declared: readonly SourceInput[]): Promise<void>;
   /**
-   * Takes over what the configuration declares, all or nothing; says which left it. `targetsIn`: the names of the
-   * targets that it declares for a tenant, and that are not here yet.
+   * Applies the declared sources, all or nothing; returns the names that are no longer declared. `targetsIn`: the
+   * names of the targets that the file declares for a tenant and that are not applied yet.
    */
   applyDeclared(
     declared: readonly SourceInput[],
     targetsIn?: (tenantId: string) => readonly string[],
   ): Promise<{ left: readonly string[] }>;
-  /** Writes down what was only noted. */
+  /** Writes the times that were only kept in memory. */
   stop(): Promise<void>;
 }
 
-/** Who means which: what another tenant has is not there, and a change is made in the version that it names. */
+/** The caller's tenant and version: sources of other tenants are not found, and a change needs the named version. */
 export interface Meant {
   tenantId?: string | undefined;
   ifMatch?: string | undefined;
@@ -91,22 +91,22 @@ export interface SourcesOptions {
   random: Random;
   secretBox: SecretBox;
   kinds: ReadonlyMap<string, SourceKindRules>;
-  /** Whether a name that nobody has declared takes webhooks, which belong to the tenant `default`. */
+  /** Whether undeclared names accept webhooks, which then belong to the tenant `default`. */
   anySource: boolean;
   maxBytes: number;
-  /** Throws `invalid_field` for what a pulled one says that cannot be kept, as long as the draft is not written. */
+  /** Throws `invalid_field` when a pulled source cannot work so; what it reads must not change until the write. */
   checkPulled?: ((state: SourceState, managedBy: ManagedBy, draft: Draft) => void) | undefined;
-  /** What a pulled one may name as its target, as long as the draft is not written. */
+  /** The possible targets of a pulled source; they must not change until the draft is written. */
   listTargets?: ((draft: Draft, tenantId: string) => readonly { name: string; managedBy: ManagedBy }[]) | undefined;
-  /** Some of them are others now. */
+  /** Called when sources have changed. */
   onChange?: (() => void) | undefined;
-  /** It takes webhooks, and takes none any more when the draft is written. */
+  /** Called when a source that accepts webhooks will no longer do so after the write. */
   onDisabled?: ((source: Source, reason: string, draft: Draft) => void) | undefined;
   onFault: (error: unknown) => void;
 }
 
 const NAME = new RegExp(SOURCE_NAME_PATTERN);
-/** Names that only the `*` source answers to are remembered, up to a bound. */
+/** The number of names that the `*` source remembers. */
 const MAX_REMEMBERED = 1000;
 const MAX_SOURCES = 10_000;
 
@@ -114,7 +114,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
   const { registry, clock, random, kinds, anySource, maxBytes, onDisabled } = options;
   const undeclared = new Map<string, Source>();
   const inputs = createSourceInputs({ clock, random, kinds });
-  /** Not there yet while the kind is opened. */
+  /** Set only after the kind is opened. */
   const later: { sources?: Collection<SourceRecord>; notes?: SourceNotes } = {};
   const { resource, toRecord } = createSourceRecords({
     ...options,
@@ -145,7 +145,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     }
   }
 
-  /** Those that a rotation replaced and whose time is over. */
+  /** Removes secrets that a rotation replaced and whose overlap has ended. */
   async function endOverlaps(): Promise<void> {
     const hasEnded = ({ thing: { state } }: Entry<SourceRecord>) =>
       endSecrets(state.secrets, clock.wall()) !== state.secrets;
@@ -172,7 +172,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     return known;
   }
 
-  /** What only whoever sets it can mend: what is stored already must still be paused and resumed. */
+  /** Checks only new settings: a stored source with older faults must still be paused and resumed. */
   function checkSet(draft: Draft, state: SourceState, tenantId: string | undefined): SourceState {
     const kind = kinds.get(state.shown.kind ?? GENERIC_KIND);
     refuseBound(kind, tenantId);
@@ -184,7 +184,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     return state;
   }
 
-  /** Those of the same file, and those that no file has the word on. */
+  /** A target must be declared in the same file, or not be managed by a file. */
   function refuseUndeclaredTarget(draft: Draft, state: SourceState, declared: readonly string[]): void {
     const targets = options.listTargets?.(draft, tenantOf(state));
     if (targets === undefined) return;
@@ -197,12 +197,12 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     if (anySource) refuseTakeover(input.name, tenantId);
     const { length } = draft.list(sources);
     if (length >= MAX_SOURCES) {
-      throw new PosthornError("conflict", `There are ${length} sources; ${MAX_SOURCES} are the most.`);
+      throw new PosthornError("conflict", `There are ${length} sources; at most ${MAX_SOURCES} are allowed.`);
     }
     return put(draft, checkSet(draft, inputs.toState(input, undefined), tenantId), "api", "");
   }
 
-  /** Of one that is there, whoever owns it. */
+  /** Changes an existing source, whoever owns it. */
   function changeState(
     name: string,
     meant: Meant,
@@ -230,7 +230,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     targets: readonly string[],
   ): SourceRecord {
     refuseClash(known);
-    // What an operator set stays; one that came back to the file starts anew.
+    // A status set by an operator stays; a source that returned to the file starts as active.
     const status = input.status ?? (known?.managedBy === "config" ? known.source.status : "active");
     const state = inputs.toDeclaredState({ ...input, status }, known?.state);
     const isPulled = kinds.get(state.shown.kind ?? GENERIC_KIND)?.pull !== undefined;
@@ -243,7 +243,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     return record;
   }
 
-  /** Its senders get 503 and try again: nothing is lost if it left the file by mistake. */
+  /** Its senders get 503 and retry, so nothing is lost if it left the file by mistake. */
   function toFormer(draft: Draft, known: SourceRecord): SourceRecord {
     const shown = { ...known.state.shown, status: "paused" as const };
     const former = toRecord({ ...known.state, shown }, "former_config");
@@ -258,7 +258,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
       const remembered = undeclared.get(name);
       if (remembered !== undefined || !NAME.test(name)) return remembered;
       const source = toSource(inputs.toState({ name }, undefined), undefined, { maxBytes, declared: false });
-      // Nobody may speak for the gateway by choosing a name.
+      // A name must not let a sender publish the gateway's own events.
       if (isGatewayEventType(source.eventType)) return undefined;
       if (undeclared.size >= MAX_REMEMBERED) undeclared.clear();
       undeclared.set(name, source);
@@ -282,9 +282,9 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
         if (draft.find(sources, input.name) === undefined) return insert(draft, input, tenantId);
         throw new PosthornError("conflict", `The name ${input.name} is taken. Choose another.`);
       });
-      // Somebody else may have taken the name since.
+      // Another tenant may have taken the name since.
       if (made.entry.thing.source.tenantId === (input.tenant_id ?? DEFAULT_TENANT)) return made;
-      throw new PosthornError("conflict", "What this Idempotency-Key made was deleted since; use a new one.");
+      throw new PosthornError("conflict", "The resource that this Idempotency-Key created was deleted; use a new one.");
     },
     put: (input, { tenantId, ifMatch } = {}) =>
       registry.put(sources, (draft) => {
@@ -357,10 +357,10 @@ function toName({ name }: { name: string }): string {
 }
 
 function said(status: SourceStatus | undefined): string {
-  return `somebody set it to ${status ?? "active"}`;
+  return `it was set to ${status ?? "active"}`;
 }
 
-/** As it would be written: whatever order it is given in. */
+/** Compares the stored forms, so that the order of members does not matter. */
 function isSame(one: SourceState, other: SourceState): boolean {
   return isDeepStrictEqual(JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other)));
 }

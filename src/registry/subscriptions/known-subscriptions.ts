@@ -6,28 +6,28 @@ import type { Settings } from "../sealed-settings.ts";
 import type { KeptSubscription } from "./subscription-record.ts";
 import { toSubscription, type UsualSettings } from "./to-subscription.ts";
 
-/** Subscriptions as those who route and deliver read them, each made of its record and of the target that it names. */
+/** Subscriptions as routing and delivery use them, each built from its record and the target that it names. */
 export interface KnownSubscriptions {
   find(seq: number): Subscription | undefined;
   findById(id: string, tenantId: string | undefined): Subscription | undefined;
   findFallback(subscription: Subscription): Subscription | undefined;
   findForward(fallback: Subscription): Subscription | undefined;
-  /** By age; the same list as long as nothing changes. */
+  /** Sorted by age; the same array until something changes. */
   list(tenantId: string | undefined): readonly Subscription[];
-  /** The same one for the same entry. */
+  /** The same object for the same entry. */
   derive(entry: KeptEntry): Subscription;
-  /** As it would be with this in its place. */
+  /** The subscription as it would be with this thing. */
   deriveWith(entry: KeptEntry, thing: KeptSubscription): Subscription;
-  /** As it would be with this as the target that it shares. */
+  /** The subscription as it would be with this shared target. */
   deriveAt(entry: KeptEntry, shared: TargetInput): Subscription;
   take(change: Change<KeptSubscription>): SubscriptionChanged;
-  /** Makes those anew that name a target. */
+  /** Rebuilds the subscriptions that name a target. */
   retarget(entries: readonly KeptEntry[]): SubscriptionChanged[];
 }
 
 export type KeptEntry = Entry<KeptSubscription>;
 
-/** One that was made has no `before`, one that was deleted no `after`. */
+/** A created subscription has no `before`, a deleted one no `after`. */
 export interface SubscriptionChanged {
   readonly before: Subscription | undefined;
   readonly after: Subscription | undefined;
@@ -40,7 +40,7 @@ export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindT
   const bySeq = new Map<number, Subscription>();
   const byId = new Map<string, Subscription>();
   let listed: readonly Subscription[] | undefined;
-  /** Those that forward, by those that they fall back to, and the other way round; made when first asked for. */
+  /** Forwarding subscriptions by their fallbacks and the other way round; built when first used. */
   let pairs: FallbackPairs | undefined;
 
   function changed(): void {

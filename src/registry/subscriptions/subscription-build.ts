@@ -10,15 +10,15 @@ export type SubscriptionChange = Partial<SubscriptionInput>;
 
 type Facts = Pick<KeptSubscription, "id" | "tenantId" | "managedBy" | "createdBy">;
 
-/** What a subscription becomes, as it is to be kept. */
+/** Builds a subscription in the form in which it is stored. */
 export interface SubscriptionBuild {
-  /** The known one itself, where the input says nothing else. */
+  /** Returns the known one itself when the input changes nothing. */
   fromInput(input: SubscriptionInput, kind: DestinationKind, facts: Facts, known?: KeptSubscription): KeptSubscription;
   withStatus(known: KeptSubscription, status: SubscriptionStatus): KeptSubscription;
   withKeys(known: KeptSubscription, keys: SigningKeys): KeptSubscription;
-  /** It has left the configuration: its deliveries are held, because that may be a mistake. */
+  /** For one that left the configuration: its deliveries are held, because that may be a mistake. */
   toFormer(known: KeptSubscription): KeptSubscription;
-  /** With settings that are sealed anew. */
+  /** Encrypts its settings again. */
   seal(known: KeptSubscription, kind: DestinationKind): KeptSubscription;
 }
 
@@ -78,7 +78,7 @@ export function createSubscriptionBuild(options: {
   };
 }
 
-/** One way to retry at a time: a change of the one takes the other away. */
+/** Only one of the two retry settings at a time: changing one removes the other. */
 export function mergeChange(current: Settings, change: SubscriptionChange): SubscriptionInput {
   const merged: SharedSettings = { ...current, ...change };
   if (change.destination !== undefined) merged.destination = { ...current.destination, ...change.destination };
@@ -92,7 +92,7 @@ export function mergeChange(current: Settings, change: SubscriptionChange): Subs
   return merged;
 }
 
-/** In whatever order: what was sealed comes back behind the rest. */
+/** In any order: decrypted settings are appended to the others. */
 function isSameSettings(one: Settings, other: Settings): boolean {
   const textOf = (settings: Settings) =>
     JSON.stringify(

@@ -19,13 +19,13 @@ import type { Draft } from "../draft.ts";
 
 export interface SubscriptionCheckOptions {
   kinds: DestinationKinds;
-  /** Refuses settings of a destination that may not be used from here. */
+  /** Throws for settings of a destination that is not allowed here. */
   refuseDestination: (kind: DestinationKind, settings: object) => void | Promise<void>;
-  /** A target that several subscriptions share; with a draft, it must be the same when that is written. */
+  /** A target that several subscriptions share; with a draft, it must not change until the write. */
   findTarget?: ((name: string, tenantId: string, draft?: Draft) => TargetInput | undefined) | undefined;
 }
 
-/** Rejects for what cannot be a subscription, whatever others there are; answers the kind of its destination. */
+/** Rejects an input that is invalid whatever others there are; resolves to its kind of destination. */
 export function createSubscriptionCheck(
   options: SubscriptionCheckOptions,
 ): (input: SubscriptionInput, draft: Draft) => Promise<DestinationKind> {
@@ -37,15 +37,19 @@ export function createSubscriptionCheck(
     if (options.findTarget?.(target, tenantId, draft) === undefined) {
       throw new PosthornError(
         "invalid_field",
-        `target: "${target}" is neither n8n nor a target of ${tenantId}. Make it first, with POST /api/v1/targets.`,
+        `target: "${target}" is neither n8n nor a target of ${tenantId}. Create it first, with POST /api/v1/targets.`,
         { field: "target" },
       );
     }
     const field = findHealthSetting(input, kind) ?? THRESHOLDS.find((name) => input[name] !== undefined);
     if (field === undefined) return;
-    throw new PosthornError("invalid_field", `${field}: ${target} is shared; set it there, for all who send to it.`, {
-      field,
-    });
+    throw new PosthornError(
+      "invalid_field",
+      `${field}: ${target} is shared; set it there, for all subscriptions that send to it.`,
+      {
+        field,
+      },
+    );
   }
 
   return async (input, draft) => {
@@ -60,7 +64,7 @@ export function createSubscriptionCheck(
   };
 }
 
-/** Rules between one that forwards and the queue that it falls back to. `before`: what it was. */
+/** Rules between a forwarding subscription and its fallback queue. `before`: the subscription before the change. */
 export function refuseFallbacks(
   input: SubscriptionInput,
   kind: DestinationKind,
@@ -81,7 +85,7 @@ export function refuseFallbacks(
 
 export interface FallbackTerms {
   kinds: DestinationKinds;
-  /** The target that it shares. */
+  /** The target that it shares with others. */
   shared: TargetInput | undefined;
   others: readonly Subscription[];
   before?: { name: string } | undefined;
@@ -116,8 +120,8 @@ export function refuseRival(input: SubscriptionInput, others: readonly Subscript
   if (rival === undefined) return;
   throw new PosthornError(
     "conflict",
-    `mode: the subscription "${rival.name}" (${rival.id}) forwards some of these events already, and a source waits ` +
-      "for one only. Choose other patterns, or let one of the two queue.",
+    `mode: the subscription "${rival.name}" (${rival.id}) already forwards some of these events, and a source waits ` +
+      "for only one. Choose other patterns, or set the mode of one of the two to queue.",
     { field: "mode", details: { subscription_id: rival.id } },
   );
 }
@@ -134,17 +138,17 @@ export function refuseOverQuota(quota: number | undefined, tenantId: string, use
 export function refuseOtherKind(input: { kind?: string }, known: { kind?: string }): void {
   const kind = known.kind ?? DEFAULT_KIND;
   if ((input.kind ?? DEFAULT_KIND) === kind) return;
-  throw new PosthornError("invalid_field", `kind: it is ${kind}, for good. Make another subscription.`, {
+  throw new PosthornError("invalid_field", `kind: it is ${kind} and cannot be changed. Create another subscription.`, {
     field: "kind",
   });
 }
 
-/** It was written by a release that knows more kinds, which may mean something else by what it says. */
+/** A release with more kinds wrote it, and its settings may mean something else there. */
 export function refuseUnknownKind(id: string, settings: { kind?: string }, kinds: DestinationKinds): void {
   if (kinds.findOf(settings) !== undefined) return;
   throw new PosthornError(
     "newer_format",
-    `The subscription ${id} stays as it is: ${describeUnknownKind(settings.kind ?? DEFAULT_KIND, kinds)}. Change it ` +
+    `The subscription ${id} stays unchanged: ${describeUnknownKind(settings.kind ?? DEFAULT_KIND, kinds)}. Change it ` +
       "with the release that made it.",
   );
 }

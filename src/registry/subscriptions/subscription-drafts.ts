@@ -30,7 +30,7 @@ import {
 import type { KeptSubscription } from "./subscription-record.ts";
 import { refuseTemplates, type ExamineTemplates } from "./subscription-templates.ts";
 
-/** What somebody wants a subscription to be, judged by all others and put into the draft. */
+/** Checks the wanted state of a subscription against all others and puts it into the draft. */
 export interface SubscriptionDrafts {
   add(draft: Draft, input: SubscriptionInput, made: Maker): Promise<Pending<KeptSubscription>>;
   change(
@@ -40,12 +40,12 @@ export interface SubscriptionDrafts {
     ifMatch?: string,
   ): Promise<Pending<KeptSubscription>>;
   put(draft: Draft, id: string, input: SubscriptionInput, terms: PutTerms): Promise<PendingPut<KeptSubscription>>;
-  /** Refuses one that is not there, or not in the version that is meant. */
+  /** Throws when it does not exist, or not in the expected version. */
   getMeant(draft: Draft, of: SubscriptionRef, ifMatch: string | undefined): KeptEntry;
   toDeclared(draft: Draft, input: SubscriptionInput, by?: Declarer): DeclaredThing<KeptSubscription>;
-  /** Refuses to let one go whose own target a source names. */
+  /** Rejects a deletion while a source names its own target. */
   refuseNamed(draft: Draft, entry: KeptEntry): void;
-  /** Refuses what would be set of a shared target, where retries of those that send to it would take too long. */
+  /** Rejects a change of a shared target when the retries of its subscriptions would take too long. */
   refuseTarget(draft: Draft, target: TargetInput, only?: ManagedBy): void;
 }
 
@@ -54,7 +54,7 @@ export type Declarer = "config" | "contact";
 
 export type SubscriptionRef = Pick<Subscription, "id" | "tenantId">;
 
-/** What else there is of the tenant, and what it was itself. */
+/** The other subscriptions of the tenant, and its own state before. */
 interface Among {
   tenantId: string;
   others: readonly Subscription[];
@@ -73,14 +73,14 @@ export interface PutTerms {
 }
 
 export interface SubscriptionDraftsOptions extends SubscriptionCheckOptions {
-  /** How many the tenant may have; undefined without a limit. */
   examineTemplates?: ExamineTemplates | undefined;
+  /** How many subscriptions the tenant may have; undefined without a limit. */
   findQuota?: ((draft: Draft, tenantId: string) => number | undefined) | undefined;
-  /** What takes from queues for this tenant, and how many targets are shared there, until the draft is written. */
+  /** The tenant's sources that read from queues and its number of shared targets; fixed until the draft is written. */
   findHolding?:
     | ((draft: Draft, tenantId: string) => { sources: readonly HoldingSource[]; sharedTargets: number })
     | undefined;
-  /** A change of its settings makes it active again. */
+  /** Called when a change of its settings makes it active again. */
   onResumed?: ((draft: Draft, subscription: Subscription, from: SubscriptionStatus) => void) | undefined;
 }
 
@@ -92,7 +92,7 @@ export function createSubscriptionDrafts(
 ): SubscriptionDrafts {
   const check = createSubscriptionCheck(options);
 
-  /** What the tenant has beside this one. */
+  /** The other subscriptions of the tenant. */
   function listOthers(draft: Draft, { id, tenantId }: SubscriptionRef): Subscription[] {
     const others = draft.list(kept, tenantId).filter((entry) => entry.id !== id);
     return others.map(known.derive);
@@ -145,18 +145,18 @@ export function createSubscriptionDrafts(
 
   function refuseNamed(draft: Draft, entry: KeptEntry): void {
     const { name, sharedTarget, tenantId } = known.derive(entry);
-    // A shared one of its name is meant before its own.
+    // A shared target with this name takes precedence over its own.
     if (sharedTarget !== undefined || options.findTarget?.(name, tenantId, draft) !== undefined) return;
     const source = options.findHolding?.(draft, tenantId).sources.find((one) => one.options["target"] === name);
     if (source !== undefined) throw targetOfSource(name, source);
   }
 
-  /** Retries that take longer than a source may hold the message. What was so before may be changed otherwise. */
+  /** Rejects retries that take longer than a source may hold the message, unless they already did before. */
   function refuseHeld(draft: Draft, thing: KeptSubscription, before: KeptEntry | undefined, isDeclared = false): void {
     const { id, tenantId } = thing;
     const one = known.deriveWith(before ?? { ...UNWRITTEN, id, tenantId, thing }, thing);
     const target = one.sharedTarget ?? one.name;
-    // The file may have changed its target just before, and with it the retries.
+    // The file may just have changed its target, and the retries with it.
     if (before !== undefined && !(isDeclared && one.sharedTarget !== undefined)) {
       const { retryPolicy, sharedTarget, name } = known.derive(before);
       const isSame = isDeepStrictEqual(retryPolicy, one.retryPolicy) && (sharedTarget ?? name) === target;
@@ -167,7 +167,7 @@ export function createSubscriptionDrafts(
     throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
   }
 
-  /** `all`: those of its tenant, with itself. */
+  /** `all`: the subscriptions of its tenant, including itself. */
   function findHeldProblem(draft: Draft, one: Subscription, all: readonly Subscription[]): FieldProblem | undefined {
     const holding = options.findHolding?.(draft, one.tenantId);
     if (holding === undefined || holding.sources.length === 0) return undefined;
@@ -187,7 +187,7 @@ export function createSubscriptionDrafts(
       if (isDeepStrictEqual(one.retryPolicy, known.derive(entry).retryPolicy)) continue;
       const problem = findHeldProblem(draft, one, entries.map(known.derive));
       if (problem === undefined) continue;
-      throw new PosthornError("invalid_field", `preset: of the subscription "${one.name}": ${problem.message}.`, {
+      throw new PosthornError("invalid_field", `preset: for the subscription "${one.name}": ${problem.message}.`, {
         field: "preset",
       });
     }
@@ -211,12 +211,12 @@ export function createSubscriptionDrafts(
       checkIfMatch(ifMatch, undefined);
       return { pending: await add(draft, input, { id, createdBy }), isNew: true };
     }
-    // Another tenant's is not found, here as everywhere.
+    // Subscriptions of other tenants are not found.
     if (boundTo !== undefined && found.tenantId !== boundTo) throw noSubscription(id);
     const entry = getMeant(draft, found, ifMatch);
     const { tenantId } = entry;
     if ((input.tenant_id ?? tenantId) !== tenantId) {
-      throw new PosthornError("invalid_field", `tenant_id: it belongs to ${tenantId}, for good.`, {
+      throw new PosthornError("invalid_field", `tenant_id: it belongs to ${tenantId} and cannot be changed.`, {
         field: "tenant_id",
       });
     }
@@ -233,7 +233,7 @@ export function createSubscriptionDrafts(
     return update(draft, entry, mergeChange(entry.thing.settings, restoreSecrets(wish, entry, false)));
   }
 
-  /** What was shown masked and is sent back stands for what is stored, as long as it goes to the same place. */
+  /** A masked value that is sent back stands for the stored one, as long as the destination is the same. */
   function restoreSecrets<Given extends SubscriptionChange>(given: Given, { id, thing }: KeptEntry, isWhole: boolean) {
     const { settings } = thing;
     refuseUnknownKind(id, settings, options.kinds);
@@ -254,7 +254,7 @@ export function createSubscriptionDrafts(
     if (entry !== undefined) refuseOtherKind(input, entry.thing.settings);
     const kind = await check(input, draft);
     await refuseTemplates(input, kind, entry?.thing.settings, options.examineTemplates);
-    // A status that an operator or a failing destination set stays; one that came back to the file starts anew.
+    // A status set by an operator or a failing destination stays; one that returned to the file starts as active.
     const returned = entry?.thing.managedBy === "former_config" ? { status: "active" as const } : {};
     const { by, ...ref } = key;
     const createdBy = entry === undefined ? by : entry.thing.createdBy;
@@ -288,7 +288,7 @@ export function createSubscriptionDrafts(
 
 const UNWRITTEN = { seq: 0, version: 0, state: undefined, createdAt: 0, updatedAt: 0 };
 
-/** Most have none, are none, and need not be held against the others. */
+/** Most subscriptions have no fallback and are none, so they need not be compared with the others. */
 function concernsFallback({ events, fallback }: SubscriptionInput, { settings }: KeptSubscription): boolean {
   return events.length === 0 || settings.events.length === 0 || Boolean(fallback);
 }

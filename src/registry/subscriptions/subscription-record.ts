@@ -6,27 +6,27 @@ import type { Change, Resource, LiveRecord } from "../resource.ts";
 import { findHidden, openSettings, sealSettings, type Settings, type StoredSettings } from "../sealed-settings.ts";
 import type { SecretBox } from "../secret-box.ts";
 
-/** A subscription as its record keeps it. */
+/** A subscription in the form in which it is stored. */
 export interface KeptSubscription {
   readonly id: string;
   readonly tenantId: string;
   readonly name: string;
   readonly status: SubscriptionStatus;
-  /** What its owner set. */
+  /** The settings of its owner. */
   readonly settings: Settings;
   readonly keys: SigningKeys;
   readonly managedBy: ManagedBy;
-  /** The id of the key that made it; undefined for one from before there was this. */
+  /** The id of the key that created it; undefined for subscriptions of early releases. */
   readonly createdBy: string | undefined;
-  /** In wall time; undefined for one that is active. */
+  /** In wall time; undefined while it is active. */
   readonly heldSince: number | undefined;
-  /** As they are stored. No two seals are the same, so what stays as it was keeps its own. */
+  /** In their stored form. Every encryption gives other bytes, so unchanged settings keep their own. */
   readonly sealed: { readonly settings: StoredSettings; readonly keys: Uint8Array };
 }
 
 type Owner = Pick<KeptSubscription, "tenantId" | "id">;
 
-/** What stands in `data`; the keys are in `blob`. */
+/** The content of `data`; the keys are in `blob`. */
 interface Data extends Pick<KeptSubscription, "name" | "status" | "managedBy"> {
   settings: StoredSettings;
   createdBy?: string | null | undefined;

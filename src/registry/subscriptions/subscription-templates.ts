@@ -6,13 +6,13 @@ import type { FieldProblem } from "../../domain/subscription-rules.ts";
 import type { Template } from "../../templates/templates.ts";
 import type { Settings } from "../sealed-settings.ts";
 
-/** What is wrong with templates for events of these patterns. */
+/** Finds what is wrong with templates for events of these patterns. */
 export type ExamineTemplates = (
   templates: readonly Template[],
   events: readonly string[],
 ) => Promise<readonly FieldProblem[]>;
 
-/** Throws for templates that cannot be used. Those that were saved before are not looked at again. */
+/** Throws for templates that cannot be used. Unchanged templates are not checked again. */
 export async function refuseTemplates(
   input: SubscriptionInput,
   kind: DestinationKind,
@@ -28,7 +28,7 @@ export async function refuseTemplates(
   throw new PosthornError("invalid_field", `${field}: ${problem.message}${end}`, { field });
 }
 
-/** A schema that was changed since is no reason to refuse a change of something else. */
+/** A schema that changed later must not block a change of other settings. */
 function isExamined(
   input: SubscriptionInput,
   templates: readonly Template[],

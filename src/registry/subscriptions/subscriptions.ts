@@ -29,75 +29,75 @@ import {
 } from "./subscription-drafts.ts";
 import { createSubscriptionResource, type KeptSubscription } from "./subscription-record.ts";
 
-/** The subscriptions, in memory for the engine and in the store for good. */
+/** The subscriptions, kept in memory for the engine and in the store. */
 export interface Subscriptions {
   find(seq: number): Subscription | undefined;
   findById(id: string, tenantId: string | undefined): Subscription | undefined;
   getById(id: string, tenantId: string | undefined): Subscription;
-  /** What takes events while the target of this one is down. */
+  /** The subscription that gets the events while the target of this one is down. */
   findFallback(subscription: Subscription): Subscription | undefined;
-  /** The one that has this as its fallback. */
+  /** The subscription that has this one as its fallback. */
   findForward(fallback: Subscription): Subscription | undefined;
-  /** By age; the same list as long as nothing changes. */
+  /** Sorted by age; the same array until something changes. */
   list(tenantId: string | undefined): readonly Subscription[];
-  /** How many a tenant has, as long as the draft is not written. */
+  /** How many a tenant has; the number must not change until the draft is written. */
   count(draft: Draft, tenantId: string): number;
-  /** One of a tenant that fits, as long as the draft is not written. */
+  /** A subscription of the tenant that fits; it must not change until the draft is written. */
   findIn(
     draft: Draft,
     tenantId: string,
     fits: (subscription: Pick<KeptSubscription, "id" | "name" | "settings">) => boolean,
   ): { id: string; name: string } | undefined;
-  /** What the user set, for showing. */
+  /** The user's settings, for showing. */
   settingsOf(subscription: Subscription): Settings;
-  /** What of it is shown of the destination: by the kind's own names, or in `destination`. */
+  /** The visible settings of the destination: by the kind's own names, or in `destination`. */
   destinationOf(subscription: Subscription): Record<string, unknown>;
-  /** What will not be as its owner may think, in sentences; beside all others of its tenant, or those given. */
+  /** Warnings about surprising settings, as sentences; compared with all others of its tenant, or the given ones. */
   warningsOf(subscription: Subscription, others?: readonly Subscription[]): readonly string[];
-  /** Whether only keys that are bound to no tenant may configure such a one. */
+  /** Whether only keys that are not bound to a tenant may configure it. */
   isForOperators(input: SubscriptionInput): boolean;
-  /** What it signs with now. */
+  /** The keys that it signs with now. */
   keysOf(subscription: Subscription): SigningKeys;
-  /** In wall time; undefined for one that is active. */
+  /** In wall time; undefined while it is active. */
   heldSince(subscription: Subscription): number | undefined;
-  /** What was noted beside its record, as of its last change or the start. */
+  /** The state noted beside its record, as of its last change or the start. */
   findState(seq: number): string | undefined;
-  /** Those that were, by the numbers of their lanes. */
+  /** Deleted subscriptions, by the numbers of their lanes. */
   listDeleted(): readonly { seq: number }[];
-  /** Whether there was one of this id. */
+  /** Whether a subscription with this id was deleted. */
   wasDeleted(id: string, tenantId: string | undefined): boolean;
-  /** With an id of its own. */
+  /** Creates it with a generated id. */
   create(input: SubscriptionInput, options?: { createdBy?: string | undefined }): Promise<Subscription>;
-  /** As `create`, once, where the request has an `Idempotency-Key`. */
+  /** As `create`, but only once for each `Idempotency-Key`. */
   make(input: SubscriptionInput, options: MakeOptions): Promise<{ subscription: Subscription; isReplay: boolean }>;
   /**
-   * Makes it, or all that is set becomes what is given; the secret stays when none is given. One that is not of the
-   * tenant `boundTo` is not found.
+   * Creates it, or replaces all its settings; the secret stays when none is given. A subscription that does not
+   * belong to the tenant `boundTo` is not found.
    */
   put(id: string, input: SubscriptionInput, terms: PutTerms): Promise<{ subscription: Subscription; isNew: boolean }>;
   change(of: SubscriptionRef, change: SubscriptionChange, ifMatch?: string): Promise<Subscription>;
-  /** Written with what `tell` puts into the draft, which is called when that is a change. */
+  /** Writes it together with what `tell` adds to the draft; `tell` is called only when the status changes. */
   setStatus(of: SubscriptionRef, status: SubscriptionStatus, options?: StatusOptions): Promise<Subscription>;
-  /** As `setStatus`; nothing happens to one that is not active any more. */
+  /** As `setStatus`; does nothing when it is no longer active. */
   suspend(of: SubscriptionRef, tell?: Tell): Promise<void>;
-  /** Written with what `toChanged` puts into the draft; the same keys are not written. */
+  /** Writes it together with what `toChanged` adds to the draft; unchanged keys are not written. */
   changeKeys(of: SubscriptionRef, toChanged: ToChangedKeys): Promise<Subscription>;
-  /** Written with what `plan` puts into the draft; answers what that returned. */
+  /** Writes the deletion together with what `plan` adds to the draft; resolves to the result of `plan`. */
   remove<Result>(of: SubscriptionRef, ifMatch: string | undefined, plan: PlanRemoval<Result>): Promise<Result>;
-  /** Takes over what the configuration declares, all or nothing; says which left it. */
+  /** Applies the declared subscriptions, all or nothing; returns the names that are no longer declared. */
   applyDeclared(declared: readonly SubscriptionInput[]): Promise<{ left: readonly string[] }>;
   /**
-   * Takes over what the contacts of a tenant are told by. One that is refused is told of and left out; one that is not
-   * wanted any more does nothing, and may be deleted.
+   * Applies the subscriptions of a tenant's contacts. A rejected one is reported and left out; one that is no longer
+   * wanted becomes inactive, and may be deleted.
    */
   applyContacts(
     tenantId: string,
     inputs: readonly SubscriptionInput[],
     onRefused: (name: string, error: unknown) => void,
   ): Promise<void>;
-  /** Refuses what would be set of a target, for what becomes of those that send to it: all, or those managed so. */
+  /** Rejects a target whose settings its subscriptions cannot have; `only` limits the check to those managed so. */
   checkTarget(draft: Draft, target: TargetInput, only?: ManagedBy): void;
-  /** What is declared of targets may have changed. */
+  /** Called when declared targets may have changed. */
   retarget(): Promise<void>;
 }
 
@@ -123,17 +123,17 @@ export interface SubscriptionsOptions extends SubscriptionDraftsOptions {
   random: Random;
   secretBox: SecretBox;
   createId: (prefix: "sub") => string;
-  /** Whether the configuration leaves a kind to the operator. */
+  /** Whether the configuration reserves a kind for the operator. */
   isForOperators?: ((kind: DestinationKind) => boolean) | undefined;
-  /** What is to be said of settings of a destination that may be used. */
+  /** Warnings about settings of an allowed destination. */
   warnOfDestination?: ((kind: DestinationKind, settings: object) => readonly string[]) | undefined;
-  /** Of subscriptions that set none. */
+  /** The default for subscriptions that set none. */
   retryPolicy?: RetryPolicySpec | undefined;
-  /** Between two probes of a destination that is down; as usual when not given. */
+  /** The longest time between two probes of a destination that is down. */
   maxProbeMs?: number | undefined;
-  /** Nothing is sent, because this release does not know its kind of destination. */
+  /** Called when nothing is sent because this release does not know the kind of destination. */
   onHeld?: ((subscription: Subscription, why: string) => void) | undefined;
-  /** After memory shows it. Not called for what is there at the start. */
+  /** Called after memory shows a change; not called for what exists at the start. */
   onChange: (changes: readonly SubscriptionChanged[]) => void | Promise<void>;
 }
 
@@ -148,7 +148,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
   isOpen = true;
   for (const subscription of known.list(undefined)) tellHeld(subscription);
 
-  /** From versions that left the values of headers in clear. */
+  /** Early releases stored the values of headers in plain text. */
   async function sealAll(): Promise<void> {
     await registry.change(kept, (draft) => {
       for (const { thing } of kept.list()) {
@@ -175,7 +175,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     return entry.thing;
   }
 
-  /** As it was written: memory may be further already. */
+  /** The written state: memory may already be newer. */
   function shown(entry: KeptEntry): Subscription {
     const current = known.find(entry.seq);
     return current?.version === entry.version ? current : known.derive(entry);

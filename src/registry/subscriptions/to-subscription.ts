@@ -20,13 +20,13 @@ import type { KeptSubscription } from "./subscription-record.ts";
 
 export interface UsualSettings {
   kinds: DestinationKinds;
-  /** Of subscriptions that set none, and whose kind of destination has none of its own. */
+  /** For subscriptions that set none and whose kind of destination has no default. */
   retryPolicy?: RetryPolicySpec | undefined;
-  /** Between two probes of a destination that is down. */
+  /** The longest time between two probes of a destination that is down. */
   maxProbeMs?: number | undefined;
 }
 
-/** A subscription as those who route and deliver read it: with everything that was not set, and what its target says. */
+/** Builds a subscription as routing and delivery use it: with all defaults, and the settings of its target. */
 export function toSubscription(
   entry: Omit<Entry<KeptSubscription>, "thing">,
   thing: KeptSubscription,
@@ -52,7 +52,7 @@ export function toSubscription(
     events: set.events,
     sources: set.sources ?? undefined,
     filter: set.event_filter === null ? undefined : parseFilter(set.event_filter),
-    // What nobody here can send is kept for a release that can.
+    // Deliveries of an unknown kind are held for a release that can send them.
     status: known === undefined && status === "active" ? "suspended" : status,
     heldBecause: known === undefined ? describeUnknownKind(kind, kinds) : undefined,
     signatureHeader: prepared.signatureHeader,
@@ -84,7 +84,7 @@ export function toSubscription(
 
 const UNKNOWN: PreparedDestination = Object.freeze({ destination: undefined, place: "" });
 
-/** Those of its own target; the usual ones need no place. */
+/** The rules of its own target; default values are left out. */
 function ownRules(input: Settings, health: HealthPlace | undefined, maxProbeMs = USUAL_MAX_PROBE_MS) {
   const isSet = health !== undefined || THRESHOLDS.some((name) => input[name] !== undefined);
   return isSet || maxProbeMs !== USUAL_MAX_PROBE_MS ? toTargetRules(input, health, maxProbeMs) : undefined;

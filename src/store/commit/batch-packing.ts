@@ -6,7 +6,10 @@ import { ATTEMPT_TRIGGERS, type ClaimedDelivery, type Settlement } from "../port
 import type { AcceptItem } from "./batch.ts";
 import { createPacker, createUnpacker, need, type Packer, type Unpacker } from "./packing.ts";
 
-/** The hot parts of a batch, and of its answer, as bytes; each pair of functions mirrors the other line by line. */
+/**
+ * Packs and unpacks the hot parts of a batch and of its answer; the functions of each pair mirror each other line by
+ * line.
+ */
 
 const MOVED = 16;
 const MOVED_IN_ORDER = 32;
@@ -85,8 +88,8 @@ function packEvent(packer: Packer, event: NewEvent, before: NewEvent | undefined
   packer.bytes(event.body);
 }
 
-// Facts are copied by name: V8 gives every object with a spread in front a hidden class of its own, and that costs more
-// than all the rest of the unpacking.
+// Fields are copied by name: with a spread, V8 gives each object a hidden class of its own, which costs more than all
+// other unpacking.
 function unpackEvent(unpacker: Unpacker, before: NewEvent | undefined): NewEvent {
   const facts = unpackFacts(unpacker, before);
   return {

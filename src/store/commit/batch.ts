@@ -1,9 +1,9 @@
-/** What a group commit hands to a driver, and what it gets back. */
+/** The input of a driver's group commit, and its result. */
 import type { LoggedRequest, NewDelivery, NewEvent } from "../port/event-log.ts";
 import type { ClaimRequest, ClaimResult, Settled, Settlement } from "../port/lanes.ts";
 import type { FaultReport } from "./faults.ts";
 
-/** One batch holds at most this, and one transaction hardly more; what is beyond waits for the next. */
+/** The limits of one batch; a transaction holds hardly more. Items beyond them wait for the next batch. */
 export const BATCH_LIMITS = { maxRows: 5000, maxBytes: 4 * 1024 * 1024 } as const;
 
 export interface AcceptItem {
@@ -11,24 +11,24 @@ export interface AcceptItem {
   deliveries: readonly NewDelivery[];
 }
 
-/** One of the writes that are not on the way of every event: a method of a port. */
+/** A write that is not needed for every event: a method of a port. */
 export interface Command {
   port: string;
   name: string;
   args: readonly unknown[];
 }
 
-/** When a batch was sent to be written: all of it happens then. */
+/** When a batch was posted; all of its writes happen at this time. */
 export interface BatchTime {
   /** Scheduling time. */
   now: number;
-  /** As the rest of the world sees it. */
+  /** Wall time. */
   wall: number;
 }
 
 export interface WriteBatch {
   at: BatchTime;
-  /** How many it makes or changes, about. */
+  /** Roughly how many rows the batch creates or changes. */
   rows: number;
   settles: Settlement[];
   accepts: AcceptItem[];
@@ -45,7 +45,7 @@ export interface BatchResult {
   accepts: OrFault<Stored>[];
   commands: OrFault<{ value: unknown }>[];
   claims: OrFault<ClaimResult>[];
-  /** The process must end: whether the batch is on disk is unknown. */
+  /** The process must end: it is unknown whether the batch is on disk. */
   fatal: FaultReport | undefined;
 }
 

@@ -1,20 +1,20 @@
 import { PosthornError } from "../../domain/errors.ts";
 
-/** What an error of the database means for the batch in which it happened. */
+/** What a database error means for the batch in which it happened. */
 export type Fault =
   /** The state of the disk is unknown or bad: stop, and recover at the next start. Never retry an fsync. */
   | "fatal"
-  /** Nothing was written; there is no room. */
+  /** Nothing was written; the disk is full. */
   | "full"
-  /** Nothing was written; somebody else holds the database. */
+  /** Nothing was written; another process holds the database. */
   | "busy"
-  /** This item alone cannot be written. */
+  /** Only this item cannot be written. */
   | "item";
 
-/** What the next transaction would start from is unknown. */
+/** The state from which the next transaction would start is unknown. */
 export class FatalFault extends Error {}
 
-/** A fault in a form that crosses threads. */
+/** A fault in a form that can be sent between threads. */
 export interface FaultReport {
   fault: Fault;
   message: string;
@@ -25,7 +25,7 @@ export interface FaultReport {
   retryAfterS?: number | undefined;
 }
 
-/** `fault` is what the driver takes the error for. */
+/** `fault` is the driver's classification of the error. */
 export function describeFault(error: unknown, fault: Fault, isCorruption = false): FaultReport {
   const report: FaultReport = {
     fault,
@@ -56,6 +56,6 @@ export function faultError(report: FaultReport): PosthornError {
       }
       return new PosthornError("unavailable", `The store cannot write now (${report.message}).`, { retryAfterS: 5 });
     case "item":
-      return new PosthornError("internal_error", `The store refused one item (${report.message}).`);
+      return new PosthornError("internal_error", `The store could not write this item (${report.message}).`);
   }
 }

@@ -14,19 +14,22 @@ import {
 } from "./batch.ts";
 import { faultError, type FaultReport } from "./faults.ts";
 
-/** Refused requests are a log: beyond what waits here, new ones are dropped. */
+/** Rejected requests are only a log: when this many wait, new ones are dropped. */
 const MAX_WAITING_REQUESTS = 1000;
 const CLOSED: FaultReport = { fault: "busy", message: "The store is closed.", code: "shutting_down", retryAfterS: 5 };
 
-/** So many events, and the writer has nothing to do: it begins while the turn goes on. */
+/** With this many events and an idle writer, the writer starts before the current turn of the event loop ends. */
 const EARLY_ACCEPTS = 24;
 
-/** Batches beyond these wait here, where those that come can still join them. */
+/** More batches than this wait here, where new items can still join them. */
 const MAX_POSTED = 8;
 
-/** Commits batches in the order they are posted, as many as wait in one transaction, and answers in that order. */
+/**
+ * Commits batches in the order in which they are posted, all waiting ones in one transaction, and answers in that
+ * order.
+ */
 export interface BatchPort {
-  /** It works beside this thread, and answers in a later turn. */
+  /** Whether it works in another thread and answers in a later turn. */
   readonly isApart: boolean;
   post(batch: WriteBatch, done: (result: BatchResult) => void): void;
 }
@@ -39,9 +42,9 @@ export interface GroupCommit {
   claim(item: ClaimRequest, done: (result: OrFault<ClaimResult>) => void): void;
   command(command: Command): Promise<unknown>;
   logRequest(request: LoggedRequest): void;
-  /** A fault of the disk ended it. */
+  /** Whether a disk fault has ended it. */
   readonly isLost: boolean;
-  /** Refuses what comes from now on and resolves when everything that came before is written. */
+  /** Rejects new writes, and resolves when all earlier ones are on disk. */
   drain(): Promise<void>;
 }
 
@@ -49,13 +52,13 @@ export interface GroupCommitOptions {
   port: BatchPort;
   clock: Pick<Clock, "now" | "wall">;
   onFatal: (error: PosthornError) => void;
-  /** A batch was answered. */
+  /** Called when a batch was answered. */
   onCommit?: ((rows: number, tookMs: number) => void) | undefined;
 }
 
 /**
- * What a turn of the event loop wants to have written leaves as one batch. The writer takes all batches that have come
- * while it was busy into one transaction: one fsync for all of it, and nothing to wait for in between.
+ * All writes of one turn of the event loop leave as one batch. The writer puts all batches that came while it was busy
+ * into one transaction: one fsync for all of them, and no waiting in between.
  */
 export function createGroupCommit({ port, clock, onFatal, onCommit }: GroupCommitOptions): GroupCommit {
   let settles: Waiting<Settlement, Settled>[] = [];
@@ -95,10 +98,10 @@ export function createGroupCommit({ port, clock, onFatal, onCommit }: GroupCommi
       port.post(taken.batch, (result) => {
         posted--;
         onCommit?.(taken.batch.rows, clock.now() - taken.batch.at.now);
-        // Those that follow fail as well; it is told once.
+        // The following batches fail as well; the fault is reported once.
         const isNewsFatal = result.fatal !== undefined && closedBy?.fault !== "fatal";
         if (result.fatal !== undefined) stop(result.fatal);
-        // What waits leaves before the answers to this are given, so that the disk does not wait for them.
+        // Post the waiting batches before the callbacks of this one run, so that the disk does not wait for them.
         else post();
         taken.answer(result);
         if (isNewsFatal) onFatal(faultError(result.fatal as FaultReport));
@@ -151,8 +154,9 @@ export function createGroupCommit({ port, clock, onFatal, onCommit }: GroupCommi
   }
 
   /**
-   * A turn may bring an event from every connection. Were they all to leave at its end, writer and event loop would wait
-   * for each other, turn by turn. A command may belong together with what was accepted before it: it stays with that.
+   * A turn may bring an event from every connection. If they all left at its end, writer and event loop would take
+   * turns waiting for each other. A command may depend on the events accepted before it, so then the batch is not
+   * split.
    */
   function beginEarly(): void {
     if (port.isApart && posted === 0 && accepts.length >= EARLY_ACCEPTS && commands.length === 0) post();
@@ -201,7 +205,7 @@ function costOfAccept({ event, deliveries }: AcceptItem): Cost {
   return [1 + deliveries.length, event.body.length + (event.request?.length ?? 0) + (event.details?.length ?? 0)];
 }
 
-/** What a command is given as a list is rows: the deliveries of a fan-out, those that are given back. */
+/** Each element of a list argument counts as a row: the deliveries of a fan-out, or released deliveries. */
 function costOfCommand({ args }: Command): Cost {
   return [args.reduce((rows: number, arg) => rows + (Array.isArray(arg) ? arg.length : 0), 1), 0];
 }
@@ -214,7 +218,7 @@ function spend<Item, Result>(
   const taken: Waiting<Item, Result>[] = [];
   for (const waiting of list) {
     const [rows, bytes] = cost(waiting.item);
-    // One item always goes, however large: else it would never.
+    // One item is always taken, however large; otherwise it would wait for ever.
     if (taken.length > 0 && (budget.rows < rows || budget.bytes < bytes)) break;
     budget.rows -= rows;
     budget.bytes -= bytes;

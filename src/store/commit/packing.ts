@@ -1,17 +1,17 @@
-/** A compact binary form: structured clone of a batch of objects costs several times what writing it here costs. */
+/** A compact binary form for batches: a structured clone of the objects costs several times as much. */
 
 const ABSENT = 0xffffffff;
 const SAME = 0xfffffffe;
-/** Where the texts begin and end stands first. */
+/** The header: where the texts begin and end. */
 const HEAD_BYTES = 8;
 
 export interface Packer {
   byte(value: number): void;
   uint(value: number): void;
-  /** Any number; `undefined` survives. */
+  /** Any number, and also `undefined`. */
   float(value: number | undefined): void;
   text(value: string | undefined): void;
-  /** A text that is often the same as one before. */
+  /** For a text that often equals an earlier one. */
   repeated(value: string | undefined, before: string | undefined): void;
   bytes(value: Uint8Array | undefined): void;
   finish(): ArrayBuffer;
@@ -19,10 +19,10 @@ export interface Packer {
 
 export function createPacker(expectedBytes: number): Packer {
   let buffer = Buffer.from(new ArrayBuffer(Math.max(1024, expectedBytes)));
-  // Compiled into single instructions, which the methods of a Buffer are not.
+  // A DataView, because its methods compile to single instructions; those of a Buffer do not.
   let view = new DataView(buffer.buffer);
   let position = HEAD_BYTES;
-  // All texts are written, and read, as one: the call costs more than the bytes, and a batch has hundreds of them.
+  // All texts are written and read as one string: a call costs more than the bytes, and a batch has hundreds of texts.
   let texts = "";
 
   function reserve(bytes: number): void {
@@ -87,7 +87,7 @@ export interface Unpacker {
   bytes(): Uint8Array | undefined;
 }
 
-/** What it returns as bytes are views on `packed`, not copies. */
+/** Returned bytes are views on `packed`, not copies. */
 export function createUnpacker(packed: ArrayBuffer): Unpacker {
   const buffer = Buffer.from(packed);
   const view = new DataView(packed);
@@ -131,7 +131,7 @@ export function createUnpacker(packed: ArrayBuffer): Unpacker {
   };
 }
 
-/** For a field that is always there. */
+/** For a field that must be present. */
 export function need<T>(value: T | undefined): T {
   if (value === undefined) throw new Error("a packed field is missing");
   return value;

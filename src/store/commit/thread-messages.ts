@@ -1,4 +1,4 @@
-/** How a batch and its answer travel between threads: hot parts packed and transferred, the rest cloned. */
+/** How a batch and its answer are sent between threads: hot parts packed and transferred, the rest cloned. */
 import type { LoggedRequest } from "../port/event-log.ts";
 import type { ClaimRequest, ClaimResult, Settled } from "../port/lanes.ts";
 import { packAccepts, packClaimed, packSettles, unpackAccepts, unpackClaimed, unpackSettles } from "./batch-packing.ts";
@@ -8,7 +8,7 @@ import type { FaultReport } from "./faults.ts";
 export interface BatchMessage {
   at: BatchTime;
   rows: number;
-  /** Undefined where there are none, as everywhere here: a buffer that crosses costs more than what is in it. */
+  /** Undefined when there are none, here and below: transferring a buffer costs more than small contents. */
   accepts: ArrayBuffer | undefined;
   settles: ArrayBuffer | undefined;
   commands: Command[];
@@ -17,16 +17,16 @@ export interface BatchMessage {
 }
 
 export interface ResultMessage {
-  /** Sequence numbers; negative ones point into `special`. */
+  /** Sequence numbers; a negative number is an index into `special`. */
   accepts: Float64Array | undefined;
-  /** Whether the deliveries of the accepted events, in order, were claimed: each as one character. */
+  /** For each delivery of the accepted events, in order, one character: whether it was claimed. */
   claimedAtBirth: string;
   special: OrFault<Stored>[];
-  /** Undefined where nothing follows: the usual case. */
+  /** Undefined in the usual case, when nothing follows. */
   settles: (OrFault<Omit<Settled, "next"> & { hasNext: boolean }> | undefined)[];
   commands: BatchResult["commands"];
   claims: OrFault<Omit<ClaimResult, "claimed"> & { count: number }>[];
-  /** Of claims first, then of settles. */
+  /** First those of claims, then those of settlements. */
   claimed: ArrayBuffer | undefined;
   fatal: FaultReport | undefined;
 }

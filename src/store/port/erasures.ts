@@ -1,17 +1,18 @@
 import type { AuditNote } from "./audit.ts";
 import type { DeliveryKey } from "./lanes.ts";
 
-/** Takes all of a tenant out of the store, in small steps; what the steps have done is on disk with them. */
+/** Erases all data of a tenant in small steps; the effect of each step is on disk when it resolves. */
 export interface Erasures {
   findErasure(tenantId: string): Promise<ErasureRow | undefined>;
-  /** The tenants whose erasure is not over. */
+  /** The tenants whose erasure is not complete. */
   listErasing(): Promise<readonly string[]>;
   /**
-   * Begins one: the tenant is inactive from then on, without its name, contacts, quotas and times, and until it is over
-   * no record of it can be written. One that runs is answered as it is, and nothing is noted.
+   * Starts an erasure. From then on the tenant is inactive, without name, contacts, quotas and retention, and no record
+   * of it can be written until the erasure is complete. If one is already running, it is returned and no entry is
+   * written.
    */
   beginErasure(tenantId: string, note: AuditNote): Promise<ErasureRow>;
-  /** Changes at most `maxRows` rows and 1 MB, or one event. Nothing happens when it is over. */
+  /** Changes at most `maxRows` rows and 1 MB, or one event. Does nothing when the erasure is complete. */
   stepErasure(tenantId: string, maxRows: number): Promise<ErasureStep>;
 }
 
@@ -32,16 +33,16 @@ export type ErasureStage = (typeof ERASURE_STAGES)[number];
 export interface ErasureRow {
   tenantId: string;
   stage: ErasureStage;
-  /** Events that there were when it began. */
+  /** How many events there were when the erasure began. */
   total: number;
   events: number;
   deliveries: number;
-  /** Of bodies. */
+  /** Bytes of bodies. */
   bytes: number;
   requests: number;
-  /** Subscriptions, keys, sources and whatever else was configured for it. */
+  /** Subscriptions, keys, sources and all other records of the tenant. */
   records: number;
-  /** Entries of the audit log of which only the fact is left. */
+  /** Entries of the audit log that were reduced to the bare fact. */
   auditEntries: number;
   /** In wall time. */
   startedAt: number;
@@ -50,8 +51,8 @@ export interface ErasureRow {
 
 export interface ErasureStep {
   row: ErasureRow;
-  /** Open deliveries that were ended. */
+  /** Open deliveries that the erasure ended. */
   ended: readonly DeliveryKey[];
-  /** How long the step held the writer up. */
+  /** How long the step kept the writer busy. */
   tookMs: number;
 }

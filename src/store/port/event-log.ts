@@ -3,33 +3,37 @@ import type { PosthornError } from "../../domain/errors.ts";
 import type { Refused } from "../../domain/refusal.ts";
 import type { AuditNote } from "./audit.ts";
 
-/** What came in: events with what they owe to whom, and the requests that made none. */
+/** Everything that came in: events with their deliveries, and requests that created no event. */
 export interface EventLog {
   /**
-   * Writes event, dedupe and replay key and deliveries in one transaction. A known key changes nothing and is reported
-   * as a duplicate. A failure concerns this event alone and leaves no trace of it. Of two events the one with the lower
-   * number need not be the one that is visible first.
+   * Writes the event, its dedupe and replay keys and its deliveries in one transaction. A known key changes nothing and
+   * is reported as a duplicate. A failure concerns only this event and leaves no trace of it. An event with a lower
+   * number may become visible after one with a higher number.
    */
   accept(event: NewEvent, deliveries: readonly NewDelivery[], done: (result: AcceptResult) => void): void;
-  /** Adds deliveries to an event whose fan-out is not complete, and moves its cursor; `cursor` undefined completes it. */
+  /**
+   * Adds deliveries to an event whose fan-out is incomplete, and moves its cursor; `cursor` undefined completes the
+   * fan-out.
+   */
   fanOut(eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined): Promise<void>;
-  /** Events whose fan-out a crash interrupted. */
+  /** Events whose fan-out was interrupted by a crash. */
   loadUnfinishedFanOuts(): Promise<readonly UnfinishedFanOut[]>;
-  /** Keeps a refused or ignored request in its source's ring. May be dropped under load: it is a log. */
+  /** Logs a rejected or ignored request in the ring of its source. May be dropped under load. */
   logRequest(request: LoggedRequest): void;
-  /** Notes that a logged request was taken in again, and has its entry also where it has left the ring. */
+  /** Notes that a logged request was replayed. The audit entry is written even if the request has left the ring. */
   noteRequestReplay(id: string, replay: RequestReplay, audit?: AuditNote): Promise<void>;
   /**
-   * Takes away the body of an event, what destinations answered to it, and the bodies of requests that were the same one
-   * again, with the entry in the audit log. Refused while deliveries are open; forced, they become dead letters first, so
-   * many in a call: it is called again until `isEnd`. To do it again changes nothing.
+   * Erases the body of an event, the answers of destinations, and the bodies of repeated requests for it, with an entry
+   * in the audit log. Rejected while deliveries are open. With `isForced` they become dead letters first, a limited
+   * number per call: call it again until `isEnd`. Erasing twice changes nothing.
    */
   eraseBody(eventSeq: number, isForced: boolean, audit?: AuditNote): Promise<BodyErasure | Refused>;
-  /** Notes that the message of an event has left its queue: from now on the event may be deleted when it is old. */
+  /** Notes that an event's message has left its queue. From then on the event may be deleted when it is old enough. */
   settleMessage(eventSeq: number, how: Exclude<TakenMessage["state"], "held">): Promise<void>;
   /**
-   * Opens deliveries of an event again, because its message came in a higher generation, or was parked and came again:
-   * once for each such message, in one transaction with the note of it. False when neither is so; then nothing happens.
+   * Reopens deliveries of an event because its message came again: in a higher generation, or after it was parked.
+   * Happens once for each such message, in one transaction with its note. Returns false, and changes nothing, when
+   * neither is the case.
    */
   reopenByMessage(
     eventSeq: number,
@@ -46,19 +50,19 @@ export interface BodyErasure {
 
 export const MESSAGE_STATES = ["held", "acknowledged", "parked"] as const;
 
-/** What became of the message that an event came as. */
+/** The state of the message that an event came from. */
 export interface TakenMessage {
-  /** `held`: it is in its queue still, or will be again. */
+  /** `held`: the message is still in its queue, or will return there. */
   state: (typeof MESSAGE_STATES)[number];
-  /** The highest in which it came. */
+  /** The highest generation in which the message came. */
   generation: number;
 }
 
 export interface ReopeningMessage {
   generation: number;
-  /** In which the event came at first. */
+  /** The generation in which the event first came. */
   knownGeneration: number;
-  /** Whether it stays in its queue until the deliveries have ended. */
+  /** Whether the message stays in its queue until the deliveries have ended. */
   isHeld: boolean;
 }
 
@@ -69,42 +73,44 @@ export interface ReopenedDelivery {
 }
 
 export interface NewEvent extends EventFacts {
-  /** True when the sender chose the id: then `dedupeKey` holds it. */
+  /** True when the sender chose the id; then `dedupeKey` contains it. */
   givenId: boolean;
   origin: EventOrigin;
   /** In scheduling time. */
   dueAt: number;
   expiresAt: number | undefined;
   dedupeKey: string | undefined;
-  /** A second key, looked up after the first: an event that has it already came again under another id. */
+  /** A second key, checked after the first: an event with a known replay key was sent again under another id. */
   replayKey?: string | undefined;
-  /** JSON of the request it came with; undefined for published events. */
+  /** JSON of the request that the event came with; undefined for published events. */
   request: string | undefined;
-  /** JSON of what else the publisher said: source_id, user_id, session_id, metadata, deliver_at. */
+  /** JSON of the publisher's other fields: source_id, user_id, session_id, metadata, deliver_at. */
   details: string | undefined;
   body: Uint8Array;
-  /** Of a message that stays in its queue until the event's deliveries have ended: 1, and more for a replay. */
+  /** Set for a message that stays in its queue until the deliveries have ended: 1, or more for a replay. */
   heldGeneration?: number | undefined;
-  /** The last subscription of `deliveries`, when more are to follow by `fanOut`. */
+  /** The last subscription in `deliveries`, when `fanOut` will add more. */
   fanOutCursor: number | undefined;
 }
 
 export interface NewDelivery {
   subscriptionSeq: number;
-  /** The lane would send it at once: born as being sent. In an ordered lane only when its key's queue is empty. */
+  /**
+   * The lane can send it at once, so it is claimed at birth. In an ordered lane only if the queue of its key is empty.
+   */
   claim: boolean;
   ordered: boolean;
   expiresAt: number | undefined;
 }
 
 export type AcceptResult =
-  /** `claimed[i]`: the i-th delivery was born as being sent. */
+  /** `claimed[i]`: whether the i-th delivery was claimed at birth. */
   | { kind: "stored"; eventSeq: number; claimed: readonly boolean[] }
-  /** `isReplay`: it is not the dedupe key that is known, but the replay key. */
+  /** `isReplay`: the replay key was known, not the dedupe key. */
   | { kind: "duplicate"; eventId: string; isReplay?: boolean | undefined }
   | { kind: "failed"; error: PosthornError };
 
-/** What filters may ask for; the body is loaded apart. */
+/** The parts of an event that filters need; the body is loaded separately. */
 export interface EventSummary {
   eventSeq: number;
   type: string;
@@ -127,10 +133,10 @@ export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 
 export interface LoggedRequest {
   id: string;
-  /** The declared source's name; `*` for all undeclared ones together. */
+  /** The name of the declared source; `*` is shared by all undeclared sources. */
   ring: string;
   source: string;
-  /** The owner of the source at that time. */
+  /** The owner of the source at the time of the request. */
   tenantId: string;
   receivedAt: number;
   /** JSON: method, path, query, headers, remote_address. */
@@ -138,7 +144,7 @@ export interface LoggedRequest {
   outcome: Exclude<RequestOutcome, "accepted">;
   cause: string;
   eventId: string | undefined;
-  /** JSON: of a request that held several events, what became of each. */
+  /** JSON: for a request with several events, the result of each. */
   parts?: string | undefined;
   size: number;
   body: Uint8Array | undefined;
@@ -147,7 +153,7 @@ export interface LoggedRequest {
 export interface RequestReplay {
   /** In wall time. */
   at: number;
-  /** The id of the key. */
+  /** The id of the API key. */
   by: string | undefined;
   eventIds: readonly string[];
 }

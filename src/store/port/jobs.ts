@@ -8,47 +8,50 @@ import type { DeliveryKey } from "./lanes.ts";
 import type { Page, PageOf } from "./reads.ts";
 
 /**
- * Work that takes longer than a call: when it is due, whose it is, how far it has come. Leases run by the store's own
- * clock, so that two processes never think that one job is theirs.
+ * Work that takes longer than one call: when it is due, which gateway runs it, and its progress. Leases use the store's
+ * own clock, so that two processes never both believe they own a job.
  */
 export interface Jobs extends Erasures {
   /** Periodic jobs by name, each with its runs, the latest first. */
   load(): Promise<readonly JobRow[]>;
-  /** Makes sure that the job runs no later than then; makes it known when it is not. */
+  /** Ensures that the job runs at this time or earlier; creates the job if it is unknown. */
   schedule(name: string, at: number): Promise<void>;
-  /** One at a time, whoever asks: the job belongs to the runner until the lease ends. */
+  /** Gives the job to the runner until the lease ends. Only one runner has it at a time. */
   start(start: JobRunStart): Promise<StartedJobRun | Refused>;
-  /** False when the lease was lost to another. */
+  /** False when another runner has taken over the lease. */
   renew(name: string, runner: string, leaseMs: number): Promise<boolean>;
   /**
-   * The next run is at `nextRunAt`, or earlier when that was asked for meanwhile; resolves to when. Of all runs the
-   * last `keep` are kept.
+   * Schedules the next run for `nextRunAt`, or earlier if that was requested meanwhile, and resolves to its time. Only
+   * the last `keep` runs are kept.
    */
   end(end: JobRunEnd): Promise<number>;
 
   findReplay(id: string): Promise<ReplayRow | undefined>;
   /** The latest first. */
   listReplays(filter: ReplayRowFilter, page: Page): Promise<PageOf<ReplayRow>>;
-  /** Refused when it is over, or when there is none. What it already is changes nothing, and has no entry. */
+  /**
+   * Rejected when the job has ended or does not exist. Setting the current status again changes nothing and writes no
+   * entry.
+   */
   setReplayStatus(id: string, status: ReplayStatus, error?: string, audit?: AuditNote): Promise<ReplayRow | Refused>;
   /**
-   * Does what the job is for to each of these, as far as their state still allows it, and moves its cursor in the same
-   * transaction, so that nothing is done twice or left out. Nothing is done when it is not running, or its cursor is not
-   * where the caller thinks. Refused when there is no such job.
+   * Applies the job to each item whose state still allows it, and moves the cursor in the same transaction, so that
+   * nothing is done twice or left out. Does nothing when the job is not running or its cursor is not `cursorFrom`.
+   * Rejected when the job does not exist.
    */
   stepReplay(step: ReplayStep, items: readonly ReplayItem[]): Promise<ReplayStepResult | Refused>;
 
-  /** Adds each to its minute and to its hour. Written late and in few rows, so it may lack what a crash cut off. */
+  /** Adds each delta to its minute and its hour. Written late and in few rows, so a crash may lose the latest ones. */
   addAttemptStats(deltas: readonly AttemptStats[]): Promise<void>;
-  /** Deletes what is old, a small part of a transaction at a time. A walk begins at 0 and goes on from `afterSeq`. */
+  /** Deletes old rows, a small part per transaction. A walk starts at 0 and continues from `afterSeq`. */
   prune(step: PruneStep): Promise<Pruned>;
 }
 
 export interface JobRow {
   name: string;
-  /** Undefined while it runs, unless another run was asked for. */
+  /** Undefined while the job runs, unless another run was requested. */
   nextRunAt: number | undefined;
-  /** While it runs. After a crash it is due when this has passed. */
+  /** Set while the job runs. After a crash the job is due again at this time. */
   leaseUntil: number | undefined;
   runs: readonly JobRun[];
 }
@@ -60,7 +63,7 @@ export interface JobRun {
   startedAt: number;
   endedAt: number | undefined;
   result: "running" | "success" | "failed" | "interrupted";
-  /** JSON of what was done. */
+  /** JSON that summarises the run. */
   summary: string | undefined;
   error: string | undefined;
 }
@@ -68,16 +71,16 @@ export interface JobRun {
 export interface JobRunStart {
   name: string;
   trigger: JobRun["trigger"];
-  /** The gateway. */
+  /** The id of the gateway. */
   runner: string;
   leaseMs: number;
 }
 
 export type StartedJobRun =
   | { kind: "started"; number: number }
-  /** Another has it. */
+  /** Another runner has it. */
   | { kind: "busy"; until: number }
-  /** By schedule only: another has run it meanwhile. */
+  /** Only for scheduled runs: another runner has run it meanwhile. */
   | { kind: "early"; nextRunAt: number };
 
 export interface JobRunEnd {
@@ -92,32 +95,32 @@ export interface JobRunEnd {
 }
 
 /**
- * A job over many deliveries, begun by `Records.write`. It walks over events and subscriptions in the order of their
+ * A job on many deliveries, created by `Records.write`. It goes through events and subscriptions in the order of their
  * numbers.
  */
 export interface NewReplay {
-  /** One that has this id already is left as it is. */
+  /** If a job with this id exists, it is left unchanged. */
   id: string;
   tenantId: string | undefined;
   kind: ReplayKind;
   filter: ReplayFilter;
   subscriptionSeq: number | undefined;
-  /** The lane of a deleted subscription: cancelling it moves the counts of its job. */
+  /** The lane of a deleted subscription: cancelling its deliveries updates the counts of the job. */
   laneSeq: number | undefined;
   afterSeq: number;
   upToSeq: number;
   cursor: string;
   total: number;
   totalIsExact: boolean;
-  /** In wall time, as all times of a job. */
+  /** In wall time, like all times of a job. */
   createdAt: number;
-  /** Written when it is begun. */
+  /** Written when the job is created. */
   audit?: AuditNote | undefined;
 }
 
 export interface ReplayRow extends Omit<NewReplay, "audit"> {
   status: ReplayStatus;
-  /** Deliveries that were changed; that had changed by themselves; that could not be. */
+  /** `done`: changed deliveries. `skipped`: their state had changed meanwhile. `failed`: could not be changed. */
   done: number;
   skipped: number;
   failed: number;
@@ -136,12 +139,12 @@ export interface ReplayStep {
   cursorFrom: string;
   cursorTo: string;
   isEnd: boolean;
-  /** Those that the caller found to be impossible. */
+  /** How many deliveries the caller found to be impossible. */
   failed: number;
 }
 
 export interface ReplayItem extends DeliveryKey {
-  /** There is no delivery yet. */
+  /** The delivery does not exist yet. */
   isMissing: boolean;
   ordered: boolean;
   expiresAt: number | undefined;
@@ -153,9 +156,9 @@ export interface ReplayStepResult {
   replay: ReplayRow;
 }
 
-/** Which deliveries a job is about. */
+/** Selects the deliveries of a job. */
 export interface ReplayWalk {
-  /** Dead letters; deliveries that have ended; those that have not; or events as one subscription has them. */
+  /** Dead letters; ended deliveries; open deliveries; or events from the view of one subscription. */
   over: "dead" | "ended" | "open" | "events";
   upToSeq: number;
   tenantId?: string | undefined;
@@ -164,31 +167,31 @@ export interface ReplayWalk {
   source?: string | undefined;
   reason?: DeadReason | undefined;
   isPending?: boolean | undefined;
-  /** Of the completion with `dead`, of the event's arrival else. */
+  /** With `dead` the time of completion, otherwise the time of the event's arrival. */
   since?: number | undefined;
   until?: number | undefined;
-  /** With `events`. `had`: what has ended; `any`: that, and what is missing. */
+  /** With `events`. `had`: ended deliveries; `any`: these and missing ones. */
   include?: RecoverInclude | "had" | "any" | undefined;
-  /** What has expired by then is not missing. */
+  /** Deliveries that have expired by then do not count as missing. */
   now: number;
 }
 
 export interface ReplayPage {
   found: readonly FoundDelivery[];
-  /** The last that was looked at. */
+  /** The last delivery that was examined. */
   after: DeliveryKey;
   isEnd: boolean;
 }
 
 export interface FoundDelivery extends DeliveryKey {
   isMissing: boolean;
-  /** The subscription that it went to, where it ended so. */
+  /** The subscription that the delivery was moved to, if that ended it. */
   movedTo: number | undefined;
   type: string;
 }
 
 export interface AttemptStats {
-  /** Unix minutes: when the span begins. */
+  /** The start of the span, in unix minutes. */
   minute: number;
   /** 0 for the whole gateway. */
   subscriptionSeq: number;
@@ -200,19 +203,20 @@ export interface AttemptStats {
 
 export type PruneStep =
   /**
-   * Events that are older than they may become, with all that belongs to them, and the answers of attempts that are;
-   * never what is open, blocks an ordering key or ended less than an hour ago. The ids of what is deleted stay known for
-   * as long as ids are. Changes at most `maxRows` rows and 4 MB, or one event. `requests`: the same for logged requests.
+   * Deletes events above their maximum age, with all that belongs to them, and erases answers above theirs. Never
+   * touches events with open deliveries, events that block an ordering key, or events that ended less than an hour ago.
+   * The ids of deleted events stay known for the usual time. Changes at most `maxRows` rows and 4 MB, or one event.
+   * `requests`: the same for logged requests.
    */
   | { of: "events" | "requests"; afterSeq: number; maxRows: number; rules: RetentionRules; wall: number }
-  /** Those that were made before then; of entries of the audit log all but the last, with a signed checkpoint. */
+  /** Deletes rows created before this time. In the audit log the last entry stays, and the checkpoint is signed. */
   | { of: "idempotency_keys" | "audit"; before: number }
-  /** Spans that begin before then, in unix minutes. */
+  /** Deletes spans that begin before these times, in unix minutes. */
   | { of: "attempt_stats"; minute: number; hour: number };
 
 export interface RetentionRules {
   gateway: Ages;
-  /** Those with times of their own. */
+  /** Tenants with a retention of their own. */
   tenants: readonly (readonly [tenantId: string, ages: Ages])[];
 }
 
@@ -220,9 +224,9 @@ export interface Pruned {
   removed: number;
   afterSeq: number;
   isEnd: boolean;
-  /** How long the step held the writer up. */
+  /** How long the step kept the writer busy. */
   tookMs: number;
-  /** With events; of the bodies, and attempts whose answers were erased. */
+  /** Deliveries deleted with their events, attempts whose answers were erased, and bytes of deleted bodies. */
   deliveries: number;
   answers: number;
   bytes: number;

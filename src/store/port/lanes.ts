@@ -7,41 +7,44 @@ import type { Refused } from "../../domain/refusal.ts";
 import type { AuditNote } from "./audit.ts";
 
 /**
- * Deliveries on their way: who may send which, and what became of it. What is due is judged by the store's own clock
- * (`Store.clock`), which is one for all who share it. What must happen together is one call.
+ * Deliveries on their way: which may be sent, and their results. Due times are compared with the store's own clock
+ * (`Store.clock`), which all users of the store share. Changes that belong together are one call.
  */
 export interface Lanes {
   /**
-   * Marks up to `limit` due deliveries of a lane as being sent, by rank, and hands them over. Expired ones among them
-   * become dead letters instead. It sees every delivery that is reported before it: by `accept`, `settle` or otherwise.
+   * Marks up to `limit` due deliveries of a lane as being sent, in the order of their rank, and returns them. Expired
+   * ones become dead letters instead. It sees every delivery that was reported before the call, by `accept`, `settle`
+   * or others.
    */
   claim(request: ClaimRequest, done: (result: ClaimResult) => void): void;
   /**
-   * Records an attempt and moves its delivery on, if generation and attempt are still those that were handed over;
-   * else only the attempt is recorded. The next of its ordering key moves up in the same transaction. After `failed`
-   * nothing is recorded, and the same settlement may be offered again.
+   * Records an attempt and updates its delivery, if generation and attempt number are still the claimed ones; otherwise
+   * only the attempt is recorded. The next delivery of the same ordering key moves up in the same transaction. After
+   * `failed` nothing is recorded, and the same settlement can be tried again.
    */
   settle(settlement: Settlement, done: (result: SettleResult) => void): void;
-  /** Gives claimed deliveries back unsent, as they were; those that changed meanwhile stay as they are. */
+  /** Returns claimed deliveries unsent to their lanes; those that changed meanwhile stay unchanged. */
   release(deliveries: readonly Pick<ClaimedDelivery, "eventSeq" | "subscriptionSeq" | "generation">[]): Promise<void>;
   /**
-   * What the process before this one had claimed is pending again; what others have claimed is theirs. What of it was
-   * on the wire, as `sent` says, has an attempt that tells of it; after 5 times in a row it is dead.
+   * Makes deliveries pending again that the previous process had claimed; claims of other processes stay. Deliveries in
+   * `sent` were on the wire and get an attempt that says so; after 5 times in a row they become dead letters.
    */
   recover(sent: readonly SentMark[]): Promise<Recovered>;
-  /** Lanes that have open deliveries, each with the time from which one may go. */
+  /** Lanes with open deliveries, each with the time when the first one is due. */
   load(): Promise<readonly { subscriptionSeq: number; nextDueAt: number }[]>;
   /**
-   * Dead-letters open deliveries whose time is over, wherever they wait; at most one transaction's worth. `movedUp` are
-   * the lanes where another of the same ordering key may go now.
+   * Turns expired open deliveries into dead letters, wherever they wait; at most one transaction's worth. `movedUp`
+   * lists the lanes in which another delivery of the same ordering key may go now.
    */
   expire(): Promise<{ expired: number; movedUp: readonly number[] } & Deaths>;
   /**
-   * What an operator does to one delivery, with its entry in the audit log. Resolves to the state it was in; undefined
-   * when a replay has made it.
+   * A change by an operator to one delivery, with an entry in the audit log. Resolves to the state before; undefined
+   * when a replay created the delivery.
    */
   change(key: DeliveryKey, change: DeliveryChange, audit?: AuditNote): Promise<DeliveryState | Refused | undefined>;
-  /** Changes what waits in a lane, at most one transaction's worth: nothing is left to do when `changed` is 0. */
+  /**
+   * Changes waiting deliveries of a lane, at most one transaction's worth; nothing is left to do when `changed` is 0.
+   */
   changeLane(subscriptionSeq: number, change: LaneChange): Promise<LaneChanged>;
 }
 
@@ -71,40 +74,42 @@ export interface ClaimResult extends Deaths {
   claimed: readonly ClaimedDelivery[];
   expired: number;
   /**
-   * When the next pending one of the lane is due; when some are due already, the time of one of them. Undefined when
+   * When the next pending delivery of the lane is due; if some are overdue, the time of one of them. Undefined when
    * none is left.
    */
   nextDueAt: number | undefined;
 }
 
-/** A delivery that is to be sent now. */
+/** A delivery to send now. */
 export interface ClaimedDelivery extends DeliveryKey {
   generation: number;
   /** Attempts made so far, over all generations. */
   attemptCount: number;
-  /** Those that the retry schedule does not count. */
+  /** Attempts that the retry schedule does not count. */
   uncountedAttempts: number;
   trigger: AttemptTrigger;
   /** In scheduling time. */
   expiresAt: number | undefined;
-  /** `NewEvent.request`, only at birth and where the subscription forwards; else it is loaded when it is needed. */
+  /**
+   * `NewEvent.request`, only for a delivery claimed at birth whose subscription forwards; otherwise loaded when needed.
+   */
   request?: string | undefined;
-  /** Whether the event has `NewEvent.details` beyond its hops. */
+  /** Whether the event has `NewEvent.details` besides its hops. */
   hasDetails?: boolean | undefined;
-  /** Those, only at birth and where the destination needs them; else they are loaded when they are needed. */
+  /** The details, only for a delivery claimed at birth whose destination needs them; otherwise loaded when needed. */
   details?: string | undefined;
-  /** The body is undefined when it is large: it is loaded when sent. */
+  /** The body is undefined when it is large; it is then loaded when the delivery is sent. */
   event: Omit<EventContent, "body"> & { body: Uint8Array | undefined; size: number };
 }
 
-/** One attempt that was begun. */
+/** An attempt that was started. */
 export interface SentMark extends DeliveryKey {
   generation: number;
   attemptNumber: number;
 }
 
 export interface Recovered extends Deaths {
-  /** Claimed and not sent. */
+  /** Deliveries that were claimed but not sent. */
   released: number;
   interrupted: number;
   poisoned: number;
@@ -115,29 +120,29 @@ export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
 
 export interface Settlement extends DeliveryKey {
   generation: number;
-  /** The number of the attempt that was made. */
+  /** The number of this attempt. */
   attemptNumber: number;
   verdict: "delivered" | "retry" | "dead";
   /** With `retry`, in scheduling time. */
   nextAttemptAt: number | undefined;
-  /** With `retry`: it is not brought forward because others of its lane succeed. */
+  /** With `retry`: the time stays fixed, even when other deliveries of the lane succeed. */
   keepsTime: boolean;
-  /** The retry schedule does not count this attempt. */
+  /** Whether the retry schedule ignores this attempt. */
   isUncounted?: boolean | undefined;
   deadReason: DeadReason | undefined;
   /** False when a dead letter keeps its place and blocks its ordering key. */
   leavesKeyQueue: boolean;
-  /** The lane would send the next of the ordering key at once. */
+  /** Whether the lane can send the next delivery of the ordering key at once. */
   claimNext: boolean;
   /**
-   * With `retry`: another subscription has it from here on. This one is cancelled, and says where it went; that one's is
-   * due at once.
+   * With `retry`: the delivery moves to another subscription. Here it is cancelled, with a note where it went; there it
+   * is due at once.
    */
   moveTo?: MoveTo | undefined;
   attempt: AttemptRecord;
 }
 
-/** A lane that deliveries of another one are moved to. */
+/** The lane to which deliveries are moved. */
 export interface MoveTo {
   subscriptionSeq: number;
   ordered: boolean;
@@ -150,7 +155,7 @@ export interface AttemptRecord {
   trigger: AttemptTrigger;
   url: string | undefined;
   address: string | undefined;
-  /** As they were sent, secrets masked, without those of `domain/attempt-headers.ts`; empty when nothing was sent. */
+  /** The headers as sent, with masked secrets; empty when nothing was sent. */
   requestHeaders: HeaderBlock | undefined;
   responseCode: number | undefined;
   responseHeaders: string | undefined;
@@ -163,44 +168,45 @@ export type SettleResult = Settled | { failed: PosthornError };
 export interface Settled {
   /** False when the delivery was cancelled or replayed meanwhile. */
   applied: boolean;
-  /** The next of the ordering key, when `claimNext` was set and there is one. */
+  /** The next delivery of the ordering key, if `claimNext` was set and there is one. */
   next: ClaimedDelivery | undefined;
-  /** The next of the ordering key moved up but was not claimed. */
+  /** Whether the next delivery of the ordering key moved up without being claimed. */
   movedUp: boolean;
 }
 
 export type DeliveryChange =
-  /** Makes a pending delivery due now, or opens a dead or cancelled one again. */
+  /** Makes a pending delivery due now, or reopens a dead or cancelled one. */
   | { act: "retry" }
   | { act: "cancel" }
-  /** Opens a terminal delivery again with its generation one higher; makes it when the event never had one. */
+  /** Reopens an ended delivery in the next generation; creates it if the event never had it. */
   | { act: "replay"; ordered: boolean; expiresAt: number | undefined };
 
 export type LaneChange =
-  /** Cancels what is open. */
+  /** Cancels all open deliveries. */
   | { act: "cancel" }
   /**
-   * Cancels what is held of the events up to `upTo`: what is due and every retry, but not what is to be delivered
-   * later, and not what is being sent. Undefined means the latest event of now, which is told for the next step.
+   * Cancels held deliveries of the events up to `upTo`: those that are due, and all retries, but neither those
+   * scheduled for later nor those being sent. Undefined means up to the latest event, whose number is returned for the
+   * next step.
    */
   | { act: "skip_held"; upTo: number | undefined }
-  /** Dead-letters (`held_too_long`) what waits and was due before then. */
+  /** Turns waiting deliveries that were due before this time into dead letters (`held_too_long`). */
   | { act: "give_up_held"; dueBefore: number }
-  /** Makes waiting retries due now, those that are due soonest first. */
+  /** Makes waiting retries due now, beginning with those due soonest. */
   | ({ act: "hasten" } & WhichRetries)
-  /** Lets the followers of dead heads go, after `on_dead_head` became `skip`. */
+  /** Releases the followers of dead heads, after `on_dead_head` was changed to `skip`. */
   | { act: "skip_dead_heads" }
   /**
-   * Moves what is due, and every retry, to another lane: of an ordering key in its order, and nothing of one whose head
-   * is being sent. Each is cancelled here and says where it went.
+   * Moves due deliveries and all retries to another lane. Those of one ordering key move in their order, and none of
+   * them while its head is being sent. Each is cancelled here, with a note where it went.
    */
   | { act: "move"; to: MoveTo };
 
 export interface WhichRetries {
   limit?: number | undefined;
-  /** Not those whose last try was brought forward, nor those that keep their time: they had, or have, a reason to wait. */
+  /** Excludes retries that were already brought forward, and those with a fixed time. */
   onlyFresh?: boolean | undefined;
-  /** Those of events of this source that keep their time. */
+  /** Only retries with a fixed time, of events from this source. */
   keptOf?: string | undefined;
 }
 
@@ -208,8 +214,8 @@ export interface LaneChanged extends Deaths {
   changed: number;
   /** With `skip_held`. */
   upTo?: number | undefined;
-  /** With `give_up_held`: another of the same ordering key may go now. */
+  /** With `give_up_held`: another delivery of the same ordering key may go now. */
   movedUp?: boolean | undefined;
-  /** With `move`: when the next of those that are left is due. */
+  /** With `move`: when the next remaining delivery is due. */
   nextDueAt?: number | undefined;
 }

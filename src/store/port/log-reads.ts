@@ -1,41 +1,41 @@
 import type { AttemptRecord } from "./lanes.ts";
 import type { StoredDelivery, StoredEvent } from "./reads.ts";
 
-/** Events and attempts as two logs that grow at their ends, for whoever follows them. */
+/** Events and attempts as two logs that grow at their ends, for readers that follow them. */
 export interface LogReads {
-  /** Whatever is visible now lies before it, and whatever becomes visible later behind it. */
+  /** A position behind everything visible now and before everything that becomes visible later. */
   findLogEnd(): Promise<LogPosition>;
   /**
-   * What comes next behind a position, by number and as it stands now. Nothing that becomes visible later lies before
-   * the position of the page, whoever writes it, and no attempt is read before its event.
+   * The rows after a position, by number and in their current state. Nothing that becomes visible later lies before the
+   * returned position, and no attempt is returned before its event.
    */
   readLog(after: LogPosition, request: LogRequest): Promise<LogPage>;
 }
 
-/** All events up to the first number were read, and all attempts up to the second. Numbers are never given again. */
+/** All events up to the first number were read, and all attempts up to the second. Numbers are never reused. */
 export interface LogPosition {
   eventSeq: number;
   attemptSeq: number;
 }
 
 export interface LogRequest {
-  /** Of events and of attempts, those that were deleted or are another tenant's included. */
+  /** The maximum number of events and of attempts, including deleted rows and rows of other tenants. */
   limit: number;
-  /** No further than this. */
+  /** Stop at this position. */
   upTo?: LogPosition | undefined;
-  /** Only these; the position goes past the others. Both when not given. */
+  /** Only this log; the position still moves past the other. Both by default. */
   of?: "events" | "attempts" | undefined;
-  /** Only what belongs to this tenant. */
+  /** Only rows of this tenant. */
   tenantId?: string | undefined;
-  /** Bodies up to so many bytes are read too. */
+  /** Bodies up to this size are loaded too. */
   maxBodyBytes?: number | undefined;
-  /** Events of these types come with their bodies in any case. */
+  /** Events of these types always come with their bodies. */
   bodiesOf?: readonly string[] | undefined;
-  /** Of which each event says whether it has a delivery for them. */
+  /** For each event, report which of these subscriptions have a delivery of it. */
   subscriptionSeqs?: readonly number[] | undefined;
   /**
-   * Where subscriptions are asked for: an event whose fan-out is not complete is waited for, unless it was on disk
-   * before this time.
+   * With `subscriptionSeqs`: reading stops at an event whose fan-out is incomplete, unless the event was on disk before
+   * this time.
    */
   fanOutSince?: number | undefined;
 }
@@ -45,23 +45,23 @@ export interface LogPage {
   attempts: readonly LoggedAttempt[];
   /** Where the next page begins. */
   position: LogPosition;
-  /** There is no more for now, or no more up to where it was to go. */
+  /** Nothing more to read now, or `upTo` is reached. */
   isEnd: boolean;
-  /** Where events of this page were deleted. */
+  /** Set when events of this page were deleted. */
   deleted: DeletedSpan | undefined;
 }
 
 export interface LoggedEvent extends StoredEvent {
-  /** Undefined where it was not asked for, is too large or was erased. */
+  /** Undefined when it was not requested, is too large or was erased. */
   body: Uint8Array | undefined;
-  /** Those that were asked for and have a delivery of it. */
+  /** The requested subscriptions that have a delivery of this event. */
   subscriptionSeqs: readonly number[];
 }
 
 export interface LoggedAttempt {
   seq: number;
   source: string;
-  /** As it stands now: another attempt may have followed. */
+  /** In its current state; another attempt may have followed. */
   delivery: StoredDelivery;
   attempt: LoggedAttemptFacts;
 }
@@ -71,8 +71,8 @@ export type LoggedAttemptFacts = Pick<
   "startedAt" | "durationMs" | "result" | "trigger" | "responseCode" | "error"
 > & { number: number };
 
-/** From here on nothing is missing. */
+/** The log is complete again after this gap. */
 export interface DeletedSpan {
-  /** When the first event behind the last of those that were deleted came in; undefined when there is none. */
+  /** When the first event after the deleted ones came in; undefined when there is none. */
   completeSince: number | undefined;
 }

@@ -6,57 +6,56 @@ import type { AttemptStats, ReplayPage, ReplayWalk } from "./jobs.ts";
 import type { AttemptRecord, DeliveryKey } from "./lanes.ts";
 import type { LogReads } from "./log-reads.ts";
 
-/** Reads for people and programs. Never on the way of an event; served apart from the writes. */
+/** Reads for people and programs. Never on the path of an event; served separately from the writes. */
 export interface Reads extends LogReads {
   findEvent(id: string, tenantId: string | undefined): Promise<StoredEvent | undefined>;
-  /** Of the message that the event came as, where that was noted. */
+  /** The state of the message that the event came from, if one was noted. */
   findMessage(eventSeq: number): Promise<TakenMessage | undefined>;
-  /** What a filter or a sender asks for. The body is undefined where it was erased. */
+  /** The parts that a filter or a sender needs. The body is undefined when it was erased. */
   loadEvent(eventSeq: number): Promise<LoadedEvent | undefined>;
   /**
-   * Newest first. Searches no longer than the budget of the page, whatever is asked for: a page may be short, or
-   * empty, and still have a cursor. Read to the end, the pages hold each event that fits once.
+   * Newest first. Never searches longer than the budget of the page, so a page may be short or empty and still have a
+   * cursor. All pages together contain each matching event once.
    */
   listEvents(filter: EventFilter, page: SearchPage): Promise<EventPage>;
-  /** The events that were received in a time, as far as the clock was not set back by more than a day. */
+  /** The events received in a period, provided that the clock was not set back by more than a day. */
   findEventSpan(since: number | undefined, until: number | undefined): Promise<EventSpan>;
 
   findDelivery(key: DeliveryKey): Promise<StoredDelivery | undefined>;
   /** The first 1,000. */
   listAttempts(key: DeliveryKey): Promise<readonly (AttemptRecord & { number: number })[]>;
-  /** By event, the newest first; those of one event by subscription. */
+  /** Newest event first; deliveries of one event by subscription. */
   listDeliveries(filter: DeliveryFilter, page: Page): Promise<PageOf<StoredDelivery>>;
-  /** By when they died, the latest first. */
+  /** By time of death, the latest first. */
   listDeadLetters(filter: DeadLetterFilter, page: Page): Promise<PageOf<StoredDelivery>>;
-  /** The next ones after `after`, as they are now; looks at no more than `maxScanned`. */
+  /** The next deliveries after `after`, in their current state; examines at most `maxScanned`. */
   walk(walk: ReplayWalk, after: DeliveryKey, page: { limit: number; maxScanned: number }): Promise<ReplayPage>;
-  /** Of each subscription, how many were opened again and not tried since; counts no further than `limit`. */
+  /** For each subscription, how many deliveries were reopened and not attempted since; counts up to `limit`. */
   countReopened(subscriptionSeqs: readonly number[], limit: number): Promise<readonly number[]>;
 
   listRequests(filter: RequestFilter, page: Page): Promise<PageOf<StoredRequest>>;
   findRequest(id: string): Promise<StoredRequest | undefined>;
-  /** Of one that made no event; undefined when it was not kept. */
+  /** The body of a request that created no event; undefined when it was not kept. */
   loadRequestBody(id: string): Promise<Uint8Array | undefined>;
 
   loadCounters(): Promise<Counters>;
   /**
-   * Conservation: deliveries open by the counters, less those that are found row by row. Must be 0. What was deleted
-   * after its time had ended before, and is counted still.
+   * Checks conservation: open deliveries according to the counters, minus open deliveries found row by row. Must be 0.
+   * Pruned deliveries had ended before, and are still counted.
    */
   findImbalance(): Promise<number>;
-  /** From counters, in the order of `ids`; zeros for one that is not known. */
+  /** Read from counters, in the order of `ids`; zeros for unknown ids. */
   loadTenantUsage(ids: readonly string[]): Promise<readonly TenantUsage[]>;
   /**
-   * Of each subscription, the oldest of those that wait to be sent, without those whose first try is yet to come;
-   * undefined where none does. Of very many, only those are looked at that have been due for longest and those that are
-   * due last.
+   * For each subscription, the oldest delivery that waits to be sent, except first attempts scheduled for later;
+   * undefined when there is none. In a large backlog only the longest overdue and the last due deliveries are examined.
    */
   findOldestOpen(subscriptionSeqs: readonly number[], now: number): Promise<readonly (OldestOpen | undefined)[]>;
-  /** Of each subscription, how many dead letters hold up what has their ordering key; counts no further than 1,000. */
+  /** For each subscription, how many dead letters block their ordering key; counts up to 1,000. */
   countBlockedKeys(subscriptionSeqs: readonly number[]): Promise<readonly number[]>;
   /** In no particular order; spans without attempts are left out. */
   loadAttemptStats(query: AttemptStatsQuery): Promise<readonly AttemptStats[]>;
-  /** Room that was freed inside of the store and that new events use. */
+  /** Free space inside the database file, which new events use. */
   loadReusableBytes(): Promise<number>;
 }
 
@@ -72,18 +71,18 @@ export interface PageOf<Row> {
 }
 
 export interface SearchPage extends Page {
-  /** Without it the page is filled, or everything searched, however long that takes. */
+  /** Without a budget the search ends only when the page is full or everything was searched. */
   budgetMs?: number | undefined;
 }
 
 export interface EventPage extends PageOf<StoredEvent> {
-  /** With a cursor: when the last event was received that was searched. */
+  /** With a cursor: when the last searched event was received. */
   searchedUntil: number | undefined;
-  /** Events that fit but for the text, in bodies too large to be searched for it. */
+  /** Events that match except for the text, whose bodies are too large to search. */
   skippedBodies: number;
 }
 
-/** All that is given must hold. */
+/** An event must meet all given conditions. */
 export interface EventFilter {
   tenantId?: string | undefined;
   type?: string | undefined;
@@ -94,15 +93,15 @@ export interface EventFilter {
   /** Received before this time. */
   until?: number | undefined;
   status?: EventStatus | undefined;
-  /** Whether nobody wanted it. */
+  /** Whether no subscription matched the event. */
   unmatched?: boolean | undefined;
   id?: string | undefined;
   idPrefix?: string | undefined;
   orderingKey?: string | undefined;
   labels?: readonly EventLabel[] | undefined;
-  /** Somewhere in the body, large letters and small ones being the same. */
+  /** A text in the body; upper and lower case are the same. */
   text?: string | undefined;
-  /** JSON of a condition on the body, as `event_filter` of a subscription has it under `data`. */
+  /** JSON of a condition on the body, like `data` in a subscription's `event_filter`. */
   data?: string | undefined;
 }
 
@@ -111,12 +110,14 @@ export interface LoadedEvent extends EventSummary {
 }
 
 export interface EventSpan {
-  /** All of them have numbers after the first and up to the second; others may have such numbers too. */
+  /**
+   * All events of the period have numbers after the first and up to the second; other events may have such numbers too.
+   */
   afterSeq: number;
   upToSeq: number;
-  /** About how many there are. */
+  /** The approximate number of events. */
   received: number;
-  /** Of the oldest event that there is, whenever it was received. */
+  /** When the oldest stored event was received, in or outside of the period. */
   oldestReceivedAt: number | undefined;
 }
 
@@ -130,7 +131,7 @@ export interface DeliveryFilter {
 export interface DeadLetterFilter extends Omit<DeliveryFilter, "state" | "eventSeq"> {
   reason?: DeadReason | undefined;
   type?: string | undefined;
-  /** Of the completion. */
+  /** The time of completion. */
   since?: number | undefined;
   until?: number | undefined;
 }
@@ -143,7 +144,7 @@ export interface StoredEvent extends EventFacts {
   request: string | undefined;
   details: string | undefined;
   deliveryCount: number;
-  /** Of the body; 0 when that was erased. */
+  /** Bytes of the body; 0 when it was erased. */
   size: number;
   /** When its body was erased, in wall time. */
   erasedAt?: number | undefined;
@@ -155,7 +156,7 @@ export interface StoredEvent extends EventFacts {
 
 export interface StoredDelivery extends DeliveryKey {
   eventId: string;
-  /** What destinations know the event by, where it came from another place. */
+  /** The event's id at the gateway where it first came in, if that was another one; destinations know it by this id. */
   originEventId?: string | undefined;
   eventType: string;
   tenantId: string;
@@ -164,7 +165,7 @@ export interface StoredDelivery extends DeliveryKey {
   generation: number;
   attemptCount: number;
   nextAttemptAt: number | undefined;
-  /** Another of its ordering key is ahead of it. */
+  /** Whether it waits for an earlier delivery with the same ordering key. */
   waitsForKey: boolean;
   createdAt: number;
   completedAt: number | undefined;
@@ -175,7 +176,7 @@ export interface StoredDelivery extends DeliveryKey {
 export type StoredRequest = Omit<LoggedRequest, "body" | "outcome" | "cause"> & {
   outcome: RequestOutcome;
   cause: string | undefined;
-  /** It was taken in again, by hand. */
+  /** Set when somebody replayed the request. */
   replay?: RequestReplay | undefined;
 };
 
@@ -184,18 +185,18 @@ export interface RequestFilter {
   tenantId?: string | undefined;
   outcome?: RequestOutcome | undefined;
   cause?: string | undefined;
-  /** When it came, from the first on and before the second; in unix milliseconds. */
+  /** Received at or after `since` and before `until`; in unix milliseconds. */
   since?: number | undefined;
   until?: number | undefined;
 }
 
 export interface Counters {
-  /** `pruned`: so many of the accepted ones were deleted after their time. */
+  /** `pruned`: how many of the accepted events were deleted by retention. */
   events: readonly { tenantId: string; accepted: number; unmatched: number; duplicates: number; pruned: number }[];
   deliveries: readonly DeliveryCounters[];
 }
 
-/** Of all that there ever was, also of what was deleted after its time. */
+/** Totals of all times, including deliveries deleted by retention. */
 export interface DeliveryCounters {
   subscriptionSeq: number;
   tenantId: string;
@@ -206,9 +207,9 @@ export interface DeliveryCounters {
   attempts: number;
   failures: number;
   lastAttemptAt: number | undefined;
-  /** Those of `dead` that are still there. */
+  /** Those of `dead` that still exist. */
   deadLetters: number;
-  /** Deleted after their time. */
+  /** Deleted by retention. */
   pruned: number;
 }
 
@@ -224,14 +225,14 @@ export interface TenantUsage {
   tenantId: string;
   subscriptions: number;
   openDeliveries: number;
-  /** Of the bodies of its events. */
+  /** Bytes of its events' bodies. */
   storedBytes: number;
 }
 
 export interface AttemptStatsQuery {
   span: "minute" | "hour";
   subscriptionSeqs: readonly number[];
-  /** The first and the last span, in unix minutes; for hours whole ones. */
+  /** The first and the last span, in unix minutes; hours must be whole. */
   since: number;
   until: number;
 }

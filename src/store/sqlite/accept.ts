@@ -16,17 +16,17 @@ import type { SendingWalk } from "./sending-rows.ts";
 import { MESSAGE_STATE } from "./taken-messages.ts";
 import type { TransactionPart } from "./transactions.ts";
 
-/** Larger bodies stand apart, so that reading events does not drag them along. */
+/** Larger bodies are stored in a table of their own, so that reading events does not load them. */
 const INLINE_BODY_BYTES = 16_384;
 
 export interface Accept extends TransactionPart {
   accept(event: NewEvent, deliveries: readonly NewDelivery[], wall: number): Stored;
-  /** Whether it was born as being sent; undefined when the event already had it. */
+  /** Whether the delivery was claimed at birth; undefined when the event already had it. */
   insertDelivery(to: DeliveryTarget, delivery: NewDelivery, createdAt: number): boolean | undefined;
   fanOut(eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined, wall: number): void;
 }
 
-/** What a delivery inherits from its event. */
+/** The values that a delivery inherits from its event. */
 interface DeliveryTarget {
   eventSeq: number;
   dueAt: number;
@@ -46,7 +46,8 @@ export function createAccept(
   sending: Pick<SendingWalk, "noteNewRow">,
   options: AcceptOptions & { storeId: string },
 ): Accept {
-  // Run by `get` and not by `run`, which makes an object of what nobody asks for, at a third of a statement's cost.
+  // Executed with `get` instead of `run`: `run` builds a result object that is not needed and takes a third of the
+  // time.
   const insertEvent = db.prepare(`
     insert into events (seq, id, given_id, type, version, source, tenant_id, priority, origin, occurred_at, received_at,
       published_at, due_at, expires_at, ordering_key, dedupe_key, content_type, request, details, delivery_count,
@@ -87,7 +88,7 @@ export function createAccept(
     findSeq: (id, tenantId) => findGenerated(id, tenantId) ?? findGiven(id, tenantId),
   });
 
-  /** The id of the event that already has this key, or the free place where its hash goes. */
+  /** The id of the event that has this key, or the free slot for its hash. */
   function lookUpKey(event: NewEvent, key: string): { knownAs: string } | { freeHash: bigint } {
     const bytes = Buffer.from(key);
     let hash = hashKey(options.hashKey, event.tenantId, key);
@@ -95,7 +96,7 @@ export function createAccept(
     for (;;) {
       const row = findByHash.get(hash) as KnownKey | undefined;
       if (row === undefined) return { freeHash: left ?? hash };
-      // What it points at is gone; another may stand behind it.
+      // The event of this slot is deleted; the key may still follow in a later slot.
       if (row.dedupe_key === null) left ??= hash;
       else if (isAmong(bytes, row.dedupe_key) && row.tenant_id === event.tenantId) {
         const isFresh = row.is_held === 1 || event.receivedAt - row.received_at <= options.dedupeHorizonMs;
@@ -105,7 +106,7 @@ export function createAccept(
     }
   }
 
-  /** `isFirst`: the event is new, and nothing can be there. */
+  /** `isFirst`: the event is new, so it has no deliveries yet. */
   function insertDelivery(
     to: DeliveryTarget,
     delivery: NewDelivery,
@@ -149,7 +150,7 @@ export function createAccept(
         if ("knownAs" in found) return { ...reportDuplicate(event, found.knownAs, wall), isReplay: true };
         freeReplayHash = found.freeHash;
       }
-      // A sender may hand back an id that this gateway made.
+      // A sender may use an id that this gateway generated.
       if (event.givenId && isGeneratedId(event.id, "evt") && findGenerated(event.id, event.tenantId) !== undefined) {
         return reportDuplicate(event, event.id, wall);
       }
@@ -207,13 +208,13 @@ export function createAccept(
       };
       let added = 0;
       for (const delivery of deliveries) {
-        // Nobody waits to hear that one of these was claimed.
+        // No caller waits for claimed deliveries here.
         if (insertDelivery(to, { ...delivery, claim: false }, wall) !== undefined) added++;
       }
       moveCursor.run(cursor ?? null, added, eventSeq);
     },
 
-    /** Sequence numbers given out by a transaction that did not commit are free again. */
+    /** Sequence numbers of a transaction that did not commit are free again. */
     rollback() {
       lastSeq = readLastSeq(db);
       blocks.rollback(lastSeq + 1);
@@ -233,7 +234,7 @@ export function createAccept(
   }
 }
 
-/** In no text: parts the two keys of an event. */
+/** Separates the two keys of an event; this byte occurs in no UTF-8 text. */
 const PARTS_KEYS = 0xff;
 
 function writeKeys(key: string | undefined, replayKey: string | undefined): Buffer | null {
@@ -248,7 +249,7 @@ function isAmong(key: Buffer, written: Uint8Array): boolean {
   return key.equals(written.subarray(0, partedAt)) || key.equals(written.subarray(partedAt + 1));
 }
 
-/** The keys of an event, as they were before they were written. */
+/** The keys of an event, as they were given to `writeKeys`. */
 export function readKeys(written: Uint8Array): string[] {
   const partedAt = written.indexOf(PARTS_KEYS);
   const parts = partedAt < 0 ? [written] : [written.subarray(0, partedAt), written.subarray(partedAt + 1)];
@@ -259,9 +260,9 @@ interface KnownKey {
   id: string;
   tenant_id: string;
   dedupe_key: Uint8Array | null;
-  /** Of the event, or later: when its message was settled. */
+  /** When the event was received, or its message was settled, whichever is later. */
   received_at: number;
-  /** Its message is in its queue still, and will come again. */
+  /** Whether its message is still in its queue and will come again. */
   is_held: number;
 }
 

@@ -3,27 +3,30 @@ import { MASK } from "../../domain/mask.ts";
 import type { AttemptRecord } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
 
-/** How the attempts of a part of the log look: what they have in common is written once. */
+/** Forms hold what the attempts of one part of the log have in common, so that it is written once. */
 export interface AttemptForms {
-  /** Undefined when the attempt is to be written as it is. */
+  /** Undefined when the attempt must be written in full. */
   fit(attemptSeq: number, subscriptionSeq: number, attempt: AttemptRecord): FormedAttempt | undefined;
-  /** What was noted by a transaction that did not commit is forgotten. */
+  /** Forgets what a transaction that did not commit has noted. */
   rollback(): void;
 }
 
 export interface FormedAttempt {
   form: number;
-  /** One behind the other, as they stood in the headers. */
+  /** All signatures of the headers, concatenated in their order. */
   signatures: string;
 }
 
-/** Attempts whose forms go together, by their numbers; and so many forms for them. Written into databases: they stay. */
+/**
+ * Consecutive attempts that share forms, and the maximum number of these forms. Databases depend on both: never change
+ * them.
+ */
 const PART_ATTEMPTS = 65_536;
 const PART_FORMS = 1024;
-/** A destination may have several addresses, and get several types of content. */
+/** A destination may have several addresses and receive several content types. */
 const MAX_OF_SUBSCRIPTION = 8;
 
-/** Where a signature is left out; no header can hold these. */
+/** Placeholders for signatures; these characters cannot occur in a header. */
 const HEX_MARK = "\u0001";
 const BASE64_MARK = "\u0002";
 const MARKS = new RegExp(`[${HEX_MARK}${BASE64_MARK}]`, "g");
@@ -35,7 +38,7 @@ function digitsOf(mark: string): number {
   return mark === HEX_MARK ? HEX_DIGITS : BASE64_DIGITS;
 }
 
-/** What the sender of a webhook said is in no form: it is to go with its event. */
+/** Headers from a webhook's sender never go into a form, because they must be deleted with their event. */
 const OWN_LINES = [
   /^Content-Type: [a-z]+\/[a-z.+-]+(?:; ?charset=utf-8)?$/i,
   /^User-Agent: Posthorn\/[\w.+-]+$/,
@@ -122,9 +125,9 @@ interface Form {
   seq: number;
   url: string | undefined;
   address: string | undefined;
-  /** The text before the first signature, between each two, and after the last. */
+  /** The text before, between and after the signatures. */
   pieces: readonly string[];
-  /** How long the signature behind each piece is. */
+  /** The length of the signature after each piece. */
   digits: readonly number[];
   length: number;
 }
@@ -141,7 +144,7 @@ function toForm({ seq, url, address, requestHeaders }: FormRow): Form {
   };
 }
 
-/** Undefined when the attempt has another form. */
+/** Undefined when the attempt does not match the form. */
 function readSignatures(form: Form, { url, address }: AttemptRecord, headers: string): string | undefined {
   if (headers.length !== form.length || url !== form.url || address !== form.address) return undefined;
   let signatures = "";
@@ -154,13 +157,13 @@ function readSignatures(form: Form, { url, address }: AttemptRecord, headers: st
   return signatures;
 }
 
-/** The headers as they were, from those of a form. */
+/** Restores the original headers from those of a form. */
 export function fillForm(requestHeaders: string, signatures: string): string {
   let at = 0;
   return requestHeaders.replaceAll(MARKS, (mark) => signatures.slice(at, (at += digitsOf(mark))));
 }
 
-/** For when events have become old: forms of parts of which no attempt is left, but for the last part, which grows. */
+/** Deletes forms of parts that have no attempts left, except for the last part, which still grows. */
 export function createAttemptFormRemoval(db: Database): (limit: number) => number {
   const partOf = (seq: string) => `${seq} / ${PART_FORMS} * ${PART_ATTEMPTS}`;
   const remove = db.prepare(`

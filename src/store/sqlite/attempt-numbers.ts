@@ -1,6 +1,8 @@
 import type { Database } from "./connection.ts";
 
-/** In `meta`. The last attempt's number is kept when the attempt is deleted: whoever follows the log knows it by that. */
+/**
+ * A key in `meta`. It keeps the number of the last attempt when that is deleted, because readers of the log rely on it.
+ */
 const LAST_ATTEMPT_SEQ = "last_attempt_seq";
 
 export function readLastAttemptSeq(db: Pick<Database, "prepare">): number {
@@ -10,7 +12,7 @@ export function readLastAttemptSeq(db: Pick<Database, "prepare">): number {
   return (select.get() as { seq: number }).seq;
 }
 
-/** Before attempts of a delivery are deleted, or of all deliveries of some events: `deliveries` says of which, as `d`. */
+/** Run before attempts are deleted. `deliveries` is a condition on `d` that selects their deliveries. */
 export function keepLastAttemptOf(deliveries: string): string {
   return `
     insert or replace into meta (key, value)

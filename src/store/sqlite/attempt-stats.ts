@@ -3,7 +3,7 @@ import type { AttemptStats } from "../port/jobs.ts";
 import type { AttemptStatsQuery } from "../port/reads.ts";
 import type { Database } from "./connection.ts";
 
-/** By minute for the last hours, by hour for the last days; both are kept up with every delta. */
+/** Statistics by minute for the last hours and by hour for the last days; every delta updates both. */
 export const SPANS = { minute: 1, hour: 60 } as const;
 
 export function createAttemptStatsWrites(db: Database) {
@@ -42,7 +42,7 @@ function sum(one: Uint8Array, other: Uint8Array): Uint8Array {
 }
 
 export function createAttemptStatsReads(db: Database) {
-  // A seek for each span of each: what others did in the meantime is not even looked at.
+  // One index seek for each span of each subscription: rows of other subscriptions are never read.
   const select = db.prepare(`
     with recursive spans (at) as (select ?3 union all select at + ?1 from spans where at + ?1 <= ?4)
     select a.at as minute, a.subscription_seq as subscriptionSeq, a.attempts, a.failures, a.latencies

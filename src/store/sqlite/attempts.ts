@@ -5,26 +5,29 @@ import { keepLastAttemptOf, readLastAttemptSeq } from "./attempt-numbers.ts";
 import type { Database } from "./connection.ts";
 import type { TransactionPart } from "./transactions.ts";
 
-/** Attempts stand in the order in which they were recorded; a delivery points at its last, and each at the one before. */
+/**
+ * Attempts in the order in which they were recorded. A delivery points to its last attempt, and each attempt to the one
+ * before.
+ */
 export interface AttemptLog extends TransactionPart {
-  /** The number that the next one gets. */
+  /** The number of the next attempt. */
   readonly nextSeq: number;
-  /** Records it as the last of its delivery, which is to point at it. */
+  /** Records the last attempt of a delivery; the caller updates the delivery's pointer. */
   append(key: DeliveryKey, place: AttemptPlace, attempt: AttemptRecord): void;
 }
 
 export interface Attempts {
-  /** Undefined when there is no such delivery. */
+  /** Undefined when the delivery does not exist. */
   findLast(key: DeliveryKey): AttemptPlace | undefined;
-  /** When the attempt of this number began. */
+  /** When the attempt with this number began. */
   findStart(key: DeliveryKey, number: number): number | undefined;
-  /** Whether attempts of this event may stand where earlier releases recorded them. */
+  /** Whether the event may have attempts in the table of earlier releases. */
   mayHaveOld(eventSeq: number): boolean;
   deleteAll(key: DeliveryKey): void;
 }
 
 export interface AttemptPlace {
-  /** Null: it is the first. */
+  /** Null for the first attempt. */
   seq: number | null;
   number: number;
 }
@@ -41,7 +44,7 @@ const CHAIN = chainOf("d.event_seq = ?1 and d.subscription_seq = ?2");
 
 const SHOWN = `number, started_at, duration_ms, result, cause, response_code, response_headers, response_body, error`;
 
-/** Those of a delivery, wherever they stand. */
+/** All attempts of a delivery, from both tables. */
 export const SELECT_ATTEMPTS = `${CHAIN}
   select ${SHOWN}, coalesce(f.url, a.url) as url, coalesce(f.address, a.address) as address,
     coalesce(f.request_headers, a.request_headers) as request_headers, a.signatures
@@ -131,7 +134,7 @@ export function createAttempts(db: Database): Attempts {
   };
 }
 
-/** Those of whole events, for when they have become old. */
+/** Operations on the attempts of whole events, for retention. */
 export function createAttemptsOfEvents(db: Database) {
   const keepLast = db.prepare(keepLastAttemptOf("d.event_seq between ?1 and ?2"));
   const deleteLogged = db.prepare(`
@@ -154,18 +157,18 @@ export function createAttemptsOfEvents(db: Database) {
       union all select started_at from old_attempts where event_seq = ?1 and ${answered})`);
 
   return {
-    /** Before the deliveries, which lead to them. */
+    /** Must run before the deliveries are deleted, because they lead to the attempts. */
     delete(firstEvent: number, lastEvent: number): void {
       keepLast.run(firstEvent, lastEvent);
       deleteLogged.run(firstEvent, lastEvent);
       deleteOld.run(firstEvent, lastEvent);
     },
-    /** What was answered until then, at most so many; returns how many. */
+    /** Erases answers of attempts started up to `until`, at most `limit`; returns how many. */
     eraseAnswers(eventSeq: number, until: number, limit: number): number {
       const erased = eraseLogged.run(eventSeq, until, limit).changes;
       return erased + eraseOld.run(eventSeq, until, limit - erased).changes;
     },
-    /** When the attempt began whose answer is the first that is kept. */
+    /** When the first attempt began whose answer is still kept. */
     findFirstAnswer(eventSeq: number): number | undefined {
       return (selectFirst.get(eventSeq) as { at: number | null }).at ?? undefined;
     },

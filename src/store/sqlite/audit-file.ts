@@ -5,10 +5,10 @@ import { createAuditReads } from "./audit-reads.ts";
 import { openReadConnection } from "./connection.ts";
 import { createPrepare } from "./query-rows.ts";
 
-/** The audit log of a database, whether a gateway runs on it or not. Writes nothing. */
+/** Reads the audit log of a database, with or without a running gateway. Writes nothing. */
 export function openAuditOf(file: string): { read(afterSeq: number, limit: number): AuditPart; close(): void } {
   if (!existsSync(file)) {
-    throw new PosthornError("not_found", `There is no database ${file}. Name the gateway's --data-dir.`);
+    throw new PosthornError("not_found", `There is no database ${file}. Pass the gateway's --data-dir.`);
   }
   const db = openReadConnection(file);
   const { found } = db.prepare("select count(*) as found from sqlite_master where name = 'audit_marks'").get() as {
@@ -16,7 +16,10 @@ export function openAuditOf(file: string): { read(afterSeq: number, limit: numbe
   };
   if (found === 0) {
     db.close();
-    throw new PosthornError("not_found", `${file} has no audit log yet. It begins when this release is started on it.`);
+    throw new PosthornError(
+      "not_found",
+      `${file} has no audit log yet. The log begins when a gateway of this release first starts on it.`,
+    );
   }
   const { read } = createAuditReads(db, createPrepare(db));
   return { read, close: () => db.close() };

@@ -37,7 +37,7 @@ export function createAuditReads(db: Database, prepare: Prepare) {
       return { rows: shown, nextCursor };
     },
 
-    /** Rows and marks as of one moment. */
+    /** Rows and marks of the same moment. */
     read(afterSeq: number, limit: number): AuditPart {
       db.exec("begin");
       try {

@@ -18,21 +18,24 @@ import type { Database } from "./connection.ts";
 import type { Walked } from "./erasure-walk.ts";
 import type { TransactionPart } from "./transactions.ts";
 
-/** What a store without a key lacks: its chain is hashed, and its head is not signed. */
+/** Without a seed the chain is hashed, but its head is not signed. */
 export interface AuditLogOptions {
   storeId: string;
   seedHex: string | undefined;
 }
 
-/** Writes entries in the transaction that is open; their head is signed once for all of them, before it commits. */
+/** Writes entries in the open transaction; the head is signed once for all of them, before the commit. */
 export interface AuditLog extends Required<TransactionPart> {
   append(notes: readonly AuditNote[], at: number): void;
   begin(at: number): void;
-  /** Deletes the oldest ones that were written before then, and signs where the chain begins from here on. */
+  /** Deletes the oldest entries written before this time, and signs the checkpoint at which the chain now begins. */
   prune(before: number, limit: number, at: number): number;
-  /** Takes away what entries of a tenant say beside the fact, from the one before `beforeSeq` down; at most so many. */
+  /**
+   * Erases the data of a tenant's entries, downwards from `beforeSeq` and at most `limit` of them; the bare entries
+   * stay.
+   */
   eraseData(tenantId: string, beforeSeq: number, limit: number): Walked;
-  /** Of the last entry; 0 before the first. */
+  /** The number of the last entry; 0 when there is none. */
   lastSeq(): number;
 }
 
@@ -57,9 +60,9 @@ export function createAuditLog(db: Database, { storeId, seedHex }: AuditLogOptio
     where entry ->> '$.tenant_id' = ? and seq < ? order by seq desc limit ?`);
   const erase = db.prepare("update audit set data = null where seq = ?");
 
-  /** What this transaction has written and not signed yet. */
+  /** The end of the entries that this transaction has written but not signed yet. */
   let pending: (Place & { at: number }) | undefined;
-  /** The last head that this process has written: one that is behind it was put back by somebody. */
+  /** The last head that this process has written. An older head in the database was put there by somebody else. */
   let written: AuditMark | undefined;
 
   function findMark(name: AuditMarkName): AuditMark | undefined {
@@ -92,10 +95,10 @@ export function createAuditLog(db: Database, { storeId, seedHex }: AuditLogOptio
     if (!isSigned) return "the head has a wrong signature";
     if (lastRow > head.seq) return "there are entries after the head";
     if (written === undefined || head.seq > written.seq || head.hash === written.hash) return undefined;
-    return "the head went back";
+    return "the head was set back to an earlier entry";
   }
 
-  /** Where the chain goes on. What is wrong with it is told in an entry, which no later head can hide. */
+  /** The place where the chain continues. If the chain is broken, an entry records it, which no later head can hide. */
   function open(at: number): Place {
     if (pending !== undefined) return pending;
     const head = findMark("head");
@@ -137,7 +140,7 @@ export function createAuditLog(db: Database, { storeId, seedHex }: AuditLogOptio
       const end = oldest.findIndex((row) => row.at >= before);
       const old = end === -1 ? oldest : oldest.slice(0, end);
       const last = old.at(-1);
-      // The last entry stays: the head speaks of it.
+      // The last entry stays, because the head refers to it.
       if (last === undefined || last.seq === lastSeq()) return 0;
       append([{ ...GATEWAY, act: "audit.prune", details: { up_to: last.seq, entries: old.length } }], at);
       removeUpTo.run(last.seq);

@@ -1,25 +1,25 @@
 /**
- * Bloom filters of everything that the events of one block can be found by. One may say "perhaps" where there is
- * nothing, once in about 2,000 times; it never says "no" where there is something.
+ * Bloom filters of everything by which the events of one block can be found. A filter may say "perhaps" without reason,
+ * about once in 2,000 times; it never says "no" when there is a match.
  */
 
 const BITS_PER_KEY = 16;
 const PROBES = 8;
 const MIN_BYTES = 16;
-/** So many filters a block has. Written into databases, like the hashes: it cannot change. */
+/** The number of filters of a block. Databases depend on it and on the hashes: never change them. */
 export const SEGMENTS = 16;
 
-/** How much of an id stands for its beginning: in generated ids, the time to about a second. */
+/** The indexed length of an id's beginning: in generated ids, the time to about a second. */
 const ID_START_LENGTH = 12;
 
-/** By what an event is filed; a search asks for the same. The numbers go into the hashes. */
+/** The keys by which events are indexed and searched. The numbers are part of the hashes. */
 const KINDS = {
   type: 1,
   /** Leading words of the type, for patterns. */
   words: 2,
   source: 3,
   tenant: 4,
-  /** `TYPE:TENANT`, because tenants ask for their own only. */
+  /** `TYPE:TENANT`, because a tenant's keys search only its own events. */
   typeOfTenant: 5,
   givenId: 6,
   idStart: 7,
@@ -40,12 +40,12 @@ export function idStart(id: string): string {
   return id.slice(0, ID_START_LENGTH);
 }
 
-/** Undefined for a shorter beginning than is filed. */
+/** Undefined for a prefix shorter than the indexed length. */
 export function keyOfIdPrefix(prefix: string): FilterKey | undefined {
   return prefix.length < ID_START_LENGTH ? undefined : toFilterKey("idStart", idStart(prefix));
 }
 
-/** Two FNV-1a hashes of 32 bits, each stirred once more, because FNV leaves the high bits poor. */
+/** Two 32-bit FNV-1a hashes, each mixed once more, because FNV distributes the high bits poorly. */
 export function toFilterKey(kind: keyof typeof KINDS, text: string): FilterKey {
   let a = Math.imul(0x811c9dc5 ^ KINDS[kind], 0x01000193);
   let b = Math.imul(0x01000193 ^ KINDS[kind], 0x5bd1e995);
@@ -54,7 +54,7 @@ export function toFilterKey(kind: keyof typeof KINDS, text: string): FilterKey {
     a = Math.imul(a ^ code, 0x01000193);
     b = Math.imul(b ^ code, 0x5bd1e995);
   }
-  // An odd step does not fall into short cycles.
+  // An odd step avoids short cycles.
   return { segment: stir(a ^ b) & (SEGMENTS - 1), first: stir(a), step: stir(b) | 1 };
 }
 
@@ -83,7 +83,7 @@ export function createBlockFilters(keys: readonly FilterKey[]): Uint8Array[] {
   return filters;
 }
 
-/** Of the filter of the key's segment. */
+/** `filter`: the filter of the key's segment. */
 export function mayHold(filter: Uint8Array, { first, step }: FilterKey): boolean {
   for (let i = 0; i < PROBES; i++) {
     const bit = bitAt(filter, first, step, i);
@@ -92,7 +92,9 @@ export function mayHold(filter: Uint8Array, { first, step }: FilterKey): boolean
   return true;
 }
 
-/** Of 31 bits: a remainder of more is reckoned with fractions, which takes ten times as long. */
+/**
+ * Limited to 31 bits: for larger numbers the remainder is computed with floating point, which takes ten times as long.
+ */
 function bitAt(filter: Uint8Array, first: number, step: number, i: number): number {
   return ((first + Math.imul(i, step)) & 0x7fffffff) % (filter.length * 8);
 }

@@ -1,6 +1,9 @@
-/** What was written of some blocks in a row, packed into one value: a search over millions of events reads hundreds. */
+/**
+ * The rows of consecutive blocks packed into one value, so that a search over millions of events reads only hundreds of
+ * rows.
+ */
 
-/** What one segment tells of a block. */
+/** The data of one block for one segment. */
 export interface BlockRow {
   block: number;
   minReceivedAt: number;
@@ -9,7 +12,7 @@ export interface BlockRow {
   filter: Uint8Array;
 }
 
-/** Written into databases: it cannot change. */
+/** Databases depend on it: never change it. */
 export const GROUP_BLOCKS = 16;
 
 const HEADER_BYTES = 21;

@@ -3,7 +3,7 @@ import { listMigrations } from "./connection.ts";
 
 const MAX_DAMAGES = 5;
 
-/** What is wrong with a database that was copied and has moved since; empty when a gateway can be started on it. */
+/** Problems of a copied or moved database; empty when a gateway can start on it. */
 export function findFaultsOfCopy(
   file: string,
   expected: { schemaVersion: number; tables: Readonly<Record<string, number>> },
@@ -33,7 +33,7 @@ export function findFaultsOfCopy(
   }
 }
 
-/** The newest schema that this release can start on. */
+/** The newest schema that this release supports. */
 export function getKnownSchemaVersion(): number {
   return Number(listMigrations().at(-1)?.slice(0, 4));
 }

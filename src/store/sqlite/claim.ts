@@ -13,7 +13,7 @@ import type { SendingWalk } from "./sending-rows.ts";
 
 export interface Claim {
   claim(request: ClaimRequest, now: number): ClaimResult;
-  /** Marks one pending delivery as being sent, if it may go now. */
+  /** Marks one pending delivery as being sent, if it is due. */
   claimOne(eventSeq: number, subscriptionSeq: number, now: number): ClaimedDelivery | undefined;
   /** When the earliest pending delivery of a lane is due. */
   nextDueAt(subscriptionSeq: number): number | undefined;
@@ -21,12 +21,14 @@ export interface Claim {
 
 const CLAIM = statesOf("claim");
 
-/** Behind the hops and the id where it came from, if it has either. */
+/** The trace stands after the hops and the origin id, if there are any. */
 const TRACE = `case when substr(e.details, 1, 220) like '%"trace":"00-%' then json_extract(e.details, '$.trace') end`;
-/** Only of what came from another place, which says so after its hops. */
+/** Set only for events that came from another gateway; it stands after the hops. */
 export const ORIGIN_ID = `case when e.details like '{"hops":%' then json_extract(e.details, '$.origin_event_id') end`;
 
-/** As one text beside the body: the driver takes longer for 22 values than SQLite for finding and writing them. */
+/**
+ * One JSON text beside the body: passing 22 values through the driver takes longer than building the text in SQLite.
+ */
 const CONTENT = `json_array(d.event_seq, d.subscription_seq, d.generation, d.attempt_count, d.uncounted_attempts, d.next_trigger,
   d.expires_at, e.id, e.type, e.version, e.source, e.tenant_id, e.priority, e.origin, e.ordering_key, e.occurred_at, e.received_at,
   e.content_type, e.size, substr(e.details, 1, 10), ${ORIGIN_ID}, ${TRACE}), e.body`;
@@ -55,7 +57,7 @@ export function createClaim(
     where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ${MAX_RANK_OFFSET_MS} + (
       select min(rank) from deliveries where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null)`);
 
-  // Stops at the first it finds: the exact minimum would need a look at every delivery that waits.
+  // Stops at the first match: the exact minimum would require reading every waiting delivery.
   const selectAnyDue = db.prepare(`
     select next_attempt_at as due_at from deliveries
     where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ?2 + ${MAX_RANK_OFFSET_MS}
@@ -110,7 +112,7 @@ export function createClaim(
 
 type ReadRow = readonly [content: string, body: Uint8Array | null];
 
-/** What `CONTENT` puts together, in its order. */
+/** The values of `CONTENT`, in its order. */
 type Content = readonly [
   eventSeq: number,
   subscriptionSeq: number,
@@ -131,7 +133,7 @@ type Content = readonly [
   receivedAt: number,
   contentType: string | null,
   size: number,
-  /** Where its hops stand, if it has any. */
+  /** Contains the hops, if there are any. */
   startOfDetails: string | null,
   originId: string | null,
   trace: string | null,

@@ -26,7 +26,7 @@ import { createMessageWrites } from "./taken-messages.ts";
 import { createTenantErasure } from "./tenant-erasure.ts";
 
 export interface CommandParts {
-  /** Of the batch that is being written. */
+  /** The time of the current batch. */
   at: Readonly<BatchTime>;
   accept: Accept;
   audit: AuditLog;
@@ -39,7 +39,9 @@ export interface CommandParts {
   retention: Retention;
 }
 
-/** The writes that are not on the way of every event, by port and method, each in the same transactions as the rest. */
+/**
+ * The writes that are not needed for every event, by port and method. They run in the same transactions as all others.
+ */
 export function createCommands(db: Database, parts: CommandParts) {
   const { at, accept, audit, counters, expire, moves, recover } = parts;
   const { insertReplay, ...replays } = createReplayWrites(db, parts);

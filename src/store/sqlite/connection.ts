@@ -9,7 +9,7 @@ import { isCorruption } from "./faults.ts";
 export type Database = DatabaseSyncInstance;
 export type Statement = ReturnType<Database["prepare"]>;
 
-/** Earlier ones can lose pages when two connections checkpoint. */
+/** Earlier versions can lose pages when two connections checkpoint. */
 const MIN_VERSION = [3, 51, 3];
 const SYNC_MODES = ["OFF", "NORMAL", "FULL", "EXTRA"];
 
@@ -39,19 +39,19 @@ export function openWriteConnection(options: ConnectionOptions): WriteConnection
   });
 }
 
-/** What a start reads before it writes. */
+/** What a start reads before its first write. */
 const FIRST_READ = ["sqlite_master", "migrations", "meta"]
   .map((table) => `select * from ${table};`)
   .concat("select max(seq) from events;", "select * from records;");
 
-/** By a connection that cannot write: one that can would move the log into the damaged database when it closes. */
+/** Uses a read-only connection: a writable one would move the log into the damaged database when it closes. */
 function refuseDamaged(file: string): void {
   if (!existsSync(file)) return;
   const db = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
   try {
     db.exec(FIRST_READ.join("\n"));
   } catch (error) {
-    // A database that is new or older lacks tables; whatever else is wrong, the connection that writes will say.
+    // A new or older database lacks tables. Other problems are reported by the write connection.
     if (isCorruption(error)) throw error;
   } finally {
     db.close();
@@ -69,17 +69,17 @@ function configure(db: Database, file: string, wanted: string): WriteConnection 
     pragma temp_store = memory;
   `);
   const version = checkVersion(db);
-  // The builds for Node default to NORMAL in WAL mode, and the setting is per connection: trust only what it says.
+  // Node's builds default to NORMAL in WAL mode, and the setting is per connection, so read it back.
   const syncMode = SYNC_MODES[Number(readPragma(db, "synchronous"))] ?? "unknown";
   const journal = String(readPragma(db, "journal_mode"));
   if (syncMode !== wanted || journal !== "wal") {
     throw new PosthornError(
       "store_unsafe",
-      `SQLite runs with journal_mode=${journal} and synchronous=${syncMode}, but wal and ${wanted} were asked for. ` +
+      `SQLite runs with journal_mode=${journal} and synchronous=${syncMode}, but wal and ${wanted} are required. ` +
         "Put the data directory on a local file system that supports them.",
     );
   }
-  // The first read makes the log. SQLite syncs its directory later too, but keeps quiet when that fails.
+  // The first read creates the log. SQLite also syncs the directory later, but does not report a failure.
   readPragma(db, "schema_version");
   syncDirectory(dirname(file));
   migrate(db);
@@ -93,14 +93,14 @@ export function openReadConnection(file: string): Database {
 }
 
 /**
- * A connection of this thread, which a process leaves open when it ends of itself: as long as there is one, none of the
- * threads' is the last to be closed. The last one moves the log into the database, and after a failed sync nothing may
- * be written any more.
+ * A connection of the main thread that stays open when the process exits by itself. While it is open, none of the
+ * threads' connections is the last to be closed. The last one to close moves the log into the database, and after a
+ * failed sync nothing more may be written.
  */
 export function holdOpen(file: string): { close(): void } {
-  // It writes nothing; but only a connection that could may remove an empty log when it is closed in good order.
+  // It writes nothing, but only a writable connection can remove an empty log on a regular close.
   const db = new DatabaseSync(file, { timeout: 5000 });
-  // Its lock is there from the first read on. Not by a prepared statement: that would keep the files open until it is
+  // The first read takes the lock. No prepared statement, because it would keep the files open until it is garbage
   // collected.
   db.exec("pragma schema_version");
   return db;
@@ -116,7 +116,7 @@ function checkVersion(db: Database): string {
   return version;
 }
 
-/** Of the library, without a database. */
+/** The version of the library; needs no database. */
 export function readSqliteVersion(): string {
   const db = new DatabaseSync(":memory:");
   try {
@@ -148,7 +148,7 @@ export function listMigrations(): string[] {
     .sort();
 }
 
-/** Forward only; each in one transaction that first writes its own version row. */
+/** Migrations only go forward. Each runs in one transaction that first writes its version row. */
 function migrate(db: Database): void {
   db.exec("create table if not exists migrations (version integer primary key, name text not null) strict");
   const done =
@@ -158,7 +158,7 @@ function migrate(db: Database): void {
   if (done > newest) {
     throw new PosthornError(
       "store_unsafe",
-      `The database was written by a newer release (schema ${done}, this one knows ${newest}). Start that release.`,
+      `The database was written by a newer release (schema ${done}; this one supports up to ${newest}). Use that release.`,
     );
   }
   for (const name of files) {
@@ -170,7 +170,7 @@ function migrate(db: Database): void {
       db.exec(readFileSync(new URL(name, MIGRATIONS), "utf8"));
       db.exec("commit");
     } catch (error) {
-      // After a fault of the disk there may be nothing left to roll back.
+      // After a disk fault there may be nothing left to roll back.
       if (db.isTransaction) db.exec("rollback");
       throw error;
     }

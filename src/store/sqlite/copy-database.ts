@@ -7,11 +7,11 @@ import { isLogTable } from "./table-groups.ts";
 
 export interface CopyOptions {
   from: string;
-  /** Must not exist. */
+  /** Must not exist yet. */
   to: string;
-  /** Whether the event log comes along; else its tables are there, and empty. */
+  /** Whether to copy the event log too; otherwise its tables are created empty. */
   withLog: boolean;
-  /** From 0 to 1. */
+  /** Progress from 0 to 1. */
   onProgress?: ((share: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -24,27 +24,27 @@ export interface CopiedDatabase {
   records: Record<string, number>;
 }
 
-/** Rows that are copied before others in this process get their turn. */
+/** After this many rows, other work of this process gets a turn. */
 const STEP_ROWS = 2000;
 
 /**
- * Copies a database that others may be writing to, as it is at one moment: everything is read in one transaction. A reader
- * holds no writer up; only the log of the source cannot be cut while this lasts.
+ * Copies a database, even while it is written to, in the state of one moment: everything is read in one transaction.
+ * Readers do not block writers, but the log of the source cannot be truncated until the copy is done.
  *
- * Rows and not pages, because then the event log can be left out, and what was deleted is not in the copy.
+ * Copies rows instead of pages: so the event log can be left out, and deleted data is not in the copy.
  */
 export async function copyDatabase(options: CopyOptions): Promise<CopiedDatabase> {
   createPrivateFile(options.to);
   const db = new DatabaseSync(options.to, { timeout: 5000 });
   try {
-    // A copy that is interrupted is thrown away, so it needs no journal.
+    // An interrupted copy is thrown away, so it needs no journal.
     db.exec("pragma page_size = 4096; pragma journal_mode = off; pragma synchronous = off; pragma temp_store = memory");
     db.prepare("attach database ? as source").run(`${pathToFileURL(options.from).href}?mode=ro`);
     db.exec("begin");
     const objects = listObjects(db);
     const copied = await copyRows(db, objects, options);
     db.exec("commit; detach database source");
-    // After the rows: filling an index row by row takes several times as long.
+    // Created after the rows are copied: filling an index row by row takes several times as long.
     for (const { type, sql } of objects) if (type !== "table") db.exec(sql);
     options.onProgress?.(1);
     return copied;
@@ -59,7 +59,7 @@ interface SchemaObject {
   sql: string;
 }
 
-/** Without those that SQLite makes by itself. */
+/** Without the tables that SQLite creates by itself. */
 function listObjects(db: Database): SchemaObject[] {
   return db
     .prepare(
@@ -89,7 +89,7 @@ async function copyRows(db: Database, objects: readonly SchemaObject[], options:
   return { schemaVersion: version, tables, records: countRecords(db) };
 }
 
-/** In steps along the first column of the primary key where that is a number: large tables all have such a one. */
+/** Copies in steps along the first column of the primary key if it is a number, as in all large tables. */
 function* copyTable(db: Database, name: string): Generator<{ rows: number; share: number }> {
   const table = quote(name);
   const key = findNumericKey(db, name);
@@ -130,7 +130,7 @@ function countRecords(db: Database): Record<string, number> {
   return Object.fromEntries(rows.map(({ kind, count }) => [kind, count]));
 }
 
-/** Numbers that were given out once are not given out again, also when their rows are gone. */
+/** Numbers are never reused, even when their rows are deleted. */
 function copySequences(db: Database): void {
   const isThere = db.prepare("select 1 from source.sqlite_master where name = 'sqlite_sequence'").get();
   if (isThere === undefined) return;

@@ -29,7 +29,7 @@ export function createCounterReads(prepare: Prepare) {
       };
     },
 
-    // One statement sees one moment, however busy the writer is.
+    // One statement reads one consistent state, however busy the writer is.
     findImbalance(): number {
       return (prepare(`select ${OPEN_BY_COUNTERS} - (${OPEN}) as imbalance`).get() as { imbalance: number }).imbalance;
     },
@@ -42,7 +42,7 @@ export function createCounterReads(prepare: Prepare) {
   };
 }
 
-/** Row by row; for looking at a database from outside. */
+/** Counts row by row, to check a database from outside. */
 export function countOpenDeliveries(prepare: Prepare): number {
   return (prepare(`select ${OPEN} as open`).get() as { open: number }).open;
 }

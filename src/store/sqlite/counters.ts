@@ -14,15 +14,15 @@ const DELIVERY_COUNTERS: readonly DeliveryCounter[] = [
 ];
 const EVENT_COUNTERS: readonly EventCounter[] = ["accepted", "unmatched", "duplicates"];
 
-/** What is counted of a tenant's events stands before its subscriptions, in the place of none. */
+/** The counters of a tenant's events are in the row for subscription 0, before those of its subscriptions. */
 const EVENTS_ROW = 0;
 
-/** Collects changes while a transaction runs and writes each counter once, before it commits. */
+/** Collects changes during a transaction and writes each counter once, before the commit. */
 export interface CounterDeltas {
   addDelivery(subscriptionSeq: number, counter: DeliveryCounter, by: number): void;
   /** `bytes`: the size of the body that was stored. */
   addEvent(tenantId: string, counter: EventCounter, wall: number, bytes?: number): void;
-  /** The next event of a tenant that was deleted brings it back. */
+  /** Called when a tenant is deleted; its next event creates it again. */
   forgetTenant(tenantId: string): void;
   noteAttempt(subscriptionSeq: number, at: number): void;
   write(): void;
@@ -34,14 +34,14 @@ interface EventDelta extends Record<EventCounter, number> {
   wall: number;
 }
 
-/** So many tenants are known to be there; beyond that they are looked for again. */
+/** The size of the cache of existing tenants; beyond it the cache starts again. */
 const MAX_KNOWN_TENANTS = 10_000;
 
 interface DeliveryDelta extends Record<DeliveryCounter, number> {
   lastAttemptAt: number | null;
 }
 
-/** Whose the subscription ?1 is. It stays so: what was deleted leaves a tombstone. */
+/** The tenant of subscription ?1. It never changes: a deleted subscription leaves a tombstone. */
 export const TENANT_OF = "coalesce((select tenant_id from records where seq = ?1), '')";
 
 const addEach = (counters: readonly string[]) => counters.map((name, i) => `${name} = ${name} + ?${i + 3}`).join(", ");
@@ -58,7 +58,7 @@ export function createCounterDeltas(db: Database): CounterDeltas {
     update counters set ${addEach([...EVENT_COUNTERS, "stored_bytes"])} where tenant_id = ?1 and subscription_seq = ?2`);
   const selectTenant = db.prepare(`select ${TENANT_OF} as id`);
   const insertTenant = createTenantInsert(db);
-  /** Those that have a row: most do, and an update costs a third of what an upsert costs. */
+  /** Tenants that have a row: most do, and an update costs a third of an upsert. */
   const knownTenants = new Set<string>();
   const tenantsOf = new Map<number, string>();
 
@@ -130,7 +130,7 @@ export function createCounterDeltas(db: Database): CounterDeltas {
     discard() {
       deliveries.clear();
       events.clear();
-      // What was written first by a transaction that is undone is not there any more.
+      // Rows that the undone transaction created no longer exist.
       tenantsOf.clear();
       knownTenants.clear();
     },

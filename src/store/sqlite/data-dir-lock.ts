@@ -8,8 +8,8 @@ import { createPrivateFile } from "./private-files.ts";
 const LOCK_FILE = "posthorn.lock";
 
 /**
- * One gateway per data directory. The lock is an open exclusive transaction on a small file: the operating system lets
- * go of it when the process ends, however it ends.
+ * One gateway per data directory. The lock is an open exclusive transaction on a small file: the operating system
+ * releases it when the process ends, however it ends.
  */
 export function lockDataDir(dataDir: string): { release(): void } {
   const db = openLockFile(join(dataDir, LOCK_FILE));
@@ -20,7 +20,8 @@ export function lockDataDir(dataDir: string): { release(): void } {
     if (judgeFault(error) !== "busy") throw error;
     throw new PosthornError(
       "data_dir_in_use",
-      `Another gateway is running on the data directory ${dataDir}. Stop it, or choose another with POSTHORN_DATA_DIR.`,
+      `Another gateway is running on the data directory ${dataDir}. ` +
+        "Stop it, or choose another directory with POSTHORN_DATA_DIR.",
     );
   }
   return {
@@ -38,13 +39,13 @@ function openLockFile(path: string) {
   } catch (error) {
     throw new PosthornError(
       "data_dir_not_writable",
-      `The lock file ${path} cannot be opened (${(error as Error).message}). Give this user the right to write it.`,
+      `The lock file ${path} cannot be opened (${(error as Error).message}). Give this user write permission.`,
       { cause: error },
     );
   }
 }
 
-/** Whether a gateway runs there; asked without taking the lock, so that one that is just starting is not in the way. */
+/** Whether a gateway runs there. Does not take the lock, so that it never blocks a gateway that is starting. */
 export function isDataDirLocked(dataDir: string): boolean {
   const path = join(dataDir, LOCK_FILE);
   if (!existsSync(path)) return false;

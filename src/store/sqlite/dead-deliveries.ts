@@ -1,7 +1,7 @@
 import type { DeadReason } from "../../domain/delivery.ts";
 import type { DeadDelivery } from "../port/lanes.ts";
 
-/** What is told of a delivery that dies without an attempt. */
+/** The facts about a delivery that dies without an attempt. */
 export interface DyingRow {
   event_seq: number;
   subscription_seq: number;
@@ -10,7 +10,7 @@ export interface DyingRow {
   type: string;
 }
 
-/** Undefined when there are none: what does not happen is not sent from thread to thread. */
+/** Undefined when there are none, to keep messages between threads small. */
 export function toDeadDeliveries(rows: readonly DyingRow[], reason: DeadReason): DeadDelivery[] | undefined {
   if (rows.length === 0) return undefined;
   return rows.map((row) => ({

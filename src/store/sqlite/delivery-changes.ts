@@ -9,7 +9,7 @@ import { stateOf, type DeliveryRow, type Moves } from "./move.ts";
 
 type Changed = DeliveryState | Refused | undefined;
 
-/** What an operator does to one delivery. */
+/** Changes by an operator to one delivery. */
 export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept) {
   const selectEvent = db.prepare("select priority, ordering_key from events where seq = ?");
   const addToCount = db.prepare("update events set delivery_count = delivery_count + 1 where seq = ?");
@@ -17,7 +17,7 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
   function retry(row: DeliveryRow, now: number): Changed {
     const state = stateOf(row);
     if (isTerminal(state)) {
-      // A time that is over would end it again at once.
+      // An expiry time in the past would end the delivery again at once.
       const expiresAt = row.expires_at !== null && row.expires_at > now ? row.expires_at : undefined;
       moves.reopen(row, now, "manual", { ordered: row.ordered === 1, expiresAt });
     } else if (state === "pending" && row.rank !== null) {
@@ -30,7 +30,10 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
         error: undefined,
       });
     } else {
-      const why = state === "sending" ? "it is being sent now" : "another of its ordering key is ahead of it";
+      const why =
+        state === "sending"
+          ? "it is being sent now"
+          : "an earlier delivery with the same ordering key must be sent first";
       return refuse("illegal_transition", `The delivery cannot be retried: ${why}.`);
     }
     return state;
@@ -55,7 +58,7 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
     return state;
   }
 
-  /** The event never had it. */
+  /** The event never had this delivery. */
   function make({ eventSeq, subscriptionSeq }: DeliveryKey, { ordered, expiresAt }: Replay, now: number): Changed {
     const event = selectEvent.get(eventSeq) as { priority: number; ordering_key: string | null } | undefined;
     if (event === undefined) return refuse("not_found", "The event of this delivery no longer exists.");

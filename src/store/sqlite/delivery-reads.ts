@@ -88,7 +88,7 @@ interface AttemptSql {
   url: string | null;
   address: string | null;
   request_headers: string | null;
-  /** Where the headers are those of a form. */
+  /** Set when the headers are stored as a form. */
   signatures: string | null;
   response_code: number | null;
   response_headers: string | null;

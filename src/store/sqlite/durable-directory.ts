@@ -2,7 +2,7 @@ import { accessSync, closeSync, constants, fsyncSync, mkdirSync, openSync } from
 import { dirname, resolve } from "node:path";
 import { PosthornError } from "../../domain/errors.ts";
 
-/** Makes a directory and those above it that are missing, and makes sure that a power cut leaves them there. */
+/** Creates a directory and its missing parents, and ensures that they survive a power cut. */
 export function makeDurableDirectory(path: string): void {
   const first = mkdirSync(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -10,7 +10,7 @@ export function makeDurableDirectory(path: string): void {
   for (let made = resolve(path); made !== top; made = dirname(made)) syncDirectory(dirname(made));
 }
 
-/** A file whose directory entry is not on disk is not on disk. */
+/** A file is not safely on disk until its directory entry is. */
 export function syncDirectory(path: string): void {
   const handle = openSync(path, "r");
   try {
@@ -20,7 +20,7 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** Makes the data directory if need be, and refuses one that cannot be written. */
+/** Creates the data directory if it is missing, and rejects one that cannot be written. */
 export function prepareDataDir(path: string): void {
   try {
     makeDurableDirectory(path);
@@ -29,7 +29,7 @@ export function prepareDataDir(path: string): void {
     throw new PosthornError(
       "data_dir_not_writable",
       `The data directory ${path} cannot be written (${(error as Error).message}). ` +
-        "Give this user the right to, or choose another with POSTHORN_DATA_DIR.",
+        "Give this user write permission, or choose another directory with POSTHORN_DATA_DIR.",
       { cause: error },
     );
   }

@@ -9,10 +9,10 @@ import type { Database } from "./connection.ts";
 import type { DeliveryRow, Moves } from "./move.ts";
 import { createSecureDelete } from "./secure-delete.ts";
 
-/** In one transaction; the rest follows in the next. */
+/** Deliveries ended in one transaction; the rest follows in the next. */
 const MAX_ENDED = 1000;
 
-/** Takes the body of an event out of the store, and what destinations answered to it. */
+/** Erases the body of an event and the answers of its destinations. */
 export function createBodyErasure(
   db: Database,
   { moves, audit, at }: { moves: Moves; audit: AuditLog; at: Readonly<BatchTime> },
@@ -46,8 +46,8 @@ export function createBodyErasure(
       if (event.cursor !== null || (open.length > 0 && !isForced)) {
         return refuse(
           "conflict",
-          `Of this event ${open.length} deliveries are open. Wait until they have ended, or erase it with force: then they ` +
-            "become dead letters.",
+          `${open.length} deliveries of this event are still open. Wait until they have ended, or erase it with force: ` +
+            "then they become dead letters.",
           { details: { open: open.length } },
         );
       }

@@ -1,10 +1,10 @@
-/** Rows of a table that are looked at in one step: those of other tenants stand between them. */
+/** The maximum number of rows that one step examines, including those of other tenants. */
 const MAX_SCANNED = 1000;
 
-/** Read at once: few, since a step is often full after a few. */
+/** Rows read at once; few, because a step is often full after a few. */
 export const PAGE_ROWS = 50;
 
-/** Of what one step overwrites, each byte of which goes through the write-ahead log. */
+/** The maximum number of bytes that one step overwrites; each of them goes through the write-ahead log. */
 export const MAX_BYTES = 1024 * 1024;
 
 export interface Scanned {
@@ -18,18 +18,18 @@ export interface Walked extends Scanned {
 
 export interface WalkedRow {
   seq: number;
-  /** Whether it is the tenant's. */
+  /** Whether the row belongs to the tenant. */
   isOwn: number;
   size: number;
 }
 
-/** Where in a table a step goes on, and how many rows it may change. */
+/** Where a step continues in a table, and how many rows it may change. */
 export interface WalkPlace {
   afterSeq: number;
   maxRows: number;
 }
 
-/** Goes over the rows of a table, `PAGE_ROWS` after a number at a time, until one is not taken: it is the next step's. */
+/** Goes through the rows of a table in pages, until `take` rejects a row; the next step begins with that row. */
 export function scan<Row extends { seq: number }>(
   select: (afterSeq: number) => readonly Row[],
   afterSeq: number,
@@ -47,7 +47,7 @@ export function scan<Row extends { seq: number }>(
   return { afterSeq: reached, isEnd: false };
 }
 
-/** Removes the tenant's rows among those that it goes over. */
+/** Removes the tenant's rows among those it passes. */
 export function walkOn<Row extends WalkedRow>(
   select: (afterSeq: number) => readonly Row[],
   { afterSeq, maxRows }: WalkPlace,

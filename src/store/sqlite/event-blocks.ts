@@ -4,7 +4,7 @@ import { createBlockFilters, idStart, SEGMENTS, toFilterKey, type FilterKey } fr
 import { GROUP_BLOCKS, groupOf, packGroup, type BlockRow } from "./block-group.ts";
 import type { Database } from "./connection.ts";
 
-/** So many events, by their sequence numbers, are skipped or read together. Written into databases: it cannot change. */
+/** How many events, by sequence number, are skipped or read together. Databases depend on it: never change it. */
 export const BLOCK_EVENTS = 1024;
 
 export function blockOf(seq: number): number {
@@ -12,12 +12,12 @@ export function blockOf(seq: number): number {
 }
 
 /**
- * Collects in memory what the newest block holds, and writes it with the block's last event: an index that costs an
- * event a few look-ups in sets.
+ * Collects the index keys of the newest block in memory, and writes them with the block's last event. So the index
+ * costs each event only a few look-ups in sets.
  */
 export interface EventBlocks {
   note(seq: number, event: FiledEvent, isUnmatched: boolean): void;
-  /** The next event gets this number now. */
+  /** `seqAgain`: the number that the next event now gets. */
   rollback(seqAgain: number): void;
 }
 
@@ -26,13 +26,13 @@ type FiledEvent = Pick<
   "id" | "givenId" | "type" | "source" | "tenantId" | "orderingKey" | "details" | "receivedAt"
 >;
 
-/** What is more than this is not filed, and the block is searched for any label. */
+/** Events with more than this are not indexed by label; their block is then always searched for labels. */
 const MAX_DETAILS_CHARACTERS = 8192;
 const MAX_LABELS = 32;
 
-/** `nextSeq` is the number that the next event gets. */
+/** `nextSeq`: the number of the next event. */
 export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
-  // Numbers are given again when the newest events are gone: what was written of those must not speak for the new.
+  // Index rows from this number on may describe events that no longer exist, and must not stand for new ones.
   const forget = db.prepare("delete from event_blocks where segment = ? and block >= ?");
   const forgetGroups = db.prepare("delete from event_block_groups where segment = ? and block_group >= ?");
   for (let segment = 0; segment < SEGMENTS; segment++) {
@@ -66,7 +66,7 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
   let minReceivedAt = 0;
   let maxReceivedAt = 0;
 
-  /** What was stored before this start, or before a rollback, is read again: once in a thousand events at most. */
+  /** Reads again what was stored before this start or a rollback: at most one block of events. */
   function begin(seq: number): void {
     const isKnown = block === blockOf(seq) - 1 && seq % BLOCK_EVENTS === 0;
     block = blockOf(seq);
@@ -154,7 +154,7 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
     if ((block + 1) % GROUP_BLOCKS === 0) writeGroup();
   }
 
-  /** A group that lacks a block is not written: its blocks are read one by one. */
+  /** An incomplete group is not written; its blocks are then read one by one. */
   function writeGroup(): void {
     for (let segment = 0; segment < SEGMENTS; segment++) {
       const rows = selectBlocks.all(segment, block + 1 - GROUP_BLOCKS, block) as BlockRow[];
@@ -169,13 +169,13 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
       if ((seq + 1) % BLOCK_EVENTS === 0) write();
     },
     rollback(seqAgain) {
-      // What is filed and not stored does no harm, as long as it is in the right block.
+      // Keys of events that were not stored do no harm, as long as they are in the right block.
       if (blockOf(seqAgain) !== block) block = -1;
     },
   };
 }
 
-/** `a`, `a.b` and `a.b.c` of `a.b.c`. */
+/** `a`, `a.b` and `a.b.c` for the type `a.b.c`. */
 function leadingWords(type: string): string[] {
   const words = type.split(".");
   return words.map((_, i) => words.slice(0, i + 1).join("."));

@@ -17,7 +17,7 @@ import type { DeletedEvent } from "./known-ids.ts";
 import type { DeliveryRow, Moves } from "./move.ts";
 import type { Retention } from "./retention.ts";
 
-/** What is kept of an answer, at most. */
+/** The maximum stored size of an answer. */
 const ANSWER_BYTES = 8 * 1024;
 
 export interface ErasedEvents extends Scanned {
@@ -27,7 +27,7 @@ export interface ErasedEvents extends Scanned {
   ended: DeliveryKey[];
 }
 
-/** The log of one tenant, walked over by number, whatever its events wait for. */
+/** Erases the log of one tenant in the order of numbers, whatever state its events are in. */
 export function createEventErasure(
   db: Database,
   { moves, retention, at }: { moves: Moves; retention: Retention; at: Readonly<BatchTime> },
@@ -104,7 +104,7 @@ export function createEventErasure(
         forgetRing(ring);
       });
     },
-    /** Of events that were deleted before. */
+    /** The remembered ids of events that were deleted earlier. */
     eraseKnownIds(tenantId: string, place: WalkPlace): Walked {
       const next = (after: number) => selectKnown.all(tenantId, after) as unknown as (DeletedEvent & WalkedRow)[];
       return walkOn(next, place, (event) => {

@@ -1,20 +1,20 @@
 import type { Database, Statement } from "./connection.ts";
 
-/** Of so many events, by their sequence numbers, one has a mark. Written into databases: it cannot grow. */
+/** One mark for this many sequence numbers. Databases depend on it: it must never grow. */
 const MARKED_EVENTS = 128;
 
 /** Finds events by the ids that this gateway generated. */
 export interface EventIds {
-  /** An event with a generated id gets this number. */
+  /** Notes the number of an event with a generated id. */
   note(seq: number, id: string): void;
   find(id: string): number | undefined;
-  /** What was noted by a transaction that did not commit is forgotten. */
+  /** Forgets what a transaction that did not commit has noted. */
   rollback(): void;
 }
 
 /**
- * Ids are generated in the order in which events are stored, but for a few. Those that are higher than all before need
- * no row, except for one in 128; a lower one (the clock was set back, or its event took a while) has a row of its own.
+ * Ids are generated in nearly the same order in which events are stored. An id that is higher than all before needs no
+ * row, except for one in 128. A lower one (the clock was set back, or its event took a while) has a row of its own.
  */
 export function createEventIds(db: Database): EventIds {
   const insertMark = db.prepare("insert into event_id_marks (id, event_seq) values (?, ?)");
@@ -31,7 +31,7 @@ export function createEventIds(db: Database): EventIds {
   function load(): void {
     const mark = selectLastMark.get() as { id: string; event_seq: number } | undefined;
     markedPart = mark === undefined ? -1 : partOf(mark.event_seq);
-    // Its events may be deleted.
+    // The events of the mark may be deleted.
     highest = mark === undefined ? "" : ((selectHighest.get(mark.event_seq) as { id: string | null }).id ?? mark.id);
   }
 
@@ -51,7 +51,7 @@ export function createEventIds(db: Database): EventIds {
   };
 }
 
-/** For when events have become old. */
+/** Removes ids when retention deletes events. */
 export function createEventIdRemoval(db: Database) {
   const deleteRows = db.prepare(`
     delete from event_ids where id in (select id from events where seq between ? and ? and given_id = 0)`);
@@ -61,16 +61,16 @@ export function createEventIdRemoval(db: Database) {
       order by id limit ?)`);
 
   return {
-    /** Of events that are about to be deleted, the first and the last included. */
+    /** Called before these events are deleted; both ends are included. */
     remove(firstSeq: number, lastSeq: number): void {
       deleteRows.run(firstSeq, lastSeq);
     },
-    /** Marks that no event needs any more, at most so many; returns how many. */
+    /** Removes up to `limit` marks that no event needs any more; returns how many. */
     removeOldMarks: (limit: number): number => deleteMarks.run(limit).changes,
   };
 }
 
-/** For those who only read. */
+/** The look-up alone, for read connections. */
 export function createEventIdLookup(prepare: (sql: string) => Statement): (id: string) => number | undefined {
   const selectRow = prepare("select event_seq as seq from event_ids where id = ?");
   const selectMark = prepare("select event_seq as seq from event_id_marks where id <= ? order by id desc limit 1");

@@ -1,6 +1,6 @@
 import type { Database } from "./connection.ts";
 
-/** In `meta`. The last event's number is kept when the event is deleted: numbers are never given again. */
+/** A key in `meta`. It keeps the number of the last event when that is deleted, because numbers are never reused. */
 export const LAST_EVENT_SEQ = "last_event_seq";
 
 export function readLastSeq(db: Pick<Database, "prepare">): number {

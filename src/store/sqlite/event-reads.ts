@@ -7,7 +7,7 @@ import { createGivenIdLookup } from "./given-ids.ts";
 import { parseCursor, toRow, type Prepare } from "./query-rows.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
 
-/** By how much the clock may have been set back without an event being overlooked. */
+/** The clock may have been set back by this much without an event being missed. */
 const CLOCK_MARGIN_MS = 86_400_000;
 
 export const EVENT_COLUMNS = `
@@ -49,7 +49,7 @@ export function createEventReads(prepare: Prepare) {
   }
 
   function findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
-    // A sender may have chosen an id that another tenant's event was given by this gateway.
+    // A sender may have chosen an id that this gateway generated for another tenant's event.
     const row = findGeneratedEvent(id, tenantId) ?? findGivenEvent(id, tenantId);
     return row === undefined ? undefined : toEvent(row);
   }
@@ -117,7 +117,7 @@ export function createFanOutReads(prepare: Prepare) {
   };
 }
 
-/** The first event that was received at `time` or later, as if they were in the order of their times. */
+/** The first event received at `time` or later, assuming that events are in the order of their times. */
 function findFirstReceived(prepare: Prepare, time: number, lastSeq: number): number {
   const select = prepare("select seq, received_at as at from events where seq >= ? order by seq limit 1");
   let [low, high] = [1, lastSeq + 1];

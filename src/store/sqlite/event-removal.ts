@@ -9,21 +9,23 @@ import { MESSAGE_STATE } from "./taken-messages.ts";
 
 const { delivered, dead, cancelled } = STATE;
 
-/** Deletes events with all that belongs to them. What is counted stays true: they are counted as deleted. */
+/** Deletes events with all that belongs to them. Counters stay correct: the events are counted as pruned. */
 export interface EventRemoval {
   /**
-   * Events that follow each other, with none between them. Their ids stay known for as long as those of others do, as of
-   * `wall`; without it they are forgotten. Returns how many deliveries they had.
+   * Deletes consecutive events with no others between them. Their ids stay known for the usual time, counted from
+   * `wall`; without `wall` they are forgotten. Returns how many deliveries they had.
    */
   removeRun(run: readonly RemovedEvent[], wall: number | undefined): number;
-  /** Of an event with more rows than one step may change; of one delivery all go together. */
+  /**
+   * Deletes a part of an event that has more rows than one step may change; a delivery is always deleted as a whole.
+   */
   removePart(seq: number, maxRows: number): number;
   removeOldMarks(limit: number): number;
 }
 
 export interface RemovedEvent extends DeletedEvent {
   size: number;
-  /** Null where nothing was noted of a message. */
+  /** Null when the event did not come from a message. */
   messageState: number | null;
   settledAt: number | null;
 }
@@ -46,7 +48,7 @@ export function createEventRemoval(db: Database, ids: KnownIds): EventRemoval {
     db.prepare(`delete from ${table} where event_seq between ? and ?`),
   );
   const removeEvents = db.prepare("delete from events where seq between ? and ?");
-  // The dead ones last: as long as they are there, their time is what counts.
+  // Dead letters last: while they exist, their longer retention applies.
   const selectSomeDeliveries = db.prepare(`
     select subscription_seq as subscriptionSeq, state, attempt_count as attemptCount from deliveries where event_seq = ?
     order by state = ${dead}, subscription_seq limit ?`);
@@ -69,7 +71,7 @@ export function createEventRemoval(db: Database, ids: KnownIds): EventRemoval {
     removeEvents.run(first, last);
     const sums = new Map<string, { count: number; bytes: number }>();
     for (const event of run) {
-      // One that was parked may be put back into its queue, and is another event then.
+      // A parked message may be put back into its queue; it then becomes a new event.
       if (wall === undefined || event.messageState === MESSAGE_STATE.parked) ids.forget(event);
       else ids.leave({ ...event, receivedAt: Math.max(event.receivedAt, event.settledAt ?? 0) }, wall);
       const sum = sums.get(event.tenantId) ?? { count: 0, bytes: 0 };

@@ -4,13 +4,13 @@ import type { Database } from "./connection.ts";
 import { toDeadDeliveries, type DyingRow } from "./dead-deliveries.ts";
 import type { KeyFollower, Moves } from "./move.ts";
 
-/** How many end in one transaction. */
+/** How many deliveries expire in one transaction. */
 const STEP = 500;
-const TIME_IS_OVER = "it was not delivered before its time was over";
+const TIME_IS_OVER = "it expired before it was delivered";
 
 export interface Expire {
   all(now: number): { expired: number; movedUp: number[] } & Deaths;
-  /** Returns the delivery of its ordering key that moved up, if any. */
+  /** Returns the delivery of the same ordering key that moved up, if any. */
   one(eventSeq: number, subscriptionSeq: number, now: number): KeyFollower | undefined;
 }
 

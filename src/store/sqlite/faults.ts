@@ -13,7 +13,7 @@ const PRIMARY_CODES: Record<number, Fault> = {
   26: "fatal", // NOTADB
 };
 
-/** SQLite's own words: the driver's `all` and `iterate` throw errors that carry nothing else. */
+/** SQLite's own messages: errors of the driver's `all` and `iterate` carry nothing else. */
 const PRIMARY_MESSAGES = new Map([
   ["database is locked", 5],
   ["database table is locked", 6],

@@ -2,7 +2,7 @@ import { publishKey } from "../../domain/dedupe-key.ts";
 import { hashKey } from "./dedupe-hash.ts";
 import type { Statement } from "./connection.ts";
 
-/** Finds an event by the id that its sender gave it: by its dedupe key, which is made of that. */
+/** Finds an event by the id that its sender chose, through its dedupe key, which contains that id. */
 export type FindGivenId = (id: string, tenantId: string) => number | undefined;
 
 export function createGivenIdLookup(prepare: (sql: string) => Statement, secret: Uint8Array): FindGivenId {
@@ -15,7 +15,7 @@ export function createGivenIdLookup(prepare: (sql: string) => Statement, secret:
     for (let hash = hashKey(secret, tenantId, key); ; hash += 1n) {
       const row = select.get(hash) as Place | undefined;
       if (row === undefined) return undefined;
-      // Of a deleted event the place may be left.
+      // A deleted event may have left its slot behind.
       if (row.dedupeKey !== null && row.tenantId === tenantId && bytes.equals(row.dedupeKey)) return row.seq;
     }
   };

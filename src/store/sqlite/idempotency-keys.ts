@@ -2,7 +2,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import type { IdempotencyMark } from "../port/records.ts";
 import type { Database } from "./connection.ts";
 
-/** In the transaction that makes the thing: of two requests with one key the second makes nothing. */
+/** Runs in the transaction that creates the resource: of two requests with the same key, the second creates nothing. */
 export function createMarkWrite(db: Database): (mark: IdempotencyMark | undefined) => void {
   const insert = db.prepare(`
     insert into idempotency_keys (scope, key, fingerprint, made_id, made_at) values (?, ?, ?, ?, ?)
@@ -11,7 +11,7 @@ export function createMarkWrite(db: Database): (mark: IdempotencyMark | undefine
     if (mark === undefined) return;
     const { scope, key, fingerprint, madeId, madeAt } = mark;
     if (insert.run(scope, key, fingerprint, madeId, madeAt).changes > 0) return;
-    throw new PosthornError("conflict", "A request with this Idempotency-Key was carried out just now.");
+    throw new PosthornError("conflict", "Another request with this Idempotency-Key has just been completed.");
   };
 }
 

@@ -4,28 +4,28 @@ import { countOpenDeliveries } from "./counter-reads.ts";
 import { LAST_KNOWN_NOW } from "./known-time.ts";
 import { createQueries } from "./queries.ts";
 
-/** What can be said about a database from outside, while a gateway runs on it or not. */
+/** Facts about a database, read from outside, with or without a running gateway. */
 export interface Inspection {
   version: string;
   journalMode: string;
   schemaVersion: number;
-  /** The newest that this release knows. */
+  /** The newest schema that this release knows. */
   knownSchemaVersion: number;
-  /** Empty when every page is sound. */
+  /** Empty when all pages are intact. */
   damages: readonly string[];
   sizeBytes: number;
   openDeliveries: number;
-  /** What the counters say less what the rows say: must be 0. */
+  /** Open deliveries by the counters minus those by the rows: must be 0. */
   imbalance: number;
   lastKnownNow: number;
   oldestReceivedAt: number | undefined;
-  /** When the last run began that deleted all that was old. */
+  /** When the last complete retention run began. */
   lastPrunedAt: number | undefined;
-  /** About how many events are older than they are to be kept, and were not when that run began. */
+  /** Roughly how many events have exceeded their retention since that run began. */
   dueEvents: number;
-  /** As they are written: what opens a door is sealed. */
+  /** As stored: credentials are encrypted. */
   sources: readonly { name: string; data: string }[];
-  /** Settings of subscriptions and targets, as far as they are not sealed. */
+  /** Settings of subscriptions and targets, except for the encrypted ones. */
   destinations: readonly unknown[];
 }
 

@@ -38,7 +38,7 @@ export function createJobWrites(db: Database, at: Readonly<BatchTime>) {
       if (heldUntil > now) return { kind: "busy", until: heldUntil };
       const isDue = row.runner !== null || (row.next_run_at ?? now) <= now;
       if (!isDue && trigger === "schedule") return { kind: "early", nextRunAt: row.next_run_at ?? now };
-      // Whoever had it did not come back.
+      // The previous runner did not come back.
       if (row.runner !== null) interrupt.run(wall, name);
       take.run(runner, now + leaseMs, name);
       return { kind: "started", number: (insertRun.get(name, trigger, wall) as { number: number }).number };

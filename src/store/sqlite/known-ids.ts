@@ -2,13 +2,13 @@ import type { Database } from "./connection.ts";
 import { readKeys, type AcceptOptions } from "./accept.ts";
 import { hashKey } from "./dedupe-hash.ts";
 
-/** What becomes of the ids of events that are deleted: they stay known for as long as the ids of others do. */
+/** The ids of deleted events: they stay known for as long as other ids. */
 export interface KnownIds {
-  /** The event is deleted in the same transaction. */
+  /** Remembers the ids of an event that is deleted in the same transaction. */
   leave(event: DeletedEvent, wall: number): void;
-  /** The event is deleted in the same transaction, and its ids with it. */
+  /** Forgets the ids of an event that is deleted in the same transaction. */
   forget(event: DeletedEvent): void;
-  /** Forgets those that were known for long enough, up to `limit`; returns how many. */
+  /** Forgets up to `limit` ids that were known for long enough; returns how many. */
   forgetOld(wall: number, limit: number): number;
 }
 
@@ -35,13 +35,13 @@ export function createKnownIds(db: Database, { hashKey: secret, dedupeHorizonMs 
     for (const key of readKeys(dedupeKey)) forgetKey(hashKey(secret, tenantId, key), seq);
   }
 
-  /** A later event may have taken its place. */
+  /** Checks the number, because a later event may have taken the slot. */
   function forgetKey(first: bigint, seq: number): void {
     for (let hash = first; ; hash += 1n) {
       const found = findHash.get(hash) as { seq: number } | undefined;
       if (found === undefined) return;
       if (found.seq !== seq) continue;
-      // Behind it may stand one that had to step on: a gap would hide it. What is left here points at nothing.
+      // A colliding key may be in the next slot, and a gap would hide it. So the row may stay, without an event.
       if (findHash.get(hash + 1n) === undefined) removeHash.run(hash);
       return;
     }

@@ -1,11 +1,14 @@
 import type { Database } from "./connection.ts";
 
-/** In `meta`: the next start's scheduling time begins no earlier. */
+/** A key in `meta`: the scheduling time of the next start begins no earlier. */
 export const LAST_KNOWN_NOW = "last_known_now";
 
 const EVERY_MS = 5000;
 
-/** Notes scheduling time with what is written, at once after a rest: the next start must not lie before what was written. */
+/**
+ * Saves scheduling time together with other writes, and at once after a pause: the next start must not lie before a
+ * write.
+ */
 export interface KnownTime {
   readonly last: number;
   note(now: number): void;

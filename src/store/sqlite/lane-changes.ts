@@ -12,7 +12,7 @@ import { SENDING_ROWS } from "./sending-rows.ts";
 const STEP = 500;
 
 const SKIPPED = "skipped when the subscription was resumed";
-const HELD_TOO_LONG = "it was held for longer than held_max_days allows";
+const HELD_TOO_LONG = "it was held for longer than held_max_days";
 
 export interface LaneChangeParts {
   moves: Moves;
@@ -20,7 +20,7 @@ export interface LaneChangeParts {
   claim: Pick<Claim, "nextDueAt">;
 }
 
-/** Changes of what waits in one lane. */
+/** Changes to the waiting deliveries of one lane. */
 export function createLaneChanges(db: Database, { moves, moveOver, claim }: LaneChangeParts) {
   const selectOpen = db.prepare(`
     select event_seq from deliveries where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
@@ -37,7 +37,7 @@ export function createLaneChanges(db: Database, { moves, moveOver, claim }: Lane
     "update deliveries set queued_key = null where event_seq = ? and subscription_seq = ?",
   );
   const selectLastEvent = db.prepare("select max(seq) as seq from events");
-  // A first try that is not due yet was to be delivered later: it is not held.
+  // A first attempt that is not due yet was scheduled for later: it is not held.
   const selectHeld = db.prepare(`
     select event_seq from deliveries
     where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and event_seq <= ?2
@@ -57,7 +57,8 @@ export function createLaneChanges(db: Database, { moves, moveOver, claim }: Lane
       where subscription_seq = ?1 and queued_key is not null and rank is null and state = ${STATE.pending} and next_attempt_at <= ?2
       limit ${STEP}) held
     join events e on e.seq = held.event_seq`);
-  // A rank is never before the due time: what is due already need not be walked past. It keeps its distance from it.
+  // A rank is never before the due time, so overdue deliveries are not scanned. The offset between rank and due time
+  // stays.
   const prepareHasten = (only: string) =>
     db.prepare(`
     update deliveries set next_attempt_at = ?2, rank = rank - next_attempt_at + ?2, early = ${EARLY.broughtForward}
@@ -71,18 +72,20 @@ export function createLaneChanges(db: Database, { moves, moveOver, claim }: Lane
     `and d.early = ${EARLY.kept} and (select e.source from events e where e.seq = d.event_seq) = ?4`,
   );
 
-  // Of an ordering key only the head has a rank; its followers are moved after it.
+  // Only the head of an ordering key has a rank; its followers are moved after it.
   const selectMovable = db.prepare(`
     select event_seq from deliveries
     where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
       and (attempt_count > 0 or next_attempt_at <= ?2)
     order by rank limit ${STEP}`);
 
-  /** One that was found in this transaction. */
+  /** For a delivery that was found in the same transaction. */
   function getRow(eventSeq: number, subscriptionSeq: number): DeliveryRow {
     const row = moves.find(eventSeq, subscriptionSeq);
     if (row !== undefined) return row;
-    throw new Error(`the delivery ${formatDeliveryId(eventSeq, subscriptionSeq)} has gone while it was being changed`);
+    throw new Error(
+      `the delivery ${formatDeliveryId(eventSeq, subscriptionSeq)} disappeared while it was being changed`,
+    );
   }
 
   function rowsOf(found: unknown, subscriptionSeq: number): DeliveryRow[] {

@@ -2,7 +2,7 @@ import { STATE } from "../../domain/delivery.ts";
 import type { OldestOpen } from "../port/reads.ts";
 import type { Prepare } from "./query-rows.ts";
 
-/** A backlog of a million is not walked through. */
+/** Limits, so that a backlog of a million deliveries is not scanned. */
 const LOOKED_AT = { due: 500, later: 100 };
 const COUNTED = 1000;
 
@@ -13,7 +13,7 @@ interface OldestSql {
 }
 
 export function createLaneReads(prepare: Prepare) {
-  /** Of those that are due, the first have been for longest. Of the others, the last ones had the most tries. */
+  /** The first due deliveries have been due for longest; the last of the others have had the most attempts. */
   const oldest = `
     select e.received_at, d.next_attempt_at, d.attempt_count
     from (

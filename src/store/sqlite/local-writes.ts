@@ -8,14 +8,14 @@ import { createRecordWrites } from "./records.ts";
 
 export interface LocalWrite {
   file: string;
-  /** Of the gateway whose database it is; see `SqliteStoreOptions`. */
+  /** The seed of the gateway that owns the database; see `SqliteStoreOptions`. */
   auditSeedHex: string;
   audit: AuditNote;
   /** In wall time. */
   at: number;
 }
 
-/** Adds a record beside a gateway that may be running: it finds it when it follows what has changed. */
+/** Adds a record from outside. A running gateway notices it when it next reads the changes. */
 export function addRecordToDatabase(record: RecordChange, write: LocalWrite): void {
   writeLocally(write, (db, audit) => {
     const { at } = write;
@@ -31,22 +31,22 @@ export function addRecordToDatabase(record: RecordChange, write: LocalWrite): vo
   });
 }
 
-/** Writes one entry into the audit log of a database that no gateway need have open. */
+/** Writes one entry into the audit log of a database; no gateway needs to be running. */
 export function addAuditEntry(write: LocalWrite): void {
   writeLocally(write, (_, audit) => audit.append([write.audit], write.at));
 }
 
-/** Before a key is made for it. */
+/** Called before a key is created for the database. */
 export function refuseMissingDatabase(file: string): void {
   if (existsSync(file)) return;
-  throw new PosthornError("not_found", `There is no database ${file}. Start the gateway once, or name its --data-dir.`);
+  throw new PosthornError("not_found", `There is no database ${file}. Start the gateway once, or pass its --data-dir.`);
 }
 
 function writeLocally({ file, auditSeedHex }: LocalWrite, work: (db: Database, audit: AuditLog) => void): void {
   refuseMissingDatabase(file);
   const { db } = openWriteConnection({ file });
   try {
-    // The checkpoints are the running gateway's own.
+    // Checkpoints are left to the running gateway.
     db.exec("pragma wal_autocheckpoint = 0; begin immediate");
     const { value } = db.prepare("select value from meta where key = 'store_id'").get() as { value: string };
     const audit = createAuditLog(db, { storeId: value, seedHex: auditSeedHex });
@@ -59,5 +59,5 @@ function writeLocally({ file, auditSeedHex }: LocalWrite, work: (db: Database, a
 }
 
 function refuse(): never {
-  throw new Error("events and jobs are the gateway's only");
+  throw new Error("only the gateway itself can write events and jobs");
 }

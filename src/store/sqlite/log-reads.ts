@@ -8,7 +8,7 @@ import { readLastSeq } from "./event-numbers.ts";
 import { EVENT_COLUMNS, toEvent } from "./event-reads.ts";
 import type { Prepare } from "./query-rows.ts";
 
-/** A page holds no more than this of bodies, but always one event. */
+/** The maximum bytes of bodies in one page; a page always has at least one event. */
 const PAGE_BODY_BYTES = 1_048_576;
 
 const EVENTS = `
@@ -24,13 +24,13 @@ const ATTEMPTS = `
     join events e on e.seq = a.event_seq join records s on s.seq = a.subscription_seq
   where a.seq > ?1 and a.seq <= ?2 and (?3 is null or e.tenant_id = ?3) order by a.seq`;
 
-/** One writer gives the numbers and commits in their order: what is visible ends where the numbers do. */
+/** One writer assigns the numbers and commits in their order, so everything up to the last number is visible. */
 export function createLogReads(db: Database, prepare: Prepare) {
   function findLogEnd(): LogPosition {
     return { eventSeq: readLastSeq({ prepare }), attemptSeq: readLastAttemptSeq({ prepare }) };
   }
 
-  /** The numbers that a page of a log covers; where nothing is left, those up to what is there. */
+  /** The last number that a page covers; beyond deleted rows, up to the next existing one. */
   function coverNumbers(log: "events" | "attempts", after: number, last: number, limit: number): number {
     const cut = Math.min(last, after + limit);
     if (cut === last || prepare(`select 1 from ${log} where seq > ? and seq <= ? limit 1`).get(after, cut)) return cut;
@@ -38,7 +38,7 @@ export function createLogReads(db: Database, prepare: Prepare) {
     return next.seq === null ? last : Math.min(last, next.seq - 1);
   }
 
-  /** How far the bodies of a page leave room. */
+  /** The last number up to which the bodies fit into a page. */
   function fitBodies(after: number, upTo: number, maxBodyBytes: number): number {
     const sizes = prepare("select seq, size from events where seq > ? and seq <= ? order by seq");
     let bytes = 0;
@@ -49,7 +49,7 @@ export function createLogReads(db: Database, prepare: Prepare) {
     return upTo;
   }
 
-  /** Deliveries that come later than their event would be overlooked by those who ask for their subscriptions. */
+  /** Stops before an incomplete fan-out: readers that ask for subscriptions would miss deliveries added later. */
   function waitForFanOut(after: number, upTo: number, since: number): number {
     const select = prepare(`
       select min(seq) as seq from events
@@ -102,7 +102,7 @@ export function createLogReads(db: Database, prepare: Prepare) {
     return (prepare(ATTEMPTS).all(after, upTo, tenantId ?? null) as AttemptRow[]).map(toLoggedAttempt);
   }
 
-  /** Those of events that were not read yet wait for them. */
+  /** Attempts whose events were not read yet must wait for them. */
   function cutAttempts(after: number, upTo: number, eventSeq: number): number {
     const select = prepare("select min(seq) as seq from attempts where seq > ? and seq <= ? and event_seq > ?");
     const { seq } = select.get(after, upTo, eventSeq) as { seq: number | null };
@@ -121,7 +121,7 @@ export function createLogReads(db: Database, prepare: Prepare) {
       events: request.of === "attempts" ? [] : readEvents(after.eventSeq, eventSeq, request),
       attempts: request.of === "events" ? [] : readAttempts(after.attemptSeq, attemptSeq, request),
       position: { eventSeq, attemptSeq },
-      // Attempts that wait for an event whose fan-out goes on are no reason to ask again at once.
+      // Attempts that wait for an unfinished fan-out are no reason to read again at once.
       isEnd: eventSeq === ready && (attemptSeq === upTo.attemptSeq || ready < upTo.eventSeq),
       deleted: findDeleted(after.eventSeq, eventSeq),
     };
@@ -130,7 +130,7 @@ export function createLogReads(db: Database, prepare: Prepare) {
   return {
     findLogEnd,
     readLog(after: LogPosition, request: LogRequest): LogPage {
-      // One moment for all of it: an attempt must find its event.
+      // One transaction for all reads, so that every attempt finds its event.
       db.exec("begin");
       try {
         return readPage(after, request);

@@ -8,8 +8,8 @@ import type { Database } from "./connection.ts";
 import { stateOf, type DeliveryRow, type KeyFollower, type Moves } from "./move.ts";
 
 /**
- * Lets another subscription have a delivery: this one ends as cancelled and names the other, which is due at once.
- * Returns what moved up in its ordering key.
+ * Moves a delivery to another subscription: here it is cancelled and names the other delivery, which is due at once.
+ * Returns the delivery that moved up in its ordering key.
  */
 export type MoveOver = (row: DeliveryRow, to: MoveTo, end: MovedEnd) => KeyFollower | undefined;
 
@@ -28,9 +28,9 @@ export function createMoveOver(
 
   function open(row: DeliveryRow, { subscriptionSeq, ordered }: MoveTo): void {
     const { event_seq: eventSeq } = row;
-    // It keeps the time after which nobody wants it.
+    // The new delivery keeps the expiry time.
     const expiresAt = row.expires_at ?? undefined;
-    // Later ones may be there already.
+    // Later deliveries of the key may already be waiting there.
     if (ordered) moves.stepBack(subscriptionSeq, row.ordering_key ?? "", eventSeq);
     const known = moves.find(eventSeq, subscriptionSeq);
     if (known === undefined) {

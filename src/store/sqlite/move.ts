@@ -15,22 +15,22 @@ import { ATTEMPT_TRIGGERS, type AttemptTrigger } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 
-/** How a delivery changes its place. An act that its state does not allow is refused. */
+/** How a delivery changes its state and place. An act that its state does not allow is rejected. */
 export interface Moves {
   find(eventSeq: number, subscriptionSeq: number): DeliveryRow | undefined;
-  /** Ends it. Returns the delivery of its ordering key that moved up, if any. */
+  /** Ends a delivery. Returns the delivery of the same ordering key that moved up, if any. */
   end(row: DeliveryRow, state: EndState, options: EndOptions): KeyFollower | undefined;
-  /** Puts one that holds a place in its lane back there, due at `dueAt`. */
+  /** Puts a delivery that has a place in its lane back there, due at `dueAt`. */
   makeDue(row: DeliveryRow, dueAt: number, trigger: AttemptTrigger, change: DueChange): void;
-  /** Puts one that was claimed and not sent back into its lane, if it is still the same. */
+  /** Puts a delivery that was claimed but not sent back into its lane, if it has not changed. */
   release(eventSeq: number, subscriptionSeq: number, generation: number): void;
-  /** Opens a terminal one again, one generation higher; when it is ordered, it goes where its ordering key lets it. */
+  /** Reopens an ended delivery in the next generation; an ordered one goes where its ordering key allows. */
   reopen(row: DeliveryRow, now: number, trigger: AttemptTrigger, options: ReopenOptions): void;
-  /** Lets the first of an ordering key into the lane, if nothing holds it back. */
+  /** Lets the first delivery of an ordering key into the lane, if nothing blocks it. */
   moveUp(subscriptionSeq: number, key: string, now: number): KeyFollower | undefined;
-  /** Takes those of an ordering key that wait, and are later than this event, out of its way. */
+  /** Takes waiting deliveries of an ordering key that are later than this event out of the lane. */
   stepBack(subscriptionSeq: number, key: string, eventSeq: number): void;
-  /** Whether an event's delivery may go: no other of its ordering key is under way, and none before it blocks it. */
+  /** Whether a delivery may go: no other of its ordering key is active, and no earlier one blocks it. */
   isNext(subscriptionSeq: number, key: string, eventSeq: number): boolean;
 }
 
@@ -59,7 +59,7 @@ export interface KeyFollower {
 
 export type EndState = "delivered" | "dead" | "cancelled";
 
-/** By which acts it ends so. */
+/** The act that leads to each end state. */
 const ENDS = { delivered: "succeed", dead: "give_up", cancelled: "cancel" } as const satisfies Record<
   EndState,
   DeliveryAct
@@ -69,7 +69,7 @@ export function stateOf(row: Pick<DeliveryRow, "state">): DeliveryState {
   return DELIVERY_STATES[row.state] ?? "pending";
 }
 
-/** The number of the state that the act brings it to. */
+/** The number of the state that the act leads to. */
 function move(row: DeliveryRow, act: DeliveryAct): number {
   return STATE[orThrow(nextState(stateOf(row), act))];
 }
@@ -85,7 +85,7 @@ export interface EndOptions {
 export interface ReopenOptions {
   ordered: boolean;
   expiresAt: number | undefined;
-  /** One of many: it goes behind what else is due. */
+  /** Part of a bulk replay: it goes behind all other due deliveries. */
   isBulk?: boolean | undefined;
 }
 
@@ -95,14 +95,14 @@ export interface DueChange {
   attemptCount: number;
   uncountedAttempts: number;
   recoveries: number;
-  /** `kept`: its next try is not brought forward. */
+  /** `kept`: the time of the next attempt stays fixed. */
   nextTry?: "free" | "kept" | undefined;
   error: string | undefined;
 }
 
 const RELEASE = statesOf("release");
 
-/** `deliveries.early`. */
+/** The values of `deliveries.early`. */
 export const EARLY = { free: 0, broughtForward: 1, kept: 2 } as const;
 
 export function createMoves(db: Database, counters: CounterDeltas): Moves {
@@ -170,7 +170,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
       );
       uncount(row);
       counters.addDelivery(subscriptionSeq, state, 1);
-      // Also behind a dead letter that stays: one that was opened again may stand before it.
+      // Even behind a blocking dead letter: a reopened delivery may come before it.
       return key === null ? undefined : moveUp(subscriptionSeq, key, options.now);
     },
 
@@ -221,7 +221,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
     isNext,
   };
 
-  /** Counters of terminal states say how many are in that state now, or were when they were deleted after their time. */
+  /** The counters of end states count the deliveries that are in that state now or were in it when they were pruned. */
   function uncount(row: DeliveryRow): void {
     if (row.state === STATE.delivered) counters.addDelivery(row.subscription_seq, "delivered", -1);
     if (row.state === STATE.dead) counters.addDelivery(row.subscription_seq, "dead", -1);

@@ -15,16 +15,16 @@ import { openLocally, openThreads } from "./threads.ts";
 
 export interface SqliteStoreOptions {
   file: string;
-  /** Time as it goes on from what the store has noted; the system's by default. */
+  /** Creates the clock, which continues from the time that the store has saved; the system clock by default. */
   createClock?: ((lastKnownNow: number) => Clock) | undefined;
   dedupeHorizonMs: number;
-  /** The disk failed: whether the last batch is on it is unknown. The process must end. */
+  /** The disk failed, and it is unknown whether the last batch was written. The process must end. */
   onFatal: (error: PosthornError) => void;
-  /** A group of writes was answered: how many rows it made or changed, about, and how long that took. */
+  /** Called when a batch was answered: roughly how many rows it changed, and how long it took. */
   onCommit?: ((rows: number, tookMs: number) => void) | undefined;
-  /** Default true. Without threads everything runs in the caller's turn, for simulations. */
+  /** True by default. Without threads everything runs in the caller's turn, for simulations. */
   thread?: boolean | undefined;
-  /** Hex of 32 bytes that the head of the audit log is signed with. Without them it is not signed. */
+  /** 32 bytes in hex from which the key of the audit log is made. Without them its head is not signed. */
   auditSeedHex?: string | undefined;
   /** For tests only. */
   synchronous?: "FULL" | "NORMAL" | "OFF" | undefined;
@@ -47,7 +47,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const commits = createGroupCommit({ port: writer, clock, onFatal: options.onFatal, onCommit: options.onCommit });
   let closing: Promise<void> | undefined;
 
-  /** Methods of a port that join the group commit. */
+  /** Methods of a port that write, in the group commit. */
   const written = <Port extends keyof Commands, Name extends keyof Commands[Port] & string>(
     port: Port,
     ...names: readonly Name[]
@@ -67,7 +67,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   async function close(): Promise<void> {
     await commits.drain();
     await reader.close();
-    // Where its last checkpoint fails, the connection that holds stays open; so it does after any fault of the disk.
+    // If the last checkpoint fails, the holding connection stays open, as after any disk fault.
     await writer.close();
     if (!commits.isLost) holder?.close();
   }
@@ -141,7 +141,7 @@ type Carried<Methods, Name extends keyof Methods> = {
   [N in Name]: Methods[N] extends Method ? (...args: Parameters<Methods[N]>) => Promise<ReturnType<Methods[N]>> : never;
 };
 
-/** The methods of these names, carried out elsewhere. */
+/** Creates the methods of these names, each carried out by `call`. */
 function byName<Methods, Name extends keyof Methods & string>(
   names: readonly Name[],
   call: (name: Name, args: readonly unknown[]) => Promise<unknown>,

@@ -1,47 +1,52 @@
 import { chmodSync, closeSync, lstatSync, openSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** What a gateway keeps is for its own user: events, secrets under seal, and the key to them. */
+/** The files of a gateway are private to its user: events, encrypted secrets, and the key to them. */
 
-/** By others than the owner. */
+/** Permissions of group and others. */
 const OPEN_TO_OTHERS = 0o077;
-/** Anybody may make files in such a folder, so it is not ours. */
+/** Everybody may create files in such a folder, so it does not belong to the gateway. */
 const STICKY = 0o1000;
 const PRIVATE_FOLDER = 0o700;
 const PRIVATE_FILE = 0o600;
-/** What a gateway makes in its data directory. Other files there are somebody else's. */
+/** The files that a gateway creates in its data directory. Other files there are left alone. */
 const OWN_NAMES =
   /^(posthorn\.(db|lock)(-wal|-shm|-journal)?|(master|admin)\.key|in-flight|ballast|restore\.unfinished)$/;
 const BESIDE_A_DATABASE = ["", "-wal", "-shm", "-journal"];
 
 export interface Tightened {
-  /** Were open to others, and are not any more. */
+  /** Paths that were accessible to others and are now private. */
   closed: string[];
-  /** Still are. */
+  /** Paths that are still accessible to others. */
   open: string[];
 }
 
-/** Makes a file unless it is there: SQLite would make one that everybody can read. Its log takes over the rights. */
+/**
+ * Creates a file unless it exists, because SQLite would create one that everybody can read. The log files get the same
+ * mode.
+ */
 export function createPrivateFile(path: string): void {
-  // Of SQLite's own names for what is no file.
+  // SQLite's special names, such as `:memory:`, are not files.
   if (path.startsWith(":")) return;
   try {
     closeSync(openSync(path, "wx", PRIVATE_FILE));
   } catch {
-    // It is there, or whoever opens it next says better what is wrong.
+    // The file exists, or the next attempt to open it reports a better error.
   }
 }
 
-/** Takes away what others may do with a data directory and with the files of a gateway. Never follows a link. */
+/**
+ * Removes the permissions of other users from a data directory and from the files of a gateway. Never follows a link.
+ */
 export function tightenDataDir(dataDir: string, database: string): Tightened {
   const found: Tightened = { closed: [], open: [] };
-  // Rights of that kind mean nothing there.
+  // Windows has no such permissions.
   if (process.platform === "win32") return found;
   tighten(dataDir, PRIVATE_FOLDER, found);
   for (const name of readdirSync(dataDir)) {
     if (OWN_NAMES.test(name)) tighten(join(dataDir, name), PRIVATE_FILE, found);
   }
-  // It may lie somewhere else; that folder is not ours.
+  // The database may be elsewhere; then its folder does not belong to the gateway.
   if (join(dataDir, "posthorn.db") !== database) {
     for (const ending of BESIDE_A_DATABASE) tighten(database + ending, PRIVATE_FILE, found);
   }
@@ -54,13 +59,13 @@ function tighten(path: string, mode: number, found: Tightened): void {
   try {
     if ((before & STICKY) === 0) chmodSync(path, mode);
   } catch {
-    // Another user's: it stays as it is, and is told of.
+    // The file belongs to another user: it stays unchanged and is reported.
   }
   const isClosed = ((findMode(path) ?? 0) & OPEN_TO_OTHERS) === 0;
   (isClosed ? found.closed : found.open).push(path);
 }
 
-/** Undefined where there is nothing, or a link. */
+/** Undefined when the path does not exist or is a link. */
 function findMode(path: string): number | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   return stats === undefined || stats.isSymbolicLink() ? undefined : stats.mode;

@@ -3,7 +3,7 @@ import { SPANS } from "./attempt-stats.ts";
 import type { Database } from "./connection.ts";
 import type { Retention } from "./retention.ts";
 
-/** Rows of one step of what is neither event nor request. */
+/** How many rows one step deletes, except for events and requests. */
 const STEP = 500;
 const NOTHING = { afterSeq: 0, isEnd: true, deliveries: 0, answers: 0, bytes: 0 };
 

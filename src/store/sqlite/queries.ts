@@ -15,7 +15,7 @@ import { createMessageReads } from "./taken-messages.ts";
 import { createErasureReads } from "./tenant-erasure.ts";
 import { createTenantReads } from "./tenants.ts";
 
-/** Everything that only reads, by port and method, on a connection of its own. */
+/** All reads, by port and method, on a connection of their own. */
 export function createQueries(db: Database) {
   const prepare = createPrepare(db);
   const events = createEventReads(prepare);
@@ -45,7 +45,7 @@ export function createQueries(db: Database) {
 
 export type Queries = ReturnType<typeof createQueries>;
 
-/** Calls a query by the names of its port and its own. */
+/** Calls a query by port and method name. */
 export function runQuery(queries: Queries, port: string, name: string, args: readonly unknown[]): unknown {
   const methods = queries[port as keyof Queries] as Record<string, (...args: readonly unknown[]) => unknown>;
   return methods[name]?.(...args);

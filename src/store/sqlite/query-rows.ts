@@ -5,7 +5,7 @@ import type { Database, Statement } from "./connection.ts";
 export type Prepare = (sql: string) => Statement;
 export type Value = string | number | bigint | null;
 
-/** Kept: the driver frees a statement only when it is collected as garbage, and a busy reader never pauses for that. */
+/** Statements are cached: the driver frees them only by garbage collection, which a busy reader never has time for. */
 export function createPrepare(db: Database): Prepare {
   const statements = new Map<string, Statement>();
   return (sql) => {
@@ -15,14 +15,14 @@ export function createPrepare(db: Database): Prepare {
   };
 }
 
-/** SQL's null is undefined everywhere else. */
+/** Null in SQL becomes undefined. */
 export function toRow(row: object): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(row)) if (value !== null) out[key] = value;
   return out;
 }
 
-/** `always` stands as it is: a partial index is only used when its condition is spelt out. */
+/** `always` is inserted as it is: SQLite uses a partial index only when its condition is spelt out. */
 export function conditions(list: readonly (readonly [string, ...(Value | undefined)[]])[], always = "true") {
   const given = list.filter(([, value]) => value !== undefined);
   return {
@@ -31,7 +31,7 @@ export function conditions(list: readonly (readonly [string, ...(Value | undefin
   };
 }
 
-/** Rows after the cursor and one more, which tells whether there is a next page. */
+/** Reads one row more than the page holds, which tells whether there is a next page. */
 export function readPage<Row extends object>(
   statement: Statement,
   values: readonly Value[],
@@ -49,7 +49,7 @@ export function parseCursor(cursor: string, parts: number): number[] {
   if (numbers.length !== parts || !numbers.every(Number.isSafeInteger)) {
     throw new PosthornError(
       "invalid_field",
-      `"${cursor}" is not a cursor of this list. Use next_cursor of an answer.`,
+      `"${cursor}" is not a cursor of this list. Use the next_cursor of an earlier answer.`,
       {
         field: "cursor",
       },

@@ -10,7 +10,7 @@ export interface ReadCall {
   args: readonly unknown[];
 }
 
-if (parentPort === null) throw new Error("reader-thread.ts is started as a thread");
+if (parentPort === null) throw new Error("reader-thread.ts must be started as a thread");
 const port: MessagePort = parentPort;
 
 port.once("message", (file: string) => {

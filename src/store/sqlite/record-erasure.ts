@@ -2,10 +2,10 @@ import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 import { PAGE_ROWS, walkOn, type WalkPlace, type Walked, type WalkedRow } from "./erasure-walk.ts";
 
-/** As `Tenants` reads it: no name, no contacts, no quotas. */
+/** The tenant's record during and after an erasure: no name, no contacts, no quotas. */
 const CLOSED = { status: "inactive" };
 
-/** What is configured for one tenant, and what else speaks of it beside the log. */
+/** Erases the records of one tenant, and its other traces outside of the event log. */
 export function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
   const nextVersion = db.prepare(
     "update meta set value = value + 1 where key = 'record_version' returning value as version",
@@ -14,7 +14,7 @@ export function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
     update records set data = ?2, format = max(format, 1), version = ?3, updated_at = ?4
     where kind = 'tenant' and tenant_id = '' and id = ?1 and deleted_at is null`);
   const NEXT = `order by seq limit ${PAGE_ROWS}`;
-  // A source and its validations have names that are those of the whole gateway.
+  // Sources and their validations belong to the whole gateway by name, so the owner is found in the data.
   const selectLive = db.prepare(`
     select seq, kind, id, 0 as size, deleted_at is null and (tenant_id = ?1
       or (kind = 'source' and tenant_id = '' and data ->> '$.tenant_id' = ?1)) as isOwn
@@ -38,9 +38,9 @@ export function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
       or (kind = 'source' and tenant_id = '' and id in ${NAMES})
       or (kind = 'validation' and tenant_id = '' and substr(id, 1, instr(id, '.') - 1) in ${NAMES})) as isOwn
     from records where seq > ?2 ${NEXT}`);
-  /** A tombstone keeps its number only. */
+  /** A tombstone keeps only its number. */
   const rename = db.prepare("update records set id = 'erased-' || seq where seq = ?");
-  /** Each takes away at most ?2 rows, which an index leads to. */
+  /** Each deletes at most ?2 rows, found by an index. */
   const traces = [
     "delete from replays where seq in (select seq from replays where tenant_id = ?1 limit ?2)",
     `delete from idempotency_keys where (scope, key) in (
@@ -53,15 +53,15 @@ export function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
   }
 
   return {
-    /** From here on nothing can be configured for it. */
+    /** From now on nothing can be configured for the tenant. */
     close(tenantId: string): void {
       putTenant.run(tenantId, JSON.stringify({ ...CLOSED, erasing: true }), takeVersion(), at.wall);
     },
-    /** It may be used again. */
+    /** The tenant can be used again. */
     release(tenantId: string): void {
       putTenant.run(tenantId, JSON.stringify(CLOSED), takeVersion(), at.wall);
     },
-    /** Also names those of its sources that are among them. */
+    /** Also returns the names of the removed sources. */
     removeLive(tenantId: string, place: WalkPlace): Walked & { names: string[] } {
       const names: string[] = [];
       let version: number | undefined;
@@ -74,7 +74,7 @@ export function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
       });
       return { ...walked, names };
     },
-    /** What its attempts have in common. */
+    /** Removes the common parts of its attempts. */
     removeForms(tenantId: string, place: WalkPlace): Walked {
       const next = (after: number) => selectForms.all(tenantId, after) as unknown as WalkedRow[];
       return walkOn(next, place, ({ seq }) => void removeForm.run(seq));
@@ -89,7 +89,7 @@ export function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
       const next = (after: number) => selectTombstones.all(tenantId, after, names) as unknown as WalkedRow[];
       return walkOn(next, place, ({ seq }) => void rename.run(seq));
     },
-    /** Of one table after the other; true when nothing is left. */
+    /** Goes from table to table; true when nothing is left. */
     removeTraces: (tenantId: string, limit: number): boolean =>
       traces.every((trace) => trace.run(tenantId, limit).changes < limit),
   };

@@ -24,7 +24,7 @@ import { createMarkLookup, createMarkWrite } from "./idempotency-keys.ts";
 import type { createReplayWrites } from "./replays.ts";
 import { createTenantInsert } from "./tenants.ts";
 
-/** A tenant is there as soon as it has one of these. */
+/** A record of one of these kinds creates its tenant. */
 const BEARS_TENANT: ReadonlySet<RecordKind> = new Set(["key", "subscription"]);
 
 type Written = { kind: "written"; version: number; seqs: number[]; events: Stored[]; replay: ReplayRow | undefined };
@@ -34,7 +34,7 @@ export function createRecordWrites(
   parts: {
     accept: Pick<Accept, "accept">;
     audit: Pick<AuditLog, "append">;
-    /** Of the batch that is being written. */
+    /** The time of the current batch. */
     at: Pick<BatchTime, "wall">;
     insertReplay: ReturnType<typeof createReplayWrites>["insertReplay"];
     onTenantDeleted?: (id: string) => void;
@@ -78,7 +78,7 @@ export function createRecordWrites(
 
   function findLive({ kind, tenantId, id }: RecordKey): RecordSql | undefined {
     const row = find.get(kind, tenantId, id) as RecordSql | undefined;
-    // The driver cuts text at NUL: what it found may be another one.
+    // The driver cuts text at NUL, so the row may belong to another id.
     return row === undefined || row.id !== id || row.deleted_at !== null ? undefined : row;
   }
 
@@ -105,7 +105,7 @@ export function createRecordWrites(
     return found === undefined ? undefined : { kind: "refused", why: "guard", guard };
   }
 
-  /** Somebody else has used a number meanwhile, though the records may look as they did. */
+  /** Another writer may have used a number although the records look unchanged. */
   function refuseNumbers(changes: readonly RecordChange[]): WriteRefusal | undefined {
     const last = new Map<string, number>();
     for (const { kind, tenantId, id, kept } of changes) {
@@ -120,7 +120,7 @@ export function createRecordWrites(
     return undefined;
   }
 
-  /** What goes may go: it is erased anyhow. The tenant itself stays until all is erased. */
+  /** Deletions are allowed, since everything is erased anyway. The tenant's own record cannot be changed until then. */
   function refuseErasing(changes: readonly RecordChange[], replay: RestOfWrite["replay"]): WriteRefusal | undefined {
     const erasing = new Set((selectErasing.all() as unknown as { id: string }[]).map(({ id }) => id));
     if (erasing.size === 0) return undefined;
@@ -171,7 +171,7 @@ export function createRecordWrites(
   }
 
   return {
-    /** The changes apart, so that the group commit sees how many rows they are. */
+    /** `changes` is a separate argument so that the group commit can count its rows. */
     write(changes: readonly RecordChange[], request: RestOfWrite): Written | WriteRefusal {
       const refusal = findRefusal(changes, request);
       if (refusal !== undefined) return refusal;
@@ -198,7 +198,7 @@ export function createRecordWrites(
   };
 }
 
-/** The name of a source is that of the whole gateway, so its key does not say whose it is. */
+/** Source names belong to the whole gateway, so the key does not contain the owner. */
 function ownerOf(change: RecordChange): string | undefined {
   const { kind, id, tenantId } = change;
   if (kind === "tenant") return id;
@@ -211,7 +211,7 @@ type RestOfWrite = Omit<WriteRequest, "changes">;
 export function createRecordReads(db: Database, prepare: (sql: string) => Statement) {
   const COLUMNS = "r.*, s.state from records r left join record_states s on s.seq = r.seq";
 
-  /** Records and version as of one moment. */
+  /** Records and version of the same moment. */
   function readSet(sql: string, ...values: (string | number)[]): RecordSet {
     db.exec("begin");
     try {
@@ -252,7 +252,7 @@ export function createRecordReads(db: Database, prepare: (sql: string) => Statem
       const row = prepare(
         `select ${COLUMNS} where r.kind = ? and r.tenant_id = ? and r.id = ? and r.deleted_at is null`,
       ).get(kind, tenantId, id) as unknown as FullRecordSql | undefined;
-      // The driver cuts text at NUL: what it found may be another one.
+      // The driver cuts text at NUL, so the row may belong to another id.
       return row === undefined || row.id !== id ? undefined : fromSql(row);
     },
     list(kind: RecordKind, { limit, cursor }: Page): PageOf<StoredRecord> {
@@ -316,7 +316,7 @@ interface VersionSql {
   format: number;
   is_deleted: number;
   data: string;
-  /** Not in a list. */
+  /** Missing in a list. */
   blob?: Uint8Array | null;
   size: number;
   state: string | null;

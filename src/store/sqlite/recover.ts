@@ -11,7 +11,7 @@ const STOPPED = "gateway stopped";
 
 export interface Recover {
   recover(sent: readonly SentMark[]): Recovered;
-  /** Gives them back unsent. */
+  /** Returns unsent deliveries to their lanes. */
   release(deliveries: readonly (DeliveryKey & { generation: number })[]): void;
   load(): { subscriptionSeq: number; nextDueAt: number }[];
 }
@@ -36,7 +36,7 @@ export function createRecover(
       const { now, wall } = at;
       const counts: Recovered = { released: 0, interrupted: 0, poisoned: 0 };
       const poisoned: DyingRow[] = [];
-      // A place that is free again keeps its last mark, so a delivery may have several: of this attempt and of earlier ones.
+      // A freed slot keeps its last mark, so a delivery may have several marks: of this attempt and of earlier ones.
       const marks = new Set(sent.map(attemptName));
       for (const { event_seq, subscription_seq } of selectSending.all() as unknown as SendingRow[]) {
         const row = moves.find(event_seq, subscription_seq);
@@ -50,7 +50,7 @@ export function createRecover(
         }
         const number = settle.recordAttempt(event_seq, subscription_seq, next, stoppedAttempt(wall));
         if (row.recoveries + 1 >= MAX_RECOVERIES) {
-          const error = `the gateway stopped ${MAX_RECOVERIES} times in a row while sending this`;
+          const error = `the gateway stopped ${MAX_RECOVERIES} times in a row while sending this delivery`;
           moves.end(row, "dead", {
             now,
             attemptCount: number,

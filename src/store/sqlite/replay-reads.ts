@@ -65,7 +65,7 @@ export function createWalks(prepare: Prepare) {
 
 const MOVE = `case when d.state = ${STATE.cancelled} and d.last_error like '${MOVED}%' then d.last_error end`;
 
-/** Conditions stand beside the row, not in its way: a walk that finds nothing must end too. */
+/** Conditions become a column instead of a `where`: so a walk without matches still ends at its row limit. */
 interface Conditions {
   readonly sql: string[];
   readonly values: Value[];
@@ -93,7 +93,7 @@ function walkDead(walk: ReplayWalk, after: DeliveryKey) {
   const wanted = conditionsOf(walk, "true");
   const { subscriptionSeq } = walk;
   return {
-    // Those of other subscriptions are passed over in the index, where that costs too little to be counted.
+    // Rows of other subscriptions are skipped within the index, which is too cheap to count.
     sql: `
       select d.event_seq, d.subscription_seq, d.state, ${MOVE} as move, e.type, (${wanted.sql.join(" and ")}) as is_wanted
       from deliveries d indexed by dead_letters_by_event join events e on e.seq = d.event_seq

@@ -12,11 +12,11 @@ import { createAttempts } from "./attempts.ts";
 import type { Database } from "./connection.ts";
 import type { DeliveryRow, Moves } from "./move.ts";
 
-/** Jobs that are over are a log: so many are kept. */
+/** How many ended jobs are kept, as a log. */
 const KEPT = 1000;
 const PURGED = "purged from the dead letters";
 
-/** Which states a job takes a delivery from. */
+/** The states in which a job accepts a delivery. */
 const TAKES: Readonly<Record<ReplayKind, readonly number[]>> = {
   dead_letters: [STATE.dead],
   recover: [STATE.dead],
@@ -128,7 +128,7 @@ export function createReplayWrites(
       if (row === undefined) return refuseUnknown(id);
       if (row.status === status) return fromReplaySql(row);
       if (isOver(row.status)) {
-        return refuse("conflict", `The replay ${id} is ${row.status}: nothing can be changed about it.`);
+        return refuse("conflict", `The replay ${id} is ${row.status} and can no longer be changed.`);
       }
       if (note !== undefined) audit.append([note], at.wall);
       return fromReplaySql(setStatus.get(status, isOver(status) ? at.wall : null, error ?? null, id));

@@ -5,7 +5,10 @@ import { conditions, parseCursor, readPage, type Prepare } from "./query-rows.ts
 type FindEvent = (id: string, tenantId: string | undefined) => StoredEvent | undefined;
 
 export function createRequestReads(prepare: Prepare, findEvent: FindEvent) {
-  /** An accepted request is columns of its event's row; it has the event's id, or what follows `evt_`, after its own prefix. */
+  /**
+   * An accepted request is stored in its event's row. Its id is `req_` and the event's id, without `evt_` if it has
+   * that prefix.
+   */
   function findAccepted(id: string): StoredRequest | undefined {
     if (!id.startsWith("req_")) return undefined;
     const rest = id.slice("req_".length);

@@ -2,7 +2,7 @@ import { type LoggedRequest, REQUEST_OUTCOMES, type RequestReplay } from "../por
 import type { AuditNote } from "../port/audit.ts";
 import type { Database } from "./connection.ts";
 
-/** A flood of bad requests must not fill the disk: each source keeps its newest. */
+/** A flood of bad requests must not fill the disk, so each source keeps only its newest. */
 const RING = { maxRows: 1000, maxBytes: 64 * 1024 * 1024 };
 
 const BYTES = "length(facts) + coalesce(length(body), 0) + coalesce(length(parts), 0)";
@@ -14,7 +14,7 @@ interface RingSize {
 
 export interface RequestRing {
   insert(request: LoggedRequest): void;
-  /** Something of it was deleted by others. */
+  /** Called when other code has deleted requests of the ring. */
   forget(ring: string): void;
   rollback(): void;
 }

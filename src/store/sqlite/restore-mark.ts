@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { PosthornError } from "../../domain/errors.ts";
 import { syncDirectory } from "./durable-directory.ts";
 
-/** Stands in a data directory while its files are exchanged: half of one database and half of another is neither. */
+/** A file that exists while the files of a data directory are replaced: a mix of two databases must never be opened. */
 const MARK_FILE = "restore.unfinished";
 
 export function setRestoreMark(dataDir: string): { remove(): void } {
@@ -14,7 +14,7 @@ export function setRestoreMark(dataDir: string): { remove(): void } {
   syncDirectory(dataDir);
   return {
     remove() {
-      // What was moved is on disk before the mark is gone.
+      // The moved files must be on disk before the mark is removed.
       syncDirectory(dataDir);
       rmSync(path);
       syncDirectory(dataDir);
@@ -27,6 +27,6 @@ export function refuseUnfinishedRestore(dataDir: string): void {
   throw new PosthornError(
     "store_unsafe",
     `A restore into ${dataDir} was interrupted. Run it again with \`posthorn restore FILE --force\`; ` +
-      "what was there before is in its folder data.bak-….",
+      "the previous files are in its folder data.bak-….",
   );
 }

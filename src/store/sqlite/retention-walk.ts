@@ -5,24 +5,28 @@ import { GROUP_BLOCKS, groupOf } from "./block-group.ts";
 import type { Database } from "./connection.ts";
 import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
 
-/** Leads from block to block of the log, past those in which nothing is due, and sweeps away what speaks of empty ones. */
+/**
+ * Goes from block to block of the log, skips those in which nothing is due, and removes the index rows of empty ones.
+ */
 export interface RetentionWalk {
-  /** A walk from the first event on: what the last one found is believed for a day, if the rules are the same. */
+  /**
+   * Starts a walk at the first event. The results of the last walk are trusted for a day if the rules are unchanged.
+   */
   begin(rules: RetentionRules, wall: number): void;
   find(afterSeq: number, rules: RetentionRules, wall: number): Place;
-  /** Something of the block that is looked at stays until then. */
+  /** Notes when an event of the current block is next due. */
   noteKept(seq: number, dueAt: number): void;
-  /** All of the block was looked at. */
+  /** Called when the whole block was examined. */
   finish(block: number): void;
 }
 
 export type Place =
   | { kind: "block"; block: number; afterSeq: number; upToSeq: number }
-  /** Nothing was found so far; go on from here. */
+  /** Nothing found so far; continue from here. */
   | { kind: "further"; afterSeq: number }
   | { kind: "end"; afterSeq: number };
 
-/** By how much the clock may have been set back without an event being overlooked. */
+/** The clock may have been set back by this much without an event being missed. */
 const CLOCK_MARGIN_MS = 86_400_000;
 const BELIEVED_MS = 86_400_000;
 const MAX_SKIPS = 256;
@@ -43,12 +47,12 @@ export function createRetentionWalk(db: Database): RetentionWalk {
       where segment = ?1 and block_group >= ?2 and block_group < ?3 limit ${SWEPT_AT_ONCE})`);
 
   let believed: { rules: string; since: number } | undefined;
-  /** When something of a block is due, as the last walk found it. A walk that is undone was not the last. */
+  /** When something in a block is due, according to the last walk. A walk that was rolled back does not count. */
   const resting = new Map<number, number>();
   const found = new Map<number, number>();
   let current = { block: -1, dueAt: Number.POSITIVE_INFINITY };
 
-  /** Of blocks in which there is no event. Those that are still being filled have nothing written of them. */
+  /** Removes the index rows of empty blocks. Blocks that are still being filled have none. */
   function sweep(fromBlock: number, toBlock: number): void {
     if (fromBlock >= toBlock) return;
     const groups = [Math.ceil(fromBlock / GROUP_BLOCKS), Math.floor(toBlock / GROUP_BLOCKS)] as const;
@@ -109,7 +113,7 @@ export function createRetentionWalk(db: Database): RetentionWalk {
         const group = groupOf(block);
         if (isEmpty(group * GROUP_BLOCKS, GROUP_BLOCKS)) sweep(group * GROUP_BLOCKS, (group + 1) * GROUP_BLOCKS);
       } else if (current.block === block && selectBlock.get(block) !== undefined) {
-        // Only of a block that gets no more events.
+        // Only for a block that gets no more events.
         found.set(block, current.dueAt);
       }
     },

@@ -14,7 +14,7 @@ import { MESSAGE_STATE } from "./taken-messages.ts";
 
 const { pending, sending, dead } = STATE;
 
-/** What ended a moment ago may still get an attempt that comes late. */
+/** A delivery that has just ended may still get a late attempt. */
 const JUST_ENDED_MS = 3_600_000;
 
 export function createRetention(db: Database, options: AcceptOptions & { ring: Pick<RequestRing, "forget"> }) {
@@ -37,7 +37,7 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
   const removal = createEventRemoval(db, ids);
   const removeForms = createAttemptFormRemoval(db);
 
-  /** Of an event that stays. Returns how many were erased, and when the next are due. */
+  /** Erases answers of an event that stays. Returns how many, and when the next are due. */
   function erase({ seq, receivedAt }: OldEvent, { answers }: Ages, wall: number, maxRows: number): [number, number] {
     if (receivedAt + answers > wall) return [0, receivedAt + answers];
     const erased = attemptsOfEvents.eraseAnswers(seq, wall - answers, maxRows);
@@ -140,7 +140,7 @@ type AgeStep = Extract<PruneStep, { of: "events" | "requests" }>;
 
 export type Retention = ReturnType<typeof createRetention>;
 
-/** From then on it may go; never for what is still needed. */
+/** When the event may be deleted; infinite while it is still needed. */
 function dueAtOf({ receivedAt, isFanningOut, messageState }: OldEvent, stand: Stand, ages: Ages): number {
   const isHeld = messageState === MESSAGE_STATE.held;
   if (isHeld || isFanningOut === 1 || stand.needed > 0) return Number.POSITIVE_INFINITY;
@@ -156,7 +156,7 @@ interface OldEvent extends RemovedEvent {
 interface Stand {
   deliveries: number;
   attempts: number;
-  /** Open, or in the way of others. */
+  /** Deliveries that are open or block others. */
   needed: number;
   lastDeathAt: number | null;
   lastEndAt: number | null;

@@ -2,15 +2,15 @@ import { originIdOf } from "../../domain/origin-event.ts";
 import type { NewEvent } from "../port/event-log.ts";
 import type { Database } from "./connection.ts";
 
-/** Events that this very store has sent to a queue and taken from there again. */
+/** Events that this store has sent to a queue and then received from there again. */
 export interface ReturnedEvents {
-  /** An event gets this number. Nothing happens with one that came from elsewhere, which nearly all do. */
+  /** Notes the number of an event. Does nothing for events that come from elsewhere, which are nearly all. */
   note(seq: number, event: Pick<NewEvent, "details" | "tenantId">): void;
 }
 
 export interface ReturnedEventsOptions {
   storeId: string;
-  /** By the id that an event has here. */
+  /** Looks up the event by its id in this store. */
   findSeq: (id: string, tenantId: string) => number | undefined;
 }
 
@@ -25,7 +25,7 @@ export function createReturnedEvents(db: Database, { storeId, findSeq }: Returne
       const { origin, pulled_from: places = [], generation = 1 } = JSON.parse(details) as Details;
       const [place] = places;
       if (origin !== storeId || place === undefined) return;
-      // One of another tenant, or one that is deleted, is none.
+      // Ignores events that are deleted or belong to another tenant.
       const originSeq = findSeq(originId, tenantId);
       if (originSeq !== undefined) insert.run(seq, originSeq, place, generation);
     },
@@ -34,7 +34,7 @@ export function createReturnedEvents(db: Database, { storeId, findSeq }: Returne
 
 interface Details {
   origin?: string;
-  /** The queue first. */
+  /** The queue comes first. */
   pulled_from?: readonly string[];
   generation?: number;
 }

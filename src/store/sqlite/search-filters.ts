@@ -9,19 +9,19 @@ import { createEventIdLookup } from "./event-ids.ts";
 import { SENDING_ROWS } from "./sending-rows.ts";
 
 /**
- * Skips events that cannot fit. Given a sequence number, it returns one that is not higher, with nothing that fits
- * between the two (the lower included, the higher not). One call does little work; when it returns the same number,
- * the event below may fit.
+ * Skips events that cannot match. For a sequence number it returns the same or a lower one, with no match between the
+ * two (the lower included, the higher not). One call does little work. If it returns the same number, the event below
+ * may match.
  */
 export interface Skip {
   next(below: number): number;
-  /** It points at single events, so that reading their neighbours would be wasted. */
+  /** It points to single events, so that reading their neighbours would be wasted. */
   isExact: boolean;
 }
 
 type Prepare = (sql: string) => Statement;
 
-/** Those that serve the filter. None: everything must be read. */
+/** The skips that help with this filter. None: everything must be read. */
 export function createSkips(prepare: Prepare, filter: EventFilter): Skip[] {
   const skips: Skip[] = [];
   if (filter.status === "FAILED") skips.push(skipToDead(prepare));
@@ -34,7 +34,10 @@ export function createSkips(prepare: Prepare, filter: EventFilter): Skip[] {
   return skips;
 }
 
-/** What a block must hold. The most telling first: the filters of that one are read, of the others only where it fits. */
+/**
+ * The keys that a block must contain, the most selective first: the filters of the others are read only if that one
+ * matches.
+ */
 function keysOf(filter: EventFilter): BlockKey[] {
   const { tenantId, type, typePattern, source, idPrefix, orderingKey, unmatched, labels = [] } = filter;
   const words = typePattern === undefined ? "" : leadingWordsOf(typePattern);
@@ -57,18 +60,18 @@ function keysOf(filter: EventFilter): BlockKey[] {
 
 interface BlockKey {
   key: FilterKey;
-  /** Of these the filters may lack some. */
+  /** The filters may lack some labels. */
   isLabel: boolean;
 }
 
-/** Those before the first wildcard. */
+/** The words before the first wildcard. */
 function leadingWordsOf(pattern: string): string {
   const { words } = parsePattern(pattern);
   const first = words.findIndex((word) => word === "*" || word === "#");
   return words.slice(0, first < 0 ? words.length : first).join(".");
 }
 
-/** By what was written of whole blocks. One of which nothing was written may hold anything. */
+/** Skips by the index rows of whole blocks. A block without a row may contain anything. */
 function skipByBlocks(prepare: Prepare, { since, until }: EventFilter, keys: readonly BlockKey[]): Skip {
   const selectGroup = prepare("select blocks from event_block_groups where segment = ? and block_group = ?");
   const select = prepare(`
@@ -81,7 +84,7 @@ function skipByBlocks(prepare: Prepare, { since, until }: EventFilter, keys: rea
   let loaded: readonly BlockRow[] = [];
   let next = 0;
 
-  /** What is known of this block and the others of its group below it. */
+  /** The index rows of this block and of the lower blocks of its group. */
   function load(block: number): BlockRow[] {
     const group = groupOf(block);
     const packed = selectGroup.get(segment, group) as { blocks: Uint8Array } | undefined;
@@ -126,7 +129,7 @@ function skipByBlocks(prepare: Prepare, { since, until }: EventFilter, keys: rea
   };
 }
 
-/** Generated ids are looked up; those that senders gave are in the filters. A sender may have given one of ours. */
+/** Generated ids are looked up; ids that senders chose are in the filters. A sender may have chosen a generated id. */
 function skipToId(prepare: Prepare, id: string): Skip {
   const found = createEventIdLookup(prepare)(id);
   const generated = skipToListed(found === undefined ? [] : [found]);
@@ -135,7 +138,7 @@ function skipToId(prepare: Prepare, id: string): Skip {
   return {
     isExact: false,
     next(below) {
-      // The one that has skipped more is not asked again before the other is there.
+      // The skip that is further down is not asked again until the other has caught up.
       if (below <= reached) reached = given.next(below);
       return Math.max(generated.next(below), reached);
     },
@@ -155,7 +158,7 @@ function skipToListed(ascending: ArrayLike<number>): Skip {
 
 const DEAD_AT_ONCE = 100;
 
-/** An event has failed when a delivery of it is dead, and there is an index of those. */
+/** An event has failed when one of its deliveries is dead, and these have an index. */
 function skipToDead(prepare: Prepare): Skip {
   const select = prepare(`
     select event_seq as seq from deliveries where state = ${STATE.dead} and event_seq < ? order by event_seq desc
@@ -176,12 +179,12 @@ function skipToDead(prepare: Prepare): Skip {
   };
 }
 
-/** So many open deliveries are listed at the start of a page; more of them are looked for among all deliveries. */
+/** Up to this many open deliveries are listed at the start of a page; beyond that, all deliveries are searched. */
 const MAX_LISTED = 20_000;
 const DELIVERIES_AT_ONCE = 2000;
 
 function skipToOpen(prepare: Prepare): Skip {
-  // One statement sees one moment: a delivery that goes from one index to another is not missed.
+  // One statement reads one consistent state: a delivery that changes from one index to another is not missed.
   const rows = prepare(`
     select event_seq as seq from deliveries where state = ${STATE.pending} and rank is not null
     union all select event_seq from (${SENDING_ROWS})
@@ -192,7 +195,7 @@ function skipToOpen(prepare: Prepare): Skip {
   return skipToListed(Float64Array.from(rows, ({ seq }) => seq).sort());
 }
 
-/** Deliveries are small beside events, and lie in the same order. */
+/** Deliveries are smaller than events and stored in the same order. */
 function skipToOpenOneByOne(prepare: Prepare): Skip {
   const selectUnfinished = prepare("select max(seq) as seq from events where fan_out_cursor is not null and seq < ?");
   const select = prepare(`
@@ -208,7 +211,7 @@ function skipToOpenOneByOne(prepare: Prepare): Skip {
         lowest: number | null;
         count: number;
       };
-      // Of the lowest perhaps not all deliveries were read: it may fit.
+      // Perhaps not all deliveries of the lowest event were read, so it may match.
       const next = open ?? (count < DELIVERIES_AT_ONCE ? null : lowest);
       return Math.max(unfinished ?? -1, next ?? -1) + 1;
     },

@@ -7,17 +7,17 @@ import type { Statement } from "./connection.ts";
 import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";
 import { createSkips, type Skip } from "./search-filters.ts";
 
-/** How many events one statement reads. Fewer with their bodies, of which each has up to 16 KB here. */
+/** How many events one statement reads. Fewer if bodies are read, each of which has up to 16 KB here. */
 const EVENTS_AT_ONCE = 256;
 const BODIES_AT_ONCE = 64;
 /**
- * So much is done in any case for each millisecond of the budget, in events read: far less than is usual. Else the
- * pages of a busy machine, where a thread waits for its turn longer than it works, could have nothing in them.
+ * The minimum work per millisecond of the budget, in events read; far less than usual. Without it, the pages of a busy
+ * machine, whose threads wait longer than they work, could be empty.
  */
 const LEAST_WORK_PER_MS = 50;
 const WORK_OF_SKIP = 16;
 const WORK_OF_BODY = 8;
-/** A full page looks this part of the budget further, for whether there is a next one. */
+/** When a page is full, the search for a next match may take this part of the budget. */
 const LOOK_AHEAD = 0.1;
 
 const READ = `
@@ -46,16 +46,16 @@ interface ReadRow {
 
 export interface SearchOptions {
   prepare: (sql: string) => Statement;
-  /** As a list shows it, with how its deliveries stand. */
+  /** The event as a list shows it, with the states of its deliveries. */
   loadEvent: (seq: number) => StoredEvent | undefined;
   loadBody: (seq: number) => Uint8Array | undefined;
   nowMs: () => number;
 }
 
 /**
- * Walks the log from the newest event down: what cannot fit is skipped, the rest is read in small steps and
- * checked. Each step is a statement of its own, so that no read holds a checkpoint back, and after each the budget
- * is asked. `below` is where the page before ended.
+ * Goes through the log from the newest event down: events that cannot match are skipped, the others are read in small
+ * steps and checked. Each step is a statement of its own, so that no read delays a checkpoint, and the budget is
+ * checked after each. `below` is where the previous page ended.
  */
 export function searchEvents(
   options: SearchOptions,
@@ -75,7 +75,7 @@ export function searchEvents(
   const read = createReader(prepare, filter);
 
   const selectBelow = prepare("select max(seq) as seq from events where seq < ?");
-  /** Where much was deleted there is nothing to be read step by step. */
+  /** Jumps over long gaps of deleted events. */
   function aboveNext(seq: number): number {
     return ((selectBelow.get(seq) as { seq: number | null }).seq ?? -1) + 1;
   }
@@ -87,7 +87,7 @@ export function searchEvents(
   let work = 0;
   const isOver = () => work >= budgetMs * LEAST_WORK_PER_MS && nowMs() >= deadline;
 
-  /** Down to where nothing more can be skipped; false when time ran out before. */
+  /** Skips as far as possible; false when the time ran out before. */
   function skipOn(): boolean {
     for (let i = 0; i < skips.length && at > bottom;) {
       const before = at;
@@ -112,7 +112,7 @@ export function searchEvents(
       const verdict = fits(row);
       if (verdict === "too large") skippedBodies++;
       const event = verdict === "fits" ? loadEvent(row.seq) : undefined;
-      // Its deliveries are counted one by one.
+      // Its deliveries were counted one by one.
       work += event?.deliveryCount ?? 0;
       if (event !== undefined && (filter.status === undefined || deriveEventStatus(event) === filter.status)) {
         if (rows.length === limit) return end((rows.at(-1) as StoredEvent).seq);
@@ -134,7 +134,7 @@ export function searchEvents(
   }
 }
 
-/** Rows of [from, to) for which all holds that the columns can tell. */
+/** Rows of [from, to) that meet all conditions on columns. */
 function createReader(prepare: SearchOptions["prepare"], filter: EventFilter) {
   const statement = prepare(READ);
   const { idPrefix, unmatched } = filter;
@@ -160,7 +160,7 @@ function needsBodies({ text, data }: EventFilter): boolean {
   return text !== undefined || data !== undefined;
 }
 
-/** What the columns cannot tell; the body last, because it costs most. */
+/** The conditions that columns cannot answer; the body last, because it costs most. */
 function createCheck({ loadBody }: SearchOptions, filter: EventFilter): (row: ReadRow) => "fits" | "no" | "too large" {
   const { labels, text, data } = filter;
   const pattern = filter.typePattern === undefined ? undefined : parsePattern(filter.typePattern);
@@ -177,7 +177,7 @@ function createCheck({ loadBody }: SearchOptions, filter: EventFilter): (row: Re
   };
 }
 
-/** What is no JSON has no members. */
+/** A body that is not JSON has no members. */
 function createDataMatch(condition: string): (bytes: Uint8Array) => boolean {
   const filter = parseFilter(`{"data":${condition}}`);
   return (bytes) => {

@@ -3,26 +3,31 @@ import { readLastSeq } from "./event-numbers.ts";
 import type { Database } from "./connection.ts";
 import type { TransactionPart } from "./transactions.ts";
 
-/** In `meta`. What is being sent of this event and later ones is found by a walk, and needs no row in an index. */
+/** A key in `meta`. Deliveries being sent of this event and later ones are found by a scan, and need no index row. */
 const WALKED_FROM = "sending_from";
 
-/** Nearly all of these end a moment later. */
+/** Nearly all of these deliveries end a moment later. */
 const IS_WALKED = `state = ${STATE.sending} and listed = 0`;
 
-/** All that is being sent: what is listed, by its index, and all else by a walk over the newest deliveries. */
+/** All deliveries being sent: older ones through their index, the newest by a scan. */
 export const SENDING_ROWS = `
   select event_seq, subscription_seq from deliveries where state = ${STATE.sending} and listed = 1
   union all
   select event_seq, subscription_seq from deliveries
   where event_seq >= coalesce((select value from meta where key = '${WALKED_FROM}'), 0) and ${IS_WALKED}`;
 
-/** After so many new deliveries the walk goes on, faster than they come, and in steps of a millisecond at most. */
+/**
+ * After this many new deliveries the scan's start moves on, faster than they come, in steps of at most a millisecond.
+ */
 const NEW_ROWS = 1024;
 const STEP_ROWS = 2048;
 
-/** Keeps the place from where such a walk must begin. */
+/** Keeps the place where such a scan must begin. */
 export interface SendingWalk extends Required<TransactionPart> {
-  /** What is claimed of this event and of earlier ones is to be listed: the walk has passed them. */
+  /**
+   * Deliveries of this event and earlier ones need an index row when they are claimed: the scan's start has passed
+   * them.
+   */
   readonly passedSeq: number;
   noteNewRow(): void;
 }
@@ -41,14 +46,14 @@ export function createSendingWalk(db: Database): SendingWalk {
 
   let newRows = 0;
   let saved = 0;
-  /** Where the walk goes on. A single event may have more deliveries than one step. */
+  /** Where the next step begins. A single event may have more deliveries than one step. */
   let place: Place = { event_seq: 0, subscription_seq: 0 };
   load();
 
   function load(): void {
     newRows = 0;
     saved = (selectPlace.get() as { seq: number } | undefined)?.seq ?? 0;
-    // Of a copy without its events, whose numbers begin anew.
+    // In a copy without events the numbers start again.
     const nextSeq = readLastSeq(db) + 1;
     if (saved > nextSeq) save(nextSeq);
     place = { event_seq: saved, subscription_seq: 0 };
@@ -62,7 +67,7 @@ export function createSendingWalk(db: Database): SendingWalk {
   function step(): void {
     const { event_seq, subscription_seq } = place;
     const next = selectFirst.get(event_seq, subscription_seq) ?? selectEnd.get(event_seq, subscription_seq);
-    // Fewer are left than one step, and none of them is being sent: more will come.
+    // Fewer rows than one step are left, and none is being sent: wait for more.
     if (next === undefined) return;
     place = next as Place;
     save(place.event_seq);

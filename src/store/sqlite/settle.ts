@@ -10,7 +10,7 @@ import type { TransactionPart } from "./transactions.ts";
 
 export interface Settle extends TransactionPart {
   settle(settlement: Settlement, now: number): Settled;
-  /** Returns the number it is recorded by: the next free one, when another attempt already has `number`. */
+  /** Returns the recorded number: the next free one if another attempt already has `number`. */
   recordAttempt(eventSeq: number, subscriptionSeq: number, number: number, attempt: AttemptRecord): number;
 }
 
@@ -34,7 +34,7 @@ export function createSettle(
       and last_attempt is null and queued_key is null`);
   const isBodyErased = db.prepare("select 1 from events where seq = ? and erased_at is not null");
   const pointAtLast = db.prepare("update deliveries set last_attempt = ? where event_seq = ? and subscription_seq = ?");
-  // Of a delivery that is being sent again the number stays, because the one that sends it compares it.
+  // For a delivery that is being sent again the count stays, because its sender compares it.
   const countLateAttempt = db.prepare(`
     update deliveries set attempt_count = max(attempt_count, ?1),
       uncounted_attempts = uncounted_attempts + max(attempt_count, ?1) - attempt_count
@@ -43,7 +43,7 @@ export function createSettle(
   function recordAttempt(eventSeq: number, subscriptionSeq: number, number: number, attempt: AttemptRecord): number {
     const key = { eventSeq, subscriptionSeq };
     const last = attempts.findLast(key);
-    // Its event is gone, and with it who would ask.
+    // The event was deleted, and nobody can ask for its attempts.
     if (last === undefined) return number;
     const isTaken = number <= last.number;
     if (isTaken && attempts.findStart(key, number) === attempt.startedAt) return number;
@@ -60,7 +60,7 @@ export function createSettle(
     counters.noteAttempt(subscriptionSeq, attempt.startedAt);
   }
 
-  /** By far the most frequent end, in two statements: delivered at the first try, and nobody queues behind it. */
+  /** The most frequent end, in two statements: delivered at the first attempt, with no follower in its ordering key. */
   function deliverAtOnce(s: Settlement): boolean {
     if (s.verdict !== "delivered" || s.attemptNumber !== 1 || s.attempt.error !== undefined) return false;
     if (attempts.mayHaveOld(s.eventSeq)) return false;
@@ -100,7 +100,7 @@ export function createSettle(
 
       const row = moves.find(s.eventSeq, s.subscriptionSeq);
       const isErased = row !== undefined && isTaken(row) && isBodyErased.get(s.eventSeq) !== undefined;
-      // What comes late may echo a body that is gone.
+      // A late answer may repeat a body that was erased.
       const attempt = isErased ? { ...s.attempt, responseHeaders: undefined, responseBody: undefined } : s.attempt;
       const number = recordAttempt(s.eventSeq, s.subscriptionSeq, s.attemptNumber, attempt);
       if (row === undefined || !isCurrent(row, s)) {
@@ -118,7 +118,7 @@ export function createSettle(
           attemptCount: number,
           uncountedAttempts: row.uncounted_attempts + number - s.attemptNumber + (s.isUncounted === true ? 1 : 0),
           recoveries: 0,
-          // Brought forward and failed again: its next try is the one that its schedule says.
+          // It was brought forward and failed again: the next attempt follows its schedule.
           nextTry: s.keepsTime || row.early === EARLY.broughtForward ? "kept" : "free",
           error: s.attempt.error,
         });

@@ -1,6 +1,6 @@
 /**
- * What a backup without the event log leaves empty: events, what became of them, and what is counted of them. Every other
- * table is configuration and always comes along, so that a new one is never forgotten.
+ * The tables that a backup without the event log leaves empty: events, their results and their counters. All other
+ * tables are configuration and always copied, so that a new table is never forgotten.
  */
 const LOG_TABLES: ReadonlySet<string> = new Set([
   "events",

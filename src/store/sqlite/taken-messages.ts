@@ -5,7 +5,7 @@ import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 import type { Prepare } from "./query-rows.ts";
 
-/** In `taken_messages`. */
+/** The values of `taken_messages.state`. */
 export const MESSAGE_STATE = { held: 0, acknowledged: 1, parked: 2 } as const satisfies Record<
   TakenMessage["state"],
   number
@@ -13,10 +13,10 @@ export const MESSAGE_STATE = { held: 0, acknowledged: 1, parked: 2 } as const sa
 
 type Reopen = (key: DeliveryKey, delivery: ReopenedDelivery) => void;
 
-/** What becomes of messages, for the writer. */
+/** Records the states of messages, for the writer. */
 export function createMessageWrites(db: Database, at: Readonly<BatchTime>, reopen: Reopen) {
   const settle = db.prepare("update taken_messages set state = ?2, settled_at = ?3 where event_seq = ?1");
-  // Also of one of which nothing was noted: it may be put back.
+  // Also for a message without a row: it may be put back into its queue.
   const insertParked = db.prepare(
     `insert into taken_messages (event_seq, state, generation, settled_at) values (?, ${MESSAGE_STATE.parked}, 1, ?)`,
   );

@@ -16,7 +16,7 @@ export interface TenantErasureParts {
   moves: Moves;
   retention: Retention;
   audit: AuditLog;
-  /** Of the batch that is being written. */
+  /** The time of the current batch. */
   at: Readonly<BatchTime>;
 }
 
@@ -63,7 +63,7 @@ export function createTenantErasure(db: Database, parts: TenantErasureParts) {
       case "rest":
         return { ...NOTHING, sources: [], isEnd: records.removeTraces(tenantId, maxRows) };
       case "audit": {
-        // Noted before: from then on the chain holds without what those before it say.
+        // The entry comes first: after it, the chain is valid without the data of earlier entries.
         if (afterSeq === 0) return { ...NOTHING, sources, afterSeq: note(row) };
         const { removed: auditEntries, ...where } = audit.eraseData(tenantId, afterSeq, maxRows);
         return { ...NOTHING, sources, auditEntries, ...where };
@@ -73,7 +73,7 @@ export function createTenantErasure(db: Database, parts: TenantErasureParts) {
     }
   }
 
-  /** Who asked for it, and how much that was. Returns the number of the entry. */
+  /** Notes who asked for the erasure, and how much was erased. Returns the number of the entry. */
   function note({
     tenant_id: tenantId,
     actor,
@@ -92,7 +92,7 @@ export function createTenantErasure(db: Database, parts: TenantErasureParts) {
 
   function step(tenantId: string, maxRows: number): Omit<ErasureStep, "tookMs"> {
     const row = find.get(tenantId) as ErasureSql | undefined;
-    if (row === undefined) throw new Error(`nothing is erased of the tenant ${tenantId}`);
+    if (row === undefined) throw new Error(`no erasure of the tenant ${tenantId} was started`);
     if (row.stage === "done") return { row: fromSql(row), ended: [] };
     const done = securely(() => runStage(row, maxRows));
     const stage = done.isEnd ? nextStage(row.stage) : row.stage;

@@ -1,7 +1,7 @@
 import type { TenantUsage } from "../port/reads.ts";
 import type { Database, Statement } from "./connection.ts";
 
-/** Inserts a tenant that nobody has configured where there is none of that id; under a version of its own if none is given. */
+/** Inserts a tenant that nobody has configured, if it does not exist; with a new version unless one is given. */
 export function createTenantInsert(db: Database): (id: string, at: number, version?: number) => void {
   const find = db.prepare(
     "select 1 from records where kind = 'tenant' and tenant_id = '' and id = ? and deleted_at is null",
@@ -9,7 +9,7 @@ export function createTenantInsert(db: Database): (id: string, at: number, versi
   const nextVersion = db.prepare(
     "update meta set value = value + 1 where key = 'record_version' returning value as version",
   );
-  // One that was configured once keeps its format: who knows it from then must learn that it is as new.
+  // A tenant that was configured before keeps its format, so that readers that know it notice that it is new.
   const insert = db.prepare(`
     insert into records (kind, tenant_id, id, version, format, data, created_at, updated_at)
     values ('tenant', '', ?1, ?2, 0, '{}', ?3, ?3)

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 
-/** Named as their files: the same in a source tree and in a build. */
+/** The names of their files, in a source tree and in a build. */
 const NAMES = ["writer", "reader"] as const;
 const EXTENSION = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 const early = new Map<StoreThread, Worker>();
@@ -8,8 +8,8 @@ const early = new Map<StoreThread, Worker>();
 export type StoreThread = (typeof NAMES)[number];
 
 /**
- * A thread takes about as long to come up as all of the gateway's code to be loaded: started before, both happen at
- * once. They wait to be told what to open, and do not keep a process alive that opens nothing after all.
+ * Starting a thread takes about as long as loading the gateway's code, so threads are started first and both happen at
+ * once. They wait for a message that says what to open, and do not keep a process alive that opens nothing.
  */
 export function startThreadsEarly(): void {
   for (const name of NAMES) {
@@ -19,7 +19,7 @@ export function startThreadsEarly(): void {
   }
 }
 
-/** A thread that waits for its first message, which tells it what to open. */
+/** A thread that waits for its first message, which says what to open. */
 export function takeThread(name: StoreThread): Worker {
   const worker = early.get(name);
   early.delete(name);
@@ -27,7 +27,7 @@ export function takeThread(name: StoreThread): Worker {
   return worker ?? startThread(name);
 }
 
-/** Ends those that were not taken. */
+/** Ends the threads that were not used. */
 export async function endEarlyThreads(): Promise<void> {
   const left = [...early.values()];
   early.clear();
@@ -35,8 +35,8 @@ export async function endEarlyThreads(): Promise<void> {
 }
 
 /**
- * Lets a thread that was told nothing yet end by itself. Stopped from outside while it loads the driver, it would take
- * the whole process with it: the driver aborts.
+ * Lets a thread that got no message yet end by itself. If it were terminated while it loads the driver, the driver
+ * would abort the whole process.
  */
 export async function endThread(worker: Worker): Promise<void> {
   worker.ref();

@@ -15,7 +15,7 @@ export interface WriterHandle extends BatchPort {
 }
 
 export interface ReaderHandle {
-  /** A query, by the names of its port and its own. */
+  /** Calls a query by port and method name. */
   read(port: string, name: string, args: readonly unknown[]): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -27,13 +27,13 @@ export interface StoreSides {
   holder: { close(): void } | undefined;
 }
 
-/** Without threads everything happens in the caller's turn: for simulations in virtual time. */
+/** Without threads everything happens in the caller's turn, for simulations in virtual time. */
 export function openLocally(options: WriterOptions): StoreSides {
   return { writer: openLocalWriter(options), reader: openLocalReader(options.file), holder: undefined };
 }
 
 export async function openThreads(options: WriterOptions): Promise<StoreSides> {
-  // Comes up beside the writer, and opens what that has made.
+  // Starts in parallel with the writer, and opens the database that the writer has created.
   const readerThread = takeThread("reader");
   try {
     const writer = await startWriterThread(takeThread("writer"), options);
@@ -52,7 +52,7 @@ function openLocalWriter(options: WriterOptions): WriterHandle {
     info: writer.info,
     post(batch, done) {
       const [result] = writer.commit([batch]);
-      // Not before `post` returns: answers are given in the order of the batches, as they are with a thread.
+      // Not before `post` returns: answers come in the order of the batches, as with a thread.
       queueMicrotask(() => done(result as BatchResult));
     },
     async close() {
@@ -159,7 +159,7 @@ function startReaderThread(worker: Worker, file: string): ReaderHandle {
   };
 }
 
-/** From the start: one that has already ended says nothing any more. */
+/** Registered at the start, because a thread that has already ended emits no event. */
 function whenEnded(worker: Worker): Promise<void> {
   return new Promise((resolve) => worker.once("exit", () => resolve()));
 }

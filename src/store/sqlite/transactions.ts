@@ -3,26 +3,26 @@ import { FatalFault } from "../commit/faults.ts";
 import type { Database } from "./connection.ts";
 import { judgeFault, reportFault } from "./faults.ts";
 
-/** What a part keeps in memory of what it has written: it must go back when the database does. */
+/** A part that keeps written state in memory, which must be rolled back together with the database. */
 export interface TransactionPart {
-  /** Writes what is only noted so far. */
+  /** Writes changes that were only collected so far. */
   write?: () => void;
-  /** The database has gone back: forgets what was noted, and reads again what it must know. */
+  /** The database was rolled back: drops collected changes, and reads its state again. */
   rollback: () => void;
 }
 
 export interface Transactions {
-  /** Commits what `work` does, or nothing of it. */
+  /** Commits all that `work` does, or nothing. */
   commit<T>(work: () => T): T;
   /**
-   * Inside of a transaction: what `work` did is undone alone when it fails, and the transaction goes on. Throws when
-   * nothing of the transaction can be kept.
+   * For use inside a transaction: if `work` fails, only its changes are undone and the transaction continues. Throws
+   * when nothing of the transaction can be kept.
    */
   attempt<T>(work: () => OrFault<T>): OrFault<T>;
 }
 
 export function createTransactions(db: Database, parts: readonly TransactionPart[]): Transactions {
-  // Prepared: each transaction needs both.
+  // Prepared, because every transaction needs both.
   const begin = db.prepare("begin immediate");
   const commit = db.prepare("commit");
 
@@ -35,7 +35,7 @@ export function createTransactions(db: Database, parts: readonly TransactionPart
       if (db.isTransaction) db.exec(sql);
       for (const part of parts) part.rollback();
     } catch (undoError) {
-      // What the next transaction would start from is unknown.
+      // The state from which the next transaction would start is unknown.
       throw new FatalFault("a transaction could not be rolled back", { cause: new AggregateError([error, undoError]) });
     }
   }
@@ -55,7 +55,7 @@ export function createTransactions(db: Database, parts: readonly TransactionPart
     },
 
     attempt(work) {
-      // What others have noted is not to be undone with this.
+      // Written first, so that changes collected by earlier items are not undone with this one.
       writeNotes();
       db.exec("savepoint attempt");
       try {
@@ -64,7 +64,7 @@ export function createTransactions(db: Database, parts: readonly TransactionPart
         db.exec("release attempt");
         return result;
       } catch (error) {
-        // SQLite itself may have ended the transaction, and those before this are gone with it.
+        // SQLite itself may have ended the transaction, including the earlier items.
         if (!db.isTransaction || judgeFault(error) !== "item") throw error;
         undo(error, "rollback to attempt; release attempt");
         return { failed: reportFault(error) };

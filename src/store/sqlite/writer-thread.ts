@@ -4,10 +4,10 @@ import { fromBatchMessage, toResultMessage, type BatchMessage } from "../commit/
 import { reportFault } from "./faults.ts";
 import { openWriter, type WriterOptions } from "./writer.ts";
 
-if (parentPort === null) throw new Error("writer-thread.ts is started as a thread");
+if (parentPort === null) throw new Error("writer-thread.ts must be started as a thread");
 const port: MessagePort = parentPort;
 
-/** What has come meanwhile is committed together with `first`, as much as fits; "close" is the last that ever comes. */
+/** Commits batches that came meanwhile together with `first`, as many as fit; "close" is always the last message. */
 function takeWaiting(first: BatchMessage): { messages: BatchMessage[]; isLast: boolean } {
   const messages = [first];
   let { rows } = first;

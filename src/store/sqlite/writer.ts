@@ -30,9 +30,9 @@ import { createTransactions } from "./transactions.ts";
 export interface WriterOptions extends ConnectionOptions {
   dedupeHorizonMs: number;
   auditSeedHex?: string | undefined;
-  /** Made at the first start, 32 bytes as hex; a later start keeps the one it finds. */
+  /** Created at the first start, 32 bytes in hex; later starts keep the stored one. */
   hashKeyHex: string;
-  /** Likewise. */
+  /** Created and kept in the same way. */
   storeId: string;
 }
 
@@ -43,16 +43,16 @@ export interface WriterInfo {
   lastKnownNow: number;
 }
 
-/** Owns the write connection and the checkpoints. All batches given at once are one transaction and one fsync. */
+/** Owns the write connection and the checkpoints. All batches of one call are one transaction and one fsync. */
 export interface Writer {
   readonly info: WriterInfo;
   commit(batches: readonly WriteBatch[]): BatchResult[];
   close(): void;
 }
 
-/** Larger logs stall commits for longer when they are checkpointed. */
+/** The checkpoint of a larger log stalls commits for longer. */
 const MAX_LOG_PAGES = 2000;
-/** Deleting changes pages all over the file: each in the log is another one to be written there. */
+/** Deletions change pages all over the file, and a checkpoint must write each of these pages. */
 const MAX_SCATTERED_PAGES = 100;
 
 const DELETING: ReadonlySet<string> = new Set(["prune", "stepErasure"]);
@@ -110,9 +110,9 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
     settle,
     audit,
   ]);
-  /** After a fault of the disk nothing more is written: what is on it is unknown. */
+  /** Set after a disk fault: nothing more is written, because the state of the disk is unknown. */
   let lost: FaultReport | undefined;
-  /** Something was deleted since the last checkpoint. */
+  /** Whether something was deleted since the last checkpoint. */
   let isScattered = false;
   const readLog = db.prepare("pragma wal_checkpoint(noop)");
   const checkpoint = db.prepare("pragma wal_checkpoint(passive)");
@@ -155,8 +155,8 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
   };
 
   /**
-   * Without savepoints, because hardly ever an item cannot be written. If one cannot, all are written once more, each
-   * so that it can be undone alone, and still with one fsync.
+   * First without savepoints, because items hardly ever fail. If one fails, all are written again, each with its own
+   * savepoint, still with one fsync.
    */
   function commitAll(batches: readonly WriteBatch[]): BatchResult[] {
     for (const attempt of [attemptPlainly, transactions.attempt]) {
@@ -168,7 +168,7 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
         return batches.map((batch) => failAll(batch, failed));
       }
     }
-    // An item that ends the transaction in which it is written can have no other one beside it.
+    // An item that ends its transaction cannot share one with others.
     return batches.map((batch) => ({ ...runBatch(batch, attemptInOwnTransaction), fatal: lost }));
   }
 
@@ -178,7 +178,7 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
     return failed;
   }
 
-  /** By hand, because SQLite's own checkpoints after a commit say nothing of a failed sync. */
+  /** Checkpoints are made here, because SQLite's automatic ones do not report a failed sync. */
   function checkpointLog(): void {
     try {
       const { log } = readLog.get() as { log: number };
@@ -186,7 +186,7 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
       checkpoint.get();
       isScattered = false;
     } catch (error) {
-      // With a full disk the log grows on; everything is in it.
+      // With a full disk the log keeps growing; no data is lost.
       report(error);
     }
   }
@@ -203,17 +203,17 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
       const results = commitAll(batches);
       isScattered ||= batches.some(({ commands: all }) => all.some(({ name }) => DELETING.has(name)));
       if (lost === undefined) checkpointLog();
-      // What was committed is on disk whatever became of the checkpoint.
+      // Committed batches are on disk, whatever happened to the checkpoint.
       const last = results.at(-1);
       if (last !== undefined) last.fatal = lost;
       return results;
     },
     close() {
       try {
-        // After a fault the log stays as it is, too.
+        // After a fault the log must stay as it is.
         if (lost === undefined) db.exec("pragma wal_checkpoint(truncate)");
       } catch (error) {
-        // With a full disk the log stays; everything is in it.
+        // With a full disk the log stays; no data is lost.
         if (judgeFault(error) === "fatal") throw error;
       } finally {
         db.close();

@@ -159,13 +159,13 @@ describe("the topology of a bus", () => {
     const named = differences.map((text) => text.split(";")[0]);
     expect(named).toEqual(
       expect.arrayContaining([
-        `exchange ${namespace}.events: type is "fanout", wanted is "topic"`,
-        'queue webhook.delivery: x-queue-type is not set, wanted is "quorum"',
-        `queue webhook.delivery: x-dead-letter-exchange is "other", wanted is "${namespace}.dlx"`,
-        'queue webhook.delivery: x-dead-letter-routing-key is not set, wanted is "webhook.failed"',
-        'queue webhook.failed: x-queue-type is not set, wanted is "quorum"',
-        "queue webhook.failed: durable is false, wanted is true",
-        "queue webhook.failed: x-message-ttl is 5, wanted is not set",
+        `exchange ${namespace}.events: type is "fanout", but should be "topic"`,
+        'queue webhook.delivery: x-queue-type is not set, but should be "quorum"',
+        `queue webhook.delivery: x-dead-letter-exchange is "other", but should be "${namespace}.dlx"`,
+        'queue webhook.delivery: x-dead-letter-routing-key is not set, but should be "webhook.failed"',
+        'queue webhook.failed: x-queue-type is not set, but should be "quorum"',
+        "queue webhook.failed: durable is false, but should be true",
+        "queue webhook.failed: x-message-ttl is 5, but should be not set",
       ]),
     );
     expect(named).toHaveLength(7);

@@ -36,12 +36,12 @@ describe("a body in Blob storage", () => {
     const claim = await claims.put("dlv_1-1", BODY, OWNER);
     await claims.remove(claim);
     await claims.remove(claim);
-    expect(await claims.read(claim)).toEqual({ problem: "The body that it claims is not there." });
+    expect(await claims.read(claim)).toEqual({ problem: "The body that the message claims does not exist." });
   });
 
   it("is not taken when it is not what was claimed", async () => {
     const claim = await claims.put("dlv_1-1", BODY, OWNER);
-    const wrong = { problem: "The body that it claims is not the one that was put there." };
+    const wrong = { problem: "The body that the message claims is not the one that was stored." };
     expect(await claims.read({ ...claim, sha256: "0".repeat(64) })).toEqual(wrong);
     expect(await claims.read({ ...claim, size: 3 })).toEqual(wrong);
     expect(await claims.read({ ...claim, size: 2_000_000 })).toMatchObject({

@@ -152,7 +152,7 @@ describe("credentials that may not create queues", () => {
     expect(after).toMatchObject({ differences: [], error: undefined });
     expect(after?.unchecked[0]).toBe(
       "arguments: exchange dairy.events, exchange dairy.webhooks, exchange dairy.dlx, queue webhook.delivery, queue " +
-        "webhook.failed, queue made: there, and only a user who may configure them can compare their arguments; give " +
+        "webhook.failed, queue made: they exist, but only a user who may configure them can compare their arguments; give " +
         "the user that right with `rabbitmqctl set_permissions`, or run this as another user",
     );
   });
@@ -167,13 +167,13 @@ describe("credentials that may not create queues", () => {
       subscriptions: [{ name: "all", url: sink.url, events: ["*"] }],
     });
     expect(await troublesOf(gateway, 3)).toEqual({
-      amqp: "RabbitMQ has no such thing: no queue 'absent' in vhost 'test'. Make it with `posthorn queue declare`.",
-      "azure-service-bus": `Azure Service Bus at ${brokers[1]?.place} has no queue "absent". Make it with \`posthorn queue declare\`.`,
-      "azure-storage-queue": `Azure Storage at ${brokers[2]?.place} has no such thing (QueueNotFound). Make it with \`posthorn queue declare\`.`,
+      amqp: "RabbitMQ cannot find it: no queue 'absent' in vhost 'test'. Create it with `posthorn queue declare`.",
+      "azure-service-bus": `Azure Service Bus at ${brokers[1]?.place} has no queue "absent". Create it with \`posthorn queue declare\`.`,
+      "azure-storage-queue": `Azure Storage at ${brokers[2]?.place} cannot find it (QueueNotFound). Create it with \`posthorn queue declare\`.`,
     });
     expect((await gateway.webhook("shop", "{}")).status).toBe(202);
     await sink.received(1);
-    const told = gateway.log.filter(({ msg }) => msg === "no messages can be taken for a source, trying again");
+    const told = gateway.log.filter(({ msg }) => msg === "no messages can be received for a source; retrying");
     expect(told.map(({ source }) => String(source)).sort()).toEqual(brokers.map(({ kind }) => kind).sort());
     // The connections themselves are well.
     expect((await gateway.get("/readyz")).json["status"]).toBe("ok");
@@ -259,15 +259,15 @@ describe("a queue that was declared with other arguments", () => {
     const [declared] = await provision(declareWish, [{ kind: "amqp", input, place: "" }], "other");
     expect(declared?.error).toBe(
       "RabbitMQ refuses: inequivalent arg 'x-dead-letter-exchange' for queue 'other' in vhost 'test': received the value " +
-        "'dairy.dlx' of type 'longstr' but current is none. `posthorn queue check` names what differs from what " +
-        "`posthorn queue declare` makes.",
+        "'dairy.dlx' of type 'longstr' but current is none. `posthorn queue check` lists the differences from what " +
+        "`posthorn queue declare` creates.",
     );
     const [checked] = await provision(checkWish, [{ kind: "amqp", input, place: "" }], "other");
-    const anew = "; delete the queue and declare it anew, or configure what is there";
+    const anew = "; delete the queue and declare it again, or configure the existing value";
     expect(checked?.differences.toSorted()).toEqual([
-      `queue other: x-dead-letter-exchange is not set, wanted is "dairy.dlx"${anew}`,
-      `queue other: x-dead-letter-routing-key is not set, wanted is "webhook.failed"${anew}`,
-      `queue other: x-delivery-limit is 20, wanted is not set${anew}`,
+      `queue other: x-dead-letter-exchange is not set, but should be "dairy.dlx"${anew}`,
+      `queue other: x-dead-letter-routing-key is not set, but should be "webhook.failed"${anew}`,
+      `queue other: x-delivery-limit is 20, but should be not set${anew}`,
     ]);
     // Whoever only takes from it needs no other arguments.
     const gateway = await openGateway({

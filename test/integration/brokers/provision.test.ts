@@ -79,13 +79,13 @@ describe("queues that a configuration wants", () => {
         "queue webhook.failed is missing",
         "queue notification.sms is missing",
         "queue erp.orders is missing",
-        "exchange erp.events is missing; it is not one of ours, whoever owns it makes it",
+        "exchange erp.events is missing; it is not one of ours, so its owner must create it",
         "queue event-main is missing",
         "queue provisioned is missing",
         "queue provisioned-poison is missing",
       ]);
       expect(before.at(-1)?.error).toBe(
-        'There is no connection azure-storage-queue "elsewhere"; add it under `connections`.',
+        'There is no connection "elsewhere" of the kind azure-storage-queue; add it under `connections`.',
       );
 
       const declared = await all(declareWish);
@@ -97,7 +97,7 @@ describe("queues that a configuration wants", () => {
       ]);
       const after = await all(checkWish);
       expect(differencesOf(after)).toEqual([
-        "exchange erp.events is missing; it is not one of ours, whoever owns it makes it",
+        "exchange erp.events is missing; it is not one of ours, so its owner must create it",
       ]);
       expect(after[0]?.unchecked.map((text) => text.split(":")[0])).toEqual(["consumer timeout"]);
 
@@ -124,7 +124,7 @@ describe("queues that a configuration wants", () => {
     ];
     await provision(inputs, async (all) => {
       const [result] = await all(checkWish);
-      expect(result?.unchecked[0]).toMatch(/^bindings: .* 127\.0\.0\.1:1 cannot be asked .*posthorn queue declare/);
+      expect(result?.unchecked[0]).toMatch(/^bindings: .* 127\.0\.0\.1:1 cannot be used .*posthorn queue declare/);
       expect(JSON.stringify(result)).not.toContain("p4ssword");
     });
   });

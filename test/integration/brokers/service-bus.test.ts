@@ -104,14 +104,14 @@ describe("a queue of Service Bus", () => {
     server.createQueue("event-main", { maxDeliveryCount: 3 });
     const differences = (await connection.check(wish)).map((text) => text.split(/[,;]/)[0]);
     expect(differences).toEqual([
-      "queue event-main detects no duplicates",
-      "queue event-main has a max delivery count of 3",
+      "queue event-main does not detect duplicates",
+      "queue event-main has a max delivery count of 3 instead of 10",
       "queue event-main has no sessions",
     ]);
     await expect(connection.declare(wish)).rejects.toMatchObject({ kind: "different" });
 
     server.createQueue("event-main", { duplicateDetectionMs: 20_000, requiresSession: true });
-    expect(await connection.check(wish)).toEqual(["queue event-main detects duplicates for PT20S, wanted is PT10M"]);
+    expect(await connection.check(wish)).toEqual(["queue event-main detects duplicates for PT20S instead of PT10M"]);
   });
 });
 

@@ -55,7 +55,7 @@ describe("the clock", () => {
   it.each<[string, string, Partial<ClockFacts>]>([
     ["ok", "2026-06-01T00:00:01.000Z", {}],
     ["problem", "set the clock", { to: { wallMs: 0, monotonicMs: 1010 }, from: { wallMs: -1000, monotonicMs: 10 } }],
-    ["warning", "was set by 60 s", { to: { wallMs: now + 61_000, monotonicMs: 1010 } }],
+    ["warning", "jumped by 60 s", { to: { wallMs: now + 61_000, monotonicMs: 1010 } }],
     ["warning", "40 s before the last write", { lastKnownNow: now + 41_000 }],
     ["warning", "20 s off the gateway's clock", { gatewayAheadMs: -20_000 }],
   ])("is %s: %s", async (result, detail, changed) => {
@@ -91,7 +91,7 @@ describe("the disk", () => {
   it.each([
     ["ok median 0.40 ms, p99 2.00 ms on ext4", time, ext4],
     ["warning .*tmpfs is memory", time, { name: "tmpfs", isMemory: true, isNetwork: false }],
-    ["warning .*too quick for a disk", { ...time, medianMs: 0.002 }, ext4],
+    ["warning .*too fast for a disk", { ...time, medianMs: 0.002 }, ext4],
     ["warning .*network file system", time, { name: "NFS", isMemory: false, isNetwork: true }],
     ["warning .*every answer waits", { ...time, medianMs: 80 }, ext4],
   ])("says %s", async (expected, measured, fileSystem) => {
@@ -119,9 +119,9 @@ describe("the port", () => {
   it.each([
     ["ok .* is free", { state: "free" }, { isRunning: false, answered: undefined }],
     ["ok .* is used by the gateway", { state: "used" }, { isRunning: true, answered }],
-    ["warning .* on another data dir", { state: "used" }, { isRunning: false, answered }],
-    ["problem .* no Posthorn gateway. Stop it", { state: "used" }, { isRunning: false, answered: undefined }],
-    ["warning .* not recognised there", { state: "used" }, { isRunning: true, answered: undefined }],
+    ["warning .* with another data dir", { state: "used" }, { isRunning: false, answered }],
+    ["problem .* not a Posthorn gateway. Stop it", { state: "used" }, { isRunning: false, answered: undefined }],
+    ["warning .* does not answer there", { state: "used" }, { isRunning: true, answered: undefined }],
     ["warning .* with another port", { state: "free" }, { isRunning: true, answered: undefined }],
     ["problem .*EACCES", { state: "impossible", reason: "EACCES" } as const, { isRunning: false, answered: undefined }],
   ] as const)("says %s", async (expected, occupation, found) => {
@@ -219,7 +219,9 @@ describe("TLS of destinations", () => {
     expect(await look([{ url: expired, auth }])).toMatch(/^problem .*CERT_HAS_EXPIRED/);
     expect(await look([{ url: good }])).toMatch(/^problem .*UNABLE_TO_VERIFY/);
     expect(await look([{ settings: { url: good, sealed: "…" } }])).toMatch(/^warning .* names the authority/);
-    expect(await look([{ url: "https://127.0.0.1:9" }])).toMatch(/^warning .* was not reached: connection refused/);
+    expect(await look([{ url: "https://127.0.0.1:9" }])).toMatch(
+      /^warning .* could not be reached: connection refused/,
+    );
     expect(await look([{ url: good }], { allowPrivateDestinations: false })).toMatch(/^warning .*loopback/);
     expect(await look([{ url: "http://127.0.0.1:9" }])).toBe("ok no destination with https is known");
   });
@@ -227,7 +229,7 @@ describe("TLS of destinations", () => {
   it("ends some day", async () => {
     const inDays = (days: number) => said((judge) => judgeEnd("https://a", Date.now() + days * DAY_MS + 5000, judge));
     expect(await inDays(15)).toMatch(/^ok .* for 15 days yet/);
-    expect(await inDays(3)).toMatch(/^warning .* ends in 3 days/);
+    expect(await inDays(3)).toMatch(/^warning .* expires in 3 days/);
     expect(await inDays(-2)).toMatch(/^problem .* renew it/);
   });
 

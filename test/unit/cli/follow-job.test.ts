@@ -24,7 +24,7 @@ it("says on Ctrl+C that the job goes on, and how to follow it again", async () =
     await followed;
     expect(exit).toHaveBeenCalledWith(130);
     expect(noted.join("")).toBe(
-      "posthorn: the job goes on in the gateway without this command; posthorn replay show rpl_1 --wait follows it\n",
+      "posthorn: the gateway continues the job; to follow it again: posthorn replay show rpl_1 --wait\n",
     );
     expect(process.listenerCount("SIGINT")).toBe(0);
   } finally {

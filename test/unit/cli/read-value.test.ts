@@ -33,7 +33,7 @@ describe("values on the command line", () => {
     expect(Date.parse(readEnd("30d", "--expires"))).toBeGreaterThan(Date.now());
     for (const wrong of ["soon", "-1h", ""]) expect(() => readTime(wrong, "--since")).toThrow(`--since: "${wrong}"`);
     for (const wrong of ["yesterday", "2001-01-01T00:00:00Z", "999999999d"]) {
-      expect(() => readEnd(wrong, "--expires")).toThrow(`--expires: "${wrong}" is no time to come`);
+      expect(() => readEnd(wrong, "--expires")).toThrow(`--expires: "${wrong}" is not a time in the future`);
     }
   });
 
@@ -41,14 +41,14 @@ describe("values on the command line", () => {
     expect(["0", "90", "90s", "2h", "14d"].map((text) => readDuration(text, "--overlap"))).toEqual([
       0, 90, 90, 7200, 1_209_600,
     ]);
-    expect(() => readDuration("soon", "--overlap")).toThrow('--overlap: "soon" is no duration');
+    expect(() => readDuration("soon", "--overlap")).toThrow('--overlap: "soon" is not a duration');
   });
 
   it("are JSON, or stand in files", () => {
     expect(readJson('{"a":1}', "--filter")).toEqual({ a: 1 });
     expect(readJson(`@${fileOf("thing.yaml")}`, "--filter")).toEqual({ name: "x" });
     expect(readObject(fileOf("thing.yaml"))).toEqual({ name: "x" });
-    expect(() => readObject(fileOf("list.json"))).toThrow("holds no object");
+    expect(() => readObject(fileOf("list.json"))).toThrow("does not contain an object");
     expect(readSecret(fileOf("secret"))).toBe("s3cret");
     expect(() => readBytes(fileOf("nowhere"))).toThrow("(ENOENT)");
   });

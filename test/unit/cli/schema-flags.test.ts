@@ -59,14 +59,14 @@ describe("flags that are made from a schema", () => {
   });
 
   it.each([
-    [["--concurrency", "11"], '--concurrency: "11" is no whole number from 1 to 10'],
-    [["--concurrency", "1.5"], '--concurrency: "1.5" is no whole number'],
-    [["--max-age", "0"], '--max-age: "0" is no whole number from 1'],
-    [["--wait", "soon"], '--wait: "soon" is no number from 0'],
-    [["--wait", "none"], '--wait: "none" is no number'],
+    [["--concurrency", "11"], '--concurrency: "11" is not a whole number from 1 to 10'],
+    [["--concurrency", "1.5"], '--concurrency: "1.5" is not a whole number'],
+    [["--max-age", "0"], '--max-age: "0" is not a whole number from 1'],
+    [["--wait", "soon"], '--wait: "soon" is not a number from 0'],
+    [["--wait", "none"], '--wait: "none" is not a number'],
     [["--mode", "none"], "Allowed choices are queue, forward"],
     [["--method", "GET"], "Allowed choices are POST, PUT"],
-    [["--label", "canary"], "--label: one of them has no name and value"],
+    [["--label", "canary"], "--label: one value is not a pair of a name and a value"],
     [["--filter", "{"], "--filter: write JSON, or @FILE"],
     [["--hidden", "x"], "unknown option '--hidden'"],
   ])("refuse %j and say what they want", (args, message) => {

@@ -79,26 +79,26 @@ describe("connections", () => {
   });
 
   it.each([
-    ["- { name: a, kind: amqp }", "connections[0].url: give url"],
+    ["- { name: a, kind: amqp }", "connections[0].url: set url"],
     ["- { name: a, kind: kafka, url: x }", "connections[0].kind: expected"],
     ["- { name: a b, kind: amqp, url: x }", "connections[0].name: expected"],
-    ['- { name: a, kind: amqp, url: "http://u:s3cret@h" }', "connections[0].url: is not the URL of RabbitMQ"],
-    ["- { name: a, kind: amqp, namespace: n }", "connections[0].namespace: is not for amqp; give url"],
+    ['- { name: a, kind: amqp, url: "http://u:s3cret@h" }', "connections[0].url: is not a RabbitMQ URL"],
+    ["- { name: a, kind: amqp, namespace: n }", "connections[0].namespace: cannot be used with amqp; set url"],
     [
       `- { name: a, kind: azure-service-bus, namespace: n, connection_string: "${BUS}" }`,
-      "connections[0].namespace: given together with connection_string; give only one of them",
+      "connections[0].namespace: cannot be set together with connection_string; set only one of them",
     ],
     [
       `- { name: a, kind: azure-service-bus, connection_string: "${STORAGE}" }`,
-      "connections[0].connection_string: is not one of Azure Service Bus",
+      "connections[0].connection_string: is not a connection string of Azure Service Bus",
     ],
     [
       `- { name: a, kind: azure-storage-queue, connection_string: "${BUS}" }`,
-      "connections[0].connection_string: is not one of Azure Storage",
+      "connections[0].connection_string: is not a connection string of Azure Storage",
     ],
     [
       '- { name: a, kind: azure-storage-queue, account_url: "http://n.queue.core.windows.net" }',
-      "connections[0].account_url: is not the address of an account",
+      "connections[0].account_url: is not the URL of a storage account",
     ],
     [
       '- { name: a, kind: amqp, url: "amqp://h" }\n  - { name: a, kind: amqp, url: "amqp://h" }',
@@ -114,8 +114,8 @@ describe("connections", () => {
   it("are refused by the name of the variable that gives them", () => {
     const env = { POSTHORN_AMQP_URL: "amq://u:s3cret@h", AZURE_SERVICEBUS_CONNECTION_STRING: STORAGE };
     const message = problemsOf("", env);
-    expect(message).toContain("POSTHORN_AMQP_URL: is not the URL of RabbitMQ");
-    expect(message).toContain("AZURE_SERVICEBUS_CONNECTION_STRING: is not one of Azure Service Bus");
+    expect(message).toContain("POSTHORN_AMQP_URL: is not a RabbitMQ URL");
+    expect(message).toContain("AZURE_SERVICEBUS_CONNECTION_STRING: is not a connection string of Azure Service Bus");
     expect(message).not.toContain("s3cret");
   });
 

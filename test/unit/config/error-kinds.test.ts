@@ -76,9 +76,9 @@ describe("an error of the configuration", () => {
     expect(refuse(yaml(cert, key))).toBe("none");
     expect(refuse(yaml("gone.pem", key))).toMatch(/posthorn\.yaml:1:11 tls_cert: cannot read \S+gone\.pem \(ENOENT\)/);
     expect(refuse(yaml(write("text.pem", "hello"), key))).toMatch(
-      /posthorn\.yaml:1:11 tls_cert: .*holds no certificate/,
+      /posthorn\.yaml:1:11 tls_cert: .*does not contain a certificate/,
     );
-    expect(refuse(yaml(cert, "text.pem"))).toMatch(/posthorn\.yaml:2:10 tls_key: .*holds no private key/);
+    expect(refuse(yaml(cert, "text.pem"))).toMatch(/posthorn\.yaml:2:10 tls_key: .*does not contain a private key/);
     const other = write("other.pem", EXPIRED_PAIR.key);
     expect(refuse(yaml(cert, other))).toMatch(/posthorn\.yaml:2:10 tls_key: .*does not belong/);
     const env = { POSTHORN_TLS_CERT: "gone.pem", POSTHORN_TLS_KEY: key };

@@ -189,7 +189,7 @@ describe("variables in the yaml", () => {
     expect(problemsOf("# comment\nhost: ${NOWHERE}\n")[0]).toMatch(
       /^posthorn\.yaml:2:7 host: variable NOWHERE is not set/,
     );
-    expect(problemsOf("host: ${no-name}")[0]).toMatch(/^posthorn\.yaml:1:7 host: `\$\{` does not begin a variable/);
+    expect(problemsOf("host: ${no-name}")[0]).toMatch(/^posthorn\.yaml:1:7 host: `\$\{` does not start a variable/);
   });
 
   it("never lets a value add structure, whatever it holds", () => {
@@ -235,21 +235,23 @@ describe("wrong configuration", () => {
       'posthorn.yaml:6:7 role: expected "all", but it is "worker"; ' +
         "other roles need a shared store or a broker, which this version does not have",
       'posthorn.yaml:12:12 log_level: expected "fatal", "error", "warn", "info", "debug" or "trace", but it is "loud"',
-      expect.stringMatching(/^posthorn\.yaml:13:18 sources\[0\]\.name: expected text like .*, but it is "Bad"$/),
+      expect.stringMatching(
+        /^posthorn\.yaml:13:18 sources\[0\]\.name: expected text that matches .*, but it is "Bad"$/,
+      ),
       expect.stringMatching(/^posthorn\.yaml:14:35 subscriptions\[0\]\.events: expected a list/),
       "posthorn.yaml:14:41 subscriptions[0].knd: unknown key; did you mean kind?",
       "posthorn.yaml:14:17 subscriptions[0].url: is missing",
       "POSTHORN_MAX_SOCKETS: expected a whole number from 1 to 65535, but it is 0",
-      expect.stringMatching(/^--host: expected text like .*, but it is "a b"; give a host name or an address/),
+      expect.stringMatching(/^--host: expected text that matches .*, but it is "a b"; give a host name or an address/),
       expect.stringMatching(/^posthorn\.yaml:8:18 trusted_proxies: "10\.0\.0\.1" is not a CIDR; write for example/),
       expect.stringMatching(/^posthorn\.yaml:8:18 trusted_proxies: "10\.0\.0\.0\/33" is not a CIDR/),
       expect.stringMatching(/^posthorn\.yaml:8:18 trusted_proxies: "::ffff:10\.0\.0\.0\/64" is not a CIDR/),
-      expect.stringMatching(/^posthorn\.yaml:7:12 store_url: this build has only sqlite, not postgres:/),
+      expect.stringMatching(/^posthorn\.yaml:7:12 store_url: this build supports only sqlite, not postgres:/),
       "posthorn.yaml:10:13 public_url: must begin with https:// or http://, not ftp:",
       expect.stringMatching(/^posthorn\.yaml:11:13 user_agent: must not contain `bot`/),
-      "posthorn.yaml:9:11 tls_cert: needs tls_key beside it; give both or neither",
+      "posthorn.yaml:9:11 tls_cert: also needs tls_key; set both or neither",
       "posthorn.yaml:5:22 limits.request_timeout_s: must not be less than headers_timeout_s (10)",
-      expect.stringMatching(/^posthorn\.yaml:13:46 sources\[1\]\.event_type: is not a type/),
+      expect.stringMatching(/^posthorn\.yaml:13:46 sources\[1\].event_type: is not an event type/),
       "posthorn.yaml:13:61 sources[2].name: sources[1] has the same name; names are unique",
     ]);
   });

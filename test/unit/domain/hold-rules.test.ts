@@ -14,7 +14,7 @@ describe("how long a message may be held", () => {
       [],
     );
     expect(checkHold(HOLDING, [QUICK, SLOW])).toMatchObject([
-      { field: "options.hold_max_s", message: expect.stringMatching(/^900 s .* "home" take \(\d{6} s\)/) },
+      { field: "options.hold_max_s", message: expect.stringMatching(/^900 s .* "home" \(\d{6} s\)/) },
     ]);
   });
 
@@ -62,14 +62,14 @@ describe("the target of a source that waits for deliveries", () => {
     expect(checkNamedTarget({ target: "hoem" }, ["office", "home"])).toEqual([
       {
         field: "options.target",
-        message: 'there is no target "hoem"; did you mean home? The targets of its tenant are office, home',
+        message: 'there is no target "hoem"; did you mean home? The tenant\'s targets are office, home',
       },
     ]);
     expect(checkNamedTarget({ target: "erp" }, ["office"])[0]?.message).toBe(
-      'there is no target "erp". The targets of its tenant are office',
+      'there is no target "erp". The tenant\'s targets are office',
     );
     expect(checkNamedTarget({ target: "erp" }, [])[0]?.message).toBe(
-      'there is no target "erp". Its tenant has no target yet; make the subscription or target first',
+      'there is no target "erp". The tenant has no target yet; create the subscription or target first',
     );
   });
 });

@@ -59,9 +59,9 @@ describe("the bytes behind a text", () => {
   it("must be sixteen, and not all alike: HMAC takes zeros for no key at all", () => {
     expect(findKeyProblem(Buffer.from("0123456789abcde"))).toContain("15 bytes");
     expect(findKeyProblem(Buffer.from("0123456789abcdef"))).toBeUndefined();
-    expect(findKeyProblem(Buffer.alloc(32))).toContain("zeros");
+    expect(findKeyProblem(Buffer.alloc(32))).toContain("zero bytes");
     expect(findKeyProblem(Buffer.alloc(32, "x"))).toContain("guessed");
-    expect(findKeyProblem(Buffer.concat([Buffer.from("abcdefg"), Buffer.alloc(25)]))).toContain("zeros");
+    expect(findKeyProblem(Buffer.concat([Buffer.from("abcdefg"), Buffer.alloc(25)]))).toContain("zero bytes");
     expect(findKeyProblem(Buffer.concat([Buffer.from("abcdefghijklmn"), Buffer.alloc(2)]))).toBeUndefined();
     expect(findKeyProblem(Buffer.alloc(0))).toContain("0 bytes");
   });

@@ -77,7 +77,7 @@ describe("secrets", () => {
   ])("are refused when malformed, without being repeated in the message (case %#)", (text) => {
     expect(() => decodeSecret(text)).toThrow(expect.objectContaining({ code: "invalid_field", field: "secret" }));
     expect(() => decodeSecret(text)).toThrow(
-      /^(A secret is whsec_ and base64, or a text of 16 to 128 printable characters|After whsec_ a secret has the base64 of 24 to 64 bytes|whsk_… and whpk_… are keys of ed25519, and the second is public)\.$/,
+      /^(A secret is whsec_ followed by base64, or a text of 16 to 128 printable characters|After whsec_ there must be the base64 of 24 to 64 bytes|whsk_… and whpk_… are ed25519 keys and cannot be used as a secret)\.$/,
     );
   });
 
@@ -121,7 +121,7 @@ describe("a signer", () => {
 
   it("refuses to be made without a secret or with a bad one", () => {
     expect(() => createSigner([])).toThrow(/at least one secret/);
-    expect(() => createSigner([secret, "whsec_short"])).toThrow(/a secret has the base64/);
+    expect(() => createSigner([secret, "whsec_short"])).toThrow(/there must be the base64/);
   });
 });
 

@@ -19,7 +19,7 @@ describe("the URL of an SMTP server", () => {
     ["mail.example.com", "auto", "is not the URL of an SMTP server"],
     ["smtp://mail.example.com/path", "auto", "must not have a path"],
     ["smtp://mail.example.com?tls=no", "auto", "must not have a path"],
-    ["smtp://me:secret@mail.example.com", "none", "would go over the network in clear"],
+    ["smtp://me:secret@mail.example.com", "none", "would be sent without encryption"],
   ] as const)("refuses %s with tls %s", (url, mode, problem) => {
     const parsed = parseSmtpUrl(url, mode);
     expect(parsed).toContain(problem);

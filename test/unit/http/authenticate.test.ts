@@ -97,7 +97,7 @@ describe("wrong keys", () => {
     expect(lines).toEqual([]);
     for (let n = 0; n < 100; n++) await ask("wrong-secret", STRANGER);
     expect(lines).toHaveLength(2);
-    expect(lines[0]).toMatchObject([{ remote_address: STRANGER, wrong_keys: 1 }, "a wrong key was sent"]);
+    expect(lines[0]).toMatchObject([{ remote_address: STRANGER, wrong_keys: 1 }, "a request had an invalid key"]);
     expect(JSON.stringify(lines)).not.toContain("secret");
     for (let n = 0; n < 5000; n++) await ask("wrong", `203.${n >> 8}.${n & 255}.1`);
     expect(lines.length).toBeLessThan(30);

@@ -20,7 +20,7 @@ describe("exports", () => {
       expect.objectContaining({ code: "too_many_requests", retryAfterS: 10 }),
     );
     const other = gate.enter("b", ignore);
-    expect(() => gate.enter("c", ignore)).toThrow(/3 exports run on this gateway/);
+    expect(() => gate.enter("c", ignore)).toThrow(/3 exports are already running on this gateway/);
     other.leave();
     other.leave();
     gate.enter("c", ignore);

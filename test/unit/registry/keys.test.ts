@@ -105,7 +105,7 @@ describe("keys", () => {
     await expect(make("acme")).rejects.toMatchObject({ code: "key_limit", details: { limit: 3, used: 3 } });
     // Others are counted for themselves, and so are those without a tenant.
     for (const tenantId of ["other", undefined]) for (let n = 0; n < 3; n++) await make(tenantId);
-    await expect(make()).rejects.toThrow(/bound to no tenant/);
+    await expect(make()).rejects.toThrow(/not bound to a tenant/);
     time.moveTo(time.elapsedMs + 1000);
     const dead: string[] = [];
     for (let n = 0; n < 10; n++) {
@@ -146,7 +146,7 @@ describe("keys", () => {
     const second = (await keys.create({ ...operator, expiresAt: NOON + 1000 })).entry;
     const revoked = await keys.revoke(id, undefined);
     expect((await keys.revoke(id, undefined)).version).toBe(revoked.version);
-    await expect(keys.change(id, undefined, { name: "x" })).rejects.toThrow(/revoked, for good/);
+    await expect(keys.change(id, undefined, { name: "x" })).rejects.toThrow(/revoked and cannot be used again/);
     await expect(keys.revoke(second.id, undefined)).rejects.toMatchObject(refused);
     await expect(keys.revoke("key_x", undefined)).rejects.toMatchObject({ code: "not_found" });
   });

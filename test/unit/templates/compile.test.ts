@@ -100,7 +100,7 @@ describe("the place of a template", () => {
   });
 
   it("json that is none in the end is a fault", () => {
-    expect(() => render('{"a":}', {}, "json")).toThrow(/^makes no JSON: /);
+    expect(() => render('{"a":}', {}, "json")).toThrow(/^does not produce JSON: /);
   });
 
   it("url encodes values for one segment or parameter", () => {
@@ -120,7 +120,7 @@ describe("the place of a template", () => {
   });
 
   it.each(["\r\nX-Evil: 1", "\n", "\u0000", "\u007f"])("header refuses control characters: %j", (a) => {
-    expect(() => render("v{{ data.a }}", { a }, "header")).toThrow(/^makes a header with a control character/);
+    expect(() => render("v{{ data.a }}", { a }, "header")).toThrow(/^produces a header with a control character/);
   });
 
   it("header keeps everything else", () => {
@@ -142,7 +142,7 @@ describe("a template that asks for too much", () => {
   });
 
   it("counts bytes and not characters", () => {
-    expect(() => render("{{ data.a }}", { a: "ü".repeat(200_000) })).toThrow("makes more than 256 KB");
+    expect(() => render("{{ data.a }}", { a: "ü".repeat(200_000) })).toThrow("produces more than 256 KB");
     expect(render("{{ data.a }}", { a: "u".repeat(200_000) })).toHaveLength(200_000);
   });
 });

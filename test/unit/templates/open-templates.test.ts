@@ -56,7 +56,7 @@ describe("templates in threads", () => {
       templates.render(BODY, facts({ id: "b" })),
     ]);
     expect(bad).toEqual({
-      fault: "subject makes a header with a control character (U+000D), such as a line break",
+      fault: "subject produces a header with a control character (U+000D), such as a line break",
       isPassing: false,
     });
     expect(good).toMatchObject({ texts: [expect.any(String), "Order b"] });
@@ -104,8 +104,8 @@ describe("an examination", () => {
     ["{% for i in (1..9999) %}{% for j in (1..9999) %}{% endfor %}{% endfor %}", "text", /does not end/],
     [`{% for i in (1..9999) %}${"x".repeat(9999)}{% endfor %}`, "text", /more than 256 KB/],
     ["https://{{ data.host }}/", "url", /scheme, host or port/],
-    ["ftp", "url", /no URL/],
-    ['{"a":{{ data.a }}', "json", /no JSON/],
+    ["ftp", "url", /not a URL/],
+    ['{"a":{{ data.a }}', "json", /not produce JSON/],
     ["a\r\nX-B: c", "header", /control character/],
     ["{{ data.a | nothing }}", "text", /unknown filter nothing/],
     ["{% include 'x' %}", "text", /unknown tag include/],

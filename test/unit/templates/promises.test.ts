@@ -96,7 +96,7 @@ const PROMISES: readonly Promised[] = [
     name: "values add no lines to a header",
     holds: (render) =>
       expect(faultOf(() => render("Order {{ data.a }}", { a: "1\r\nBcc: all@example.com" }, "header"))).toContain(
-        "makes a header with a control character",
+        "produces a header with a control character",
       ),
     broken: () => escapeNothing,
   },
@@ -115,7 +115,7 @@ const PROMISES: readonly Promised[] = [
     name: "what is made is bounded",
     holds: (render) =>
       expect(faultOf(() => render(`{% for i in (1..999) %}${"x".repeat(1000)}{% endfor %}`, {}))).toContain(
-        "makes more than 256 KB",
+        "produces more than 256 KB",
       ),
     broken: () => ({ createWriter: createEndlessWriter }),
   },

@@ -1,12 +1,12 @@
 import type { HttpResponse } from "../../wire/http-client.ts";
 import type { PostedTo } from "./settings.ts";
 
-/** An INSERT through ClickHouse's HTTP interface: the query stands in the URL, the rows in the body. */
+/** An INSERT through ClickHouse's HTTP interface: the query is in the URL, the rows are in the body. */
 
-/** Rows have more members than a table has columns, and times as ISO 8601 writes them. */
+/** Rows may have more members than the table has columns, and contain times in ISO 8601. */
 const USUAL_SETTINGS = { input_format_skip_unknown_fields: "1", date_time_input_format: "best_effort" };
 
-/** `batchId`: what ClickHouse knows a batch by that it has taken already. */
+/** `batchId`: lets ClickHouse recognise a batch that it has already accepted. */
 export function buildInsertUrl(url: string, insert: NonNullable<PostedTo["insert"]>, batchId: string): string {
   const target = new URL(url);
   const table = insert.table
@@ -14,7 +14,7 @@ export function buildInsertUrl(url: string, insert: NonNullable<PostedTo["insert
     .map((name) => `\`${name}\``)
     .join(".");
   const settings: Record<string, string> = { ...USUAL_SETTINGS, ...insert.settings };
-  // Without it, what was taken might be gone before it is written.
+  // Without this, accepted rows could be lost before they are written.
   if (Number(settings["async_insert"] ?? 0) !== 0) settings["wait_for_async_insert"] = "1";
   for (const [name, value] of Object.entries(settings)) target.searchParams.set(name, value);
   target.searchParams.set("insert_deduplication_token", batchId);
@@ -22,19 +22,19 @@ export function buildInsertUrl(url: string, insert: NonNullable<PostedTo["insert
   return target.href;
 }
 
-/** Codes of exceptions that speak of a row, whatever the status of the answer is: most come with 400, some with 500. */
+/** Exception codes that concern a row, whatever the status of the answer: most come with 400, some with 500. */
 const ABOUT_A_ROW: ReadonlySet<number> = new Set([
   6, 25, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 131, 169, 321, 349, 376, 407, 441, 467, 469, 675, 676, 691,
 ]);
 
 export interface InsertFault {
-  /** Whether it is about a row, and not about the table, the user or the server. */
+  /** Whether the exception concerns a row, and not the table, the user or the server. */
   isAboutRow: boolean;
-  /** Which row it names, from 0. */
+  /** The number of the row in the exception, from 0. */
   row: number | undefined;
 }
 
-/** Undefined when the answer tells of no exception. It may have come after a status of 200 was sent. */
+/** Undefined when the answer contains no exception. An exception may even follow a status of 200. */
 export function findInsertFault({ headers, body }: HttpResponse): InsertFault | undefined {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
   const code = Number(headers["x-clickhouse-exception-code"] ?? /\bCode: (\d{1,5})\. DB::Exception/.exec(text)?.[1]);

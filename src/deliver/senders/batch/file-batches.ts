@@ -6,7 +6,7 @@ import type { BatchDestination, FileTo } from "./settings.ts";
 
 export interface FileBatches {
   send: SendRows;
-  /** When what is being written is written. */
+  /** Resolves when everything that was being written is on disk. */
   close(): Promise<void>;
 }
 

@@ -7,7 +7,10 @@ import type { Verdict } from "./split.ts";
 /** What an answer means for the rows that were posted. */
 export type Judgement = Verdict & { outcome: Outcome };
 
-/** These speak of who asks, or of what for, and of no row: with a right password, or a table that is there, it goes. */
+/**
+ * These statuses concern the request and no row: with the right password, or once the table exists, the rows are
+ * accepted.
+ */
 const ABOUT_THE_REQUEST: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 406, 407, 411, 421, 426, 431, 451]);
 const TOO_LARGE = 413;
 const MAX_QUOTED = 300;
@@ -39,7 +42,7 @@ export function judge(result: HttpResult, { retryOn, isClickHouse, rowCount, wal
   return { verdict: "refused", outcome: { ...outcome, error } };
 }
 
-/** The reason that the destination gives, for whoever reads the dead letter. */
+/** The reason that the destination gives, shown with the dead letter. */
 function quote({ body }: HttpResponse): string {
   const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, 4 * MAX_QUOTED)).toString("utf8");
   const line = text.replaceAll(/[\p{Cc}\p{Cf}\ufffd\s]+/gu, " ").trim();

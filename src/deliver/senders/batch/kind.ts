@@ -4,7 +4,7 @@ import { openBatchSender, presentBatchRecord } from "./sender.ts";
 import { checkBatchSettings } from "./settings-rules.ts";
 import { BatchSettings, prepareBatch, presentBatch } from "./settings.ts";
 
-/** Analytics: events are collected, and go as rows of JSON to a URL, to ClickHouse or to files. */
+/** Analytics: events are collected and sent as rows of JSON to a URL, to ClickHouse or to files. */
 export const BATCH: DestinationKind<BatchSettings> = {
   name: "batch",
   settings: BatchSettings,

@@ -16,12 +16,12 @@ import { batchId } from "./rows.ts";
 import type { BatchDestination, PostedTo } from "./settings.ts";
 import { type Part, type RowResult, sendInParts, type Verdict } from "./split.ts";
 
-/** What is kept of the request that a row went with. */
+/** What is recorded about the request that contained a row. */
 export interface RowFacts {
   /** Undefined when nothing was sent. */
   readonly status?: number | undefined;
   readonly address?: string | undefined;
-  /** For users. */
+  /** Shown to users. */
   readonly record: Readonly<Record<string, unknown>>;
 }
 
@@ -30,7 +30,7 @@ export interface SentRow {
   readonly row: Buffer;
 }
 
-/** Sends the rows of one batch and calls `done` once, with what became of each, in the order given. */
+/** Sends the rows of one batch and calls `done` once, with a result for each row, in the order given. */
 export type SendRows = (rows: readonly SentRow[], done: (results: readonly RowResult<RowFacts>[]) => void) => void;
 
 interface Prepared {
@@ -45,12 +45,12 @@ interface Prepared {
 const compress = promisify(gzip);
 type PartDone = (result: Verdict & RowResult<RowFacts>) => void;
 
-/** Posts batches, and parts of those that are refused. */
+/** Posts batches. A rejected batch is posted again in parts. */
 export function createPostedBatches(services: SenderServices): SendRows {
   const { client, clock, userAgent, findOwnUrlProblem } = services;
   const tokens = createOAuth2Tokens({ client, clock, userAgent });
   const prepared = new WeakMap<Subscription, Prepared>();
-  /** Where no row of a refused batch could be sent in the time of an attempt, the next one begins with fewer. */
+  /** When no row of a rejected batch could be sent within one attempt, the next attempt begins with smaller parts. */
   const pieces = new WeakMap<Subscription, number>();
 
   function prepare(subscription: Subscription): Prepared {
@@ -133,7 +133,10 @@ export function createPostedBatches(services: SenderServices): SendRows {
         if (result.verdict === "taken") hasTaken = true;
         ended(result);
       }).catch((error: unknown) => {
-        const outcome = failed(`the batch could not be made: ${String(error)}`, { result: "error", says: "nothing" });
+        const outcome = failed(`the batch could not be created: ${String(error)}`, {
+          result: "error",
+          says: "nothing",
+        });
         ended({ verdict: "stopped", outcome, fact: { record: {} } });
       });
     }

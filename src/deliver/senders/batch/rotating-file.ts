@@ -4,14 +4,14 @@ import { basename, dirname, extname, join } from "node:path";
 import type { Clock, Timer } from "../../../domain/clock.ts";
 import { isInside } from "./inside.ts";
 
-/** A file that grows by whole lines, and gives way to a new one when it is large or old. */
+/** A file to which whole lines are appended. A new file is begun when it is large or old. */
 export interface RotatingFile {
   /**
-   * Resolves when the lines, and the file's name, are on disk: a loss of power cannot take them back. One at a time, in
-   * the order of the calls. When it rejects, none of them counts as written.
+   * Resolves when the lines and the file's name are on disk, so that a power cut cannot lose them. Calls are carried
+   * out one at a time, in order. When it rejects, none of the lines counts as written.
    */
   append(lines: Uint8Array, rules: RotationRules): Promise<void>;
-  /** After what was appended. */
+  /** Resolves after all appends that were begun. */
   close(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ const { O_RDWR, O_CREAT, O_APPEND, O_NOFOLLOW } = constants;
 const LINE_FEED = 0x0a;
 const READ_BYTES = 65_536;
 
-/** `root`: the folder that it must lie in, whatever links lead there. */
+/** `root`: the folder that the file must be in, after all links are followed. */
 export function createRotatingFile(path: string, root: string, clock: Clock): RotatingFile {
   let file: OpenFile | undefined;
   let timer: Timer | undefined;
@@ -47,13 +47,13 @@ export function createRotatingFile(path: string, root: string, clock: Clock): Ro
     const folder = dirname(path);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     if (!isInside(await realpath(folder), await realpath(root))) {
-      throw new Error(`${folder} leads out of the folder for batches`);
+      throw new Error(`${folder} leads outside the folder for batches`);
     }
     const handle = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600);
     try {
       const { size, birthtimeMs } = await handle.stat();
       const whole = await findEndOfLastLine(handle, size);
-      // A crash in the middle of a write left a part of a line, which nobody was told of.
+      // A crash in the middle of a write left an incomplete line, which was never reported as written.
       if (whole < size) await handle.truncate(whole);
       await handle.sync();
       await syncFolder(folder);
@@ -82,7 +82,7 @@ export function createRotatingFile(path: string, root: string, clock: Clock): Ro
       const turn = inTurn(async () => {
         if (file?.handle === handle && file.size > 0) await rotate(file);
       });
-      // The next append tries again, and is told of it.
+      // The next append tries again, and its caller gets the error.
       turn.catch(() => undefined);
     });
   }
@@ -105,7 +105,7 @@ export function createRotatingFile(path: string, root: string, clock: Clock): Ro
     try {
       await handle.sync();
     } catch (error) {
-      // What of it is on disk is not known, and will not be told a second time: the next lines go to another file.
+      // How much of it is on disk is not known, and a second fsync would not tell: the next lines go to another file.
       await rotate(file);
       throw error;
     }
@@ -113,7 +113,7 @@ export function createRotatingFile(path: string, root: string, clock: Clock): Ro
     if (timer === undefined) rotateLater(file, rotateMs);
   }
 
-  /** What was written of a batch that failed would be there twice. */
+  /** Removes the written part of a failed batch; otherwise its rows would be there twice after the retry. */
   async function undo({ handle, size }: OpenFile): Promise<void> {
     try {
       await handle.truncate(size);
@@ -148,7 +148,7 @@ async function findEndOfLastLine(handle: FileHandle, size: number): Promise<numb
   return 0;
 }
 
-/** A name is on disk when its folder is. */
+/** A file name is on disk only when its folder is synced. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, constants.O_RDONLY);
   try {
@@ -158,7 +158,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** `orders.20261117T140509123Z.ndjson`; renaming would replace one of that name. */
+/** `orders.20261117T140509123Z.ndjson`. The name must be free: renaming would replace an existing file. */
 async function findFreeName(path: string, wall: number): Promise<string> {
   const extension = extname(path);
   const time = new Date(wall).toISOString().replaceAll(/[-:.]/g, "");

@@ -3,7 +3,10 @@ import { buildData } from "../event-data.ts";
 import { readDetails } from "../event-details.ts";
 import type { Attempt } from "../sender.ts";
 
-/** A line of JSON for each event, ended by a line feed. It says nothing of the attempt: the same event is the same row. */
+/**
+ * A line of JSON for each event, ended by a line feed. It contains nothing about the attempt: the same event is always
+ * the same row.
+ */
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -17,7 +20,7 @@ export function writeRow(attempt: Attempt, rows: "event" | "payload"): Buffer {
   return name === "data" ? wrap("", json, "\n") : wrap(`{"${name}":`, json, "}\n");
 }
 
-/** By the names that the API has for them. */
+/** Uses the names of the API. */
 function writeFacts({ event, details }: Attempt): string {
   const { sourceId, userId, sessionId, metadata } = readDetails(details);
   const facts: Readonly<Record<string, string | undefined>> = {
@@ -39,7 +42,7 @@ function writeFacts({ event, details }: Attempt): string {
   return metadata === undefined ? known : `${known},"metadata":${toOneLineText(metadata)}`;
 }
 
-/** In JSON a line break stands between its parts only: inside of a text it is escaped. */
+/** In JSON, line breaks are only possible between values: inside a string they are escaped. */
 function toOneLine(json: Uint8Array): Uint8Array {
   if (!json.includes(LINE_FEED) && !json.includes(CARRIAGE_RETURN)) return json;
   return Buffer.from(json).map((byte) => (byte === LINE_FEED || byte === CARRIAGE_RETURN ? SPACE : byte));
@@ -53,7 +56,7 @@ function wrap(before: string, json: Uint8Array, after: string): Buffer {
   return Buffer.concat([Buffer.from(before, "utf8"), json, Buffer.from(after, "latin1")]);
 }
 
-/** The same for the same rows in the same order, however often they are sent; another one for a replay of them. */
+/** Stays the same when the same rows are sent again in the same order; differs for a replay. */
 export function batchId(rows: readonly Buffer[], attempts: readonly Attempt[]): string {
   const hash = createHash("sha256");
   for (const row of rows) hash.update(row);

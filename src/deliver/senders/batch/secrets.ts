@@ -1,5 +1,5 @@
 import { createUrlSecrets } from "../url-secrets.ts";
 import type { BatchSettings } from "./settings.ts";
 
-/** As those of http; a file has none. */
+/** The same secrets as those of http; a file has none. */
 export const BATCH_SECRETS = createUrlSecrets<BatchSettings>({ prefix: "destination." });

@@ -21,7 +21,7 @@ export function openBatchSender(services: SenderServices): Sender<BatchSettings>
   return {
     limitsOf(subscription) {
       const { maxRows, maxBytes, lingerMs } = destinationOf({ subscription });
-      // One after the other: so rows arrive in the order of their events.
+      // One batch at a time, so that rows arrive in the order of their events.
       return { maxBatch: maxRows, maxBytes, lingerMs, maxInFlight: 1 };
     },
     send(attempts, done) {
@@ -62,7 +62,7 @@ export function openBatchSender(services: SenderServices): Sender<BatchSettings>
   };
 }
 
-/** A text says why there is no row; the others of its batch go without it. */
+/** Returns a text when the row cannot be written; the others of its batch are sent without it. */
 function tryWrite(attempt: Attempt): SentRow | string {
   try {
     return { attempt, row: writeRow(attempt, destinationOf(attempt).rows) };
@@ -83,7 +83,7 @@ export function presentBatchRecord(record: AttemptRecordPart): Record<string, un
 function refusePath(path: string, batchDir: string | undefined): void {
   if (batchDir === undefined) throw refusal("destination.path", NO_FOLDER);
   if (path === batchDir || !isInside(path, batchDir)) {
-    throw refusal("destination.path", `${path} does not lie in ${batchDir}, the folder for batches (batch_dir)`);
+    throw refusal("destination.path", `${path} is not inside ${batchDir}, the folder for batches (batch_dir)`);
   }
 }
 

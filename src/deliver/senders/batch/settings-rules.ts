@@ -5,7 +5,7 @@ import { checkDestinationAuth } from "../destination-auth-rules.ts";
 import { checkOwnHeaders } from "../own-headers.ts";
 import { type BatchSettings, OF_CLICKHOUSE, OF_FILES, OF_POSTED } from "./settings.ts";
 
-/** Set by the gateway, or of another thing than the INSERT. */
+/** Parameters that the gateway sets, or that do not belong to an INSERT. */
 const RESERVED =
   /^(?:query|user|password|database|role|quota_key|session_.*|param_.*|default_format|compress|decompress|insert_deduplication_token|wait_for_async_insert)$/;
 const SETTING_NAME = /^[a-z][a-z0-9_]{0,127}$/;
@@ -13,15 +13,15 @@ const SETTING_NAME = /^[a-z][a-z0-9_]{0,127}$/;
 export function checkBatchSettings(settings: BatchSettings): FieldProblem[] {
   const { url, path } = settings;
   if ((url === undefined) === (path === undefined)) {
-    return [{ field: "url", message: "give a url or a path, and not both" }];
+    return [{ field: "url", message: "give a url or a path, not both" }];
   }
   return path === undefined ? checkPosted(settings, url ?? "") : checkFile(settings, path);
 }
 
 function checkPosted(settings: BatchSettings, url: string): FieldProblem[] {
   const { format, table, headers = {} } = settings;
-  const problems = refuse(settings, OF_FILES, "is for a path, and this one has a url");
-  if (format !== "clickhouse") problems.push(...refuse(settings, OF_CLICKHOUSE, "is for the format clickhouse"));
+  const problems = refuse(settings, OF_FILES, "is only for a path, and this destination has a url");
+  if (format !== "clickhouse") problems.push(...refuse(settings, OF_CLICKHOUSE, "is only for the format clickhouse"));
   else if (table === undefined)
     problems.push({ field: "table", message: "is missing; the format clickhouse needs it" });
   return [
@@ -35,7 +35,7 @@ function checkPosted(settings: BatchSettings, url: string): FieldProblem[] {
 }
 
 function checkFile(settings: BatchSettings, path: string): FieldProblem[] {
-  const problems = refuse(settings, OF_POSTED, "is for a url, and this one has a path");
+  const problems = refuse(settings, OF_POSTED, "is only for a url, and this destination has a path");
   if (!isAbsolute(path) || normalize(path) !== path || path.endsWith("/") || path.includes("\0")) {
     problems.push({ field: "path", message: "must be the absolute path of a file, without `.` and `..`" });
   }
@@ -44,7 +44,8 @@ function checkFile(settings: BatchSettings, path: string): FieldProblem[] {
 
 function checkInsertSettings({ settings = {} }: BatchSettings): FieldProblem[] {
   return Object.keys(settings).flatMap((name) => {
-    if (!SETTING_NAME.test(name)) return [{ field: "settings", message: `${JSON.stringify(name)} is no setting` }];
+    if (!SETTING_NAME.test(name))
+      return [{ field: "settings", message: `${JSON.stringify(name)} is not a valid setting` }];
     return RESERVED.test(name) ? [{ field: `settings.${name}`, message: "is set by the gateway" }] : [];
   });
 }

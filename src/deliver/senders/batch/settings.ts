@@ -9,14 +9,14 @@ import { BATCH_SECRETS } from "./secrets.ts";
 
 const MIB = 1_048_576;
 
-/** What may be set of a destination of the kind batch: rows that are posted to a URL, or appended to files. */
+/** The settings of a destination of the kind batch: rows are posted to a URL or appended to files. */
 export const BatchSettings = Type.Object(
   {
     url: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 2048,
-        description: "Where batches are posted to",
+        description: "The URL that batches are posted to",
         examples: ["https://clickhouse.example.com:8443/"],
       }),
     ),
@@ -24,14 +24,13 @@ export const BatchSettings = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 1024,
-        description: "Or a file, by its absolute path inside of `batch_dir`, that rows are appended to; for operators",
+        description: "Or the absolute path of a file inside `batch_dir` that rows are appended to; only for operators",
         examples: ["/var/lib/posthorn-batches/orders.ndjson"],
       }),
     ),
     format: withDefault(
       oneOf(["ndjson", "clickhouse"], {
-        description:
-          "`ndjson`: a row for each line; `clickhouse`: the same rows as an INSERT through its HTTP interface",
+        description: "`ndjson`: one row per line; `clickhouse`: the same rows as an INSERT through its HTTP interface",
       }),
       "ndjson",
     ),
@@ -50,35 +49,39 @@ export const BatchSettings = Type.Object(
       {},
     ),
     rows: withDefault(
-      oneOf(["event", "payload"], { description: "What a row is: the event with its data, or its payload alone" }),
+      oneOf(["event", "payload"], { description: "What a row contains: the event with its data, or only its payload" }),
       "event",
     ),
     max_rows: withDefault(
-      Type.Integer({ minimum: 1, maximum: 10_000, description: "Rows that a batch has at most" }),
+      Type.Integer({ minimum: 1, maximum: 10_000, description: "Maximum number of rows in a batch" }),
       500,
     ),
     max_bytes: withDefault(
       Type.Integer({
         minimum: 1024,
         maximum: 64 * MIB,
-        description: "Bytes of the events' bodies in a batch at most; one that is larger goes alone",
+        description: "Maximum size of all event bodies in a batch, in bytes; a larger event is sent alone",
       }),
       MIB,
     ),
     linger_s: withDefault(
-      Type.Number({ minimum: 0, maximum: 300, description: "Seconds that a batch waits for more rows" }),
+      Type.Number({ minimum: 0, maximum: 300, description: "How long a batch waits for more rows, in seconds" }),
       1,
     ),
-    gzip: withDefault(Type.Boolean({ description: "Compress what is posted" }), false),
+    gzip: withDefault(Type.Boolean({ description: "Compress the posted rows" }), false),
     rotate_bytes: withDefault(
-      Type.Integer({ minimum: 1024, maximum: 1024 * 1024 * MIB, description: "With `path`: size that a file ends at" }),
+      Type.Integer({
+        minimum: 1024,
+        maximum: 1024 * 1024 * MIB,
+        description: "With `path`: a new file begins at this size, in bytes",
+      }),
       64 * MIB,
     ),
     rotate_s: withDefault(
       Type.Number({
         minimum: 1,
         maximum: 31_536_000,
-        description: "With `path`: age, in seconds, that a file ends at",
+        description: "With `path`: a new file begins at this age, in seconds",
       }),
       3600,
     ),
@@ -88,7 +91,7 @@ export const BatchSettings = Type.Object(
 );
 export type BatchSettings = Static<typeof BatchSettings>;
 
-/** As the senders use it: defaults filled in, in clear, in memory only. */
+/** The settings as the senders use them: with defaults, decrypted, only in memory. */
 export interface BatchDestination {
   readonly rows: "event" | "payload";
   readonly maxRows: number;
@@ -99,7 +102,7 @@ export interface BatchDestination {
 
 export interface PostedTo {
   readonly url: string;
-  /** Where it is ClickHouse. */
+  /** Set when the destination is ClickHouse. */
   readonly insert: { readonly table: string; readonly settings: Readonly<Record<string, string>> } | undefined;
   readonly gzip: boolean;
   readonly headers: Readonly<Record<string, string>>;
@@ -170,7 +173,7 @@ export const OF_POSTED = [
 export const OF_FILES = ["path", "rotate_bytes", "rotate_s"] as const;
 export const OF_CLICKHOUSE = ["table", "settings"] as const;
 
-/** What is not for this way to send is left out. */
+/** Leaves out the settings that do not apply to this way of sending. */
 export function presentBatch(settings: BatchSettings): Record<string, unknown> {
   const isFile = settings.path !== undefined;
   const foreign: readonly string[] = [

@@ -1,14 +1,14 @@
 import type { Outcome } from "../../../domain/outcome.ts";
 
-/** A part of a batch: from `start` up to and without `end`. */
+/** A part of a batch: from `start` to `end`, without `end`. */
 export interface Part {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * What became of a part. `refused`: something about its rows; `badRow` is which of them, from 0 in the part, where the
- * destination says so. `stopped`: something that holds for all rows, also for those that were not sent yet.
+ * The result of sending a part. `refused`: rejected because of its rows; `badRow` is the number of the bad row in the
+ * part, from 0, if the destination names it. `stopped`: the reason holds for all rows, also for those not sent yet.
  */
 export type Verdict =
   | { readonly verdict: "taken" | "stopped" }
@@ -21,21 +21,21 @@ export interface RowResult<Fact> {
 
 export interface SplitOptions<Fact> {
   rowCount: number;
-  /** Rows that the first parts have. */
+  /** The number of rows in the first parts. */
   pieceRows: number;
-  /** Sends a part and says what became of it. Never called for two at once. */
+  /** Sends a part and reports its result. Parts are sent one at a time. */
   send(part: Part, done: (result: Verdict & RowResult<Fact>) => void): void;
-  /** With a result for each row, and the size of the part that was to be sent when it stopped. */
+  /** Called with a result for each row, and with the size of the part that was next when sending stopped. */
   done(results: readonly RowResult<Fact>[], stoppedAt: number | undefined): void;
 }
 
 /**
- * Sends a batch in order, and a part that is refused in smaller ones, until each bad row is alone. A part is sent when
- * all before it have ended, so rows arrive in the order given.
+ * Sends a batch in order. A rejected part is sent again in smaller parts until each bad row is alone. A part is sent
+ * after all parts before it have ended, so rows arrive in the order given.
  */
 export function sendInParts<Fact>({ rowCount, pieceRows, send, done }: SplitOptions<Fact>): void {
   const results: (RowResult<Fact> | undefined)[] = Array.from({ length: rowCount }, () => undefined);
-  /** The next one last. */
+  /** A stack: the next part is the last. */
   const waiting: Part[] = [];
   for (let end = rowCount; end > 0;) {
     const start = Math.floor((end - 1) / pieceRows) * pieceRows;
@@ -63,7 +63,7 @@ export function sendInParts<Fact>({ rowCount, pieceRows, send, done }: SplitOpti
   next();
 }
 
-/** Around the row that is said to be bad, or in the middle. The last comes first. */
+/** Splits around the bad row, or in the middle when it is not known. The parts are in reverse order. */
 function cut({ start, end }: Part, badRow: number | undefined): Part[] {
   const bad = badRow === undefined ? undefined : start + badRow;
   if (bad === undefined || bad < start || bad >= end) {

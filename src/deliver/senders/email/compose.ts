@@ -3,13 +3,13 @@ import type { Readable } from "node:stream";
 import { hasLineFault, type MailAddress } from "../../../domain/mail-address.ts";
 import type { Attempt } from "../sender.ts";
 
-/** What one e-mail says and to whom: checked, and ready to be written down. */
+/** The content and recipients of one e-mail, checked and ready to be composed. */
 export interface MailFields {
   readonly to: readonly MailAddress[];
   readonly cc: readonly MailAddress[];
   readonly bcc: readonly MailAddress[];
   readonly replyTo: MailAddress | undefined;
-  /** One line. */
+  /** A single line. */
   readonly subject: string;
   readonly text: string | undefined;
   readonly html: string | undefined;
@@ -17,7 +17,7 @@ export interface MailFields {
 }
 
 export interface Composer {
-  /** The bytes of the message, signed where that is configured. */
+  /** Returns the bytes of the message, signed if DKIM is configured. */
   compose(fields: MailFields, facts: MessageFacts): Promise<Buffer>;
 }
 
@@ -37,8 +37,8 @@ export interface DkimKey {
 }
 
 /**
- * The same for all attempts of a delivery, and another after a replay: a mail server that has it already may drop what
- * comes again.
+ * The same for all attempts of a delivery, and another after a replay: a mail server that already has the message may
+ * drop the repetition.
  */
 export function messageIdOf({ event, deliveryId, generation }: Attempt, origin: string, from: MailAddress): string {
   const facts = [origin, event.originId ?? event.id, deliveryId, generation].join("\0");
@@ -67,7 +67,7 @@ export function createComposer(from: MailAddress, dkim: DkimKey | undefined): Co
           "Auto-Submitted": "auto-generated",
           ...(listUnsubscribe !== undefined && unsubscribeHeaders(listUnsubscribe)),
         },
-        // Nothing in a message may name a file or a URL to be read here.
+        // A message must not make this process read a file or a URL.
         disableFileAccess: true,
         disableUrlAccess: true,
       }).compile();
@@ -79,7 +79,7 @@ export function createComposer(from: MailAddress, dkim: DkimKey | undefined): Co
 
 const toParts = ({ name, address }: MailAddress) => ({ name, address });
 
-/** RFC 8058: one click is enough, where it is a page. */
+/** RFC 8058: one-click unsubscribing, if the URL is a web page. */
 function unsubscribeHeaders(url: string): Record<string, string> {
   const oneClick = url.startsWith("https:") ? { "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" } : {};
   return { "List-Unsubscribe": `<${url}>`, ...oneClick };

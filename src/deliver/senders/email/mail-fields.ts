@@ -9,7 +9,7 @@ import { findUnsubscribeProblem } from "./settings-rules.ts";
 const MAX_SUBJECT_LENGTH = 500;
 const MAX_BODY_BYTES = 524_288;
 
-/** `to`, `subject`, `text` and `html` of the event; a text says why it has none. */
+/** Reads `to`, `subject`, `text` and `html` from the event; returns a text when they cannot be read. */
 export function takeFromPayload({ event }: Attempt, rest: MailTexts): MailTexts | string {
   const payload = readPayload(event);
   if (typeof payload === "string") return payload;
@@ -25,7 +25,7 @@ export function takeFromPayload({ event }: Attempt, rest: MailTexts): MailTexts 
   };
 }
 
-/** What may be sent; a text says what is wrong, by the names of the settings. */
+/** Returns the checked fields, or a text with the problem, using the names of the settings. */
 export function checkFields(texts: MailTexts): MailFields | string {
   const { subject = "", text, html, listUnsubscribe } = texts;
   const to = parseAll("to", texts.to);
@@ -38,7 +38,7 @@ export function checkFields(texts: MailTexts): MailFields | string {
   if (typeof replies === "string") return replies;
   const count = to.length + cc.length + bcc.length;
   if (to.length === 0) return "to: there is no recipient";
-  if (count > MAX_RECIPIENTS) return `to: ${count} recipients are more than ${MAX_RECIPIENTS}`;
+  if (count > MAX_RECIPIENTS) return `to: has ${count} recipients; the maximum is ${MAX_RECIPIENTS}`;
   const problem = findTextProblem(subject, text, html);
   if (problem !== undefined) return problem;
   const unsubscribe = listUnsubscribe === undefined ? undefined : findUnsubscribeProblem(listUnsubscribe);
@@ -46,7 +46,10 @@ export function checkFields(texts: MailTexts): MailFields | string {
   return { to, cc, bcc, replyTo: replies[0], subject, text, html, listUnsubscribe };
 }
 
-/** A template that gives nothing names nobody. Several addresses in one text are none: each is an item of its own. */
+/**
+ * An empty result of a template is no recipient. Several addresses in one text are invalid: each must be an item of its
+ * own.
+ */
 function parseAll(field: string, texts: readonly string[]): MailAddress[] | string {
   const addresses: MailAddress[] = [];
   for (const text of texts) {

@@ -1,7 +1,7 @@
 import type { Template, TemplatePlace } from "../../../templates/templates.ts";
 import { isTemplate } from "../is-template.ts";
 
-/** The texts of an e-mail before anybody has looked at them. */
+/** The texts of an e-mail before they are checked. */
 export interface MailTexts {
   readonly to: readonly string[];
   readonly cc: readonly string[];
@@ -22,7 +22,7 @@ export function templatesAmong(texts: MailTexts): readonly Template[] {
   return found;
 }
 
-/** `rendered` has a text for each of `templatesAmong`, in their order. */
+/** `rendered` has one text for each template of `templatesAmong`, in the same order. */
 export function fillTexts(texts: MailTexts, rendered: readonly string[]): MailTexts {
   let next = 0;
   return mapTemplates(texts, () => rendered[next++] ?? "");

@@ -2,15 +2,16 @@ import type { AttemptRecordPart } from "../sender.ts";
 import type { RecipientFault } from "./smtp-outcome.ts";
 
 /**
- * Who has a message already. An SMTP server may take it for some recipients and not for others, and those who have it must
- * not get it again. So the record of each attempt says how all of them stand, and the next one begins from there.
+ * Which recipients have a message already. An SMTP server may accept it for some recipients and not for others, and
+ * those who have it must not get it again. So the record of each attempt contains the state of all recipients, and the
+ * next attempt continues from there.
  */
 export interface RecipientStates {
   readonly generation: number;
   readonly accepted: readonly string[];
-  /** For good. */
+  /** Rejected permanently. */
   readonly refused: readonly StatedFault[];
-  /** For now. */
+  /** Rejected for now. */
   readonly deferred: readonly StatedFault[];
 }
 
@@ -19,15 +20,15 @@ export interface StatedFault {
   readonly answer: string;
 }
 
-/** Whom an attempt goes to, and how the others stand. */
+/** The recipients of an attempt, and the states of the others. */
 export interface OpenRecipients {
   readonly open: readonly string[];
   readonly before: RecipientStates;
 }
 
 /**
- * A retry goes to those whom the server put off. A replay goes to all; but when the delivery had ended with some who did
- * not have the message, to these.
+ * A retry goes to the recipients that the server deferred. A replay goes to all; but if the delivery had ended while
+ * some recipients did not have the message, only to these.
  */
 export function findOpen(
   all: readonly string[],
@@ -45,7 +46,7 @@ export function findOpen(
   return { open: all.filter((address) => !settled.has(address)), before };
 }
 
-/** How they stand after an attempt that went to `open`; without faults, the server took it for all of them. */
+/** The states after an attempt to `open`. Without faults, the server accepted the message for all of them. */
 export function noteAnswer(
   { open, before }: OpenRecipients,
   isTaken: boolean,
@@ -59,7 +60,7 @@ export function noteAnswer(
     generation: before.generation,
     accepted: [...before.accepted, ...answered],
     refused: [...before.refused, ...refused],
-    // Where the message failed before anybody was asked for, nothing has changed for those who waited.
+    // When the message failed before the server was asked for any recipient, the deferred ones stay as they were.
     deferred: isTaken || faults.length > 0 ? deferred : before.deferred,
   };
 }
@@ -70,7 +71,7 @@ function findStates(earlier: readonly AttemptRecordPart[] | undefined): Recipien
 
 const toStated = ({ address, answer }: RecipientFault): StatedFault => ({ address, answer });
 
-/** Of an attempt that was interrupted, nothing is known. */
+/** Nothing is known about an interrupted attempt. */
 function readStates({ responseHeaders }: AttemptRecordPart): RecipientStates | undefined {
   if (responseHeaders === undefined) return undefined;
   const kept = JSON.parse(responseHeaders) as Partial<RecipientStates>;

@@ -87,7 +87,7 @@ function judge(result: SmtpResult, recipients: OpenRecipients): { outcome: Outco
   const isTaken = "answered" in result;
   const { outcome, faults } = isTaken ? judgeAnswer(result.answered) : judgeError(result.error);
   const states = noteAnswer(recipients, isTaken, faults);
-  // Others had it before: the message has arrived, as far as it ever will.
+  // Other recipients had it before: no further recipient can be reached, so the delivery counts as delivered.
   const isLastRefusal = outcome.kind === "refused" && states.accepted.length > 0;
   return { outcome: isLastRefusal ? deliveredWith(`${outcome.error}; the others have it`) : outcome, states };
 }

@@ -4,7 +4,7 @@ import type { FieldProblem } from "../../../domain/subscription-rules.ts";
 import { isTemplate } from "../is-template.ts";
 import { listOf, MAX_RECIPIENTS, type EmailSettings } from "./settings.ts";
 
-/** What the schema of the settings cannot say. What a template gives is judged when it is rendered, by the same rules. */
+/** Rules that the schema cannot express. The result of a template is checked by the same rules when it is rendered. */
 export function checkEmailSettings(settings: EmailSettings): FieldProblem[] {
   return [...checkFields(settings), ...checkAddresses(settings), ...checkLines(settings)];
 }
@@ -14,7 +14,7 @@ const FROM_PAYLOAD = ["to", "subject", "text", "html"] as const;
 function checkFields(settings: EmailSettings): FieldProblem[] {
   const isGiven = (name: keyof EmailSettings) => (settings[name] ?? null) !== null;
   if (settings.fields_from === "payload") {
-    const message = "comes from the payload, as `fields_from` says; leave one of the two out";
+    const message = "is taken from the payload because of `fields_from`; leave one of the two out";
     return FROM_PAYLOAD.filter(isGiven).map((field) => ({ field, message }));
   }
   const problems: FieldProblem[] = [];
@@ -34,7 +34,7 @@ function checkAddresses(settings: EmailSettings): FieldProblem[] {
   });
   const count = given.filter(({ field }) => field !== "reply_to").length;
   if (count > MAX_RECIPIENTS) {
-    problems.push({ field: "to", message: `${count} recipients are too many; there may be ${MAX_RECIPIENTS} in all` });
+    problems.push({ field: "to", message: `has ${count} recipients in all; the maximum is ${MAX_RECIPIENTS}` });
   }
   return problems;
 }
@@ -49,7 +49,7 @@ function checkLines({ subject, list_unsubscribe: unsubscribe }: EmailSettings): 
   return problems;
 }
 
-/** RFC 2369: a URL in angle brackets, which must not be able to end them. */
+/** RFC 2369: a URL in angle brackets, so it must not contain a closing one. */
 export function findUnsubscribeProblem(text: string): string | undefined {
   const url = /[<>\s,]/.test(text) || hasLineFault(text) ? undefined : parseUrl(text);
   const isUsable = url !== undefined && ["https:", "mailto:"].includes(url.protocol);

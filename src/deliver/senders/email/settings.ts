@@ -5,7 +5,7 @@ import type { PreparedDestination } from "../sender.ts";
 import { neededBy } from "../templated.ts";
 import { templatesAmong, type MailTexts } from "./mail-texts.ts";
 
-/** What may be set of a destination of the kind email. */
+/** The settings of a destination of the kind email. */
 
 export const MAX_RECIPIENTS = 50;
 const MAX_ADDRESS_TEMPLATE = 500;
@@ -24,14 +24,14 @@ const text = (maxLength: number, description: string) =>
 export const EmailSettings = Type.Object(
   {
     to: addresses(
-      "Who gets it: addresses as `name@example.com` or `Name <name@example.com>`; each may be a template that gives one",
+      "Recipients: addresses such as `name@example.com` or `Name <name@example.com>`; each may be a template for one address",
     ),
-    cc: addresses("Who gets a copy"),
-    bcc: addresses("Who gets a copy that the others do not see"),
-    reply_to: text(MAX_ADDRESS_TEMPLATE, "Who gets the answers"),
+    cc: addresses("Recipients of a copy (Cc)"),
+    bcc: addresses("Recipients of a hidden copy (Bcc)"),
+    reply_to: text(MAX_ADDRESS_TEMPLATE, "The address for replies (Reply-To)"),
     subject: text(1000, "One line; a template"),
-    text: text(65_536, "What it says in plain text; a template"),
-    html: text(65_536, "The same as HTML; a template, in which values are escaped"),
+    text: text(65_536, "The body as plain text; a template"),
+    html: text(65_536, "The body as HTML; a template whose values are escaped"),
     fields_from: withDefault(
       orNull(Type.Literal("payload"), {
         description:
@@ -39,16 +39,16 @@ export const EmailSettings = Type.Object(
       }),
       null,
     ),
-    list_unsubscribe: text(2048, "A URL (`https:` or `mailto:`) to be taken off the list by; a template"),
+    list_unsubscribe: text(2048, "A URL (`https:` or `mailto:`) for unsubscribing; a template"),
   },
   { additionalProperties: false },
 );
 export type EmailSettings = Static<typeof EmailSettings>;
 
-/** As the sender uses it. */
+/** The settings as the sender uses them. */
 export interface EmailDestination {
   readonly texts: MailTexts;
-  /** Those of the texts that an event fills in, in their order. */
+  /** The texts that are templates, in their order. */
   readonly templates: readonly Template[];
   readonly takesPayload: boolean;
 }

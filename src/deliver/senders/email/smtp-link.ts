@@ -5,12 +5,12 @@ import type { SmtpServer } from "../../../domain/smtp.ts";
 
 /** One connection to the SMTP server. */
 export interface SmtpLink {
-  /** The messages that it has taken. */
+  /** The number of messages that the server has accepted on this connection. */
   readonly sent: number;
   readonly isOpen: boolean;
-  /** Rejects with what the server or the network said. */
+  /** Rejects with the error of the server or the network. */
   send(envelope: Envelope, message: Buffer): Promise<Answered>;
-  /** Ends a message that failed, so that the next one can begin. Closes it when that fails. */
+  /** Aborts a failed message, so that the next one can begin. Closes the connection when that fails. */
   reset(): Promise<void>;
   close(): void;
 }
@@ -22,13 +22,13 @@ export interface Envelope {
 
 export interface Answered {
   accepted: readonly string[];
-  /** Those whom the server did not take, while it took the message for others. */
+  /** The recipients that the server rejected while it accepted the message for others. */
   rejected: readonly SmtpError[];
-  /** What it said to the message. */
+  /** The server's answer to the message. */
   response: string;
 }
 
-/** As nodemailer reports it. */
+/** An error as nodemailer reports it. */
 export interface SmtpError extends Error {
   code?: string | undefined;
   responseCode?: number | undefined;
@@ -47,10 +47,10 @@ export interface LinkOptions {
 }
 
 const CONNECT_TIMEOUT_MS = 30_000;
-/** Each attempt has a deadline of its own; this is for a server that goes silent between two. */
+/** Each attempt has its own deadline; this one is for a server that goes silent between two attempts. */
 const SILENCE_TIMEOUT_MS = 120_000;
 
-/** `onEnd` is called once, when it was closed by either side. Rejects when it cannot be used. */
+/** Calls `onEnd` once, when either side has closed the connection. Rejects when the connection cannot be used. */
 export async function openSmtpLink(
   { server, ca }: LinkOptions,
   abort: AbortSignal,
@@ -71,7 +71,7 @@ export async function openSmtpLink(
   });
   let isOpen = true;
   let sent = 0;
-  // What goes wrong is told to whoever waits; without a listener the process would end.
+  // The waiting caller gets the error; but without a listener here, the process would end.
   connection.on("error", () => undefined);
   const close = () => connection.close();
   abort.addEventListener("abort", close, { once: true });
@@ -122,7 +122,7 @@ export async function openSmtpLink(
 
 type Done<Result> = (error: Error | null, result?: Result) => void;
 
-/** Some of what ends a connection is told by an event only. */
+/** Some errors that end a connection are reported only by an event. */
 function perform<Result>(connection: SMTPConnection, act: (done: Done<Result>) => void): Promise<Result> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void => {
@@ -130,7 +130,7 @@ function perform<Result>(connection: SMTPConnection, act: (done: Done<Result>) =
       connection.off("end", end);
       reject(error);
     };
-    // After a 421 the connection is closed first, and then it is said why.
+    // After a 421, the connection is closed first and the reason is reported afterwards.
     const end = () =>
       setImmediate(fail, Object.assign(new Error("the connection was closed"), { code: "ECONNECTION" }));
     connection.once("error", fail);

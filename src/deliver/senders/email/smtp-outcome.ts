@@ -9,21 +9,21 @@ import {
 } from "../../../domain/outcome.ts";
 import type { Answered, SmtpError } from "./smtp-link.ts";
 
-/** What a server said to one recipient. */
+/** The server's answer for one recipient. */
 export interface RecipientFault {
   address: string;
-  /** 4xx: it may be taken later. */
+  /** 4xx: the server may accept it later. */
   isDeferred: boolean;
   answer: string;
 }
 
-/** What became of a message that the server took for at least one recipient. */
+/** The result of a message that the server accepted for at least one recipient. */
 export function judgeAnswer({ rejected }: Answered): { outcome: Outcome; faults: readonly RecipientFault[] } {
   const faults = rejected.map(toFault);
   const deferred = faults.filter(({ isDeferred }) => isDeferred);
   const named = faults.map(({ address, answer }) => `${address} (${answer})`).join(", ");
   if (deferred.length > 0) {
-    return { outcome: failed(`not taken yet for ${named}; the others have it`, { says: "well" }), faults };
+    return { outcome: failed(`not accepted yet for ${named}; the others have it`, { says: "well" }), faults };
   }
   return {
     outcome: faults.length === 0 ? DELIVERED : deliveredWith(`refused for ${named}; the others have it`),
@@ -31,7 +31,7 @@ export function judgeAnswer({ rejected }: Answered): { outcome: Outcome; faults:
   };
 }
 
-/** What follows when it took it for nobody. */
+/** The result of a message that the server accepted for no recipient. */
 export function judgeError(error: SmtpError): { outcome: Outcome; faults: readonly RecipientFault[] } {
   const faults = (error.rejectedErrors ?? []).map(toFault);
   return { outcome: outcomeOf(error, faults), faults };
@@ -43,7 +43,7 @@ function outcomeOf(error: SmtpError, faults: readonly RecipientFault[]): Outcome
   if (code === "EAUTH") return failed(`the SMTP server refuses the login: ${said}`);
   if (code === "ETLS") return failed(`no TLS with the SMTP server: ${said}`, CONNECTION);
   if (code === "EMESSAGE" && responseCode === undefined)
-    return tooLarge(`the SMTP server takes no such message: ${said}`);
+    return tooLarge(`the SMTP server does not accept such a message: ${said}`);
   if (code !== "EENVELOPE" && code !== "EMESSAGE")
     return failed(`no connection to the SMTP server: ${said}`, CONNECTION);
   const what = describe(command, faults);
@@ -62,7 +62,7 @@ function describe(command: string | undefined, faults: readonly RecipientFault[]
   return "the SMTP server refuses the message";
 }
 
-/** 421 and 454 speak of the server, other answers may speak of the message. */
+/** 421 and 454 concern the server; other answers may concern the message. */
 function signOf(responseCode: number | undefined): HealthSign {
   return responseCode === undefined || responseCode === 421 || responseCode === 454 ? "ill" : "doubtful";
 }

@@ -10,13 +10,13 @@ import {
 } from "./smtp-link.ts";
 
 /**
- * A few connections to the SMTP server, each for one message at a time; tenants take turns at them. Each message can be
- * given up, which closes its connection: nodemailer's own pool can only be closed as a whole.
+ * A few connections to the SMTP server, each for one message at a time; tenants take turns. Each message can be given
+ * up alone, which closes its connection: nodemailer's own pool can only be closed as a whole.
  */
 export interface SmtpPool {
-  /** Calls `done` once, unless it was given up. */
+  /** Calls `done` once, unless the message was given up. */
   send(mail: Mail, done: (result: SmtpResult) => void): Sending;
-  /** Nothing that is under way is answered any more. */
+  /** Closes all connections; `done` is no longer called for messages that are under way. */
   close(): void;
 }
 
@@ -39,7 +39,7 @@ export interface SmtpPoolOptions extends LinkOptions {
   messagesPerConnection: number;
 }
 
-/** RFC 5321 §4.5.3.2.7: servers wait for five minutes; ours are closed before. */
+/** RFC 5321 §4.5.3.2.7: servers wait for five minutes; idle connections are closed earlier here. */
 const IDLE_MS = 60_000;
 
 interface Job {
@@ -53,7 +53,7 @@ interface Job {
 export function openSmtpPool(options: SmtpPoolOptions): SmtpPool {
   const { clock, maxConnections, messagesPerConnection } = options;
   const line = createWaitingLine<Job>();
-  /** With what ends each when it has been idle for too long. */
+  /** Idle connections, each with the timer that closes it. */
   const idle = new Map<SmtpLink, { cancel(): void }>();
   const underWay = new Set<Job>();
   let busy = 0;
@@ -86,7 +86,7 @@ export function openSmtpPool(options: SmtpPoolOptions): SmtpPool {
     try {
       return await deliverBy(known, mail, abort);
     } catch (error) {
-      // The server had closed it meanwhile: nothing has been sent yet.
+      // The server had closed the idle connection, and nothing was sent on it: the message can go on another one.
       const { isUnsent, responseCode } = error as SmtpError;
       const wasStale = isUnsent === true && (responseCode === undefined || responseCode === 421);
       if (!wasStale || abort.signal.aborted) throw error;

@@ -5,7 +5,7 @@ import { parseSmtpUrl, type SmtpServer } from "../../../domain/smtp.ts";
 import type { SmtpConfig } from "../message-config.ts";
 import type { DkimKey } from "./compose.ts";
 
-/** As the sender uses it. */
+/** The SMTP configuration as the sender uses it. */
 export interface SmtpSettings {
   readonly server: SmtpServer;
   readonly from: MailAddress;
@@ -15,7 +15,7 @@ export interface SmtpSettings {
   readonly messagesPerConnection: number;
 }
 
-/** Undefined when nothing is configured. */
+/** Undefined when no SMTP server is configured. */
 export function readSmtpConfig(config: SmtpConfig | undefined): SmtpSettings | undefined {
   if (config?.url === undefined || config.from === undefined) return undefined;
   const { dkimDomain: domain, dkimSelector: selector, dkimKey: key, caFile } = config;

@@ -1,7 +1,7 @@
 import { attemptTrace } from "../../../domain/attempt-span.ts";
 import { headerValue, type HeaderBlock } from "../../../domain/header-block.ts";
 
-/** What an attempt is told by. */
+/** The facts of an attempt that its headers are built from. */
 export interface AttemptFacts {
   deliveryId: string;
   eventId: string;
@@ -10,13 +10,13 @@ export interface AttemptFacts {
   number: number;
   /** Unix seconds. */
   startedAtS: number;
-  /** Its event came with a trace: `traceparent` is written with the headers that are kept. */
+  /** The event came with a trace: its `traceparent` is stored with the other headers. */
   isTraced?: boolean;
 }
 
 /**
- * Headers that follow from what is known of an attempt anyway. They are sent with it and not kept: whoever shows the
- * attempt makes them again. That is two thirds of what would have to be written for each.
+ * Headers that can be calculated from an attempt's other facts. They are sent but not stored: code that shows the
+ * attempt builds them again. This saves two thirds of the bytes that each attempt would take.
  */
 export function buildAttemptHeaders(facts: AttemptFacts): HeaderBlock {
   const { deliveryId, number, startedAtS } = facts;

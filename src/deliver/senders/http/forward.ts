@@ -14,25 +14,25 @@ import type { Attempt } from "../sender.ts";
 import type { OpenCredentials } from "../services.ts";
 import type { HttpDestination } from "./settings.ts";
 
-/** What of a received request is handed on beside its body. */
+/** The parts of a received request that are passed on besides its body. */
 export interface ForwardedRequest {
   method: string;
-  /** Path and query; undefined for those of the destination itself. */
+  /** Path and query; undefined when those of the destination are used. */
   path: string | undefined;
   url: string;
   headers: HeaderBlock;
-  /** The same, secrets masked. */
+  /** The same headers with secrets masked. */
   recorded: HeaderBlock;
   timeoutMs: number;
 }
 
 export interface ForwardOptions {
-  /** For requests that came without one; undefined where it is set anyway. */
+  /** For requests that came without one; undefined when the header is set elsewhere. */
   userAgent: string | undefined;
   openCredentials: OpenCredentials | undefined;
 }
 
-/** Those that an answer with a body may follow. */
+/** Methods whose answer may have a body. */
 const METHODS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE", "GET"]);
 const MAX_KNOWN_BASES = 1000;
 
@@ -64,7 +64,7 @@ export function prepareForward(
     if (options.userAgent !== undefined && headers["user-agent"] === undefined) {
       block += headerLine("User-Agent", options.userAgent);
     }
-    // Only what the gateway knows itself: a sender may claim any way and any address.
+    // Only the address that the gateway itself has seen: a sender may claim any other.
     return block + lineOf("X-Forwarded-For", address);
   }
 
@@ -84,7 +84,7 @@ export function prepareForward(
   };
 }
 
-/** What the subscription says itself is not said again by a sender. */
+/** Headers that the subscription sets are not taken from the sender. */
 function namesOf({ signatureHeader, headers, auth }: HttpDestination): ReadonlySet<string> {
   const signature = plainHeaderName(signatureHeader);
   const names = Object.keys(headers).map(plainHeaderName);
@@ -101,7 +101,7 @@ function openedBlock(
   return block;
 }
 
-/** Nothing where the value is hidden, or where HTTP cannot say it: that is no reason not to hand the rest on. */
+/** Empty when the value is masked or invalid in HTTP: the other headers are passed on all the same. */
 function lineOf(name: string, value: string | readonly string[] | undefined): HeaderBlock {
   const text = textOf(value);
   if (text === undefined || text === "" || isHidden(text) || !isFieldName(name) || !isFieldValue(text)) return "";

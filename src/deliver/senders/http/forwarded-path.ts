@@ -1,26 +1,26 @@
 /**
- * Where a forwarded request goes: below the path of its destination, with the rest of the path and the query as they
- * came. Whoever sends to a public source chooses them, so they may say everything but lead out of there.
+ * The URL of a forwarded request: below the path of its destination, with the rest of the path and the query unchanged.
+ * Anybody who can send to a public source chooses these, so they must not lead out of the destination's path.
  */
 export interface ForwardBase {
-  /** As of a `URL`. */
+  /** As in a `URL`. */
   pathname: string;
   search: string;
 }
 
 const WEBHOOK = "/webhook/";
 const DOT_SEGMENT = /^\.{1,2}$/;
-/** A step upwards for servers that decode before they look, or that cut off what follows a semicolon. */
+/** A `..` step for servers that decode the path first, or that cut off everything after a semicolon. */
 const HIDDEN_STEP = /(?:^|[/\\])\.{1,2}(?:;[^/\\]*)?(?:$|[/\\])/;
 const MAX_DECODES = 5;
 const UNSAFE_IN_PATH = /[^\x21-\x7e]|[\\#?]/g;
 const UNSAFE_IN_QUERY = /[^\x21-\x7e]|#/g;
 
-/** Path and query for the request line. `path` begins with `/webhook/{source}`. */
+/** Returns path and query for the request line. `path` begins with `/webhook/{source}`. */
 export function buildForwardedPath(base: ForwardBase, path: string, query: string): string {
   const rest = toSafeRest(restOf(path));
   const stem = rest !== "" && base.pathname.endsWith("/") ? base.pathname.slice(0, -1) : base.pathname;
-  // `//host` at the beginning would be read as a host by some.
+  // Some servers would read `//host` at the beginning as a host.
   const whole = stem === "" ? rest.replace(/^\/+/, "/") : stem + rest;
   return whole + joinQueries(base.search, query.replace(UNSAFE_IN_QUERY, encodeBytes));
 }
@@ -30,7 +30,7 @@ function restOf(path: string): string {
   return end < 0 ? "" : path.slice(end);
 }
 
-/** Steps are taken here, and never above the place where the rest begins. */
+/** Resolves `.` and `..` here, never above the place where the rest begins. */
 function toSafeRest(rest: string): string {
   if (rest === "") return "";
   const kept: string[] = [];
@@ -39,7 +39,7 @@ function toSafeRest(rest: string): string {
     const plain = segment.replace(/%2e/gi, ".");
     if (!DOT_SEGMENT.test(plain)) return void kept.push(toSafeSegment(segment));
     if (plain === "..") kept.pop();
-    // As in a URL: what ends with a step is a folder.
+    // As in a URL: a path that ends with a step is a folder.
     if (i === segments.length - 1) kept.push("");
   });
   return `/${kept.join("/")}`;
@@ -59,7 +59,10 @@ function decodeFully(segment: string): string {
   return text;
 }
 
-/** A request line comes in as Latin-1: what is beyond that came in by none, and is told by the sign for that. */
+/**
+ * A request line is read as Latin-1, so characters beyond that cannot come from one; they become the replacement
+ * character.
+ */
 function encodeBytes(character: string): string {
   const code = character.charCodeAt(0);
   if (code > 0xff) return "%EF%BF%BD";

@@ -1,11 +1,11 @@
 import type { HealthAddress } from "../../../domain/target-presets.ts";
 import type { HttpClient, HttpResult } from "../../wire/http-client.ts";
 
-/** Calls `done` once, with what is wrong or with undefined. */
+/** Calls `done` once, with the problem or with undefined. */
 type HttpHealthCheck = (health: HealthAddress, owner: string, done: (error: string | undefined) => void) => void;
 
 export interface HealthCheckOptions {
-  /** The guarded one: whoever may set a health URL must not reach more by it than by a delivery. */
+  /** The guarded client: a health URL must not reach more than a delivery may. */
   client: Pick<HttpClient, "request">;
   userAgent: string;
 }

@@ -2,7 +2,7 @@ import type { EventContent } from "../../../domain/event.ts";
 import { buildData, cloudEventOf, CLOUDEVENTS_TYPE, wrapData } from "../event-data.ts";
 import type { HttpDestination } from "./settings.ts";
 
-/** The body that a destination receives. Raw bytes are handed on as they are; an envelope is put around them. */
+/** The body that a destination receives: the raw bytes unchanged, or an envelope around them. */
 export interface Payload {
   body: Uint8Array;
   contentType: string;
@@ -11,9 +11,9 @@ export interface Payload {
 const JSON_TYPE = "application/json";
 const UNKNOWN_TYPE = "application/octet-stream";
 
-/** What is the same in all deliveries of one event, made once: an event can have a thousand. */
+/** The part that is the same in all deliveries of an event, created once: an event can have a thousand deliveries. */
 interface Envelope {
-  /** From the second member up to the data. */
+  /** JSON from the second member up to the data. */
   head: string;
   data: Uint8Array;
 }

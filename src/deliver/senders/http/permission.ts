@@ -6,18 +6,21 @@ import type { HttpClient, HttpResult } from "../../wire/http-client.ts";
 import type { Handshake } from "../sender.ts";
 
 /**
- * github.com/cloudevents/spec, http-webhook.md §4: nothing is delivered to a destination that has not said that it wants
- * deliveries of this gateway, and how many.
+ * github.com/cloudevents/spec, http-webhook.md §4: nothing is delivered to a destination before it has agreed to
+ * deliveries from this gateway and to their rate.
  */
 export interface Permissions {
-  /** Calls `done` with why nothing may be sent, or with undefined. A permission is asked for again after a day. */
+  /**
+   * Calls `done` with the reason why nothing may be sent, or with undefined. A permission is requested again after a
+   * day.
+   */
   ask(subscription: Subscription, at: PermissionPlace, done: (problem: string | undefined) => void): void;
   find(subscription: Subscription): Handshake;
 }
 
 export interface PermissionPlace {
   readonly url: string;
-  /** What else its requests have. */
+  /** The subscription's own headers, for the requests to its origin. */
   readonly originHeaders: HeaderBlock;
   readonly terms?: ConnectionTerms | undefined;
 }
@@ -26,12 +29,12 @@ export interface PermissionsOptions {
   client: Pick<HttpClient, "request">;
   clock: Clock;
   userAgent: string;
-  /** What this gateway is called: a DNS name. */
+  /** The name of this gateway: a DNS name. */
   origin: string;
 }
 
 interface Known {
-  /** Who waits for the answer. */
+  /** Callbacks that wait for the answer. */
   waiting: ((problem: string | undefined) => void)[] | undefined;
   validUntil: number;
   handshake: Handshake;
@@ -99,7 +102,7 @@ function findProblem(result: HttpResult, origin: string, rate: number | undefine
   const allowed = headers["webhook-allowed-origin"]?.trim();
   if (allowed !== "*" && allowed?.toLowerCase() !== origin.toLowerCase()) {
     const said = allowed === undefined ? "without WebHook-Allowed-Origin" : `for ${allowed} only`;
-    return `handshake: the destination answered ${said}, and not for ${origin}`;
+    return `handshake: the destination answered ${said}, not for ${origin}`;
   }
   const most = headers["webhook-allowed-rate"]?.trim();
   if (most === undefined || most === "*") return undefined;

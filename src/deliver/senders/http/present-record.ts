@@ -6,7 +6,7 @@ import type { HttpDestination } from "./settings.ts";
 
 const MAX_SHOWN_TEXT = 8192;
 
-/** What is kept of a request and its answer. */
+/** Presents the stored request and answer of an attempt. */
 export function presentHttpRecord(record: AttemptRecordPart, of: RecordedAttempt): Record<string, unknown> {
   const { url, address, responseCode, responseHeaders, responseBody } = record;
   return {
@@ -22,7 +22,7 @@ export function presentHttpRecord(record: AttemptRecordPart, of: RecordedAttempt
 
 function presentRequestHeaders(headers: string | undefined, of: RecordedAttempt): unknown {
   if (headers === undefined) return null;
-  // Attempts from before they were kept as they were sent have JSON.
+  // Early releases stored the headers of attempts as JSON.
   if (headers.startsWith("{")) return masked(JSON.parse(headers) as Record<string, string>, of);
   if (headers === "") return {};
   const { deliveryId, eventId, eventType, number, startedAt } = of;
@@ -30,7 +30,7 @@ function presentRequestHeaders(headers: string | undefined, of: RecordedAttempt)
   return masked(parseHeaderBlock(buildAttemptHeaders(facts) + headers), of);
 }
 
-/** Attempts from before the values of the subscription's headers were masked may hold some. */
+/** Early releases stored the values of the subscription's headers unmasked. */
 function masked(headers: Record<string, string>, { subscription }: RecordedAttempt): Record<string, string> {
   const hidden = (subscription?.destination as HttpDestination | undefined)?.headers ?? {};
   for (const name of Object.keys(hidden)) if (headers[name] !== undefined) headers[name] = MASK;

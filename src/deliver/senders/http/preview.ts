@@ -5,7 +5,10 @@ import type { SenderServices } from "../services.ts";
 import { openHttpSender } from "./sender.ts";
 import type { HttpDestination } from "./settings.ts";
 
-/** What the sender of the kind http would hand to its client: made by that sender itself, so that nothing differs. */
+/**
+ * The request that the sender of the kind http would pass to its client, built by that sender itself so that nothing
+ * differs.
+ */
 export function previewRequest(
   attempt: Attempt,
   services: SenderServices,
@@ -19,7 +22,7 @@ export function previewRequest(
     close: () => Promise.resolve(),
   };
   const destination = attempt.subscription.destination as HttpDestination;
-  // Nobody is asked for a token or for permission, and no login leaves the gateway.
+  // A preview requests no token and no permission, and sends no credentials.
   const shown = { ...destination, auth: undefined, needsPermission: false } satisfies HttpDestination;
   const subscription = { ...attempt.subscription, destination: shown };
   const sender = openHttpSender({ ...services, client });
@@ -36,7 +39,7 @@ export function previewRequest(
 function toPreview({ method, headers, originHeaders = "", body }: HttpRequest): RequestPreview {
   return {
     method,
-    // What the subscription sets itself may be a secret, every one of them.
+    // Every header that the subscription sets may be a secret.
     headers: {
       ...(typeof headers === "string" ? parseHeaderBlock(headers) : headers),
       ...parseHeaderBlock(maskAll(originHeaders)),

@@ -7,33 +7,33 @@ import { TEMPLATE_LIMITS, type Template, type TemplatePlace } from "../../../tem
 import { findHeaderProblem } from "../outgoing-header.ts";
 import { PRESETS, type PresetName } from "./presets/presets.ts";
 
-/** What a request is made of where it is not the event itself. */
+/** Templates for the parts of a request that do not come from the event unchanged. */
 
 const templateText = (description: string, maxLength: number = TEMPLATE_LIMITS.maxLength) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, description }));
 
 export const RequestTemplate = Type.Object(
   {
-    body: templateText("The body; values are escaped as `content_type` says"),
+    body: templateText("The body; values are escaped for its `content_type`"),
     content_type: Type.Optional(
       Type.String({
         minLength: 3,
         maxLength: 200,
-        description: "Of the body: JSON, HTML, or else text. `application/json` when not given",
+        description: "The content type of the body: JSON, HTML or another text. `application/json` by default",
         examples: ["application/json"],
       }),
     ),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
         maxProperties: 50,
-        description: "More headers. They are shown: what is secret belongs into `headers`",
+        description: "Additional headers. They are shown to users: put secrets into `headers`",
       }),
     ),
-    url: templateText("The whole URL, with the origin of `url`; values may stand in its path and query", 4096),
+    url: templateText("The whole URL, with the origin of `url`; values are allowed in its path and query", 4096),
   },
   {
     additionalProperties: false,
-    description: "Liquid templates for what is sent; without one, the event itself",
+    description: "Liquid templates for the request; without one, the event itself is sent",
     examples: [{ body: '{"text":"Order {{ data.id }}"}' }],
   },
 );
@@ -68,10 +68,10 @@ function placeOf(contentType: string): TemplatePlace {
   return /^text\/html\b/i.test(contentType) ? "html" : "text";
 }
 
-/** All templates of a destination, and what their texts are for. */
+/** All templates of a destination, and the parts of the request that they are for. */
 export interface RequestTemplates {
   readonly list: readonly Template[];
-  /** What the request is made of; a text that HTTP or the destination cannot take is a fault. */
+  /** Returns the parts of the request, or a fault when HTTP or the destination cannot accept a text. */
   toParts(texts: readonly string[]): RequestParts | { fault: string };
 }
 
@@ -82,7 +82,7 @@ export interface RequestParts {
   readonly url: string | undefined;
 }
 
-/** Undefined where the event itself is sent. */
+/** Undefined when the event itself is sent. */
 export function prepareTemplates(settings: TemplatedSettings): RequestTemplates | undefined {
   const { template } = settings;
   const list = templatesOf(settings);
@@ -107,30 +107,33 @@ export function prepareTemplates(settings: TemplatedSettings): RequestTemplates 
       }
       const url = left.shift();
       if (url !== undefined && parseUrl(url)?.origin !== origin) {
-        return { fault: `template.url makes ${url}, which is not at ${origin}` };
+        return { fault: `template.url gives ${url}, which is not at ${origin}` };
       }
       return { body, contentType, headers, url };
     },
   };
 }
 
-/** Rules beyond the schema; whether the templates can be used is asked apart. */
+/** Rules beyond the schema. Whether the templates themselves are valid is checked elsewhere. */
 export function checkTemplates(settings: TemplatedSettings, { mode }: SharedSettings): FieldProblem[] {
   const { template, preset, format = "auto" } = settings;
   if (!template && !preset) return [];
   const problems: FieldProblem[] = [];
   const field = template ? "template" : "preset";
-  if (mode === "forward") problems.push({ field, message: "is not for `mode: forward`, which hands requests on" });
+  if (mode === "forward") problems.push({ field, message: "is not for `mode: forward`, which passes requests on" });
   if (preset && template?.body !== undefined) {
-    problems.push({ field: "template.body", message: `the preset ${preset} brings a body; give one of the two` });
+    problems.push({
+      field: "template.body",
+      message: `the preset ${preset} has a body of its own; give one of the two`,
+    });
   }
   const hasBody = Boolean(preset) || template?.body !== undefined;
   if (hasBody && format !== "auto") {
-    problems.push({ field: "format", message: "says nothing where the body comes from a template; leave it out" });
+    problems.push({ field: "format", message: "has no effect when the body comes from a template; leave it out" });
   }
   const type = template?.content_type;
   if (type !== undefined && (!isFieldValue(type) || !/^[\w.+-]+\/[\w.+-]+/.test(type))) {
-    problems.push({ field: "template.content_type", message: "is no content type, such as application/json" });
+    problems.push({ field: "template.content_type", message: "is not a content type such as application/json" });
   }
   if (type !== undefined && template?.body === undefined) {
     problems.push({ field: "template.content_type", message: "needs a `body` beside it" });

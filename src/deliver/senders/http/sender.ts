@@ -33,23 +33,23 @@ import type { RequestParts, RequestTemplates } from "./request-templates.ts";
 import type { HttpDestination, HttpSettings } from "./settings.ts";
 import { expandUrl, isUrlTemplate } from "./url-template.ts";
 
-/** What all attempts for one subscription have in common. */
+/** What all attempts of one subscription have in common. */
 interface Prepared {
   destination: HttpDestination;
   signer: Signer;
-  /** Where the signature by a rotation's new secret goes; undefined when there is none. */
+  /** The header for the signature with a rotation's new secret; undefined when there is none. */
   nextHeader: string | undefined;
-  /** Its name is checked. */
+  /** The name is checked already. */
   signatureHeader: string;
   headers: HeaderBlock;
-  /** What the subscription sets itself, for its own destination only. */
+  /** Headers that the subscription sets, only for its own destination. */
   originHeaders: HeaderBlock;
-  /** Both, and no value of what the subscription sets: any may be a secret. */
+  /** Both sets of headers, with the subscription's values masked: any of them may be a secret. */
   recorded: HeaderBlock;
   auth: PreparedAuth;
-  /** Why nothing is sent at all. */
+  /** Why nothing can be sent at all. */
   problem: string | undefined;
-  /** Only where the requests of webhooks are handed on. */
+  /** Only for subscriptions that forward requests. */
   forward: ((attempt: Attempt, url: string) => ForwardedRequest) | undefined;
 }
 
@@ -69,7 +69,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
     const { headers, signatureHeader } = destination;
     const isForwarding = subscription.mode === "forward";
     const hasOwnAgent = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
-    // Where the sender's own is handed on, ours is for the requests that had none.
+    // When the sender's User-Agent is passed on, ours is only for requests without one.
     const handsAgentOn = isForwarding && destination.forwardHeaders?.includes("user-agent") === true;
     const common = hasOwnAgent || handsAgentOn ? "" : headerLine("User-Agent", userAgent);
     const auth = prepareAuth(destination, subscription.tenantId);
@@ -85,7 +85,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
       originHeaders,
       recorded: common + maskAll(originHeaders) + token,
       auth,
-      // Where the gateway is reached may have changed since the subscription was made.
+      // The gateway's own URL may have changed since the subscription was created.
       problem: destination.allowOwnUrl ? undefined : findOwnUrlProblem?.(destination.url),
       forward: isForwarding
         ? prepareForward(destination, {
@@ -94,7 +94,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
           })
         : undefined,
     };
-    // What is written below with its name must be one.
+    // Throws when the name is invalid, because it is written below without a check.
     headerLine(made.signatureHeader, "");
     prepared.set(subscription, made);
     return made;
@@ -122,7 +122,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
     permissions.ask(subscription, { url: expandUrl(destination.url, source), originHeaders, terms: auth.terms }, done);
   }
 
-  /** Where the URL depends on the event, the first one that is sent brings it. */
+  /** When the URL depends on the event, the first attempt starts the handshake instead. */
   function beginHandshake(subscription: Subscription): void {
     const { destination, problem } = prepare(subscription);
     if (!destination.needsPermission || problem !== undefined || isUrlTemplate(destination.url)) return;
@@ -134,12 +134,12 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
   function sendPermitted(attempt: Attempt, startedAt: number, done: Done): void {
     const { templates } = attempt.subscription.destination as HttpDestination;
     if (templates === undefined) return transmit(attempt, startedAt, undefined, done);
-    // Never the event itself in its place.
-    if (options.templates === undefined) throw new Error("there is nobody who renders templates");
+    // The event itself must never be sent instead of a rendered template.
+    if (options.templates === undefined) throw new Error("there is no renderer for templates");
     void sendRendered(options.templates, templates, attempt, startedAt, done);
   }
 
-  /** The signature is over what is rendered. */
+  /** Renders first, because the signature covers the rendered body. */
   async function sendRendered(
     service: Templates,
     templates: RequestTemplates,
@@ -156,7 +156,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
     tryTo(attempt, startedAt, done, () => transmit(attempt, startedAt, parts, done));
   }
 
-  /** `parts`: what is sent in the place of the event. */
+  /** `parts`: what is sent instead of the event. */
   function transmit(attempt: Attempt, startedAt: number, parts: RequestParts | undefined, done: Done): void {
     const { deliveryId, number, event, subscription } = attempt;
     const {
@@ -174,7 +174,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
       parts?.body === undefined ? buildPayload(deliveryId, event, destination.format) : toPayload(parts, parts.body);
     const { maxBytes } = destination;
     if (maxBytes !== undefined && body.length > maxBytes) {
-      const error = `its body of ${body.length} bytes is larger than the target takes (${maxBytes})`;
+      const error = `its body of ${body.length} bytes is larger than the target accepts (${maxBytes})`;
       setImmediate(done, unsentReport(attempt, startedAt, tooLarge(error)));
       return;
     }
@@ -190,7 +190,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
       startedAtS,
       isTraced,
     };
-    // All that others chose, here and in `prepare`, is checked; the rest is made here.
+    // All values that users or senders chose were checked, here or in `prepare`; the rest is built here.
     const own =
       `Content-Type: ${headerValue(contentType)}\r\n${signatureHeader}: ${seed}\r\n` +
       `webhook-signature: ${standard}\r\n${nextHeader === undefined ? "" : `${nextHeader}: ${next}\r\n`}` +
@@ -202,7 +202,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
     const requestHeaders = own + recorded + maskCredentials(templated) + (forwarded?.recorded ?? "");
     const startedNow = clock.now();
     const { tenantId: owner } = subscription;
-    // What was spent on rendering is spent.
+    // Rendering has used a part of the attempt's time.
     const leftMs = parts === undefined ? subscription.timeoutMs : subscription.timeoutMs - (clock.wall() - startedAt);
     const timeoutMs = forwarded?.timeoutMs ?? Math.max(MIN_TIMEOUT_MS, leftMs);
     const { terms, tokenClient } = auth;
@@ -267,7 +267,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
       try {
         beginHandshake(subscription);
       } catch (error) {
-        // What cannot be used is told by the first attempt.
+        // The first attempt reports why the destination cannot be used.
         options.warn?.(subscription, error instanceof Error ? error.message : String(error));
       }
     },
@@ -278,7 +278,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
   };
 }
 
-/** Nothing less can be set. */
+/** The smallest timeout that can be configured. */
 const MIN_TIMEOUT_MS = 1000;
 
 type Done = (report: AttemptReport) => void;
@@ -296,16 +296,16 @@ function toPayload({ contentType = "application/octet-stream" }: RequestParts, b
   return { body, contentType };
 }
 
-/** Also what came of one before the deadline. */
+/** Includes the part of an answer that came before the deadline. */
 function findAnswer(result: HttpResult): HttpResponse | undefined {
   if (result.kind === "response") return result;
   return result.kind === "timed_out" ? result.response : undefined;
 }
 
-/** `application/cloudevents+json` and its like. */
+/** `application/cloudevents+json` and similar types. */
 const SOME_JSON = /^[^;]*\+json\s*(;|$)/i;
 
-/** Nothing was sent. */
+/** For an attempt that sent nothing. */
 function unsentReport(attempt: Attempt, startedAt: number, outcome: Outcome): AttemptReport {
   const { url } = attempt.subscription.destination as HttpDestination;
   const record = {
@@ -319,7 +319,7 @@ function unsentReport(attempt: Attempt, startedAt: number, outcome: Outcome): At
   return { outcome, startedAt, durationMs: 0, record };
 }
 
-/** All that an event's trace says is checked when it comes in. */
+/** An event's trace was checked when the event came in. */
 function traceLines(attempt: Attempt): HeaderBlock {
   const { event, deliveryId, number, trace = attemptTrace(event, deliveryId, number) } = attempt;
   const { traceparent, tracestate } = partsOf(trace);

@@ -34,7 +34,7 @@ function checkForwardHeaders({ forward_headers: names }: HttpSettings): FieldPro
   });
 }
 
-/** n8n refuses what calls itself a bot, when a workflow says so. */
+/** n8n can be configured per workflow to refuse clients that call themselves a bot. */
 function checkAgent({ headers }: HttpSettings, { target }: SharedSettings): FieldProblem[] {
   if (!isPresetName(target)) return [];
   return Object.entries(headers ?? {})

@@ -13,7 +13,7 @@ import { PRESET_NAMES } from "./presets/presets.ts";
 import { prepareTemplates, RequestTemplate, type RequestTemplates } from "./request-templates.ts";
 import { HTTP_SECRETS } from "./secrets.ts";
 
-/** What may be set of a destination of the kind http. */
+/** The settings of a destination of the kind http. */
 export const HttpSettings = Type.Object(
   {
     url: Type.String({
@@ -34,7 +34,8 @@ export const HttpSettings = Type.Object(
     headers: REQUEST_SETTINGS.headers,
     health_url: withDefault(
       orNull(Type.String({ minLength: 1, maxLength: 2048 }), {
-        description: 'Answers 2xx and `{"status":"ok"}` while the destination is well; asked every minute',
+        description:
+          'A URL that answers 2xx and `{"status":"ok"}` while the destination is healthy; checked every minute',
       }),
       null,
     ),
@@ -42,13 +43,13 @@ export const HttpSettings = Type.Object(
     auth: REQUEST_SETTINGS.auth,
     forward_headers: withDefault(
       orNull(Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 100 }), {
-        description: "With `forward`: headers of the request that are handed on; `*` for the usual ones, the default",
+        description: "With `forward`: headers of the request that are passed on; `*` means the usual ones, the default",
       }),
       null,
     ),
     preset: withDefault(
       orNull(oneOf(PRESET_NAMES), {
-        description: "A message for a chat instead of the event: `url` is a webhook of it",
+        description: "Sends a chat message instead of the event: `url` is a webhook of that chat",
       }),
       null,
     ),
@@ -56,8 +57,8 @@ export const HttpSettings = Type.Object(
     handshake: withDefault(
       orNull(oneOf(["cloudevents"]), {
         description:
-          "`cloudevents`: nothing is sent before the destination has said by OPTIONS that it wants deliveries of this " +
-          "gateway, and how many a minute",
+          "`cloudevents`: nothing is sent before the destination has answered an OPTIONS request with its permission for this " +
+          "gateway and a rate per minute",
       }),
       null,
     ),
@@ -67,27 +68,27 @@ export const HttpSettings = Type.Object(
 );
 export type HttpSettings = Static<typeof HttpSettings>;
 
-/** As the sender uses it: defaults filled in, in clear, in memory only. */
+/** The settings as the sender uses them: with defaults, decrypted, only in memory. */
 export interface HttpDestination {
   readonly url: string;
   readonly format: "auto" | "envelope" | "raw" | "cloudevents";
   readonly signatureHeader: string;
   readonly retryOn: RetryOn;
   readonly headers: Readonly<Record<string, string>>;
-  /** CIDRs; without them any address that the guard lets through. */
+  /** CIDRs; when not given, any address that the guard allows. */
   readonly allowedIps: readonly string[] | undefined;
   readonly auth: DestinationAuth | undefined;
-  /** In lower case; the usual ones when not given. */
+  /** In lower case; the usual headers when not given. */
   readonly forwardHeaders: readonly string[] | undefined;
-  /** Whether it may deliver to this gateway itself. */
+  /** Whether deliveries to this gateway itself are allowed. */
   readonly allowOwnUrl: boolean;
-  /** What is larger is not sent. */
+  /** Larger bodies are not sent. */
   readonly maxBytes: number | undefined;
-  /** Undefined where the event itself is sent. */
+  /** Undefined when the event itself is sent. */
   readonly templates: RequestTemplates | undefined;
-  /** It must have said that it wants deliveries. */
+  /** The destination must first agree to get deliveries. */
   readonly needsPermission: boolean;
-  /** JSON by any other name is sent as `application/json`. */
+  /** JSON with any other content type is sent as `application/json`. */
   readonly wantsPlainJson: boolean;
 }
 
@@ -134,7 +135,10 @@ function findOwnHealth(settings: HttpSettings, target: string | null | undefined
   return findHealth(settings.health_url, findPreset(target), settings.url);
 }
 
-/** All of them, also those that were not set. Which headers are credentials, only the destination knows. */
+/**
+ * All settings, also those that were not given. All header values are hidden: only the destination knows which are
+ * credentials.
+ */
 export function presentHttp(settings: HttpSettings): Record<string, unknown> {
   return fillIn(
     HttpSettings.properties,

@@ -1,10 +1,10 @@
 import { parseUrl } from "../../../domain/parse-url.ts";
-/** A destination's URL may hold `{source}`, which stands for the source of the event that is sent. */
+/** A destination's URL may contain `{source}`, which stands for the source of the event that is sent. */
 
 const SOURCE = "{source}";
 const PLACEHOLDER = /\{[A-Za-z_]*\}/g;
 const LONE_SURROGATE = /\p{Cs}/gu;
-/** Any two names that differ: what they change is what senders may choose. */
+/** Any two different names: the parts of the URL that differ between them can be chosen by senders. */
 const PROBES = ["a", "b"] as const;
 
 export function isUrlTemplate(url: string): boolean {
@@ -15,21 +15,21 @@ export function expandUrl(template: string, source: string): string {
   return isUrlTemplate(template) ? template.replaceAll(SOURCE, () => encodeSource(source)) : template;
 }
 
-/** What is wrong with the placeholders of a URL; undefined when nothing is. */
+/** The problem with the placeholders of a URL; undefined when there is none. */
 export function findTemplateProblem(url: string): string | undefined {
   const unknown = url.match(PLACEHOLDER)?.find((placeholder) => placeholder !== SOURCE);
-  if (unknown !== undefined) return `knows no ${unknown}; there is only ${SOURCE}`;
+  if (unknown !== undefined) return `contains ${unknown}; the only placeholder is ${SOURCE}`;
   if (!isUrlTemplate(url)) return undefined;
   const [one, other] = PROBES.map((name) => whereOf(expandUrl(url, name)));
   return one !== undefined && one === other
     ? undefined
-    : `${SOURCE} may stand in the path and the query, not in the scheme or the host`;
+    : `${SOURCE} is allowed in the path and the query, not in the scheme or the host`;
 }
 
-/** One segment of a path, whatever is in it: a published event's source may be any text. */
+/** Encodes a source as one segment of a path: a published event's source may be any text. */
 function encodeSource(source: string): string {
   const encoded = encodeURIComponent(source.replace(LONE_SURROGATE, "\ufffd"));
-  // Two dots are a step upwards, also when they are encoded: so what would encode them is encoded too.
+  // Two dots are a step upwards even when they are encoded, so the percent sign is encoded too.
   return /^\.{1,2}$/.test(encoded) ? encoded.replaceAll(".", "%252E") : encoded;
 }
 

@@ -19,8 +19,8 @@ import {
 const name = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }));
 
 const AmqpSettings = queueSettings({
-  exchange: name("An exchange that messages are published to"),
-  queue: name("Or a queue that they are put into"),
+  exchange: name("The exchange that messages are published to"),
+  queue: name("Or the queue that messages are published to"),
   routing_key: name(
     "With an exchange; `{event_type}` (the default), `{tenant_id}`, `{source}` and `{priority}` stand for the event's",
   ),
@@ -29,7 +29,7 @@ type AmqpSettings = Static<typeof AmqpSettings>;
 
 interface AmqpDestination extends QueueDestination {
   readonly exchange: string | undefined;
-  /** The name of the queue, where there is no exchange. */
+  /** The name of the queue when there is no exchange. */
   readonly routingKey: string;
 }
 
@@ -38,7 +38,7 @@ const DEFAULT_EXCHANGE = "";
 
 const SENDING: QueueKind<AmqpDestination> = {
   kind: "amqp",
-  // Confirms come for many at once.
+  // RabbitMQ confirms many messages at once.
   batch: { maxBatch: 64, lingerMs: 0 },
   address({ exchange = DEFAULT_EXCHANGE, routingKey }, { event }) {
     if (exchange === DEFAULT_EXCHANGE) return { publisher: exchange, subject: routingKey };
@@ -53,10 +53,10 @@ const SENDING: QueueKind<AmqpDestination> = {
 function checkAmqp(settings: AmqpSettings): FieldProblem[] {
   const { exchange, queue, routing_key: key } = settings;
   if ((exchange === undefined) === (queue === undefined)) {
-    return [{ field: "exchange", message: "give an exchange or a queue, and not both" }];
+    return [{ field: "exchange", message: "give an exchange or a queue, not both" }];
   }
   if (queue !== undefined && key !== undefined) {
-    return [{ field: "routing_key", message: "is for an exchange; what goes to a queue needs none" }];
+    return [{ field: "routing_key", message: "is only for an exchange; leave it out for a queue" }];
   }
   const problem = key === undefined ? undefined : findRoutingKeyProblem(key);
   return problem === undefined ? checkQueueSettings(settings) : [{ field: "routing_key", message: problem }];

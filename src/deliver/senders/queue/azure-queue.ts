@@ -17,10 +17,10 @@ import {
   type QueueDestination,
 } from "./settings.ts";
 
-/** What is different between the two brokers of Azure. */
+/** The differences between the two Azure brokers. */
 export interface AzureQueueSpec {
   name: "azure-service-bus" | "azure-storage-queue";
-  /** How its queues are named. */
+  /** The schema of a queue's name. */
   queue: TString;
   batch: BatchLimits;
   subjectOf(event: EventContent): string | undefined;
@@ -33,7 +33,7 @@ interface AzureDestination extends QueueDestination {
   readonly queue: string;
 }
 
-/** A queue of Azure as a destination. */
+/** Creates a kind of destination for an Azure broker. */
 export function createAzureQueueKind(spec: AzureQueueSpec): DestinationKind<AzureSettings> {
   const { name } = spec;
   const sending: QueueKind<AzureDestination> = {

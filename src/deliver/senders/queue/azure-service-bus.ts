@@ -6,9 +6,9 @@ export const AZURE_SERVICE_BUS = createAzureQueueKind({
   name: "azure-service-bus",
   queue: Type.String({
     pattern: "^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,258}[A-Za-z0-9])?$",
-    description: "The queue, or the topic, that messages are put into",
+    description: "The queue or topic that messages are sent to",
   }),
-  // All over one link, each confirmed by itself.
+  // All messages go over one link, and each is confirmed on its own.
   batch: { maxBatch: 32, lingerMs: 0 },
   subjectOf: ({ type }) => type,
 });

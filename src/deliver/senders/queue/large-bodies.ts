@@ -5,9 +5,9 @@ import type { Connections } from "../../../brokers/connections.ts";
 import type { Attempt } from "../sender.ts";
 import type { QueueDestination } from "./settings.ts";
 
-/** Bodies that are too large for a queue, in Blob storage. */
+/** Stores bodies that are too large for a queue in Blob storage. */
 export interface LargeBodies {
-  /** Undefined where the destination has none. Throws a BrokerFault when its connection is not known here. */
+  /** Undefined when the destination has no claim check. Throws a BrokerFault when its connection is not configured. */
   find(destination: QueueDestination): ClaimCheck | undefined;
 }
 
@@ -30,10 +30,13 @@ export function createLargeBodies(connections: Connections): LargeBodies {
 }
 
 export function noConnection(kind: string, name: string): BrokerFault {
-  return new BrokerFault("unreachable", `There is no connection ${kind} "${name}" here; add it under \`connections\`.`);
+  return new BrokerFault(
+    "unreachable",
+    `There is no connection "${name}" of the kind ${kind}; add it under \`connections\`.`,
+  );
 }
 
-/** The same for each try of a delivery, and another for a replay or another gateway. */
+/** The same for all attempts of a delivery; differs for a replay and for another gateway. */
 export function nameBody(origin: string, { deliveryId, generation }: Attempt): string {
   return createHash("sha256").update(`${origin}\0${deliveryId}\0${generation}`).digest("base64url");
 }

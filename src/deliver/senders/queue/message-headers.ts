@@ -7,13 +7,13 @@ import type { Attempt } from "../sender.ts";
 import type { OpenCredentials } from "../services.ts";
 import type { QueueDestination } from "./settings.ts";
 
-/** What goes along of a request's headers: in clear what is no secret, and sealed what is one and was asked for. */
+/** The headers of a request in a message: plain ones as they are, and named credentials encrypted. */
 export interface MessageHeaders {
   headers: Record<string, string> | undefined;
   sealedHeaders: string | undefined;
 }
 
-/** As many, and as long, as are taken in again. */
+/** The same limits as for messages that are received. */
 const MAX_HEADERS = 200;
 const MAX_LENGTH = 16_384;
 

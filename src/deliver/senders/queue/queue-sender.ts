@@ -25,16 +25,18 @@ import {
 import { faultOutcome, toOutcome } from "./to-outcome.ts";
 import { toMessage, writeEvent, type WriteFacts } from "./write-event.ts";
 
-/** What is different from broker to broker. */
+/** The differences between brokers. */
 export interface QueueKind<Destination extends QueueDestination> {
   kind: BrokerKind;
-  /** Deliveries that are published together, without waiting for each other's confirmation. */
+  /** How many deliveries are published together, without waiting for each other's confirmation. */
   batch: BatchLimits;
-  /** Which publisher of the connection it goes to, and by which subject or routing key; a text says why it cannot. */
+  /** The publisher of the connection and the subject or routing key; a text says why there is none. */
   address(destination: Destination, attempt: Attempt): Address | string;
-  /** What it means that nothing is bound to a routing key: a queue of ours that is missing, or nobody who listens. */
+  /**
+   * What it means when nothing is bound to a routing key: with a topic, nobody listens; otherwise our queue is missing.
+   */
   isTopic(destination: Destination): boolean;
-  /** Whose messages can be counted; undefined where they spread over queues of others. */
+  /** The queue whose messages can be counted; undefined when they spread over queues of others. */
   queueOf(destination: Destination): string | undefined;
 }
 
@@ -55,7 +57,7 @@ export function openQueueSender<Destination extends QueueDestination>(
   const { clock, connections, origin } = services;
   const publishers = new Map<string, Publisher>();
   const choosers = new WeakMap<Subscription, ChooseHeaders>();
-  /** Each version of a subscription is told of once. */
+  /** Each version of a subscription causes one warning. */
   const warned = new WeakSet<Subscription>();
   const largeBodies = createLargeBodies(connections);
   const underWay = new Set<() => void>();
@@ -89,7 +91,7 @@ export function openQueueSender<Destination extends QueueDestination>(
     const destination = destinationOf(subscription);
     const { place } = destination;
     if (!spec.isTopic(destination)) {
-      return failed(`RabbitMQ has no queue of that name (${place}). Make it with \`posthorn queue declare\`.`);
+      return failed(`RabbitMQ has no queue of that name (${place}). Create it with \`posthorn queue declare\`.`);
     }
     if (!warned.has(subscription)) {
       warned.add(subscription);
@@ -120,7 +122,7 @@ export function openQueueSender<Destination extends QueueDestination>(
     const written = writeEvent(destination.format, attempt, facts);
     if (written === undefined) {
       const error =
-        "the format event holds JSON objects only, and the body of this event is none; choose another format";
+        "the format event only supports JSON objects, and the body of this event is not one; choose another format";
       return { outcome: refused(error, { result: "blocked", says: "nothing" }), facts: sending };
     }
     const { maxMessageBytes } = connection.limits;
@@ -136,7 +138,7 @@ export function openQueueSender<Destination extends QueueDestination>(
     }
     if (body.byteLength > maxMessageBytes) {
       const more = destination.claimCheck === undefined ? "" : ", without its body";
-      const error = `the message has ${body.byteLength} bytes${more}; the broker takes ${maxMessageBytes}`;
+      const error = `the message has ${body.byteLength} bytes${more}; the broker accepts at most ${maxMessageBytes}`;
       return { outcome: tooLarge(error), facts: sending };
     }
     const message: OutgoingMessage = {
@@ -180,7 +182,7 @@ export function openQueueSender<Destination extends QueueDestination>(
       return await sendOne(attempt);
     } catch (error) {
       if (error instanceof BrokerFault) return { outcome: faultOutcome(error), facts: {} };
-      return { outcome: failedHere(`the message could not be made: ${String(error)}`), facts: {} };
+      return { outcome: failedHere(`the message could not be created: ${String(error)}`), facts: {} };
     }
   }
 
@@ -232,7 +234,7 @@ export function openQueueSender<Destination extends QueueDestination>(
       return ready + held;
     },
     close() {
-      // The publishers are the connection's, which outlives whoever uses it.
+      // The publishers belong to the connection, which outlives the senders.
       for (const abort of underWay) abort();
       return Promise.resolve();
     },

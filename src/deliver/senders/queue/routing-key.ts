@@ -1,9 +1,12 @@
 import type { EventContent } from "../../../domain/event.ts";
 
-/** Routing keys of RabbitMQ, made of a text in which `{event_type}` and the like stand for what the event says. */
+/**
+ * Routing keys of RabbitMQ, built from a text in which `{event_type}` and similar placeholders stand for values of the
+ * event.
+ */
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
-/** Of AMQP 0-9-1. */
+/** The limit of AMQP 0-9-1. */
 const MAX_BYTES = 255;
 
 export const DEFAULT_ROUTING_KEY = "{event_type}";
@@ -19,12 +22,12 @@ export function findRoutingKeyProblem(template: string): string | undefined {
   for (const [whole, name = ""] of template.matchAll(PLACEHOLDER)) {
     if (Object.hasOwn(FACTS, name)) continue;
     const known = Object.keys(FACTS).map((one) => `{${one}}`);
-    return `${whole} stands for nothing; there are: ${known.join(", ")}`;
+    return `${whole} is not a placeholder; use one of: ${known.join(", ")}`;
   }
   return undefined;
 }
 
-/** Undefined when it is too long for RabbitMQ. */
+/** Undefined when the key is too long for RabbitMQ. */
 export function writeRoutingKey(template: string, event: EventContent): string | undefined {
   const key = template.replaceAll(PLACEHOLDER, (whole, name: string) => FACTS[name]?.(event) ?? whole);
   return Buffer.byteLength(key) <= MAX_BYTES ? key : undefined;

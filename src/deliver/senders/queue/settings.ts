@@ -5,7 +5,7 @@ import type { FieldProblem } from "../../../domain/subscription-rules.ts";
 import type { PreparedDestination } from "../sender.ts";
 import { findForwardedHeaderProblem, namedCredentials, USUAL_HEADERS } from "../forwarded-headers.ts";
 
-/** What may be set of a destination at a broker, whichever it is. */
+/** The settings that destinations of all brokers share. */
 
 export type QueueFormat = "raw" | "message" | "event" | "cloudevents";
 
@@ -27,7 +27,7 @@ const QUEUE_SETTINGS = {
   forward_headers: Type.Optional(
     Type.Union([Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 100 }), Type.Null()], {
       default: null,
-      description: "With `message`: headers of the request that go along; `*` for the usual ones, the default",
+      description: "With `message`: headers of the request that are sent along; `*` means the usual ones, the default",
     }),
   ),
   message_key: Type.Optional(
@@ -35,8 +35,8 @@ const QUEUE_SETTINGS = {
       minLength: 16,
       maxLength: 1024,
       description:
-        "With `message`: what credentials among the headers are encrypted with; the far gateway has it too. The " +
-        "gateway's own when it is left out",
+        "With `message`: the key that encrypts credentials among the headers; the receiving gateway needs it too. The " +
+        "gateway's own key when not given",
     }),
   ),
 };
@@ -49,14 +49,14 @@ export const CLAIM_CHECK = Type.Optional(
           connection: connectionSetting("The name of a connection of the kind azure-storage-queue"),
           container: Type.String({
             pattern: "^[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){2,62}$",
-            description: "Of Blob storage; it is made when it is missing",
+            description: "The container in Blob storage; it is created when it does not exist",
           }),
         },
         { additionalProperties: false },
       ),
       Type.Null(),
     ],
-    { default: null, description: "With `message`: where bodies lie that are too large for the queue" },
+    { default: null, description: "With `message`: where bodies that are too large for the queue are stored" },
   ),
 );
 
@@ -67,11 +67,11 @@ export function queueSettings<More extends TProperties>(more: More) {
 const CommonSettings = queueSettings({ claim_check: CLAIM_CHECK });
 export type CommonSettings = Static<typeof CommonSettings>;
 
-/** As the sender uses it. */
+/** The settings as the sender uses them. */
 export interface QueueDestination {
   readonly connection: string;
   readonly format: QueueFormat;
-  /** In lower case; the usual ones when not given. */
+  /** In lower case; the usual headers when not given. */
   readonly forwardHeaders: readonly string[] | undefined;
   readonly messageKey: string | undefined;
   readonly claimCheck: { readonly connection: string; readonly container: string } | undefined;
@@ -84,7 +84,10 @@ export function checkQueueSettings(settings: CommonSettings): FieldProblem[] {
     const only = { forward_headers: headers ?? undefined, message_key: key, claim_check: claim ?? undefined };
     return Object.entries(only)
       .filter(([, value]) => value !== undefined)
-      .map(([field]) => ({ field, message: `is for the format message, and this one is ${format}` }));
+      .map(([field]) => ({
+        field,
+        message: `is only for the format message, and this destination has the format ${format}`,
+      }));
   }
   return (headers ?? []).flatMap((name, index) => {
     const problem = findForwardedHeaderProblem(name);
@@ -92,7 +95,7 @@ export function checkQueueSettings(settings: CommonSettings): FieldProblem[] {
   });
 }
 
-/** Nobody on the way may read them: without a key they would be left out. */
+/** Credentials must not be readable on the way: without a key they would be left out. */
 export function refuseUnsealed(
   settings: Pick<CommonSettings, "forward_headers" | "message_key">,
   key: string | undefined,
@@ -108,7 +111,7 @@ export function refuseUnsealed(
   );
 }
 
-/** `*` stands for no credentials: whoever has not named them may think that they go along. */
+/** `*` does not include credentials: an owner who did not name them may think that they are sent along. */
 export function warnOfUnsealed(
   { format, forward_headers: headers, message_key: own }: CommonSettings,
   key: string | undefined,
@@ -145,7 +148,7 @@ export function prepareQueue(destination: QueueDestination): PreparedDestination
   };
 }
 
-/** All of them, also those that were not set. */
+/** All settings, also those that were not given. */
 export function presentQueue(settings: CommonSettings): Record<string, unknown> {
   const { format = "raw", forward_headers: headers, message_key: key } = settings;
   return {

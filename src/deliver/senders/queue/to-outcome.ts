@@ -2,7 +2,7 @@ import type { Published } from "../../../brokers/broker.ts";
 import type { BrokerFault } from "../../../brokers/broker-fault.ts";
 import { DELIVERED, failed, failedHere, refused, type Outcome } from "../../../domain/outcome.ts";
 
-/** What became of a message, as it concerns its delivery. `unroutable` is what follows when nothing is bound to it. */
+/** The outcome of a delivery for a published message. `unroutable` is the outcome when nothing is bound to its key. */
 export function toOutcome(published: Published, unroutable: Outcome): Outcome {
   switch (published.outcome) {
     case "confirmed":
@@ -27,11 +27,11 @@ export function faultOutcome({ kind, message }: BrokerFault): Outcome {
     case "not_found":
     case "not_allowed":
     case "different":
-      // Of a broker that was emptied, or is not set up yet: what waits here is nobody's loss.
+      // The broker was emptied or is not set up yet: the delivery waits, and nothing is lost.
       return failed(message, { says: "ill" });
     case "lost":
     case "refused":
-      // A queue that is full, for instance; or something with this one message.
+      // For example, the queue is full; or the problem concerns only this message.
       return failed(message, { says: "doubtful" });
   }
 }

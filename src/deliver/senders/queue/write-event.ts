@@ -8,7 +8,7 @@ import type { EventDetails } from "../event-details.ts";
 import type { ChooseHeaders } from "./message-headers.ts";
 import type { QueueFormat } from "./settings.ts";
 
-/** What a message holds of an event, by the format of its destination. */
+/** The content of a message for an event, in the format of its destination. */
 export interface WrittenEvent {
   body: Uint8Array;
   contentType: string | undefined;
@@ -16,26 +16,26 @@ export interface WrittenEvent {
 
 export interface WriteFacts {
   details: EventDetails;
-  /** Which event it is, for whoever takes the message. */
+  /** The event's id, for the receiver of the message. */
   eventId: string;
-  /** Gateways that it has passed, this one included. */
+  /** How many gateways the event has passed, this one included. */
   hops: number;
   /** The id of this store. */
   origin: string;
   /** Unix ms. */
   publishedAt: number;
   chooseHeaders: ChooseHeaders;
-  /** That this attempt is a span of. */
+  /** The trace that this attempt is a span of. */
   trace: TraceParts;
 }
 
 const JSON_TYPE = "application/json";
-/** As they are taken in again. */
+/** The same limits as for messages that are received. */
 const METHOD = /^[A-Z]{1,20}$/;
 const MAX_PATH = 8192;
 const MAX_TYPE = 255;
 
-/** Undefined when the event has no place in that format. */
+/** Undefined when the format cannot represent the event. */
 export function writeEvent(format: QueueFormat, attempt: Attempt, facts: WriteFacts): WrittenEvent | undefined {
   const { event } = attempt;
   switch (format) {
@@ -53,7 +53,7 @@ export function writeEvent(format: QueueFormat, attempt: Attempt, facts: WriteFa
   }
 }
 
-/** The same with another content: what is too large for the message lies elsewhere. */
+/** The same with another content: a content that is too large for the message is stored elsewhere. */
 export function toMessage(attempt: Attempt, facts: WriteFacts, content: EventMessage["content"]): EventMessage {
   const { event, generation, request } = attempt;
   const { details, eventId } = facts;

@@ -6,7 +6,7 @@ import { checkSmsSettings } from "./settings-rules.ts";
 import { smsTemplates } from "./sms-templates.ts";
 import { prepareSms, presentSms, SmsSettings } from "./settings.ts";
 
-/** SMS, through a gateway that takes HTTP requests. */
+/** SMS, through a gateway with an HTTP interface. */
 export const SMS: DestinationKind<SmsSettings> = {
   name: "sms",
   settings: SmsSettings,

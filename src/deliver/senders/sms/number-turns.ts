@@ -1,9 +1,9 @@
 /**
- * At most so many messages to one number in any span of time. What comes too early is given a turn of its own, which it
- * keeps when it comes again: so a flood costs each of its deliveries one more attempt, and not one after the other.
+ * Limits the messages to one number in any period. A message that comes too early gets a turn, which it keeps until it
+ * comes again: so each delivery of a flood costs one more attempt, and not one attempt after another.
  */
 export interface NumberTurns {
-  /** 0 when it may go now; else for how long it has to wait, in ms. */
+  /** 0 when the message may go now; otherwise how long it has to wait, in ms. */
   ask(number: string, deliveryId: string, now: number): number;
 }
 
@@ -13,15 +13,15 @@ export interface NumberTurnsOptions {
 }
 
 interface Known {
-  /** When the last `max` went or will go, in order. */
+  /** When the last `max` messages went or will go, in order. */
   turns: number[];
-  /** Of those that wait, by the ids of their deliveries; the earliest first. */
+  /** The turns of waiting messages by delivery id; the earliest first. */
   promised: Map<string, number>;
 }
 
-/** From so many on, numbers of which nothing needs to be known any more are forgotten. */
+/** With more numbers than this, those without recent messages are forgotten. */
 const MAX_NUMBERS = 10_000;
-/** Of those that wait for one number. What comes beyond it waits too, and asks for a turn again. */
+/** Maximum number of messages that wait for one number with a turn. Further ones wait too, and ask for a turn again. */
 const MAX_PROMISED = 100_000;
 
 export function createNumberTurns({ max, windowMs }: NumberTurnsOptions): NumberTurns {
@@ -40,7 +40,7 @@ export function createNumberTurns({ max, windowMs }: NumberTurnsOptions): Number
     for (const [number, { turns }] of known) if ((turns.at(-1) ?? 0) + windowMs <= now) known.delete(number);
   }
 
-  /** Of deliveries that did not come back: they were cancelled, or are held. */
+  /** Drops the turns of deliveries that did not come back: they were cancelled or are held. */
   function dropMissed({ promised }: Known, now: number): void {
     for (const [id, at] of promised) {
       if (at + windowMs > now) return;

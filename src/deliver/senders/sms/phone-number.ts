@@ -1,12 +1,12 @@
-/** A number as E.164 writes it, or what is wrong with it. */
+/** Returns the number in E.164 form, or the problem with it. */
 export type NormaliseNumber = (
   text: string,
   defaultCountry: string | undefined,
 ) => { number: string; problem?: undefined } | { problem: string };
 
 /**
- * Loaded when it is first needed: the numbering plans of the world are most of its size. It judges by length and not by
- * range, because networks open new ranges faster than anybody updates.
+ * The package is loaded at first use, because it contains the numbering plans of the world. It checks the length and
+ * not the ranges of numbers, because networks open new ranges faster than packages are updated.
  */
 export async function loadPhoneNumbers(): Promise<NormaliseNumber> {
   const { parsePhoneNumberFromString, isSupportedCountry } = await import("libphonenumber-js/min");

@@ -1,16 +1,16 @@
-/** Into how many messages a network cuts a text, and what it counts in. */
+/** How many messages a network splits a text into, and the encoding it uses. */
 export interface Segments {
   readonly encoding: "GSM-7" | "UCS-2";
   readonly count: number;
 }
 
-/** 3GPP TS 23.038 §6.2.1: one septet each; and those behind an escape, two. */
+/** 3GPP TS 23.038 §6.2.1: one septet for each basic character, two for those with an escape. */
 const BASIC = new Set(
   "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà",
 );
 const EXTENDED = new Set("\f^{}\\[~]|€");
 
-/** In one message; and in each of several, which begin with a header. */
+/** Capacity of a single message, and of each of several, which begin with a header. */
 const GSM = { single: 160, part: 153 };
 const UCS = { single: 70, part: 67 };
 
@@ -23,7 +23,7 @@ export function countSegments(text: string): Segments {
   return { encoding: isGsm ? "GSM-7" : "UCS-2", count: total <= single ? 1 : countParts(units, part) };
 }
 
-/** A sign of two units is not cut in the middle. */
+/** A character of two units is not split. */
 function countParts(units: readonly number[], size: number): number {
   let count = 1;
   let used = 0;

@@ -24,7 +24,7 @@ const HOUR_MS = 3_600_000;
 const TAGS = /\{\{.*?\}\}|\{%.*?%\}/gs;
 const PLAIN = { statuses: [], sourceStatuses: [], bodyContains: undefined, bodyIs: undefined };
 
-/** A message that may be sent. */
+/** A checked message that may be sent. */
 interface Checked {
   message: SmsMessage;
   segments: Segments;
@@ -61,7 +61,7 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
     const segments = countSegments(text);
     const max = settings.max_segments ?? DEFAULT_MAX_SEGMENTS;
     if (segments.count > max) {
-      return notSent(`text: takes ${segments.count} messages (${segments.encoding}); max_segments is ${max}`);
+      return notSent(`text: needs ${segments.count} messages (${segments.encoding}); max_segments is ${max}`);
     }
     return { message: { to: parsed.number, text, id: `${attempt.deliveryId}.${attempt.generation}` }, segments };
   }
@@ -152,7 +152,7 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
   };
 }
 
-/** `to` and `text` of the event. */
+/** Reads `to` and `text` from the event. */
 function takeFromPayload({ event }: Attempt): { to: string; text: string } | string {
   const payload = readPayload(event);
   if (typeof payload === "string") return payload;

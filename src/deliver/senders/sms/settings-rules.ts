@@ -4,7 +4,7 @@ import type { SmsSettings } from "./settings.ts";
 
 const SENDER = /^(?:\+?[0-9]{3,15}|(?=.*[A-Za-z])[A-Za-z0-9 ._&-]{1,11})$/;
 
-/** What the schema of the settings cannot say. Whether a number is one, the sender knows. */
+/** Rules that the schema cannot express. The sender checks whether phone numbers are valid. */
 export function checkSmsSettings(settings: SmsSettings): FieldProblem[] {
   const { from } = settings;
   const problems = [...checkFields(settings), ...GATEWAYS[settings.gateway].check(settings)];
@@ -19,7 +19,7 @@ const FROM_PAYLOAD = ["to", "text"] as const;
 function checkFields(settings: SmsSettings): FieldProblem[] {
   const isGiven = (name: keyof SmsSettings) => (settings[name] ?? null) !== null;
   if (settings.fields_from === "payload") {
-    const message = "comes from the payload, as `fields_from` says; leave one of the two out";
+    const message = "is taken from the payload because of `fields_from`; leave one of the two out";
     return FROM_PAYLOAD.filter(isGiven).map((field) => ({ field, message }));
   }
   return FROM_PAYLOAD.filter((field) => !isGiven(field)).map((field) => ({ field, message: "is missing" }));

@@ -5,7 +5,7 @@ import type { PreparedDestination } from "../sender.ts";
 import { neededBy } from "../templated.ts";
 import { smsTemplates, type SmsTemplates } from "./sms-templates.ts";
 
-/** What may be set of a destination of the kind sms. */
+/** The settings of a destination of the kind sms. */
 
 export const DEFAULT_MAX_SEGMENTS = 6;
 
@@ -18,18 +18,18 @@ const SuccessRule = Type.Object(
       Type.Array(Type.Integer({ minimum: 200, maximum: 299 }), {
         minItems: 1,
         maxItems: 20,
-        description: "The only answers that count as taken; all 2xx when not given",
+        description: "The only statuses that count as accepted; all 2xx when not given",
       }),
     ),
     pointer: Type.Optional(
-      Type.String({ maxLength: 500, description: "A JSON Pointer into the answer: what stands there must fit" }),
+      Type.String({ maxLength: 500, description: "A JSON Pointer into the answer: the value there must match" }),
     ),
     equals: Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Number(), Type.Boolean(), Type.Null()])),
     contains: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 200,
-        description: "A text in it; without `pointer`, anywhere in the answer",
+        description: "A text that the value contains; without `pointer`, anywhere in the answer",
       }),
     ),
   },
@@ -39,10 +39,12 @@ export type SuccessRule = Static<typeof SuccessRule>;
 
 export const SmsSettings = Type.Object(
   {
-    gateway: oneOf(["twilio", "generic-http"], { description: "Who sends the message: `twilio` or `generic-http`" }),
-    to: text(500, "The number that gets it; a template that gives one, or a number"),
-    text: text(10_000, "What it says; a template"),
-    from: text(64, "Whom it is from: a number, or a name of up to 11 characters"),
+    gateway: oneOf(["twilio", "generic-http"], {
+      description: "The service that sends the message: `twilio` or `generic-http`",
+    }),
+    to: text(500, "The recipient's number, or a template for it"),
+    text: text(10_000, "The text of the message; a template"),
+    from: text(64, "The sender: a number, or a name of up to 11 characters"),
     fields_from: withDefault(
       orNull(Type.Literal("payload"), {
         description: "`payload`: `to` and `text` are taken from the event. Only for keys that are bound to no tenant",
@@ -51,7 +53,7 @@ export const SmsSettings = Type.Object(
     ),
     default_country: withDefault(
       orNull(Type.String({ pattern: "^[A-Z]{2}$" }), {
-        description: "Of numbers without `+` and a country code; two letters, as `DE`",
+        description: "The country of numbers without `+` and country code; two letters such as `DE`",
       }),
       null,
     ),
@@ -59,7 +61,7 @@ export const SmsSettings = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 40,
-        description: "A text that takes more messages than this is not sent",
+        description: "A text that needs more messages than this is not sent",
       }),
       DEFAULT_MAX_SEGMENTS,
     ),
@@ -68,28 +70,28 @@ export const SmsSettings = Type.Object(
     messaging_service_sid: text(64, "Twilio: a messaging service instead of `from`"),
     url: text(
       2048,
-      "`generic-http`: where messages are sent; a template. `twilio`: another origin than `https://api.twilio.com`",
+      "`generic-http`: the URL that messages are sent to; a template. `twilio`: an origin other than `https://api.twilio.com`",
     ),
     method: withDefault(oneOf(["POST", "PUT", "GET"], { description: "`generic-http`" }), "POST"),
     headers: withDefault(
       orNull(Type.Record(Type.String(), Type.String({ maxLength: 4096 }), { maxProperties: 50 }), {
-        description: "`generic-http`: sent with every message; shown to nobody: `***`",
+        description: "`generic-http`: sent with every message; values are never shown, only `***`",
       }),
       null,
     ),
     content_type: withDefault(
       oneOf(["application/json", "application/x-www-form-urlencoded", "text/xml", "text/plain"], {
-        description: "`generic-http`: of `body`, and how values are escaped in it",
+        description: "`generic-http`: the content type of `body`, which also decides how values are escaped",
       }),
       "application/json",
     ),
     body: text(
       10_000,
       "`generic-http`: a template, in which `message.to`, `message.from`, `message.text` and `message.id` stand for the " +
-        "message; without it, an object or a form of these",
+        "message; without it, a JSON object or a form with these values",
     ),
     success: withDefault(
-      orNull(SuccessRule, { description: "`generic-http`: what an answer must be like beyond its status" }),
+      orNull(SuccessRule, { description: "`generic-http`: what an answer must contain to count as accepted" }),
       null,
     ),
   },
@@ -97,7 +99,7 @@ export const SmsSettings = Type.Object(
 );
 export type SmsSettings = Static<typeof SmsSettings>;
 
-/** As the sender uses it. */
+/** The settings as the sender uses them. */
 export interface SmsDestination {
   readonly settings: SmsSettings;
   readonly templates: SmsTemplates;
@@ -110,7 +112,7 @@ export function prepareSms(settings: SmsSettings): PreparedDestination {
   return { destination, place, needs: neededBy([...templates.message, ...templates.request]) };
 }
 
-/** The headers are hidden as a whole. */
+/** Hides the headers completely. */
 export function presentSms(settings: SmsSettings): Record<string, unknown> {
   const { auth_token: token, headers } = settings;
   return {

@@ -2,13 +2,13 @@ import type { Template } from "../../../templates/templates.ts";
 import { isTemplate } from "../is-template.ts";
 import type { SmsSettings } from "./settings.ts";
 
-/** What `message` stands for in the request to a gateway. */
+/** The members of `message` in templates for the request to a gateway. */
 const OWN = { message: ["to", "from", "text", "id"] };
 
-/** A form is escaped like the query of a URL; this stands before it while it is rendered. */
+/** A form is escaped like the query of a URL; this URL is put in front while it is rendered. */
 const FORM_BASE = "https://form.invalid/?";
 
-/** The templates of a message, and those of the request that carries it. */
+/** The templates of a message, and those of the request that contains it. */
 export interface SmsTemplates {
   readonly message: readonly Template[];
   readonly request: readonly Template[];
@@ -24,7 +24,7 @@ export function smsTemplates(settings: SmsSettings): SmsTemplates {
   return { message: message.filter((one) => one !== undefined), request: withOwn };
 }
 
-/** What was rendered of some templates, by the settings that they stand in. */
+/** Rendered texts by the settings that their templates are in. */
 export function toFilled(templates: readonly Template[], rendered: readonly string[]): Filled {
   const entries = templates.map(({ name }, i) => [name, rendered[i]?.replace(FORM_BASE, "")]);
   return Object.fromEntries(entries) as Filled;

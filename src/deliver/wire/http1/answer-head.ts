@@ -1,27 +1,27 @@
 import { isFieldName, isFieldValue } from "../../../domain/header-block.ts";
 
-/** The status line and headers of an HTTP/1.1 answer, read strictly: what can be understood in two ways is refused. */
+/** The status line and headers of an HTTP/1.1 answer. Parsed strictly: anything ambiguous is rejected. */
 export interface AnswerHead {
   readonly status: number;
-  /** Names in lower case; values of one name are joined by a comma. */
+  /** Names are in lower case; values of one name are joined by a comma. */
   readonly headers: Readonly<Record<string, string>>;
   readonly framing: "none" | "length" | "chunked" | "close";
-  /** With the framing `length`. */
+  /** Only for the framing `length`. */
   readonly length: number;
-  /** Whether another request may follow on the connection, as far as the destination says. */
+  /** Whether the destination allows another request on the connection. */
   readonly keepsAlive: boolean;
-  /** How long it says that it keeps an unused connection. */
+  /** How long the destination says it keeps an idle connection. */
   readonly keepAliveMs: number | undefined;
 }
 
 const LINE_END = "\r\n";
 
-/** A problem is a text. `text` is without the empty line at its end. */
+/** Returns a text for an invalid head. `text` does not contain the empty line at the end. */
 export function parseAnswerHead(text: string): AnswerHead | string {
   const firstEnd = text.indexOf(LINE_END);
   const end = firstEnd < 0 ? text.length : firstEnd;
   const status = parseStatus(text.slice(0, end));
-  if (status === undefined) return "its first line is none";
+  if (status === undefined) return "its first line is not a status line";
   const headers: Record<string, string> = {};
   for (let at = end + 2; at < text.length;) {
     const found = text.indexOf(LINE_END, at);
@@ -40,7 +40,7 @@ export interface Field {
   readonly value: string;
 }
 
-/** A header, or a trailer. A problem is a text. */
+/** Parses a header or a trailer; returns a text when it is invalid. */
 export function parseField(line: string): Field | string {
   const colon = line.indexOf(":");
   if (colon < 0) return "a header has no colon";
@@ -54,7 +54,7 @@ const ZERO = 0x30;
 const SPACE = 0x20;
 const TAB = 0x09;
 
-/** Space and tab are all that may stand around a value (RFC 9110 §5.6.3); `trim` would also take a no-break space. */
+/** Only space and tab may surround a value (RFC 9110 §5.6.3); `trim` would also remove a no-break space. */
 function withoutSpaces(text: string, from: number, to: number): string {
   let start = from;
   let end = to;
@@ -67,14 +67,14 @@ function isSpace(code: number): boolean {
   return code === SPACE || code === TAB;
 }
 
-/** `HTTP/1.1 200 OK`, where the words may be missing. */
+/** `HTTP/1.1 200 OK`; the reason phrase may be missing. */
 function parseStatus(line: string): number | undefined {
   if (!/^HTTP\/1\.[01] [1-9]\d\d(?: |$)/.test(line) || !isFieldValue(line)) return undefined;
   return Number(line.slice(9, 12));
 }
 
 function add(headers: Record<string, string>, { name, value }: Field): void {
-  // Assigned, it would be taken for the prototype.
+  // Assigning to it would set the prototype.
   if (name === "__proto__") return;
   headers[name] = Object.hasOwn(headers, name) ? `${headers[name]}, ${value}` : value;
 }
@@ -90,17 +90,17 @@ function withFraming(status: number, headers: Record<string, string>, isOld: boo
     headers,
     framing,
     length: bytes,
-    // RFC 9112 §6.1: with an old server's chunks the connection is not to be trusted again.
+    // RFC 9112 §6.1: after a chunked answer of an HTTP/1.0 server, the connection cannot be trusted.
     keepsAlive: keepsAlive && framing !== "close" && !(isOld && framing === "chunked"),
     keepAliveMs,
   });
-  // Whoever stands between might believe one of them and we the other.
+  // A server in between might use one of them while we use the other.
   if (coding !== undefined && length !== undefined) return "it has two lengths";
-  if (length !== undefined && !/^\d{1,15}$/.test(length)) return "its length is none";
+  if (length !== undefined && !/^\d{1,15}$/.test(length)) return "its length is not a number";
   const isChunked = coding !== undefined && /chunked/i.test(coding);
-  // Chunks of something else, or twice, are what nobody asked for and others may read differently.
+  // Other codings, or chunked twice, were not asked for, and other servers may read them differently.
   const isCoding = coding === undefined || (isChunked ? coding.length === "chunked".length : CODINGS.test(coding));
-  if (!isCoding) return "its transfer encoding is none";
+  if (!isCoding) return "its transfer encoding is invalid";
   if (status < 200 || status === 204 || status === 304) return made("none");
   if (coding !== undefined) return made(isChunked ? "chunked" : "close");
   if (length === undefined) return made("close");
@@ -109,7 +109,7 @@ function withFraming(status: number, headers: Record<string, string>, isOld: boo
 
 const KEEPS_ALIVE = /(?:^|,)[ \t]*keep-alive[ \t]*(?:,|$)/i;
 const CLOSES = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
-/** A list of names; without `chunked` the body ends with the connection. */
+/** A list of names. Without `chunked`, the body ends with the connection. */
 const CODINGS = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:[ \t]*,[ \t]*[!#$%&'*+\-.^_`|~0-9A-Za-z]+)*$/;
 
 function parseKeepAlive(value: string | undefined): number | undefined {

@@ -1,10 +1,10 @@
 import { type AnswerHead, parseAnswerHead, parseField } from "./answer-head.ts";
 
-/** Who gets an answer, piece by piece. From within any of these the reader may be told of the next answer. */
+/** Gets an answer piece by piece. Each of these methods may call the reader's `expect` for the next answer. */
 export interface AnswerTaker {
-  /** Once for each 1xx, and once for the answer that counts. */
+  /** Called for each 1xx, and once for the final answer. */
   takeHead(head: AnswerHead): void;
-  /** The bytes belong to the reader: what is to be kept must be copied. */
+  /** The bytes belong to the reader: copy what must be kept. */
   takeBody(bytes: Uint8Array): void;
   /** `isClean`: the connection may be used again. */
   takeEnd(isClean: boolean): void;
@@ -14,7 +14,7 @@ export type Reading = "going on" | { problem: string };
 
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
 const QUOTED = String.raw`"(?:[\t !\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"`;
-/** Of its extensions nothing is asked but that everybody finds the same end of them. */
+/** Chunk extensions are ignored, but their end must be unambiguous. */
 const CHUNK_SIZE = new RegExp(
   `^([0-9A-Fa-f]{1,8})[ \\t]*(?:;[ \\t]*${TOKEN}[ \\t]*(?:=[ \\t]*(?:${TOKEN}|${QUOTED})[ \\t]*)?)*$`,
 );
@@ -23,21 +23,21 @@ const NEWLINE = 0x0a;
 const GOING_ON = "going on";
 
 /**
- * Reads the answers of one connection, one at a time, from pieces of any size. It knows nothing of limits but that of a
- * head: whoever feeds it counts.
+ * Reads the answers of one connection, one at a time, from pieces of any size. It limits only the size of a head: its
+ * caller counts the bytes.
  */
 export class AnswerReader {
   readonly #maxHeadBytes: number;
   #taker: AnswerTaker | undefined;
   #reads: "head" | "length" | "size" | "chunk" | "chunk end" | "trailers" | "close" = "head";
-  /** The beginning of a head that has not come whole. */
+  /** The beginning of an incomplete head. */
   #begun: Buffer | undefined;
   #begunBytes = 0;
-  /** The beginning of a line that has not come whole. */
+  /** The beginning of an incomplete line. */
   #line = "";
   #left = 0;
   #keepsAlive = false;
-  /** Of one destination the answers within a second are mostly the same, to the byte. */
+  /** Most answers of one destination within a second are identical, so the last head is kept. */
   #knownText = "";
   #known: AnswerHead | undefined;
 
@@ -45,7 +45,7 @@ export class AnswerReader {
     this.#maxHeadBytes = maxHeadBytes;
   }
 
-  /** An answer is expected from here on. */
+  /** The next bytes are an answer for `taker`. */
   expect(taker: AnswerTaker): void {
     this.#taker = taker;
     this.#reads = "head";
@@ -53,7 +53,7 @@ export class AnswerReader {
     this.#line = "";
   }
 
-  /** Nobody wants the rest. */
+  /** The rest of the answer is not needed. */
   stop(): void {
     this.#taker = undefined;
   }
@@ -61,7 +61,7 @@ export class AnswerReader {
   read(bytes: Buffer): Reading {
     const taker = this.#taker;
     if (taker === undefined) return GOING_ON;
-    // With another taker this answer is over, and what follows it was counted as unclean.
+    // With another taker this answer has ended, and the bytes after it have made its end unclean.
     for (let at = 0; at < bytes.length && this.#taker === taker;) {
       const next = this.#step(bytes, at, taker);
       if (typeof next === "string") return { problem: next };
@@ -70,7 +70,7 @@ export class AnswerReader {
     return GOING_ON;
   }
 
-  /** The destination sends no more. True when that is the end of an answer. */
+  /** The destination has closed its side. Returns true when that ends an answer properly. */
   end(): boolean {
     const taker = this.#taker;
     if (taker === undefined || this.#reads !== "close") return false;
@@ -78,7 +78,7 @@ export class AnswerReader {
     return true;
   }
 
-  /** Where to go on, or what is wrong. */
+  /** Returns where to continue, or the problem. */
   #step(bytes: Buffer, at: number, taker: AnswerTaker): number | string {
     switch (this.#reads) {
       case "head":
@@ -110,7 +110,7 @@ export class AnswerReader {
     return bytes.length;
   }
 
-  /** It may come byte by byte: it must be neither copied nor searched anew for each. */
+  /** A head may arrive byte by byte: it must not be copied or searched again for each byte. */
   #readBegun(begun: Buffer, bytes: Buffer, at: number, taker: AnswerTaker): number | string {
     const before = this.#begunBytes;
     const length = bytes.length - at;
@@ -138,8 +138,8 @@ export class AnswerReader {
       this.#knownText = text;
     }
     const head = this.#known;
-    if (head.status === 101) return `${NOT_HTTP}: it wants to speak another protocol`;
-    if (head.status < 200 && !head.keepsAlive) return `${NOT_HTTP}: it ends before the answer that counts`;
+    if (head.status === 101) return `${NOT_HTTP}: it switches to another protocol`;
+    if (head.status < 200 && !head.keepsAlive) return `${NOT_HTTP}: it ends before the final answer`;
     taker.takeHead(head);
     if (this.#taker !== taker || head.status < 200) return undefined;
     this.#keepsAlive = head.keepsAlive;
@@ -161,7 +161,7 @@ export class AnswerReader {
     return end;
   }
 
-  /** What frames a chunked body. */
+  /** Reads the lines that frame a chunked body. */
   #readLine(bytes: Buffer, at: number, taker: AnswerTaker): number | string {
     const newline = bytes.indexOf(NEWLINE, at);
     const next = newline < 0 ? bytes.length : newline + 1;
@@ -183,7 +183,7 @@ export class AnswerReader {
       if (field === undefined) this.#finish(taker, isAll && this.#keepsAlive);
     } else {
       const size = CHUNK_SIZE.exec(line)?.[1];
-      if (size === undefined) return `${NOT_HTTP}: the size of a chunk is none`;
+      if (size === undefined) return `${NOT_HTTP}: the size of a chunk is not a number`;
       this.#left = Number.parseInt(size, 16);
       this.#reads = this.#left === 0 ? "trailers" : "chunk";
     }

@@ -3,26 +3,26 @@ import { ANSWER_BROKEN, ANSWER_CUT, ANSWER_TOO_LONG, codedError } from "../netwo
 import type { Connected, Connecting } from "../guarded-connect.ts";
 import { AnswerReader, type AnswerTaker } from "./answer-reader.ts";
 
-/** Who made a request: it gets the answer, or is told why there will be none. */
+/** The maker of a request: gets the answer, or the reason why there is none. */
 export interface Requester extends AnswerTaker {
   lost(error: Error): void;
 }
 
 export interface WireOptions {
-  /** Begins to connect. `onRead` gets what comes in, in a buffer that is used again. */
+  /** Begins to connect. `onRead` gets received bytes in a buffer that is reused. */
   connect: (onRead: (bytes: Buffer) => void, done: (error: Error | null, made: Connected | null) => void) => Connecting;
   maxHeadBytes: number;
-  /** What may come in for one request, whatever it is: also what is never made an answer of. */
+  /** Maximum number of bytes received for one request, including bytes that never become part of an answer. */
   maxReadBytes: number;
-  /** It came to an end while nobody used it. */
+  /** The connection ended while no request used it. */
   onUnusedEnd: () => void;
 }
 
 const MAX_COPIED_BYTES = 4096;
 
 /**
- * One socket that speaks HTTP/1.1, one request at a time. It connects for its first request, and when its socket ends
- * it is over. Undici takes 1.6 times the processor's time for what a webhook needs.
+ * One socket that speaks HTTP/1.1, one request at a time. It connects for its first request, and cannot be used again
+ * after its socket has ended. For a webhook, undici needs 1.6 times the CPU time.
  */
 export class Wire {
   readonly #options: WireOptions;
@@ -32,9 +32,9 @@ export class Wire {
   #requester: Requester | undefined;
   #readBytes = 0;
   #isOver = false;
-  /** The address of the destination, once it is connected. */
+  /** The address of the destination, once connected. */
   address: string | undefined;
-  /** How many requests it has served. */
+  /** How many requests the connection has served. */
   served = 0;
 
   constructor(options: WireOptions) {
@@ -42,14 +42,14 @@ export class Wire {
     this.#reader = new AnswerReader(options.maxHeadBytes);
   }
 
-  /** Whether another request may be made after the answer to the last one. */
+  /** Whether another request may follow the last answer. */
   get isReusable(): boolean {
     const socket = this.#socket;
-    // Who answers before the whole request was taken would take the rest of it for the next one.
+    // A destination that answers before it has read the whole request would take the rest for the next request.
     return !this.#isOver && socket !== undefined && !socket.destroyed && socket.writableLength === 0;
   }
 
-  /** `requester` is told of the end once, and never before this returns. */
+  /** `requester` gets the end once, and never before this returns. */
   request(head: string, body: Uint8Array, requester: Requester): void {
     this.#requester = requester;
     this.#readBytes = 0;
@@ -68,7 +68,7 @@ export class Wire {
     );
   }
 
-  /** Ends it, whatever happens on it; its requester hears no more. */
+  /** Closes the socket, whatever happens on it; its requester gets no more calls. */
   destroy(): void {
     this.#isOver = true;
     this.#requester = undefined;
@@ -81,7 +81,7 @@ export class Wire {
     this.#reader.expect(requester);
     const length = head.length + body.length;
     if (length <= MAX_COPIED_BYTES) {
-      // As one piece: the copy takes less than a list of two would.
+      // As one piece: copying costs less than writing two buffers.
       const bytes = Buffer.allocUnsafe(length);
       bytes.write(head, "latin1");
       bytes.set(body, head.length);
@@ -104,19 +104,19 @@ export class Wire {
 
   #read(bytes: Buffer): void {
     const requester = this.#requester;
-    // What nobody asked for: the next request must not take it for its answer.
+    // Nobody asked for these bytes: the next request must not take them for its answer.
     if (requester === undefined) return this.#lose(cut());
     this.#readBytes += bytes.length;
     const reading = this.#reader.read(bytes);
     if (this.#requester !== requester) return;
     if (reading !== "going on") return this.#lose(codedError(ANSWER_BROKEN, reading.problem));
-    // The same requester may have made its next request from within: then the count began anew.
+    // The same requester may have begun its next request meanwhile: then counting started again.
     if (this.#readBytes > this.#options.maxReadBytes) {
-      this.#lose(codedError(ANSWER_TOO_LONG, "far more came than an answer needs"));
+      this.#lose(codedError(ANSWER_TOO_LONG, "the destination sent far more than an answer needs"));
     }
   }
 
-  /** The request on it has its answer. */
+  /** The request has its answer. */
   finish(): void {
     this.#requester = undefined;
     this.served += 1;
@@ -135,5 +135,5 @@ export class Wire {
 }
 
 function cut(): Error {
-  return codedError(ANSWER_CUT, "connection closed without a whole answer");
+  return codedError(ANSWER_CUT, "connection closed before the answer was complete");
 }

@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import type { Clock, Timer } from "../../../domain/clock.ts";
 import { codedError, LOOKUP_FAULT } from "../network-fault.ts";
 
-/** All addresses of a name, by the system's DNS servers and without libuv's pool of four threads. */
+/** Finds all addresses of a name through the system's DNS servers, without libuv's pool of four threads. */
 export type AskServers = (name: string, done: (answer: Answer | Error) => void) => { cancel(): void };
 
 export interface Answer {
@@ -13,25 +13,28 @@ export interface Answer {
 
 export interface AskServersOptions {
   clock: Clock;
-  /** Names that a short one may stand for, the likeliest first. */
+  /** The full names that a short name may stand for, the likeliest first. */
   candidatesOf: (name: string) => readonly string[];
-  /** For all of it. */
+  /** For the whole lookup. */
   timeoutMs: number;
-  /** Instead of the system's, as `Resolver.setServers` takes them. */
+  /** Used instead of the system's servers, in the form of `Resolver.setServers`. */
   servers?: readonly string[] | undefined;
 }
 
 type Family = 4 | 6;
 
 const TRIES = 2;
-/** Where one family has an address, so long the answer for the other is waited for. */
+/** When one address family has an answer, how long to wait for the other. */
 const OTHER_FAMILY_MS = 1000;
 const NO_SUCH_NAME: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA"]);
 
 export function createAskServers({ clock, candidatesOf, timeoutMs, servers }: AskServersOptions): AskServers {
-  /** Of their own each: nothing else could be ended alone, and a change of the system's servers is followed. */
+  /**
+   * A resolver for each lookup: only then can a lookup be cancelled alone, and changes of the system's servers take
+   * effect.
+   */
   function openResolver(): Resolver {
-    // The second try has twice the time of the first.
+    // The second try gets twice the time of the first.
     const resolver = new Resolver({ timeout: Math.floor(timeoutMs / (2 ** TRIES - 1)), tries: TRIES });
     if (servers !== undefined) resolver.setServers(servers);
     return resolver;
@@ -91,7 +94,7 @@ export function createAskServers({ clock, candidatesOf, timeoutMs, servers }: As
     }
 
     ask(first);
-    return { cancel: () => finish(codedError("ECANCELLED", "nobody waits for it any more")) };
+    return { cancel: () => finish(codedError("ECANCELLED", "the lookup was cancelled")) };
   };
 }
 
@@ -107,14 +110,14 @@ function toAnswer(found: ReadonlyMap<Family, readonly RecordWithTtl[]>): Answer 
   return { addresses, ttlS };
 }
 
-/** Then addresses of IPv6 are tried first, as the C library does it (RFC 6724). */
+/** If there is one, IPv6 addresses are tried first, as the C library does (RFC 6724). */
 function hasGlobalIpv6(): boolean {
   return Object.values(networkInterfaces()).some((list) =>
     list?.some(({ family, internal, address }) => family === "IPv6" && !internal && !/^f[ecd]/i.test(address)),
   );
 }
 
-/** That it is the look-up which failed: `ECONNREFUSED` would else be taken for the destination's. */
+/** Says that the lookup failed: otherwise `ECONNREFUSED` would be taken for an error of the destination. */
 function describe(error: NodeJS.ErrnoException, name: string, servers: readonly string[]): Error {
   const code = error.code ?? error.message;
   const asked = servers.length === 0 ? "none is configured" : servers.join(", ");
@@ -125,7 +128,7 @@ function describe(error: NodeJS.ErrnoException, name: string, servers: readonly 
       return fault(`no DNS server answered in time (${asked})`);
     case "EBADNAME":
     case "EFORMERR":
-      return fault(`${JSON.stringify(name)} is no name of the DNS (${code})`);
+      return fault(`${JSON.stringify(name)} is not a valid DNS name (${code})`);
     default:
       return fault(`the DNS servers failed (${code} from ${asked})`);
   }

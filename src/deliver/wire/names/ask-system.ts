@@ -6,7 +6,7 @@ import type { Answer, AskServers } from "./ask-servers.ts";
 export interface AskSystemOptions {
   clock: Clock;
   timeoutMs: number;
-  /** For tests: instead of the C library. */
+  /** For tests: replaces the C library. */
   systemLookup?: SystemLookup | undefined;
 }
 
@@ -19,8 +19,9 @@ export type SystemLookup = (
 const TTL_S = 60;
 
 /**
- * Names that no DNS server knows but perhaps the C library does: those of multicast DNS (`nas.local`). One at a time,
- * because each holds one of libuv's four threads for as long as the library likes, and files need them too.
+ * For names that no DNS server knows but perhaps the C library does: those of multicast DNS (`nas.local`). One lookup
+ * at a time, because each holds one of libuv's four threads for an unlimited time, and file access needs these threads
+ * too.
  */
 export function createAskSystem({ clock, timeoutMs, systemLookup = lookup }: AskSystemOptions): AskServers {
   const waiting: (() => void)[] = [];
@@ -58,6 +59,6 @@ export function createAskSystem({ clock, timeoutMs, systemLookup = lookup }: Ask
 
     waiting.push(run);
     runNext();
-    return { cancel: () => finish(codedError("ECANCELLED", "nobody waits for it any more")) };
+    return { cancel: () => finish(codedError("ECANCELLED", "the lookup was cancelled")) };
   };
 }

@@ -6,20 +6,26 @@ import { type Answer, type AskServers, createAskServers } from "./ask-servers.ts
 import { createAskSystem, type SystemLookup } from "./ask-system.ts";
 import { createHostsFile, createSearchDomains, HOSTS_FILE, RESOLVER_FILE } from "./system-files.ts";
 
-/** Asks for all addresses of a name on behalf of a tenant. Calls `done` once and never at once, unless it is cancelled. */
+/**
+ * Looks up all addresses of a name on behalf of a tenant. Calls `done` once, always asynchronously, unless it is
+ * cancelled.
+ */
 export type Lookup = (hostname: string, owner: string, done: LookupDone) => Asking | void;
 
 export type LookupDone = (error: Error | null, addresses: readonly LookupAddress[]) => void;
 
 export interface Asking {
-  /** Nobody waits for the answer any more. */
+  /** The answer is no longer needed. */
   cancel(): void;
 }
 
-/** Names of destinations: users choose them, and the servers that answer for them may be slow, dead or hostile. */
+/**
+ * Looks up the names of destinations. Users choose them, and the servers that answer for them may be slow, dead or
+ * hostile.
+ */
 export interface NameLookup {
   lookup: Lookup;
-  /** Ends what is being asked; whoever waits is told. */
+  /** Stops all lookups; their callers get an error. */
   close(): void;
 }
 
@@ -27,35 +33,35 @@ export interface NameLookupOptions {
   clock: Clock;
   hostsFile?: string | undefined;
   resolverFile?: string | undefined;
-  /** DNS servers instead of the system's. */
+  /** DNS servers to use instead of the system's. */
   servers?: readonly string[] | undefined;
   timeoutMs?: number;
-  /** For tests: instead of the C library. */
+  /** For tests: replaces the C library. */
   systemLookup?: SystemLookup | undefined;
   limits?: Partial<NameLookupLimits> | undefined;
 }
 
 export interface NameLookupLimits {
-  /** Look-ups under way, in all and for one tenant. The rest waits, and tenants take turns. */
+  /** Maximum number of running lookups, in all and for one tenant. The rest waits, and tenants take turns. */
   running: number;
   runningPerOwner: number;
   names: number;
 }
 
 const LIMITS: NameLookupLimits = { running: 128, runningPerOwner: 8, names: 10_000 };
-/** Less than connecting may take. */
+/** Less than the time for connecting. */
 const TIMEOUT_MS = 4000;
 const MIN_TTL_S = 1;
-/** What is older is asked for again: a destination that moves must not be missed for long. */
+/** Older answers are requested again: a destination that moves must be found again soon. */
 const MAX_TTL_S = 60;
 const FIRST_WAIT_MS = 1000;
 const MAX_WAIT_MS = 60_000;
-/** Failures that lie further back do not count. */
+/** Failures longer ago than this do not count. */
 const FORGET_FAILURES_MS = 600_000;
 
 interface Known {
   addresses: readonly LookupAddress[];
-  /** It could not be looked up: asked for again after a wait that grows. */
+  /** The lookup failed: it is repeated after a wait that grows. */
   error: Error | undefined;
   until: number;
   failures: number;
@@ -64,7 +70,7 @@ interface Known {
 interface Search {
   readonly name: string;
   readonly waiters: Set<LookupDone>;
-  /** Tenants in whose line it stands. */
+  /** Tenants in whose waiting line the search is. */
   readonly owners: Set<string>;
   isRunning: boolean;
 }
@@ -95,7 +101,7 @@ export function openNameLookup(options: NameLookupOptions): NameLookup {
   });
   const askSystem = createAskSystem({ clock, timeoutMs, systemLookup: options.systemLookup });
   const ask: AskServers = (name, done) => (name.endsWith(".local") ? askSystem : askServers)(name, done);
-  /** Least recently learned first. */
+  /** Least recently updated first. */
   const known = new Map<string, Known>();
   const searches = new Map<string, Search>();
   const line = createWaitingLine<Place>();
@@ -113,7 +119,10 @@ export function openNameLookup(options: NameLookupOptions): NameLookup {
     }
   }
 
-  /** It goes on when nobody waits any more: what is learned of a slow name keeps it from being asked for all the time. */
+  /**
+   * The lookup continues when nobody waits any more: with its answer, a slow name need not be looked up again and
+   * again.
+   */
   function start(search: Search, owner: string): void {
     search.isRunning = true;
     runningOf.set(owner, (runningOf.get(owner) ?? 0) + 1);

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { isIP } from "node:net";
 import type { Clock } from "../../../domain/clock.ts";
 
-/** What the files of the system say about names. */
+/** Reads the system's files about names. */
 
 export const HOSTS_FILE = process.platform === "win32" ? "C:\\Windows\\System32\\drivers\\etc\\hosts" : "/etc/hosts";
 export const RESOLVER_FILE = "/etc/resolv.conf";
@@ -18,7 +18,7 @@ const LOOPBACK: readonly LookupAddress[] = [
   { address: "::1", family: 6 },
 ];
 
-/** The names that this machine knows by itself: those of its hosts file, and `localhost` (RFC 6761 §6.3). */
+/** The names that this machine knows without DNS: those of its hosts file, and `localhost` (RFC 6761 §6.3). */
 export function createHostsFile(
   path: string,
   clock: Pick<Clock, "now">,
@@ -44,18 +44,18 @@ function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]>
 
 interface Search {
   domains: readonly string[];
-  /** A name with fewer dots is looked for in the domains, too. */
+  /** A name with fewer dots is also looked up in the search domains. */
   ndots: number;
 }
 
 /**
- * The names that a short one may stand for, as the resolver's file says (`search`, `ndots`). Unlike the C library it puts
- * the name as it is first, so that nobody's domain can stand in front of a name of the public DNS.
+ * The full names that a short name may stand for, from the resolver's file (`search`, `ndots`). Unlike the C library,
+ * it tries the name itself first, so that no search domain can hide a name of the public DNS.
  */
 export function createSearchDomains(path: string, clock: Pick<Clock, "now">): (name: string) => readonly string[] {
   const read = createRereadFile(path, MAX_RESOLVER_BYTES, clock, parseResolverFile);
   return (name) => {
-    // A dot at its end says that the name is whole.
+    // A dot at the end marks a full name.
     if (name.endsWith(".")) return [name.replace(/\.+$/, "")];
     const { domains, ndots } = read();
     return name.split(".").length - 1 < ndots ? [name, ...domains.map((domain) => `${name}.${domain}`)] : [name];
@@ -70,7 +70,7 @@ function parseResolverFile(text: string): Search {
       .replace(/[#;].*/s, "")
       .trim()
       .split(/\s+/);
-    // The last of them counts.
+    // The last line of this kind counts.
     if (keyword === "search" || keyword === "domain") domains = values;
     if (keyword !== "options") continue;
     for (const value of values) ndots = Number(/^ndots:(\d{1,3})$/.exec(value)?.[1] ?? ndots);
@@ -86,8 +86,8 @@ function parseResolverFile(text: string): Search {
 }
 
 /**
- * What a small file says, up to `maxBytes`: read when first asked for, and again when it has changed. In the turn of the
- * call: it takes microseconds, and a file on the pool of libuv would wait behind all others there.
+ * The parsed content of a small file, up to `maxBytes`: read at first use, and again when it has changed. Read
+ * synchronously: that takes microseconds, while an asynchronous read would wait behind all others in libuv's pool.
  */
 function createRereadFile<Value>(
   path: string,
@@ -110,7 +110,7 @@ function createRereadFile<Value>(
       value = parse(bytes.toString("utf8", 0, readSync(file, bytes)));
       version = found;
     } catch {
-      // Systems without it are not broken: then it says nothing.
+      // A missing file is not an error: it counts as empty.
       if (version !== "") value = parse("");
       version = "";
     } finally {

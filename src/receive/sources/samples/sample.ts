@@ -1,36 +1,36 @@
 import { createHmac } from "node:crypto";
 
-/** Requests as a provider sends them, for trying a source out: what they look like, and how they are signed. */
+/** Sample requests of a provider for testing a source: their content, and how they are signed. */
 export interface Sample {
-  /** The kind of source that takes them. */
+  /** The kind of source that they are for. */
   readonly kind: string;
-  /** By what the provider calls them. */
+  /** By the provider's name for them. */
   readonly events: Readonly<Record<string, (facts: SampleFacts) => SampleContent>>;
-  /** What it is signed with, where that is not what the source has as its secret. */
+  /** The key that signs, if it is not the secret of the source. */
   readonly keyHint?: string | undefined;
-  /** Without a secret nothing is proved by anything. */
+  /** True when a request without a secret would be pointless. */
   readonly needsSecret: boolean;
   sign?(request: UnsignedSample, key: SampleKey): Signed;
   /** Why only the provider itself can sign, and what to do instead. */
   readonly unsignable?: string | undefined;
 }
 
-/** Of the request that is to be made. */
+/** Facts of the request to build. */
 export interface SampleFacts {
   /** Unix milliseconds. */
   at: number;
-  /** Another one for each request: most providers repeat it when they send something again. */
+  /** Different for each request; most providers send the same id again when they retry. */
   id: string;
 }
 
 export interface SampleContent {
   headers?: Readonly<Record<string, string>>;
-  /** What is not bytes already is sent as JSON. */
+  /** Sent as JSON unless it is bytes. */
   body: object;
 }
 
 export interface UnsignedSample {
-  /** As the sender addresses it: some schemes sign it. */
+  /** The URL that the sender uses: some schemes sign it. */
   url: string;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
@@ -41,11 +41,11 @@ export interface UnsignedSample {
 
 export interface SampleKey {
   secret: string;
-  /** Of the source. */
+  /** The options of the source. */
   options: Readonly<Record<string, unknown>>;
 }
 
-/** What a signature adds to a request, or puts in the place of what was there. */
+/** The parts of a request that signing adds or replaces. */
 export interface Signed {
   headers?: Readonly<Record<string, string>>;
   query?: string;
@@ -74,7 +74,7 @@ export function wholeSeconds(at: number): string {
   return new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** JSON with other members at its top; what is no object stays as it is. */
+/** Replaces top-level members of JSON; a value that is not an object stays unchanged. */
 export function withMembers(body: Buffer, change: (document: Record<string, unknown>) => object): Buffer {
   const document = JSON.parse(body.toString("utf8")) as unknown;
   if (typeof document !== "object" || document === null || Array.isArray(document)) return body;

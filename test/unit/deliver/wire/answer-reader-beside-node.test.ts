@@ -15,8 +15,8 @@ interface Rule {
   example: string;
 }
 
-const FIRST_LINE = "its first line is none";
-const CODING = "its transfer encoding is none";
+const FIRST_LINE = "its first line is not a status line";
+const CODING = "its transfer encoding is invalid";
 const chunkedAnswer = (coding: string) => `HTTP/1.1 200 OK\r\ntransfer-encoding: ${coding}\r\n\r\n0\r\n\r\n`;
 
 function codingOf(text: string): string {
@@ -52,7 +52,7 @@ const STRICTER: readonly Rule[] = [
   },
   {
     name: "the protocol stays the same",
-    problem: "it wants to speak another protocol",
+    problem: "it switches to another protocol",
     isBroken: (text) => /HTTP\/1\.[01] 101/.test(text),
     example: "HTTP/1.1 101 Switching\r\n\r\n",
   },
@@ -76,13 +76,13 @@ const STRICTER: readonly Rule[] = [
   },
   {
     name: "a length has at most 15 digits",
-    problem: "its length is none",
+    problem: "its length is not a number",
     isBroken: (text) => /content-length:\s*\d{16}/i.test(text),
     example: `HTTP/1.1 304 OK\r\ncontent-length: ${"1".repeat(17)}\r\n\r\n`,
   },
   {
     name: "the size of a chunk has at most 8 digits",
-    problem: "the size of a chunk is none",
+    problem: "the size of a chunk is not a number",
     isBroken: (text) => /\r\n[0-9a-f]{9}/i.test(text),
     example: `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${"0".repeat(9)}\r\n\r\n`,
   },

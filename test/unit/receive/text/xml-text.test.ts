@@ -112,7 +112,7 @@ describe("XML text", () => {
     ['<?xml version="1.0" encoding="utf-16"?><a/>', { position: 0 }],
     ['<?xml version="1.0" encoding="cp1047"?><a/>', { position: 0 }],
     [Buffer.from("4c6fa79493", "hex"), { position: 0, reason: "expected '<'" }],
-    [Buffer.from("0000003c0000006100", "hex"), { reason: "text in UTF-32, which is not read" }],
+    [Buffer.from("0000003c0000006100", "hex"), { reason: "text in UTF-32, which is not supported" }],
     [Buffer.from("<a>\xe9</a>", "latin1"), { position: 3 }],
     [Buffer.from("\ufeff<a>\n<b></a>", "utf16le"), { line: 2, column: 8, position: 24 }],
   ])("says where %j is not well-formed", (body, details) => {

@@ -143,7 +143,7 @@ describe("sources", () => {
     await one.change("shop", { max_bytes: 5 });
     // It does not know of the last change, and judges twice.
     await other.setStatus("shop", "paused");
-    expect(told).toEqual(["somebody set it to paused", "somebody set it to paused"]);
+    expect(told).toEqual(["it was set to paused", "it was set to paused"]);
     expect(written).toEqual(["shop paused", "stored"]);
     await other.setStatus("shop", "closed");
     await other.applyDeclared([]);
@@ -160,7 +160,7 @@ describe("sources", () => {
     const clash = sources.applyDeclared([{ name: "new" }, { name: "mine" }]);
     await expect(clash).rejects.toMatchObject({
       code: "config_invalid",
-      message: expect.stringContaining("made by API"),
+      message: expect.stringContaining("created by API"),
     });
     const wrong = sources.applyDeclared([{ name: "new" }, { name: "wrong", kind: "sample" }]);
     await expect(wrong).rejects.toMatchObject({ code: "config_invalid" });
@@ -194,7 +194,7 @@ describe("sources", () => {
     await sources.create({ ...input, tenant_id: "other" });
     await expect(sources.create(input, {}, once)).rejects.toMatchObject({
       code: "conflict",
-      message: expect.stringContaining("deleted since"),
+      message: expect.stringContaining("created was deleted"),
     });
     await sources.stop();
   });

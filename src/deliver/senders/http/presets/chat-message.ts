@@ -1,6 +1,6 @@
 /**
- * The beginning of the templates for chats: `title` and `text` for any event, and `tone`, which is `bad`, `good` or
- * `plain`. Shorter than any of the chats allows, also where each sign counts twice.
+ * The beginning of the chat templates: sets `title` and `text` for any event, and `tone`, which is `bad`, `good` or
+ * `plain`. The texts are shorter than every chat's limit, even if each character counts twice.
  */
 export const CHAT_MESSAGE = `
 {%- capture title -%}

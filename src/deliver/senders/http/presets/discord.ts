@@ -1,8 +1,8 @@
 import { CHAT_MESSAGE } from "./chat-message.ts";
 
 /**
- * discord.com/developers/docs/resources/webhook#execute-webhook: `content` has 2000 characters at most, an embed's title
- * 256, its description 4096, all of it 6000. Nobody is mentioned, whatever a payload says.
+ * discord.com/developers/docs/resources/webhook#execute-webhook: at most 2000 characters for `content`, 256 for an
+ * embed's title, 4096 for its description, 6000 in all. No user is ever mentioned, whatever the payload contains.
  */
 export const DISCORD = `${CHAT_MESSAGE}
 {

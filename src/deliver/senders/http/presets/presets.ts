@@ -2,7 +2,7 @@ import { DISCORD } from "./discord.ts";
 import { SLACK } from "./slack.ts";
 import { TEAMS } from "./teams.ts";
 
-/** Bodies that chats understand, for any event. */
+/** Message bodies for chats, usable for any event. */
 export const PRESETS = { slack: SLACK, teams: TEAMS, discord: DISCORD } as const;
 export type PresetName = keyof typeof PRESETS;
 export const PRESET_NAMES = ["slack", "teams", "discord"] as const satisfies readonly PresetName[];

@@ -1,8 +1,9 @@
 import { CHAT_MESSAGE } from "./chat-message.ts";
 
 /**
- * docs.slack.dev/messaging/sending-messages-using-incoming-webhooks: a header has 150 characters at most, a section 3000.
- * `text` is what notifications show, in Slack's own markup: so its signs are escaped, and nobody is mentioned.
+ * docs.slack.dev/messaging/sending-messages-using-incoming-webhooks: at most 150 characters for a header, 3000 for a
+ * section. `text` is shown in notifications, in Slack's own markup: so special characters are escaped and no user is
+ * mentioned.
  */
 export const SLACK = `${CHAT_MESSAGE}
 {

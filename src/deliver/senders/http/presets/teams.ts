@@ -1,8 +1,8 @@
 import { CHAT_MESSAGE } from "./chat-message.ts";
 
 /**
- * learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors: a webhook of Workflows takes Adaptive Cards only,
- * of 28 KB at most. In a rich text block, unlike others, nothing is taken for Markdown.
+ * learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors: a webhook of Workflows accepts only Adaptive
+ * Cards, of at most 28 KB. Unlike other blocks, a rich text block does not interpret Markdown.
  */
 export const TEAMS = `${CHAT_MESSAGE}
 {

@@ -1,20 +1,20 @@
 import type { FieldProblem } from "../../../../domain/subscription-rules.ts";
 import type { SmsSettings } from "../settings.ts";
 
-/** How messages are handed to those who send them: a small file each. */
+/** A service that sends SMS. There is a small file for each. */
 export interface SmsGateway {
-  /** What stands in `gateway`. */
+  /** The value of `gateway`. */
   readonly name: SmsSettings["gateway"];
-  /** Settings that it needs, and those that are for others. */
+  /** Checks that the settings it needs are given, and those of other gateways are not. */
   check(settings: SmsSettings): FieldProblem[];
-  /** Where requests go, before templates in it are filled in. */
+  /** The URL of requests, before its templates are filled in. */
   urlOf(settings: SmsSettings): string;
   write(message: SmsMessage, settings: SmsSettings): GatewayRequest;
-  /** What speaks against a message that was answered with 2xx; undefined when it was taken. */
+  /** Why a message that was answered with 2xx was not accepted; undefined when it was. */
   findObjection(answer: GatewayAnswer, settings: SmsSettings): Objection | undefined;
-  /** What an answer that is no success says, for people. */
+  /** The text of a failed answer, for people. */
   describeFailure(answer: GatewayAnswer): string | undefined;
-  /** What to keep of an answer: an id, for instance. */
+  /** What to store from an answer, for example an id. */
   factsOf?(answer: GatewayAnswer): Readonly<Record<string, unknown>>;
 }
 
@@ -22,7 +22,7 @@ export interface SmsMessage {
   /** E.164. */
   readonly to: string;
   readonly text: string;
-  /** The same in all attempts of a delivery; another after a replay. */
+  /** The same in all attempts of a delivery; differs after a replay. */
   readonly id: string;
 }
 
@@ -30,24 +30,24 @@ export interface GatewayRequest {
   readonly method: string;
   readonly url: string;
   readonly contentType: string;
-  /** For the origin of `url` only. */
+  /** Sent only to the origin of `url`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 export interface GatewayAnswer {
   readonly status: number;
-  /** At most 8 KB of it. */
+  /** At most 8 KB. */
   readonly body: string;
 }
 
 export interface Objection {
   readonly reason: string;
-  /** It would be the same the next time. */
+  /** A retry would fail in the same way. */
   readonly isFinal: boolean;
 }
 
-/** An answer as JSON; undefined when it is none. */
+/** The answer as JSON; undefined when it is not JSON. */
 export function parseAnswer({ body }: GatewayAnswer): unknown {
   try {
     return JSON.parse(body);
@@ -56,17 +56,17 @@ export function parseAnswer({ body }: GatewayAnswer): unknown {
   }
 }
 
-/** Settings of one gateway that another does not have. */
+/** Finds settings that belong to other gateways. */
 export function findForeign(
   settings: SmsSettings,
   { name }: Pick<SmsGateway, "name">,
   fields: readonly (keyof SmsSettings)[],
 ): FieldProblem[] {
   const isGiven = (field: keyof SmsSettings) => (settings[field] ?? null) !== null;
-  return fields.filter(isGiven).map((field) => ({ field, message: `is not for the gateway ${name}` }));
+  return fields.filter(isGiven).map((field) => ({ field, message: `does not belong to the gateway ${name}` }));
 }
 
-/** Those that it cannot do without. */
+/** Finds required settings that are missing. */
 export function findMissing(
   settings: SmsSettings,
   { name }: Pick<SmsGateway, "name">,

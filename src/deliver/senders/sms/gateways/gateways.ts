@@ -3,7 +3,7 @@ import type { SmsGateway } from "./gateway.ts";
 import { GENERIC_HTTP } from "./generic-http.ts";
 import { TWILIO } from "./twilio.ts";
 
-/** By what stands in `gateway`: one more is a file, a line here and a word in the schema. */
+/** All gateways by the value of `gateway`. To add one, add a file, a line here and a word in the schema. */
 export const GATEWAYS: Readonly<Record<SmsSettings["gateway"], SmsGateway>> = {
   twilio: TWILIO,
   "generic-http": GENERIC_HTTP,

@@ -3,7 +3,7 @@ import type { SmsSettings } from "../settings.ts";
 import { findForeign, findMissing, type SmsGateway, type SmsMessage } from "./gateway.ts";
 import { checkSuccessRule, findMisfit, shorten } from "./success-rule.ts";
 
-/** Any other that takes a message as one HTTP request. */
+/** Any other service that accepts a message as one HTTP request. */
 export const GENERIC_HTTP: SmsGateway = {
   name: "generic-http",
   check(settings) {
@@ -18,9 +18,9 @@ export const GENERIC_HTTP: SmsGateway = {
       if (problem !== undefined) problems.push({ field: "headers", message: `${name} ${problem}` });
     }
     if (contentType === "text/xml" && !body)
-      problems.push({ field: "body", message: "is missing; text/xml has no usual one" });
+      problems.push({ field: "body", message: "is missing; text/xml has no default body" });
     if (method === "GET" && body)
-      problems.push({ field: "body", message: "GET has none; write what it needs into `url`" });
+      problems.push({ field: "body", message: "a GET request has no body; put its values into `url`" });
     return problems;
   },
   urlOf: ({ url }) => url ?? "",
@@ -36,13 +36,13 @@ export const GENERIC_HTTP: SmsGateway = {
   },
   findObjection(answer, { success }) {
     const reason = success ? findMisfit(answer, success) : undefined;
-    // What would be said of a number that is wrong for good, only its gateway knows.
+    // Only the gateway knows how it reports an invalid number, so no objection is final.
     return reason === undefined ? undefined : { reason: `the gateway ${reason}`, isFinal: false };
   },
   describeFailure: ({ body }) => (body.trim() === "" ? undefined : `the gateway says: ${shorten(body)}`),
 };
 
-/** Where no body is given. */
+/** The default body. */
 function writeUsual({ to, text, id }: SmsMessage, { from, content_type: contentType }: SmsSettings): string {
   const fields = { to, ...(from && { from }), text, id };
   if (contentType === "application/x-www-form-urlencoded") return new URLSearchParams(fields).toString();

@@ -3,7 +3,7 @@ import type { FieldProblem } from "../../../../domain/subscription-rules.ts";
 import type { SuccessRule } from "../settings.ts";
 import { parseAnswer, type GatewayAnswer } from "./gateway.ts";
 
-/** Some gateways answer 200 and say in the body that they did not take it. */
+/** Some gateways answer 200 and say in the body that they did not accept the message. */
 
 export function checkSuccessRule(rule: SuccessRule): FieldProblem[] {
   const { pointer, equals, contains } = rule;
@@ -20,7 +20,7 @@ export function checkSuccessRule(rule: SuccessRule): FieldProblem[] {
   return hasRule ? [] : [{ field, message: "`pointer` needs `equals` or `contains` beside it" }];
 }
 
-/** What an answer is not like; undefined when it fits. */
+/** Where an answer differs from the rule; undefined when it fits. */
 export function findMisfit(answer: GatewayAnswer, rule: SuccessRule): string | undefined {
   const { statuses, pointer, equals, contains } = rule;
   if (statuses !== undefined && !statuses.includes(answer.status)) return `answered ${answer.status}`;

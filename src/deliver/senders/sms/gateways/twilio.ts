@@ -12,9 +12,9 @@ export const TWILIO: SmsGateway = {
       ...findForeign(settings, TWILIO, ["headers", "body", "success"]),
     ];
     const { account_sid: account, from, messaging_service_sid: service } = settings;
-    if (account && !SID.test(account)) problems.push({ field: "account_sid", message: "is not the SID of an account" });
+    if (account && !SID.test(account)) problems.push({ field: "account_sid", message: "is not an account SID" });
     if (Boolean(from) === Boolean(service)) {
-      problems.push({ field: "from", message: "give `from` or `messaging_service_sid`, and not both" });
+      problems.push({ field: "from", message: "give `from` or `messaging_service_sid`, not both" });
     }
     return problems;
   },
@@ -52,10 +52,10 @@ interface TwilioAnswer {
   sid?: string;
   status?: string;
   num_segments?: string;
-  /** Of a message. */
+  /** The error of a message. */
   error_code?: number | null;
   error_message?: string | null;
-  /** Of a request that was refused. */
+  /** The error of a rejected request. */
   code?: number;
   message?: string;
 }

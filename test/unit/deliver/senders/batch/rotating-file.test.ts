@@ -101,7 +101,7 @@ describe("a file that is rotated", () => {
     const elsewhere = mkdtempSync(join(tmpdir(), "posthorn-elsewhere-"));
     symlinkSync(elsewhere, join(root, "link"));
     const outside = make(join(root, "link", "orders.ndjson"));
-    await expect(outside.append(Buffer.from("1\n"), RULES)).rejects.toThrow(/leads out of the folder/);
+    await expect(outside.append(Buffer.from("1\n"), RULES)).rejects.toThrow(/leads outside the folder/);
     symlinkSync(join(elsewhere, "target"), path);
     await expect(append("1\n")).rejects.toThrow(/ELOOP/);
     expect(readdirSync(elsewhere)).toEqual([]);

@@ -72,7 +72,7 @@ describe("the settings of a batch", () => {
     expect(await findRefusal(undefined, "/srv/batches/a")).toMatch(/has no folder for batches.*POSTHORN_BATCH_DIR/);
     expect(await findRefusal("/srv/batches", "/srv/batches/a/b.ndjson")).toBeUndefined();
     for (const path of ["/srv/batches-of-others/a", "/etc/passwd", "/srv/batches"]) {
-      expect(await findRefusal("/srv/batches", path)).toMatch(/does not lie in \/srv\/batches/);
+      expect(await findRefusal("/srv/batches", path)).toMatch(/is not inside \/srv\/batches/);
     }
   });
 });

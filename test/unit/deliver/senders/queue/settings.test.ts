@@ -15,7 +15,7 @@ describe("settings of destinations at brokers", () => {
   it.each<[kind: string, destination: Record<string, unknown>, field: string, message: RegExp]>([
     ["amqp", {}, "destination.exchange", /exchange or a queue/],
     ["amqp", { exchange: "a", queue: "b" }, "destination.exchange", /not both/],
-    ["amqp", { queue: "a", routing_key: "b" }, "destination.routing_key", /needs none/],
+    ["amqp", { queue: "a", routing_key: "b" }, "destination.routing_key", /leave it out for a queue/],
     ["amqp", { exchange: "a", routing_key: "{type}" }, "destination.routing_key", /\{type\}.*\{event_type\}/],
     ["amqp", { exchange: "a", message_key: "x".repeat(16) }, "destination.message_key", /format message.*raw/],
     ["amqp", { exchange: "a", format: "xml" }, "destination.format", /./],
