@@ -138,6 +138,20 @@ export const targetQuery = (name: string, tenantId: string | undefined) =>
     refetchInterval: SOMETIMES_MS / 3,
   });
 
+/** What a subscription sends to: the target that it names, or its own, where that is none or only a preset. */
+export const targetOfQuery = ({ id, target, tenant_id: tenantId }: Subscription) =>
+  queryOptions({
+    queryKey: ["target", "of", id, target],
+    queryFn: async ({ signal }) => {
+      const own = () => getJson<Target>(`/api/v1/targets/${encodeURIComponent(id)}`, {}, signal);
+      if (target === null) return own();
+      return getJson<Target>(`/api/v1/targets/${encodeURIComponent(target)}`, { tenant_id: tenantId }, signal).catch(
+        own,
+      );
+    },
+    refetchInterval: SOMETIMES_MS / 3,
+  });
+
 export type EventFilters = Readonly<Record<string, string | undefined>>;
 
 export const eventsQuery = (filters: EventFilters) =>

@@ -17,7 +17,7 @@ export interface SchemaFieldProps {
 }
 
 /** One setting, with a control that fits its schema, its description, and what the gateway said is wrong with it. */
-export function SchemaField(props: SchemaFieldProps) {
+function SchemaField(props: SchemaFieldProps) {
   const { field, path, value, onChange, fault } = props;
   const { shape, schema, name, isRequired } = field;
   const id = useId();

@@ -58,16 +58,15 @@ export function useEditing<Thing>(options: EditingOptions<Thing>): Editing {
   });
   const { error } = save;
   const isOutdated = error instanceof ApiError && error.isOutdated;
-  const fault = error instanceof ApiError && error.field !== undefined ? toFault(error.field, error) : undefined;
   useEffect(() => {
+    const fault = findFault(error);
     if (fault !== undefined) showField(fault.field);
-    // Only when there is a new complaint.
   }, [error]);
 
   return {
     draft,
     setDraft,
-    fault,
+    fault: findFault(error),
     error: isOutdated ? null : error,
     isBusy: save.isPending,
     submit: () => save.mutate(base.etag),
@@ -89,8 +88,9 @@ export function useEditing<Thing>(options: EditingOptions<Thing>): Editing {
   };
 }
 
-function toFault(field: string, { message }: Error): Fault {
-  return { field, message };
+function findFault(error: Error | null): Fault | undefined {
+  if (!(error instanceof ApiError) || error.field === undefined) return undefined;
+  return { field: error.field, message: error.message };
 }
 
 /** The field, or the nearest that it lies in. */

@@ -1,16 +1,15 @@
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 
 /** Long enough that a word is typed in one go. */
 const TYPED_MS = 350;
 
-/** The value once nobody changes it any more; compared by what is in it. */
-export function useSettled<Value>(value: Value): Value {
-  const [settled, setSettled] = useState(value);
+/** A value that can be written as JSON, once nobody changes it any more. */
+export function useSettled<Value extends object>(value: Value): Value {
   const text = JSON.stringify(value);
+  const [settled, setSettled] = useState(text);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(text === undefined ? value : (JSON.parse(text) as Value)), TYPED_MS);
+    const timer = setTimeout(() => setSettled(text), TYPED_MS);
     return () => clearTimeout(timer);
-    // The text says all that is in the value.
   }, [text]);
-  return settled;
+  return useMemo(() => JSON.parse(settled) as Value, [settled]);
 }

@@ -47,8 +47,8 @@ export function FilterBuilder({ value, onChange, fault }: FilterBuilderProps) {
         )}
       </div>
       <p className="field-about">
-        Conditions that must all hold, on {FILTER_FIELDS.map((name) => `${name}`).join(", ")}. Without any, every event
-        of these types is delivered.
+        Conditions that must all hold, on {FILTER_FIELDS.join(", ")}. Without any, every event of these types is
+        delivered.
       </p>
       {form === "rows" ? (
         <Rows rows={rows} onChange={change} />

@@ -1,16 +1,11 @@
 import type { Subscription } from "../../api/types.ts";
 
+/** Where kinds of destinations say that they lead to. */
+const PLACES = ["url", "to", "path", "queue", "exchange"];
+
 /** Where it goes, in one line. */
 export function placeOf(subscription: Subscription): string {
-  const settings = subscription as Readonly<Record<string, unknown>>;
-  const destination = (subscription.destination ?? settings) as Readonly<Record<string, unknown>>;
-  const to = [
-    destination["url"],
-    destination["to"],
-    destination["path"],
-    destination["queue"],
-    destination["exchange"],
-  ];
-  const first = to.find((value) => value !== undefined && value !== null && value !== "");
-  return [first].flat().map(String).join(", ").replace("undefined", "");
+  const settings: Readonly<Record<string, unknown>> = subscription.destination ?? subscription;
+  const place = PLACES.map((name) => settings[name]).find((value) => value !== undefined && value !== null);
+  return place === undefined ? "" : [place].flat().map(String).join(", ");
 }

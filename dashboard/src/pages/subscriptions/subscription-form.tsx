@@ -31,7 +31,8 @@ export function SubscriptionForm({ schemas, opened }: SubscriptionFormProps) {
   const toast = useToast();
   const client = useQueryClient();
   const [, navigate] = useLocation();
-  const fields = useMemo(() => subscriptionFields(schemas, opened === undefined), [schemas, opened === undefined]);
+  const isNew = opened === undefined;
+  const fields = useMemo(() => subscriptionFields(schemas, isNew), [schemas, isNew]);
   const id = opened?.thing.id ?? "";
   const editing = useEditing<Subscription>({
     opened,

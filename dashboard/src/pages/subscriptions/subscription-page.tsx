@@ -3,7 +3,7 @@ import { useParams } from "wouter";
 import { subscriptionQuery } from "../../api/queries.ts";
 import type { Subscription } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
-import { useCanChange } from "../../session/session.tsx";
+import { useCanChange, useSession } from "../../session/session.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/numbers.ts";
@@ -17,10 +17,12 @@ import { SecretsCard } from "./secrets-card.tsx";
 import { Settings } from "./settings.tsx";
 import { StatusHistory } from "./status-history.tsx";
 import { STATUS_WORDS } from "./status-words.ts";
+import { TargetNotice } from "./target-notice.tsx";
 
 export function SubscriptionPage() {
   const { id } = useParams<{ id: string }>();
   const canChange = useCanChange();
+  const { portal } = useSession();
   const { data, error, refetch } = useQuery(subscriptionQuery(id));
   if (error !== null && data === undefined) {
     return (
@@ -39,6 +41,7 @@ export function SubscriptionPage() {
         {canChange && <Acts subscription={subscription} etag={data.etag} />}
       </PageHead>
       <Notices subscription={subscription} />
+      {portal === null && <TargetNotice subscription={subscription} />}
       <Figures subscription={subscription} />
       <div className="columns columns-event">
         <RecentDeliveries id={id} />
