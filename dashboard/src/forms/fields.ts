@@ -23,7 +23,7 @@ export interface Field {
 }
 
 /** From here on a text gets more than one line. */
-const LONG = 4000;
+const LONG = 5000;
 
 export function fieldsOf(schema: JsonSchema, schemas: Schemas): readonly Field[] {
   const { properties = {}, required = [] } = resolve(schema, schemas);

@@ -4,4 +4,4 @@ export function pathOf(id: string, act = ""): string {
 }
 
 /** The keys of what shows something of one. */
-export const CHANGED = ["subscription", "subscriptions", "deliveries", "targets"] as const;
+export const CHANGED = ["subscription", "subscriptions", "deliveries", "targets", "health"] as const;

@@ -69,62 +69,60 @@ export function SubscriptionForm({ schemas, opened }: SubscriptionFormProps) {
   }
 
   return (
-    <>
-      {conflict !== undefined && <ConflictPanel {...conflict} isBusy={editing.isBusy} />}
-      <div className="columns columns-event">
-        <form className="stack" onSubmit={submit} noValidate>
-          <Section title="What it is called" isOpenAtFirst>
-            <Members
-              {...members}
-              fields={fields.what.filter(({ name }) => name !== "tenant_id" || session.tenant_id === null)}
+    <div className="columns columns-event">
+      <form className="stack" onSubmit={submit} noValidate>
+        <Section title="What it is called" isOpenAtFirst>
+          <Members
+            {...members}
+            fields={fields.what.filter(({ name }) => name !== "tenant_id" || session.tenant_id === null)}
+          />
+        </Section>
+        <Section title="Where events go" isOpenAtFirst>
+          {opened === undefined && (
+            <KindChoice
+              kinds={kinds}
+              value={kindName}
+              onChange={(chosen) => setDraft(ofKind(draft, chosen, fields.kinds))}
             />
-          </Section>
-          <Section title="Where events go" isOpenAtFirst>
-            {opened === undefined && (
-              <KindChoice
-                kinds={kinds}
-                value={kindName}
-                onChange={(chosen) => setDraft(ofKind(draft, chosen, fields.kinds))}
-              />
-            )}
-            {kind === undefined ? (
-              <p className="muted">This page does not know the kind {kindName}. Its settings stay as they are.</p>
-            ) : (
-              <DestinationSection key={kindName} kind={kind} draft={draft} onChange={setDraft} fault={fault} />
-            )}
-          </Section>
-          <Section title="Which events" isOpenAtFirst>
-            <Members {...members} fields={fields.which.filter(({ name }) => name !== "event_filter")} />
-            <FilterBuilder
-              value={draft["event_filter"]}
-              onChange={(filter) => setDraft(withMember(draft, "event_filter", filter))}
-              fault={fault}
-            />
-          </Section>
-          <Section title="Retries, rate and order" isWrong={isWrong(fields.tries)}>
-            <Members {...members} fields={fields.tries} />
-          </Section>
-          <Section title="More settings" isWrong={isWrong(fields.rest)}>
-            <Members {...members} fields={fields.rest} />
-          </Section>
-          {error !== null && <Failure error={error} />}
-          <div className="form-acts">
-            <Button onClick={() => navigate(opened === undefined ? "/subscriptions" : `/subscriptions/${id}`)}>
-              Cancel
-            </Button>
-            <Button kind="primary" type="submit" isBusy={editing.isBusy}>
-              {opened === undefined ? "Create subscription" : "Save"}
-            </Button>
-          </div>
-        </form>
-        <div className="stack beside-form">
-          <MatchPreview events={events} query={matching} />
-          {kind !== undefined && (
-            <TemplatePreview kind={kindName} settings={settingsOf(draft, kind)} events={events} eventId={sample} />
           )}
+          {kind === undefined ? (
+            <p className="muted">This page does not know the kind {kindName}. Its settings stay as they are.</p>
+          ) : (
+            <DestinationSection key={kindName} kind={kind} draft={draft} onChange={setDraft} fault={fault} />
+          )}
+        </Section>
+        <Section title="Which events" isOpenAtFirst>
+          <Members {...members} fields={fields.which.filter(({ name }) => name !== "event_filter")} />
+          <FilterBuilder
+            value={draft["event_filter"]}
+            onChange={(filter) => setDraft(withMember(draft, "event_filter", filter))}
+            fault={fault}
+          />
+        </Section>
+        <Section title="Retries, rate and order" isWrong={isWrong(fields.tries)}>
+          <Members {...members} fields={fields.tries} />
+        </Section>
+        <Section title="More settings" isWrong={isWrong(fields.rest)}>
+          <Members {...members} fields={fields.rest} />
+        </Section>
+        {conflict !== undefined && <ConflictPanel {...conflict} isBusy={editing.isBusy} />}
+        {error !== null && <Failure error={error} />}
+        <div className="form-acts">
+          <Button kind="primary" type="submit" isBusy={editing.isBusy}>
+            {opened === undefined ? "Create subscription" : "Save"}
+          </Button>
+          <Button onClick={() => navigate(opened === undefined ? "/subscriptions" : `/subscriptions/${id}`)}>
+            Cancel
+          </Button>
         </div>
+      </form>
+      <div className="stack beside-form">
+        <MatchPreview events={events} query={matching} />
+        {kind !== undefined && (
+          <TemplatePreview kind={kindName} settings={settingsOf(draft, kind)} events={events} eventId={sample} />
+        )}
       </div>
-    </>
+    </div>
   );
 }
 

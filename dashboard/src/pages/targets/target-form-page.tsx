@@ -95,20 +95,20 @@ function TargetForm({ schemas, opened }: { schemas: Schemas; opened: Versioned<T
   }
 
   return (
-    <>
-      {conflict !== undefined && <ConflictPanel {...conflict} isBusy={editing.isBusy} />}
-      <form className="stack form-alone" onSubmit={submit} noValidate>
-        <section className="card section-body">
+    <form className="stack form-alone" onSubmit={submit} noValidate>
+      <section className="card">
+        <div className="section-body">
           <Members fields={fields} path="" draft={draft} onChange={setDraft} fault={fault} />
-        </section>
-        {error !== null && <Failure error={error} />}
-        <div className="form-acts">
-          <Button onClick={() => navigate(opened === undefined ? "/targets" : hrefOf(opened.thing))}>Cancel</Button>
-          <Button kind="primary" type="submit" isBusy={editing.isBusy}>
-            {opened === undefined ? "Create target" : "Save"}
-          </Button>
         </div>
-      </form>
-    </>
+      </section>
+      {conflict !== undefined && <ConflictPanel {...conflict} isBusy={editing.isBusy} />}
+      {error !== null && <Failure error={error} />}
+      <div className="form-acts">
+        <Button kind="primary" type="submit" isBusy={editing.isBusy}>
+          {opened === undefined ? "Create target" : "Save"}
+        </Button>
+        <Button onClick={() => navigate(opened === undefined ? "/targets" : hrefOf(opened.thing))}>Cancel</Button>
+      </div>
+    </form>
   );
 }
