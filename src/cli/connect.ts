@@ -21,7 +21,7 @@ const KEY = /^[\x21-\x7e]{1,512}$/;
 /** Connects to the gateway named by the flags, the environment or the configuration of this folder. */
 export async function connect(flags: ClientFlags, options = { needsKey: true }): Promise<ApiClient> {
   const env = readEnvironment();
-  const given = flags.url ?? findVariable(env, "POSTHORN_URL");
+  const given = findGivenUrl(flags, env);
   const url = given === undefined ? getLocalUrl(await loadLocalConfig(env)) : parseGatewayUrl(given);
   const key = flags.key ?? findVariable(env, "POSTHORN_API_KEY") ?? readKeyFile(env);
   if (key !== undefined && !KEY.test(key))
@@ -30,6 +30,11 @@ export async function connect(flags: ClientFlags, options = { needsKey: true }):
   // The admin key of this machine's gateway must not be sent to another gateway.
   const isLocal = given === undefined || isThisMachine(new URL(url).hostname);
   return createApiClient(url, isLocal ? findLocalKey(await loadLocalConfig(env)) : undefined);
+}
+
+/** The address that the flags or the environment name. */
+export function findGivenUrl({ url }: Pick<ClientFlags, "url">, env = readEnvironment()): string | undefined {
+  return url ?? findVariable(env, "POSTHORN_URL");
 }
 
 async function loadLocalConfig(env: Environment): Promise<Config> {

@@ -68,7 +68,7 @@ export function addConfig(program: Command): void {
 export function addDoctor(program: Command): void {
   addLocalOptions(program.command("doctor"))
     .description("check this machine, the configuration, the store, brokers, destinations and the gateway")
-    .option("--url <url>", "address of the gateway, if it is not the configured one")
+    .option("--url <url>", "address of the gateway (default: POSTHORN_URL, else the configured one)")
     .option("--key <key>", "API key, for the checks of a gateway on another machine that need one")
     .addHelpText(
       "after",

@@ -170,11 +170,14 @@ describe("posthorn doctor", () => {
     const gateway = await folder.startGateway();
     const { exitCode, checks } = await examine(["--url", gateway.url], { POSTHORN_PORT: "0" });
     expect([exitCode, failed(checks)]).toEqual([0, []]);
-    expect(checks).toContainEqual({
+    const sameVersion = {
       check: "versions",
       result: "ok",
       detail: expect.stringContaining("the gateway and this command have the same version"),
-    });
+    };
+    expect(checks).toContainEqual(sameVersion);
+    const byVariable = await examine([], { POSTHORN_PORT: "0", POSTHORN_URL: gateway.url });
+    expect(byVariable.checks).toContainEqual(sameVersion);
     const port = new URL(gateway.url).port;
     await gateway.stop();
     expect(failed((await examine(["--url", gateway.url])).checks)).toEqual(["gateway"]);

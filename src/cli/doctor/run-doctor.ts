@@ -5,7 +5,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import { isDataDirLocked } from "../../store/sqlite/data-dir-lock.ts";
 import { readSqliteVersion } from "../../store/sqlite/connection.ts";
 import { createApiClient, readAnswer, type ApiClient } from "../api-client.ts";
-import { connect, getLocalUrl, isThisMachine, parseGatewayUrl } from "../connect.ts";
+import { connect, findGivenUrl, getLocalUrl, isThisMachine, parseGatewayUrl } from "../connect.ts";
 import { describeFailure } from "../failure.ts";
 import { loadLocal, type LocalFlags } from "../local.ts";
 import { countOf } from "../output.ts";
@@ -38,7 +38,8 @@ export async function runDoctor(flags: DoctorFlags): Promise<void> {
   const { about } = findings;
   const from = readClocks();
   about("versions")("ok", `Posthorn ${VERSION}, Node.js ${process.version}, SQLite ${readSqliteVersion()}`);
-  const url = flags.url === undefined ? undefined : parseGatewayUrl(flags.url);
+  const given = findGivenUrl(flags);
+  const url = given === undefined ? undefined : parseGatewayUrl(given);
   const isElsewhere = url !== undefined && !isThisMachine(new URL(url).hostname);
   const facts = isElsewhere ? await examineElsewhere(url, flags, findings) : await examineHere(url, flags, findings);
   checkClock({ ...facts, from, to: readClocks() }, about("clock"));
@@ -110,11 +111,8 @@ async function checkGateway(
   } else if (isRunning === true) {
     // The certificate is for the gateway's public name, which is not always this address.
     const isSure = config.port !== 0 && config.tlsCert === undefined;
-    const reason = asked !== undefined && "failure" in asked ? ` ${asked.failure}` : "";
-    judge(
-      isSure ? "problem" : "warning",
-      `a gateway runs on this data dir, but does not answer here.${reason} Name it with --url`,
-    );
+    const reason = asked !== undefined && "failure" in asked ? asked.failure : "Name it with --url or POSTHORN_URL.";
+    judge(isSure ? "problem" : "warning", `a gateway runs on this data dir, but does not answer here. ${reason}`);
   } else if (isRunning === false) {
     judge("ok", "no gateway is running on this data dir");
   }
