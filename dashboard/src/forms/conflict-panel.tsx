@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "react";
 import { Button } from "../ui/button.tsx";
 import { ValueText } from "../ui/value-text.tsx";
 import { isSame, type Draft } from "./draft.ts";
@@ -16,10 +17,12 @@ interface ConflictPanelProps {
 
 /** Somebody else saved first: both versions, and a choice. */
 export function ConflictPanel({ mine, before, theirs, isBusy, onOverwrite, onTakeTheirs }: ConflictPanelProps) {
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => place.current?.scrollIntoView({ block: "center" }), []);
   const names = new Set([...Object.keys(mine), ...Object.keys(before), ...Object.keys(theirs)]);
   const rows = [...names].filter((name) => name in mine || !isSame(before[name], theirs[name]));
   return (
-    <section className="card conflict" role="alert" aria-label="Somebody else changed it">
+    <section ref={place} className="card conflict" role="alert" aria-label="Somebody else changed it">
       <h2>Somebody else changed it meanwhile</h2>
       <p className="muted">Nothing is saved yet. Compare both versions and choose.</p>
       <div className="table-card">
