@@ -18,7 +18,10 @@ interface ConflictPanelProps {
 /** Somebody else saved first: both versions, and a choice. */
 export function ConflictPanel({ mine, before, theirs, isBusy, onOverwrite, onTakeTheirs }: ConflictPanelProps) {
   const place = useRef<HTMLElement>(null);
-  useEffect(() => place.current?.scrollIntoView({ block: "center" }), []);
+  useEffect(() => {
+    // Some browsers answer with a promise, which React would take for a way to clean up.
+    void place.current?.scrollIntoView({ block: "center" });
+  }, []);
   const names = new Set([...Object.keys(mine), ...Object.keys(before), ...Object.keys(theirs)]);
   const rows = [...names].filter((name) => name in mine || !isSame(before[name], theirs[name]));
   return (
