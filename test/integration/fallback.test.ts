@@ -221,7 +221,6 @@ describe.each(BROKER_KINDS)("the fallback of one that forwards, of the kind %s,"
     await gate.open();
     await gateway.settled();
     expect(await depth()).toBe(0);
-    await until(async () => !(await isTold()));
   });
 
   it("gets what waited before the target was down, and keeps its order per key until it is drained", async (context) => {

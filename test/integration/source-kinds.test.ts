@@ -180,7 +180,7 @@ describe("a declared source", () => {
   afterAll(() => gateway.close());
 
   it.each([
-    ["{ name: a, kind: nothing }", /kind: "nothing" is not known; there are .*generic.*sample/],
+    ["{ name: a, kind: nothing }", /kind: "nothing" is unknown; choose from .*generic.*sample/],
     ["{ name: a, kind: sample }", /secrets: a source of the kind sample verifies with a secret/],
     ["{ name: a, kind: sample, secrets: [secret-0123456789], options: { strikt: true } }", /options/],
     ["{ name: a, options: { any: 1 } }", /options\.any: the kind generic has no options/],

@@ -72,6 +72,24 @@ describe("what went to a fallback", () => {
     expect(await openDrain({ ...world, ordered: true }).look(86_400_000)).toBe("held");
   });
 
+  it("is listed when its target went on without it, until it is gone or the target is down again", async () => {
+    const world: World = { waiting: 3 };
+    const { drain, look, target } = openDrain(world);
+    await look(599_999);
+    expect(await drain.listUndrained()).toEqual([]);
+    await look(600_000);
+    expect(await drain.listUndrained()).toMatchObject([{ left: 3 }]);
+    world.waiting = undefined;
+    expect(await drain.listUndrained()).toMatchObject([{ left: 3 }]);
+    world.waiting = 0;
+    expect(await drain.listUndrained()).toEqual([]);
+    world.waiting = 1;
+    expect(await drain.listUndrained()).toEqual([]);
+    await look(600_000);
+    target.mode.isOpen = true;
+    expect(await drain.listUndrained()).toEqual([]);
+  });
+
   it("comes back, step by step, when the fallback cannot take it, and in NORMAL", async () => {
     const away = openDrain({ waiting: undefined, isAway: true, steps: [500, 3] });
     expect(await away.look()).toBe("draining");
