@@ -20,7 +20,7 @@ export function ConflictPanel({ mine, before, theirs, isBusy, onOverwrite, onTak
   const place = useRef<HTMLElement>(null);
   useEffect(() => {
     // Some browsers answer with a promise, which React would take for a way to clean up.
-    void place.current?.scrollIntoView({ block: "center" });
+    place.current?.scrollIntoView({ block: "center" });
   }, []);
   const names = new Set([...Object.keys(mine), ...Object.keys(before), ...Object.keys(theirs)]);
   const rows = [...names].filter((name) => name in mine || !isSame(before[name], theirs[name]));
