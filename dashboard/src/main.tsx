@@ -10,6 +10,8 @@ import "./styles/overlays.css";
 import "./styles/data.css";
 import "./styles/items.css";
 import "./styles/operate.css";
+import "./styles/manage.css";
+import "./styles/forms.css";
 
 applyTheme(readTheme());
 // After a rebuild an old page asks for files that are gone: it is loaded again, once.

@@ -23,7 +23,7 @@ export interface Field {
 }
 
 /** From here on a text gets more than one line. */
-const LONG = 4000;
+const LONG = 5000;
 
 export function fieldsOf(schema: JsonSchema, schemas: Schemas): readonly Field[] {
   const { properties = {}, required = [] } = resolve(schema, schemas);
@@ -39,7 +39,7 @@ export function fieldsOf(schema: JsonSchema, schemas: Schemas): readonly Field[]
   });
 }
 
-function shapeOf(given: JsonSchema, schemas: Schemas): Shape {
+export function shapeOf(given: JsonSchema, schemas: Schemas): Shape {
   const schema = resolve(given, schemas);
   const branches = schema.anyOf?.map((branch) => resolve(branch, schemas)).filter(({ type }) => type !== "null");
   if (branches !== undefined) return shapeOfBranches(branches, schemas);

@@ -84,6 +84,35 @@ const EditSourcePage = lazy(() =>
   import("../pages/sources/edit-source-page.tsx").then((module) => ({ default: module.EditSourcePage })),
 );
 
+const SubscriptionsPage = lazy(() =>
+  import("../pages/subscriptions/subscriptions-page.tsx").then((module) => ({ default: module.SubscriptionsPage })),
+);
+const SubscriptionPage = lazy(() =>
+  import("../pages/subscriptions/subscription-page.tsx").then((module) => ({ default: module.SubscriptionPage })),
+);
+const NewSubscriptionPage = lazy(() =>
+  import("../pages/subscriptions/subscription-form-page.tsx").then((module) => ({
+    default: module.NewSubscriptionPage,
+  })),
+);
+const EditSubscriptionPage = lazy(() =>
+  import("../pages/subscriptions/subscription-form-page.tsx").then((module) => ({
+    default: module.EditSubscriptionPage,
+  })),
+);
+const TargetsPage = lazy(() =>
+  import("../pages/targets/targets-page.tsx").then((module) => ({ default: module.TargetsPage })),
+);
+const TargetPage = lazy(() =>
+  import("../pages/targets/target-page.tsx").then((module) => ({ default: module.TargetPage })),
+);
+const NewTargetPage = lazy(() =>
+  import("../pages/targets/target-form-page.tsx").then((module) => ({ default: module.NewTargetPage })),
+);
+const EditTargetPage = lazy(() =>
+  import("../pages/targets/target-form-page.tsx").then((module) => ({ default: module.EditTargetPage })),
+);
+
 const PAGES: readonly PageEntry[] = [
   { page: "overview", label: "Overview", shortcut: "o", routes: { "": OverviewPage } },
   {
@@ -92,6 +121,24 @@ const PAGES: readonly PageEntry[] = [
     shortcut: "e",
     routes: { "": EventsPage, "/:id": EventPage },
     isForPartners: true,
+  },
+  {
+    page: "subscriptions",
+    label: "Subscriptions",
+    shortcut: "s",
+    routes: {
+      "": SubscriptionsPage,
+      "/new": NewSubscriptionPage,
+      "/:id": SubscriptionPage,
+      "/:id/edit": EditSubscriptionPage,
+    },
+    isForPartners: true,
+  },
+  {
+    page: "targets",
+    label: "Targets",
+    shortcut: "t",
+    routes: { "": TargetsPage, "/new": NewTargetPage, "/:key": TargetPage, "/:key/edit": EditTargetPage },
   },
   { page: "requests", label: "Requests", shortcut: "r", routes: { "": RequestsPage, "/:id": RequestPage } },
   {

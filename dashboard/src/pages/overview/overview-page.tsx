@@ -12,7 +12,7 @@ import { Skeleton } from "../../ui/skeleton.tsx";
 import { formatSpan } from "../../ui/time.tsx";
 import { ActiveAlerts } from "./active-alerts.tsx";
 import { ModePanel } from "./mode-panel.tsx";
-import { Tile } from "./tile.tsx";
+import { Tile } from "../../ui/tile.tsx";
 import { useRates } from "./use-rates.ts";
 import { WorstSubscriptions } from "./worst-subscriptions.tsx";
 
