@@ -199,6 +199,11 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
           }
           await restart();
           for (let n = 0; n < 5; n++) await place.send("{}", { id: `late-${n}`, headers: JSON_TYPE });
+          // One message probes the target, which has no health URL.
+          await until(async () => {
+            gateway.moveClock(1000);
+            return (await place.countHeld()) > 0;
+          });
           for (let look = 0; look < 5; look++) {
             gateway.moveClock(1000);
             await turns();
