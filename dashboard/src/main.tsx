@@ -8,6 +8,10 @@ import "./styles/controls.css";
 import "./styles/layout.css";
 import "./styles/overlays.css";
 import "./styles/data.css";
+import "./styles/items.css";
+import "./styles/operate.css";
+import "./styles/manage.css";
+import "./styles/forms.css";
 
 applyTheme(readTheme());
 // After a rebuild an old page asks for files that are gone: it is loaded again, once.

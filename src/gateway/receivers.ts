@@ -77,6 +77,7 @@ export async function openReceivers(
     ...checks,
     plugins,
     sources,
+    sourceKinds: kinds,
     webhooks,
     pullers,
     requestReplays: createRequestReplays({

@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { findBarriers, openBrowser, openPage, type OpenPage, type PageOptions } from "../support/browser.ts";
@@ -139,7 +137,7 @@ describe("the dashboard", () => {
         ["/overview", "Latency of attempts"],
         ["/events", "shop"],
         [event, "#1 200"],
-        ["/keys", "There is no such page"],
+        ["/overview/nothing", "There is no such page"],
       ] as const) {
         await page.goto(path);
         await page.getByText(text).first().waitFor();
@@ -174,12 +172,16 @@ describe("the built files", () => {
     }
   });
 
-  it("are at most 150 KB of script at the first load, with the overview and its charts", () => {
-    const folder = new URL("../../dist/dashboard/assets/", import.meta.url).pathname;
-    const packed = readdirSync(folder).filter((name) => name.endsWith(".js.gz"));
-    const isLater = (name: string) => /^(?:event-page|events-page)/.test(name);
-    const bytes = packed.filter((name) => !isLater(name)).map((name) => readFileSync(join(folder, name)).length);
-    expect(bytes.length).toBeGreaterThan(3);
-    expect(bytes.reduce((sum, one) => sum + one, 0)).toBeLessThan(150_000);
+  it("are at most 150 KB of script at the first load, with the overview and its charts", async () => {
+    const { page } = await visit("/overview", { key: ADMIN_KEY });
+    await page.getByText("Latency of attempts").waitFor();
+    const loaded = await page.evaluate(() =>
+      (performance.getEntriesByType("resource") as unknown as { name: string; encodedBodySize: number }[])
+        .filter(({ name }) => name.endsWith(".js"))
+        .map(({ name, encodedBodySize: bytes }) => ({ name, bytes })),
+    );
+    expect(loaded.length).toBeGreaterThan(3);
+    expect(loaded.filter(({ bytes }) => bytes === 0)).toEqual([]);
+    expect(loaded.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(150_000);
   });
 });

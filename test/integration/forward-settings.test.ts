@@ -56,7 +56,9 @@ describe("a subscription that forwards", () => {
     const headers = { "content-type": "application/json" };
     const change = (of: string, body: object) => gateway.request("PATCH", of, { body: JSON.stringify(body), headers });
     const ofFirst = await change(`/api/v1/subscriptions/${String(first.json["id"])}`, { timeout: 9 });
-    expect(ofFirst.json["warnings"]).toEqual([expect.stringContaining('older subscription, "first"; "second" delivers')]);
+    expect(ofFirst.json["warnings"]).toEqual([
+      expect.stringContaining('older subscription, "first"; "second" delivers'),
+    ]);
     expect((await change(path, { events: ["x.y"] })).json).not.toHaveProperty("warnings");
     expect((await change(path, { events: ["#.orders"], mode: "queue" })).json).not.toHaveProperty("warnings");
     expect(gateway.log.filter(({ msg }) => msg === "a subscription was saved with a warning")).toHaveLength(2);

@@ -28,6 +28,17 @@ describe("a source that takes messages from a queue", () => {
     expect(await gateway.webhook("orders", "{}")).toMatchObject({ status: 404, json: { code: "unknown_source" } });
   });
 
+  it("is listed with its queue, how much waits there, and what is wrong with it", async () => {
+    const { broker, gateway, declare } = await open();
+    await declare("orders", { queue: "orders" });
+    const load = async () => (await gateway.get("/api/v1/source-queues")).json["data"] as Record<string, unknown>[];
+    await until(async () => (await load())[0]?.["depth"] === 0);
+    expect(await load()).toMatchObject([{ source: "orders", trouble: null }]);
+    await gateway.post("/api/v1/sources/orders/pause");
+    await until(async () => (await load()).length === 0);
+    expect(broker.queue("orders").countLeft()).toBe(0);
+  });
+
   it("is refused when its kind or an option is not known, and says which", async () => {
     const { declare } = await open();
     const refusals: [object, string | undefined, string][] = [

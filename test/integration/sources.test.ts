@@ -41,6 +41,19 @@ const loggedOnce = async (source: string) => {
   return (await gateway.refused(source))[0] as { id: string } & Record<string, unknown>;
 };
 
+describe("kinds of sources", () => {
+  it("are listed with what a source of them needs, those of plugins too", async () => {
+    const { json } = await gateway.get("/api/v1/source-kinds");
+    const kinds = json["data"] as Record<string, unknown>[];
+    const find = (name: string) => kinds.find((kind) => kind["name"] === name);
+    expect(find("generic")).toMatchObject({ needs_secret: false, pulled: false, options: null });
+    expect(find("github")).toMatchObject({ needs_secret: true, pulled: false });
+    expect(find("amqp")).toMatchObject({ pulled: true, options: { properties: { queue: {} } } });
+    expect(find("smartsheet")).toMatchObject({ has_manifest: true });
+    expect(find("sample")).toBeDefined();
+  });
+});
+
 describe("sources by API", () => {
   it("are made, read, listed, replaced, changed and deleted; what they are takes effect at once", async () => {
     const made = await make({ name: "crm", event_type: "crm.{source}", max_bytes: 10, methods: ["PUT"] });
@@ -347,6 +360,21 @@ describe("a request that was ignored or refused", () => {
     // What the sender repeats by itself is known.
     expect((await gateway.webhook("repaired", '{"id":9007199254740993}')).json["status"]).toBe("duplicate");
     await until(async () => (await gateway.refused("repaired")).length === 2);
+  });
+
+  it("is shown with the body that was kept of it, as text or in base64", async () => {
+    await make({ name: "kept", only: ["other.*"] });
+    for (const [body, shown] of [
+      ['{"id":9007199254740993}', { body: '{"id":9007199254740993}' }],
+      [Buffer.from([0xff, 0x00]), { body_base64: "/wA=" }],
+    ] as const) {
+      const before = (await gateway.refused("kept")).length;
+      await gateway.webhook("kept", body, { "content-type": "application/octet-stream" });
+      await until(async () => (await gateway.refused("kept")).length > before);
+      const [latest] = await gateway.refused("kept");
+      expect((await gateway.get(`/api/v1/requests/${latest?.id}`)).json).toMatchObject(shown);
+      expect(latest).not.toHaveProperty(Object.keys(shown)[0] as string);
+    }
   });
 
   it("needs no signature any more, and is read by its kind", async () => {

@@ -98,6 +98,10 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/deliveries/:id/retry": { scope: "admin" },
   "POST /api/v1/deliveries/:id/cancel": { scope: "admin" },
   "GET /api/v1/dead-letters": { scope: "read" },
+  "GET /api/v1/dead-letters/groups": {
+    scope: "read",
+    cases: () => [at("own", "/api/v1/dead-letters/groups?tenant_id=victim")],
+  },
   "POST /api/v1/dead-letters/replay": {
     scope: "admin",
     cases: async (victim) => [
@@ -144,6 +148,8 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
     cases: () => [at("own", "/api/v1/sources?limit=500")],
   },
   "POST /api/v1/sources": { scope: "admin" },
+  "GET /api/v1/source-kinds": { scope: "read", stranger: "own" },
+  "GET /api/v1/source-queues": { scope: "read", unbound: true },
   "GET /api/v1/sources/:name": { scope: "read" },
   "PUT /api/v1/sources/:name": { scope: "admin" },
   "POST /api/v1/sources/:name/plan": { scope: "admin" },

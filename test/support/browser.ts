@@ -47,6 +47,24 @@ export async function openPage(browser: Browser, baseURL: string, options: PageO
   return { page, context, complaints };
 }
 
+/** Goes to an address that needs a session, and signs in there; the page that was asked for is shown then. */
+export async function signIn(page: Page, path: string, key: string): Promise<void> {
+  await page.goto(path);
+  await page.getByLabel("API key").fill(key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.locator("nav").waitFor({ state: "attached" });
+}
+
+/** What keeps people from using a page: barriers, and whatever sticks out of a screen of 360 px. */
+export async function findFaults(page: Page): Promise<string[]> {
+  const barriers = await findBarriers(page);
+  const before = page.viewportSize();
+  await page.setViewportSize({ width: 360, height: 740 });
+  const width = Number(await page.evaluate("document.documentElement.scrollWidth"));
+  if (before !== null) await page.setViewportSize(before);
+  return width > 360 ? [...barriers, `it is ${width} px wide at 360 px`] : barriers;
+}
+
 export interface PageOptions {
   theme?: "light" | "dark";
   width?: number;

@@ -5,15 +5,26 @@ import type { Problem } from "./types.ts";
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
+  /** The one at fault, by its name on the wire. */
+  readonly field: string | undefined;
+  /** How many there are, where that must be confirmed. */
+  readonly count: number | undefined;
 
-  constructor({ status, code, detail }: Pick<Problem, "status" | "code" | "detail">) {
+  constructor({ status, code, detail, field, count }: Omit<Problem, "title">) {
     super(detail);
     this.status = status;
     this.code = code;
+    this.field = field;
+    this.count = count;
   }
 
   get isSignedOut(): boolean {
     return this.status === 401;
+  }
+
+  /** Somebody else changed it since it was read. */
+  get isOutdated(): boolean {
+    return this.status === 412;
   }
 
   get isUnreachable(): boolean {
@@ -36,13 +47,13 @@ function pathWith(path: string, query: Query = {}): string {
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
 }
 
-/** Rejects with an `ApiError` unless the answer is 2xx. A string is sent as the JSON that it is. */
+/** Rejects with an `ApiError` unless the answer is 2xx. A string is sent as it is, as JSON unless the headers say otherwise. */
 export async function request(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
   const { query, body, signal } = options;
   const token = findPortalToken();
   const headers = new Headers(options.headers);
   if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-  if (body !== undefined) headers.set("content-type", "application/json");
+  if (body !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
   const response = await fetch(pathWith(path, query), {
     method,
     headers,
@@ -61,8 +72,27 @@ export async function getJson<Answer>(path: string, query?: Query, signal?: Abor
   return (await request("GET", path, { query, signal })).json() as Promise<Answer>;
 }
 
-export async function sendJson<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
-  const response = await request(method, path, { body });
+/** What can be changed, with the version that it was read in. */
+export interface Versioned<Thing> {
+  thing: Thing;
+  etag: string | undefined;
+}
+
+export async function getVersioned<Thing>(
+  path: string,
+  query?: Query,
+  signal?: AbortSignal,
+): Promise<Versioned<Thing>> {
+  const response = await request("GET", path, { query, signal });
+  return { thing: (await response.json()) as Thing, etag: response.headers.get("etag") ?? undefined };
+}
+
+/** `etag`: only if it is still this version; else the `ApiError` says so with `isOutdated`. */
+export async function sendJson<Answer>(method: string, path: string, body?: unknown, etag?: string): Promise<Answer> {
+  const response = await request(method, path, {
+    body,
+    headers: etag === undefined ? undefined : { "if-match": etag },
+  });
   const text = await response.text();
   return (text === "" ? undefined : JSON.parse(text)) as Answer;
 }
@@ -71,5 +101,5 @@ async function readError(response: Response): Promise<ApiError> {
   const { status, statusText } = response;
   const problem = (await response.json().catch(() => ({}))) as Partial<Problem>;
   const { code = "unknown", detail = `The gateway answered ${status} ${statusText}.` } = problem;
-  return new ApiError({ status, code, detail });
+  return new ApiError({ ...problem, status, code, detail });
 }

@@ -1,8 +1,10 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import { getJson, request } from "./client.ts";
+import { getJson, getVersioned, request } from "./client.ts";
+import type { Filters } from "../layout/view-filters.ts";
 import { memberText } from "../json/member-text.ts";
 import type {
   Alert,
+  Delivery,
   DeliveryWithAttempts,
   EventPage,
   EventWithDeliveries,
@@ -12,12 +14,15 @@ import type {
   StatisticsSeries,
   StatisticsWindow,
   Status,
+  StatusChange,
   Subscription,
+  Target,
 } from "./types.ts";
 
 /** How often what changes by itself is asked for again. */
-const OFTEN_MS = 2_000;
-const SOMETIMES_MS = 15_000;
+export const OFTEN_MS = 2_000;
+export const SOMETIMES_MS = 15_000;
+const SELDOM_MS = 60_000;
 
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
@@ -58,7 +63,89 @@ export const subscriptionsQuery = queryOptions({
   refetchInterval: SOMETIMES_MS,
 });
 
-export type EventFilters = Readonly<Record<string, string | undefined>>;
+export const allSubscriptionsQuery = (filters: Readonly<Record<string, string | undefined>>) =>
+  infiniteQueryOptions({
+    queryKey: ["subscriptions", "all", filters],
+    queryFn: ({ pageParam, signal }) =>
+      getJson<Page<Subscription>>(
+        "/api/v1/subscriptions",
+        { ...filters, limit: 500, cursor: pageParam ?? undefined },
+        signal,
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next_cursor,
+    refetchInterval: SOMETIMES_MS,
+    placeholderData: (before) => before,
+  });
+
+export const subscriptionQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["subscription", id],
+    queryFn: ({ signal }) => getVersioned<Subscription>(`/api/v1/subscriptions/${encodeURIComponent(id)}`, {}, signal),
+    refetchInterval: SOMETIMES_MS,
+  });
+
+/** What the attempts of a subscription came to, hour by hour. */
+export const healthQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["health", id],
+    queryFn: ({ signal }) =>
+      getJson<StatisticsSeries>("/api/v1/stats/series", { window: "last_24h", subscription_id: id }, signal),
+    refetchInterval: SELDOM_MS,
+    staleTime: SOMETIMES_MS,
+  });
+
+export const statusHistoryQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: ["subscription", id, "history"],
+    queryFn: ({ pageParam, signal }) =>
+      getJson<Page<StatusChange>>(
+        `/api/v1/subscriptions/${encodeURIComponent(id)}/history`,
+        { limit: 10, cursor: pageParam ?? undefined },
+        signal,
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next_cursor,
+  });
+
+export const deliveriesQuery = (filters: { subscription_id: string; status: string | undefined }) =>
+  infiniteQueryOptions({
+    queryKey: ["deliveries", filters],
+    queryFn: ({ pageParam, signal }) =>
+      getJson<Page<Delivery>>("/api/v1/deliveries", { ...filters, limit: 20, cursor: pageParam ?? undefined }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next_cursor,
+  });
+
+export const targetsQuery = queryOptions({
+  queryKey: ["targets"],
+  queryFn: ({ signal }) => getJson<Page<Target>>("/api/v1/targets", { limit: 500 }, signal),
+  refetchInterval: SOMETIMES_MS / 3,
+});
+
+export const targetQuery = (name: string, tenantId: string | undefined) =>
+  queryOptions({
+    queryKey: ["target", name, tenantId],
+    queryFn: ({ signal }) =>
+      getVersioned<Target>(`/api/v1/targets/${encodeURIComponent(name)}`, { tenant_id: tenantId }, signal),
+    refetchInterval: SOMETIMES_MS / 3,
+  });
+
+/** What a subscription sends to: the target that it names, or its own, where that is none or only a preset. */
+export const targetOfQuery = ({ id, target, tenant_id: tenantId }: Subscription) =>
+  queryOptions({
+    queryKey: ["target", "of", id, target],
+    queryFn: async ({ signal }) => {
+      const own = () => getJson<Target>(`/api/v1/targets/${encodeURIComponent(id)}`, {}, signal);
+      if (target === null) return own();
+      return getJson<Target>(`/api/v1/targets/${encodeURIComponent(target)}`, { tenant_id: tenantId }, signal).catch(
+        own,
+      );
+    },
+    refetchInterval: SOMETIMES_MS / 3,
+  });
+
+export type EventFilters = Filters;
 
 export const eventsQuery = (filters: EventFilters) =>
   infiniteQueryOptions({

@@ -16,7 +16,7 @@ export function Shortcuts({ pages }: { pages: readonly PageEntry[] }) {
 
   useEffect(() => {
     function onKey(event: KeyboardEvent): void {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.composedPath()[0])) return;
       const isSecond = performance.now() - goneAt.current < SEQUENCE_MS;
       goneAt.current = event.key === "g" ? performance.now() : -Infinity;
       const next = isSecond ? pages.find(({ shortcut }) => shortcut === event.key) : undefined;
@@ -57,7 +57,8 @@ function Shortcut({ keys, what }: { keys: readonly string[]; what: string }) {
   );
 }
 
-function isTyping(target: EventTarget | null): boolean {
+/** Where the key was pressed: for the page, what is in an editor has only the editor around it. */
+function isTyping(target: EventTarget | undefined): boolean {
   return (
     target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   );

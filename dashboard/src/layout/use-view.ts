@@ -4,21 +4,25 @@ import { useLocation, useSearch } from "wouter";
 export function useView(): {
   get(name: string): string | undefined;
   set(changes: Readonly<Record<string, string | undefined>>): void;
+  /** The address with these changes, for links. */
+  hrefWith(changes: Readonly<Record<string, string | undefined>>): string;
   search: string;
 } {
   const search = useSearch();
   const [path, navigate] = useLocation();
+  function hrefWith(changes: Readonly<Record<string, string | undefined>>): string {
+    const next = new URLSearchParams(search);
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === undefined || value === "") next.delete(name);
+      else next.set(name, value);
+    }
+    const query = next.toString();
+    return query === "" ? path : `${path}?${query}`;
+  }
   return {
     search,
     get: (name) => new URLSearchParams(search).get(name) ?? undefined,
-    set(changes) {
-      const next = new URLSearchParams(search);
-      for (const [name, value] of Object.entries(changes)) {
-        if (value === undefined || value === "") next.delete(name);
-        else next.set(name, value);
-      }
-      const query = next.toString();
-      navigate(query === "" ? path : `${path}?${query}`, { replace: true });
-    },
+    set: (changes) => navigate(hrefWith(changes), { replace: true }),
+    hrefWith,
   };
 }

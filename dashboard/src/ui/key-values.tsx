@@ -5,7 +5,7 @@ export function KeyValues({ rows }: { rows: readonly (readonly [name: string, va
   return (
     <dl className="key-values">
       {rows.map(([name, value]) =>
-        value === undefined || value === null || value === "" ? undefined : (
+        value === undefined || value === null || value === "" || value === false ? undefined : (
           <div key={name} className="key-value">
             <dt>{name}</dt>
             <dd>{value}</dd>

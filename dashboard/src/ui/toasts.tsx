@@ -27,8 +27,8 @@ function WithToaster({ children }: { children: ReactNode }) {
   const { add } = manager;
   const toaster = useMemo<Toaster>(
     () => ({
-      tell: (text) => void add({ description: text }),
-      fail: (error) => void add({ description: (error as Error).message, type: "error", priority: "high" }),
+      tell: (text) => void add({ title: text }),
+      fail: (error) => void add({ title: (error as Error).message, type: "error", priority: "high" }),
     }),
     [add],
   );
@@ -39,7 +39,7 @@ function WithToaster({ children }: { children: ReactNode }) {
         <Toast.Viewport className="toasts">
           {manager.toasts.map((toast) => (
             <Toast.Root key={toast.id} toast={toast} className={`toast toast-${toast.type ?? "plain"}`}>
-              <Toast.Description className="toast-text" />
+              <Toast.Title render={<p />} className="toast-text" />
               <Toast.Close className="button button-quiet" aria-label="Dismiss">
                 ✕
               </Toast.Close>

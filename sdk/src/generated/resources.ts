@@ -15,6 +15,8 @@ import type {
   AuditEntry,
   AuditListQuery,
   AuditVerifyAnswer,
+  DeadLettersListGroupsAnswer,
+  DeadLettersListGroupsQuery,
   DeadLettersListQuery,
   DeadLettersPurgeBody,
   DeadLettersReplayAnswer,
@@ -69,6 +71,7 @@ import type {
   ReplaysListQuery,
   Request,
   RequestPreview,
+  RequestWithBody,
   RequestsListQuery,
   RequestsReplayAnswer,
   ResumedSubscription,
@@ -86,6 +89,8 @@ import type {
   Source,
   SourceChange,
   SourceInput,
+  SourceKindsListAnswer,
+  SourceQueuesListAnswer,
   SourceWithSecret,
   SourcesDeleteAnswer,
   SourcesGetParkedAnswer,
@@ -179,6 +184,8 @@ export interface Resources {
   requests: RequestsResource;
   session: SessionResource;
   smartsheet: SmartsheetResource;
+  sourceKinds: SourceKindsResource;
+  sourceQueues: SourceQueuesResource;
   sources: SourcesResource;
   stats: StatsResource;
   subscriptions: SubscriptionsResource;
@@ -216,6 +223,8 @@ export interface AuditResource {
 export interface DeadLettersResource {
   /** List dead letters, latest first */
   list(query?: DeadLettersListQuery, options?: RequestOptions): Pages<Delivery>;
+  /** List the dead letters by subscription and cause */
+  listGroups(query?: DeadLettersListGroupsQuery, options?: RequestOptions): Promise<DeadLettersListGroupsAnswer>;
   /** Replay one dead letter, or many as a job. Replays one dead letter by `id` at once, or many by `filter` or `all` as a job. The answer is then the job instead of the delivery. With `plan`, dead letters are only counted. */
   replay(body: DeadLettersReplayBody, options?: CreateOptions): Promise<ReplayPlan | DeadLettersReplayAnswer>;
   /** Purge dead letters permanently, after confirmation. Without `confirm` the answer is 409 with the `count` of dead letters that would be purged. */
@@ -336,7 +345,7 @@ export interface RequestsResource {
   /** List the rejected and ignored requests of all sources */
   list(query?: RequestsListQuery, options?: RequestOptions): Pages<Request>;
   /** Get a request */
-  get(id: string, options?: RequestOptions): Promise<Request>;
+  get(id: string, options?: RequestOptions): Promise<RequestWithBody>;
   /** Replay a rejected or ignored request. For use after the configuration was corrected. The stored body is processed as if it came in now, except that the sender is not verified again. If it is rejected again, the answer is that error. */
   replay(id: string, options?: RequestOptions): Promise<RequestsReplayAnswer>;
 }
@@ -357,6 +366,16 @@ export interface SmartsheetResource {
   registerWebhooks(body: SmartsheetRegisterWebhooksBody, options?: RequestOptions): Promise<SmartsheetRegisterWebhooksAnswer>;
   /** Delete Smartsheet's webhooks that are not needed. Removes duplicates and webhooks that were registered here but are useless: they call another address, their sheet has left the manifest, or they have ended. Webhooks of others stay. Only for keys that are not bound to a tenant. */
   cleanupWebhooks(body: SmartsheetCleanupWebhooksBody, options?: RequestOptions): Promise<SmartsheetCleanupWebhooksAnswer>;
+}
+
+export interface SourceKindsResource {
+  /** List the kinds of sources */
+  list(options?: RequestOptions): Promise<SourceKindsListAnswer>;
+}
+
+export interface SourceQueuesResource {
+  /** List the queues that sources take from. Only for keys that are not bound to a tenant. */
+  list(options?: RequestOptions): Promise<SourceQueuesListAnswer>;
 }
 
 export interface SourcesResource {
@@ -534,6 +553,7 @@ export function createResources(call: Call): Resources {
     },
     deadLetters: {
       list: (query, options) => call.pages("/api/v1/dead-letters", query, options),
+      listGroups: (query, options) => call.json("GET", "/api/v1/dead-letters/groups", { query }, options),
       replay: (body, options) => call.json("POST", "/api/v1/dead-letters/replay", { body, isKeyed: true }, options),
       purge: (body, options) => call.json("POST", "/api/v1/dead-letters/purge", { body, isKeyed: true }, options),
     },
@@ -610,6 +630,12 @@ export function createResources(call: Call): Resources {
       listWebhooks: (query, options) => call.json("GET", "/api/v1/smartsheet/webhooks", { query }, options),
       registerWebhooks: (body, options) => call.json("POST", "/api/v1/smartsheet/webhooks/register", { body }, options),
       cleanupWebhooks: (body, options) => call.json("POST", "/api/v1/smartsheet/webhooks/cleanup", { body }, options),
+    },
+    sourceKinds: {
+      list: (options) => call.json("GET", "/api/v1/source-kinds", {}, options),
+    },
+    sourceQueues: {
+      list: (options) => call.json("GET", "/api/v1/source-queues", {}, options),
     },
     sources: {
       listRequests: (name, query, options) => call.pages(path`/api/v1/sources/${name}/requests`, query, options),

@@ -166,6 +166,8 @@ export interface Session {
   tenant_id: string | null;
   /** The version of the gateway */
   version: string;
+  /** The address at which senders reach the gateway */
+  public_url: string;
   expires_at: string | null;
   /** The look of the partner page; null for everybody except partners */
   portal: {
@@ -342,6 +344,18 @@ export interface Attempt {
   trigger: "first" | "retry" | "manual" | "replay";
 }
 
+/** Dead letters of one subscription that have the same cause */
+export interface DeadLetterGroup {
+  subscription_id: string;
+  /** The current name of the subscription; null when it was deleted */
+  subscription_name: string | null;
+  reason: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | null;
+  count: number;
+  latest_at: string;
+  /** Of the latest */
+  last_error: string | null;
+}
+
 /** A job that replays, cancels or purges many deliveries. It continues after a restart */
 export interface Replay {
   id: string;
@@ -421,6 +435,11 @@ export interface Request {
   /** The id of the API key */
   replayed_by: string | null;
   replay_event_ids: string[];
+}
+
+export interface RequestWithBody extends Request {
+  body?: string | undefined;
+  body_base64?: string | undefined;
 }
 
 export interface Source {
@@ -589,6 +608,33 @@ export interface SourceChange {
 
 export interface SourceWithSecret extends Source {
   secret: string;
+}
+
+export interface SourceKind {
+  /** For `kind` of a source */
+  name: string;
+  /** A source of it needs at least one secret */
+  needs_secret: boolean;
+  /** It takes messages from a queue of a broker */
+  pulled: boolean;
+  /** A source of it may have a `manifest` */
+  has_manifest: boolean;
+  /** A JSON Schema of `options`; null: there are none */
+  options: Record<string, unknown> | null;
+}
+
+export interface SourceQueue {
+  source: string;
+  connection: {
+    kind: string;
+    name: string;
+    /** `unused`: no source or subscription has used the connection yet */
+    state: "unused" | "connecting" | "connected" | "failed";
+  };
+  /** Messages that wait in it; null where the broker does not tell */
+  depth: number | null;
+  /** Why nothing can be taken from it, and what to do */
+  trouble: string | null;
 }
 
 /** Which events are delivered, and to which destination */
@@ -836,6 +882,198 @@ export interface SubscriptionInput {
   handshake?: "cloudevents" | null | undefined;
   /** Allow a `url` that leads back to this gateway; an event that goes round is refused after 8 times. Default: `false` */
   allow_own_url?: boolean | undefined;
+}
+
+export interface HttpDestination {
+  /** Where deliveries are sent; `{source}` in its path or query stands for the event's source */
+  url: string;
+  /** `auto`: raw for received webhooks, an envelope for published events; `cloudevents`: 1.0, structured JSON. Default: `"auto"` */
+  format?: "auto" | "envelope" | "raw" | "cloudevents" | undefined;
+  /** Default: `"X-Webhook-Signature"` */
+  signature_header?: string | undefined;
+  /** Additional answers that count as failures to retry */
+  retry_on?: {
+    statuses?: number[] | undefined;
+    body_contains?: string | undefined;
+  } | undefined;
+  /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored. Default: `{}` */
+  headers?: Record<string, string> | null | undefined;
+  /** A URL that answers 2xx and `{"status":"ok"}` while the destination is healthy; checked every minute */
+  health_url?: string | null | undefined;
+  /** CIDRs that the destination's address must be in; never opens a private network */
+  allowed_ips?: string[] | null | undefined;
+  /** How to authenticate there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; optionally `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone. `ca` is allowed with each type: PEM of the authorities to trust instead of the usual ones */
+  auth?: DestinationAuth | null | undefined;
+  /** With `forward`: headers of the request that are passed on; `*` means the usual ones, the default */
+  forward_headers?: string[] | null | undefined;
+  /** Sends a chat message instead of the event: `url` is a webhook of that chat */
+  preset?: "slack" | "teams" | "discord" | null | undefined;
+  template?: RequestTemplate | null | undefined;
+  /** `cloudevents`: nothing is sent before the destination has answered an OPTIONS request with its permission for this gateway and a rate per minute */
+  handshake?: "cloudevents" | null | undefined;
+  /** Allow a `url` that leads back to this gateway; an event that goes round is refused after 8 times. Default: `false` */
+  allow_own_url?: boolean | undefined;
+}
+
+export interface EmailDestination {
+  /** Recipients: addresses such as `name@example.com` or `Name <name@example.com>`; each may be a template for one address */
+  to?: string | string[] | null | undefined;
+  /** Recipients of a copy (Cc) */
+  cc?: string | string[] | null | undefined;
+  /** Recipients of a hidden copy (Bcc) */
+  bcc?: string | string[] | null | undefined;
+  /** The address for replies (Reply-To) */
+  reply_to?: string | null | undefined;
+  /** One line; a template */
+  subject?: string | null | undefined;
+  /** The body as plain text; a template */
+  text?: string | null | undefined;
+  /** The body as HTML; a template whose values are escaped */
+  html?: string | null | undefined;
+  /** `payload`: `to`, `subject`, `text` and `html` are taken from the event. Only for keys that are bound to no tenant */
+  fields_from?: "payload" | null | undefined;
+  /** A URL (`https:` or `mailto:`) for unsubscribing; a template */
+  list_unsubscribe?: string | null | undefined;
+}
+
+export interface SmsDestination {
+  /** The service that sends the message: `twilio` or `generic-http` */
+  gateway: "twilio" | "generic-http";
+  /** The recipient's number, or a template for it */
+  to?: string | null | undefined;
+  /** The text of the message; a template */
+  text?: string | null | undefined;
+  /** The sender: a number, or a name of up to 11 characters */
+  from?: string | null | undefined;
+  /** `payload`: `to` and `text` are taken from the event. Only for keys that are bound to no tenant */
+  fields_from?: "payload" | null | undefined;
+  /** The country of numbers without `+` and country code; two letters such as `DE` */
+  default_country?: string | null | undefined;
+  /** A text that needs more messages than this is not sent. Default: `6` */
+  max_segments?: number | undefined;
+  /** Twilio: the account */
+  account_sid?: string | null | undefined;
+  /** Twilio: its secret */
+  auth_token?: string | null | undefined;
+  /** Twilio: a messaging service instead of `from` */
+  messaging_service_sid?: string | null | undefined;
+  /** `generic-http`: the URL that messages are sent to; a template. `twilio`: an origin other than `https://api.twilio.com` */
+  url?: string | null | undefined;
+  /** `generic-http`. Default: `"POST"` */
+  method?: "POST" | "PUT" | "GET" | undefined;
+  /** `generic-http`: sent with every message; values are never shown, only `***` */
+  headers?: Record<string, string> | null | undefined;
+  /** `generic-http`: the content type of `body`, which also decides how values are escaped. Default: `"application/json"` */
+  content_type?: "application/json" | "application/x-www-form-urlencoded" | "text/xml" | "text/plain" | undefined;
+  /** `generic-http`: a template, in which `message.to`, `message.from`, `message.text` and `message.id` stand for the message; without it, a JSON object or a form with these values */
+  body?: string | null | undefined;
+  /** `generic-http`: what an answer must contain to count as accepted */
+  success?: {
+    /** The only statuses that count as accepted; all 2xx when not given */
+    statuses?: number[] | undefined;
+    /** A JSON Pointer into the answer: the value there must match */
+    pointer?: string | undefined;
+    equals?: string | number | boolean | null | undefined;
+    /** A text that the value contains; without `pointer`, anywhere in the answer */
+    contains?: string | undefined;
+  } | null | undefined;
+}
+
+export interface BatchDestination {
+  /** The URL that batches are posted to */
+  url?: string | undefined;
+  /** Or the absolute path of a file inside `batch_dir` that rows are appended to; only for operators */
+  path?: string | undefined;
+  /** `ndjson`: one row per line; `clickhouse`: the same rows as an INSERT through its HTTP interface. Default: `"ndjson"` */
+  format?: "ndjson" | "clickhouse" | undefined;
+  /** With `clickhouse`: where rows are inserted, `table` or `database.table` */
+  table?: string | undefined;
+  /** With `clickhouse`: settings of the INSERT, for example `async_insert: 1`. Default: `{}` */
+  settings?: Record<string, string | number | boolean> | undefined;
+  /** What a row contains: the event with its data, or only its payload. Default: `"event"` */
+  rows?: "event" | "payload" | undefined;
+  /** Maximum number of rows in a batch. Default: `500` */
+  max_rows?: number | undefined;
+  /** Maximum size of all event bodies in a batch, in bytes; a larger event is sent alone. Default: `1048576` */
+  max_bytes?: number | undefined;
+  /** How long a batch waits for more rows, in seconds. Default: `1` */
+  linger_s?: number | undefined;
+  /** Compress the posted rows. Default: `false` */
+  gzip?: boolean | undefined;
+  /** With `path`: a new file begins at this size, in bytes. Default: `67108864` */
+  rotate_bytes?: number | undefined;
+  /** With `path`: a new file begins at this age, in seconds. Default: `3600` */
+  rotate_s?: number | undefined;
+  /** Additional answers that count as failures to retry */
+  retry_on?: {
+    statuses?: number[] | undefined;
+    body_contains?: string | undefined;
+  } | undefined;
+  /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored. Default: `{}` */
+  headers?: Record<string, string> | null | undefined;
+  /** CIDRs that the destination's address must be in; never opens a private network */
+  allowed_ips?: string[] | null | undefined;
+  /** Allow a `url` that leads back to this gateway; an event that goes round is refused after 8 times. Default: `false` */
+  allow_own_url?: boolean | undefined;
+  /** How to authenticate there: `basic` (`username`, `password`), `bearer` (`token`), `oauth2` for client credentials (`token_url`, `client_id`, `client_secret`; optionally `scope`, `audience`, `client_auth`: `header` or `body`), `mtls` (`cert` and `key` as PEM), or `ca` alone. `ca` is allowed with each type: PEM of the authorities to trust instead of the usual ones */
+  auth?: DestinationAuth | null | undefined;
+}
+
+export interface AmqpDestination {
+  /** The name of the connection to the broker. Default: `"default"` */
+  connection?: string | undefined;
+  /** `raw`: the event's bytes; `message`: the whole event, for another gateway; `event`: the Event of a bus; `cloudevents`: 1.0, structured JSON. Default: `"raw"` */
+  format?: "raw" | "message" | "event" | "cloudevents" | undefined;
+  /** With `message`: headers of the request that are sent along; `*` means the usual ones, the default */
+  forward_headers?: string[] | null | undefined;
+  /** With `message`: the key that encrypts credentials among the headers; the receiving gateway needs it too. The gateway's own key when not given */
+  message_key?: string | undefined;
+  /** The exchange that messages are published to */
+  exchange?: string | undefined;
+  /** Or the queue that messages are published to */
+  queue?: string | undefined;
+  /** With an exchange; `{event_type}` (the default), `{tenant_id}`, `{source}` and `{priority}` stand for the event's */
+  routing_key?: string | undefined;
+}
+
+export interface AzureServiceBusDestination {
+  /** The name of the connection to the broker. Default: `"default"` */
+  connection?: string | undefined;
+  /** `raw`: the event's bytes; `message`: the whole event, for another gateway; `event`: the Event of a bus; `cloudevents`: 1.0, structured JSON. Default: `"raw"` */
+  format?: "raw" | "message" | "event" | "cloudevents" | undefined;
+  /** With `message`: headers of the request that are sent along; `*` means the usual ones, the default */
+  forward_headers?: string[] | null | undefined;
+  /** With `message`: the key that encrypts credentials among the headers; the receiving gateway needs it too. The gateway's own key when not given */
+  message_key?: string | undefined;
+  /** The queue or topic that messages are sent to */
+  queue: string;
+  /** With `message`: where bodies that are too large for the queue are stored */
+  claim_check?: {
+    /** The name of a connection of the kind azure-storage-queue. Default: `"default"` */
+    connection?: string | undefined;
+    /** The container in Blob storage; it is created when it does not exist */
+    container: string;
+  } | null | undefined;
+}
+
+export interface AzureStorageQueueDestination {
+  /** The name of the connection to the broker. Default: `"default"` */
+  connection?: string | undefined;
+  /** `raw`: the event's bytes; `message`: the whole event, for another gateway; `event`: the Event of a bus; `cloudevents`: 1.0, structured JSON. Default: `"raw"` */
+  format?: "raw" | "message" | "event" | "cloudevents" | undefined;
+  /** With `message`: headers of the request that are sent along; `*` means the usual ones, the default */
+  forward_headers?: string[] | null | undefined;
+  /** With `message`: the key that encrypts credentials among the headers; the receiving gateway needs it too. The gateway's own key when not given */
+  message_key?: string | undefined;
+  /** The queue that messages are sent to */
+  queue: string;
+  /** With `message`: where bodies that are too large for the queue are stored */
+  claim_check?: {
+    /** The name of a connection of the kind azure-storage-queue. Default: `"default"` */
+    connection?: string | undefined;
+    /** The container in Blob storage; it is created when it does not exist */
+    container: string;
+  } | null | undefined;
 }
 
 export interface SubscriptionWithSecret extends Subscription {
@@ -2050,6 +2288,27 @@ export interface DeadLettersListQuery {
   until?: string | undefined;
 }
 
+/** List the dead letters by subscription and cause: what to ask for */
+export interface DeadLettersListGroupsQuery {
+  /** Only deliveries to this subscription */
+  subscription_id?: string | undefined;
+  /** Only deliveries of this tenant; for keys that are not bound to a tenant */
+  tenant_id?: string | undefined;
+  /** Only deliveries that are dead for this reason */
+  reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
+  /** Only events of exactly this type */
+  event_type?: string | undefined;
+  /** Dead at this time or later */
+  since?: string | undefined;
+  /** Dead before this time */
+  until?: string | undefined;
+}
+
+export interface DeadLettersListGroupsAnswer {
+  data: DeadLetterGroup[];
+  exact: boolean;
+}
+
 export interface DeadLettersReplayBody {
   /** Only this delivery, at once */
   id?: string | undefined;
@@ -2323,6 +2582,14 @@ export interface SourcesGetPathTokenAnswer {
   name: string;
   path_token: string;
   path: string;
+}
+
+export interface SourceKindsListAnswer {
+  data: SourceKind[];
+}
+
+export interface SourceQueuesListAnswer {
+  data: SourceQueue[];
 }
 
 /** List subscriptions: what to ask for */

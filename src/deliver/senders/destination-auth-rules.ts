@@ -6,7 +6,8 @@ import type { FieldProblem } from "../../domain/subscription-rules.ts";
 
 type Field = Exclude<keyof DestinationAuthInput, "type">;
 
-const FIELDS: Readonly<
+/** Which fields belong to which type. */
+export const AUTH_FIELDS: Readonly<
   Record<DestinationAuthInput["type"], { required: readonly Field[]; optional: readonly Field[] }>
 > = {
   basic: { required: ["username", "password"], optional: ["ca"] },
@@ -36,7 +37,7 @@ export function checkDestinationAuth(
 }
 
 function checkFields(auth: DestinationAuthInput): FieldProblem[] {
-  const { required, optional } = FIELDS[auth.type];
+  const { required, optional } = AUTH_FIELDS[auth.type];
   const problems: FieldProblem[] = [];
   for (const field of required) {
     if ((auth[field] ?? "") === "") {

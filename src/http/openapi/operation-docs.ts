@@ -51,6 +51,21 @@ export function nameOf(schema: object): string | undefined {
   return names.get(schema);
 }
 
+const notes = new WeakMap<object, Readonly<Record<string, unknown>>>();
+
+/** More of a schema for the document alone, under names with `x-`: what is checked by the schema stays as it is. */
+export function annotated<Schema extends TSchema>(
+  schema: Schema,
+  more: Readonly<Record<`x-${string}`, unknown>>,
+): Schema {
+  notes.set(schema, more);
+  return schema;
+}
+
+export function notesOf(schema: object): Readonly<Record<string, unknown>> {
+  return notes.get(schema) ?? {};
+}
+
 /** An object with these members and no others. */
 export function closed<Properties extends TProperties>(properties: Properties, description?: string) {
   return Type.Object(properties, { additionalProperties: false, ...(description !== undefined && { description }) });

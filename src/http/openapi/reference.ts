@@ -14,6 +14,7 @@ import { REQUEST_DOCS } from "../routes/requests.docs.ts";
 import { PARKED_DOCS } from "../routes/parked.docs.ts";
 import { SESSION_DOCS } from "../routes/session.docs.ts";
 import { SOURCE_DOCS } from "../routes/sources.docs.ts";
+import { SOURCE_KIND_DOCS } from "../routes/source-kinds.docs.ts";
 import { STATISTICS_DOCS } from "../routes/statistics.docs.ts";
 import { STREAM_DOCS } from "../routes/stream.docs.ts";
 import { SUBSCRIPTION_DOCS } from "../routes/subscriptions.docs.ts";
@@ -44,6 +45,7 @@ export const AREAS = [
   REPLAY_DOCS,
   STATISTICS_DOCS,
   SOURCE_DOCS,
+  SOURCE_KIND_DOCS,
   PARKED_DOCS,
   REQUEST_DOCS,
   EVENT_TYPE_DOCS,

@@ -1,4 +1,4 @@
-import { nameOf } from "./operation-docs.ts";
+import { nameOf, notesOf } from "./operation-docs.ts";
 
 export type Json = Record<string, unknown>;
 
@@ -24,7 +24,7 @@ export function createSchemaWriter(): SchemaWriter {
 
   function writeMembers(schema: object): Json {
     const written: Json = {};
-    for (const [key, value] of Object.entries(simplify(schema as Json))) {
+    for (const [key, value] of Object.entries({ ...simplify(schema as Json), ...notesOf(schema) })) {
       written[key] = key === "examples" ? value : writeValue(value);
     }
     return written;

@@ -59,6 +59,7 @@ import { addPortalRoutes } from "./portal.ts";
 import { addSessionRoutes, type PortalTheme } from "./session.ts";
 import { addReplayRoutes } from "./replays.ts";
 import { addRequestRoutes } from "./requests.ts";
+import { addSourceKindRoutes, type SourceKindRoutesOptions } from "./source-kinds.ts";
 import { addSourceRoutes } from "./sources.ts";
 import { addStatisticsRoutes } from "./statistics.ts";
 import { addStreamRoute } from "./stream.ts";
@@ -74,7 +75,7 @@ import { addValidationRoutes } from "./validations.ts";
 import { createDeliveryPresenter } from "../present/delivery.ts";
 
 /** Adds all routes that Fastify serves, except those of plugins; the two busiest routes are in `intake.ts`. */
-export interface RouteParts {
+export interface RouteParts extends SourceKindRoutesOptions {
   version: string;
   /** Routes that need no key. */
   open: { status: boolean; metrics: boolean; catalog: boolean };
@@ -173,6 +174,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     onSecretsChanged: ({ source }, what, caller) =>
       logger.info({ source: source.name, what, key_id: caller?.keyId }, "the secrets of a source were changed"),
   });
+  addSourceKindRoutes(app, parts);
   addSubscriptionRoutes(app, {
     subscriptions,
     remove: parts.subscriptionLanes.remove,

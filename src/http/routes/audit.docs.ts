@@ -57,6 +57,17 @@ const Mark = closed({
   signature: text("c2lnbmF0dXJl", "Ed25519, in base64"),
 });
 
+export const AuditVerdict = closed({
+  valid: Type.Boolean({ examples: [true] }),
+  entries: Count,
+  first_wrong: nullable(closed({ seq: Type.Integer(), reason: Type.String() })),
+  head: nullable(Mark),
+  public_key: text(
+    "pka_mJ8O6r3vV3tq0c2yTnSP3mZ0m2f5X9l6o8lFZr1pQ0A=",
+    "The public key that verifies the signature of the head",
+  ),
+});
+
 export const AUDIT_DOCS: AreaDocs = {
   tag: "Audit",
   description: "Who did what: a hash chain of entries with a signed head",
@@ -81,16 +92,7 @@ export const AUDIT_DOCS: AreaDocs = {
     "GET /api/v1/audit/verify": {
       answer: {
         description: "Whether all entries are unchanged",
-        schema: closed({
-          valid: Type.Boolean({ examples: [true] }),
-          entries: Count,
-          first_wrong: nullable(closed({ seq: Type.Integer(), reason: Type.String() })),
-          head: nullable(Mark),
-          public_key: text(
-            "pka_mJ8O6r3vV3tq0c2yTnSP3mZ0m2f5X9l6o8lFZr1pQ0A=",
-            "The public key that verifies the signature of the head",
-          ),
-        }),
+        schema: AuditVerdict,
       },
     },
     "GET /api/v1/subscriptions/:id/history": {

@@ -82,6 +82,21 @@ export const Attempt = named(
   }),
 );
 
+export const DeadLetterGroup = named(
+  "DeadLetterGroup",
+  closed(
+    {
+      subscription_id: text(EXAMPLE.subscription),
+      subscription_name: Delivery.properties.subscription_name,
+      reason: Delivery.properties.dead_reason,
+      count: count(12),
+      latest_at: Time,
+      last_error: nullable(text("answered 400", "Of the latest")),
+    },
+    "Dead letters of one subscription that have the same cause",
+  ),
+);
+
 const DEAD = exampleOf(Delivery);
 const ended = { last_error: null, dead_reason: null };
 export const DeliveryWithAttempts = named(
@@ -139,6 +154,14 @@ export const DELIVERY_DOCS: AreaDocs = {
     "GET /api/v1/dead-letters": {
       query: { limit: 20, reason: "refused" },
       answer: page(Delivery, "Dead letters, latest first. They are attempted again only when they are replayed"),
+      errors: ["not_found"],
+    },
+    "GET /api/v1/dead-letters/groups": {
+      query: { reason: "refused" },
+      answer: {
+        description: "The largest group first. With `exact` false only the latest 50,000 were counted",
+        schema: closed({ data: Type.Array(DeadLetterGroup), exact: Type.Boolean({ examples: [true] }) }),
+      },
       errors: ["not_found"],
     },
     "POST /api/v1/dead-letters/replay": {

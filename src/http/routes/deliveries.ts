@@ -7,9 +7,12 @@ import { formatDeliveryId, parseDeliveryId } from "../../domain/ids.ts";
 import type { BulkReplays } from "../../operate/replays/bulk-replays.ts";
 import type { Replays } from "../../operate/replays/replays.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
-import type { DeliveryFilter, StoredDelivery } from "../../store/port/reads.ts";
+import type { DeadLetterGroup, DeliveryFilter, StoredDelivery } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
+import type { AnswerOf } from "../openapi/operation-docs.ts";
 import { presentAttempt } from "../present/delivery.ts";
+import { isoTime } from "../present/time.ts";
+import type { DeadLetterGroup as Described } from "./deliveries.docs.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 import { DeadLetterFilter, DeadLetterReplay } from "./replay-bodies.ts";
 import { createReplayAnswers } from "./replay-answers.ts";
@@ -19,6 +22,8 @@ const Filter = {
   subscription_id: Type.Optional(Type.String({ maxLength: 128 })),
   tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
 };
+/** What one read may look at: a group beyond it is still shown, and told to be larger. */
+const MAX_GROUPED = 50_000;
 const DeadLetterQuery = Type.Object({ ...PageQuery, ...DeadLetterFilter.properties }, { additionalProperties: false });
 const ListQuery = Type.Object(
   { ...Filter, status: Type.Optional(Type.Union(DELIVERY_STATES.map((state) => Type.Literal(state)))) },
@@ -42,6 +47,28 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     const tenantId = request.caller?.tenantId ?? query.tenant_id;
     const { subscription_id: id } = query;
     return { tenantId, subscriptionSeq: id === undefined ? undefined : subscriptions.getById(id, tenantId).seq };
+  }
+
+  function toDeadLetterFilter(query: Static<typeof DeadLetterFilter>, request: FastifyRequest) {
+    const { reason, event_type: type, since, until } = query;
+    return {
+      ...toFilter(query, request),
+      reason,
+      type,
+      since: since === undefined ? undefined : Date.parse(since),
+      until: until === undefined ? undefined : Date.parse(until),
+    };
+  }
+
+  function presentGroup(group: DeadLetterGroup): AnswerOf<typeof Described> {
+    return {
+      subscription_id: group.subscriptionId,
+      subscription_name: subscriptions.find(group.subscriptionSeq)?.name ?? null,
+      reason: group.reason ?? null,
+      count: group.count,
+      latest_at: isoTime(group.latestAt),
+      last_error: group.lastError ?? null,
+    };
   }
 
   async function getDelivery(id: string, request: FastifyRequest): Promise<StoredDelivery> {
@@ -101,15 +128,21 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
       schema: { summary: "List dead letters, latest first", querystring: DeadLetterQuery },
     },
     async (request) => {
-      const { reason, event_type: type, since, until } = request.query;
-      const filter = {
-        ...toFilter(request.query, request),
-        reason,
-        type,
-        since: since === undefined ? undefined : Date.parse(since),
-        until: until === undefined ? undefined : Date.parse(until),
-      };
+      const filter = toDeadLetterFilter(request.query, request);
       return presentPage(await store.reads.listDeadLetters(filter, pageOf(request.query)), presentDelivery);
+    },
+  );
+
+  app.get<{ Querystring: Static<typeof DeadLetterFilter> }>(
+    "/api/v1/dead-letters/groups",
+    {
+      config: { scope: "read" },
+      schema: { summary: "List the dead letters by subscription and cause", querystring: DeadLetterFilter },
+    },
+    async (request) => {
+      const filter = toDeadLetterFilter(request.query, request);
+      const { groups, isComplete } = await store.reads.groupDeadLetters(filter, MAX_GROUPED);
+      return { data: groups.map(presentGroup), exact: isComplete };
     },
   );
 

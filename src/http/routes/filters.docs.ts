@@ -1,6 +1,18 @@
 import { Type } from "typebox";
 import { closed, type AreaDocs } from "../openapi/operation-docs.ts";
 
+export const FilterResult = closed({
+  match: Type.Boolean(),
+  failed: Type.Optional(
+    closed({
+      path: Type.String(),
+      operator: Type.String(),
+      expected: Type.Unknown(),
+      found: Type.Optional(Type.Unknown({ description: "The value at that path; missing when the event has none" })),
+    }),
+  ),
+});
+
 export const FILTER_DOCS: AreaDocs = {
   tag: "Filters",
   description: "Filters narrow down which of the events that match its patterns a subscription gets",
@@ -10,19 +22,7 @@ export const FILTER_DOCS: AreaDocs = {
       request: { filter: { data: { total: { $gt: 100 } } }, event: { data: { total: 12 } } },
       answer: {
         description: "Whether the filter matches and, if not, which conditions failed",
-        schema: closed({
-          match: Type.Boolean(),
-          failed: Type.Optional(
-            closed({
-              path: Type.String(),
-              operator: Type.String(),
-              expected: Type.Unknown(),
-              found: Type.Optional(
-                Type.Unknown({ description: "The value at that path; missing when the event has none" }),
-              ),
-            }),
-          ),
-        }),
+        schema: FilterResult,
         example: { match: false, failed: { path: "data.total", operator: "$gt", expected: 100, found: 12 } },
       },
       errors: ["not_found"],

@@ -14,7 +14,7 @@ import {
 } from "../openapi/operation-docs.ts";
 
 const name = text(EXAMPLE.job);
-const Job = named(
+export const Job = named(
   "Job",
   closed({
     name,

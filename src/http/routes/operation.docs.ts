@@ -13,7 +13,7 @@ import {
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
 
-const ConnectionState = oneOf(
+export const ConnectionState = oneOf(
   ["unused", "connecting", "connected", "failed"],
   "`unused`: no source or subscription has used the connection yet",
 );

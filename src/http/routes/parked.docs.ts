@@ -4,7 +4,7 @@ import { Anything, Count, closed, extended, named, nullable, Time, type AreaDocs
 
 const text = nullable(Type.String());
 
-const Parked = named(
+export const Parked = named(
   "ParkedMessage",
   closed({
     id: Type.String({
@@ -33,6 +33,19 @@ const Limits = closed({
       "True when the broker has no peek: listing receives messages and returns them, which counts as a delivery",
   }),
   keeps_id: Type.Boolean({ description: "Whether a requeued message keeps its id" }),
+});
+
+export const ParkedPage = closed({
+  data: Type.Array(Parked),
+  next_cursor: text,
+  count: nullable(Count),
+  limits: Limits,
+});
+
+export const ParkedWithBody = extended(Parked, {
+  properties: Anything,
+  body: Type.Optional(Type.String()),
+  body_base64: Type.Optional(Type.String()),
 });
 
 const PARKED = {
@@ -64,12 +77,7 @@ export const PARKED_DOCS: AreaDocs = {
         description:
           "The messages that can be listed. `count` is the number of all parked messages, or null when the broker " +
           "does not report it",
-        schema: closed({
-          data: Type.Array(Parked),
-          next_cursor: text,
-          count: nullable(Count),
-          limits: Limits,
-        }),
+        schema: ParkedPage,
         example: {
           data: [PARKED],
           next_cursor: null,
@@ -84,11 +92,7 @@ export const PARKED_DOCS: AreaDocs = {
       answer: {
         status: 200,
         description: "The message with its body; `body_base64` instead of `body` when it is not UTF-8",
-        schema: extended(Parked, {
-          properties: Anything,
-          body: Type.Optional(Type.String()),
-          body_base64: Type.Optional(Type.String()),
-        }),
+        schema: ParkedWithBody,
         example: { ...PARKED, properties: {}, body: '{"id": 1001, \n' },
       },
       errors,

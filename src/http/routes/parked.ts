@@ -13,6 +13,7 @@ import type { ParkedMessages } from "../../receive/pulled/parked-messages.ts";
 import type { AuditTrail } from "../../operate/audit-trail.ts";
 import type { Caller } from "../../registry/keys.ts";
 import type { Sources } from "../../registry/sources/sources.ts";
+import { presentBody } from "../present/body.ts";
 import { isoTime } from "../present/time.ts";
 import { pageOf, PageQuery } from "./paging.ts";
 
@@ -162,11 +163,6 @@ function present(message: ParkedMessage) {
     size: message.body.length,
     parked_at: isoTime(message.parkedAt) ?? null,
   };
-}
-
-function presentBody(body: Buffer): { body: string } | { body_base64: string } {
-  const text = body.toString("utf8");
-  return Buffer.from(text, "utf8").equals(body) ? { body: text } : { body_base64: body.toString("base64") };
 }
 
 function presentLimits({ limits }: ParkedQueue) {

@@ -46,7 +46,7 @@ export const Replay = named(
   ),
 );
 
-const ReplayPlan = named(
+export const ReplayPlan = named(
   "ReplayPlan",
   closed(
     {

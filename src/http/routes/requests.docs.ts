@@ -21,7 +21,7 @@ const Cause = textOrNull(
   "The error code; or `duplicate`, `filtered`, `invalid`, or a cause that the kind of source defines",
 );
 
-const Request = named(
+export const Request = named(
   "Request",
   closed(
     {
@@ -46,6 +46,15 @@ const Request = named(
     "One inbound HTTP request; secrets in its headers are masked",
   ),
 );
+
+export const RequestWithBody = named(
+  "RequestWithBody",
+  extended(Request, { body: Type.Optional(Type.String()), body_base64: Type.Optional(Type.String()) }),
+);
+
+export const ReplayedRequest = extended(Request, {
+  result: closed({ outcome: oneOf(["accepted", "ignored"]), cause: Cause }),
+});
 
 const REFUSED = { ...exampleOf(Request), events: [] };
 
@@ -82,7 +91,7 @@ export const REQUEST_DOCS: AreaDocs = {
       params: { id: EXAMPLE.ignoredRequest },
       answer: {
         description: "The result",
-        schema: extended(Request, { result: closed({ outcome: oneOf(["accepted", "ignored"]), cause: Cause }) }),
+        schema: ReplayedRequest,
         example: {
           ...REFUSED,
           id: EXAMPLE.ignoredRequest,
@@ -98,7 +107,13 @@ export const REQUEST_DOCS: AreaDocs = {
     },
     "GET /api/v1/requests/:id": {
       params: { id: EXAMPLE.request },
-      answer: { description: "The request", schema: Request },
+      answer: {
+        description:
+          "The request. With its body where it made no event and the body was kept; `body_base64` instead where that " +
+          "is no UTF-8",
+        schema: RequestWithBody,
+        example: exampleOf(Request),
+      },
     },
   },
 };

@@ -7,6 +7,7 @@ import type { ReplayedRequest, RequestReplays } from "../../receive/request-repl
 import { REQUEST_OUTCOMES } from "../../store/port/event-log.ts";
 import type { StoredRequest } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
+import { presentBody } from "../present/body.ts";
 import { presentListedRequest, presentRequest } from "../present/request.ts";
 import { EventQuery, readTimes } from "./event-query.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
@@ -82,7 +83,10 @@ export function addRequestRoutes(app: FastifyInstance, options: RequestRoutesOpt
   app.get<{ Params: { id: string } }>(
     "/api/v1/requests/:id",
     { config: { scope: "read" }, schema: { summary: "Get a request" } },
-    async ({ params, caller }) => presentRequest(await getRequest(params.id, caller)),
+    async ({ params, caller }) => {
+      const request = await getRequest(params.id, caller);
+      return { ...presentRequest(request), ...presentBody(await store.reads.loadRequestBody(request.id)) };
+    },
   );
 
   app.post<{ Params: { id: string } }>(

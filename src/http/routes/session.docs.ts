@@ -10,6 +10,7 @@ export const Session = named(
     scopes: Type.Array(oneOf(SCOPES), { examples: [["admin"]] }),
     tenant_id: textOrNull("The tenant that the key is bound to; null for all tenants"),
     version: text("0.1.0", "The version of the gateway"),
+    public_url: text("https://hooks.example.com", "The address at which senders reach the gateway"),
     expires_at: nullable(Time),
     portal: nullable(
       closed(

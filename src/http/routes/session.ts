@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import type { IncomingMessage } from "node:http";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
 import type { AuditTrail } from "../../operate/audit-trail.ts";
@@ -22,6 +23,7 @@ const SignIn = Type.Object(
 
 export interface SessionRoutesOptions {
   version: string;
+  publicUrl: (request: IncomingMessage) => string;
   sessions: Sessions;
   authenticate: Authenticate;
   keys: Pick<Keys, "takeSignIn">;
@@ -39,12 +41,23 @@ export interface PortalTheme {
 export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOptions): void {
   const { version, sessions, authenticate, keys, trail, authors, theme } = options;
 
-  function present(caller: Caller, expiresAt: number | undefined): AnswerOf<typeof Described> {
+  /** Without the path of the request itself. */
+  function findPublicUrl(request: IncomingMessage): string {
+    const url = options.publicUrl(request);
+    return url.slice(0, url.length - (request.url ?? "/").length);
+  }
+
+  function present(
+    request: IncomingMessage,
+    caller: Caller,
+    expiresAt: number | undefined,
+  ): AnswerOf<typeof Described> {
     return {
       key_id: caller.keyId,
       scopes: caller.scopes,
       tenant_id: caller.tenantId ?? null,
       version,
+      public_url: findPublicUrl(request),
       expires_at: isoTime(expiresAt) ?? null,
       portal: caller.isPartner === true ? { name: theme.name, accent: theme.accent ?? null } : null,
     };
@@ -75,7 +88,10 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
       await authors.run({ ...authors.current(), actor: `key:${caller.keyId}` }, () =>
         trail.note({ act: "session.create", kind: "key", id: caller.keyId, tenantId: caller.tenantId }),
       );
-      return reply.header("set-cookie", cookie).code(201).send(present(caller, expiresAt));
+      return reply
+        .header("set-cookie", cookie)
+        .code(201)
+        .send(present(request.raw, caller, expiresAt));
     },
   );
 
@@ -86,10 +102,10 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
       const caller = request.caller as Caller;
       const session = request.headers.authorization === undefined ? sessions.find(request.raw) : undefined;
       if (session === undefined || !sessions.isOld(session)) {
-        return present(caller, session?.expiresAt ?? caller.expiresAt);
+        return present(request.raw, caller, session?.expiresAt ?? caller.expiresAt);
       }
       const { cookie, expiresAt } = sessions.open(request.raw, session.caller);
-      return reply.header("set-cookie", cookie).send(present(caller, expiresAt));
+      return reply.header("set-cookie", cookie).send(present(request.raw, caller, expiresAt));
     },
   );
 

@@ -46,6 +46,8 @@ export const Source = named(
   }),
 );
 
+export const SourceWithSecret = named("SourceWithSecret", extended(Source, { secret: Type.String() }));
+
 const SOURCE = exampleOf(Source);
 const params = { name: EXAMPLE.ownSource };
 const shown = { schema: Source, example: SOURCE, headers: ETAG };
@@ -108,7 +110,7 @@ export const SOURCE_DOCS: AreaDocs = {
       request: { secret: EXAMPLE.nextSecret, overlap_s: 86_400 },
       answer: {
         description: "The source with the new secret, which is not shown again",
-        schema: named("SourceWithSecret", extended(Source, { secret: Type.String() })),
+        schema: SourceWithSecret,
         example: { ...SOURCE, secret: EXAMPLE.nextSecret },
       },
       errors: ["conflict"],

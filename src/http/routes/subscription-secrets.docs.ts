@@ -10,7 +10,7 @@ const State = {
 };
 const id = text(EXAMPLE.subscription);
 
-const Rotation = named(
+export const Rotation = named(
   "Rotation",
   closed({
     id,
@@ -21,7 +21,7 @@ const Rotation = named(
   }),
 );
 
-const Secrets = named(
+export const Secrets = named(
   "Secrets",
   closed({
     id,

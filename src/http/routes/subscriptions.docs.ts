@@ -1,4 +1,6 @@
 import { Type } from "typebox";
+import { DestinationAuthInput } from "../../deliver/senders/destination-auth.ts";
+import { AUTH_FIELDS } from "../../deliver/senders/destination-auth-rules.ts";
 import { KINDS } from "../../deliver/senders/kinds.ts";
 import { SubscriptionSchema } from "../../deliver/senders/subscription-schema.ts";
 import { SUBSCRIPTION_STATUSES, SharedSettings } from "../../domain/subscription.ts";
@@ -9,6 +11,7 @@ import {
   IF_MATCH,
   ManagedByDocs,
   Time,
+  annotated,
   closed,
   extended,
   named,
@@ -25,7 +28,21 @@ import { SubscriptionChange } from "./subscriptions.ts";
 
 named("SubscriptionInput", SubscriptionSchema);
 named("SubscriptionChange", SubscriptionChange);
-for (const kind of KINDS) for (const [name, schema] of Object.entries(kind.named ?? {})) named(name, schema);
+for (const kind of KINDS) {
+  for (const [name, schema] of Object.entries(kind.named ?? {})) named(name, schema);
+  const isForOperators = kind.isForOperators === true;
+  named(toTypeName(kind.name), kind.settings);
+  annotated(kind.settings, {
+    ...(kind.isFlat === true && { "x-flat": true }),
+    ...(isForOperators && { "x-operator-only": true }),
+  });
+}
+annotated(DestinationAuthInput, {
+  "x-fields-by-type": Object.fromEntries(
+    Object.entries(AUTH_FIELDS).map(([type, { required, optional }]) => [type, [...required, ...optional]]),
+  ),
+});
+annotated(SubscriptionSchema, { "x-kinds": Object.fromEntries(KINDS.map(({ name, settings }) => [name, settings])) });
 
 /** For kinds whose settings are members of the subscription itself. */
 const flat = KINDS.filter(({ isFlat }) => isFlat === true).flatMap(({ settings }) =>
@@ -167,3 +184,7 @@ export const SUBSCRIPTION_DOCS: AreaDocs = {
     },
   },
 };
+
+function toTypeName(kind: string): string {
+  return `${kind.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Destination`;
+}

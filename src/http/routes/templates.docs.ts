@@ -2,6 +2,14 @@ import { Type } from "typebox";
 import { closed, nullable, text, type AreaDocs } from "../openapi/operation-docs.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 
+export const TemplatePreview = closed({
+  problems: Type.Array(closed({ field: text("template.body"), message: Type.String() }), {
+    description: "Problems for which a subscription with these templates would be rejected",
+  }),
+  rendered: nullable(Type.Array(closed({ name: text("template.body"), text: Type.String() }))),
+  fault: nullable(Type.String({ description: "The problem for which the delivery would become a dead letter" })),
+});
+
 export const TEMPLATE_DOCS: AreaDocs = {
   tag: "Templates",
   description: "Templates turn events into texts: bodies, headers and URLs of requests, and chat messages",
@@ -17,15 +25,7 @@ export const TEMPLATE_DOCS: AreaDocs = {
       },
       answer: {
         description: "The rendered texts, and any problems",
-        schema: closed({
-          problems: Type.Array(closed({ field: text("template.body"), message: Type.String() }), {
-            description: "Problems for which a subscription with these templates would be rejected",
-          }),
-          rendered: nullable(Type.Array(closed({ name: text("template.body"), text: Type.String() }))),
-          fault: nullable(
-            Type.String({ description: "The problem for which the delivery would become a dead letter" }),
-          ),
-        }),
+        schema: TemplatePreview,
         example: {
           problems: [],
           rendered: [{ name: "template.body", text: '{"text":"Order of 12 EUR"}' }],

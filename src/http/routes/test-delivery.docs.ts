@@ -3,6 +3,11 @@ import { EXAMPLE } from "../openapi/examples.ts";
 import { closed, extended, named, text, type AreaDocs } from "../openapi/operation-docs.ts";
 import { Attempt, Delivery } from "./deliveries.docs.ts";
 
+export const TestAttempt = named(
+  "TestAttempt",
+  extended(Attempt, { delivery_id: text(EXAMPLE.deadDelivery), event_id: text(EXAMPLE.webhookEvent) }),
+);
+
 export const TEST_DELIVERY_DOCS: AreaDocs = {
   tag: "Test deliveries",
   description: "Test a destination",
@@ -15,10 +20,7 @@ export const TEST_DELIVERY_DOCS: AreaDocs = {
       params: { id: EXAMPLE.subscription },
       answer: {
         description: "The attempt, whether it succeeded or not",
-        schema: named(
-          "TestAttempt",
-          extended(Attempt, { delivery_id: text(EXAMPLE.deadDelivery), event_id: text(EXAMPLE.webhookEvent) }),
-        ),
+        schema: TestAttempt,
       },
       otherAnswers: [
         {

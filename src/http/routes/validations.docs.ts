@@ -29,9 +29,9 @@ const made = {
   created_by: text(EXAMPLE.key, "The id of the API key, or `folder`"),
 };
 
-const Validation = named("Validation", closed({ endpoint, version, ...made }));
+export const Validation = named("Validation", closed({ endpoint, version, ...made }));
 
-const ValidationVersion = named(
+export const ValidationVersion = named(
   "ValidationVersion",
   closed({
     version,
@@ -42,7 +42,7 @@ const ValidationVersion = named(
   }),
 );
 
-const TryOut = named(
+export const TryOut = named(
   "ValidationTryOut",
   closed({
     valid: Type.Boolean(),

@@ -12,6 +12,55 @@ const OURS = { source, callback_url: "https://hooks.example.com/webhook/smartshe
 const WEBHOOK = "4503604829677444";
 const LEFT_OVER = "4503604829677440";
 
+export const SmartsheetWebhooks = closed({
+  source: Text,
+  callback_url: Text,
+  webhooks: Type.Array(
+    closed({
+      webhook_id: Text,
+      name: nullable(Text),
+      sheet_id: Text,
+      sheet_name: nullable(Text),
+      callback_url: nullable(Text),
+      state: oneOf(WEBHOOK_STATES),
+      status: nullable(Text),
+      reason: nullable(Text),
+      last_callback_at: nullable(Text),
+    }),
+  ),
+  missing: Type.Array(closed({ sheet_id: Text, sheet_name: Text })),
+});
+
+export const SmartsheetRegistration = closed({
+  source: Text,
+  callback_url: Text,
+  sheets: Type.Array(
+    closed({
+      sheet_id: Text,
+      sheet_name: Text,
+      outcome: oneOf(["created", "enabled", "unchanged", "failed"]),
+      webhook_id: nullable(Text),
+      status: nullable(Text),
+      error: nullable(Text),
+    }),
+  ),
+});
+
+export const SmartsheetCleanup = closed({
+  source: Text,
+  callback_url: Text,
+  dry_run: Type.Boolean(),
+  webhooks: Type.Array(
+    closed({
+      webhook_id: Text,
+      sheet_id: Text,
+      state: oneOf(WEBHOOK_STATES),
+      outcome: oneOf(["removed", "would_remove", "kept", "failed"]),
+      error: nullable(Text),
+    }),
+  ),
+});
+
 export const SMARTSHEET_DOCS: AreaDocs = {
   tag: "Smartsheet",
   description: "Smartsheet's webhooks, which call sources of the kind `smartsheet`",
@@ -22,24 +71,7 @@ export const SMARTSHEET_DOCS: AreaDocs = {
       answer: {
         status: 200,
         description: "The webhooks, and the sheets of the manifest that have none",
-        schema: closed({
-          source: Text,
-          callback_url: Text,
-          webhooks: Type.Array(
-            closed({
-              webhook_id: Text,
-              name: nullable(Text),
-              sheet_id: Text,
-              sheet_name: nullable(Text),
-              callback_url: nullable(Text),
-              state: oneOf(WEBHOOK_STATES),
-              status: nullable(Text),
-              reason: nullable(Text),
-              last_callback_at: nullable(Text),
-            }),
-          ),
-          missing: Type.Array(closed({ sheet_id: Text, sheet_name: Text })),
-        }),
+        schema: SmartsheetWebhooks,
         example: {
           ...OURS,
           webhooks: [
@@ -68,20 +100,7 @@ export const SMARTSHEET_DOCS: AreaDocs = {
       answer: {
         status: 200,
         description: "The result for each sheet",
-        schema: closed({
-          source: Text,
-          callback_url: Text,
-          sheets: Type.Array(
-            closed({
-              sheet_id: Text,
-              sheet_name: Text,
-              outcome: oneOf(["created", "enabled", "unchanged", "failed"]),
-              webhook_id: nullable(Text),
-              status: nullable(Text),
-              error: nullable(Text),
-            }),
-          ),
-        }),
+        schema: SmartsheetRegistration,
         example: {
           ...OURS,
           sheets: [{ ...SHEET, outcome: "created", webhook_id: WEBHOOK, status: "ENABLED", error: null }],
@@ -98,20 +117,7 @@ export const SMARTSHEET_DOCS: AreaDocs = {
       answer: {
         status: 200,
         description: "The result for each webhook; with `dry_run`, the expected result",
-        schema: closed({
-          source: Text,
-          callback_url: Text,
-          dry_run: Type.Boolean(),
-          webhooks: Type.Array(
-            closed({
-              webhook_id: Text,
-              sheet_id: Text,
-              state: oneOf(WEBHOOK_STATES),
-              outcome: oneOf(["removed", "would_remove", "kept", "failed"]),
-              error: nullable(Text),
-            }),
-          ),
-        }),
+        schema: SmartsheetCleanup,
         example: {
           ...OURS,
           dry_run: true,

@@ -28,6 +28,8 @@ export interface Reads extends LogReads {
   listDeliveries(filter: DeliveryFilter, page: Page): Promise<PageOf<StoredDelivery>>;
   /** By time of death, the latest first. */
   listDeadLetters(filter: DeadLetterFilter, page: Page): Promise<PageOf<StoredDelivery>>;
+  /** By subscription and reason, the largest group first. Looks at no more than the latest `maxScanned`. */
+  groupDeadLetters(filter: DeadLetterFilter, maxScanned: number): Promise<DeadLetterGroups>;
   /** The next deliveries after `after`, in their current state; examines at most `maxScanned`. */
   walk(walk: ReplayWalk, after: DeliveryKey, page: { limit: number; maxScanned: number }): Promise<ReplayPage>;
   /** For each subscription, how many deliveries were reopened and not attempted since; counts up to `limit`. */
@@ -134,6 +136,22 @@ export interface DeadLetterFilter extends Omit<DeliveryFilter, "state" | "eventS
   /** The time of completion. */
   since?: number | undefined;
   until?: number | undefined;
+}
+
+export interface DeadLetterGroups {
+  groups: readonly DeadLetterGroup[];
+  /** False: there are older ones that were not looked at. */
+  isComplete: boolean;
+}
+
+export interface DeadLetterGroup {
+  subscriptionSeq: number;
+  subscriptionId: string;
+  reason: DeadReason | undefined;
+  count: number;
+  /** When the latest died, and of what. */
+  latestAt: number;
+  lastError: string | undefined;
 }
 
 export interface StoredEvent extends EventFacts {

@@ -1,7 +1,15 @@
 import { DEAD_REASONS, DELIVERY_STATES, STATE, type DeadReason } from "../../domain/delivery.ts";
 import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
-import type { DeadLetterFilter, DeliveryFilter, Page, PageOf, StoredDelivery } from "../port/reads.ts";
+import type {
+  DeadLetterFilter,
+  DeadLetterGroup,
+  DeadLetterGroups,
+  DeliveryFilter,
+  Page,
+  PageOf,
+  StoredDelivery,
+} from "../port/reads.ts";
 import { fillForm } from "./attempt-forms.ts";
 import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { ORIGIN_ID } from "./claim.ts";
@@ -48,25 +56,60 @@ export function createDeliveryReads(prepare: Prepare) {
 
     listDeadLetters(filter: DeadLetterFilter, page: Page): PageOf<StoredDelivery> {
       const [completedAt, eventSeq, subscriptionSeq] = page.cursor === undefined ? [] : parseCursor(page.cursor, 3);
-      const where = conditions(
-        [
-          ["(d.completed_at, d.event_seq, d.subscription_seq) < (?, ?, ?)", completedAt, eventSeq, subscriptionSeq],
-          ["e.tenant_id = ?", filter.tenantId],
-          ["d.subscription_seq = ?", filter.subscriptionSeq],
-          ["d.dead_reason = ?", filter.reason],
-          ["e.type = ?", filter.type],
-          ["d.completed_at >= ?", filter.since],
-          ["d.completed_at < ?", filter.until],
-        ],
-        `d.state = ${STATE.dead}`,
-      );
-      const sql = `select ${DELIVERY} ${where.sql}
-        order by d.completed_at desc, d.event_seq desc, d.subscription_seq desc limit ?`;
+      const beyond = "(d.completed_at, d.event_seq, d.subscription_seq) < (?, ?, ?)";
+      const where = deadLetters(filter, [[beyond, completedAt, eventSeq, subscriptionSeq]]);
+      const sql = `select ${DELIVERY} ${where.sql} ${LATEST_DEAD} limit ?`;
       const cursorOf = (row: StoredDelivery) => `${row.completedAt}.${row.eventSeq}.${row.subscriptionSeq}`;
       const { shown, nextCursor } = readPage(prepare(sql), where.values, page, cursorOf);
       return { rows: shown.map(toDelivery), nextCursor };
     },
+
+    groupDeadLetters(filter: DeadLetterFilter, maxScanned: number): DeadLetterGroups {
+      const where = deadLetters(filter);
+      // Beside `max` alone, SQLite gives the other columns of the row that has the greatest.
+      const sql = `
+        select g.seq as subscriptionSeq, s.id as subscriptionId, g.reason, count(*) as count, max(g.at) as latestAt,
+          g.error as lastError
+        from (
+          select d.subscription_seq as seq, d.dead_reason as reason, d.completed_at as at, d.last_error as error
+          from deliveries d join events e on e.seq = d.event_seq ${where.sql} ${LATEST_DEAD} limit ?
+        ) g join records s on s.seq = g.seq
+        group by g.seq, g.reason order by count desc, latestAt desc`;
+      const rows = prepare(sql).all(...where.values, maxScanned) as unknown as GroupSql[];
+      const groups = rows.map((row) => ({
+        ...row,
+        reason: toReason(row.reason),
+        lastError: row.lastError ?? undefined,
+      }));
+      return { groups, isComplete: groups.reduce((sum, { count }) => sum + count, 0) < maxScanned };
+    },
   };
+}
+
+interface GroupSql extends Omit<DeadLetterGroup, "reason" | "lastError"> {
+  reason: string | null;
+  lastError: string | null;
+}
+
+const LATEST_DEAD = "order by d.completed_at desc, d.event_seq desc, d.subscription_seq desc";
+
+function deadLetters(filter: DeadLetterFilter, first: Parameters<typeof conditions>[0] = []) {
+  return conditions(
+    [
+      ...first,
+      ["e.tenant_id = ?", filter.tenantId],
+      ["d.subscription_seq = ?", filter.subscriptionSeq],
+      ["d.dead_reason = ?", filter.reason],
+      ["e.type = ?", filter.type],
+      ["d.completed_at >= ?", filter.since],
+      ["d.completed_at < ?", filter.until],
+    ],
+    `d.state = ${STATE.dead}`,
+  );
+}
+
+function toReason(written: string | null | undefined): DeadReason | undefined {
+  return DEAD_REASONS.find((reason): reason is DeadReason => reason === written);
 }
 
 export function toDelivery(row: object): StoredDelivery {
@@ -75,7 +118,7 @@ export function toDelivery(row: object): StoredDelivery {
     ...delivery,
     state: DELIVERY_STATES[delivery.state],
     waitsForKey: delivery.waitsForKey === 1,
-    deadReason: DEAD_REASONS.find((reason): reason is DeadReason => reason === delivery.deadReason),
+    deadReason: toReason(delivery.deadReason),
   } as unknown as StoredDelivery;
 }
 

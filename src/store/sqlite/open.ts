@@ -113,7 +113,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
     reads: {
       ...read("reads", "findEvent", "findMessage", "loadEvent", "listEvents", "findEventSpan"),
-      ...read("reads", "findDelivery", "listAttempts", "listDeliveries", "listDeadLetters", "walk", "countReopened"),
+      ...read("reads", "findDelivery", "listAttempts", "listDeliveries", "listDeadLetters"),
+      ...read("reads", "groupDeadLetters", "walk", "countReopened"),
       ...read("reads", "listRequests", "findRequest", "loadRequestBody"),
       ...read("reads", "loadCounters", "findImbalance", "loadTenantUsage", "loadAttemptStats", "loadReusableBytes"),
       ...read("reads", "findLogEnd", "readLog"),

@@ -138,6 +138,16 @@ describe("the query plans", () => {
     expect(planOf(plans, "d.state = 3")).not.toContain("TEMP B-TREE");
   });
 
+  it("group the latest dead letters by index, and sort nothing but the groups", () => {
+    const plans = plansOf((db) => {
+      const { reads } = createQueries(db);
+      reads.groupDeadLetters({}, 100);
+    });
+    const plan = planOf(plans, "group by g.seq");
+    expect(plan).toMatch(/SCAN d USING INDEX dead_letters\b/);
+    expect(plan.slice(0, plan.indexOf("SCAN g"))).not.toContain("TEMP B-TREE");
+  });
+
   it("walk over deliveries and events from where they are, without sorting", () => {
     const after = { eventSeq: 5, subscriptionSeq: 1 };
     const page = { limit: 10, maxScanned: 10 };

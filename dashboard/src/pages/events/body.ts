@@ -1,17 +1,9 @@
 import type { EventWithDeliveries } from "../../api/types.ts";
+import { toBinary, type Body } from "../../ui/body-card.tsx";
 
 /** What an event carries, as the API shows it: JSON as it came, other text as a string, all else in base64. */
-export interface Body {
-  kind: "json" | "xml" | "text" | "binary" | "none";
-  text: string;
-  bytes: Uint8Array;
-}
-
 export function readBody(event: EventWithDeliveries, payloadText: string | undefined): Body {
-  if (event.payload_base64 !== undefined) {
-    const bytes = Uint8Array.from(atob(event.payload_base64), (sign) => sign.charCodeAt(0));
-    return { kind: "binary", text: event.payload_base64, bytes };
-  }
+  if (event.payload_base64 !== undefined) return toBinary(event.payload_base64);
   if (payloadText === undefined || (payloadText === "null" && event.size === 0)) {
     return { kind: "none", text: "", bytes: new Uint8Array() };
   }

@@ -1,4 +1,5 @@
 import type { EventWithDeliveries } from "../../api/types.ts";
+import type { Body } from "../../ui/body-card.tsx";
 import { readBody } from "./body.ts";
 
 /** What curl sets itself, and what only the first sender's connection meant. */
@@ -19,8 +20,19 @@ export function toCurl(event: EventWithDeliveries, payloadText: string | undefin
       published,
     );
   }
-  const headers = Object.entries(event.headers ?? {}).flatMap(([name, value]) =>
-    OWN.test(name) || MASKED.test(String(value)) ? [] : [value].flat().map((one) => header(name, one)),
+  return requestToCurl({ ...request, headers: event.headers ?? {} }, body, origin);
+}
+
+interface SentRequest {
+  method: string;
+  path: string;
+  query: string;
+  headers: Readonly<Record<string, unknown>>;
+}
+
+export function requestToCurl(request: SentRequest, body: Body, origin: string): string {
+  const headers = Object.entries(request.headers).flatMap(([name, value]) =>
+    OWN.test(name) || MASKED.test(String(value)) ? [] : [value].flat().map((one) => header(name, String(one))),
   );
   const url = `${origin}${request.path}${request.query === "" ? "" : `?${request.query}`}`;
   const method = request.method === "POST" ? [] : [`-X ${request.method}`];

@@ -7,6 +7,7 @@ import type { Event } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useMedia } from "../../layout/use-media.ts";
 import { useView } from "../../layout/use-view.ts";
+import { readFilters } from "../../layout/view-filters.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -16,7 +17,7 @@ import { formatBytes } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { formatClock, RelativeTime } from "../../ui/time.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { readFilters } from "./event-filters.ts";
+import { FILTERS } from "./event-filters.ts";
 import { useLiveEvents } from "./use-live-events.ts";
 
 /** As the styles have it. */
@@ -24,7 +25,7 @@ const ROW_PX = { wide: 44, narrow: 64 };
 
 export function EventsPage() {
   const view = useView();
-  const filters = useMemo(() => readFilters(view.search), [view.search]);
+  const filters = useMemo(() => readFilters(view.search, FILTERS), [view.search]);
   const query = useInfiniteQuery(eventsQuery(filters));
   const live = useLiveEvents(filters);
   const events = useMemo(() => query.data?.pages.flatMap(({ data }) => data) ?? [], [query.data]);

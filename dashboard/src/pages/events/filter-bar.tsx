@@ -1,14 +1,13 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { SEARCH_ID } from "../../layout/shortcuts.tsx";
 import type { useView } from "../../layout/use-view.ts";
 import { useSession } from "../../session/session.tsx";
 import { Button } from "../../ui/button.tsx";
+import { ChoiceFilter, TextFilter } from "../../ui/view-filters.tsx";
 import { FILTERS, type FilterName } from "./event-filters.ts";
 
 type View = ReturnType<typeof useView>;
 
-/** Long enough that a word is typed in one go. */
-const TYPED_MS = 300;
 const MORE: readonly FilterName[] = ["data", "id", "label", "ordering_key", "tenant_id", "since", "until", "unmatched"];
 
 export function FilterBar({ view }: { view: View }) {
@@ -28,7 +27,7 @@ export function FilterBar({ view }: { view: View }) {
         />
         <TextFilter view={view} name="event_type" label="Type" placeholder="order.*" />
         <TextFilter view={view} name="source" label="Source" placeholder="shop" />
-        <Choice
+        <ChoiceFilter
           view={view}
           name="status"
           label="Status"
@@ -59,63 +58,14 @@ export function FilterBar({ view }: { view: View }) {
           {session.tenant_id === null && <TextFilter view={view} name="tenant_id" label="Tenant" />}
           <TextFilter view={view} name="since" label="Since" type="datetime-local" />
           <TextFilter view={view} name="until" label="Until" type="datetime-local" />
-          <Choice view={view} name="unmatched" label="Wanted by" options={{ true: "nobody", false: "somebody" }} />
+          <ChoiceFilter
+            view={view}
+            name="unmatched"
+            label="Wanted by"
+            options={{ true: "nobody", false: "somebody" }}
+          />
         </div>
       )}
     </form>
-  );
-}
-
-interface FieldProps {
-  view: View;
-  name: FilterName;
-  label: string;
-}
-
-function TextFilter(
-  props: FieldProps & { id?: string; placeholder?: string; type?: string; isWide?: boolean; isMono?: boolean },
-) {
-  const { view, name, label, id, placeholder, type = "search", isWide = false, isMono = false } = props;
-  const shown = view.get(name) ?? "";
-  const [text, setText] = useState(shown);
-  // The address may change without the field: by the way back, or by "Clear".
-  useEffect(() => setText(shown), [shown]);
-  useEffect(() => {
-    if (text === shown) return undefined;
-    const timer = setTimeout(() => view.set({ [name]: text }), TYPED_MS);
-    return () => clearTimeout(timer);
-  });
-  return (
-    <label className={`filter ${isWide ? "filter-wide" : ""}`}>
-      <span className="filter-label">{label}</span>
-      <input
-        id={id}
-        className={`input ${isMono ? "mono" : ""}`}
-        type={type}
-        value={text}
-        placeholder={placeholder}
-        onChange={({ target }) => setText(target.value)}
-      />
-    </label>
-  );
-}
-
-function Choice({ view, name, label, options }: FieldProps & { options: Readonly<Record<string, string>> }) {
-  return (
-    <label className="filter">
-      <span className="filter-label">{label}</span>
-      <select
-        className="input"
-        value={view.get(name) ?? ""}
-        onChange={({ target }) => view.set({ [name]: target.value })}
-      >
-        <option value="">any</option>
-        {Object.entries(options).map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }

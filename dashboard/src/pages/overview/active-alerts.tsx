@@ -1,6 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 import { activeAlertsQuery } from "../../api/queries.ts";
 import { Badge } from "../../ui/badge.tsx";
+import { InlineCode } from "../../ui/inline-code.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
@@ -18,10 +20,12 @@ export function ActiveAlerts() {
           <li key={alert.id}>
             <p className="row-head">
               <Badge state={alert.severity} />
-              <strong>{alert.summary}</strong>
+              <Link className="alert-title" href={`/alerts/${encodeURIComponent(alert.id)}`}>
+                {alert.summary}
+              </Link>
             </p>
             <p className="muted small">
-              {alert.action_required} · <RelativeTime at={alert.fired_at} />
+              <InlineCode text={alert.action_required} /> · <RelativeTime at={alert.fired_at} />
             </p>
           </li>
         ))}

@@ -12,7 +12,7 @@ import { Skeleton } from "../../ui/skeleton.tsx";
 import { formatSpan } from "../../ui/time.tsx";
 import { ActiveAlerts } from "./active-alerts.tsx";
 import { ModePanel } from "./mode-panel.tsx";
-import { Tile } from "./tile.tsx";
+import { Tile } from "../../ui/tile.tsx";
 import { useRates } from "./use-rates.ts";
 import { WorstSubscriptions } from "./worst-subscriptions.tsx";
 
@@ -64,7 +64,7 @@ export function OverviewPage() {
           label="Dead letters"
           value={statistics.data && formatCount(statistics.data.deliveries.dead_letters)}
           isBad={(statistics.data?.deliveries.dead_letters ?? 0) > 0}
-          href="/events?status=FAILED"
+          href="/dead-letters"
         />
       </div>
       {statistics.data?.events.accepted === 0 && <FirstEvent />}

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
 import { subscriptionsQuery } from "../../api/queries.ts";
 import type { Subscription } from "../../api/types.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -41,7 +42,7 @@ export function WorstSubscriptions() {
             {worst.map(({ id, name, status, stats }) => (
               <tr key={id}>
                 <td>
-                  {name} {status !== "active" && <Badge state={status} />}
+                  <Link href={`/subscriptions/${id}`}>{name}</Link> {status !== "active" && <Badge state={status} />}
                 </td>
                 <td className="number">{formatShare(stats.success_rate_1h)}</td>
                 <td className="number">{formatCount(stats.open_count)}</td>

@@ -86,6 +86,41 @@ export function listsContract(harness: StoreHarness): void {
       ).toEqual([]);
     });
 
+    it("group dead letters by subscription and reason, with the latest error of each", async () => {
+      const [lane, other] = [await shared.newLane({ tenantId: "g" }), await shared.newLane({ tenantId: "g" })];
+      for (let i = 0; i < 3; i++) {
+        await stored(shared.store, newEvent({ tenantId: "g" }), [newDelivery(lane), newDelivery(other)]);
+      }
+      for (const seq of [lane, other]) {
+        const { claimed } = await claim(shared.store, seq, { limit: seq === lane ? 3 : 1 });
+        for (const one of claimed) await settle(shared.store, newDeath(one));
+      }
+      const { reads } = shared.store;
+      const { rows } = await reads.listDeadLetters(
+        { tenantId: "g", subscriptionSeq: lane },
+        { limit: 1, cursor: undefined },
+      );
+      const latest = rows[0];
+      const all = await reads.groupDeadLetters({ tenantId: "g" }, 100);
+      expect(all.isComplete).toBe(true);
+      expect(all.groups).toMatchObject([
+        {
+          subscriptionSeq: lane,
+          subscriptionId: latest?.subscriptionId,
+          reason: latest?.deadReason,
+          count: 3,
+          latestAt: latest?.completedAt,
+          lastError: latest?.lastError,
+        },
+        { subscriptionSeq: other, count: 1 },
+      ]);
+      expect((await reads.groupDeadLetters({ tenantId: "g", subscriptionSeq: other }, 100)).groups).toHaveLength(1);
+      expect((await reads.groupDeadLetters({ tenantId: "g", reason: "gone" }, 100)).groups).toEqual([]);
+      expect((await reads.groupDeadLetters({ tenantId: "h" }, 100)).groups).toEqual([]);
+      const some = await reads.groupDeadLetters({ tenantId: "g" }, 2);
+      expect([some.isComplete, some.groups.reduce((sum, { count }) => sum + count, 0)]).toEqual([false, 2]);
+    });
+
     it.each(["", "x", "-1", "1.5.2.7", "1e3", " 1"])("refuse %j as a cursor, and name the field", async (cursor) => {
       const page = { limit: 5, cursor };
       for (const list of [

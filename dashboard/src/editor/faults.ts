@@ -1,0 +1,18 @@
+/** Something wrong with a text, at a line, at a JSON Pointer, or with the whole of it. */
+export interface Fault {
+  message: string;
+  line?: number | undefined;
+  pointer?: string | undefined;
+}
+
+/** The place that a message of the gateway names: `… at line 3`, `/properties/id …`, `rules[0].message …`. */
+export function faultOfMessage(message: string): Fault {
+  const line = /\bline (\d+)/.exec(message)?.[1];
+  if (line !== undefined) return { message, line: Number(line) };
+  const pointer = /(?:^|[\s"'`(#])((?:\/[\w$~%.-]+)+)/.exec(message)?.[1];
+  if (pointer !== undefined) return { message, pointer };
+  const path = /\b(?:[a-z-]+\[\d+\])(?:\.\w+|\[\d+\])*/.exec(message)?.[0];
+  return path === undefined
+    ? { message }
+    : { message, pointer: `/${path.replaceAll(/[[.]/g, "/").replaceAll("]", "")}` };
+}

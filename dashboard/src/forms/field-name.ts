@@ -1,0 +1,18 @@
+const SPELLINGS: Readonly<Record<string, string>> = {
+  url: "URL",
+  id: "id",
+  ips: "IPs",
+  sid: "SID",
+  s: "(seconds)",
+  html: "HTML",
+  cc: "CC",
+  bcc: "BCC",
+  ca: "CA",
+};
+
+/** `retry_interval` as people write it; `_s` says that it is in seconds. */
+export function labelOf(name: string): string {
+  const words = name.split("_").map((word) => SPELLINGS[word] ?? word);
+  const text = words.join(" ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,123 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { sendJson } from "../../api/client.ts";
+import { deadLettersQuery } from "../../api/replay-queries.ts";
+import type { Delivery } from "../../api/types.ts";
+import type { Filters } from "../../layout/view-filters.ts";
+import { useCanChange } from "../../session/session.tsx";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Failure } from "../../ui/failure.tsx";
+import { Item, Items, LoadMore } from "../../ui/items.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+import { RelativeTime } from "../../ui/time.tsx";
+import { useToast } from "../../ui/toasts.tsx";
+import { labelOf } from "./causes.ts";
+
+const NONE: ReadonlySet<string> = new Set();
+
+export function DeadLetterList({ filters }: { filters: Filters }) {
+  const query = useInfiniteQuery(deadLettersQuery(filters));
+  const canChange = useCanChange();
+  const [chosen, setChosen] = useState(NONE);
+  const key = JSON.stringify(filters);
+  useEffect(() => setChosen(NONE), [key]);
+  const replay = useReplayOfSome(() => setChosen(NONE));
+  const letters = query.data?.pages.flatMap(({ data }) => data) ?? [];
+
+  function choose(id: string): void {
+    const next = new Set(chosen);
+    if (!next.delete(id)) next.add(id);
+    setChosen(next);
+  }
+
+  return (
+    <section className="card" aria-labelledby="letters-head">
+      <div className="card-head">
+        <h2 id="letters-head">Deliveries</h2>
+        {canChange && chosen.size > 0 && (
+          <div className="page-acts">
+            <Button kind="quiet" onClick={() => setChosen(NONE)}>
+              Clear selection
+            </Button>
+            <Button kind="primary" isBusy={replay.isPending} onClick={() => replay.mutate([...chosen])}>
+              Replay {chosen.size} selected
+            </Button>
+          </div>
+        )}
+      </div>
+      {query.error !== null && <Failure error={query.error} onRetry={() => void query.refetch()} />}
+      {query.isPending && <Skeleton lines={6} />}
+      <Items label="Dead letters">
+        {letters.map((letter) => (
+          <Letter
+            key={letter.id}
+            letter={letter}
+            isChosen={chosen.has(letter.id)}
+            onChoose={canChange ? () => choose(letter.id) : undefined}
+          />
+        ))}
+      </Items>
+      <LoadMore {...query} />
+    </section>
+  );
+}
+
+interface LetterProps {
+  letter: Delivery;
+  isChosen: boolean;
+  onChoose: (() => void) | undefined;
+}
+
+function Letter({ letter, isChosen, onChoose }: LetterProps) {
+  const { event_id: eventId, event_type: type, attempt_count: attempts, completed_at: at } = letter;
+  return (
+    <Item
+      lead={
+        onChoose && (
+          <input
+            type="checkbox"
+            className="item-check"
+            checked={isChosen}
+            onChange={onChoose}
+            aria-label={`Select ${letter.id}`}
+          />
+        )
+      }
+      title={type}
+      href={`/events/${encodeURIComponent(eventId)}`}
+      badges={<Badge state="dead">{labelOf(letter.dead_reason)}</Badge>}
+      note={
+        <>
+          <span>{letter.subscription_name ?? "deleted subscription"}</span>
+          {letter.last_error !== null && <span className="mono item-error">{letter.last_error}</span>}
+          <span>
+            {attempts} {attempts === 1 ? "attempt" : "attempts"}
+          </span>
+        </>
+      }
+      figure={at !== null && <RelativeTime at={at} />}
+    />
+  );
+}
+
+/** One after the other: those that somebody picked by hand are few. Goes on after one that cannot be replayed. */
+function useReplayOfSome(onDone: () => void) {
+  const client = useQueryClient();
+  const toast = useToast();
+  return useMutation({
+    async mutationFn(ids: readonly string[]) {
+      const failures: Error[] = [];
+      for (const id of ids) {
+        await sendJson("POST", "/api/v1/dead-letters/replay", { id }).catch((error: Error) => failures.push(error));
+      }
+      return { failures, replayed: ids.length - failures.length };
+    },
+    async onSuccess({ failures, replayed }) {
+      onDone();
+      if (replayed > 0) toast.tell(`${replayed} ${replayed === 1 ? "delivery is" : "deliveries are"} open again.`);
+      if (failures[0] !== undefined) toast.fail(failures[0]);
+      await client.invalidateQueries({ queryKey: ["dead-letters"] });
+    },
+  });
+}

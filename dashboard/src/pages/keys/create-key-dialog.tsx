@@ -1,0 +1,78 @@
+import { useState } from "react";
+import { sendJson } from "../../api/client.ts";
+import type { KeyInput, NewKey, Scope } from "../../api/types.ts";
+import { useSession } from "../../session/session.tsx";
+import { ChoiceField, TextField } from "../../ui/field.tsx";
+import { FormDialog } from "../../ui/form-dialog.tsx";
+import { useAct } from "../../ui/use-act.ts";
+import { ALL_SCOPES, SCOPE_WORDS } from "./key-scopes.ts";
+
+const DAY_MS = 86_400_000;
+const LIVES = { never: "never", "1": "in a day", "30": "in 30 days", "90": "in 90 days", "365": "in a year" };
+type Life = keyof typeof LIVES;
+
+export function CreateKeyDialog({ onClose, onMade }: { onClose: () => void; onMade: (key: NewKey) => void }) {
+  const session = useSession();
+  const [name, setName] = useState("");
+  const [scopes, setScopes] = useState<readonly Scope[]>(["read"]);
+  const [tenantId, setTenantId] = useState("");
+  const [life, setLife] = useState<Life>("never");
+  const create = useAct({
+    run: (input: KeyInput) => sendJson<NewKey>("POST", "/api/v1/keys", input),
+    changes: ["keys"],
+    onDone(key) {
+      onClose();
+      onMade(key);
+    },
+  });
+
+  function submit(): void {
+    const expiresAt = life === "never" ? undefined : new Date(Date.now() + Number(life) * DAY_MS).toISOString();
+    create.mutate({
+      name: name.trim(),
+      scopes: [...scopes],
+      ...(tenantId.trim() !== "" && { tenant_id: tenantId.trim() }),
+      ...(expiresAt !== undefined && { expires_at: expiresAt }),
+    });
+  }
+
+  return (
+    <FormDialog
+      title="Create key"
+      act="Create"
+      onClose={onClose}
+      onSubmit={submit}
+      isBusy={create.isPending}
+      canSubmit={name.trim() !== "" && scopes.length > 0}
+    >
+      <TextField label="Name" value={name} onChange={setName} placeholder="billing" hint="What the key is for." />
+      <fieldset className="field">
+        <legend>Scopes</legend>
+        {ALL_SCOPES.map((scope) => (
+          <label key={scope} className="check">
+            <input
+              type="checkbox"
+              checked={scopes.includes(scope)}
+              onChange={({ target }) =>
+                setScopes(ALL_SCOPES.filter((one) => (one === scope ? target.checked : scopes.includes(one))))
+              }
+            />
+            <span>
+              {scope} <span className="muted small">{SCOPE_WORDS[scope]}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {session.tenant_id === null && (
+        <TextField
+          label="Tenant"
+          value={tenantId}
+          onChange={setTenantId}
+          placeholder="all tenants"
+          hint="A key that is bound to a tenant sees that tenant and no other."
+        />
+      )}
+      <ChoiceField label="Expires" options={LIVES} value={life} onChange={setLife} />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,54 @@
+import { useState } from "react";
+import { sendJson } from "../../api/client.ts";
+import type { Source } from "../../api/types.ts";
+import { useCanChange } from "../../session/session.tsx";
+import { Button } from "../../ui/button.tsx";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { useAct } from "../../ui/use-act.ts";
+
+type Name = "pause" | "resume" | "close";
+
+const DONE: Readonly<Record<Name, string>> = {
+  pause: "The source is paused: its senders get 503 and retry.",
+  resume: "The source is active again.",
+  close: "The source is closed: its senders get 410.",
+};
+
+export function StatusActs({ source }: { source: Source }) {
+  const canChange = useCanChange();
+  const [isAsking, setAsking] = useState(false);
+  const act = useAct({
+    run: (name: Name) => sendJson<Source>("POST", `/api/v1/sources/${encodeURIComponent(source.name)}/${name}`),
+    changes: ["source", "sources"],
+    says: (_, name) => DONE[name],
+    onDone: () => setAsking(false),
+  });
+  if (!canChange) return null;
+  return (
+    <>
+      {source.status !== "closed" && <Button onClick={() => setAsking(true)}>Close source</Button>}
+      {source.status === "active" ? (
+        <Button isBusy={act.isPending} onClick={() => act.mutate("pause")}>
+          Pause
+        </Button>
+      ) : (
+        <Button kind="primary" isBusy={act.isPending} onClick={() => act.mutate("resume")}>
+          Resume
+        </Button>
+      )}
+      <ConfirmDialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={`Close ${source.name}?`}
+        act="Close it"
+        isBusy={act.isPending}
+        onConfirm={() => act.mutate("close")}
+      >
+        <p>
+          Its senders get 410 from now on. Many of them then remove the webhook on their side. Pause the source instead
+          if they should retry.
+        </p>
+      </ConfirmDialog>
+    </>
+  );
+}

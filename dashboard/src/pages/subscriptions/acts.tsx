@@ -1,0 +1,93 @@
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import { sendJson } from "../../api/client.ts";
+import type { Subscription } from "../../api/types.ts";
+import { useAct } from "../../ui/use-act.ts";
+import { Button } from "../../ui/button.tsx";
+import { formatCount } from "../../ui/numbers.ts";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { CHANGED, pathOf } from "./paths.ts";
+import { RecoverDialog } from "./recover-dialog.tsx";
+import { ResumeDialog } from "./resume-dialog.tsx";
+import { TestDialog } from "./test-dialog.tsx";
+
+type Opened = "test" | "recover" | "resume" | "delete";
+
+/** What can be done with a subscription; for those who may. */
+export function Acts({ subscription, etag }: { subscription: Subscription; etag: string | undefined }) {
+  const { id, status, managed_by: managedBy } = subscription;
+  const [opened, setOpened] = useState<Opened>();
+  const close = () => setOpened(undefined);
+  const isOurs = managedBy === "api" || managedBy === "former_config";
+  const pause = useAct({
+    run: () => sendJson("POST", pathOf(id, "/pause")),
+    changes: CHANGED,
+    says: "It is paused. Deliveries wait.",
+  });
+  return (
+    <>
+      <Button onClick={() => setOpened("test")}>Test</Button>
+      <Button onClick={() => setOpened("recover")}>Recover</Button>
+      {isOurs && status === "active" && (
+        <Button isBusy={pause.isPending} onClick={() => pause.mutate(undefined)}>
+          Pause
+        </Button>
+      )}
+      {isOurs && status !== "active" && (
+        <Button kind="primary" onClick={() => setOpened("resume")}>
+          Resume
+        </Button>
+      )}
+      {isOurs && (
+        <>
+          <Link className="button button-plain" href={`/subscriptions/${id}/edit`}>
+            Edit
+          </Link>
+          <Button kind="quiet" onClick={() => setOpened("delete")}>
+            Delete
+          </Button>
+        </>
+      )}
+      {opened === "test" && <TestDialog subscription={subscription} onClose={close} />}
+      {opened === "recover" && <RecoverDialog subscription={subscription} onClose={close} />}
+      {opened === "resume" && <ResumeDialog subscription={subscription} onClose={close} />}
+      <DeleteDialog subscription={subscription} etag={etag} isOpen={opened === "delete"} onClose={close} />
+    </>
+  );
+}
+
+interface DeleteDialogProps {
+  subscription: Subscription;
+  etag: string | undefined;
+  isOpen: boolean;
+  onClose: () => void;
+}
+
+function DeleteDialog({ subscription, etag, isOpen, onClose }: DeleteDialogProps) {
+  const { id, name, stats } = subscription;
+  const [, navigate] = useLocation();
+  const remove = useAct({
+    run: () => sendJson<{ cancelled_deliveries: number }>("DELETE", pathOf(id), undefined, etag),
+    changes: ["subscriptions", "targets"],
+    says: ({ cancelled_deliveries: count }) =>
+      count === 0 ? `${name} is deleted.` : `${name} is deleted, and ${formatCount(count)} deliveries are cancelled.`,
+    onDone: () => navigate("/subscriptions"),
+  });
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={`Delete ${name}?`}
+      act="Delete"
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate(undefined)}
+    >
+      <p>
+        {stats.open_count === 0
+          ? "Nothing waits for it now."
+          : `${formatCount(stats.open_count)} deliveries wait for it, and are cancelled.`}{" "}
+        Its settings and secrets are gone for good. Its past deliveries stay with their events.
+      </p>
+    </ConfirmDialog>
+  );
+}

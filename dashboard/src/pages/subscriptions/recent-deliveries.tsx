@@ -1,0 +1,97 @@
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "wouter";
+import { deliveriesQuery } from "../../api/queries.ts";
+import type { Delivery, StreamAttempt } from "../../api/types.ts";
+import { useStream } from "../../api/use-stream.ts";
+import { Attempts, Waiting } from "../../deliveries/attempts.tsx";
+import { useView } from "../../layout/use-view.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Failure } from "../../ui/failure.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+import { RelativeTime } from "../../ui/time.tsx";
+
+const STATES: Readonly<Record<Delivery["status"], string>> = {
+  pending: "waiting",
+  sending: "being sent",
+  delivered: "delivered",
+  dead: "dead",
+  cancelled: "cancelled",
+};
+
+/** The newest first; each with its attempts when it is opened. */
+export function RecentDeliveries({ id }: { id: string }) {
+  const view = useView();
+  const client = useQueryClient();
+  const status = view.get("status");
+  const query = useInfiniteQuery(deliveriesQuery({ subscription_id: id, status }));
+  useStream({ types: "attempt", subscription_id: id }, ({ name, data }) => {
+    if (name !== "attempt") return;
+    void client.invalidateQueries({ queryKey: ["deliveries"] });
+    void client.invalidateQueries({ queryKey: ["delivery", (data as StreamAttempt).id] });
+  });
+  const deliveries = query.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <section className="card" aria-labelledby="deliveries-head">
+      <div className="card-head">
+        <h2 id="deliveries-head">Recent deliveries</h2>
+        <select
+          className="input input-narrow"
+          aria-label="Status of deliveries"
+          value={status ?? ""}
+          onChange={({ target }) => view.set({ status: target.value })}
+        >
+          <option value="">all</option>
+          {Object.entries(STATES).map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </div>
+      {query.error !== null && <Failure error={query.error} onRetry={() => void query.refetch()} />}
+      {query.isPending && <Skeleton lines={5} />}
+      {query.isSuccess && deliveries.length === 0 && (
+        <p className="muted">
+          {status === undefined ? "Nothing was delivered yet. “Test” sends a first event." : "None has this status."}
+        </p>
+      )}
+      {deliveries.map((delivery) => (
+        <OneDelivery key={delivery.id} delivery={delivery} />
+      ))}
+      {query.hasNextPage && (
+        <p className="list-foot">
+          <Button isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+            Load more
+          </Button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function OneDelivery({ delivery }: { delivery: Delivery }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details className="delivery" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        <span className="delivery-name ellipsis">{delivery.event_type}</span>
+        <span className="muted small">
+          <RelativeTime at={delivery.created_at} />
+        </span>
+        <Badge state={delivery.status}>{STATES[delivery.status]}</Badge>
+      </summary>
+      <Waiting delivery={delivery} />
+      {delivery.last_error !== null && <p className="error-text small">{delivery.last_error}</p>}
+      {isOpen && (
+        <>
+          <p className="small">
+            <Link href={`/events/${encodeURIComponent(delivery.event_id)}`}>Open the event</Link>
+          </p>
+          <Attempts delivery={delivery} receivedAt={delivery.created_at} />
+        </>
+      )}
+    </details>
+  );
+}

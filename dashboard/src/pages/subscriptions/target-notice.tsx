@@ -1,0 +1,44 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
+import { sendJson } from "../../api/client.ts";
+import { targetOfQuery } from "../../api/queries.ts";
+import type { Subscription } from "../../api/types.ts";
+import { useCanChange } from "../../session/session.tsx";
+import { Button } from "../../ui/button.tsx";
+import { formatCount } from "../../ui/numbers.ts";
+import { RelativeTime } from "../../ui/time.tsx";
+import { useAct } from "../../ui/use-act.ts";
+import { hrefOf } from "../targets/target-key.ts";
+import { CHANGED, pathOf } from "./paths.ts";
+
+/** While its target is down: since when, why, and a way to try target. */
+export function TargetNotice({ subscription }: { subscription: Subscription }) {
+  const { id, status } = subscription;
+  const canChange = useCanChange();
+  const { data: target } = useQuery(targetOfQuery(subscription));
+  const drain = useAct({
+    run: () => sendJson<{ waiting: number }>("POST", pathOf(id, "/drain")),
+    changes: CHANGED,
+    says: ({ waiting }) => `${formatCount(waiting)} deliveries are tried target.`,
+  });
+  if (target === undefined || target.mode === "NORMAL") return null;
+  return (
+    <div className="notice notice-waiting">
+      <span>
+        <Link href={hrefOf(target)}>Its target</Link> is in QUEUE
+        {target.since !== null && (
+          <>
+            {" "}
+            (<RelativeTime at={target.since} />)
+          </>
+        )}
+        {target.reason === null ? "." : `: ${target.reason}.`} {formatCount(target.queue_length)} deliveries wait.
+      </span>
+      {canChange && status === "active" && (
+        <Button isBusy={drain.isPending} onClick={() => drain.mutate(undefined)}>
+          Try them now
+        </Button>
+      )}
+    </div>
+  );
+}

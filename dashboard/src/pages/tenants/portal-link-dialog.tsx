@@ -1,0 +1,46 @@
+import { useState } from "react";
+import { sendJson } from "../../api/client.ts";
+import type { PortalLink, Tenant } from "../../api/types.ts";
+import { ChoiceField } from "../../ui/field.tsx";
+import { FormDialog } from "../../ui/form-dialog.tsx";
+import { OnceDialog } from "../../ui/once.tsx";
+import { AbsoluteTime } from "../../ui/time.tsx";
+import { useAct } from "../../ui/use-act.ts";
+import { pathOfTenant } from "./tenant-queries.ts";
+
+const ACCESS: Readonly<Record<PortalLink["access"], string>> = {
+  manage: "see and change subscriptions, test, replay",
+  read: "only see",
+};
+const SPANS = { "3600": "1 hour", "28800": "8 hours", "86400": "1 day", "604800": "7 days" };
+
+export function PortalLinkDialog({ tenant, onClose }: { tenant: Tenant; onClose: () => void }) {
+  const [access, setAccess] = useState<PortalLink["access"]>("manage");
+  const [span, setSpan] = useState<keyof typeof SPANS>("3600");
+  const create = useAct({
+    run: () =>
+      sendJson<PortalLink>("POST", `${pathOfTenant(tenant.id)}/portal-link`, { access, expires_in_s: Number(span) }),
+    changes: [],
+  });
+  if (create.data !== undefined) {
+    return (
+      <OnceDialog title={`Portal link for ${tenant.name}`} text={create.data.url} onClose={onClose}>
+        Copy it now; it is not shown again. Whoever has it sees this tenant until{" "}
+        <AbsoluteTime at={create.data.expires_at} />.
+      </OnceDialog>
+    );
+  }
+  return (
+    <FormDialog
+      title={`Portal link for ${tenant.name}`}
+      act="Create link"
+      onClose={onClose}
+      onSubmit={() => create.mutate()}
+      isBusy={create.isPending}
+    >
+      <p>The link opens a page with the events, subscriptions and deliveries of this tenant, and of no other.</p>
+      <ChoiceField label="Its holder can" options={ACCESS} value={access} onChange={setAccess} />
+      <ChoiceField label="Valid for" options={SPANS} value={span} onChange={setSpan} />
+    </FormDialog>
+  );
+}

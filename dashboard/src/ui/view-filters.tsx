@@ -1,0 +1,75 @@
+import { useEffect, useState } from "react";
+import type { useView } from "../layout/use-view.ts";
+
+type View = ReturnType<typeof useView>;
+
+/** Long enough that a word is typed in one go. */
+const TYPED_MS = 300;
+
+interface ViewFilterProps {
+  view: View;
+  /** In the query of the address. */
+  name: string;
+  label: string;
+}
+
+export interface TextFilterProps extends ViewFilterProps {
+  id?: string;
+  placeholder?: string;
+  type?: string;
+  isWide?: boolean;
+  isMono?: boolean;
+}
+
+/** A text that narrows a list down, kept in the address. */
+export function TextFilter(props: TextFilterProps) {
+  const { view, name, label, id, placeholder, type = "search", isWide = false, isMono = false } = props;
+  const shown = view.get(name) ?? "";
+  const [text, setText] = useState(shown);
+  // The address may change without the field: by the way back, or by "Clear".
+  useEffect(() => setText(shown), [shown]);
+  useEffect(() => {
+    if (text === shown) return undefined;
+    const timer = setTimeout(() => view.set({ [name]: text }), TYPED_MS);
+    return () => clearTimeout(timer);
+  });
+  return (
+    <label className={`filter ${isWide ? "filter-wide" : ""}`}>
+      <span className="filter-label">{label}</span>
+      <input
+        id={id}
+        className={`input ${isMono ? "mono" : ""}`}
+        type={type}
+        value={text}
+        placeholder={placeholder}
+        onChange={({ target }) => setText(target.value)}
+      />
+    </label>
+  );
+}
+
+/** One of a few, or any. */
+export function ChoiceFilter({
+  view,
+  name,
+  label,
+  options,
+}: ViewFilterProps & { options: Readonly<Record<string, string>> }) {
+  return (
+    <label className="filter">
+      <span className="filter-label">{label}</span>
+      <select
+        className="input"
+        value={view.get(name) ?? ""}
+        onChange={({ target }) => view.set({ [name]: target.value })}
+      >
+        <option value="">any</option>
+        {Object.entries(options).map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,250 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { findFaults, openBrowser, openPage, signIn, type OpenPage, type PageOptions } from "../support/browser.ts";
+import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
+import { skipWithoutService } from "../support/skip.ts";
+import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+
+let browser: Browser | undefined;
+let gateway: TestGateway;
+let sink: SinkServer;
+let readKey: string;
+const open: OpenPage[] = [];
+
+beforeAll(async () => {
+  [browser, gateway, sink] = await Promise.all([openBrowser(), startTestGateway(), openSinkServer()]);
+  readKey = await gateway.createKey(["read"]);
+  for (const total of [50, 150]) await gateway.publish({ event_type: "order.paid", payload: { order: { total } } });
+});
+afterAll(async () => {
+  await Promise.all(open.map(({ context }) => context.close()));
+  await browser?.close();
+  await Promise.all([gateway.close(), sink.close()]);
+});
+beforeEach((context) => {
+  if (browser === undefined) skipWithoutService(context, "Chromium");
+});
+
+async function visit(path: string, options: PageOptions & { key?: string } = {}): Promise<OpenPage> {
+  const opened = await openPage(browser as Browser, gateway.url, options);
+  open.push(opened);
+  await signIn(opened.page, path, options.key ?? ADMIN_KEY);
+  return opened;
+}
+
+async function settingsOf(id: string): Promise<Record<string, unknown>> {
+  return (await gateway.get(`/api/v1/subscriptions/${id}`)).json;
+}
+
+const idIn = (page: Page) => new URL(page.url()).pathname.split("/")[2] ?? "";
+
+describe("subscriptions in the dashboard", () => {
+  it("creates one with a filter that shows what it matches, and says at the field what is wrong", async () => {
+    const { page, complaints } = await visit("/subscriptions");
+    await page.getByText("There are no subscriptions yet").waitFor();
+    await page.getByRole("link", { name: "New subscription" }).click();
+    await page.getByLabel("Name (required)").fill("ERP");
+    await page.getByLabel("URL (required)").fill("no URL at all");
+
+    await page.getByLabel("Events (required)").fill("order.*");
+    await page.getByText("2 of the latest 2 match.").waitFor();
+    await page.getByRole("button", { name: "Add a condition" }).click();
+    await page.getByLabel("Member of the event").fill("data.order.total");
+    await page.getByLabel("Operator").selectOption("$gt");
+    await page.getByLabel("Compared with").fill("100");
+    await page.getByText("1 of the latest 2 match.").waitFor();
+    await page.getByText("data.order.total must be $gt 100; it is 50").waitFor();
+
+    await page.getByRole("button", { name: "Create subscription" }).click();
+    const url = page.locator('[data-field="url"]');
+    await url.locator(".error-text").getByText("url").waitFor();
+    expect(await url.getByRole("textbox").getAttribute("aria-invalid")).toBe("true");
+    expect(await page.locator('[data-field="name"]').getByRole("textbox").getAttribute("aria-invalid")).toBe("false");
+
+    await page.getByLabel("URL (required)").fill(sink.url);
+    await page.getByRole("button", { name: "Create subscription" }).click();
+    await page.getByRole("heading", { name: "ERP" }).waitFor();
+    expect(await settingsOf(idIn(page))).toMatchObject({
+      name: "ERP",
+      url: sink.url,
+      events: ["order.*"],
+      event_filter: { data: { order: { total: { $gt: 100 } } } },
+    });
+    // The rejected one is told by the browser too.
+    expect(complaints.filter((text) => !text.includes("422"))).toEqual([]);
+  });
+
+  it("makes a form for another kind, and shows what a template makes of an event", async () => {
+    const { page } = await visit("/subscriptions/new");
+    await page.getByLabel("Name (required)").fill("Chat");
+    await page.getByLabel("URL (required)").fill(sink.url);
+    await page.getByLabel("Events (required)").fill("order.#");
+    await page.getByText("More about the destination").click();
+    await page.getByRole("checkbox", { name: "Template" }).check();
+    await page.getByLabel("Body", { exact: true }).fill('{"text":"{{ data.order.total }} EUR"}');
+    await page.getByText('{"text":"150 EUR"}').waitFor();
+    await page.getByLabel("Body", { exact: true }).fill("{% oops %}");
+    await page.locator("section", { hasText: "What is sent" }).locator(".error-text").first().waitFor();
+
+    await page.getByLabel("Kind of destination").selectOption("email");
+    await page.getByLabel("Subject").fill("An order");
+    expect(await page.getByLabel("URL (required)").count()).toBe(0);
+    expect(await page.getByLabel("Name (required)").inputValue()).toBe("Chat");
+  });
+
+  it("tests, pauses and resumes one, reveals and rotates its secret, and deletes it after a question", async () => {
+    const { id, secret } = await gateway.subscribe({ name: "Acts", url: sink.url, events: ["acts.*"] });
+    const { page } = await visit(`/subscriptions/${id}`);
+    sink.answerWith({ status: 418, body: "no coffee" });
+    await page.getByRole("button", { name: "Test", exact: true }).click();
+    await page.getByText("The destination did not accept it").waitFor();
+    await page.getByText("no coffee").waitFor();
+    sink.answerWith({ status: 200 });
+    await page.getByRole("button", { name: "Test again" }).click();
+    await page.getByText("The destination accepted it").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
+    await page.getByText("test.event").first().waitFor();
+
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByText("It is paused. Deliveries wait until").waitFor();
+    await gateway.publish({ event_type: "acts.held", payload: {} });
+    await page.getByRole("button", { name: "Resume" }).click();
+    await page.getByLabel("Cancel them").check();
+    await page
+      .getByRole("dialog")
+      .getByRole("button", { name: /^Resume/ })
+      .click();
+    await expect.poll(async () => (await settingsOf(id))["status"]).toBe("active");
+    await page.locator("section", { hasText: "History of its status" }).getByText("paused").first().waitFor();
+
+    expect(await page.getByText(secret).count()).toBe(0);
+    await page.getByRole("button", { name: "Reveal" }).click();
+    await page.getByText(secret).waitFor();
+    const read = (await gateway.get(`/api/v1/audit?kind=subscription&id=${id}&limit=1`)).json["data"];
+    expect(read).toMatchObject([{ act: expect.stringContaining("secret") as unknown }]);
+    await page.getByRole("button", { name: "Rotate" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
+    await page.getByText("Both secrets sign until").waitFor();
+    await page.getByRole("button", { name: "Confirm the new secret" }).click();
+    await page.getByText("previous", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Retire the old secret now" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Retire" }).click();
+    await expect.poll(() => page.getByText(secret).count()).toBe(0);
+
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Cancel" }).click();
+    expect((await gateway.get(`/api/v1/subscriptions/${id}`)).status).toBe(200);
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("heading", { name: "Subscriptions", exact: true }).waitFor();
+    expect((await gateway.get(`/api/v1/subscriptions/${id}`)).status).toBe(404);
+  });
+
+  it("recovers what died since a time, after it was counted", async () => {
+    sink.answerWith({ status: 400 });
+    const { id } = await gateway.subscribe({ name: "Recover", url: sink.url, events: ["lost.*"] });
+    await gateway.publish({ event_type: "lost.one", payload: {} });
+    await gateway.settled();
+    sink.answerWith({ status: 200 });
+    const { page } = await visit(`/subscriptions/${id}`);
+    await page.getByRole("button", { name: "Recover" }).click();
+    await page.getByRole("button", { name: "Count" }).click();
+    await page.getByText("1 delivery would be sent again.").waitFor();
+    expect(await gateway.deadLetters(`subscription_id=${id}`)).toHaveLength(1);
+    await page.getByRole("button", { name: "Deliver them again" }).click();
+    await expect.poll(async () => (await gateway.deadLetters(`subscription_id=${id}`)).length).toBe(0);
+  });
+
+  it("shows both versions when somebody else saved first, and saves on top of theirs", async () => {
+    const { id } = await gateway.subscribe({ name: "Shared", url: sink.url, events: ["a.b"] });
+    const { page } = await visit(`/subscriptions/${id}/edit`);
+    await page.getByLabel("Description").fill("from the page");
+    const body = JSON.stringify({ timeout: 7, description: "from a terminal" });
+    const headers = { "content-type": "application/json" };
+    const patched = await gateway.request("PATCH", `/api/v1/subscriptions/${id}`, { body, headers });
+    expect(patched.status).toBe(200);
+    await page.getByRole("button", { name: "Save" }).click();
+    const conflict = page.getByRole("alert", { name: "Somebody else changed it" });
+    await conflict.getByText("from the page").waitFor();
+    await conflict.getByText("from a terminal").waitFor();
+    expect(await settingsOf(id)).toMatchObject({ description: "from a terminal" });
+    await page.getByRole("button", { name: "Save my changes on top" }).click();
+    await page.getByRole("heading", { name: "Shared", exact: true }).waitFor();
+    expect(await settingsOf(id)).toMatchObject({ description: "from the page", timeout: 7 });
+  });
+
+  it("has no button for a key that may only read", async () => {
+    const { id } = await gateway.subscribe({ name: "Looked at", url: sink.url, events: ["a.b"] });
+    const { page } = await visit(`/subscriptions/${id}`, { key: readKey });
+    await page.getByRole("heading", { name: "History of its status" }).waitFor();
+    for (const name of ["Test", "Pause", "Recover", "Reveal", "Rotate", "Delete"]) {
+      expect([name, await page.getByRole("button", { name, exact: true }).count()]).toEqual([name, 0]);
+    }
+    expect(await page.getByRole("link", { name: "Edit" }).count()).toBe(0);
+    await page.goto("/subscriptions/new");
+    await page.getByText("Your key may not change this").waitFor();
+  });
+});
+
+describe("targets in the dashboard", () => {
+  it("shows mode, reason and history, and forces a mode after a question", async () => {
+    const { id } = await gateway.subscribe({ name: "Forced", url: sink.url, events: ["x.y"] });
+    const { page } = await visit("/targets");
+    await page.getByRole("link", { name: "Forced" }).click();
+    await page.getByText("It has not changed its mode").waitFor();
+    await page.getByRole("button", { name: "Force QUEUE" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Cancel" }).click();
+    expect((await gateway.get(`/api/v1/targets/${id}`)).json["mode"]).toBe("NORMAL");
+    await page.getByRole("button", { name: "Force QUEUE" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Force QUEUE" }).click();
+    await page.getByText("An operator set this mode").waitFor();
+    expect((await gateway.get(`/api/v1/targets/${id}`)).json["forced"]).toBe("QUEUE");
+    await page.getByRole("button", { name: "Automatic again" }).click();
+    await expect.poll(async () => (await gateway.get(`/api/v1/targets/${id}`)).json["forced"]).toBe(null);
+    await page.locator(".timeline li").first().waitFor();
+  });
+
+  it("creates a shared one and changes it", async () => {
+    const { page } = await visit("/targets/new");
+    await page.getByLabel("Name (required)").fill("Not Allowed");
+    await page.getByRole("button", { name: "Create target" }).click();
+    await page.locator('[data-field="name"] .error-text').getByText("name").waitFor();
+    await page.getByLabel("Name (required)").fill("erp");
+    await page.getByLabel("Failures to open").fill("5");
+    await page.getByRole("button", { name: "Create target" }).click();
+    await page.getByRole("link", { name: "Edit" }).click();
+    await page.getByLabel("Failures to open").fill("");
+    await page.getByLabel("Description").fill("The ERP");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: "erp", exact: true }).waitFor();
+    const { json } = await gateway.get("/api/v1/targets/erp");
+    expect(json).toMatchObject({ failures_to_open: 3, description: "The ERP" });
+  });
+});
+
+describe("the pages of subscriptions and targets", () => {
+  it("have no barriers in light and in dark, and nothing that sticks out at 360 px", async () => {
+    const { id } = await gateway.subscribe({
+      name: "W".repeat(120),
+      url: `${sink.url}/${"x".repeat(300)}`,
+      events: ["wide.*"],
+    });
+    await gateway.publish({ event_type: "wide.one", payload: {} });
+    for (const theme of ["light", "dark"] as const) {
+      const { page } = await visit("/subscriptions", { theme });
+      for (const [path, text] of [
+        ["/subscriptions", "WWW"],
+        [`/subscriptions/${id}`, "wide.one"],
+        [`/subscriptions/${id}/edit`, "1 of the latest 1 match"],
+        ["/subscriptions/new", "Enter a pattern"],
+        ["/targets", "WWW"],
+        [`/targets/${id}`, "When it changes its mode"],
+        ["/targets/new", "Failures to open"],
+      ] as const) {
+        await page.goto(path);
+        await page.getByText(text).first().waitFor();
+        expect([path, theme, await findFaults(page)]).toEqual([path, theme, []]);
+      }
+    }
+  });
+});
