@@ -45,7 +45,7 @@ describe("a body in Blob storage", () => {
     expect(await claims.read({ ...claim, sha256: "0".repeat(64) })).toEqual(wrong);
     expect(await claims.read({ ...claim, size: 3 })).toEqual(wrong);
     expect(await claims.read({ ...claim, size: 2_000_000 })).toMatchObject({
-      problem: expect.stringContaining("1000000 are taken") as string,
+      problem: expect.stringContaining("the maximum is 1000000") as string,
     });
   });
 
