@@ -164,7 +164,7 @@ describe("a start that cannot work", () => {
     const { exitCode, stderr } = await folder.run(["start", "--port", port]);
     await close(other);
     expect(exitCode).toBe(3);
-    expect(stderr).toMatch(new RegExp(`^posthorn: 127\\.0\\.0\\.1:${port} is in use\\..*\\n$`));
+    expect(stderr).toMatch(new RegExp(`^posthorn: 127\\.0\\.0\\.1:${port} is already in use\\..*\\n$`));
 
     const gateway = await folder.startGateway();
     await gateway.printed("the new admin key is in", "stderr");
