@@ -16,7 +16,7 @@ import type { BrokenPromises } from "../support/broken-promises.mjs";
 import { drained } from "../support/gateway-process.ts";
 import { keepGateway, type KeptGateway } from "../support/kept-gateway.ts";
 import { sized } from "../support/proof-size.ts";
-import { openRecordingSink, type RecordingSink } from "../support/recording-sink.ts";
+import { openRecordingSink } from "../support/recording-sink.ts";
 import { count, report } from "../support/report.ts";
 import { readStoreFacts } from "../support/store-facts.ts";
 
@@ -43,7 +43,6 @@ interface RunOptions {
   /** Credentials go along, encrypted with it; without it they stay where they came in. */
   messageKey?: string;
   brokenVps?: BrokenPromises;
-  brokenHome?: BrokenPromises;
 }
 
 interface Run {
@@ -150,24 +149,17 @@ function refuseSome(before: number): number {
   return before % REFUSES_EVERY === 0 ? 503 : 200;
 }
 
-/** What is refused stays in the queue: so a control does not depend on the moment of a kill. */
-async function untilHeld(sink: RecordingSink): Promise<void> {
-  sink.answerWith(503);
-  const before = sink.arrivals.length;
-  await until(() => sink.arrivals.length > before, PATIENT_MS, "a delivery that is refused");
-}
-
 let runs = 0;
 
 async function run(context: TestContext, name: keyof typeof QUEUES_BETWEEN, options: RunOptions): Promise<Run> {
-  const { kills, webhooks = WEBHOOKS, messageKey, brokenVps, brokenHome } = options;
+  const { kills, webhooks = WEBHOOKS, messageKey, brokenVps } = options;
   const between = await QUEUES_BETWEEN[name](context);
   const sink = await openRecordingSink();
   sink.answerWith(refuseSome);
   const configs = configsOf(between, sink.urlOf("n8n"), messageKey);
   const folder = join(root, String(++runs));
   const vps = await keepGateway(join(folder, "vps"), configs.vps, brokenVps);
-  const home = await keepGateway(join(folder, "home"), configs.home, brokenHome);
+  const home = await keepGateway(join(folder, "home"), configs.home);
   const sent: Sent[] = [];
   const seen = new Set<string>();
   try {
@@ -181,9 +173,7 @@ async function run(context: TestContext, name: keyof typeof QUEUES_BETWEEN, opti
     for (const [index, moment] of moments.entries()) {
       await until(() => sent.length + arrived() >= moment, PATIENT_MS, "more webhooks");
       const killed = index % 2 === 0 ? vps : home;
-      if (killed === home && brokenHome !== undefined) await untilHeld(sink);
       await killed.kill();
-      sink.answerWith(refuseSome);
     }
     await sending;
     // What has left the VPS stays in the queue until home has delivered it.
@@ -285,17 +275,8 @@ describe("a gateway on a VPS and one at home, with a queue between them", () => 
     );
   }
 
-  it("is a test that can fail: a home gateway that does not know a message again stores it twice", async (context) => {
-    const ended = await run(context, "Azure Service Bus with sessions", {
-      kills: 2,
-      webhooks: CONTROL_WEBHOOKS,
-      messageKey: MESSAGE_KEY,
-      brokenHome: { forgetDedupe: true },
-    });
-    tell("control without memory", 2, ended);
-    expect(ended.violations.filter(({ kind }) => kind === "unexpected").length).toBeGreaterThan(0);
-  });
-
+  // That a home gateway without a memory of ids stores a message twice is shown by the control of `pulledSourceContract`
+  // ("forgets ids"): here it would depend on what a kill finds in flight.
   it("is a test that can fail: a VPS that answers before it has written loses webhooks", async (context) => {
     const ended = await run(context, "Azure Service Bus with sessions", {
       kills: 2,

@@ -69,7 +69,7 @@ subscriptions:
     expect((await run("show", "orders-queue", "1")).text).toContain('{"id": 1001,');
     expect(await run("purge", "orders-queue")).toMatchObject({
       exitCode: 1,
-      text: expect.stringMatching(/1 parked message fits\. .*--confirm COUNT/s) as string,
+      text: expect.stringMatching(/1 parked message matches\. .*--confirm COUNT/s) as string,
     });
     expect(await run("requeue", "orders-queue", "--reason", "invalid")).toEqual({
       exitCode: 0,
