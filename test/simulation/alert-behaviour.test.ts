@@ -189,7 +189,9 @@ describe("what is new", () => {
     disable(world);
     await world.pass(MINUTE_MS);
     expect(await world.rules()).toEqual(["+source_disabled", "+source_disabled", "-source_disabled"]);
-    await expect(world.alerts.acknowledge(firstOf(world).id, undefined, "key_1", undefined)).rejects.toThrow("has cleared");
+    await expect(world.alerts.acknowledge(firstOf(world).id, undefined, "key_1", undefined)).rejects.toThrow(
+      "has cleared",
+    );
   });
 });
 
