@@ -78,9 +78,7 @@ export function openEditor(place: HTMLElement, { label, language, text, onChange
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
         EditorView.updateListener.of(({ docChanged, state }) => {
-          if (!docChanged) return;
-          faults = [];
-          onChange(state.doc.toString());
+          if (docChanged) onChange(state.doc.toString());
         }),
         linter(findAll, {
           delay: LINT_MS,
