@@ -1,8 +1,9 @@
-import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { queryOptions } from "@tanstack/react-query";
 import type { Filters } from "../layout/view-filters.ts";
 import { getJson, sendJson } from "./client.ts";
+import { pagedQuery } from "./paged.ts";
 import { OFTEN_MS, SOMETIMES_MS } from "./queries.ts";
-import type { DeadLetterGroup, Delivery, Page, Replay, ReplayPlan } from "./types.ts";
+import type { DeadLetterGroup, Delivery, Replay, ReplayPlan } from "./types.ts";
 
 export const deadLetterGroupsQuery = (filters: Filters) =>
   queryOptions({
@@ -14,17 +15,7 @@ export const deadLetterGroupsQuery = (filters: Filters) =>
   });
 
 export const deadLettersQuery = (filters: Filters) =>
-  infiniteQueryOptions({
-    queryKey: ["dead-letters", "list", filters],
-    queryFn: ({ pageParam, signal }) =>
-      getJson<Page<Delivery>>(
-        "/api/v1/dead-letters",
-        { ...filters, limit: 100, cursor: pageParam ?? undefined },
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next_cursor,
-  });
+  pagedQuery<Delivery>("dead-letters", "/api/v1/dead-letters", filters, { keepsBefore: false });
 
 /** How many dead letters fit, without doing anything. Purging counts in the same way. */
 export const deadLetterPlanQuery = (filters: Filters) =>
@@ -47,14 +38,7 @@ export function isUnderWay({ status }: Pick<Replay, "status">): boolean {
 }
 
 export const replaysQuery = (filters: Filters) =>
-  infiniteQueryOptions({
-    queryKey: ["replays", "list", filters],
-    queryFn: ({ pageParam, signal }) =>
-      getJson<Page<Replay>>("/api/v1/replays", { ...filters, limit: 50, cursor: pageParam ?? undefined }, signal),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next_cursor,
-    refetchInterval: OFTEN_MS,
-  });
+  pagedQuery<Replay>("replays", "/api/v1/replays", filters, { limit: 50, refetchMs: OFTEN_MS });
 
 export const replayQuery = (id: string) =>
   queryOptions({

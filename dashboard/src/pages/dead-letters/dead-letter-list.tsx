@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { sendJson } from "../../api/client.ts";
 import { deadLettersQuery } from "../../api/replay-queries.ts";
 import type { Delivery } from "../../api/types.ts";
@@ -16,12 +16,11 @@ import { labelOf } from "./causes.ts";
 
 const NONE: ReadonlySet<string> = new Set();
 
+/** With a `key` of the filters: what was chosen among others is chosen no longer. */
 export function DeadLetterList({ filters }: { filters: Filters }) {
   const query = useInfiniteQuery(deadLettersQuery(filters));
   const canChange = useCanChange();
   const [chosen, setChosen] = useState(NONE);
-  const key = JSON.stringify(filters);
-  useEffect(() => setChosen(NONE), [key]);
   const replay = useReplayOfSome(() => setChosen(NONE));
   const letters = query.data?.pages.flatMap(({ data }) => data) ?? [];
 
