@@ -1,9 +1,9 @@
 import { queryOptions } from "@tanstack/react-query";
 import type { Filters } from "../layout/view-filters.ts";
-import { getJson, sendJson } from "./client.ts";
+import { getJson } from "./client.ts";
 import { pagedQuery } from "./paged.ts";
 import { OFTEN_MS, SOMETIMES_MS } from "./queries.ts";
-import type { DeadLetterGroup, Delivery, Replay, ReplayPlan } from "./types.ts";
+import type { DeadLetterGroup, Delivery, Replay } from "./types.ts";
 
 export const deadLetterGroupsQuery = (filters: Filters) =>
   queryOptions({
@@ -16,22 +16,6 @@ export const deadLetterGroupsQuery = (filters: Filters) =>
 
 export const deadLettersQuery = (filters: Filters) =>
   pagedQuery<Delivery>("dead-letters", "/api/v1/dead-letters", filters, { keepsBefore: false });
-
-/** How many dead letters fit, without doing anything. Purging counts in the same way. */
-export const deadLetterPlanQuery = (filters: Filters) =>
-  queryOptions({
-    queryKey: ["dead-letters", "plan", filters],
-    queryFn: () => sendJson<ReplayPlan>("POST", "/api/v1/dead-letters/replay", { ...selectionOf(filters), plan: true }),
-    staleTime: 0,
-    gcTime: 0,
-  });
-
-/** The API wants it said when all of them are meant. */
-export function selectionOf(filters: Filters): { filter: Record<string, string> } | { all: true } {
-  const given = Object.entries(filters).filter(([, value]) => value !== undefined && value !== "");
-  const filter = Object.fromEntries(given) as Record<string, string>;
-  return given.length === 0 ? { all: true } : { filter };
-}
 
 export function isUnderWay({ status }: Pick<Replay, "status">): boolean {
   return status === "running" || status === "paused";

@@ -1,7 +1,7 @@
 /** A request to the API as a command for a terminal. With a body it is a POST, unless said otherwise. */
-export function apiCommand(path: string, body?: unknown, method?: string): string {
+export function apiCommand(path: string, body?: unknown, method?: string, origin = location.origin): string {
   const parts = [
-    `curl${method === undefined ? "" : ` -X ${method}`} ${quoteAddress(location.origin + path)}`,
+    `curl${method === undefined ? "" : ` -X ${method}`} ${quoteAddress(origin + path)}`,
     `-H "authorization: Bearer $POSTHORN_API_KEY"`,
   ];
   if (body !== undefined) parts.push(`-H 'content-type: application/json'`, `-d ${quote(toText(body))}`);

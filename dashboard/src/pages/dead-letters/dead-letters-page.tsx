@@ -15,10 +15,11 @@ import { Failure } from "../../ui/failure.tsx";
 import { Filters, TenantFilter, TimeFilters } from "../../ui/filters.tsx";
 import { ChoiceFilter, TextFilter } from "../../ui/view-filters.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
+import type { BulkAct } from "../bulk/bulk-acts.ts";
+import { BulkDialog } from "../bulk/bulk-dialog.tsx";
 import { DEAD_CAUSE_LABELS } from "./causes.ts";
 import { DeadLetterList } from "./dead-letter-list.tsx";
 import { GroupList } from "./group-list.tsx";
-import { BulkDialog, type BulkAct } from "./bulk-dialog.tsx";
 
 const FILTERS = ["subscription_id", "reason", "event_type", "tenant_id", "since", "until"] as const;
 
