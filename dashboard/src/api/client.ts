@@ -1,5 +1,14 @@
 import { findPortalToken } from "../session/portal-token.ts";
-import type { Problem } from "./types.ts";
+
+/** What this page reads of a problem (RFC 9457). */
+interface Complaint {
+  status: number;
+  code: string;
+  detail: string;
+  field?: string | undefined;
+  /** Of `confirmation_required`. */
+  count?: number | undefined;
+}
 
 /** What the gateway said no with, or that it could not be reached. */
 export class ApiError extends Error {
@@ -10,7 +19,7 @@ export class ApiError extends Error {
   /** How many there are, where that must be confirmed. */
   readonly count: number | undefined;
 
-  constructor({ status, code, detail, field, count }: Omit<Problem, "title">) {
+  constructor({ status, code, detail, field, count }: Complaint) {
     super(detail);
     this.status = status;
     this.code = code;
@@ -99,7 +108,7 @@ export async function sendJson<Answer>(method: string, path: string, body?: unkn
 
 async function readError(response: Response): Promise<ApiError> {
   const { status, statusText } = response;
-  const problem = (await response.json().catch(() => ({}))) as Partial<Problem>;
+  const problem = (await response.json().catch(() => ({}))) as Partial<Complaint>;
   const { code = "unknown", detail = `The gateway answered ${status} ${statusText}.` } = problem;
   return new ApiError({ ...problem, status, code, detail });
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useEffectEvent, useRef, useState } from "react";
 import type { StreamFrame } from "./frames.ts";
 import { openStream, type StreamState } from "./stream.ts";
 
@@ -15,8 +15,7 @@ export function useStream(
 ): LiveStream {
   const [isPaused, setPaused] = useState(false);
   const [state, setState] = useState<StreamState>("connecting");
-  const latest = useRef(onFrame);
-  latest.current = onFrame;
+  const tell = useEffectEvent(onFrame);
   const place = useRef<{ key: string; lastId: string | undefined }>({ key: "", lastId: undefined });
   const key = JSON.stringify(query);
 
@@ -25,7 +24,7 @@ export function useStream(
     const lastId = place.current.key === key ? place.current.lastId : undefined;
     const stream = openStream({
       query: JSON.parse(key) as typeof query,
-      onFrame: (frame) => latest.current(frame),
+      onFrame: (frame) => tell(frame),
       onState: setState,
       lastId,
     });

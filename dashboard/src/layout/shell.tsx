@@ -16,8 +16,9 @@ export function Shell({ children }: { children: ReactNode }) {
   const session = useSession();
   const pages = pagesFor(session);
   const [path] = useLocation();
-  const [isMenuOpen, setMenuOpen] = useState(false);
-  useEffect(() => setMenuOpen(false), [path]);
+  // Going to another page closes the menu.
+  const [menuOpenAt, setMenuOpenAt] = useState<string>();
+  const isMenuOpen = menuOpenAt === path;
 
   return (
     <div className="shell">
@@ -33,7 +34,7 @@ export function Shell({ children }: { children: ReactNode }) {
             className="menu-button"
             aria-expanded={isMenuOpen}
             aria-controls="menu"
-            onClick={() => setMenuOpen(!isMenuOpen)}
+            onClick={() => setMenuOpenAt(isMenuOpen ? undefined : path)}
           >
             Menu
           </Button>

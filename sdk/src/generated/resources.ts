@@ -227,8 +227,8 @@ export interface DeadLettersResource {
   listGroups(query?: DeadLettersListGroupsQuery, options?: RequestOptions): Promise<DeadLettersListGroupsAnswer>;
   /** Replay one dead letter, or many as a job. Replays one dead letter by `id` at once, or many by `filter` or `all` as a job. The answer is then the job instead of the delivery. With `plan`, dead letters are only counted. */
   replay(body: DeadLettersReplayBody, options?: CreateOptions): Promise<ReplayPlan | DeadLettersReplayAnswer>;
-  /** Purge dead letters permanently, after confirmation. Without `confirm` the answer is 409 with the `count` of dead letters that would be purged. */
-  purge(body: DeadLettersPurgeBody, options?: CreateOptions): Promise<Replay>;
+  /** Purge dead letters permanently, after confirmation. Without `confirm` the answer is 409 with the `count` of dead letters that would be purged. One dead letter is purged by `id`, at once and without `confirm`. */
+  purge(body: DeadLettersPurgeBody, options?: CreateOptions): Promise<Delivery | Replay>;
 }
 
 export interface DeliveriesResource {

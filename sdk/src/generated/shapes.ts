@@ -2334,6 +2334,29 @@ export interface DeadLettersReplayBody {
 
 export type DeadLettersReplayAnswer = Delivery | Replay;
 
+export interface DeadLettersPurgeBody {
+  /** Only this delivery, at once and without `confirm` */
+  id?: string | undefined;
+  filter?: {
+    /** Only deliveries to this subscription */
+    subscription_id?: string | undefined;
+    /** Only deliveries of this tenant; for keys that are not bound to a tenant */
+    tenant_id?: string | undefined;
+    /** Only deliveries that are dead for this reason */
+    reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
+    /** Only events of exactly this type */
+    event_type?: string | undefined;
+    /** Dead at this time or later */
+    since?: string | undefined;
+    /** Dead before this time */
+    until?: string | undefined;
+  } | undefined;
+  /** Select everything, instead of a filter */
+  all?: true | undefined;
+  /** The `count` from the answer to a request without `confirm`, or the word `purge` */
+  confirm?: number | "purge" | undefined;
+}
+
 export interface ReplaysCreateBody {
   /** What the job does: replay dead letters or events, recover a subscription, or cancel deliveries */
   kind: "dead_letters" | "events" | "recover" | "cancel";
@@ -2399,27 +2422,6 @@ export interface DeliveriesCancelManyBody {
   };
   /** Only count the deliveries; nothing is changed. Default: `false` */
   plan?: boolean | undefined;
-}
-
-export interface DeadLettersPurgeBody {
-  filter?: {
-    /** Only deliveries to this subscription */
-    subscription_id?: string | undefined;
-    /** Only deliveries of this tenant; for keys that are not bound to a tenant */
-    tenant_id?: string | undefined;
-    /** Only deliveries that are dead for this reason */
-    reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
-    /** Only events of exactly this type */
-    event_type?: string | undefined;
-    /** Dead at this time or later */
-    since?: string | undefined;
-    /** Dead before this time */
-    until?: string | undefined;
-  } | undefined;
-  /** Select everything, instead of a filter */
-  all?: true | undefined;
-  /** The `count` from the answer to a request without `confirm`, or the word `purge` */
-  confirm?: number | "purge" | undefined;
 }
 
 /** List the rejected requests of a source: what to ask for */

@@ -1,19 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useLocation, useParams } from "wouter";
+import { Link, useParams } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import type { Tenant } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { DeleteDialog } from "../../ui/delete-dialog.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { KeyValues } from "../../ui/key-values.tsx";
 import { Meter } from "../../ui/meter.tsx";
 import { formatBytes, formatCount } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
-import { useAct } from "../../ui/use-act.ts";
 import { EditTenantDialog } from "./edit-tenant-dialog.tsx";
 import { PortalLinkDialog } from "./portal-link-dialog.tsx";
 import { pathOfTenant, tenantQuery } from "./tenant-queries.ts";
@@ -55,7 +54,20 @@ export function TenantPage() {
       <Contacts tenant={tenant} />
       {isOpen === "link" && <PortalLinkDialog tenant={tenant} onClose={close} />}
       {isOpen === "edit" && <EditTenantDialog versioned={data} onClose={close} />}
-      <DeleteTenantDialog tenant={tenant} isOpen={isOpen === "delete"} onClose={close} />
+      {isOpen === "delete" && (
+        <DeleteDialog
+          name={tenant.name}
+          run={() => sendJson("DELETE", pathOfTenant(tenant.id))}
+          changes={["tenants"]}
+          goTo="/tenants"
+          onClose={close}
+        >
+          <p>
+            Only a tenant without subscriptions, sources, keys and open deliveries can be deleted. Its quotas and
+            contacts are gone then.
+          </p>
+        </DeleteDialog>
+      )}
     </>
   );
 }
@@ -136,34 +148,5 @@ function Contacts({ tenant: { contact_email: email, contacts } }: { tenant: Tena
         ))}
       </ul>
     </section>
-  );
-}
-
-function DeleteTenantDialog(props: { tenant: Tenant; isOpen: boolean; onClose: () => void }) {
-  const { tenant, isOpen, onClose } = props;
-  const [, navigate] = useLocation();
-  const remove = useAct({
-    run: () => sendJson("DELETE", pathOfTenant(tenant.id)),
-    changes: ["tenants"],
-    says: `${tenant.name} is deleted.`,
-    onDone() {
-      onClose();
-      navigate("/tenants");
-    },
-  });
-  return (
-    <ConfirmDialog
-      isOpen={isOpen}
-      onClose={onClose}
-      title={`Delete ${tenant.name}?`}
-      act="Delete"
-      onConfirm={() => remove.mutate()}
-      isBusy={remove.isPending}
-    >
-      <p>
-        Only a tenant without subscriptions, sources, keys and open deliveries can be deleted. Its quotas and contacts
-        are gone then.
-      </p>
-    </ConfirmDialog>
   );
 }

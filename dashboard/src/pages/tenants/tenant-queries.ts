@@ -7,7 +7,7 @@ const REFETCH_MS = 15_000;
 
 export const pathOfTenant = (id: string) => `/api/v1/tenants/${encodeURIComponent(id)}`;
 
-export const tenantsQuery = () => pagedQuery<Tenant>("tenants", "/api/v1/tenants", {}, REFETCH_MS);
+export const tenantsQuery = () => pagedQuery<Tenant>("tenants", "/api/v1/tenants", {}, { refetchMs: REFETCH_MS });
 
 export const tenantQuery = (id: string) =>
   queryOptions({
