@@ -80,6 +80,7 @@ export type Scope = KeyInput["scopes"][number];
 export type NewKey = Key & { key?: string };
 export type Tenant = Static<typeof tenants.Tenant>;
 export type TenantInput = tenant.TenantInput;
+export type TenantErasure = Static<typeof tenants.Erasure>;
 export type PortalLink = Static<typeof tenants.PortalLink>;
 export type Validation = Static<typeof validations.Validation>;
 export type ValidationVersion = Static<typeof validations.ValidationVersion>;

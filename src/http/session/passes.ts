@@ -1,4 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
+import type { LinkTheme } from "../../domain/portal-theme.ts";
 import type { Scope } from "../../registry/api-key.ts";
 import type { Caller, Keys } from "../../registry/keys.ts";
 import type { SecretBox } from "../../registry/secret-box.ts";
@@ -16,7 +17,7 @@ export interface Passes {
 export interface PassTerms {
   expiresAt: number;
   /** For a partner: limits the pass to this tenant and these scopes. */
-  partner?: { tenantId: string; scopes: readonly Scope[] } | undefined;
+  partner?: { tenantId: string; scopes: readonly Scope[]; theme?: LinkTheme | undefined } | undefined;
 }
 
 export interface PassesOptions {

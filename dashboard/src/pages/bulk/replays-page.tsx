@@ -62,6 +62,7 @@ function Empty({ isFiltered }: { isFiltered: boolean }) {
   return (
     <EmptyState
       title="Nothing was replayed yet"
+      forPartners="Replays of many deliveries start on the page Dead letters."
       command={`curl ${location.origin}/api/v1/replays -H "authorization: Bearer $POSTHORN_API_KEY" -H 'content-type: application/json' -d ${body}`}
     >
       Replays of many deliveries start on the page Dead letters, or from a terminal. This command only counts:

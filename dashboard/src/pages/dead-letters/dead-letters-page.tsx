@@ -86,6 +86,7 @@ function Empty({ isNarrowed }: { isNarrowed: boolean }) {
   return (
     <EmptyState
       title="There are no dead letters"
+      forPartners="A delivery appears here when its destination rejects it, or when all of its retries have failed."
       command={`curl "${location.origin}/api/v1/dead-letters" -H "authorization: Bearer $POSTHORN_API_KEY"`}
     >
       A delivery appears here when the target rejects it, or when all of its retries have failed. The same list from a

@@ -7,6 +7,7 @@ import { JsonDialog } from "../../editor/json-dialog.tsx";
 import { JsonView } from "../../json/json-view.tsx";
 import { PageHead } from "../../layout/shell.tsx";
 import { useView } from "../../layout/use-view.ts";
+import { useIsPartner } from "../../session/session.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
@@ -78,6 +79,7 @@ export function EventTypePage() {
 }
 
 function Facts({ type }: { type: EventType }) {
+  const isAdmin = useCanChangeTypes();
   return (
     <section className="card facts" aria-label="Facts">
       {type.description !== null && <p>{type.description}</p>}
@@ -102,7 +104,7 @@ function Facts({ type }: { type: EventType }) {
             "See also",
             <span key="l" className="alert-head">
               <Link href={`/events?event_type=${encodeURIComponent(type.name)}`}>Events of this type</Link>
-              <Link href={`/audit?kind=event_type&id=${encodeURIComponent(type.name)}`}>History</Link>
+              {isAdmin && <Link href={`/audit?kind=event_type&id=${encodeURIComponent(type.name)}`}>History</Link>}
             </span>,
           ],
         ]}
@@ -113,6 +115,7 @@ function Facts({ type }: { type: EventType }) {
 
 function Versions({ type }: { type: EventType }) {
   const view = useView();
+  const isPartner = useIsPartner();
   const latest = type.versions.at(-1);
   const shown = type.versions.find(({ version }) => version === view.get("version")) ?? latest;
   if (shown === undefined || latest === undefined) {
@@ -120,7 +123,7 @@ function Versions({ type }: { type: EventType }) {
       <section className="card" aria-labelledby="schema-head">
         <h2 id="schema-head">Schema</h2>
         <p className="muted">This event type has no schema: every payload is accepted.</p>
-        <Command text={toPublishCommand(type.name, {})} />
+        {!isPartner && <Command text={toPublishCommand(type.name, {})} />}
       </section>
     );
   }
@@ -151,8 +154,12 @@ function Versions({ type }: { type: EventType }) {
             {example !== undefined && <CopyButton text={example} />}
           </div>
           {example === undefined ? <p className="muted">There is none.</p> : <JsonView text={example} />}
-          <p className="muted small">Publish it from a terminal:</p>
-          <Command text={toPublishCommand(type.name, shown.example ?? {})} />
+          {!isPartner && (
+            <>
+              <p className="muted small">Publish it from a terminal:</p>
+              <Command text={toPublishCommand(type.name, shown.example ?? {})} />
+            </>
+          )}
         </section>
       </div>
     </>

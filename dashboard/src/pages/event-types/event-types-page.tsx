@@ -7,7 +7,7 @@ import { JsonDialog } from "../../editor/json-dialog.tsx";
 import { PageHead } from "../../layout/shell.tsx";
 import { SEARCH_ID } from "../../layout/shortcuts.tsx";
 import { useView } from "../../layout/use-view.ts";
-import { useCanChange, useSession } from "../../session/session.tsx";
+import { useCanChange, useIsPartner, useSession } from "../../session/session.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -39,6 +39,7 @@ export function EventTypesPage() {
   const [, navigate] = useLocation();
   const query = useInfiniteQuery(eventTypesQuery(view.get("status")));
   const canChange = useCanChangeTypes();
+  const isPartner = useIsPartner();
   const [isCreating, setCreating] = useState(false);
   const search = view.get("search")?.toLowerCase() ?? "";
   const isWanted = ({ name, description, producer }: EventType) =>
@@ -46,9 +47,11 @@ export function EventTypesPage() {
   return (
     <>
       <PageHead title="Event types">
-        <a className="button button-quiet" href="/api/v1/event-types/export" download="event-types.json">
-          Export as OpenAPI
-        </a>
+        {!isPartner && (
+          <a className="button button-quiet" href="/api/v1/event-types/export" download="event-types.json">
+            Export as OpenAPI
+          </a>
+        )}
         {canChange && (
           <Button kind="primary" onClick={() => setCreating(true)}>
             Create event type
@@ -91,7 +94,11 @@ function NoTypes({ isFiltered }: { isFiltered: boolean }) {
     `curl ${location.origin}/api/v1/event-types -H "authorization: Bearer $POSTHORN_API_KEY" ` +
     `-H 'content-type: application/json' -d '{"name":"order.created","description":"A customer has placed an order"}'`;
   return (
-    <EmptyState title="There are no event types yet" command={command}>
+    <EmptyState
+      title="There are no event types yet"
+      command={command}
+      forPartners="The kinds of events that you can subscribe to are described here as soon as there are any."
+    >
       Register an event type to describe its payload. Events that do not fit its schema are rejected.
     </EmptyState>
   );

@@ -81,7 +81,11 @@ function Nothing({ isFiltered }: { isFiltered: boolean }) {
     `-d ${body}`,
   ].join(" \\\n  ");
   return (
-    <EmptyState title="There are no subscriptions yet" command={command}>
+    <EmptyState
+      title="There are no subscriptions yet"
+      command={command}
+      forPartners="A subscription says which events are sent to which address of yours."
+    >
       A subscription says which events go where. Create one here, or from a terminal.
     </EmptyState>
   );

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useLocation, useParams } from "wouter";
+import { DEFAULT_TENANT } from "../../../../src/domain/event.ts";
 import { sendJson } from "../../api/client.ts";
 import type { Tenant } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
@@ -15,19 +16,22 @@ import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
 import { useAct } from "../../ui/use-act.ts";
 import { EditTenantDialog } from "./edit-tenant-dialog.tsx";
+import { EraseTenantDialog } from "./erase-tenant-dialog.tsx";
+import { ErasureCard } from "./erasure-card.tsx";
 import { PortalLinkDialog } from "./portal-link-dialog.tsx";
-import { pathOfTenant, tenantQuery } from "./tenant-queries.ts";
+import { isMissing, pathOfTenant, tenantQuery } from "./tenant-queries.ts";
 
 export function TenantPage() {
   const { id } = useParams<{ id: string }>();
   const { data, error, refetch } = useQuery(tenantQuery(id));
-  const [isOpen, setOpen] = useState<"link" | "edit" | "delete">();
+  const [isOpen, setOpen] = useState<"link" | "edit" | "delete" | "erase">();
   const close = () => setOpen(undefined);
-  if (error !== null && data === undefined) {
+  if (error !== null && (data === undefined || isMissing(error))) {
     return (
       <>
         <PageHead title="Tenant" />
         <Failure error={error} onRetry={() => void refetch()} />
+        {isMissing(error) && <ErasureCard tenantId={id} />}
       </>
     );
   }
@@ -40,6 +44,11 @@ export function TenantPage() {
           <span className="muted small">Set in posthorn.yaml</span>
         ) : (
           <>
+            {id !== DEFAULT_TENANT && (
+              <Button kind="quiet" onClick={() => setOpen("erase")}>
+                Erase
+              </Button>
+            )}
             <Button kind="quiet" onClick={() => setOpen("delete")}>
               Delete
             </Button>
@@ -50,10 +59,12 @@ export function TenantPage() {
           Portal link
         </Button>
       </PageHead>
+      {tenant.status === "inactive" && <ErasureCard tenantId={id} />}
       <Facts tenant={tenant} />
       <Usage tenant={tenant} />
       <Contacts tenant={tenant} />
       {isOpen === "link" && <PortalLinkDialog tenant={tenant} onClose={close} />}
+      {isOpen === "erase" && <EraseTenantDialog tenant={tenant} onClose={close} />}
       {isOpen === "edit" && <EditTenantDialog versioned={data} onClose={close} />}
       <DeleteTenantDialog tenant={tenant} isOpen={isOpen === "delete"} onClose={close} />
     </>
