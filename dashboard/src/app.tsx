@@ -8,7 +8,7 @@ import { PageBoundary } from "./layout/page-boundary.tsx";
 import { PageHead, Shell } from "./layout/shell.tsx";
 import { applyLook } from "./layout/theme.ts";
 import { LinkEnded } from "./session/link-ended.tsx";
-import { findPortalToken, isPortal, PORTAL_PATH } from "./session/portal-token.ts";
+import { findPortalToken, isPortal, navigateWithToken, PORTAL_PATH } from "./session/portal-token.ts";
 import { SessionProvider, useSession } from "./session/session.tsx";
 import { SignInPage } from "./session/sign-in-page.tsx";
 import { EmptyState } from "./ui/empty-state.tsx";
@@ -46,7 +46,7 @@ export function App() {
   return (
     <QueryClientProvider client={client}>
       <Toasts>
-        <Router base={isPortal ? PORTAL_PATH : ""}>
+        <Router base={isPortal ? PORTAL_PATH : ""} aroundNav={navigateWithToken}>
           {isPortal && findPortalToken() === undefined ? <LinkEnded /> : <SignedIn />}
         </Router>
       </Toasts>

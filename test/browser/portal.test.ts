@@ -86,7 +86,8 @@ describe("the partner portal in a frame of an allowed site", () => {
 
     // A browser may load a frame again at any time: its address must be one that can be framed.
     expect(new URL(frameIn(page).url()).pathname).toMatch(/^\/portal\/subscriptions\/sub_/);
-    await frameIn(page).goto(frameIn(page).url());
+    await frameIn(page).evaluate("location.reload()");
+    await portal.getByText("test.event").first().waitFor();
     await portal.getByRole("heading", { name: "Shop" }).waitFor();
 
     await gateway.publish({ event_type: "order.paid", payload: { n: 1 }, tenant_id: "acme" });
@@ -272,7 +273,7 @@ describe("the look of the portal", () => {
     const theme = { name: "<b>Acme</b> hooks", accent: "#0a5c3a", appearance: "dark" };
     const { page, complaints } = await visit(await makeLink({ theme }));
     await page.locator(".brand-name", { hasText: "<b>Acme</b> hooks" }).waitFor();
-    expect(await page.title()).toBe("Events · <b>Acme</b> hooks");
+    await expect.poll(() => page.title()).toBe("Events · <b>Acme</b> hooks");
     const { colorScheme, mark } = await look(page);
     expect(colorScheme).toBe("dark");
     // Lighter than it was given: on a dark ground it could not be read.

@@ -79,12 +79,14 @@ describe("a partner", () => {
   });
 
   it("is gone with its tenant, when that is deleted and when it is erased", async () => {
+    let before: Awaited<ReturnType<typeof partnerOf>> | undefined;
     for (const [id, end] of [
       ["deleted", () => gateway.request("DELETE", "/api/v1/tenants/deleted")],
       ["erased", () => gateway.post("/api/v1/tenants/erased/erase", { confirm: "erased" })],
     ] as const) {
       await gateway.post("/api/v1/tenants", { id });
       const partner = await partnerOf(id);
+      before = partner;
       expect((await partner.get("/api/v1/subscriptions")).status).toBe(200);
       expect((await end()).status).toBeLessThan(300);
       expect([id, (await partner.get("/api/v1/subscriptions")).status]).toEqual([id, 401]);
@@ -92,6 +94,9 @@ describe("a partner", () => {
       expect([id, made.status]).toEqual([id, 401]);
     }
     await until(async () => (await gateway.get("/api/v1/tenants/erased/erase")).json["status"] === "completed");
-    expect((await gateway.get("/api/v1/tenants/erased")).status).toBe(404);
+    expect((await before?.get("/api/v1/subscriptions"))?.status).toBe(401);
+    // Its id can be used again, with new links.
+    gateway.moveClock(1000);
+    expect((await (await partnerOf("erased")).get("/api/v1/subscriptions")).status).toBe(200);
   });
 });

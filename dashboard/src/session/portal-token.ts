@@ -1,3 +1,4 @@
+import type { AroundNavHandler } from "wouter";
 import { FRAMED_PAGE } from "../../../src/http/dashboard/pages.ts";
 import { readKept, writeKept } from "./kept.ts";
 
@@ -10,8 +11,11 @@ export const isPortal = location.pathname.split("/")[1] === FRAMED_PAGE;
 const KEY = "posthorn-portal-token";
 
 /** Of a partner: browsers keep cookies from pages in frames, so the token of the link is sent with each request. */
-let token = isPortal ? (takeTokenFromAddress() ?? readKept(sessionStore, KEY)) : undefined;
-if (token !== undefined) writeKept(sessionStore, KEY, token);
+const token = isPortal ? (takeTokenFromAddress() ?? findInHistory() ?? readKept(sessionStore, KEY)) : undefined;
+if (token !== undefined) {
+  writeKept(sessionStore, KEY, token);
+  history.replaceState(withToken(), "");
+}
 // A new link in a frame that still shows the old one's page changes only what stands behind #.
 if (isPortal) addEventListener("hashchange", () => location.hash.startsWith("#token=") && location.reload());
 
@@ -26,7 +30,24 @@ export function takeTokenFromAddress(): string | undefined {
   return given;
 }
 
-/** For a reload of the frame; the tab forgets it when it is closed. */
+/** For other addresses in the same tab, which forgets it when it is closed. */
 function sessionStore(): Storage {
   return sessionStorage;
 }
+
+interface Kept {
+  portalToken?: string | undefined;
+}
+
+/** For a reload: browsers that refuse all storage to a frame still keep what belongs to an entry of its history. */
+function findInHistory(): string | undefined {
+  return (history.state as Kept | null)?.portalToken;
+}
+
+function withToken(): Kept {
+  return { portalToken: token };
+}
+
+/** Each entry that the router adds keeps it too. */
+export const navigateWithToken: AroundNavHandler = (navigate, to, options) =>
+  navigate(to, token === undefined ? options : { ...options, state: withToken() });

@@ -11,7 +11,7 @@ import type { SecretBox } from "../../registry/secret-box.ts";
 export interface Passes {
   /** Undefined when the key no longer exists. */
   make(caller: Caller, terms: PassTerms): string | undefined;
-  find(pass: string): { caller: Caller; expiresAt: number } | undefined;
+  find(pass: string): { caller: Caller; madeAt: number; expiresAt: number } | undefined;
 }
 
 export interface PassTerms {
@@ -31,6 +31,7 @@ export interface PassesOptions {
 interface Sealed extends PassTerms {
   keyId: string;
   mark: string;
+  madeAt: number;
 }
 
 /** No pass is longer than this. */
@@ -50,7 +51,7 @@ export function createPasses({ use, secretBox, keys, clock }: PassesOptions): Pa
     make({ keyId }, { expiresAt, partner }) {
       const holder = keys.findHolder(keyId);
       if (holder === undefined) return undefined;
-      const sealed: Sealed = { keyId, mark: holder.mark, expiresAt, partner };
+      const sealed: Sealed = { keyId, mark: holder.mark, madeAt: clock.wall(), expiresAt, partner };
       return Buffer.from(secretBox.seal(JSON.stringify(sealed), use)).toString("base64url");
     },
     find(pass) {
@@ -58,10 +59,10 @@ export function createPasses({ use, secretBox, keys, clock }: PassesOptions): Pa
       if (sealed === undefined || sealed.expiresAt <= clock.wall()) return undefined;
       const holder = keys.findHolder(sealed.keyId);
       if (holder === undefined || holder.mark !== sealed.mark) return undefined;
-      const { expiresAt, partner } = sealed;
+      const { madeAt, expiresAt, partner } = sealed;
       const caller =
         partner === undefined ? holder.caller : { keyId: sealed.keyId, ...partner, expiresAt, isPartner: true };
-      return { caller, expiresAt };
+      return { caller, madeAt, expiresAt };
     },
   };
 }

@@ -24,8 +24,8 @@ export interface PortalTerms {
 
 export interface PortalLinksOptions {
   passes: Passes;
-  /** A link ends with its tenant. */
-  hasTenant: (id: string) => Promise<boolean>;
+  /** Whether the tenant still exists and was not erased since: its links end with it. */
+  isSame: (tenantId: string, since: number) => Promise<boolean>;
   clock: Pick<Clock, "wall">;
 }
 
@@ -37,10 +37,12 @@ export const PORTAL_ACCESS = Object.keys(SCOPES) as PortalAccess[];
 /** The prefix that identifies a token as a portal link. */
 const PREFIX = "php_";
 
-export function createPortalLinks({ passes, hasTenant, clock }: PortalLinksOptions): PortalLinks {
+export function createPortalLinks({ passes, isSame, clock }: PortalLinksOptions): PortalLinks {
   async function findPartner(pass: string): Promise<Caller | undefined> {
-    const caller = passes.find(pass)?.caller;
-    return caller?.tenantId !== undefined && (await hasTenant(caller.tenantId)) ? caller : undefined;
+    const found = passes.find(pass);
+    const tenantId = found?.caller.tenantId;
+    if (found === undefined || tenantId === undefined) return undefined;
+    return (await isSame(tenantId, found.madeAt)) ? found.caller : undefined;
   }
 
   return {

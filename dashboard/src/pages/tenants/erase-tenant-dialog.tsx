@@ -58,17 +58,20 @@ function Plan({ tenant: { id, usage } }: { tenant: Tenant }) {
   if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Skeleton lines={3} />;
   const { sources, keys, isWhole } = data;
-  const orMore = isWhole ? "" : " or more";
+  const atLeast = isWhole ? "" : "at least ";
   return (
     <ul className="plain-list" aria-label="What is erased">
       <li>{formatBytes(usage.stored_bytes)} of stored events, with their deliveries and attempts</li>
-      <li>{formatCount(usage.open_deliveries)} open deliveries, which are not sent any more</li>
+      <li>{count(usage.open_deliveries, "delivery", "deliveries")} still to be sent</li>
       <li>
-        {formatCount(usage.subscriptions)} subscriptions, {formatCount(sources)}
-        {orMore} sources and {formatCount(keys)}
-        {orMore} keys; portal links end too
+        {count(usage.subscriptions, "subscription")}, {atLeast}
+        {count(sources, "source")} and {count(keys, "key")}; portal links end too
       </li>
       <li>its requests, validations, quotas and contacts, and the content of its entries in the audit log</li>
     </ul>
   );
+}
+
+function count(many: number, one: string, more = `${one}s`): string {
+  return `${formatCount(many)} ${many === 1 ? one : more}`;
 }
