@@ -1,5 +1,7 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useRef, useState } from "react";
 import type { StreamFrame } from "./frames.ts";
+import { sessionQuery } from "./queries.ts";
 import { openStream, type StreamState } from "./stream.ts";
 
 export interface LiveStream {
@@ -13,6 +15,7 @@ export function useStream(
   query: Readonly<Record<string, string | undefined>>,
   onFrame: (frame: StreamFrame) => void,
 ): LiveStream {
+  const client = useQueryClient();
   const [isPaused, setPaused] = useState(false);
   const [state, setState] = useState<StreamState>("connecting");
   const tell = useEffectEvent(onFrame);
@@ -26,13 +29,14 @@ export function useStream(
       query: JSON.parse(key) as typeof query,
       onFrame: (frame) => tell(frame),
       onState: setState,
+      onSignedOut: () => void client.resetQueries({ queryKey: sessionQuery.queryKey }),
       lastId,
     });
     return () => {
       place.current = { key, lastId: stream.lastId };
       stream.close();
     };
-  }, [key, isPaused]);
+  }, [key, isPaused, client]);
 
   return { state: isPaused ? "paused" : state, isPaused, setPaused };
 }

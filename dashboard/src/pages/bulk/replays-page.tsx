@@ -55,6 +55,7 @@ function NoReplays() {
   return (
     <EmptyState
       title="Nothing was replayed yet"
+      forPartners="Replays of many deliveries start on the page Dead letters."
       command={apiCommand("/api/v1/replays", { kind: "dead_letters", filter: {}, plan: true })}
     >
       Replays of many deliveries start on the page Dead letters, or from a terminal. This command only counts:

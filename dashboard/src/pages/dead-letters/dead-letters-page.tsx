@@ -78,7 +78,11 @@ function FilterBar({ view }: { view: View }) {
 function Empty({ isNarrowed }: { isNarrowed: boolean }) {
   if (isNarrowed) return <EmptyState title="No dead letter matches">Change the filters, or clear them.</EmptyState>;
   return (
-    <EmptyState title="There are no dead letters" command={apiCommand("/api/v1/dead-letters")}>
+    <EmptyState
+      title="There are no dead letters"
+      forPartners="A delivery appears here when its destination rejects it, or when all of its retries have failed."
+      command={apiCommand("/api/v1/dead-letters")}
+    >
       A delivery appears here when the target rejects it, or when all of its retries have failed. The same list from a
       terminal:
     </EmptyState>

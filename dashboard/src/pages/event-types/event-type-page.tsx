@@ -82,6 +82,7 @@ export function EventTypePage() {
 }
 
 function Facts({ type }: { type: EventType }) {
+  const isAdmin = useCanChangeTypes();
   return (
     <section className="card facts" aria-label="Facts">
       {type.description !== null && <p>{type.description}</p>}
@@ -106,7 +107,7 @@ function Facts({ type }: { type: EventType }) {
             "See also",
             <span key="l" className="alert-head">
               <Link href={`/events?event_type=${encodeURIComponent(type.name)}`}>Events of this type</Link>
-              <Link href={`/audit?kind=event_type&id=${encodeURIComponent(type.name)}`}>History</Link>
+              {isAdmin && <Link href={`/audit?kind=event_type&id=${encodeURIComponent(type.name)}`}>History</Link>}
             </span>,
           ],
         ]}

@@ -6,7 +6,7 @@ import type { EventType, EventTypeInput } from "../../api/types.ts";
 import { JsonDialog } from "../../editor/json-dialog.tsx";
 import { ListPage } from "../../layout/list-page.tsx";
 import { useView } from "../../layout/use-view.ts";
-import { useCanChange, useSession } from "../../session/session.tsx";
+import { useCanChange, useIsPartner, useSession } from "../../session/session.tsx";
 import { apiCommand } from "../../ui/api-command.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -42,6 +42,7 @@ export function EventTypesPage() {
   const [, navigate] = useLocation();
   const query = useInfiniteQuery(eventTypesQuery(view.get("status")));
   const canChange = useCanChangeTypes();
+  const isPartner = useIsPartner();
   const [isCreating, setCreating] = useState(false);
   return (
     <>
@@ -50,9 +51,11 @@ export function EventTypesPage() {
         noun="event type"
         acts={
           <>
-            <a className="button button-quiet" href="/api/v1/event-types/export" download="event-types.json">
-              Export as OpenAPI
-            </a>
+            {!isPartner && (
+              <a className="button button-quiet" href="/api/v1/event-types/export" download="event-types.json">
+                Export as OpenAPI
+              </a>
+            )}
             {canChange && (
               <Button kind="primary" onClick={() => setCreating(true)}>
                 Create event type
@@ -98,7 +101,11 @@ export function EventTypesPage() {
 function NoTypes() {
   const first = { name: FIRST.name, description: FIRST.description };
   return (
-    <EmptyState title="There are no event types yet" command={apiCommand("/api/v1/event-types", first)}>
+    <EmptyState
+      title="There are no event types yet"
+      command={apiCommand("/api/v1/event-types", first)}
+      forPartners="The kinds of events that you can subscribe to are described here as soon as there are any."
+    >
       Register an event type to describe its payload. Events that do not fit its schema are rejected.
     </EmptyState>
   );

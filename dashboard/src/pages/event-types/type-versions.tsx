@@ -1,5 +1,6 @@
 import { JsonView } from "../../json/json-view.tsx";
 import { useView } from "../../layout/use-view.ts";
+import { useIsPartner } from "../../session/session.tsx";
 import { apiCommand } from "../../ui/api-command.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Command } from "../../ui/empty-state.tsx";
@@ -9,6 +10,7 @@ import { versionTextsOf, type VersionTexts } from "./event-type-text.ts";
 /** The schema and the example of one version; which one stands in the address. */
 export function TypeVersions({ name, answer }: { name: string; answer: string }) {
   const view = useView();
+  const isPartner = useIsPartner();
   const versions = versionTextsOf(answer);
   const latest = versions.at(-1);
   const shown = versions.find(({ version }) => version === view.get("version")) ?? latest;
@@ -17,7 +19,7 @@ export function TypeVersions({ name, answer }: { name: string; answer: string })
       <section className="card" aria-labelledby="schema-head">
         <h2 id="schema-head">Schema</h2>
         <p className="muted">This event type has no schema: every payload is accepted.</p>
-        <Command text={publishCommand(name, "{}")} />
+        {!isPartner && <Command text={publishCommand(name, "{}")} />}
       </section>
     );
   }
@@ -46,6 +48,7 @@ export function TypeVersions({ name, answer }: { name: string; answer: string })
 }
 
 function Example({ name, shown: { example } }: { name: string; shown: VersionTexts }) {
+  const isPartner = useIsPartner();
   return (
     <section className="card" aria-labelledby="example-head">
       <div className="card-head">
@@ -53,8 +56,12 @@ function Example({ name, shown: { example } }: { name: string; shown: VersionTex
         {example !== undefined && <CopyButton text={example} />}
       </div>
       {example === undefined ? <p className="muted">There is none.</p> : <JsonView text={example} />}
-      <p className="muted small">Publish it from a terminal:</p>
-      <Command text={publishCommand(name, example ?? "{}")} />
+      {!isPartner && (
+        <>
+          <p className="muted small">Publish it from a terminal:</p>
+          <Command text={publishCommand(name, example ?? "{}")} />
+        </>
+      )}
     </section>
   );
 }

@@ -59,7 +59,11 @@ export function SubscriptionsPage() {
 function NoSubscriptions() {
   const first = { name: "ERP", url: "https://erp.example.com/hooks", events: ["order.*"] };
   return (
-    <EmptyState title="There are no subscriptions yet" command={apiCommand("/api/v1/subscriptions", first)}>
+    <EmptyState
+      title="There are no subscriptions yet"
+      command={apiCommand("/api/v1/subscriptions", first)}
+      forPartners="A subscription says which events are sent to which address of yours."
+    >
       A subscription says which events go where. Create one here, or from a terminal.
     </EmptyState>
   );

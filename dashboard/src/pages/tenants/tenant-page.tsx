@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useParams } from "wouter";
+import { DEFAULT_TENANT } from "../../../../src/domain/event.ts";
 import { sendJson } from "../../api/client.ts";
 import type { Tenant } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
@@ -14,19 +15,22 @@ import { formatBytes, formatCount } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
 import { EditTenantDialog } from "./edit-tenant-dialog.tsx";
+import { EraseTenantDialog } from "./erase-tenant-dialog.tsx";
+import { ErasureCard } from "./erasure-card.tsx";
 import { PortalLinkDialog } from "./portal-link-dialog.tsx";
-import { pathOfTenant, tenantQuery } from "./tenant-queries.ts";
+import { isMissing, pathOfTenant, tenantQuery } from "./tenant-queries.ts";
 
 export function TenantPage() {
   const { id } = useParams<{ id: string }>();
   const { data, error, refetch } = useQuery(tenantQuery(id));
-  const [isOpen, setOpen] = useState<"link" | "edit" | "delete">();
+  const [isOpen, setOpen] = useState<"link" | "edit" | "delete" | "erase">();
   const close = () => setOpen(undefined);
-  if (error !== null && data === undefined) {
+  if (error !== null && (data === undefined || isMissing(error))) {
     return (
       <>
         <PageHead title="Tenant" />
         <Failure error={error} onRetry={() => void refetch()} />
+        {isMissing(error) && <ErasureCard tenantId={id} />}
       </>
     );
   }
@@ -39,6 +43,11 @@ export function TenantPage() {
           <span className="muted small">Set in posthorn.yaml</span>
         ) : (
           <>
+            {id !== DEFAULT_TENANT && (
+              <Button kind="quiet" onClick={() => setOpen("erase")}>
+                Erase
+              </Button>
+            )}
             <Button kind="quiet" onClick={() => setOpen("delete")}>
               Delete
             </Button>
@@ -49,10 +58,12 @@ export function TenantPage() {
           Portal link
         </Button>
       </PageHead>
+      {tenant.status === "inactive" && <ErasureCard tenantId={id} />}
       <Facts tenant={tenant} />
       <Usage tenant={tenant} />
       <Contacts tenant={tenant} />
       {isOpen === "link" && <PortalLinkDialog tenant={tenant} onClose={close} />}
+      {isOpen === "erase" && <EraseTenantDialog tenant={tenant} onClose={close} />}
       {isOpen === "edit" && <EditTenantDialog versioned={data} onClose={close} />}
       {isOpen === "delete" && (
         <DeleteDialog
