@@ -490,7 +490,7 @@ export interface TemplatesResource {
 }
 
 export interface TenantsResource {
-  /** Create a portal link for a tenant. Anybody with the link sees the events, subscriptions and deliveries of this tenant only, and the catalogue. The link works until it expires or the key that created it is revoked. Sites in `portal.frame_origins` may show the page in a frame. Only for keys that are not bound to a tenant. */
+  /** Create a portal link for a tenant. Anybody with the link sees the events, subscriptions and deliveries of this tenant only, and the catalogue. It cannot publish events, nor erase or edit them. The link works until it expires, the key that created it is revoked, or the tenant is deleted or erased. Sites in `portal.frame_origins` may show the page in a frame. Only for keys that are not bound to a tenant. */
   portalLink(id: string, body?: TenantsPortalLinkBody, options?: RequestOptions): Promise<PortalLink>;
   /** List tenants. Only for keys that are not bound to a tenant. */
   list(query?: TenantsListQuery, options?: RequestOptions): Pages<Tenant>;

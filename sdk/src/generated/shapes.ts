@@ -174,6 +174,8 @@ export interface Session {
     name: string;
     /** A colour, `#rrggbb` */
     accent: string | null;
+    /** `light` and `dark` are fixed; with `system` the visitor chooses */
+    appearance: "system" | "light" | "dark";
   } | null;
 }
 
@@ -2186,6 +2188,15 @@ export interface TenantsPortalLinkBody {
   access?: "read" | "manage" | undefined;
   /** How many seconds the link works. Default: `3600` */
   expires_in_s?: number | undefined;
+  /** The look of the page, instead of the settings `portal.*` */
+  theme?: {
+    /** The heading of the page */
+    name?: string | undefined;
+    /** Colour of buttons and links, `#rrggbb`; made darker or lighter where it would be hard to read */
+    accent?: string | undefined;
+    /** `light` and `dark` are fixed; with `system` the visitor chooses */
+    appearance?: "system" | "light" | "dark" | undefined;
+  } | undefined;
 }
 
 /** Get an event with its body and deliveries: what to ask for */
