@@ -10,6 +10,7 @@ import type {
   EventWithDeliveries,
   Page,
   Session,
+  SignInWays,
   Statistics,
   StatisticsSeries,
   StatisticsWindow,
@@ -29,6 +30,12 @@ export const sessionQuery = queryOptions({
   queryFn: ({ signal }) => getJson<Session>("/api/v1/session", {}, signal),
   staleTime: Infinity,
   retry: false,
+});
+
+export const signInWaysQuery = queryOptions({
+  queryKey: ["sign-in"],
+  queryFn: ({ signal }) => getJson<SignInWays>("/api/v1/sign-in", {}, signal),
+  staleTime: Infinity,
 });
 
 export const statusQuery = queryOptions({

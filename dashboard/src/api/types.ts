@@ -16,6 +16,7 @@ import type * as replays from "../../../src/http/routes/replays.docs.ts";
 import type * as requests from "../../../src/http/routes/requests.docs.ts";
 import type * as filters from "../../../src/http/routes/filters.docs.ts";
 import type * as session from "../../../src/http/routes/session.docs.ts";
+import type * as signIn from "../../../src/http/routes/sign-in.docs.ts";
 import type * as sourceKinds from "../../../src/http/routes/source-kinds.docs.ts";
 import type * as sources from "../../../src/http/routes/sources.docs.ts";
 import type * as statistics from "../../../src/http/routes/statistics.docs.ts";
@@ -31,6 +32,7 @@ import type * as templates from "../../../src/http/routes/templates.docs.ts";
 import type * as tests from "../../../src/http/routes/test-delivery.docs.ts";
 
 export type Session = Static<typeof session.Session>;
+export type SignInWays = Static<typeof signIn.SignInWays>;
 export type Status = Static<typeof operation.GatewayStatus>;
 export type Statistics = Static<typeof statistics.GatewayStatistics>;
 export type StatisticsSeries = Static<typeof statistics.StatisticsSeries>;
