@@ -117,6 +117,7 @@ function SideFoot() {
             Sign out
           </Button>
           <p className="muted small">
+            {session.user === null ? "" : `${session.user.name} · `}
             {session.scopes.join(", ")}
             {session.tenant_id === null ? "" : ` · ${session.tenant_id}`} · {session.version}
           </p>
