@@ -1,6 +1,9 @@
 import { skipSpace, skipString, skipValue } from "./skip.ts";
 
-/** The text of a member of a JSON object, exactly as it is written; undefined where the object has none of this name. */
+/**
+ * The text of a member of a JSON object, exactly as it is written, with the white space around it: a body may begin or
+ * end with some. Undefined where the object has none of this name.
+ */
 export function memberText(json: string, name: string): string | undefined {
   let at = skipSpace(json, 0);
   if (json[at] !== "{") return undefined;
@@ -8,10 +11,9 @@ export function memberText(json: string, name: string): string | undefined {
   while (json[at] === '"') {
     const nameEnd = skipString(json, at);
     const isWanted = JSON.parse(json.slice(at, nameEnd)) === name;
-    const start = skipSpace(json, skipSpace(json, nameEnd) + 1);
-    const end = skipValue(json, start);
-    if (isWanted) return json.slice(start, end);
-    at = skipSpace(json, end);
+    const start = skipSpace(json, nameEnd) + 1;
+    at = skipSpace(json, skipValue(json, skipSpace(json, start)));
+    if (isWanted) return json.slice(start, at);
     if (json[at] !== ",") return undefined;
     at = skipSpace(json, at + 1);
   }
