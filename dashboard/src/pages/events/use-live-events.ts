@@ -85,7 +85,11 @@ function prepend(pages: Pages, events: readonly Event[]): Pages {
   const [first, ...rest] = pages.pages;
   if (first === undefined || events.length === 0) return pages;
   const fresh = unknown(events, [], pages);
-  return { ...pages, pages: [{ ...first, data: [...fresh, ...first.data] }, ...rest] };
+  const data = [...fresh, ...first.data];
+  // What was caught up with may be older than what came live meanwhile.
+  const isInOrder = (fresh.at(-1)?.received_at ?? "~") >= (first.data[0]?.received_at ?? "");
+  if (!isInOrder) data.sort((a, b) => (a.received_at < b.received_at ? 1 : a.received_at > b.received_at ? -1 : 0));
+  return { ...pages, pages: [{ ...first, data }, ...rest] };
 }
 
 /** Each event is shown once, however often and from wherever it comes. */
