@@ -1,3 +1,4 @@
+import { VERSION } from "../config/version.ts";
 import { createAuthenticate } from "../http/authenticate.ts";
 import { createClientAddress, createExemption, createProxyTrust } from "../http/client-address.ts";
 import { createConnectionGate } from "../http/connection-gate.ts";
@@ -47,7 +48,7 @@ export function openServer(start: Start, made: Storage & Capacity & Tenancy & Ou
   };
   const sessions = createSessions({ passes: passesFor("session"), publicUrl, clock });
   const portalLinks = createPortalLinks({ passes: passesFor("portal"), isSame, clock });
-  const dashboard = createDashboard({ frameOrigins: config.portal.frameOrigins });
+  const dashboard = createDashboard({ version: VERSION, frameOrigins: config.portal.frameOrigins });
   const authenticate = createAuthenticate({ keys, sessions, portalLinks, clientAddress, isExempt, clock, logger });
   const onServerError = createServerErrors({ logger, metrics, now: clock.now });
   const intake = createIntake({

@@ -64,6 +64,7 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
         throw new PosthornError("invalid_field", "Send either key or token.", { field: "key" });
       }
       sessions.refuseOtherOrigin(request.raw);
+      sessions.refuseInsecure(request.raw);
       const caller = token === undefined ? await authenticate(request.raw, key) : await keys.takeSignIn(token);
       if (caller === undefined || caller.isPartner === true) {
         throw new PosthornError(

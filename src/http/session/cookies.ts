@@ -6,7 +6,9 @@ import { parseUrl } from "../../domain/parse-url.ts";
 /** A cookie for the gateway alone; its name and attributes depend on how the browser reaches the gateway. */
 export interface Cookies {
   read(request: IncomingMessage): string | undefined;
-  /** The value of `Set-Cookie`. Throws `insecure_sign_in` if the cookie could be read on the network. */
+  /** Throws `insecure_sign_in` if a cookie could be read on the network. */
+  refuseInsecure(request: IncomingMessage): void;
+  /** The value of `Set-Cookie`. Throws as `refuseInsecure` does. */
   write(request: IncomingMessage, value: string, maxAgeS: number): string;
   clear(request: IncomingMessage): string;
 }
@@ -34,7 +36,18 @@ export function createCookies({ name: bareName, sameSite, publicUrl }: CookiesOp
     return { name: `${bareName}-${request.socket.localPort ?? 0}`, attributes: plain };
   }
 
+  function requireForm(request: IncomingMessage): { name: string; attributes: string } {
+    const form = formOf(request);
+    if (form !== undefined) return form;
+    throw new PosthornError(
+      "insecure_sign_in",
+      "Signing in over plain http works only on the gateway's own machine. Use https and set POSTHORN_PUBLIC_URL, " +
+        "or reach it through a tunnel such as `ssh -L 8080:127.0.0.1:8080 HOST`.",
+    );
+  }
+
   return {
+    refuseInsecure: (request) => void requireForm(request),
     read(request) {
       const { cookie } = request.headers;
       if (cookie === undefined) return undefined;
@@ -44,15 +57,7 @@ export function createCookies({ name: bareName, sameSite, publicUrl }: CookiesOp
       return found?.slice(found.indexOf("=") + 1).trim();
     },
     write(request, value, maxAgeS) {
-      const form = formOf(request);
-      if (form === undefined) {
-        throw new PosthornError(
-          "insecure_sign_in",
-          "Signing in over plain http works only on the gateway's own machine. Use https and set " +
-            "POSTHORN_PUBLIC_URL, " +
-            "or reach it through a tunnel such as `ssh -L 8080:127.0.0.1:8080 HOST`.",
-        );
-      }
+      const form = requireForm(request);
       return `${form.name}=${value}; ${form.attributes}; Max-Age=${maxAgeS}`;
     },
     clear(request) {

@@ -12,6 +12,8 @@ export interface Sessions {
   find(request: IncomingMessage): Session | undefined;
   /** Rejects a sign-in from another site, which could sign in a visitor as somebody else. */
   refuseOtherOrigin(request: IncomingMessage): void;
+  /** Rejects a sign-in whose cookie could be read on the network, before a link is used up for it. */
+  refuseInsecure(request: IncomingMessage): void;
   /** Starts a session for the caller. */
   open(request: IncomingMessage, caller: Caller): { cookie: string; expiresAt: number };
   /** Returns the cookie that ends the session. */
@@ -44,6 +46,7 @@ export function createSessions({ passes, publicUrl, clock }: SessionsOptions): S
       return session;
     },
     refuseOtherOrigin: (request) => refuseOtherOrigin(request, publicUrl),
+    refuseInsecure: cookies.refuseInsecure,
     open(request, caller) {
       const now = clock.wall();
       const expiresAt = Math.min(now + SESSION_MS, lastEndOf(caller));

@@ -29,6 +29,13 @@ export function EventPage() {
   const isPartner = useIsPartner();
   const [isOpen, setOpen] = useState<"replay" | "edit" | "erase">();
   useStream({ types: "attempt", event_type: data?.event.event_type }, ({ name, data: frame }) => {
+    // What happened before the stream began is asked for once more.
+    if (name === "ready" && data !== undefined) {
+      void client.invalidateQueries({ queryKey: ["event", id] });
+      for (const delivery of data.event.deliveries) {
+        void client.invalidateQueries({ queryKey: ["delivery", delivery.id] });
+      }
+    }
     if (name !== "attempt" || (frame as StreamAttempt).event_id !== id) return;
     void client.invalidateQueries({ queryKey: ["event", id] });
     void client.invalidateQueries({ queryKey: ["delivery", (frame as StreamAttempt).id] });

@@ -32,8 +32,9 @@ export function RecentDeliveries({ id }: { id: string }) {
   const status = view.get("status");
   const query = useInfiniteQuery(deliveriesQuery({ subscription_id: id, status }));
   useStream({ types: "attempt", subscription_id: id }, ({ name, data }) => {
+    // "ready": what happened before the stream began is asked for once more.
+    if (name === "ready" || name === "attempt") void client.invalidateQueries({ queryKey: ["deliveries"] });
     if (name !== "attempt") return;
-    void client.invalidateQueries({ queryKey: ["deliveries"] });
     void client.invalidateQueries({ queryKey: ["delivery", (data as StreamAttempt).id] });
   });
   const deliveries = query.data?.pages.flatMap(({ data }) => data) ?? [];
