@@ -125,6 +125,9 @@ export const DELIVERY_DOCS: AreaDocs = {
     "The delivery of one event to one subscription, with all its attempts; and dead letters, which failed for good",
   operations: {
     "GET /api/v1/deliveries": {
+      description:
+        "A page takes at most 50 ms. `next_cursor` continues where it ended, even after a page with fewer deliveries " +
+        "than `limit`.",
       query: { limit: 20 },
       answer: page(Delivery, "Deliveries, newest first"),
       errors: ["not_found"],
