@@ -31,7 +31,9 @@ export function createOidcBrowser(): OidcBrowser {
   function setCookie(url: string, line: string): void {
     const [pair = "", ...attributes] = line.split(";");
     const at = pair.indexOf("=");
-    const isOver = attributes.some((one) => one.trim() === "Max-Age=0" || /^expires=Thu, 01 Jan 1970/.test(one.trim()));
+    const isOver = attributes.some(
+      (one) => one.trim() === "Max-Age=0" || one.trim().startsWith("expires=Thu, 01 Jan 1970"),
+    );
     if (isOver) jarOf(url).delete(pair.slice(0, at));
     else jarOf(url).set(pair.slice(0, at), pair.slice(at + 1));
   }
@@ -69,7 +71,7 @@ export function createOidcBrowser(): OidcBrowser {
         if (isCallback(visit.url)) return visit.url;
         const action = /<form[^>]* action="([^"]+)"/.exec(visit.text)?.[1];
         if (action === undefined) throw new Error(`no form at ${visit.url}: ${visit.status} ${visit.text}`);
-        visit = await follow(await ask(new URL(action, visit.url).href, form as Record<string, string>), isCallback);
+        visit = await follow(await ask(new URL(action, visit.url).href, form), isCallback);
       }
       if (!isCallback(visit.url)) throw new Error(`not signed in at ${visit.url}: ${visit.text}`);
       return visit.url;

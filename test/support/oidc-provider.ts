@@ -3,7 +3,7 @@
 import { createHmac, createSign, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import Provider, { type KoaContextWithOIDC } from "oidc-provider";
+import { Provider, type KoaContextWithOIDC } from "oidc-provider";
 
 export interface OidcProvider {
   readonly issuer: string;
@@ -93,7 +93,8 @@ export async function openOidcProvider(): Promise<OidcProvider> {
         await next();
         change(context as unknown as KoaContextWithOIDC);
       });
-      listener = provider.callback();
+      const answer = provider.callback();
+      listener = (request, response) => void answer(request, response);
     },
     forge: (given) => (forgery = given),
     pretend: (given) => (metadata = given),
