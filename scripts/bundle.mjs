@@ -126,9 +126,10 @@ function groupByUse(src) {
     const later = (id) => context.getModuleInfo(id)?.dynamicallyImportedIds ?? [];
     const every = reach([main], now);
     const commands = [...every].flatMap(later).filter((id) => id !== start);
-    const others = reach(commands, (id) => [...now(id), ...later(id)]);
+    const [whole] = later(start);
+    const others = reach(commands, (id) => [...now(id), ...later(id).filter((other) => other !== whole)]);
     const before = reach([start], now);
-    const gateway = reach([...before].flatMap(later), now);
+    const gateway = reach([whole], now);
     // This module waits for the command to end, so the command cannot import it.
     every.delete(main);
     return { every, others, before, gateway };

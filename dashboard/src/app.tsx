@@ -1,12 +1,14 @@
-import { QueryClient, QueryClientProvider, QueryCache, useQuery } from "@tanstack/react-query";
+import { MutationCache, QueryClient, QueryClientProvider, QueryCache, useQuery } from "@tanstack/react-query";
 import { Suspense, useEffect, useState } from "react";
-import { Redirect, Route, Switch, useLocation } from "wouter";
+import { Redirect, Route, Router, Switch, useLocation } from "wouter";
 import { ApiError } from "./api/client.ts";
 import { sessionQuery } from "./api/queries.ts";
 import { pagesFor } from "./layout/pages.ts";
+import { PageBoundary } from "./layout/page-boundary.tsx";
 import { PageHead, Shell } from "./layout/shell.tsx";
-import { applyAccent } from "./layout/theme.ts";
-import { keepPortalToken, takeTokenFromAddress } from "./session/portal-token.ts";
+import { applyLook } from "./layout/theme.ts";
+import { LinkEnded } from "./session/link-ended.tsx";
+import { findPortalToken, isPortal, navigateWithToken, PORTAL_PATH } from "./session/portal-token.ts";
 import { SessionProvider, useSession } from "./session/session.tsx";
 import { SignInPage } from "./session/sign-in-page.tsx";
 import { EmptyState } from "./ui/empty-state.tsx";
@@ -17,16 +19,17 @@ import { Toasts } from "./ui/toasts.tsx";
 const RETRIES = 3;
 
 function createQueryClient(): QueryClient {
+  /** The key was revoked, or the session is over: back to the sign-in, which leaves the address as it is. */
+  function noticeEnd(error: Error): void {
+    if (error instanceof ApiError && error.isSignedOut) {
+      void client.resetQueries({ queryKey: sessionQuery.queryKey });
+    }
+  }
   const client: QueryClient = new QueryClient({
     queryCache: new QueryCache({
-      // The key was revoked, or the session is over: back to the sign-in, which leaves the address as it is.
-      onError(error, { queryKey }) {
-        const isSession = queryKey[0] === sessionQuery.queryKey[0];
-        if (!isSession && error instanceof ApiError && error.isSignedOut) {
-          void client.resetQueries({ queryKey: sessionQuery.queryKey });
-        }
-      },
+      onError: (error, { queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] && noticeEnd(error),
     }),
+    mutationCache: new MutationCache({ onError: noticeEnd }),
     defaultOptions: {
       queries: {
         retry: (count, error) =>
@@ -43,17 +46,20 @@ export function App() {
   return (
     <QueryClientProvider client={client}>
       <Toasts>
-        <SignedIn />
+        <Router base={isPortal ? PORTAL_PATH : ""} aroundNav={navigateWithToken}>
+          {isPortal && findPortalToken() === undefined ? <LinkEnded /> : <SignedIn />}
+        </Router>
       </Toasts>
     </QueryClientProvider>
   );
 }
 
 function SignedIn() {
-  const [path] = useLocation();
-  const [isPortal] = useState(() => path.startsWith("/portal") && takePortalToken());
   const { data: session, error, refetch } = useQuery(sessionQuery);
-  useEffect(() => applyAccent(session?.portal?.accent), [session]);
+  const look = session?.portal ?? undefined;
+  useEffect(() => {
+    if (look !== undefined) applyLook(look);
+  }, [look]);
   if (session !== undefined) {
     return (
       <SessionProvider value={session}>
@@ -65,9 +71,7 @@ function SignedIn() {
   }
   if (error === null) return <Skeleton />;
   const isSignedOut = error instanceof ApiError && error.isSignedOut;
-  if (isSignedOut && isPortal)
-    return <EmptyState title="This link has expired">Ask for a new one where you got it.</EmptyState>;
-  if (isSignedOut) return <SignInPage />;
+  if (isSignedOut) return isPortal ? <LinkEnded /> : <SignInPage />;
   return (
     <main className="sign-in">
       <Failure error={error} onRetry={() => void refetch()} />
@@ -75,34 +79,31 @@ function SignedIn() {
   );
 }
 
-function takePortalToken(): boolean {
-  const token = takeTokenFromAddress();
-  if (token !== undefined) keepPortalToken(token);
-  return true;
-}
-
 function Pages() {
   const session = useSession();
   const pages = pagesFor(session);
+  const [path] = useLocation();
   const first = `/${pages[0]?.page ?? ""}`;
   return (
-    <Suspense fallback={<Skeleton lines={8} />}>
-      <Switch>
-        {pages.flatMap(({ page, routes }) =>
-          Object.entries(routes).map(([path, Page]) => (
-            <Route key={page + path} path={`/${page}${path}`} component={Page} />
-          )),
-        )}
-        {["/", "/sign-in", "/portal"].map((path) => (
-          <Route key={path} path={path}>
-            <Redirect to={first} replace />
+    <PageBoundary key={path}>
+      <Suspense fallback={<Skeleton lines={8} />}>
+        <Switch>
+          {pages.flatMap(({ page, routes }) =>
+            Object.entries(routes).map(([path, Page]) => (
+              <Route key={page + path} path={`/${page}${path}`} component={Page} />
+            )),
+          )}
+          {["/", "/sign-in"].map((path) => (
+            <Route key={path} path={path}>
+              <Redirect to={first} replace />
+            </Route>
+          ))}
+          <Route>
+            <PageHead title="Not found" />
+            <EmptyState title="There is no such page">Choose another from the menu.</EmptyState>
           </Route>
-        ))}
-        <Route>
-          <PageHead title="Not found" />
-          <EmptyState title="There is no such page">Choose another from the menu.</EmptyState>
-        </Route>
-      </Switch>
-    </Suspense>
+        </Switch>
+      </Suspense>
+    </PageBoundary>
   );
 }

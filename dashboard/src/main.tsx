@@ -1,5 +1,7 @@
 import { CSPProvider } from "@base-ui/react/csp-provider";
 import { createRoot } from "react-dom/client";
+import { request } from "./api/client.ts";
+import { TRY_AGAIN_MS } from "./api/reachability.ts";
 import { App } from "./app.tsx";
 import { applyTheme, readTheme } from "./layout/theme.ts";
 import "./styles/tokens.css";
@@ -22,8 +24,17 @@ import "./styles/manage.css";
 import "./styles/forms.css";
 
 applyTheme(readTheme());
-// After a rebuild an old page asks for files that are gone: it is loaded again, once.
-addEventListener("vite:preloadError", () => location.reload());
+// After a rebuild an old page asks for files that are gone: it is loaded again.
+addEventListener("vite:preloadError", () => void loadAgain());
+
+/** Not before the gateway is there: what the browser shows instead would not come back by itself. */
+async function loadAgain(): Promise<void> {
+  for (;;) {
+    const answer = await request("GET", "/livez").catch(() => undefined);
+    if (answer !== undefined) return location.reload();
+    await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS));
+  }
+}
 
 const place = document.getElementById("app");
 if (place !== null) {

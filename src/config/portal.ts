@@ -1,4 +1,6 @@
 import { Type } from "typebox";
+import { APPEARANCES, PORTAL_ACCENT, PORTAL_NAME } from "../domain/portal-theme.ts";
+import { oneOf } from "../domain/shape.ts";
 import { optionalText, withVariables } from "./setting-schema.ts";
 
 /** The page for partners that a portal link opens. */
@@ -7,8 +9,9 @@ export const Portal = Type.Object(
     frame_origins: Type.Array(
       Type.String({
         maxLength: 255,
-        pattern: "^https?://[A-Za-z0-9.*-]+(:[0-9]{1,5})?$",
-        hint: "give an origin without a path, such as `https://app.example.com`",
+        // A star stands for subdomains only: with one alone every site could show it.
+        pattern: "^https?://(\\*\\.)?[A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)*(:[0-9]{1,5})?$",
+        hint: "give an origin without a path, such as `https://app.example.com` or `https://*.example.com`",
       }),
       {
         maxItems: 50,
@@ -17,15 +20,18 @@ export const Portal = Type.Object(
       },
     ),
     name: Type.String({
+      ...PORTAL_NAME,
       default: "Webhooks",
-      minLength: 1,
-      maxLength: 60,
       description: "Its heading, for example the name of your product",
     }),
     accent: optionalText({
-      pattern: "^#[0-9a-fA-F]{6}$",
-      hint: "give a colour as `#rrggbb`",
-      description: "Colour of its buttons and links, as `#rrggbb`",
+      ...PORTAL_ACCENT,
+      description:
+        "Colour of its buttons and links, as `#rrggbb`; made darker or lighter where it would be hard to read",
+    }),
+    appearance: oneOf(APPEARANCES, {
+      default: "system",
+      description: "`light` or `dark`; with `system` the visitor chooses",
     }),
   }),
   { additionalProperties: false, default: {} },

@@ -22,7 +22,7 @@ const MAX_PUBLISH_BYTES = 16 * 1024 * 1024;
 export const HTTP_CLOSE_MS = 1500;
 
 export function openServer({ config, options, logger, parts }: Start, made: Storage & Capacity & Tenancy & Receivers) {
-  const { clock, authors, secretBox, metrics, work, findTrouble, keys, webhooks, publisher } = made;
+  const { clock, authors, secretBox, metrics, work, findTrouble, keys, tenants, store, webhooks, publisher } = made;
   const { limits, trustedProxies, tlsCert, tlsKey } = config;
   const clientAddress = createClientAddress(trustedProxies);
   const isExempt = createExemption(trustedProxies);
@@ -31,8 +31,17 @@ export function openServer({ config, options, logger, parts }: Start, made: Stor
     isFromTrustedProxy: createProxyTrust(trustedProxies),
   });
   const passesFor = (use: "session" | "portal") => createPasses({ use, secretBox, keys, clock });
+  /** An erased tenant stays known by its id. */
+  const isSame = async (tenantId: string, since: number) => {
+    const isKnown = await tenants.get(tenantId).then(
+      () => true,
+      () => false,
+    );
+    const erasure = isKnown ? await store.jobs.findErasure(tenantId) : undefined;
+    return isKnown && (erasure === undefined || erasure.startedAt < since);
+  };
   const sessions = createSessions({ passes: passesFor("session"), publicUrl, clock });
-  const portalLinks = createPortalLinks({ passes: passesFor("portal"), clock });
+  const portalLinks = createPortalLinks({ passes: passesFor("portal"), isSame, clock });
   const dashboard = createDashboard({ frameOrigins: config.portal.frameOrigins });
   const authenticate = createAuthenticate({ keys, sessions, portalLinks, clientAddress, isExempt, clock, logger });
   const onServerError = createServerErrors({ logger, metrics, now: clock.now });

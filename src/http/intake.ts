@@ -16,6 +16,7 @@ import type { NoteServerError } from "../telemetry/server-errors.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { ANSWER_HEADERS, describeError, sendProblem } from "./problem.ts";
 import { readBody } from "./read-body.ts";
+import { refusePublishingPartner } from "./session/partner-routes.ts";
 
 /**
  * The two busiest routes, on Node's own handler: a framework would cost a fifth of the rate. Fastify serves the others.
@@ -150,6 +151,7 @@ export function createIntake(options: IntakeOptions): Intake {
     try {
       if (caller === undefined)
         throw new PosthornError("unauthorized", "Send a valid key as Authorization: Bearer KEY.");
+      refusePublishingPartner(caller);
       if (!allows(caller, "publish")) throw new PosthornError("forbidden", "This key lacks the scope publish.");
       const loop = findLoop(hops);
       if (loop !== undefined) throw loop;

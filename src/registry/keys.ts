@@ -1,6 +1,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
+import type { LinkTheme } from "../domain/portal-theme.ts";
 import { createTokenBucket } from "../domain/token-bucket.ts";
 import { createApiKey, hashApiKey, KEYS, type ApiKey, type Scope } from "./api-key.ts";
 import type { Draft, Pending } from "./draft.ts";
@@ -17,6 +18,8 @@ export interface Caller {
   expiresAt: number | undefined;
   /** Came through a portal link that the key created: may only do what a partner needs. */
   isPartner?: boolean | undefined;
+  /** What the portal link says about the look of its page. */
+  theme?: LinkTheme | undefined;
 }
 
 /** Refers to a key without containing it, for sessions and links. */

@@ -6,7 +6,7 @@ import type { KeptVersion, RecordSeries, RecordVersion } from "../store/port/rec
 import type { Store } from "../store/store.ts";
 import { newerFormat } from "./collection.ts";
 import type { Draft } from "./draft.ts";
-import { checkIfMatch } from "./if-match.ts";
+import { checkIfMatch, checkIfNoneMatch, type Conditions } from "./if-match.ts";
 import type { Entry, Resource } from "./resource.ts";
 import type { Registry } from "./registry.ts";
 
@@ -26,7 +26,7 @@ export interface StoredValidations {
   /** `latest` is the last version of the file, deletions included; `isKnown`: whether any version had this document. */
   lookUp(file: ValidationFile, hash: string): Promise<{ latest: ValidationVersion | undefined; isKnown: boolean }>;
   /** In force when it resolves; the old one stays when this one is invalid. The same document creates no version. */
-  put(input: ValidationInput, ifMatch?: string): Promise<PutValidation>;
+  put(input: ValidationInput, conditions?: Conditions): Promise<PutValidation>;
   /** Both formats unless one is named. Resolves to the versions of these deletions. */
   remove(
     endpoint: string,
@@ -171,10 +171,14 @@ export async function openStoredValidations(options: StoredValidationsOptions): 
       }
       return { latest, isKnown: false };
     },
-    async put(input, ifMatch) {
-      const { pending, latestVersion } = await registry.change(validations, async (draft) =>
-        put(draft, input, await getLatest(input.endpoint, ifMatch), undefined),
-      );
+    async put(input, { ifMatch, ifNoneMatch } = {}) {
+      const { pending, latestVersion } = await registry.change(validations, async (draft) => {
+        const latest = await getLatest(input.endpoint, ifMatch);
+        // Its other format, and one that was deleted, are not in the way.
+        const known = draft.find(validations, idOf(input));
+        checkIfNoneMatch(ifNoneMatch, known && { version: latest });
+        return put(draft, input, latest, undefined);
+      });
       return { entry: pending.entry, latestVersion };
     },
     remove: (endpoint, format, by, ifMatch) =>

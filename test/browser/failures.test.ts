@@ -146,7 +146,7 @@ describe("requests", () => {
     const { page } = await visit("/requests?outcome=rejected");
     await page.getByRole("link", { name: "The body is not well-formed" }).waitFor();
     await page.getByLabel("Cause").selectOption("bad_signature");
-    await page.getByText("No request fits").waitFor();
+    await page.getByText("No request matches").waitFor();
     expect(new URL(page.url()).search).toBe("?outcome=rejected&cause=bad_signature");
   });
 });

@@ -155,7 +155,7 @@ describe("subscriptions in the dashboard", () => {
     await expect.poll(async () => (await gateway.deadLetters(`subscription_id=${id}`)).length).toBe(0);
   });
 
-  it("shows both versions when somebody else saved first, and saves on top of theirs", async () => {
+  it("shows both versions when somebody else saved first, and saves only its own changes on top of theirs", async () => {
     const { id } = await gateway.subscribe({ name: "Shared", url: sink.url, events: ["a.b"] });
     const { page } = await visit(`/subscriptions/${id}/edit`);
     await page.getByLabel("Description").fill("from the page");
@@ -168,7 +168,8 @@ describe("subscriptions in the dashboard", () => {
     await conflict.getByText("from the page").waitFor();
     await conflict.getByText("from a terminal").waitFor();
     expect(await settingsOf(id)).toMatchObject({ description: "from a terminal" });
-    await page.getByRole("button", { name: "Save my changes on top" }).click();
+    await page.getByRole("button", { name: "Keep mine" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { name: "Shared", exact: true }).waitFor();
     expect(await settingsOf(id)).toMatchObject({ description: "from the page", timeout: 7 });
   });

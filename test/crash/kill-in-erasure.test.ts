@@ -14,6 +14,8 @@ const KILLS = sized({ short: 3, middle: 8, long: 100 });
 const EVENTS = sized({ short: 1200, middle: 3000, long: 20_000 });
 const OTHERS = 200;
 const PUBLISHED_AT_ONCE = 100;
+/** An erasure rests six times as long as it works, and a busy machine makes both longer. */
+const PATIENT_MS = 900_000;
 
 let folder: CliFolder;
 let sink: RecordingSink;
@@ -128,7 +130,7 @@ async function killInErasure(path: string, kills: number) {
       if (status !== 202) throw new Error(text);
     }
     // The gateway goes on by itself: from another place each time.
-    await until(async () => (await countEvents(path)) < before || before === 0);
+    await until(async () => (await countEvents(path)) < before || before === 0, PATIENT_MS);
     await gateway.kill("SIGKILL");
     states.push(await judge(path));
   }
@@ -137,7 +139,8 @@ async function killInErasure(path: string, kills: number) {
 
 async function goOn(path: string): Promise<void> {
   const { gateway, api } = await start(path);
-  await until(async () => (await api.get(`/api/v1/tenants/${TENANT}/erase`)).json["status"] === "completed");
+  const hasEnded = async () => (await api.get(`/api/v1/tenants/${TENANT}/erase`)).json["status"] === "completed";
+  await until(hasEnded, PATIENT_MS, "the end of the erasure");
   expect((await api.get("/api/v1/audit/verify")).json).toMatchObject({ valid: true });
   expect((await api.get(`/api/v1/tenants/${TENANT}`)).json).toMatchObject({ status: "inactive", name: TENANT });
   await gateway.kill("SIGTERM");

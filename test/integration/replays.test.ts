@@ -176,16 +176,35 @@ describe("work on many deliveries", () => {
     expect(await ended(word)).toMatchObject({ done: 0, total: 0 });
   });
 
-  it("lets the followers of a purged dead letter go", async () => {
+  it("purges one dead letter by its id, at once and once", async () => {
+    const some = await makeDead(2);
+    const [first, second] = await some.dead();
+    const purge = (id: unknown) => gateway.post("/api/v1/dead-letters/purge", { id });
+    const purged = await purge(first?.["id"]);
+    expect([purged.status, purged.json]).toMatchObject([
+      200,
+      { id: first?.["id"], status: "cancelled", last_error: "purged from the dead letters" },
+    ]);
+    expect((await some.dead()).map(({ id }) => id)).toEqual([second?.["id"]]);
+    const again = await purge(first?.["id"]);
+    expect([again.status, again.json["code"]]).toEqual([409, "illegal_transition"]);
+    expect((await purge("dlv_unknown")).status).toBe(404);
+    const { data } = (await gateway.get("/api/v1/audit?act=delivery.purge")).json as { data: { id: string }[] };
+    expect(data.map(({ id }) => id)).toEqual([first?.["id"]]);
+    expect((await gateway.get("/metrics")).text).toContain("posthorn_conservation_imbalance 0");
+  });
+
+  it.each(["filter", "id"])("lets the followers of a dead letter that was purged by %s go", async (by) => {
     const ordered = await subscribe({ ordered: true, retry_policy: { delays_s: [] } });
     sink.answerWith(({ path }) => ({ status: path === `/${ordered.name}` ? 400 : 200 }));
     await publish(ordered.type, 3, { ordering_key: "k" });
     await until(async () => (await gateway.deadLetters(`subscription_id=${ordered.id}`)).length === 1);
     sink.answerWith({ status: 200 });
     expect(ordered.received()).toHaveLength(1);
-    await ended(
-      await gateway.post("/api/v1/dead-letters/purge", { filter: { subscription_id: ordered.id }, confirm: 1 }),
-    );
+    const [letter] = await gateway.deadLetters(`subscription_id=${ordered.id}`);
+    const which = by === "id" ? { id: letter?.["id"] } : { filter: { subscription_id: ordered.id }, confirm: 1 };
+    expect((await gateway.post("/api/v1/dead-letters/purge", which)).status).toBe(by === "id" ? 200 : 202);
+    await until(async () => (await gateway.deadLetters(`subscription_id=${ordered.id}`)).length === 0);
     await gateway.settled();
     expect(ordered.received()).toHaveLength(3);
   });
@@ -292,6 +311,7 @@ describe("work on many deliveries", () => {
     ["/api/v1/dead-letters/replay", { all: true, filter: {} }, "filter"],
     ["/api/v1/dead-letters/replay", { all: false }, "all"],
     ["/api/v1/dead-letters/purge", { all: true, confirm: "yes" }, "confirm"],
+    ["/api/v1/dead-letters/purge", { id: "dlv_1", all: true, confirm: "purge" }, "id"],
     ["/api/v1/deliveries/cancel", {}, "filter"],
     ["/api/v1/deliveries/cancel", { filter: { source: "a" } }, "filter.source"],
   ])("refuses at %s what cannot be meant: %j", async (path, body, field) => {

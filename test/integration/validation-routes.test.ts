@@ -116,6 +116,28 @@ describe("versions", () => {
     expect(late.json).toMatchObject({ status: 412, code: "precondition_failed" });
     expect((await gateway.get(`/validations/${endpoint}`)).text).toBe('{"title":"b"}');
   });
+
+  it("are created only where there is none, if somebody says so", async () => {
+    const endpoint = fresh();
+    const none = { "if-none-match": "*" };
+    expect((await put(endpoint, { title: "first" }, JSON_TYPE, none)).status).toBe(200);
+    const second = await put(endpoint, { title: "second" }, JSON_TYPE, none);
+    expect(second.json).toMatchObject({ status: 412, code: "precondition_failed", etag: '"1"' });
+    expect((await gateway.get(`/validations/${endpoint}`)).text).toBe('{"title":"first"}');
+    // Without the condition it is overwritten: the header, and nothing else, kept it.
+    expect((await put(endpoint, { title: "second" })).status).toBe(200);
+    expect((await put(endpoint, XSD, XML_TYPE, none)).status).toBe(200);
+    await remove(endpoint);
+    expect((await put(endpoint, { title: "again" }, JSON_TYPE, none)).status).toBe(200);
+  });
+
+  it("are created once, when many create the same at the same time", async () => {
+    const endpoint = fresh();
+    const titles = Array.from({ length: 8 }, (_, index) => ({ title: `by ${index}` }));
+    const answers = await Promise.all(titles.map((one) => put(endpoint, one, JSON_TYPE, { "if-none-match": "*" })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 7 }, () => 412)]);
+    expect(rowsOf(await gateway.get(`/validations/${endpoint}/versions`))).toHaveLength(1);
+  });
 });
 
 describe("reading", () => {

@@ -49,6 +49,7 @@ describe("a key that is bound to one tenant", () => {
       ["POST", `/api/v1/deliveries/${delivery}/retry`],
       ["POST", `/api/v1/deliveries/${delivery}/cancel`],
       ["POST", "/api/v1/dead-letters/replay", json({ id: delivery })],
+      ["POST", "/api/v1/dead-letters/purge", json({ id: delivery })],
       ["GET", "/api/v1/sources/theirs/requests"],
       ["GET", `/api/v1/requests/${request}`],
       ["GET", `/api/v1/requests/${event.replace("evt_", "req_")}`],

@@ -54,8 +54,8 @@ function withoutConfirms(connections) {
   return { ...connections, find };
 }
 
-/** So long that a kill finds something that was answered and is not on disk. */
-const COMMIT_LATE_MS = 1500;
+/** So long that a kill finds something that was answered and is not on disk, on a busy machine too. */
+const COMMIT_LATE_MS = 10_000;
 
 function breakIngest(ingest, { answerBeforeCommit, commitLate, forgetDedupe, forgetHops, ignoreOrder }) {
   const spoil = (event) => ({

@@ -1,5 +1,15 @@
-import { findPortalToken } from "../session/portal-token.ts";
-import type { Problem } from "./types.ts";
+import { findPortalToken, isPortal } from "../session/portal-token.ts";
+import { noteReachable } from "./reachability.ts";
+
+/** What this page reads of a problem (RFC 9457). */
+interface Complaint {
+  status: number;
+  code: string;
+  detail: string;
+  field?: string | undefined;
+  /** Of `confirmation_required`. */
+  count?: number | undefined;
+}
 
 /** What the gateway said no with, or that it could not be reached. */
 export class ApiError extends Error {
@@ -10,7 +20,7 @@ export class ApiError extends Error {
   /** How many there are, where that must be confirmed. */
   readonly count: number | undefined;
 
-  constructor({ status, code, detail, field, count }: Omit<Problem, "title">) {
+  constructor({ status, code, detail, field, count }: Complaint) {
     super(detail);
     this.status = status;
     this.code = code;
@@ -57,15 +67,18 @@ export async function request(method: string, path: string, options: RequestOpti
   const response = await fetch(pathWith(path, query), {
     method,
     headers,
-    credentials: token === undefined ? "same-origin" : "omit",
+    credentials: isPortal ? "omit" : "same-origin",
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
     ...(signal !== undefined && { signal }),
   }).catch((error: unknown) => {
     if (signal?.aborted === true) throw error;
-    throw new ApiError({ status: 0, code: "unreachable", detail: "The gateway cannot be reached." });
+    noteReachable(false);
+    throw unreachable();
   });
-  if (response.ok) return response;
-  throw await readError(response);
+  const error = response.ok ? undefined : await readError(response);
+  noteReachable(error?.isUnreachable !== true);
+  if (error !== undefined) throw error;
+  return response;
 }
 
 export async function getJson<Answer>(path: string, query?: Query, signal?: AbortSignal): Promise<Answer> {
@@ -99,7 +112,13 @@ export async function sendJson<Answer>(method: string, path: string, body?: unkn
 
 async function readError(response: Response): Promise<ApiError> {
   const { status, statusText } = response;
-  const problem = (await response.json().catch(() => ({}))) as Partial<Problem>;
+  const problem = (await response.json().catch(() => ({}))) as Partial<Complaint>;
+  // By a proxy in front of the gateway, which itself always gives a code.
+  if (problem.code === undefined && [502, 503, 504].includes(status)) return unreachable();
   const { code = "unknown", detail = `The gateway answered ${status} ${statusText}.` } = problem;
   return new ApiError({ ...problem, status, code, detail });
+}
+
+function unreachable(): ApiError {
+  return new ApiError({ status: 0, code: "unreachable", detail: "The gateway cannot be reached." });
 }

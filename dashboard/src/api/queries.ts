@@ -2,6 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { getJson, getVersioned, request } from "./client.ts";
 import type { Filters } from "../layout/view-filters.ts";
 import { memberText } from "../json/member-text.ts";
+import { pagedQuery } from "./paged.ts";
 import type {
   Alert,
   Delivery,
@@ -12,7 +13,7 @@ import type {
   Session,
   Statistics,
   StatisticsSeries,
-  StatisticsWindow,
+  SeriesWindow,
   Status,
   StatusChange,
   Subscription,
@@ -43,7 +44,7 @@ export const statisticsQuery = queryOptions({
   refetchInterval: OFTEN_MS,
 });
 
-export const seriesQuery = (window: StatisticsWindow) =>
+export const seriesQuery = (window: SeriesWindow) =>
   queryOptions({
     queryKey: ["stats", "series", window],
     queryFn: ({ signal }) => getJson<StatisticsSeries>("/api/v1/stats/series", { window }, signal),
@@ -63,20 +64,8 @@ export const subscriptionsQuery = queryOptions({
   refetchInterval: SOMETIMES_MS,
 });
 
-export const allSubscriptionsQuery = (filters: Readonly<Record<string, string | undefined>>) =>
-  infiniteQueryOptions({
-    queryKey: ["subscriptions", "all", filters],
-    queryFn: ({ pageParam, signal }) =>
-      getJson<Page<Subscription>>(
-        "/api/v1/subscriptions",
-        { ...filters, limit: 500, cursor: pageParam ?? undefined },
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next_cursor,
-    refetchInterval: SOMETIMES_MS,
-    placeholderData: (before) => before,
-  });
+export const allSubscriptionsQuery = (filters: Filters) =>
+  pagedQuery<Subscription>("subscriptions", "/api/v1/subscriptions", filters, { limit: 500, refetchMs: SOMETIMES_MS });
 
 export const subscriptionQuery = (id: string) =>
   queryOptions({
@@ -96,32 +85,22 @@ export const healthQuery = (id: string) =>
   });
 
 export const statusHistoryQuery = (id: string) =>
-  infiniteQueryOptions({
-    queryKey: ["subscription", id, "history"],
-    queryFn: ({ pageParam, signal }) =>
-      getJson<Page<StatusChange>>(
-        `/api/v1/subscriptions/${encodeURIComponent(id)}/history`,
-        { limit: 10, cursor: pageParam ?? undefined },
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next_cursor,
-  });
+  pagedQuery<StatusChange>(
+    "subscription",
+    `/api/v1/subscriptions/${encodeURIComponent(id)}/history`,
+    {},
+    { limit: 10, keepsBefore: false },
+  );
 
 export const deliveriesQuery = (filters: { subscription_id: string; status: string | undefined }) =>
-  infiniteQueryOptions({
-    queryKey: ["deliveries", filters],
-    queryFn: ({ pageParam, signal }) =>
-      getJson<Page<Delivery>>("/api/v1/deliveries", { ...filters, limit: 20, cursor: pageParam ?? undefined }, signal),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next_cursor,
-  });
+  pagedQuery<Delivery>("deliveries", "/api/v1/deliveries", filters, { limit: 20, keepsBefore: false });
 
-export const targetsQuery = queryOptions({
-  queryKey: ["targets"],
-  queryFn: ({ signal }) => getJson<Page<Target>>("/api/v1/targets", { limit: 500 }, signal),
-  refetchInterval: SOMETIMES_MS / 3,
-});
+export const allTargetsQuery = pagedQuery<Target>(
+  "targets",
+  "/api/v1/targets",
+  {},
+  { limit: 500, refetchMs: SOMETIMES_MS / 3 },
+);
 
 export const targetQuery = (name: string, tenantId: string | undefined) =>
   queryOptions({

@@ -1,8 +1,9 @@
-import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { queryOptions } from "@tanstack/react-query";
 import type { Filters } from "../layout/view-filters.ts";
-import { getJson, sendJson } from "./client.ts";
+import { getJson } from "./client.ts";
+import { pagedQuery } from "./paged.ts";
 import { OFTEN_MS, SOMETIMES_MS } from "./queries.ts";
-import type { DeadLetterGroup, Delivery, Page, Replay, ReplayPlan } from "./types.ts";
+import type { DeadLetterGroup, Delivery, Replay } from "./types.ts";
 
 export const deadLetterGroupsQuery = (filters: Filters) =>
   queryOptions({
@@ -14,47 +15,14 @@ export const deadLetterGroupsQuery = (filters: Filters) =>
   });
 
 export const deadLettersQuery = (filters: Filters) =>
-  infiniteQueryOptions({
-    queryKey: ["dead-letters", "list", filters],
-    queryFn: ({ pageParam, signal }) =>
-      getJson<Page<Delivery>>(
-        "/api/v1/dead-letters",
-        { ...filters, limit: 100, cursor: pageParam ?? undefined },
-        signal,
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next_cursor,
-  });
-
-/** How many dead letters fit, without doing anything. Purging counts in the same way. */
-export const deadLetterPlanQuery = (filters: Filters) =>
-  queryOptions({
-    queryKey: ["dead-letters", "plan", filters],
-    queryFn: () => sendJson<ReplayPlan>("POST", "/api/v1/dead-letters/replay", { ...selectionOf(filters), plan: true }),
-    staleTime: 0,
-    gcTime: 0,
-  });
-
-/** The API wants it said when all of them are meant. */
-export function selectionOf(filters: Filters): { filter: Record<string, string> } | { all: true } {
-  const given = Object.entries(filters).filter(([, value]) => value !== undefined && value !== "");
-  const filter = Object.fromEntries(given) as Record<string, string>;
-  return given.length === 0 ? { all: true } : { filter };
-}
+  pagedQuery<Delivery>("dead-letters", "/api/v1/dead-letters", filters, { keepsBefore: false });
 
 export function isUnderWay({ status }: Pick<Replay, "status">): boolean {
   return status === "running" || status === "paused";
 }
 
 export const replaysQuery = (filters: Filters) =>
-  infiniteQueryOptions({
-    queryKey: ["replays", "list", filters],
-    queryFn: ({ pageParam, signal }) =>
-      getJson<Page<Replay>>("/api/v1/replays", { ...filters, limit: 50, cursor: pageParam ?? undefined }, signal),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next_cursor,
-    refetchInterval: OFTEN_MS,
-  });
+  pagedQuery<Replay>("replays", "/api/v1/replays", filters, { limit: 50, refetchMs: OFTEN_MS });
 
 export const replayQuery = (id: string) =>
   queryOptions({

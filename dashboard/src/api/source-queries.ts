@@ -1,9 +1,10 @@
-import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { queryOptions } from "@tanstack/react-query";
 import type { Filters } from "../layout/view-filters.ts";
 import { ApiError, getJson, getVersioned } from "./client.ts";
+import { pagedQuery } from "./paged.ts";
 import { OFTEN_MS, SOMETIMES_MS } from "./queries.ts";
 import type {
-  Page,
+  ParkedMessage,
   ParkedMessageWithBody,
   ParkedPage,
   SmartsheetWebhooks,
@@ -15,15 +16,7 @@ import type {
 const pathOf = (name: string) => `/api/v1/sources/${encodeURIComponent(name)}`;
 
 export const sourcesQuery = (filters: Filters) =>
-  infiniteQueryOptions({
-    queryKey: ["sources", filters],
-    queryFn: ({ pageParam, signal }) =>
-      getJson<Page<Source>>("/api/v1/sources", { ...filters, limit: 200, cursor: pageParam ?? undefined }, signal),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next_cursor,
-    refetchInterval: SOMETIMES_MS,
-    placeholderData: (before) => before,
-  });
+  pagedQuery<Source>("sources", "/api/v1/sources", filters, { limit: 200, refetchMs: SOMETIMES_MS });
 
 export const sourceQuery = (name: string) =>
   queryOptions({
@@ -46,13 +39,12 @@ export const sourceQueuesQuery = queryOptions({
 });
 
 export const parkedQuery = (name: string, reason: string | undefined) =>
-  infiniteQueryOptions({
-    queryKey: ["parked", name, reason],
-    queryFn: ({ pageParam, signal }) =>
-      getJson<ParkedPage>(`${pathOf(name)}/parked`, { reason, limit: 50, cursor: pageParam ?? undefined }, signal),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.next_cursor,
-  });
+  pagedQuery<ParkedMessage, ParkedPage>(
+    "parked",
+    `${pathOf(name)}/parked`,
+    { reason },
+    { limit: 50, keepsBefore: false },
+  );
 
 export const parkedMessageQuery = (name: string, id: string) =>
   queryOptions({

@@ -7,6 +7,8 @@ export interface StreamOptions {
   query: Readonly<Record<string, string | undefined>>;
   onFrame: (frame: StreamFrame) => void;
   onState: (state: StreamState) => void;
+  /** Nobody is signed in any more. */
+  onSignedOut: () => void;
   /** The id of the last frame, by which a later stream goes on where this one was. */
   lastId?: string | undefined;
 }
@@ -24,7 +26,8 @@ const LONGEST_WAIT_MS = 10_000;
  * Comes back by itself, with everything that it missed. Ends when nobody is
  * signed in any more.
  */
-export function openStream({ query, onFrame, onState, lastId: given }: StreamOptions): OpenStream {
+export function openStream(options: StreamOptions): OpenStream {
+  const { query, onFrame, onState, onSignedOut, lastId: given } = options;
   const abort = new AbortController();
   let lastId = given;
   let waitMs = FIRST_WAIT_MS;
@@ -50,6 +53,7 @@ export function openStream({ query, onFrame, onState, lastId: given }: StreamOpt
         await read();
       } catch (error) {
         if (abort.signal.aborted) return;
+        if (error instanceof ApiError && error.isSignedOut) onSignedOut();
         if (error instanceof ApiError && [401, 403].includes(error.status)) return onState("ended");
       }
       if (abort.signal.aborted) return;

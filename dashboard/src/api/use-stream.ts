@@ -1,5 +1,7 @@
-import { useEffect, useRef, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useEffectEvent, useRef, useState } from "react";
 import type { StreamFrame } from "./frames.ts";
+import { sessionQuery } from "./queries.ts";
 import { openStream, type StreamState } from "./stream.ts";
 
 export interface LiveStream {
@@ -13,10 +15,10 @@ export function useStream(
   query: Readonly<Record<string, string | undefined>>,
   onFrame: (frame: StreamFrame) => void,
 ): LiveStream {
+  const client = useQueryClient();
   const [isPaused, setPaused] = useState(false);
   const [state, setState] = useState<StreamState>("connecting");
-  const latest = useRef(onFrame);
-  latest.current = onFrame;
+  const tell = useEffectEvent(onFrame);
   const place = useRef<{ key: string; lastId: string | undefined }>({ key: "", lastId: undefined });
   const key = JSON.stringify(query);
 
@@ -25,15 +27,16 @@ export function useStream(
     const lastId = place.current.key === key ? place.current.lastId : undefined;
     const stream = openStream({
       query: JSON.parse(key) as typeof query,
-      onFrame: (frame) => latest.current(frame),
+      onFrame: (frame) => tell(frame),
       onState: setState,
+      onSignedOut: () => void client.resetQueries({ queryKey: sessionQuery.queryKey }),
       lastId,
     });
     return () => {
       place.current = { key, lastId: stream.lastId };
       stream.close();
     };
-  }, [key, isPaused]);
+  }, [key, isPaused, client]);
 
   return { state: isPaused ? "paused" : state, isPaused, setPaused };
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useEffectEvent, useRef } from "react";
 import { openEditor, type OpenEditor } from "./open-editor.ts";
 import type { Fault } from "./faults.ts";
 
@@ -18,8 +18,7 @@ const NONE: readonly Fault[] = [];
 export function CodeEditor({ label, language, initialText, onChange, faults = NONE }: CodeEditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const editor = useRef<OpenEditor>(undefined);
-  const latest = useRef(onChange);
-  latest.current = onChange;
+  const tell = useEffectEvent(onChange);
   const initial = useRef(initialText);
 
   useEffect(() => {
@@ -28,7 +27,7 @@ export function CodeEditor({ label, language, initialText, onChange, faults = NO
       label,
       language,
       text: initial.current,
-      onChange: (text) => latest.current(text),
+      onChange: (text) => tell(text),
     });
     editor.current = opened;
     return opened.close;

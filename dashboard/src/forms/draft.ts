@@ -27,6 +27,11 @@ export function changesOf(before: Draft, after: Draft, fields: readonly Field[])
   );
 }
 
+/** What was changed here, on top of what somebody else saved meanwhile. */
+export function rebase(changes: Draft, after: Draft, theirs: Draft): Draft {
+  return Object.keys(changes).reduce((draft, name) => withMember(draft, name, after[name]), theirs);
+}
+
 export function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

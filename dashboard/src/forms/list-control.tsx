@@ -1,5 +1,5 @@
 import { useText } from "./parsed-control.tsx";
-import type { Described } from "./schema-field.tsx";
+import type { Described } from "./described.ts";
 
 interface ListControlProps {
   described: Described;

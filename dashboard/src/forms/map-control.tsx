@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Button } from "../ui/button.tsx";
-import type { Described } from "./schema-field.tsx";
+import type { Described } from "./described.ts";
 
 interface MapControlProps {
   described: Described;

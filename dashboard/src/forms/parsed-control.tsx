@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { Described } from "./schema-field.tsx";
+import type { Described } from "./described.ts";
 
 interface ParsedControlProps {
   described: Described;

@@ -2,9 +2,7 @@ import { useId } from "react";
 import { concerns, withMember, type Draft, type Fault } from "./draft.ts";
 import { labelOf } from "./field-name.ts";
 import type { Field, Shape } from "./fields.ts";
-import { ListControl } from "./list-control.tsx";
-import { MapControl } from "./map-control.tsx";
-import { JsonControl, NumberControl } from "./parsed-control.tsx";
+import { Control } from "./schema-control.tsx";
 import { TickedText } from "./ticked-text.tsx";
 
 export interface SchemaFieldProps {
@@ -66,77 +64,6 @@ function SchemaField(props: SchemaFieldProps) {
       {about}
     </div>
   );
-}
-
-export interface Described {
-  id: string;
-  "aria-describedby": string;
-  "aria-invalid": boolean;
-  "aria-required": boolean;
-}
-
-interface ControlProps {
-  shape: Shape;
-  field: Field;
-  value: unknown;
-  onChange: (value: unknown) => void;
-  described: Described;
-}
-
-function Control({ shape, field, value, onChange, described }: ControlProps) {
-  const { schema, isRequired } = field;
-  const placeholder = placeholderOf(schema.default ?? (isRequired ? undefined : null), schema.examples?.[0]);
-  switch (shape.kind) {
-    case "choice":
-      return (
-        <select
-          {...described}
-          className="input"
-          value={String(value ?? schema.default ?? "")}
-          onChange={({ target }) => onChange(target.value === "" ? undefined : target.value)}
-        >
-          {(schema.default ?? null) === null && <option value="">{isRequired ? "Choose …" : "not set"}</option>}
-          {shape.options.map((option) => (
-            <option key={option}>{option}</option>
-          ))}
-        </select>
-      );
-    case "number":
-      return <NumberControl described={described} value={value} onChange={onChange} placeholder={placeholder} />;
-    case "list":
-      return <ListControl described={described} value={value} onChange={onChange} isNumeric={shape.isNumeric} />;
-    case "map":
-      return <MapControl described={described} value={value} onChange={onChange} isText={shape.isText} />;
-    case "text":
-      return shape.isLong ? (
-        <textarea
-          {...described}
-          className="input mono"
-          rows={5}
-          spellCheck={false}
-          placeholder={placeholder}
-          value={String(value ?? "")}
-          onChange={({ target }) => onChange(target.value === "" ? undefined : target.value)}
-        />
-      ) : (
-        <input
-          {...described}
-          className="input"
-          autoComplete="off"
-          spellCheck={false}
-          placeholder={placeholder}
-          value={String(value ?? "")}
-          onChange={({ target }) => onChange(target.value === "" ? undefined : target.value)}
-        />
-      );
-    default:
-      return <JsonControl described={described} value={value} onChange={onChange} />;
-  }
-}
-
-function placeholderOf(preset: unknown, example: unknown): string | undefined {
-  if (preset !== undefined && preset !== null && preset !== "") return String(preset);
-  return typeof example === "string" || typeof example === "number" ? `${example}` : undefined;
 }
 
 /** Settings of a setting: they are there once it is switched on. */

@@ -1,4 +1,4 @@
-import { useEffect, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 
 interface SectionProps {
   title: string;
@@ -11,9 +11,11 @@ interface SectionProps {
 /** A part of a form that can be folded. */
 export function Section({ title, isOpenAtFirst = false, isWrong = false, children }: SectionProps) {
   const [isOpen, setOpen] = useState(isOpenAtFirst);
-  useEffect(() => {
+  const [wasWrong, setWasWrong] = useState(isWrong);
+  if (isWrong !== wasWrong) {
+    setWasWrong(isWrong);
     if (isWrong) setOpen(true);
-  }, [isWrong]);
+  }
   return (
     <details className="card section" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>

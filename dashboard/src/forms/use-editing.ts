@@ -1,7 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { ApiError, type Versioned } from "../api/client.ts";
-import { changesOf, type Draft, type Fault } from "./draft.ts";
+import { isOutdated, type OutdatedProps } from "../ui/outdated.tsx";
+import { changesOf, rebase, type Draft, type Fault } from "./draft.ts";
 import type { Field } from "./fields.ts";
 
 export interface EditingOptions<Thing> {
@@ -11,18 +12,16 @@ export interface EditingOptions<Thing> {
   preset?: Draft;
   fields: readonly Field[];
   toDraft: (thing: Thing) => Draft;
-  create: (body: Draft) => Promise<Thing>;
-  change: (changes: Draft, etag: string | undefined) => Promise<Thing>;
+  /** All of a new one; of one that there is, what was changed. */
+  save: (body: Draft, etag: string | undefined) => Promise<Thing>;
   reload: () => Promise<Versioned<Thing>>;
   onSaved: (thing: Thing, changes: Draft) => void;
 }
 
-export interface Conflict {
-  mine: Draft;
-  before: Draft;
-  theirs: Draft;
-  onOverwrite: () => void;
-  onTakeTheirs: () => void;
+/** A version of what is edited, as the form has it. */
+interface Edition {
+  thing: Draft;
+  etag: string | undefined;
 }
 
 export interface Editing {
@@ -33,62 +32,59 @@ export interface Editing {
   error: Error | null;
   isBusy: boolean;
   submit: () => void;
-  conflict: Conflict | undefined;
+  /** Both versions, after somebody else has saved first. */
+  outdated: OutdatedProps<Edition> | undefined;
 }
 
 /** A form over something that others may change too: what is sent is what was changed here, on the version that was read. */
 export function useEditing<Thing>(options: EditingOptions<Thing>): Editing {
   const { opened, fields, toDraft } = options;
-  const [base, setBase] = useState(() => ({
-    draft: opened === undefined ? {} : toDraft(opened.thing),
+  const [base, setBase] = useState<Edition>(() => ({
+    thing: opened === undefined ? {} : toDraft(opened.thing),
     etag: opened?.etag,
   }));
-  const [draft, setDraft] = useState<Draft>(opened === undefined ? (options.preset ?? {}) : base.draft);
-  const [theirs, setTheirs] = useState<{ draft: Draft; etag: string | undefined }>();
-  const changes = changesOf(base.draft, draft, fields);
+  const [draft, setDraft] = useState<Draft>(opened === undefined ? (options.preset ?? {}) : base.thing);
+  const changes = changesOf(base.thing, draft, fields);
 
-  const save = useMutation<Thing, Error, string | undefined>({
-    mutationFn: (etag) => (opened === undefined ? options.create(draft) : options.change(changes, etag)),
+  const save = useMutation<Thing>({
+    mutationFn: () => options.save(opened === undefined ? draft : changes, base.etag),
     onSuccess: (thing) => options.onSaved(thing, changes),
-    async onError(error) {
-      if (!(error instanceof ApiError) || !error.isOutdated) return;
-      const { thing, etag } = await options.reload();
-      setTheirs({ draft: toDraft(thing), etag });
-    },
   });
-  const { error } = save;
-  const isOutdated = error instanceof ApiError && error.isOutdated;
+  const error = isOutdated(save.error) ? null : save.error;
   useEffect(() => {
     const fault = findFault(error);
     if (fault !== undefined) showField(fault.field);
   }, [error]);
 
+  function goOn(now: Edition, next: Draft): void {
+    setBase(now);
+    setDraft(next);
+    save.reset();
+  }
+
   return {
     draft,
     setDraft,
     fault: findFault(error),
-    error: isOutdated ? null : error,
+    error,
     isBusy: save.isPending,
-    submit: () => save.mutate(base.etag),
-    conflict:
-      !isOutdated || theirs === undefined
-        ? undefined
-        : {
-            mine: changes,
-            before: base.draft,
-            theirs: theirs.draft,
-            onOverwrite: () => save.mutate(theirs.etag),
-            onTakeTheirs() {
-              setBase(theirs);
-              setDraft(theirs.draft);
-              setTheirs(undefined);
-              save.reset();
-            },
+    submit: () => save.mutate(),
+    outdated: isOutdated(save.error)
+      ? {
+          yours: ({ thing }) => rebase(changes, draft, thing),
+          async load() {
+            const { thing, etag } = await options.reload();
+            return { thing: toDraft(thing), etag };
           },
+          onTakeTheirs: (now) => goOn(now, now.thing),
+          onKeepYours: (now) => goOn(now, rebase(changes, draft, now.thing)),
+        }
+      : undefined,
   };
 }
 
-function findFault(error: Error | null): Fault | undefined {
+/** The field that the gateway complains of. */
+export function findFault(error: Error | null): Fault | undefined {
   if (!(error instanceof ApiError) || error.field === undefined) return undefined;
   return { field: error.field, message: error.message };
 }

@@ -18,108 +18,26 @@ export interface PageEntry {
   isForPartners?: boolean;
 }
 
-const OverviewPage = lazy(() =>
-  import("../pages/overview/overview-page.tsx").then((module) => ({ default: module.OverviewPage })),
-);
-const EventsPage = lazy(() =>
-  import("../pages/events/events-page.tsx").then((module) => ({ default: module.EventsPage })),
-);
-const EventPage = lazy(() =>
-  import("../pages/events/event-page.tsx").then((module) => ({ default: module.EventPage })),
-);
-const AlertsPage = lazy(() =>
-  import("../pages/alerts/alerts-page.tsx").then((module) => ({ default: module.AlertsPage })),
-);
-const AlertPage = lazy(() =>
-  import("../pages/alerts/alert-page.tsx").then((module) => ({ default: module.AlertPage })),
-);
-const KeysPage = lazy(() => import("../pages/keys/keys-page.tsx").then((module) => ({ default: module.KeysPage })));
-const TenantsPage = lazy(() =>
-  import("../pages/tenants/tenants-page.tsx").then((module) => ({ default: module.TenantsPage })),
-);
-const TenantPage = lazy(() =>
-  import("../pages/tenants/tenant-page.tsx").then((module) => ({ default: module.TenantPage })),
-);
-const AuditPage = lazy(() => import("../pages/audit/audit-page.tsx").then((module) => ({ default: module.AuditPage })));
-const EventTypesPage = lazy(() =>
-  import("../pages/event-types/event-types-page.tsx").then((module) => ({ default: module.EventTypesPage })),
-);
-const EventTypePage = lazy(() =>
-  import("../pages/event-types/event-type-page.tsx").then((module) => ({ default: module.EventTypePage })),
-);
-const JobsPage = lazy(() => import("../pages/jobs/jobs-page.tsx").then((module) => ({ default: module.JobsPage })));
-const ValidationsPage = lazy(() =>
-  import("../pages/validation/validations-page.tsx").then((module) => ({ default: module.ValidationsPage })),
-);
-const ValidationPage = lazy(() =>
-  import("../pages/validation/validation-page.tsx").then((module) => ({ default: module.ValidationPage })),
-);
-
-const DeadLettersPage = lazy(() =>
-  import("../pages/dead-letters/dead-letters-page.tsx").then((module) => ({ default: module.DeadLettersPage })),
-);
-const ReplaysPage = lazy(() =>
-  import("../pages/bulk/replays-page.tsx").then((module) => ({ default: module.ReplaysPage })),
-);
-const ReplayPage = lazy(() =>
-  import("../pages/bulk/replay-page.tsx").then((module) => ({ default: module.ReplayPage })),
-);
-const RequestsPage = lazy(() =>
-  import("../pages/requests/requests-page.tsx").then((module) => ({ default: module.RequestsPage })),
-);
-const RequestPage = lazy(() =>
-  import("../pages/requests/request-page.tsx").then((module) => ({ default: module.RequestPage })),
-);
-
-const SourcesPage = lazy(() =>
-  import("../pages/sources/sources-page.tsx").then((module) => ({ default: module.SourcesPage })),
-);
-const SourcePage = lazy(() =>
-  import("../pages/sources/source-page.tsx").then((module) => ({ default: module.SourcePage })),
-);
-const NewSourcePage = lazy(() =>
-  import("../pages/sources/new-source-page.tsx").then((module) => ({ default: module.NewSourcePage })),
-);
-const EditSourcePage = lazy(() =>
-  import("../pages/sources/edit-source-page.tsx").then((module) => ({ default: module.EditSourcePage })),
-);
-
-const SubscriptionsPage = lazy(() =>
-  import("../pages/subscriptions/subscriptions-page.tsx").then((module) => ({ default: module.SubscriptionsPage })),
-);
-const SubscriptionPage = lazy(() =>
-  import("../pages/subscriptions/subscription-page.tsx").then((module) => ({ default: module.SubscriptionPage })),
-);
-const NewSubscriptionPage = lazy(() =>
-  import("../pages/subscriptions/subscription-form-page.tsx").then((module) => ({
-    default: module.NewSubscriptionPage,
-  })),
-);
-const EditSubscriptionPage = lazy(() =>
-  import("../pages/subscriptions/subscription-form-page.tsx").then((module) => ({
-    default: module.EditSubscriptionPage,
-  })),
-);
-const TargetsPage = lazy(() =>
-  import("../pages/targets/targets-page.tsx").then((module) => ({ default: module.TargetsPage })),
-);
-const TargetPage = lazy(() =>
-  import("../pages/targets/target-page.tsx").then((module) => ({ default: module.TargetPage })),
-);
-const NewTargetPage = lazy(() =>
-  import("../pages/targets/target-form-page.tsx").then((module) => ({ default: module.NewTargetPage })),
-);
-const EditTargetPage = lazy(() =>
-  import("../pages/targets/target-form-page.tsx").then((module) => ({ default: module.EditTargetPage })),
-);
+/** A page is loaded when it is first opened. */
+function page<Name extends string>(load: () => Promise<Record<Name, ComponentType>>, name: Name): ComponentType {
+  return lazy<ComponentType>(async () => ({ default: (await load())[name] }));
+}
 
 const PAGES: readonly PageEntry[] = [
-  { page: "overview", label: "Overview", shortcut: "o", routes: { "": OverviewPage } },
+  {
+    page: "overview",
+    label: "Overview",
+    shortcut: "o",
+    routes: { "": page(() => import("../pages/overview/overview-page.tsx"), "OverviewPage") },
+  },
   {
     page: "events",
     label: "Events",
     shortcut: "e",
-    routes: { "": EventsPage, "/:id": EventPage },
+    routes: {
+      "": page(() => import("../pages/events/events-page.tsx"), "EventsPage"),
+      "/:id": page(() => import("../pages/events/event-page.tsx"), "EventPage"),
+    },
     isForPartners: true,
   },
   {
@@ -127,10 +45,10 @@ const PAGES: readonly PageEntry[] = [
     label: "Subscriptions",
     shortcut: "s",
     routes: {
-      "": SubscriptionsPage,
-      "/new": NewSubscriptionPage,
-      "/:id": SubscriptionPage,
-      "/:id/edit": EditSubscriptionPage,
+      "": page(() => import("../pages/subscriptions/subscriptions-page.tsx"), "SubscriptionsPage"),
+      "/new": page(() => import("../pages/subscriptions/subscription-form-page.tsx"), "NewSubscriptionPage"),
+      "/:id": page(() => import("../pages/subscriptions/subscription-page.tsx"), "SubscriptionPage"),
+      "/:id/edit": page(() => import("../pages/subscriptions/subscription-form-page.tsx"), "EditSubscriptionPage"),
     },
     isForPartners: true,
   },
@@ -138,21 +56,37 @@ const PAGES: readonly PageEntry[] = [
     page: "targets",
     label: "Targets",
     shortcut: "t",
-    routes: { "": TargetsPage, "/new": NewTargetPage, "/:key": TargetPage, "/:key/edit": EditTargetPage },
+    routes: {
+      "": page(() => import("../pages/targets/targets-page.tsx"), "TargetsPage"),
+      "/new": page(() => import("../pages/targets/target-form-page.tsx"), "NewTargetPage"),
+      "/:key": page(() => import("../pages/targets/target-page.tsx"), "TargetPage"),
+      "/:key/edit": page(() => import("../pages/targets/target-form-page.tsx"), "EditTargetPage"),
+    },
   },
-  { page: "requests", label: "Requests", shortcut: "r", routes: { "": RequestsPage, "/:id": RequestPage } },
+  {
+    page: "requests",
+    label: "Requests",
+    shortcut: "r",
+    routes: {
+      "": page(() => import("../pages/requests/requests-page.tsx"), "RequestsPage"),
+      "/:id": page(() => import("../pages/requests/request-page.tsx"), "RequestPage"),
+    },
+  },
   {
     page: "dead-letters",
     label: "Dead letters",
     shortcut: "d",
-    routes: { "": DeadLettersPage },
+    routes: { "": page(() => import("../pages/dead-letters/dead-letters-page.tsx"), "DeadLettersPage") },
     isForPartners: true,
   },
   {
     page: "bulk",
     label: "Replays",
     shortcut: "b",
-    routes: { "": ReplaysPage, "/:id": ReplayPage },
+    routes: {
+      "": page(() => import("../pages/bulk/replays-page.tsx"), "ReplaysPage"),
+      "/:id": page(() => import("../pages/bulk/replay-page.tsx"), "ReplayPage"),
+    },
     isForPartners: true,
   },
   {
@@ -160,42 +94,76 @@ const PAGES: readonly PageEntry[] = [
     label: "Sources",
     shortcut: "i",
     // No source has a name that begins with a dash.
-    routes: { "": SourcesPage, "/-new": NewSourcePage, "/:name": SourcePage, "/:name/edit": EditSourcePage },
+    routes: {
+      "": page(() => import("../pages/sources/sources-page.tsx"), "SourcesPage"),
+      "/-new": page(() => import("../pages/sources/new-source-page.tsx"), "NewSourcePage"),
+      "/:name": page(() => import("../pages/sources/source-page.tsx"), "SourcePage"),
+      "/:name/edit": page(() => import("../pages/sources/edit-source-page.tsx"), "EditSourcePage"),
+    },
   },
   {
     page: "event-types",
     label: "Event types",
     shortcut: "y",
-    routes: { "": EventTypesPage, "/:name": EventTypePage },
+    routes: {
+      "": page(() => import("../pages/event-types/event-types-page.tsx"), "EventTypesPage"),
+      "/:name": page(() => import("../pages/event-types/event-type-page.tsx"), "EventTypePage"),
+    },
     isForPartners: true,
   },
   {
     page: "validation",
     label: "Validations",
     shortcut: "v",
-    routes: { "": ValidationsPage, "/:endpoint": ValidationPage },
+    routes: {
+      "": page(() => import("../pages/validation/validations-page.tsx"), "ValidationsPage"),
+      "/:endpoint": page(() => import("../pages/validation/validation-page.tsx"), "ValidationPage"),
+    },
     isForAdmins: true,
     isForOperators: true,
   },
-  { page: "alerts", label: "Alerts", shortcut: "a", routes: { "": AlertsPage, "/:id": AlertPage } },
+  {
+    page: "alerts",
+    label: "Alerts",
+    shortcut: "a",
+    routes: {
+      "": page(() => import("../pages/alerts/alerts-page.tsx"), "AlertsPage"),
+      "/:id": page(() => import("../pages/alerts/alert-page.tsx"), "AlertPage"),
+    },
+  },
   {
     page: "tenants",
     label: "Tenants",
     shortcut: "n",
-    routes: { "": TenantsPage, "/:id": TenantPage },
+    routes: {
+      "": page(() => import("../pages/tenants/tenants-page.tsx"), "TenantsPage"),
+      "/:id": page(() => import("../pages/tenants/tenant-page.tsx"), "TenantPage"),
+    },
     isForAdmins: true,
     isForOperators: true,
   },
-  { page: "audit", label: "Audit", shortcut: "l", routes: { "": AuditPage }, isForAdmins: true },
+  {
+    page: "audit",
+    label: "Audit",
+    shortcut: "l",
+    routes: { "": page(() => import("../pages/audit/audit-page.tsx"), "AuditPage") },
+    isForAdmins: true,
+  },
   {
     page: "jobs",
     label: "Jobs",
     shortcut: "j",
-    routes: { "": JobsPage },
+    routes: { "": page(() => import("../pages/jobs/jobs-page.tsx"), "JobsPage") },
     isForAdmins: true,
     isForOperators: true,
   },
-  { page: "keys", label: "Keys", shortcut: "k", routes: { "": KeysPage }, isForAdmins: true },
+  {
+    page: "keys",
+    label: "Keys",
+    shortcut: "k",
+    routes: { "": page(() => import("../pages/keys/keys-page.tsx"), "KeysPage") },
+    isForAdmins: true,
+  },
 ];
 
 /** Those that somebody with this session can use. */

@@ -8,6 +8,7 @@ import { Button } from "../ui/button.tsx";
 import { Logo } from "../ui/logo.tsx";
 import { useToast } from "../ui/toasts.tsx";
 import { pagesFor } from "./pages.ts";
+import { Unreachable } from "./unreachable.tsx";
 import { Shortcuts } from "./shortcuts.tsx";
 import { applyTheme, readTheme, THEMES, type Theme } from "./theme.ts";
 
@@ -16,8 +17,9 @@ export function Shell({ children }: { children: ReactNode }) {
   const session = useSession();
   const pages = pagesFor(session);
   const [path] = useLocation();
-  const [isMenuOpen, setMenuOpen] = useState(false);
-  useEffect(() => setMenuOpen(false), [path]);
+  // Going to another page closes the menu.
+  const [menuOpenAt, setMenuOpenAt] = useState<string>();
+  const isMenuOpen = menuOpenAt === path;
 
   return (
     <div className="shell">
@@ -26,14 +28,14 @@ export function Shell({ children }: { children: ReactNode }) {
       </a>
       <header className="side">
         <div className="brand">
-          <Logo />
+          {session.portal === null ? <Logo /> : <Initial of={session.portal.name} />}
           <span className="brand-name">{session.portal?.name ?? "Posthorn"}</span>
           <Button
             kind="quiet"
             className="menu-button"
             aria-expanded={isMenuOpen}
             aria-controls="menu"
-            onClick={() => setMenuOpen(!isMenuOpen)}
+            onClick={() => setMenuOpenAt(isMenuOpen ? undefined : path)}
           >
             Menu
           </Button>
@@ -55,10 +57,20 @@ export function Shell({ children }: { children: ReactNode }) {
         </div>
       </header>
       <main id="content" className="content" tabIndex={-1}>
+        <Unreachable />
         {children}
       </main>
       <Shortcuts pages={pages} />
     </div>
+  );
+}
+
+/** In the place of a logo: partners see the operator's name, not ours. */
+function Initial({ of: name }: { of: string }) {
+  return (
+    <span className="brand-initial" aria-hidden="true">
+      {[...name.trim()][0]?.toUpperCase()}
+    </span>
   );
 }
 
@@ -84,16 +96,18 @@ function SideFoot() {
 
   return (
     <div className="side-foot">
-      <label className="field-row">
-        <span>Theme</span>
-        <select className="input" value={theme} onChange={({ target }) => choose(target.value as Theme)}>
-          {Object.entries(THEMES).map(([name, label]) => (
-            <option key={name} value={name}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
+      {(session.portal === null || session.portal.appearance === "system") && (
+        <label className="field-row">
+          <span>Theme</span>
+          <select className="input" value={theme} onChange={({ target }) => choose(target.value as Theme)}>
+            {Object.entries(THEMES).map(([name, label]) => (
+              <option key={name} value={name}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
       {session.portal === null && (
         <>
           <a className="nav-link" href="/docs">
@@ -114,9 +128,11 @@ function SideFoot() {
 
 /** The head of a page: what it is, and what can be done there. */
 export function PageHead({ title, children }: { title: ReactNode; children?: ReactNode }) {
+  const { portal } = useSession();
+  const place = portal?.name ?? "Posthorn";
   useEffect(() => {
-    if (typeof title === "string") document.title = `${title} · Posthorn`;
-  }, [title]);
+    if (typeof title === "string") document.title = `${title} · ${place}`;
+  }, [title, place]);
   return (
     <div className="page-head">
       <h1>{title}</h1>

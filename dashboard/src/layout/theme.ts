@@ -1,36 +1,38 @@
+import type { Session } from "../api/types.ts";
+import { readKept, writeKept } from "../session/kept.ts";
+import { ACCENT_THEMES, accentFor } from "./accent.ts";
+
 /** Light or dark, as the system says or as somebody chose here. */
 export const THEMES = { system: "System", light: "Light", dark: "Dark" } as const;
 export type Theme = keyof typeof THEMES;
 
 const KEY = "posthorn-theme";
+const store = () => localStorage;
 
 export function readTheme(): Theme {
-  const kept = localStorage.getItem(KEY);
+  const kept = readKept(store, KEY);
   return kept === "light" || kept === "dark" ? kept : "system";
 }
 
 export function applyTheme(theme: Theme): void {
-  if (theme === "system") {
-    delete document.documentElement.dataset["theme"];
-    localStorage.removeItem(KEY);
-  } else {
-    document.documentElement.dataset["theme"] = theme;
-    localStorage.setItem(KEY, theme);
+  showTheme(theme);
+  writeKept(store, KEY, theme === "system" ? undefined : theme);
+}
+
+/** Until the page is left. */
+function showTheme(theme: Theme): void {
+  if (theme === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme;
+}
+
+/** The look that a partner's page was given. By script: the policy allows no styles in the page. */
+export function applyLook({ appearance, accent }: NonNullable<Session["portal"]>): void {
+  if (appearance !== "system") showTheme(appearance);
+  const { style } = document.documentElement;
+  for (const theme of ACCENT_THEMES) {
+    const readable = accent === null ? undefined : accentFor(theme, accent);
+    if (readable === undefined) continue;
+    style.setProperty(`--accent-${theme}`, readable.accent);
+    style.setProperty(`--accent-${theme}-soft`, readable.soft);
   }
-}
-
-/** The colour that a partner's page is given by the configuration. By script: the policy allows no styles in the page. */
-export function applyAccent(accent: string | null | undefined): void {
-  if (accent === null || accent === undefined) return;
-  document.documentElement.style.setProperty("--accent", accent);
-  document.documentElement.style.setProperty("--accent-text", readableOn(accent));
-}
-
-/** Black or white, whichever is read better on the colour (WCAG 2.2, relative luminance). */
-function readableOn(colour: string): string {
-  const channels = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255);
-  const [red = 0, green = 0, blue = 0] = channels.map((one) =>
-    one <= 0.040_45 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4,
-  );
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
 }

@@ -1,13 +1,15 @@
 import { useLocation, useSearch } from "wouter";
 
-/** The URL is the view: what is chosen on a page stands in its query, so that it can be sent to somebody. */
-export function useView(): {
+export interface View {
   get(name: string): string | undefined;
   set(changes: Readonly<Record<string, string | undefined>>): void;
   /** The address with these changes, for links. */
   hrefWith(changes: Readonly<Record<string, string | undefined>>): string;
   search: string;
-} {
+}
+
+/** The URL is the view: what is chosen on a page stands in its query, so that it can be sent to somebody. */
+export function useView(): View {
   const search = useSearch();
   const [path, navigate] = useLocation();
   function hrefWith(changes: Readonly<Record<string, string | undefined>>): string {

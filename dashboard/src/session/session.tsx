@@ -12,6 +12,11 @@ export function useSession(): Session {
   return session;
 }
 
+/** Whether the page is shown to a partner, who has a link and no key. */
+export function useIsPartner(): boolean {
+  return (useContext(Current)?.portal ?? null) !== null;
+}
+
 /** Whether they may change things; who may not is shown no button for it. */
 export function useCanChange(): boolean {
   return useSession().scopes.includes("admin");

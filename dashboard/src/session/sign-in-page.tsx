@@ -1,4 +1,4 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { sendJson } from "../api/client.ts";
 import { sessionQuery } from "../api/queries.ts";
@@ -10,38 +10,31 @@ import { takeTokenFromAddress } from "./portal-token.ts";
 /** Stays where it is: who signs in again is back where they were. */
 export function SignInPage({ reason }: { reason?: string | undefined }) {
   const client = useQueryClient();
-  const [error, setError] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
+  const [isEmpty, setEmpty] = useState(false);
   const field = useRef<HTMLInputElement>(null);
-  const isAsked = useRef(false);
-
-  async function signIn(by: { key: string } | { token: string }): Promise<void> {
-    setBusy(true);
-    setError(undefined);
-    try {
-      const session = await sendJson<Session>("POST", "/api/v1/session", by);
+  const signIn = useMutation({
+    mutationFn: (by: { key: string } | { token: string }) => sendJson<Session>("POST", "/api/v1/session", by),
+    onSuccess(session) {
       // What somebody else was shown here is not theirs.
       client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
       client.setQueryData(sessionQuery.queryKey, session);
-    } catch (failure) {
-      setError((failure as Error).message);
-      setBusy(false);
-      field.current?.focus();
-    }
-  }
-
-  useEffect(() => {
-    if (isAsked.current) return;
-    isAsked.current = true;
-    const token = takeTokenFromAddress();
-    if (token !== undefined) void signIn({ token });
+    },
+    onError: () => field.current?.focus(),
   });
+  const { mutate } = signIn;
+  useEffect(() => {
+    const token = takeTokenFromAddress();
+    if (token !== undefined) mutate({ token });
+  }, [mutate]);
+  const error = isEmpty
+    ? "Enter a key. The first one was shown when the gateway first started."
+    : signIn.error?.message;
 
   function submit(event: FormEvent): void {
     event.preventDefault();
     const key = field.current?.value.trim() ?? "";
-    if (key === "") setError("Enter a key. The first one was shown when the gateway first started.");
-    else void signIn({ key });
+    setEmpty(key === "");
+    if (key !== "") mutate({ key });
   }
 
   return (
@@ -69,7 +62,7 @@ export function SignInPage({ reason }: { reason?: string | undefined }) {
         <p id="sign-in-error" className="error-text" role="alert">
           {error}
         </p>
-        <Button kind="primary" type="submit" isBusy={isBusy}>
+        <Button kind="primary" type="submit" isBusy={signIn.isPending}>
           Sign in
         </Button>
         <p className="muted small">

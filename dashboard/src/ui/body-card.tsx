@@ -1,3 +1,4 @@
+import type { RequestWithBody } from "../api/types.ts";
 import { useState } from "react";
 import { JsonView, PlainText } from "../json/json-view.tsx";
 import { prettyXml } from "../json/xml.ts";
@@ -51,7 +52,7 @@ function Shown({ body, isPretty, none }: { body: Body; isPretty: boolean; none: 
 }
 
 /** Bytes that came with this content type: what is no JSON is shown as it is. */
-export function toBody(bytes: { body?: string; body_base64?: string }, contentType: string): Body {
+export function toBody(bytes: Pick<RequestWithBody, "body" | "body_base64">, contentType: string): Body {
   if (bytes.body_base64 !== undefined) return toBinary(bytes.body_base64);
   const text = bytes.body ?? "";
   if (text === "") return { kind: "none", text, bytes: new Uint8Array() };

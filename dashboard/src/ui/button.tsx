@@ -9,6 +9,7 @@ export function Button({ kind = "plain", isBusy = false, className = "", type = 
   return (
     <button
       {...rest}
+      // oxlint-disable-next-line react/button-has-type -- it always has one: see the default
       type={type}
       className={`button button-${kind} ${className}`}
       disabled={rest.disabled === true || isBusy}

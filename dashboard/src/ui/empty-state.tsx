@@ -1,13 +1,24 @@
 import type { ReactNode } from "react";
+import { useIsPartner } from "../session/session.tsx";
 import { CopyButton } from "./copy-button.tsx";
 
+interface EmptyStateProps {
+  title: string;
+  children?: ReactNode;
+  command?: string;
+  /** What partners are told instead: they have no key for the command. */
+  forPartners?: string;
+}
+
 /** Says why there is nothing, and what to do next. */
-export function EmptyState({ title, children, command }: { title: string; children?: ReactNode; command?: string }) {
+export function EmptyState({ title, children, command, forPartners }: EmptyStateProps) {
+  const isPartner = useIsPartner();
+  const text = isPartner ? (forPartners ?? children) : children;
   return (
     <div className="empty">
       <h2>{title}</h2>
-      {children !== undefined && <p className="muted">{children}</p>}
-      {command !== undefined && <Command text={command} />}
+      {text !== undefined && <p className="muted">{text}</p>}
+      {command !== undefined && !isPartner && <Command text={command} />}
     </div>
   );
 }

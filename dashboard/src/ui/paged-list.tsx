@@ -1,32 +1,40 @@
 import type { UseInfiniteQueryResult, InfiniteData } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { Page } from "../api/types.ts";
-import { Button } from "./button.tsx";
+import { EmptyState } from "./empty-state.tsx";
 import { Failure } from "./failure.tsx";
+import { LoadMore } from "./items.tsx";
 import { Skeleton } from "./skeleton.tsx";
 
-interface PagedListProps<Item> {
+export interface PagedListProps<Item> {
   query: UseInfiniteQueryResult<InfiniteData<Page<Item>>>;
+  /** One of them, for "No key matches". */
+  noun: string;
+  isFiltered?: boolean;
+  /** Where the API does not narrow the list down by itself: which of those that are loaded are shown. */
+  isWanted?: (item: Item) => boolean;
   /** In the place of a list without items. */
   empty: ReactNode;
+  /** What else helps when nothing matches. */
+  matchHint?: string;
   children: (items: readonly Item[]) => ReactNode;
 }
 
-/** What is loaded, or that it is loading, failed or empty; and a button for more. */
-export function PagedList<Item>({ query, empty, children }: PagedListProps<Item>) {
-  const items = query.data?.pages.flatMap(({ data }) => data);
+/** What is loaded, or that it is loading, failed, empty or without a match; and a button for more. */
+export function PagedList<Item>(props: PagedListProps<Item>) {
+  const { query, noun, isFiltered = false, isWanted, empty, matchHint = "", children } = props;
+  const loaded = query.data?.pages.flatMap(({ data }) => data);
+  const shown = isWanted === undefined ? loaded : loaded?.filter(isWanted);
   return (
     <>
       {query.error !== null && <Failure error={query.error} onRetry={() => void query.refetch()} />}
       {query.isPending && <Skeleton lines={6} />}
-      {items !== undefined && (items.length === 0 && !query.hasNextPage ? empty : children(items))}
-      {query.hasNextPage && (
-        <p className="list-foot">
-          <Button isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-            Load more
-          </Button>
-        </p>
+      {shown !== undefined && shown.length > 0 && children(shown)}
+      {shown?.length === 0 && (isFiltered || query.hasNextPage) && (
+        <EmptyState title={`No ${noun} matches`}>Change the filters, or clear them.{matchHint}</EmptyState>
       )}
+      {shown?.length === 0 && !isFiltered && !query.hasNextPage && empty}
+      <LoadMore {...query} />
     </>
   );
 }

@@ -1,7 +1,5 @@
-import { useEffect, useState } from "react";
-import type { useView } from "../layout/use-view.ts";
-
-type View = ReturnType<typeof useView>;
+import { useEffect, useEffectEvent, useState } from "react";
+import type { View } from "../layout/use-view.ts";
 
 /** Long enough that a word is typed in one go. */
 const TYPED_MS = 300;
@@ -15,7 +13,7 @@ interface ViewFilterProps {
 
 export interface TextFilterProps extends ViewFilterProps {
   id?: string;
-  placeholder?: string;
+  placeholder?: string | undefined;
   type?: string;
   isWide?: boolean;
   isMono?: boolean;
@@ -25,14 +23,15 @@ export interface TextFilterProps extends ViewFilterProps {
 export function TextFilter(props: TextFilterProps) {
   const { view, name, label, id, placeholder, type = "search", isWide = false, isMono = false } = props;
   const shown = view.get(name) ?? "";
-  const [text, setText] = useState(shown);
+  const [{ text, from }, setTyped] = useState({ text: shown, from: shown });
   // The address may change without the field: by the way back, or by "Clear".
-  useEffect(() => setText(shown), [shown]);
+  if (from !== shown) setTyped({ text: shown, from: shown });
+  const apply = useEffectEvent(() => view.set({ [name]: text }));
   useEffect(() => {
     if (text === shown) return undefined;
-    const timer = setTimeout(() => view.set({ [name]: text }), TYPED_MS);
+    const timer = setTimeout(() => apply(), TYPED_MS);
     return () => clearTimeout(timer);
-  });
+  }, [text, shown]);
   return (
     <label className={`filter ${isWide ? "filter-wide" : ""}`}>
       <span className="filter-label">{label}</span>
@@ -42,7 +41,7 @@ export function TextFilter(props: TextFilterProps) {
         type={type}
         value={text}
         placeholder={placeholder}
-        onChange={({ target }) => setText(target.value)}
+        onChange={({ target }) => setTyped({ text: target.value, from })}
       />
     </label>
   );

@@ -227,8 +227,8 @@ export interface DeadLettersResource {
   listGroups(query?: DeadLettersListGroupsQuery, options?: RequestOptions): Promise<DeadLettersListGroupsAnswer>;
   /** Replay one dead letter, or many as a job. Replays one dead letter by `id` at once, or many by `filter` or `all` as a job. The answer is then the job instead of the delivery. With `plan`, dead letters are only counted. */
   replay(body: DeadLettersReplayBody, options?: CreateOptions): Promise<ReplayPlan | DeadLettersReplayAnswer>;
-  /** Purge dead letters permanently, after confirmation. Without `confirm` the answer is 409 with the `count` of dead letters that would be purged. */
-  purge(body: DeadLettersPurgeBody, options?: CreateOptions): Promise<Replay>;
+  /** Purge dead letters permanently, after confirmation. Without `confirm` the answer is 409 with the `count` of dead letters that would be purged. One dead letter is purged by `id`, at once and without `confirm`. */
+  purge(body: DeadLettersPurgeBody, options?: CreateOptions): Promise<Delivery | Replay>;
 }
 
 export interface DeliveriesResource {
@@ -490,7 +490,7 @@ export interface TemplatesResource {
 }
 
 export interface TenantsResource {
-  /** Create a portal link for a tenant. Anybody with the link sees the events, subscriptions and deliveries of this tenant only, and the catalogue. The link works until it expires or the key that created it is revoked. Sites in `portal.frame_origins` may show the page in a frame. Only for keys that are not bound to a tenant. */
+  /** Create a portal link for a tenant. Anybody with the link sees the events, subscriptions and deliveries of this tenant only, and the catalogue. It cannot publish events, nor erase or edit them. The link works until it expires, the key that created it is revoked, or the tenant is deleted or erased. Sites in `portal.frame_origins` may show the page in a frame. Only for keys that are not bound to a tenant. */
   portalLink(id: string, body?: TenantsPortalLinkBody, options?: RequestOptions): Promise<PortalLink>;
   /** List tenants. Only for keys that are not bound to a tenant. */
   list(query?: TenantsListQuery, options?: RequestOptions): Pages<Tenant>;

@@ -174,6 +174,8 @@ export interface Session {
     name: string;
     /** A colour, `#rrggbb` */
     accent: string | null;
+    /** `light` and `dark` are fixed; with `system` the visitor chooses */
+    appearance: "system" | "light" | "dark";
   } | null;
 }
 
@@ -2186,6 +2188,15 @@ export interface TenantsPortalLinkBody {
   access?: "read" | "manage" | undefined;
   /** How many seconds the link works. Default: `3600` */
   expires_in_s?: number | undefined;
+  /** The look of the page, instead of the settings `portal.*` */
+  theme?: {
+    /** The heading of the page */
+    name?: string | undefined;
+    /** Colour of buttons and links, `#rrggbb`; made darker or lighter where it would be hard to read */
+    accent?: string | undefined;
+    /** `light` and `dark` are fixed; with `system` the visitor chooses */
+    appearance?: "system" | "light" | "dark" | undefined;
+  } | undefined;
 }
 
 /** Get an event with its body and deliveries: what to ask for */
@@ -2334,6 +2345,29 @@ export interface DeadLettersReplayBody {
 
 export type DeadLettersReplayAnswer = Delivery | Replay;
 
+export interface DeadLettersPurgeBody {
+  /** Only this delivery, at once and without `confirm` */
+  id?: string | undefined;
+  filter?: {
+    /** Only deliveries to this subscription */
+    subscription_id?: string | undefined;
+    /** Only deliveries of this tenant; for keys that are not bound to a tenant */
+    tenant_id?: string | undefined;
+    /** Only deliveries that are dead for this reason */
+    reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
+    /** Only events of exactly this type */
+    event_type?: string | undefined;
+    /** Dead at this time or later */
+    since?: string | undefined;
+    /** Dead before this time */
+    until?: string | undefined;
+  } | undefined;
+  /** Select everything, instead of a filter */
+  all?: true | undefined;
+  /** The `count` from the answer to a request without `confirm`, or the word `purge` */
+  confirm?: number | "purge" | undefined;
+}
+
 export interface ReplaysCreateBody {
   /** What the job does: replay dead letters or events, recover a subscription, or cancel deliveries */
   kind: "dead_letters" | "events" | "recover" | "cancel";
@@ -2399,27 +2433,6 @@ export interface DeliveriesCancelManyBody {
   };
   /** Only count the deliveries; nothing is changed. Default: `false` */
   plan?: boolean | undefined;
-}
-
-export interface DeadLettersPurgeBody {
-  filter?: {
-    /** Only deliveries to this subscription */
-    subscription_id?: string | undefined;
-    /** Only deliveries of this tenant; for keys that are not bound to a tenant */
-    tenant_id?: string | undefined;
-    /** Only deliveries that are dead for this reason */
-    reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
-    /** Only events of exactly this type */
-    event_type?: string | undefined;
-    /** Dead at this time or later */
-    since?: string | undefined;
-    /** Dead before this time */
-    until?: string | undefined;
-  } | undefined;
-  /** Select everything, instead of a filter */
-  all?: true | undefined;
-  /** The `count` from the answer to a request without `confirm`, or the word `purge` */
-  confirm?: number | "purge" | undefined;
 }
 
 /** List the rejected requests of a source: what to ask for */

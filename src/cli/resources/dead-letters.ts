@@ -43,8 +43,8 @@ export const RESOURCE: Resource = {
     },
     purge: {
       ...JOB,
-      help: "delete dead letters for good: those that match, or all",
-      takes: "",
+      help: "delete dead letters for good: one, those that match, or all",
+      takes: "[id]",
       flags: [
         ...FILTER,
         ALL,
@@ -55,7 +55,8 @@ export const RESOURCE: Resource = {
         WAIT,
       ],
       path: () => `${PATH}/purge`,
-      body: ({ body }) => select(body),
+      body: ({ args: [id], body }) => (id === undefined ? select(body) : only(id, body)),
+      tell: (row, call) => (call.args[0] === undefined ? JOB.tell?.(row, call) : tellStatus(row)),
     },
   },
   notes: `
@@ -66,11 +67,15 @@ Examples:
   posthorn dlq replay dlv_…
   posthorn dlq replay --subscription erp --plan
   posthorn dlq replay --all --wait
+  posthorn dlq purge dlv_…
   posthorn dlq purge --reason expired --confirm 12`,
 };
 
 function selectToReplay({ args: [id], body: { plan, ...given } }: Call): Row {
-  if (id === undefined) return { ...select(given), plan };
+  return id === undefined ? { ...select(given), plan } : only(id, given);
+}
+
+function only(id: string, given: Row): Row {
   if (Object.keys(given).length === 0) return { id };
   throw usageFailure(
     "Choose the dead letters with an id, with filters like --reason, or with --all; only one of the three.",

@@ -124,6 +124,7 @@ export const ManagedByDocs = oneOf(
 /** Headers that mean the same on all routes. */
 export const ETAG = { ETag: "The version, for use in `If-Match`" };
 export const IF_MATCH = { "If-Match": "The change is made only if the current `ETag` is this one" };
+export const IF_NONE_MATCH = { "If-None-Match": "`*` creates it only if there is none yet" };
 export const IDEMPOTENCY_KEY = {
   "Idempotency-Key":
     "A repeated request with the same key creates nothing new: the answer shows the object created first and has " +

@@ -18,7 +18,7 @@ import {
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
 import { exampleOf } from "../openapi/shown.ts";
-import { PLANNED, Replay } from "./replays.docs.ts";
+import { BEGIN_ERRORS, begunExample, PLANNED, Replay } from "./replays.docs.ts";
 
 /** The example is a dead delivery. */
 export const Delivery = named(
@@ -173,6 +173,16 @@ export const DELIVERY_DOCS: AreaDocs = {
       answer: { ...again, schema: Type.Union([Delivery, Replay]) },
       otherAnswers: [PLANNED],
       errors: ["not_found", "illegal_transition", "conflict", "idempotency_key_reused"],
+    },
+    "POST /api/v1/dead-letters/purge": {
+      description:
+        "Without `confirm` the answer is 409 with the `count` of dead letters that would be purged. One dead letter is " +
+        "purged by `id`, at once and without `confirm`.",
+      request: { filter: { subscription_id: EXAMPLE.subscription }, confirm: "purge" },
+      headers: IDEMPOTENCY_KEY,
+      answer: begunExample("purge"),
+      otherAnswers: [{ description: "With `id`: the delivery, which is cancelled now", schema: Delivery }],
+      errors: [...BEGIN_ERRORS, "confirmation_required", "illegal_transition"],
     },
   },
 };

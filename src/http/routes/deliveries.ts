@@ -14,7 +14,7 @@ import { presentAttempt } from "../present/delivery.ts";
 import { isoTime } from "../present/time.ts";
 import type { DeadLetterGroup as Described } from "./deliveries.docs.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
-import { DeadLetterFilter, DeadLetterReplay } from "./replay-bodies.ts";
+import { DeadLetterFilter, DeadLetterPurge, DeadLetterReplay } from "./replay-bodies.ts";
 import { createReplayAnswers } from "./replay-answers.ts";
 
 const Filter = {
@@ -41,7 +41,7 @@ export interface DeliveryRoutesOptions {
 
 export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesOptions): void {
   const { store, subscriptions, kinds, replays, presentDelivery } = options;
-  const { startReplay } = createReplayAnswers(options.bulkReplays);
+  const { startReplay, toWish } = createReplayAnswers(options.bulkReplays);
 
   function toFilter(query: { tenant_id?: string; subscription_id?: string }, request: FastifyRequest): DeliveryFilter {
     const tenantId = request.caller?.tenantId ?? query.tenant_id;
@@ -161,5 +161,36 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
       }
       return reply.code(202).send(presentDelivery(await replays.replay(delivery)));
     },
+  );
+
+  app.post<{ Body: Static<typeof DeadLetterPurge> }>(
+    "/api/v1/dead-letters/purge",
+    {
+      config: { scope: "admin" },
+      schema: { summary: "Purge dead letters permanently, after confirmation", body: DeadLetterPurge },
+    },
+    async (request, reply) => {
+      const { id, confirm, filter, all } = request.body;
+      if (id !== undefined) {
+        if (filter === undefined && all === undefined) {
+          return presentDelivery(await replays.purge(await getDelivery(id, request)));
+        }
+        throw new PosthornError("invalid_field", "Send only one of id, filter and all.", { field: "id" });
+      }
+      if (confirm !== "purge") {
+        const { count, isExact } = await options.bulkReplays.plan(toWish(request, "purge", request.body));
+        if (confirm !== count || !isExact) throw askToConfirm(count, isExact);
+      }
+      return startReplay(request, reply, "purge", request.body);
+    },
+  );
+}
+
+function askToConfirm(count: number, isExact: boolean): PosthornError {
+  const many = isExact ? String(count) : `At least ${count}`;
+  return new PosthornError(
+    "confirmation_required",
+    `${many} dead letters would be purged. Send confirm: ${isExact ? `${count}, or ` : ""}"purge" to do it.`,
+    { details: { count, exact: isExact } },
   );
 }

@@ -10,6 +10,7 @@ import type { Store } from "../../store/store.ts";
 import { presentBody, presentBytes, presentEvent, presentEventRequest } from "../present/event.ts";
 import { isoTime } from "../present/time.ts";
 import { findJsonMember, keepJsonText } from "../json-text.ts";
+import { refusePublishingPartner } from "../session/partner-routes.ts";
 import { EventQuery, readEventFilter } from "./event-query.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 
@@ -124,6 +125,7 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
         refuseErased(event);
         const payload = findJsonMember(request, "payload");
         if (payload !== undefined) {
+          refusePublishingPartner(caller);
           refuseOneReceiver(body?.subscription_id);
           const { eventId, deliveries } = await editedReplays.replay(event, payload, (made) => onEdited(event, made));
           return reply.code(201).send({ event_id: eventId, replay_of: event.id, delivery_count: deliveries });

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { IncomingMessage } from "node:http";
 import { Type, type Static } from "typebox";
+import { LinkTheme } from "../../domain/portal-theme.ts";
 import { oneOf } from "../../domain/shape.ts";
 import type { AuditTrail } from "../../operate/audit-trail.ts";
 import type { Caller } from "../../registry/keys.ts";
@@ -29,6 +30,7 @@ const LinkBody = Type.Object(
         description: "How many seconds the link works",
       }),
     ),
+    theme: Type.Optional(LinkTheme),
   },
   { additionalProperties: false },
 );
@@ -50,9 +52,9 @@ export function addPortalRoutes(app: FastifyInstance, options: PortalRoutesOptio
       schema: { summary: "Create a portal link for a tenant", body: Type.Union([LinkBody, Type.Null()]) },
     },
     async (request, reply) => {
-      const { access = "manage", expires_in_s: lifetimeS = HOUR_S } = request.body ?? {};
+      const { access = "manage", expires_in_s: lifetimeS = HOUR_S, theme } = request.body ?? {};
       const { id: tenantId } = await tenants.get(request.params.id);
-      const terms = { tenantId, access, lifetimeMs: lifetimeS * 1000 };
+      const terms = { tenantId, access, lifetimeMs: lifetimeS * 1000, theme };
       const { token, expiresAt } = portalLinks.make(request.caller as Caller, terms);
       const deed = { act: "tenant.portal_link", kind: "tenant", id: tenantId, tenantId };
       await trail.note({ ...deed, details: { access, expires_at: isoTime(expiresAt) } });

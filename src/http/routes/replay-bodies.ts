@@ -61,8 +61,10 @@ export const DeadLetterReplay = Type.Object(
   { additionalProperties: false },
 );
 
+/** One of `id`, `filter` and `all`. */
 export const DeadLetterPurge = Type.Object(
   {
+    id: Type.Optional(Type.String({ maxLength: 64, description: "Only this delivery, at once and without `confirm`" })),
     filter: Type.Optional(DeadLetterFilter),
     all,
     confirm: Type.Optional(

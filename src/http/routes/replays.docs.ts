@@ -68,8 +68,8 @@ const filter = { subscription_id: EXAMPLE.subscription };
 const REPLAY = { ...exampleOf(Replay), filter: { ...filter, tenant_id: EXAMPLE.tenant } };
 const shown = { schema: Replay, example: REPLAY };
 const begun = { ...shown, status: 202, description: "The job, which runs in the background" };
-const begin = ["not_found", "conflict", "idempotency_key_reused"] as const;
-const begunExample = (kind: string, more: object = {}) => ({
+export const BEGIN_ERRORS = ["not_found", "conflict", "idempotency_key_reused"] as const;
+export const begunExample = (kind: string, more: object = {}) => ({
   ...begun,
   example: { ...REPLAY, kind, filter: { ...REPLAY.filter, ...more }, done: 0 },
 });
@@ -84,7 +84,7 @@ export const REPLAY_DOCS: AreaDocs = {
       headers: IDEMPOTENCY_KEY,
       answer: begunExample("dead_letters"),
       otherAnswers: [PLANNED],
-      errors: begin,
+      errors: BEGIN_ERRORS,
     },
     "GET /api/v1/replays": {
       query: { limit: 20, status: "running" },
@@ -122,21 +122,14 @@ export const REPLAY_DOCS: AreaDocs = {
       headers: IDEMPOTENCY_KEY,
       answer: begunExample("recover", { since: EXAMPLE.time, include: "all" }),
       otherAnswers: [PLANNED],
-      errors: begin,
+      errors: BEGIN_ERRORS,
     },
     "POST /api/v1/deliveries/cancel": {
       request: { filter },
       headers: IDEMPOTENCY_KEY,
       answer: begunExample("cancel"),
       otherAnswers: [PLANNED],
-      errors: begin,
-    },
-    "POST /api/v1/dead-letters/purge": {
-      description: "Without `confirm` the answer is 409 with the `count` of dead letters that would be purged.",
-      request: { filter, confirm: "purge" },
-      headers: IDEMPOTENCY_KEY,
-      answer: begunExample("purge"),
-      errors: [...begin, "confirmation_required"],
+      errors: BEGIN_ERRORS,
     },
   },
 };

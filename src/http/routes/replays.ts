@@ -1,11 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
-import { PosthornError } from "../../domain/errors.ts";
 import { REPLAY_STATUSES, type ReplayFilter } from "../../domain/replay.ts";
 import type { BulkReplays } from "../../operate/replays/bulk-replays.ts";
 import { presentReplay } from "../present/replay.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
-import { DeadLetterPurge, DeliveryCancel, ReplayStart, SubscriptionRecover } from "./replay-bodies.ts";
+import { DeliveryCancel, ReplayStart, SubscriptionRecover } from "./replay-bodies.ts";
 import { createReplayAnswers } from "./replay-answers.ts";
 
 const ListQuery = Type.Object(
@@ -25,7 +24,7 @@ const CHANGES = [
 
 /** Jobs on many deliveries at once. */
 export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkReplays: BulkReplays }): void {
-  const { startReplay, toWish } = createReplayAnswers(bulkReplays);
+  const { startReplay } = createReplayAnswers(bulkReplays);
   const admin = { scope: "admin" } as const;
   const get = (request: FastifyRequest) =>
     bulkReplays.get((request.params as { id: string }).id, request.caller?.tenantId);
@@ -80,27 +79,5 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkRep
     "/api/v1/deliveries/cancel",
     { config: admin, schema: { summary: "Cancel many open deliveries, as a job", body: DeliveryCancel } },
     (request, reply) => startReplay(request, reply, "cancel", request.body),
-  );
-
-  app.post<{ Body: Static<typeof DeadLetterPurge> }>(
-    "/api/v1/dead-letters/purge",
-    { config: admin, schema: { summary: "Purge dead letters permanently, after confirmation", body: DeadLetterPurge } },
-    async (request, reply) => {
-      const { confirm } = request.body;
-      if (confirm !== "purge") {
-        const { count, isExact } = await bulkReplays.plan(toWish(request, "purge", request.body));
-        if (confirm !== count || !isExact) throw askToConfirm(count, isExact);
-      }
-      return startReplay(request, reply, "purge", request.body);
-    },
-  );
-}
-
-function askToConfirm(count: number, isExact: boolean): PosthornError {
-  const many = isExact ? String(count) : `At least ${count}`;
-  return new PosthornError(
-    "confirmation_required",
-    `${many} dead letters would be purged. Send confirm: ${isExact ? `${count}, or ` : ""}"purge" to do it.`,
-    { details: { count, exact: isExact } },
   );
 }

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { APPEARANCES } from "../../domain/portal-theme.ts";
 import { SCOPES } from "../../registry/api-key.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import { Time, closed, named, nullable, oneOf, text, textOrNull, type AreaDocs } from "../openapi/operation-docs.ts";
@@ -14,7 +15,11 @@ export const Session = named(
     expires_at: nullable(Time),
     portal: nullable(
       closed(
-        { name: text("Acme webhooks"), accent: textOrNull("A colour, `#rrggbb`") },
+        {
+          name: text("Acme webhooks"),
+          accent: textOrNull("A colour, `#rrggbb`"),
+          appearance: oneOf(APPEARANCES, "`light` and `dark` are fixed; with `system` the visitor chooses"),
+        },
         "The look of the partner page; null for everybody except partners",
       ),
     ),

@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { IncomingMessage } from "node:http";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
+import type { PortalTheme } from "../../domain/portal-theme.ts";
 import type { AuditTrail } from "../../operate/audit-trail.ts";
 import type { Authors } from "../../registry/authors.ts";
 import { allows, type Caller, type Keys } from "../../registry/keys.ts";
@@ -33,11 +34,6 @@ export interface SessionRoutesOptions {
   theme: PortalTheme;
 }
 
-export interface PortalTheme {
-  name: string;
-  accent?: string | undefined;
-}
-
 export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOptions): void {
   const { version, sessions, authenticate, keys, trail, authors, theme } = options;
 
@@ -59,7 +55,7 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
       version,
       public_url: findPublicUrl(request),
       expires_at: isoTime(expiresAt) ?? null,
-      portal: caller.isPartner === true ? { name: theme.name, accent: theme.accent ?? null } : null,
+      portal: caller.isPartner === true ? presentTheme({ ...theme, ...caller.theme }) : null,
     };
   }
 
@@ -113,4 +109,8 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
     sessions.refuseOtherOrigin(request.raw);
     return reply.header("set-cookie", sessions.close(request.raw)).code(204).send();
   });
+}
+
+function presentTheme({ name, accent, appearance }: PortalTheme) {
+  return { name, accent: accent ?? null, appearance };
 }

@@ -54,7 +54,7 @@ const settings = {
   quotas: { subscriptions: 10_000 },
 };
 
-const Erasure = named(
+export const Erasure = named(
   "TenantErasure",
   closed(
     {
@@ -126,11 +126,10 @@ export const TENANT_DOCS: AreaDocs = {
     "POST /api/v1/tenants/:id/portal-link": {
       description:
         "Anybody with the link sees the events, subscriptions and deliveries of this tenant only, and the catalogue. " +
-        "The link works until it expires or the key that created it is revoked. Sites in `portal.frame_origins` may " +
-        "show " +
-        "the page in a frame.",
+        "It cannot publish events, nor erase or edit them. The link works until it expires, the key that created it is " +
+        "revoked, or the tenant is deleted or erased. Sites in `portal.frame_origins` may show the page in a frame.",
       params: { id: EXAMPLE.tenant },
-      request: { access: "manage", expires_in_s: 3600 },
+      request: { access: "manage", expires_in_s: 3600, theme: { name: "Acme", accent: "#0a7d4f" } },
       answer: { status: 201, description: "The link; its token is shown only here", schema: PortalLink },
     },
     "GET /api/v1/tenants/:id/erase": {

@@ -76,7 +76,8 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
         const document = readBytes(request);
         const format = readFormat(document, request.headers["content-type"]);
         const input = { endpoint, format, document, by: callerOf(request) };
-        const { latestVersion: version } = await validations.put(input, request.headers["if-match"]);
+        const { "if-match": ifMatch, "if-none-match": ifNoneMatch } = request.headers;
+        const { latestVersion: version } = await validations.put(input, { ifMatch, ifNoneMatch });
         return reply.header("etag", etagOf({ version })).send({ status: "validation_updated", endpoint });
       },
     );

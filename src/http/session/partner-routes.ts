@@ -17,7 +17,17 @@ const AREAS = [
 ];
 const PARTNER_ROUTE = new RegExp(`^/api/v1/(?:${AREAS.join("|")})(?:/|$)`);
 
-export function refusePartner({ routeOptions }: Pick<FastifyRequest, "routeOptions">): void {
-  if (PARTNER_ROUTE.test(routeOptions.url ?? "")) return;
+/** What an event says is the operator's word: partners get it again, and neither write nor erase it. */
+const OPERATORS_ONLY: ReadonlySet<string> = new Set(["POST /api/v1/events", "DELETE /api/v1/events/:id/body"]);
+
+export function refusePartner({ method, routeOptions }: Pick<FastifyRequest, "method" | "routeOptions">): void {
+  const { url = "" } = routeOptions;
+  if (PARTNER_ROUTE.test(url) && !OPERATORS_ONLY.has(`${method} ${url}`)) return;
   throw new PosthornError("forbidden", "A portal link gives no access to this route. Use a key.");
+}
+
+/** For routes that publish. */
+export function refusePublishingPartner(caller: { isPartner?: boolean | undefined } | undefined): void {
+  if (caller?.isPartner !== true) return;
+  throw new PosthornError("forbidden", "A portal link cannot publish events. Use a key with the scope publish.");
 }

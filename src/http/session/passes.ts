@@ -1,4 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
+import type { LinkTheme } from "../../domain/portal-theme.ts";
 import type { Scope } from "../../registry/api-key.ts";
 import type { Caller, Keys } from "../../registry/keys.ts";
 import type { SecretBox } from "../../registry/secret-box.ts";
@@ -10,13 +11,13 @@ import type { SecretBox } from "../../registry/secret-box.ts";
 export interface Passes {
   /** Undefined when the key no longer exists. */
   make(caller: Caller, terms: PassTerms): string | undefined;
-  find(pass: string): { caller: Caller; expiresAt: number } | undefined;
+  find(pass: string): { caller: Caller; madeAt: number; expiresAt: number } | undefined;
 }
 
 export interface PassTerms {
   expiresAt: number;
   /** For a partner: limits the pass to this tenant and these scopes. */
-  partner?: { tenantId: string; scopes: readonly Scope[] } | undefined;
+  partner?: { tenantId: string; scopes: readonly Scope[]; theme?: LinkTheme | undefined } | undefined;
 }
 
 export interface PassesOptions {
@@ -30,6 +31,7 @@ export interface PassesOptions {
 interface Sealed extends PassTerms {
   keyId: string;
   mark: string;
+  madeAt: number;
 }
 
 /** No pass is longer than this. */
@@ -49,7 +51,7 @@ export function createPasses({ use, secretBox, keys, clock }: PassesOptions): Pa
     make({ keyId }, { expiresAt, partner }) {
       const holder = keys.findHolder(keyId);
       if (holder === undefined) return undefined;
-      const sealed: Sealed = { keyId, mark: holder.mark, expiresAt, partner };
+      const sealed: Sealed = { keyId, mark: holder.mark, madeAt: clock.wall(), expiresAt, partner };
       return Buffer.from(secretBox.seal(JSON.stringify(sealed), use)).toString("base64url");
     },
     find(pass) {
@@ -57,10 +59,10 @@ export function createPasses({ use, secretBox, keys, clock }: PassesOptions): Pa
       if (sealed === undefined || sealed.expiresAt <= clock.wall()) return undefined;
       const holder = keys.findHolder(sealed.keyId);
       if (holder === undefined || holder.mark !== sealed.mark) return undefined;
-      const { expiresAt, partner } = sealed;
+      const { madeAt, expiresAt, partner } = sealed;
       const caller =
         partner === undefined ? holder.caller : { keyId: sealed.keyId, ...partner, expiresAt, isPartner: true };
-      return { caller, expiresAt };
+      return { caller, madeAt, expiresAt };
     },
   };
 }

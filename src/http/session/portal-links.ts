@@ -1,5 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
+import type { LinkTheme } from "../../domain/portal-theme.ts";
 import type { Scope } from "../../registry/api-key.ts";
 import type { Caller } from "../../registry/keys.ts";
 import type { Passes } from "./passes.ts";
@@ -10,13 +11,22 @@ import type { Passes } from "./passes.ts";
  */
 export interface PortalLinks {
   make(caller: Caller, terms: PortalTerms): { token: string; expiresAt: number };
-  find(token: string): Caller | undefined;
+  /** Undefined when it is no portal link; a promise of undefined when it does not work any more. */
+  find(token: string): Promise<Caller | undefined> | undefined;
 }
 
 export interface PortalTerms {
   tenantId: string;
   access: PortalAccess;
   lifetimeMs: number;
+  theme?: LinkTheme | undefined;
+}
+
+export interface PortalLinksOptions {
+  passes: Passes;
+  /** Whether the tenant still exists and was not erased since: its links end with it. */
+  isSame: (tenantId: string, since: number) => Promise<boolean>;
+  clock: Pick<Clock, "wall">;
 }
 
 /** The scopes of each kind of access. */
@@ -27,14 +37,21 @@ export const PORTAL_ACCESS = Object.keys(SCOPES) as PortalAccess[];
 /** The prefix that identifies a token as a portal link. */
 const PREFIX = "php_";
 
-export function createPortalLinks({ passes, clock }: { passes: Passes; clock: Pick<Clock, "wall"> }): PortalLinks {
+export function createPortalLinks({ passes, isSame, clock }: PortalLinksOptions): PortalLinks {
+  async function findPartner(pass: string): Promise<Caller | undefined> {
+    const found = passes.find(pass);
+    const tenantId = found?.caller.tenantId;
+    if (found === undefined || tenantId === undefined) return undefined;
+    return (await isSame(tenantId, found.madeAt)) ? found.caller : undefined;
+  }
+
   return {
-    make(caller, { tenantId, access, lifetimeMs }) {
+    make(caller, { tenantId, access, lifetimeMs, theme }) {
       const expiresAt = Math.min(clock.wall() + lifetimeMs, caller.expiresAt ?? Infinity);
-      const pass = passes.make(caller, { expiresAt, partner: { tenantId, scopes: SCOPES[access] } });
+      const pass = passes.make(caller, { expiresAt, partner: { tenantId, scopes: SCOPES[access], theme } });
       if (pass === undefined) throw new PosthornError("unauthorized", "The key was revoked.");
       return { token: PREFIX + pass, expiresAt };
     },
-    find: (token) => (token.startsWith(PREFIX) ? passes.find(token.slice(PREFIX.length))?.caller : undefined),
+    find: (token) => (token.startsWith(PREFIX) ? findPartner(token.slice(PREFIX.length)) : undefined),
   };
 }

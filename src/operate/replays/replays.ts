@@ -18,6 +18,8 @@ import { createMovedDeliveries } from "./moved-deliveries.ts";
 export interface Replays {
   retry(key: DeliveryKey): Promise<StoredDelivery>;
   cancel(key: DeliveryKey): Promise<StoredDelivery>;
+  /** Gives a dead letter up for good. */
+  purge(key: DeliveryKey): Promise<StoredDelivery>;
   /** Opens an ended delivery again. */
   replay(key: DeliveryKey): Promise<StoredDelivery>;
   /** To every subscription that got the event, or to the named one in any case. */
@@ -68,6 +70,14 @@ export function createReplays(options: ReplaysOptions): Replays {
     return find(key);
   }
 
+  async function giveUp(key: DeliveryKey, act: "cancel" | "purge"): Promise<void> {
+    const subscription = subscriptions.find(key.subscriptionSeq);
+    await change(key, { act }, subscription?.tenantId ?? (await find(key)).tenantId);
+    if (act === "cancel") onCancelled(key);
+    // The next delivery of its ordering key may be sent now.
+    if (subscription !== undefined) onDue(subscription);
+  }
+
   function listDeliveries(eventSeq: number): Promise<StoredDelivery[]> {
     return readAll((page) => store.reads.listDeliveries({ eventSeq }, page));
   }
@@ -95,11 +105,11 @@ export function createReplays(options: ReplaysOptions): Replays {
       return find(key);
     },
     async cancel(key) {
-      const subscription = subscriptions.find(key.subscriptionSeq);
-      await change(key, { act: "cancel" }, subscription?.tenantId ?? (await find(key)).tenantId);
-      onCancelled(key);
-      // The next delivery of its ordering key may be sent now.
-      if (subscription !== undefined) onDue(subscription);
+      await giveUp(key, "cancel");
+      return find(key);
+    },
+    async purge(key) {
+      await giveUp(key, "purge");
       return find(key);
     },
     replay: ({ eventSeq, subscriptionSeq }) => replay(eventSeq, getSubscription(subscriptionSeq)),

@@ -1,5 +1,6 @@
 import { PosthornError } from "../../domain/errors.ts";
 import { VALIDATION_FORMATS, type ValidationFormat } from "../../domain/validation.ts";
+import type { Conditions } from "../../registry/if-match.ts";
 import { createTurns } from "../../registry/in-turn.ts";
 import type { Entry } from "../../registry/resource.ts";
 import {
@@ -24,7 +25,7 @@ export interface Validations extends Pick<StoredValidations, "list" | "versions"
   /** Never a version that is a deletion. */
   getVersion(endpoint: string, version: number): Promise<ValidationVersion & { document: Uint8Array; hash: string }>;
   /** In force when it resolves; the old one stays when this one is invalid. The same document creates no version. */
-  put(input: ValidationInput, ifMatch?: string): Promise<PutVersion>;
+  put(input: ValidationInput, conditions?: Conditions): Promise<PutVersion>;
   /** Both formats unless one is named. */
   remove(endpoint: string, format: ValidationFormat | undefined, by: string, ifMatch?: string): Promise<void>;
   /** Restores an earlier document as a new version. */
@@ -121,7 +122,7 @@ export async function openValidations(options: ValidationsOptions): Promise<Vali
       const what = found === undefined ? "There is no" : "There is no document in";
       throw new PosthornError("not_found", `${what} version ${version} of the validation of ${endpoint}.`);
     },
-    put: (input, ifMatch) => inTurn(async () => writeNew(await stored.put(input, ifMatch))),
+    put: (input, conditions) => inTurn(async () => writeNew(await stored.put(input, conditions))),
     remove: (endpoint, format, by, ifMatch) =>
       inTurn(async () => {
         for (const ended of await stored.remove(endpoint, format, by, ifMatch)) await removeFile(ended);

@@ -178,6 +178,8 @@ export type DeliveryChange =
   /** Makes a pending delivery due now, or reopens a dead or cancelled one. */
   | { act: "retry" }
   | { act: "cancel" }
+  /** Gives a dead letter up for good, and deletes its attempts. */
+  | { act: "purge" }
   /** Reopens an ended delivery in the next generation; creates it if the event never had it. */
   | { act: "replay"; ordered: boolean; expiresAt: number | undefined };
 

@@ -148,7 +148,7 @@ export function listMigrations(): string[] {
     .sort();
 }
 
-/** Migrations only go forward. Each runs in one transaction that first writes its version row. */
+/** Migrations only go forward. A new database gets all of them in one transaction, an older one each in its own. */
 function migrate(db: Database): void {
   db.exec("create table if not exists migrations (version integer primary key, name text not null) strict");
   const done =
@@ -161,19 +161,23 @@ function migrate(db: Database): void {
       `The database was written by a newer release (schema ${done}; this one supports up to ${newest}). Use that release.`,
     );
   }
-  for (const name of files) {
-    const version = Number(name.slice(0, 4));
-    if (version <= done) continue;
-    db.exec("begin immediate");
-    try {
-      db.prepare("insert into migrations (version, name) values (?, ?)").run(version, name);
+  const missing = files.filter((name) => Number(name.slice(0, 4)) > done);
+  for (const together of done === 0 ? [missing] : missing.map((name) => [name])) applyMigrations(db, together);
+}
+
+/** Each writes its version row first. */
+function applyMigrations(db: Database, names: readonly string[]): void {
+  db.exec("begin immediate");
+  try {
+    for (const name of names) {
+      db.prepare("insert into migrations (version, name) values (?, ?)").run(Number(name.slice(0, 4)), name);
       db.exec(readFileSync(new URL(name, MIGRATIONS), "utf8"));
-      db.exec("commit");
-    } catch (error) {
-      // After a disk fault there may be nothing left to roll back.
-      if (db.isTransaction) db.exec("rollback");
-      throw error;
     }
+    db.exec("commit");
+  } catch (error) {
+    // After a disk fault there may be nothing left to roll back.
+    if (db.isTransaction) db.exec("rollback");
+    throw error;
   }
 }
 

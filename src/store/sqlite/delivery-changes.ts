@@ -6,12 +6,14 @@ import type { DeliveryChange, DeliveryKey } from "../port/lanes.ts";
 import type { Accept } from "./accept.ts";
 import type { Database } from "./connection.ts";
 import { stateOf, type DeliveryRow, type Moves } from "./move.ts";
+import { createPurge } from "./purge.ts";
 
 type Changed = DeliveryState | Refused | undefined;
 
 /** Changes by an operator to one delivery. */
 export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept) {
   const selectEvent = db.prepare("select priority, ordering_key from events where seq = ?");
+  const giveUp = createPurge(db, moves);
   const addToCount = db.prepare("update events set delivery_count = delivery_count + 1 where seq = ?");
 
   function retry(row: DeliveryRow, now: number): Changed {
@@ -50,6 +52,13 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
     return state;
   }
 
+  function purge(row: DeliveryRow, now: number): Changed {
+    const state = stateOf(row);
+    if (state !== "dead") return refuse("illegal_transition", `The delivery is ${state}, not dead.`);
+    giveUp(row, now);
+    return state;
+  }
+
   function replay(row: DeliveryRow, change: Replay, now: number): Changed {
     const state = stateOf(row);
     const next = nextState(state, "replay");
@@ -69,13 +78,14 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
     return undefined;
   }
 
+  const ACTS = { retry, cancel, purge } as const;
   return (key: DeliveryKey, change: DeliveryChange, now: number): Changed => {
     const row = moves.find(key.eventSeq, key.subscriptionSeq);
     if (change.act === "replay") return row === undefined ? make(key, change, now) : replay(row, change, now);
     if (row === undefined) {
       return refuse("not_found", `There is no delivery ${formatDeliveryId(key.eventSeq, key.subscriptionSeq)}.`);
     }
-    return change.act === "retry" ? retry(row, now) : cancel(row, now);
+    return ACTS[change.act](row, now);
   };
 }
 

@@ -8,13 +8,12 @@ import { ATTEMPT_TRIGGERS } from "../port/lanes.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Accept } from "./accept.ts";
 import type { AuditLog } from "./audit.ts";
-import { createAttempts } from "./attempts.ts";
 import type { Database } from "./connection.ts";
-import type { DeliveryRow, Moves } from "./move.ts";
+import type { Moves } from "./move.ts";
+import { createPurge } from "./purge.ts";
 
 /** How many ended jobs are kept, as a log. */
 const KEPT = 1000;
-const PURGED = "purged from the dead letters";
 
 /** The states in which a job accepts a delivery. */
 const TAKES: Readonly<Record<ReplayKind, readonly number[]>> = {
@@ -54,7 +53,7 @@ export function createReplayWrites(
     update deliveries set next_trigger = ${ATTEMPT_TRIGGERS.indexOf("replay")},
       rank = case when rank is null then null else ? end
     where event_seq = ? and subscription_seq = ?`);
-  const attempts = createAttempts(db);
+  const purge = createPurge(db, moves);
 
   function findById(id: string): ReplaySql | undefined {
     return find.get(id);
@@ -80,19 +79,14 @@ export function createReplayWrites(
     return "done";
   }
 
-  function end(row: DeliveryRow, at: number, error?: string): void {
-    moves.end(row, "cancelled", { now: at, attemptCount: row.attempt_count, error, leavesKeyQueue: true });
-  }
-
   function change(kind: ReplayKind, item: ReplayItem): Outcome {
     const row = moves.find(item.eventSeq, item.subscriptionSeq);
     if (row === undefined) return item.isMissing ? make(item) : "skipped";
     if (item.isMissing || !TAKES[kind].includes(row.state)) return "skipped";
     if (kind === "cancel") {
-      end(row, at.now);
+      moves.end(row, "cancelled", { now: at.now, attemptCount: row.attempt_count, leavesKeyQueue: true });
     } else if (kind === "purge") {
-      end(row, at.wall, PURGED);
-      attempts.deleteAll(item);
+      purge(row, at.wall);
     } else {
       const { ordered, expiresAt } = item;
       moves.reopen(row, at.now, "replay", { ordered, expiresAt, isBulk: true });

@@ -19,7 +19,7 @@ export const validationsCase: ResourceCase = {
     });
     const put = async (id: string, note: string, ifMatch?: string) => {
       const document = new Uint8Array(Buffer.from(note));
-      return (await validations.put({ ...toFile(id), document, by: "key_1" }, ifMatch)).entry;
+      return (await validations.put({ ...toFile(id), document, by: "key_1" }, { ifMatch })).entry;
     };
     const find = (id: string) => validations.find(toFile(id));
     return {

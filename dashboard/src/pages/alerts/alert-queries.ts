@@ -6,7 +6,7 @@ import type { Alert, AlertRule, Page } from "../../api/types.ts";
 const REFETCH_MS = 5_000;
 
 export const alertsQuery = (filters: Readonly<Record<string, string | undefined>>) =>
-  pagedQuery<Alert>("alerts", "/api/v1/alerts", filters, REFETCH_MS);
+  pagedQuery<Alert>("alerts", "/api/v1/alerts", filters, { refetchMs: REFETCH_MS });
 
 export const alertQuery = (id: string) =>
   queryOptions({

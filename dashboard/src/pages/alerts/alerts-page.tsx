@@ -3,18 +3,22 @@ import { Link } from "wouter";
 import type { Alert } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useView } from "../../layout/use-view.ts";
+import { readFilters } from "../../layout/view-filters.ts";
 import { useCanChange, useSession } from "../../session/session.tsx";
+import { apiCommand } from "../../ui/api-command.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
+import { Filters, isFiltered, TenantFilter } from "../../ui/filters.tsx";
 import { InlineCode } from "../../ui/inline-code.tsx";
 import { PagedList } from "../../ui/paged-list.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
-import { ChoiceFilter, TextFilter } from "../../ui/view-filters.tsx";
+import { ChoiceFilter } from "../../ui/view-filters.tsx";
 import { alertsQuery } from "./alert-queries.ts";
 import { formatValue, nameRule } from "./alert-values.ts";
 import { Rules } from "./rules.tsx";
 
+const FILTERS = ["severity", "tenant_id"] as const;
 const LISTS = { active: "Active", cleared: "Past" };
 type Shown = keyof typeof LISTS | "rules";
 
@@ -42,26 +46,19 @@ export function AlertsPage() {
 
 function AlertList({ status }: { status: keyof typeof LISTS }) {
   const view = useView();
-  const session = useSession();
-  const [severity, tenantId] = [view.get("severity"), view.get("tenant_id")];
-  const query = useInfiniteQuery(alertsQuery({ status, severity, tenant_id: tenantId }));
-  const isFiltered = severity !== undefined || tenantId !== undefined;
+  const query = useInfiniteQuery(alertsQuery({ status, ...readFilters(view.search, FILTERS) }));
   return (
     <>
-      <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <div className="filter-row">
-          <ChoiceFilter
-            view={view}
-            name="severity"
-            label="Severity"
-            options={{ critical: "critical", warning: "warning", info: "info" }}
-          />
-          {session.tenant_id === null && (
-            <TextFilter view={view} name="tenant_id" label="Alerts of a tenant" placeholder="whole gateway" />
-          )}
-        </div>
-      </form>
-      <PagedList query={query} empty={<NoAlerts status={status} isFiltered={isFiltered} />}>
+      <Filters view={view} names={FILTERS}>
+        <ChoiceFilter
+          view={view}
+          name="severity"
+          label="Severity"
+          options={{ critical: "critical", warning: "warning", info: "info" }}
+        />
+        <TenantFilter view={view} label="Alerts of a tenant" hint="whole gateway" />
+      </Filters>
+      <PagedList query={query} noun="alert" isFiltered={isFiltered(view, FILTERS)} empty={<NoAlerts status={status} />}>
         {(alerts) => (
           <section className="card" aria-label={LISTS[status]}>
             <ul className="rows">
@@ -114,18 +111,15 @@ export function AlertStates({ alert }: { alert: Alert }) {
   );
 }
 
-function NoAlerts({ status, isFiltered }: { status: keyof typeof LISTS; isFiltered: boolean }) {
-  if (isFiltered) return <EmptyState title="No alert matches">Change the filters, or clear them.</EmptyState>;
+function NoAlerts({ status }: { status: keyof typeof LISTS }) {
   if (status === "cleared") {
     return (
       <EmptyState title="No past alerts">The last 20 alerts of each rule that cleared are listed here.</EmptyState>
     );
   }
-  const command =
-    `curl ${location.origin}/api/v1/subscriptions -H "authorization: Bearer $POSTHORN_API_KEY" ` +
-    `-H 'content-type: application/json' -d '{"name":"On call","url":"https://example.com/alerts","events":["alert.fired","alert.cleared"]}'`;
+  const onCall = { name: "On call", url: "https://example.com/alerts", events: ["alert.fired", "alert.cleared"] };
   return (
-    <EmptyState title="Nothing is wrong" command={command}>
+    <EmptyState title="Nothing is wrong" command={apiCommand("/api/v1/subscriptions", onCall)}>
       To be told when an alert fires, subscribe to alert.fired and alert.cleared.
     </EmptyState>
   );

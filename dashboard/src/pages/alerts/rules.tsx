@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import type { AlertRule } from "../../api/types.ts";
 import { Badge } from "../../ui/badge.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { formatSpan } from "../../ui/time.tsx";
@@ -18,57 +19,31 @@ export function Rules() {
       <p className="muted">
         Thresholds are set in <code>posthorn.yaml</code>, under <code>alerts.rules</code>.
       </p>
-      <table className="table table-stack">
-        <thead>
-          <tr>
-            <th scope="col">Rule</th>
-            <th scope="col">State</th>
-            <th scope="col" className="number">
-              Worst now
-            </th>
-            <th scope="col" className="number">
-              Fires
-            </th>
-            <th scope="col" className="number">
-              Repeated after
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {data.data.map((rule) => (
-            <Rule key={rule.rule} rule={rule} />
-          ))}
-        </tbody>
-      </table>
+      <DataTable rows={data.data} keyOf={({ rule }) => rule} columns={COLUMNS} />
     </section>
   );
 }
 
-function Rule({ rule }: { rule: AlertRule }) {
-  return (
-    <tr>
-      <td>
-        <span>
-          <strong>{nameRule(rule.rule)}</strong> <Badge state={rule.severity} />
-          <br />
-          <span className="muted small">{rule.description}</span>
-        </span>
-      </td>
-      <td data-label="State">
-        <span>{describeState(rule)}</span>
-      </td>
-      <td className="number" data-label="Worst now">
-        {rule.worst_value === null ? "–" : formatValue(rule.worst_value, rule.unit)}
-      </td>
-      <td className="number" data-label="Fires">
-        {rule.bad} {formatValue(rule.threshold, rule.unit)}
-      </td>
-      <td className="number" data-label="Repeated after">
-        {formatSpan(rule.cool_down_s * 1000)}
-      </td>
-    </tr>
-  );
-}
+const COLUMNS: readonly Column<AlertRule>[] = [
+  {
+    title: "Rule",
+    cell: ({ rule, severity, description }) => (
+      <>
+        <strong>{nameRule(rule)}</strong> <Badge state={severity} />
+        <br />
+        <span className="muted small">{description}</span>
+      </>
+    ),
+  },
+  { title: "State", cell: describeState },
+  {
+    title: "Worst now",
+    isNumber: true,
+    cell: ({ worst_value: worst, unit }) => (worst === null ? "–" : formatValue(worst, unit)),
+  },
+  { title: "Fires", isNumber: true, cell: ({ bad, threshold, unit }) => `${bad} ${formatValue(threshold, unit)}` },
+  { title: "Repeated after", isNumber: true, cell: ({ cool_down_s: seconds }) => formatSpan(seconds * 1000) },
+];
 
 function describeState({ enabled, active_alert: alert, bad_now: bad, measured }: AlertRule) {
   if (!enabled) return <Badge state="off" />;

@@ -6,13 +6,16 @@ import { AbsoluteTime } from "../../ui/time.tsx";
 import { labelOf } from "../dead-letters/causes.ts";
 
 interface FilterWordsProps {
-  filter: Readonly<Record<string, unknown>>;
+  filter: object;
 }
 
 /** What a job is about, in words. */
 export function FilterWords({ filter }: FilterWordsProps) {
   const { data } = useQuery(subscriptionsQuery);
-  const text = (name: string) => (typeof filter[name] === "string" ? filter[name] : undefined);
+  const text = (name: string) => {
+    const value = (filter as Readonly<Record<string, unknown>>)[name];
+    return typeof value === "string" ? value : undefined;
+  };
   const time = (name: string) => {
     const at = text(name);
     return at === undefined ? undefined : <AbsoluteTime at={at} />;

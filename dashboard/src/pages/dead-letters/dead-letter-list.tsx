@@ -1,6 +1,5 @@
-import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
-import { sendJson } from "../../api/client.ts";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { deadLettersQuery } from "../../api/replay-queries.ts";
 import type { Delivery } from "../../api/types.ts";
 import type { Filters } from "../../layout/view-filters.ts";
@@ -11,18 +10,24 @@ import { Failure } from "../../ui/failure.tsx";
 import { Item, Items, LoadMore } from "../../ui/items.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
-import { useToast } from "../../ui/toasts.tsx";
 import { labelOf } from "./causes.ts";
+import { PurgeChosenDialog } from "./purge-chosen-dialog.tsx";
+import { useActOnSome } from "./use-act-on-some.ts";
 
 const NONE: ReadonlySet<string> = new Set();
 
+/** With a `key` of the filters: what was chosen among others is chosen no longer. */
 export function DeadLetterList({ filters }: { filters: Filters }) {
   const query = useInfiniteQuery(deadLettersQuery(filters));
   const canChange = useCanChange();
   const [chosen, setChosen] = useState(NONE);
-  const key = JSON.stringify(filters);
-  useEffect(() => setChosen(NONE), [key]);
-  const replay = useReplayOfSome(() => setChosen(NONE));
+  const [isPurging, setPurging] = useState(false);
+  const clear = () => {
+    setChosen(NONE);
+    setPurging(false);
+  };
+  const replay = useActOnSome("replay", clear);
+  const purge = useActOnSome("purge", clear);
   const letters = query.data?.pages.flatMap(({ data }) => data) ?? [];
 
   function choose(id: string): void {
@@ -37,10 +42,11 @@ export function DeadLetterList({ filters }: { filters: Filters }) {
         <h2 id="letters-head">Deliveries</h2>
         {canChange && chosen.size > 0 && (
           <div className="page-acts">
-            <Button kind="quiet" onClick={() => setChosen(NONE)}>
+            <Button kind="quiet" onClick={clear}>
               Clear selection
             </Button>
-            <Button kind="primary" isBusy={replay.isPending} onClick={() => replay.mutate([...chosen])}>
+            <Button onClick={() => setPurging(true)}>Purge {chosen.size} selected</Button>
+            <Button kind="primary" isBusy={replay.isPending} onClick={() => replay.run([...chosen])}>
               Replay {chosen.size} selected
             </Button>
           </div>
@@ -59,6 +65,7 @@ export function DeadLetterList({ filters }: { filters: Filters }) {
         ))}
       </Items>
       <LoadMore {...query} />
+      {isPurging && <PurgeChosenDialog ids={[...chosen]} purge={purge} onClose={() => setPurging(false)} />}
     </section>
   );
 }
@@ -99,25 +106,4 @@ function Letter({ letter, isChosen, onChoose }: LetterProps) {
       figure={at !== null && <RelativeTime at={at} />}
     />
   );
-}
-
-/** One after the other: those that somebody picked by hand are few. Goes on after one that cannot be replayed. */
-function useReplayOfSome(onDone: () => void) {
-  const client = useQueryClient();
-  const toast = useToast();
-  return useMutation({
-    async mutationFn(ids: readonly string[]) {
-      const failures: Error[] = [];
-      for (const id of ids) {
-        await sendJson("POST", "/api/v1/dead-letters/replay", { id }).catch((error: Error) => failures.push(error));
-      }
-      return { failures, replayed: ids.length - failures.length };
-    },
-    async onSuccess({ failures, replayed }) {
-      onDone();
-      if (replayed > 0) toast.tell(`${replayed} ${replayed === 1 ? "delivery is" : "deliveries are"} open again.`);
-      if (failures[0] !== undefined) toast.fail(failures[0]);
-      await client.invalidateQueries({ queryKey: ["dead-letters"] });
-    },
-  });
 }

@@ -5,18 +5,21 @@ import { deadLetterGroupsQuery } from "../../api/replay-queries.ts";
 import { subscriptionsQuery } from "../../api/queries.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { SEARCH_ID } from "../../layout/shortcuts.tsx";
-import { useView } from "../../layout/use-view.ts";
+import { useView, type View } from "../../layout/use-view.ts";
 import { readFilters } from "../../layout/view-filters.ts";
-import { useCanChange, useSession } from "../../session/session.tsx";
+import { useCanChange } from "../../session/session.tsx";
+import { apiCommand } from "../../ui/api-command.ts";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { Failure } from "../../ui/failure.tsx";
+import { Filters, TenantFilter, TimeFilters } from "../../ui/filters.tsx";
 import { ChoiceFilter, TextFilter } from "../../ui/view-filters.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
+import type { BulkAct } from "../bulk/bulk-acts.ts";
+import { BulkDialog } from "../bulk/bulk-dialog.tsx";
 import { DEAD_CAUSE_LABELS } from "./causes.ts";
 import { DeadLetterList } from "./dead-letter-list.tsx";
 import { GroupList } from "./group-list.tsx";
-import { BulkDialog, type BulkAct } from "./bulk-dialog.tsx";
 
 const FILTERS = ["subscription_id", "reason", "event_type", "tenant_id", "since", "until"] as const;
 
@@ -45,48 +48,40 @@ export function DeadLettersPage() {
           </>
         )}
       </PageHead>
-      <FilterBar view={view} isNarrowed={isNarrowed} />
+      <FilterBar view={view} />
       {groups.error !== null && <Failure error={groups.error} onRetry={() => void groups.refetch()} />}
       {groups.isPending && <Skeleton lines={6} />}
       {groups.data !== undefined && !hasAny && <Empty isNarrowed={isNarrowed} />}
       {groups.data !== undefined && hasAny && (
         <GroupList groups={groups.data.data} isExact={groups.data.exact} filters={filters} onAct={setAct} />
       )}
-      {hasAny && isNarrowed && <DeadLetterList filters={filters} />}
+      {hasAny && isNarrowed && <DeadLetterList key={JSON.stringify(filters)} filters={filters} />}
       {act !== undefined && <BulkDialog act={act} onClose={() => setAct(undefined)} />}
     </>
   );
 }
 
-function FilterBar({ view, isNarrowed }: { view: ReturnType<typeof useView>; isNarrowed: boolean }) {
-  const session = useSession();
+function FilterBar({ view }: { view: View }) {
   const { data } = useQuery(subscriptionsQuery);
   const names = Object.fromEntries(data?.data.map(({ id, name }) => [id, name]) ?? []);
   return (
-    <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-      <div className="filter-row">
-        <ChoiceFilter view={view} name="subscription_id" label="Subscription" options={names} />
-        <ChoiceFilter view={view} name="reason" label="Cause" options={DEAD_CAUSE_LABELS} />
-        <TextFilter view={view} name="event_type" label="Type" placeholder="order.created" id={SEARCH_ID} />
-        {session.tenant_id === null && <TextFilter view={view} name="tenant_id" label="Tenant" />}
-        <TextFilter view={view} name="since" label="Dead since" type="datetime-local" />
-        <TextFilter view={view} name="until" label="Dead before" type="datetime-local" />
-        {isNarrowed && (
-          <Button kind="quiet" onClick={() => view.set(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}>
-            Clear
-          </Button>
-        )}
-      </div>
-    </form>
+    <Filters view={view} names={FILTERS}>
+      <ChoiceFilter view={view} name="subscription_id" label="Subscription" options={names} />
+      <ChoiceFilter view={view} name="reason" label="Cause" options={DEAD_CAUSE_LABELS} />
+      <TextFilter view={view} name="event_type" label="Type" placeholder="order.created" id={SEARCH_ID} />
+      <TenantFilter view={view} />
+      <TimeFilters view={view} since="Dead since" until="Dead before" />
+    </Filters>
   );
 }
 
 function Empty({ isNarrowed }: { isNarrowed: boolean }) {
-  if (isNarrowed) return <EmptyState title="No dead letter fits">Change the filters, or clear them.</EmptyState>;
+  if (isNarrowed) return <EmptyState title="No dead letter matches">Change the filters, or clear them.</EmptyState>;
   return (
     <EmptyState
       title="There are no dead letters"
-      command={`curl "${location.origin}/api/v1/dead-letters" -H "authorization: Bearer $POSTHORN_API_KEY"`}
+      forPartners="A delivery appears here when its destination rejects it, or when all of its retries have failed."
+      command={apiCommand("/api/v1/dead-letters")}
     >
       A delivery appears here when the target rejects it, or when all of its retries have failed. The same list from a
       terminal:

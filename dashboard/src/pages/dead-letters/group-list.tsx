@@ -7,7 +7,7 @@ import { Button } from "../../ui/button.tsx";
 import { Item, Items } from "../../ui/items.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { RelativeTime } from "../../ui/time.tsx";
-import type { BulkAct } from "./bulk-dialog.tsx";
+import type { BulkAct } from "../bulk/bulk-acts.ts";
 import { DEAD_CAUSES, labelOf } from "./causes.ts";
 
 interface GroupListProps {

@@ -1,26 +1,21 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useLocation, useParams } from "wouter";
+import { Link, useParams } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import type { EventType } from "../../api/types.ts";
 import { JsonDialog } from "../../editor/json-dialog.tsx";
-import { JsonView } from "../../json/json-view.tsx";
 import { PageHead } from "../../layout/shell.tsx";
-import { useView } from "../../layout/use-view.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { CopyButton } from "../../ui/copy-button.tsx";
-import { ConfirmDialog } from "../../ui/dialog.tsx";
-import { Command } from "../../ui/empty-state.tsx";
+import { DeleteDialog } from "../../ui/delete-dialog.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { KeyValues } from "../../ui/key-values.tsx";
-import { Segmented } from "../../ui/segmented.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
-import { useAct } from "../../ui/use-act.ts";
 import { eventTypeQuery, pathOfEventType } from "./event-type-queries.ts";
 import { toInputText } from "./event-type-text.ts";
 import { useCanChangeTypes } from "./event-types-page.tsx";
+import { TypeVersions } from "./type-versions.tsx";
 
 export function EventTypePage() {
   const { name } = useParams<{ name: string }>();
@@ -38,7 +33,7 @@ export function EventTypePage() {
     );
   }
   if (data === undefined) return <Skeleton lines={8} />;
-  const { thing: type, etag } = data;
+  const { thing: type } = data;
   return (
     <>
       <PageHead title={type.name}>
@@ -55,29 +50,39 @@ export function EventTypePage() {
         )}
       </PageHead>
       <Facts type={type} />
-      <Versions type={type} />
+      <TypeVersions name={type.name} answer={data.text} />
       {isOpen === "edit" && (
         <JsonDialog<EventType>
           title={`Edit ${type.name}`}
           act="Save"
-          initialText={toInputText(type)}
-          etag={etag}
+          first={{ thing: toInputText(data.text), etag: data.etag }}
           save={(text, version) => sendJson("PUT", pathOfEventType(name), text, version)}
           load={async () => {
             const now = await client.fetchQuery(eventTypeQuery(name));
-            return { thing: toInputText(now.thing), etag: now.etag };
+            return { thing: toInputText(now.text), etag: now.etag };
           }}
           changes={["event-types"]}
           says="The event type is updated."
           onClose={close}
         />
       )}
-      <DeleteTypeDialog name={name} isOpen={isOpen === "delete"} onClose={close} />
+      {isOpen === "delete" && (
+        <DeleteDialog
+          name={name}
+          run={() => sendJson("DELETE", pathOfEventType(name))}
+          changes={["event-types"]}
+          goTo="/event-types"
+          onClose={close}
+        >
+          <p>Its schemas are deleted. Events of this type are still accepted, and no longer checked.</p>
+        </DeleteDialog>
+      )}
     </>
   );
 }
 
 function Facts({ type }: { type: EventType }) {
+  const isAdmin = useCanChangeTypes();
   return (
     <section className="card facts" aria-label="Facts">
       {type.description !== null && <p>{type.description}</p>}
@@ -102,92 +107,11 @@ function Facts({ type }: { type: EventType }) {
             "See also",
             <span key="l" className="alert-head">
               <Link href={`/events?event_type=${encodeURIComponent(type.name)}`}>Events of this type</Link>
-              <Link href={`/audit?kind=event_type&id=${encodeURIComponent(type.name)}`}>History</Link>
+              {isAdmin && <Link href={`/audit?kind=event_type&id=${encodeURIComponent(type.name)}`}>History</Link>}
             </span>,
           ],
         ]}
       />
     </section>
-  );
-}
-
-function Versions({ type }: { type: EventType }) {
-  const view = useView();
-  const latest = type.versions.at(-1);
-  const shown = type.versions.find(({ version }) => version === view.get("version")) ?? latest;
-  if (shown === undefined || latest === undefined) {
-    return (
-      <section className="card" aria-labelledby="schema-head">
-        <h2 id="schema-head">Schema</h2>
-        <p className="muted">This event type has no schema: every payload is accepted.</p>
-        <Command text={toPublishCommand(type.name, {})} />
-      </section>
-    );
-  }
-  const schema = JSON.stringify(shown.schema, undefined, 2);
-  const hasExample = shown.example !== undefined && shown.example !== null;
-  const example = hasExample ? JSON.stringify(shown.example, undefined, 2) : undefined;
-  return (
-    <>
-      {type.versions.length > 1 && (
-        <Segmented
-          label="Version"
-          options={Object.fromEntries(type.versions.map(({ version }) => [version, `v ${version}`]))}
-          value={shown.version}
-          onChange={(version) => view.set({ version: version === latest.version ? undefined : version })}
-        />
-      )}
-      <div className="columns">
-        <section className="card" aria-labelledby="schema-head">
-          <div className="card-head">
-            <h2 id="schema-head">Schema {shown.version}</h2>
-            <CopyButton text={schema} />
-          </div>
-          <JsonView text={schema} />
-        </section>
-        <section className="card" aria-labelledby="example-head">
-          <div className="card-head">
-            <h2 id="example-head">Example</h2>
-            {example !== undefined && <CopyButton text={example} />}
-          </div>
-          {example === undefined ? <p className="muted">There is none.</p> : <JsonView text={example} />}
-          <p className="muted small">Publish it from a terminal:</p>
-          <Command text={toPublishCommand(type.name, shown.example ?? {})} />
-        </section>
-      </div>
-    </>
-  );
-}
-
-function toPublishCommand(name: string, payload: unknown): string {
-  const body = JSON.stringify({ event_type: name, payload }).replaceAll("'", "'\\''");
-  return (
-    `curl ${location.origin}/api/v1/events -H "authorization: Bearer $POSTHORN_API_KEY" ` +
-    `-H 'content-type: application/json' -d '${body}'`
-  );
-}
-
-function DeleteTypeDialog({ name, isOpen, onClose }: { name: string; isOpen: boolean; onClose: () => void }) {
-  const [, navigate] = useLocation();
-  const remove = useAct({
-    run: () => sendJson("DELETE", pathOfEventType(name)),
-    changes: ["event-types"],
-    says: `${name} is deleted.`,
-    onDone() {
-      onClose();
-      navigate("/event-types");
-    },
-  });
-  return (
-    <ConfirmDialog
-      isOpen={isOpen}
-      onClose={onClose}
-      title={`Delete ${name}?`}
-      act="Delete"
-      onConfirm={() => remove.mutate()}
-      isBusy={remove.isPending}
-    >
-      <p>Its schemas are deleted. Events of this type are still accepted, and no longer checked.</p>
-    </ConfirmDialog>
   );
 }

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { getVersioned } from "../../api/client.ts";
+import { request, type Versioned } from "../../api/client.ts";
 import { pagedQuery } from "../../api/paged.ts";
 import type { EventType } from "../../api/types.ts";
 
@@ -9,8 +9,17 @@ export const pathOfEventType = (name: string) => `${PATH}/${encodeURIComponent(n
 
 export const eventTypesQuery = (status: string | undefined) => pagedQuery<EventType>("event-types", PATH, { status });
 
+/** With the answer as the text that it is: numbers beyond 2^53 would not survive as values. */
+export interface LoadedEventType extends Versioned<EventType> {
+  text: string;
+}
+
 export const eventTypeQuery = (name: string) =>
   queryOptions({
     queryKey: ["event-types", "one", name],
-    queryFn: ({ signal }) => getVersioned<EventType>(pathOfEventType(name), {}, signal),
+    queryFn: async ({ signal }): Promise<LoadedEventType> => {
+      const response = await request("GET", pathOfEventType(name), { signal });
+      const text = await response.text();
+      return { thing: JSON.parse(text) as EventType, etag: response.headers.get("etag") ?? undefined, text };
+    },
   });

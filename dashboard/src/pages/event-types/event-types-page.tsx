@@ -4,18 +4,21 @@ import { Link, useLocation } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import type { EventType, EventTypeInput } from "../../api/types.ts";
 import { JsonDialog } from "../../editor/json-dialog.tsx";
-import { PageHead } from "../../layout/shell.tsx";
-import { SEARCH_ID } from "../../layout/shortcuts.tsx";
+import { ListPage } from "../../layout/list-page.tsx";
 import { useView } from "../../layout/use-view.ts";
-import { useCanChange, useSession } from "../../session/session.tsx";
+import { useCanChange, useIsPartner, useSession } from "../../session/session.tsx";
+import { apiCommand } from "../../ui/api-command.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
+import { DataTable } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
-import { PagedList } from "../../ui/paged-list.tsx";
+import { SearchFilter } from "../../ui/filters.tsx";
+import { hasText } from "../../ui/text-search.ts";
 import { RelativeTime } from "../../ui/time.tsx";
-import { ChoiceFilter, TextFilter } from "../../ui/view-filters.tsx";
+import { ChoiceFilter } from "../../ui/view-filters.tsx";
 import { eventTypesQuery } from "./event-type-queries.ts";
 
+const FILTERS = ["search", "status"] as const;
 const FIRST: EventTypeInput = {
   name: "order.created",
   description: "A customer has placed an order",
@@ -39,41 +42,51 @@ export function EventTypesPage() {
   const [, navigate] = useLocation();
   const query = useInfiniteQuery(eventTypesQuery(view.get("status")));
   const canChange = useCanChangeTypes();
+  const isPartner = useIsPartner();
   const [isCreating, setCreating] = useState(false);
-  const search = view.get("search")?.toLowerCase() ?? "";
-  const isWanted = ({ name, description, producer }: EventType) =>
-    [name, description ?? "", producer ?? ""].some((text) => text.toLowerCase().includes(search));
   return (
     <>
-      <PageHead title="Event types">
-        <a className="button button-quiet" href="/api/v1/event-types/export" download="event-types.json">
-          Export as OpenAPI
-        </a>
-        {canChange && (
-          <Button kind="primary" onClick={() => setCreating(true)}>
-            Create event type
-          </Button>
-        )}
-      </PageHead>
-      <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <div className="filter-row">
-          <TextFilter view={view} name="search" label="Search" id={SEARCH_ID} placeholder="Name or text  ( / )" />
-          <ChoiceFilter
-            view={view}
-            name="status"
-            label="Status"
-            options={{ active: "active", deprecated: "deprecated" }}
-          />
-        </div>
-      </form>
-      <PagedList query={query} empty={<NoTypes isFiltered={view.get("status") !== undefined} />}>
-        {(types) => <TypeTable types={types.filter(isWanted)} />}
-      </PagedList>
+      <ListPage
+        title="Event types"
+        noun="event type"
+        acts={
+          <>
+            {!isPartner && (
+              <a className="button button-quiet" href="/api/v1/event-types/export" download="event-types.json">
+                Export as OpenAPI
+              </a>
+            )}
+            {canChange && (
+              <Button kind="primary" onClick={() => setCreating(true)}>
+                Create event type
+              </Button>
+            )}
+          </>
+        }
+        view={view}
+        filterNames={FILTERS}
+        filters={
+          <>
+            <SearchFilter view={view} hint="Name or text" />
+            <ChoiceFilter
+              view={view}
+              name="status"
+              label="Status"
+              options={{ active: "active", deprecated: "deprecated" }}
+            />
+          </>
+        }
+        query={query}
+        isWanted={({ name, description, producer }) => hasText([name, description, producer], view.get("search"))}
+        empty={<NoTypes />}
+      >
+        {(types) => <TypeTable types={types} />}
+      </ListPage>
       {isCreating && (
         <JsonDialog<EventType>
           title="Create event type"
           act="Create"
-          initialText={JSON.stringify(FIRST, undefined, 2)}
+          first={{ thing: JSON.stringify(FIRST, undefined, 2), etag: undefined }}
           save={(text) => sendJson("POST", "/api/v1/event-types", text)}
           changes={["event-types"]}
           says="The event type is created."
@@ -85,55 +98,44 @@ export function EventTypesPage() {
   );
 }
 
-function NoTypes({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <EmptyState title="No event type matches">Change the filters, or clear them.</EmptyState>;
-  const command =
-    `curl ${location.origin}/api/v1/event-types -H "authorization: Bearer $POSTHORN_API_KEY" ` +
-    `-H 'content-type: application/json' -d '{"name":"order.created","description":"A customer has placed an order"}'`;
+function NoTypes() {
+  const first = { name: FIRST.name, description: FIRST.description };
   return (
-    <EmptyState title="There are no event types yet" command={command}>
+    <EmptyState
+      title="There are no event types yet"
+      command={apiCommand("/api/v1/event-types", first)}
+      forPartners="The kinds of events that you can subscribe to are described here as soon as there are any."
+    >
       Register an event type to describe its payload. Events that do not fit its schema are rejected.
     </EmptyState>
   );
 }
 
 function TypeTable({ types }: { types: readonly EventType[] }) {
-  if (types.length === 0) {
-    return <EmptyState title="No event type matches">Change the filters, or clear them.</EmptyState>;
-  }
   return (
     <section className="card" aria-label="Event types">
-      <table className="table table-stack">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Producer</th>
-            <th scope="col">Versions</th>
-            <th scope="col">Status</th>
-            <th scope="col">Changed</th>
-          </tr>
-        </thead>
-        <tbody>
-          {types.map(({ name, description, producer, versions, status, updated_at: at }) => (
-            <tr key={name}>
-              <td>
+      <DataTable
+        rows={types}
+        keyOf={({ name }) => name}
+        columns={[
+          {
+            title: "Name",
+            cell: ({ name, description }) => (
+              <>
                 <Link href={`/event-types/${encodeURIComponent(name)}`}>{name}</Link>
                 {description !== null && <p className="muted small">{description}</p>}
-              </td>
-              <td data-label="Producer">{producer ?? "–"}</td>
-              <td data-label="Versions">{versions.map(({ version }) => version).join(", ") || "–"}</td>
-              <td data-label="Status">
-                <span>
-                  <Badge state={status} tone={status === "active" ? "good" : "waiting"} />
-                </span>
-              </td>
-              <td data-label="Changed">
-                <RelativeTime at={at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+              </>
+            ),
+          },
+          { title: "Producer", cell: ({ producer }) => producer ?? "–" },
+          { title: "Versions", cell: ({ versions }) => versions.map(({ version }) => version).join(", ") || "–" },
+          {
+            title: "Status",
+            cell: ({ status }) => <Badge state={status} tone={status === "active" ? "good" : "waiting"} />,
+          },
+          { title: "Changed", cell: ({ updated_at: at }) => <RelativeTime at={at} /> },
+        ]}
+      />
     </section>
   );
 }

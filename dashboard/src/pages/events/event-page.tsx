@@ -5,7 +5,7 @@ import { eventQuery } from "../../api/queries.ts";
 import type { EventWithDeliveries, StreamAttempt } from "../../api/types.ts";
 import { useStream } from "../../api/use-stream.ts";
 import { PageHead } from "../../layout/shell.tsx";
-import { useCanChange } from "../../session/session.tsx";
+import { useCanChange, useIsPartner } from "../../session/session.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
@@ -26,6 +26,7 @@ export function EventPage() {
   const client = useQueryClient();
   const { data, error, refetch } = useQuery(eventQuery(id));
   const canChange = useCanChange();
+  const isPartner = useIsPartner();
   const [isOpen, setOpen] = useState<"replay" | "edit" | "erase">();
   useStream({ types: "attempt", event_type: data?.event.event_type }, ({ name, data: frame }) => {
     if (name !== "attempt" || (frame as StreamAttempt).event_id !== id) return;
@@ -46,17 +47,19 @@ export function EventPage() {
   return (
     <>
       <PageHead title={event.event_type}>
-        <CopyButton label="Copy as curl" text={() => toCurl(event, payloadText, location.origin)} />
-        {canChange && event.body_erased_at === null && (
+        {!isPartner && <CopyButton label="Copy as curl" text={() => toCurl(event, payloadText, location.origin)} />}
+        {canChange && !isPartner && event.body_erased_at === null && (
           <>
             <Button kind="quiet" onClick={() => setOpen("erase")}>
               Erase body
             </Button>
             <Button onClick={() => setOpen("edit")}>Edit and replay</Button>
-            <Button kind="primary" onClick={() => setOpen("replay")}>
-              Replay
-            </Button>
           </>
+        )}
+        {canChange && event.body_erased_at === null && (
+          <Button kind="primary" onClick={() => setOpen("replay")}>
+            Replay
+          </Button>
         )}
       </PageHead>
       <Facts event={event} />

@@ -158,7 +158,11 @@ function Foot(props: {
   if (isFiltered) return <EmptyState title="No event fits">Change the filters, or clear them.</EmptyState>;
   const command = `curl ${location.origin}/webhook/hello -H 'content-type: application/json' -d '{"hello":"world"}'`;
   return (
-    <EmptyState title="Nothing has come in yet" command={command}>
+    <EmptyState
+      title="Nothing has come in yet"
+      command={command}
+      forPartners="Events that are sent to you appear here at once."
+    >
       Send a first webhook from a terminal. It appears here at once.
     </EmptyState>
   );

@@ -10,6 +10,7 @@ type Pages = InfiniteData<EventPage, string | null>;
 
 /** Many frames come at once; the list is drawn once for all of them. */
 const GATHERED_MS = 100;
+const NONE: readonly Event[] = [];
 
 export interface LiveEvents extends LiveStream {
   isPossible: boolean;
@@ -24,11 +25,11 @@ export function useLiveEvents(filters: EventFilters): LiveEvents {
   const isPossible = canBeLive(filters);
   const key = JSON.stringify(filters);
   const frames = useRef<StreamFrame[]>([]);
-  const [waiting, setWaiting] = useState<Event[]>([]);
+  const [held, setHeld] = useState<{ key: string; events: readonly Event[] }>({ key, events: [] });
+  const waiting = held.key === key ? held.events : NONE;
   const stream = useStream({ ...liveQuery(filters), types: "event,attempt,mode,alert" }, (frame) => {
     frames.current.push(frame);
   });
-  useEffect(() => setWaiting([]), [key]);
 
   useEffect(() => {
     const { queryKey } = eventsQuery(JSON.parse(key) as EventFilters);
@@ -43,7 +44,9 @@ export function useLiveEvents(filters: EventFilters): LiveEvents {
         .reverse();
       if (!isPossible) return;
       const isReading = scrollY > 160;
-      if (isReading && events.length > 0) setWaiting((before) => [...events, ...before]);
+      if (isReading && events.length > 0) {
+        setHeld((before) => ({ key, events: before.key === key ? [...events, ...before.events] : events }));
+      }
       client.setQueryData<Pages>(
         queryKey,
         (pages) => pages && applyAttempts(isReading ? pages : prepend(pages, events), attempts),
@@ -58,7 +61,7 @@ export function useLiveEvents(filters: EventFilters): LiveEvents {
     waiting: waiting.length,
     showWaiting() {
       client.setQueryData<Pages>(eventsQuery(filters).queryKey, (pages) => pages && prepend(pages, waiting));
-      setWaiting([]);
+      setHeld({ key, events: NONE });
       scrollTo({ top: 0 });
     },
   };

@@ -5,6 +5,7 @@ import type { Job } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
+import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { formatMs } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
@@ -79,7 +80,7 @@ function JobRow({ job }: { job: Job }) {
       {job.runs.length > 0 && (
         <details>
           <summary className="small">Last runs ({job.runs.length})</summary>
-          <Runs job={job} />
+          <DataTable rows={job.runs} keyOf={({ number }) => number} columns={RUN_COLUMNS} />
         </details>
       )}
     </section>
@@ -100,47 +101,15 @@ function NextRun({ at }: { at: string | null }) {
   );
 }
 
-function Runs({ job }: { job: Job }) {
-  return (
-    <table className="table table-stack">
-      <thead>
-        <tr>
-          <th scope="col" className="number">
-            Run
-          </th>
-          <th scope="col">Started</th>
-          <th scope="col">By</th>
-          <th scope="col">Result</th>
-          <th scope="col" className="number">
-            Took
-          </th>
-          <th scope="col">What it did</th>
-        </tr>
-      </thead>
-      <tbody>
-        {job.runs.map((run) => (
-          <tr key={run.number}>
-            <td className="number" data-label="Run">
-              {run.number}
-            </td>
-            <td data-label="Started">
-              <AbsoluteTime at={run.started_at} />
-            </td>
-            <td data-label="By">{run.trigger}</td>
-            <td data-label="Result">
-              <span>
-                <Badge state={run.result} />
-              </span>
-            </td>
-            <td className="number" data-label="Took">
-              {formatMs(run.duration_ms)}
-            </td>
-            <td data-label="What it did">
-              {run.error ?? (run.summary === null ? "–" : <code className="small">{JSON.stringify(run.summary)}</code>)}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
+const RUN_COLUMNS: readonly Column<Job["runs"][number]>[] = [
+  { title: "Run", isNumber: true, cell: ({ number }) => number },
+  { title: "Started", cell: ({ started_at: at }) => <AbsoluteTime at={at} /> },
+  { title: "By", cell: ({ trigger }) => trigger },
+  { title: "Result", cell: ({ result }) => <Badge state={result} /> },
+  { title: "Took", isNumber: true, cell: ({ duration_ms: ms }) => formatMs(ms) },
+  {
+    title: "What it did",
+    cell: ({ error, summary }) =>
+      error ?? (summary === null ? "–" : <code className="small">{JSON.stringify(summary)}</code>),
+  },
+];

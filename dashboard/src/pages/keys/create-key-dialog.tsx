@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { sendJson } from "../../api/client.ts";
-import type { KeyInput, NewKey, Scope } from "../../api/types.ts";
+import type { KeyInput, KeyWithSecret, Scope } from "../../api/types.ts";
 import { useSession } from "../../session/session.tsx";
 import { ChoiceField, TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
@@ -11,14 +11,14 @@ const DAY_MS = 86_400_000;
 const LIVES = { never: "never", "1": "in a day", "30": "in 30 days", "90": "in 90 days", "365": "in a year" };
 type Life = keyof typeof LIVES;
 
-export function CreateKeyDialog({ onClose, onMade }: { onClose: () => void; onMade: (key: NewKey) => void }) {
+export function CreateKeyDialog({ onClose, onMade }: { onClose: () => void; onMade: (key: KeyWithSecret) => void }) {
   const session = useSession();
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState<readonly Scope[]>(["read"]);
   const [tenantId, setTenantId] = useState("");
   const [life, setLife] = useState<Life>("never");
   const create = useAct({
-    run: (input: KeyInput) => sendJson<NewKey>("POST", "/api/v1/keys", input),
+    run: (input: KeyInput) => sendJson<KeyWithSecret>("POST", "/api/v1/keys", input),
     changes: ["keys"],
     onDone(key) {
       onClose();

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useSyncExternalStore } from "react";
+import { useEffect, useEffectEvent, useMemo, useRef, useSyncExternalStore } from "react";
 import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
@@ -28,23 +28,27 @@ const CLOCK = [
 ];
 
 /** Drawn anew when the theme changes: a canvas knows no custom properties. */
-export function Chart({ title, times, lines, format }: ChartProps) {
+export function Chart(props: ChartProps) {
+  const theme = useThemeName();
+  const labels = props.lines.map(({ label }) => label).join();
+  return (
+    <figure className="card chart">
+      <figcaption>{props.title}</figcaption>
+      <Plot key={`${theme} ${labels}`} {...props} />
+    </figure>
+  );
+}
+
+function Plot({ title, times, lines, format }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot>(undefined);
-  const theme = useThemeName();
-  const labels = lines.map(({ label }) => label).join();
-  const data = [times, ...lines.map(({ values }) => values)] as UPlot.AlignedData;
-  const latest = useRef({ data, lines, format });
-  latest.current = { data, lines, format };
+  const data = useMemo(() => [times, ...lines.map(({ values }) => values)] as UPlot.AlignedData, [times, lines]);
+  const draw = useEffectEvent((element: HTMLElement) => new UPlot(optionsOf(element, lines, format), data, element));
 
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
-    const made = new UPlot(
-      optionsOf(element, latest.current.lines, latest.current.format),
-      latest.current.data,
-      element,
-    );
+    const made = draw(element);
     plot.current = made;
     const sizes = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
     sizes.observe(element);
@@ -52,15 +56,10 @@ export function Chart({ title, times, lines, format }: ChartProps) {
       sizes.disconnect();
       made.destroy();
     };
-  }, [labels, theme]);
-  useEffect(() => plot.current?.setData(latest.current.data), [times, lines]);
+  }, []);
+  useEffect(() => plot.current?.setData(data), [data]);
 
-  return (
-    <figure className="card chart">
-      <figcaption>{title}</figcaption>
-      <div ref={place} role="img" aria-label={`${title}: ${lines.map(describe(format)).join("; ")}`} />
-    </figure>
-  );
+  return <div ref={place} role="img" aria-label={`${title}: ${lines.map(describe(format)).join("; ")}`} />;
 }
 
 /** In words, for those who do not see it. */

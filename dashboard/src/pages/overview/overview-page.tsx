@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { seriesQuery, statisticsQuery, statusQuery } from "../../api/queries.ts";
-import type { StatisticsWindow } from "../../api/types.ts";
+import type { SeriesWindow } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useView } from "../../layout/use-view.ts";
 import { Command, EmptyState } from "../../ui/empty-state.tsx";
@@ -18,7 +18,7 @@ import { WorstSubscriptions } from "./worst-subscriptions.tsx";
 
 const Charts = lazy(() => import("./charts.tsx").then((module) => ({ default: module.Charts })));
 
-const WINDOWS: Readonly<Record<StatisticsWindow, string>> = {
+const WINDOWS: Readonly<Record<SeriesWindow, string>> = {
   last_15m: "15 min",
   last_1h: "1 h",
   last_24h: "24 h",
@@ -28,7 +28,7 @@ const WINDOWS: Readonly<Record<StatisticsWindow, string>> = {
 export function OverviewPage() {
   const view = useView();
   const asked = view.get("window");
-  const window = asked !== undefined && asked in WINDOWS ? (asked as StatisticsWindow) : "last_1h";
+  const window = asked !== undefined && asked in WINDOWS ? (asked as SeriesWindow) : "last_1h";
   const status = useQuery(statusQuery);
   const statistics = useQuery(statisticsQuery);
   const series = useQuery(seriesQuery(window));

@@ -1,18 +1,19 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import { useLocation, useParams } from "wouter";
-import { ApiError, sendJson, type Versioned } from "../../api/client.ts";
+import { sendJson, type Versioned } from "../../api/client.ts";
 import { sourceKindsQuery, sourceQuery } from "../../api/source-queries.ts";
 import type { Source, SourceKind } from "../../api/types.ts";
-import { changesOf, draftOf, isSame, type Draft } from "../../forms/draft.ts";
+import { draftOf } from "../../forms/draft.ts";
+import { fieldsOf, type Field } from "../../forms/fields.ts";
 import type { Schemas } from "../../forms/json-schema.ts";
 import { schemasQuery } from "../../forms/schemas-query.ts";
+import { useEditing } from "../../forms/use-editing.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useCanChange } from "../../session/session.tsx";
 import { Failure } from "../../ui/failure.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { useAct } from "../../ui/use-act.ts";
 import { Outdated } from "../../ui/outdated.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+import { useToast } from "../../ui/toasts.tsx";
 import { optionFields, sourceFields, SourceForm } from "./source-form.tsx";
 
 /** What is only written, or has an act of its own. */
@@ -47,57 +48,43 @@ interface EditorProps {
 }
 
 function Editor({ name, first, kind, schemas }: EditorProps) {
-  const fields = sourceFields(schemas, "SourceChange").filter((field) => !NOT_EDITED.has(field.name));
-  const withOptions = (thing: Source): Draft => ({ ...draftOf(thing, fields), options: thing.options });
-  const [base, setBase] = useState(first);
-  const [draft, setDraft] = useState(() => withOptions(first.thing));
   const [, navigate] = useLocation();
   const client = useQueryClient();
+  const toast = useToast();
   const path = `/sources/${encodeURIComponent(name)}`;
-  const before = withOptions(base.thing);
-  const changes = {
-    ...changesOf(before, draft, fields),
-    ...(!isSame(before["options"], draft["options"]) && { options: draft["options"] }),
-  };
-  const save = useAct({
-    run: () => sendJson<Source>("PATCH", `/api/v1${path}`, changes, base.etag),
-    changes: ["source", "sources"],
-    says: "The source was changed.",
-    onDone: () => navigate(path),
-    isFailureShown: () => true,
+  const fields = sourceFields(schemas, "SourceChange").filter((field) => !NOT_EDITED.has(field.name));
+  const edited = [...fields, ...fieldsOf(schemas["SourceChange"] ?? {}, schemas).filter(isOptions)];
+  const editing = useEditing<Source>({
+    opened: first,
+    fields: edited,
+    toDraft: (thing) => draftOf(thing, edited),
+    save: (changes, etag) => sendJson("PATCH", `/api/v1${path}`, changes, etag),
+    reload: () => client.fetchQuery({ ...sourceQuery(name), staleTime: 0 }),
+    onSaved() {
+      toast.tell("The source was changed.");
+      for (const queryKey of [["source"], ["sources"]]) void client.invalidateQueries({ queryKey });
+      navigate(path);
+    },
   });
-  const isOutdated = save.error instanceof ApiError && save.error.isOutdated;
   return (
     <>
-      {isOutdated && (
-        <Outdated
-          yours={draft}
-          load={async () => {
-            const now = await client.fetchQuery({ ...sourceQuery(name), staleTime: 0 });
-            return { thing: withOptions(now.thing), now };
-          }}
-          onTakeTheirs={({ thing, now }) => {
-            setBase(now);
-            setDraft(thing);
-            save.reset();
-          }}
-          onKeepYours={({ now }) => {
-            setBase(now);
-            save.reset();
-          }}
-        />
-      )}
+      {editing.outdated !== undefined && <Outdated {...editing.outdated} />}
       <SourceForm
         kind={kind}
         fields={fields}
         options={optionFields(kind, schemas)}
-        draft={draft}
-        onChange={setDraft}
-        onSubmit={() => save.mutate(undefined)}
+        draft={editing.draft}
+        onChange={editing.setDraft}
+        onSubmit={editing.submit}
         act="Save"
-        isBusy={save.isPending}
-        error={isOutdated ? null : save.error}
+        isBusy={editing.isBusy}
+        error={editing.error}
       />
     </>
   );
+}
+
+/** They are checked by the kind, and have a part of the form of their own. */
+function isOptions({ name }: Field): boolean {
+  return name === "options";
 }

@@ -95,6 +95,7 @@ interface ParkedProps {
 
 function Parked({ source, message, onRequeue }: ParkedProps) {
   const [isOpen, setOpen] = useState(false);
+  const [isPurging, setPurging] = useState(false);
   const title = message.message_id ?? message.id;
   return (
     <Item
@@ -113,9 +114,13 @@ function Parked({ source, message, onRequeue }: ParkedProps) {
           <Button aria-label={`Show ${title}`} onClick={() => setOpen(true)}>
             Show
           </Button>
+          <Button aria-label={`Purge ${title}`} onClick={() => setPurging(true)}>
+            Purge
+          </Button>
           <Button aria-label={`Requeue ${title}`} onClick={onRequeue}>
             Requeue
           </Button>
+          {isPurging && <PurgeParkedDialog source={source} ids={[message.id]} onClose={() => setPurging(false)} />}
           {isOpen && <MessageDialog source={source} id={message.id} onClose={() => setOpen(false)} />}
         </>
       }

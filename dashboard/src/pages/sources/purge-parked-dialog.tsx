@@ -9,12 +9,14 @@ import { useToast } from "../../ui/toasts.tsx";
 
 interface PurgeParkedDialogProps {
   source: Source;
-  reason: string | undefined;
+  reason?: string | undefined;
+  /** Only these. */
+  ids?: readonly string[] | undefined;
   onClose: () => void;
 }
 
 /** The gateway deletes only if it is told how many there are; asked without that, it tells. */
-export function PurgeParkedDialog({ source, reason, onClose }: PurgeParkedDialogProps) {
+export function PurgeParkedDialog({ source, reason, ids, onClose }: PurgeParkedDialogProps) {
   const client = useQueryClient();
   const toast = useToast();
   const [count, setCount] = useState<number>();
@@ -22,6 +24,7 @@ export function PurgeParkedDialog({ source, reason, onClose }: PurgeParkedDialog
     mutationFn: (confirmed: number | undefined) =>
       sendJson<{ purged: number }>("POST", `/api/v1/sources/${encodeURIComponent(source.name)}/parked/purge`, {
         reason,
+        ids,
         count: confirmed,
       }),
     async onSuccess({ purged }) {

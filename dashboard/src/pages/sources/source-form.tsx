@@ -1,10 +1,10 @@
 import { useState } from "react";
-import { ApiError } from "../../api/client.ts";
 import type { SourceKind } from "../../api/types.ts";
-import { withMember, type Draft, type Fault } from "../../forms/draft.ts";
+import { withMember, type Draft } from "../../forms/draft.ts";
 import { fieldsOf, type Field } from "../../forms/fields.ts";
 import type { JsonSchema, Schemas } from "../../forms/json-schema.ts";
 import { Members } from "../../forms/schema-field.tsx";
+import { findFault } from "../../forms/use-editing.ts";
 import { Button } from "../../ui/button.tsx";
 
 /** In their order; all others are under "More settings". */
@@ -31,11 +31,6 @@ function withChoices(schema: JsonSchema): JsonSchema {
   return { ...schema, properties: Object.fromEntries(members) };
 }
 
-function faultOf(error: Error | null): Fault | undefined {
-  if (!(error instanceof ApiError) || error.field === undefined) return undefined;
-  return { field: error.field, message: error.message };
-}
-
 interface SourceFormProps {
   kind: SourceKind | undefined;
   fields: readonly Field[];
@@ -51,7 +46,7 @@ interface SourceFormProps {
 /** Made of the schemas that the gateway checks with: a new setting is there without a line here. */
 export function SourceForm(props: SourceFormProps) {
   const { kind, fields, options, draft, onChange, onSubmit, act, isBusy, error } = props;
-  const fault = faultOf(error);
+  const fault = findFault(error);
   const isFor = ({ name }: Field) =>
     (name !== "secrets" || kind?.pulled !== true) && (name !== "manifest" || kind?.has_manifest === true);
   const shown = fields.filter(isFor);

@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { Link, useParams } from "wouter";
 import { requestsQuery } from "../../api/request-queries.ts";
 import { sourceKindsQuery, sourceQuery } from "../../api/source-queries.ts";
@@ -6,12 +7,14 @@ import type { Source } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useCanChange, useSession } from "../../session/session.tsx";
 import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { KeyValues } from "../../ui/key-values.tsx";
 import { formatBytes } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
 import { RequestItems } from "../requests/request-items.tsx";
+import { DeleteSourceDialog } from "./delete-source-dialog.tsx";
 import { ParkedCard } from "./parked-card.tsx";
 import { labelOfKind } from "./presets.ts";
 import { QueueCard } from "./queue-card.tsx";
@@ -28,6 +31,7 @@ export function SourcePage() {
   const { data: kinds } = useQuery(sourceKindsQuery);
   const isOperator = useSession().tenant_id === null;
   const canChange = useCanChange();
+  const [isDeleting, setDeleting] = useState(false);
   if (error !== null) {
     return (
       <>
@@ -46,9 +50,14 @@ export function SourcePage() {
       <PageHead title={source.name}>
         <StatusActs source={source} />
         {canChange && source.managed_by !== "config" && (
-          <Link href={`/sources/${encodeURIComponent(name)}/edit`} className="button button-plain">
-            Edit
-          </Link>
+          <>
+            <Button kind="quiet" onClick={() => setDeleting(true)}>
+              Delete
+            </Button>
+            <Link href={`/sources/${encodeURIComponent(name)}/edit`} className="button button-plain">
+              Edit
+            </Link>
+          </>
         )}
       </PageHead>
       <Facts source={source} isPulled={isPulled} />
@@ -57,6 +66,7 @@ export function SourcePage() {
       {!isPulled && <SecretsCard source={source} needsSecret={kind?.needs_secret === true} />}
       {source.kind === "smartsheet" && isOperator && canChange && <SmartsheetCard source={source} />}
       {!isPulled && <RequestLog name={name} />}
+      {isDeleting && <DeleteSourceDialog source={source} isPulled={isPulled} onClose={() => setDeleting(false)} />}
     </>
   );
 }

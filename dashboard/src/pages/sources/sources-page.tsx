@@ -3,16 +3,15 @@ import { useMemo } from "react";
 import { Link } from "wouter";
 import { sourceKindsQuery, sourceQueuesQuery, sourcesQuery } from "../../api/source-queries.ts";
 import type { Source, SourceQueue } from "../../api/types.ts";
-import { PageHead } from "../../layout/shell.tsx";
+import { ListPage } from "../../layout/list-page.tsx";
 import { useView } from "../../layout/use-view.ts";
 import { readFilters } from "../../layout/view-filters.ts";
 import { useCanChange, useSession } from "../../session/session.tsx";
+import { apiCommand } from "../../ui/api-command.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
-import { Failure } from "../../ui/failure.tsx";
-import { Item, Items, LoadMore } from "../../ui/items.tsx";
+import { Item, Items } from "../../ui/items.tsx";
 import { formatCount } from "../../ui/numbers.ts";
-import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
 import { ChoiceFilter } from "../../ui/view-filters.tsx";
 import { labelOfKind } from "./presets.ts";
@@ -28,28 +27,30 @@ export function SourcesPage() {
   const isOperator = useSession().tenant_id === null;
   const { data: queues } = useQuery({ ...sourceQueuesQuery, enabled: isOperator });
   const canChange = useCanChange();
-  const sources = query.data?.pages.flatMap(({ data }) => data) ?? [];
-  const isFiltered = FILTERS.some((name) => view.get(name) !== undefined);
   const labels = Object.fromEntries(kinds?.data.map(({ name }) => [name, labelOfKind(name)]) ?? []);
   return (
-    <>
-      <PageHead title="Sources">
-        {canChange && (
+    <ListPage
+      title="Sources"
+      noun="source"
+      acts={
+        canChange && (
           <Link href="/sources/-new" className="button button-primary">
             Create source
           </Link>
-        )}
-      </PageHead>
-      <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <div className="filter-row">
+        )
+      }
+      view={view}
+      filterNames={FILTERS}
+      filters={
+        <>
           <ChoiceFilter view={view} name="kind" label="Kind" options={labels} />
           <ChoiceFilter view={view} name="status" label="Status" options={STATUSES} />
-        </div>
-      </form>
-      {query.error !== null && <Failure error={query.error} onRetry={() => void query.refetch()} />}
-      {query.isPending && <Skeleton lines={6} />}
-      {query.isSuccess && sources.length === 0 && <Empty isFiltered={isFiltered} />}
-      {sources.length > 0 && (
+        </>
+      }
+      query={query}
+      empty={<NoSources />}
+    >
+      {(sources) => (
         <section className="card" aria-label="Declared sources">
           <Items label="Sources">
             {sources.map((source) => (
@@ -61,10 +62,9 @@ export function SourcesPage() {
               />
             ))}
           </Items>
-          <LoadMore {...query} />
         </section>
       )}
-    </>
+    </ListPage>
   );
 }
 
@@ -113,13 +113,11 @@ function describeDepth(queue: SourceQueue | undefined): string {
   return queue.depth === null ? "depth not known" : `${formatCount(queue.depth)} waiting in its queue`;
 }
 
-function Empty({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <EmptyState title="No source fits">Change the filters, or clear them.</EmptyState>;
-  const body = `'{"name":"orders","kind":"generic"}'`;
+function NoSources() {
   return (
     <EmptyState
       title="No source was declared yet"
-      command={`curl ${location.origin}/api/v1/sources -H "authorization: Bearer $POSTHORN_API_KEY" -H 'content-type: application/json' -d ${body}`}
+      command={apiCommand("/api/v1/sources", { name: "orders", kind: "generic" })}
     >
       Without one the gateway accepts webhooks for every name, unless that is turned off. Declare a source to verify
       signatures, or to take messages from a queue:

@@ -1,11 +1,11 @@
 import { useState } from "react";
-import { Link, useLocation } from "wouter";
+import { Link } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import type { Subscription } from "../../api/types.ts";
 import { useAct } from "../../ui/use-act.ts";
 import { Button } from "../../ui/button.tsx";
 import { formatCount } from "../../ui/numbers.ts";
-import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { DeleteDialog } from "../../ui/delete-dialog.tsx";
 import { CHANGED, pathOf } from "./paths.ts";
 import { RecoverDialog } from "./recover-dialog.tsx";
 import { ResumeDialog } from "./resume-dialog.tsx";
@@ -16,6 +16,7 @@ type Opened = "test" | "recover" | "resume" | "delete";
 /** What can be done with a subscription; for those who may. */
 export function Acts({ subscription, etag }: { subscription: Subscription; etag: string | undefined }) {
   const { id, status, managed_by: managedBy } = subscription;
+  const waiting = subscription.stats.open_count;
   const [opened, setOpened] = useState<Opened>();
   const close = () => setOpened(undefined);
   const isOurs = managedBy === "api" || managedBy === "former_config";
@@ -51,43 +52,25 @@ export function Acts({ subscription, etag }: { subscription: Subscription; etag:
       {opened === "test" && <TestDialog subscription={subscription} onClose={close} />}
       {opened === "recover" && <RecoverDialog subscription={subscription} onClose={close} />}
       {opened === "resume" && <ResumeDialog subscription={subscription} onClose={close} />}
-      <DeleteDialog subscription={subscription} etag={etag} isOpen={opened === "delete"} onClose={close} />
+      {opened === "delete" && (
+        <DeleteDialog
+          name={subscription.name}
+          run={() => sendJson<{ cancelled_deliveries: number }>("DELETE", pathOf(id), undefined, etag)}
+          says={({ cancelled_deliveries: count }) =>
+            `${subscription.name} is deleted${count === 0 ? "" : `, and ${formatCount(count)} deliveries are cancelled`}.`
+          }
+          changes={["subscriptions", "targets"]}
+          goTo="/subscriptions"
+          onClose={close}
+        >
+          <p>
+            {waiting === 0
+              ? "Nothing waits for it now."
+              : `${formatCount(waiting)} deliveries wait for it, and are cancelled.`}{" "}
+            Its settings and secrets are gone for good. Its past deliveries stay with their events.
+          </p>
+        </DeleteDialog>
+      )}
     </>
-  );
-}
-
-interface DeleteDialogProps {
-  subscription: Subscription;
-  etag: string | undefined;
-  isOpen: boolean;
-  onClose: () => void;
-}
-
-function DeleteDialog({ subscription, etag, isOpen, onClose }: DeleteDialogProps) {
-  const { id, name, stats } = subscription;
-  const [, navigate] = useLocation();
-  const remove = useAct({
-    run: () => sendJson<{ cancelled_deliveries: number }>("DELETE", pathOf(id), undefined, etag),
-    changes: ["subscriptions", "targets"],
-    says: ({ cancelled_deliveries: count }) =>
-      count === 0 ? `${name} is deleted.` : `${name} is deleted, and ${formatCount(count)} deliveries are cancelled.`,
-    onDone: () => navigate("/subscriptions"),
-  });
-  return (
-    <ConfirmDialog
-      isOpen={isOpen}
-      onClose={onClose}
-      title={`Delete ${name}?`}
-      act="Delete"
-      isBusy={remove.isPending}
-      onConfirm={() => remove.mutate(undefined)}
-    >
-      <p>
-        {stats.open_count === 0
-          ? "Nothing waits for it now."
-          : `${formatCount(stats.open_count)} deliveries wait for it, and are cancelled.`}{" "}
-        Its settings and secrets are gone for good. Its past deliveries stay with their events.
-      </p>
-    </ConfirmDialog>
   );
 }

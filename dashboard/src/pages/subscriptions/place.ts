@@ -5,7 +5,7 @@ const PLACES = ["url", "to", "path", "queue", "exchange"];
 
 /** Where it goes, in one line. */
 export function placeOf(subscription: Subscription): string {
-  const settings: Readonly<Record<string, unknown>> = subscription.destination ?? subscription;
+  const settings = (subscription.destination ?? { ...subscription }) as Readonly<Record<string, unknown>>;
   const place = PLACES.map((name) => settings[name]).find((value) => value !== undefined && value !== null);
   return place === undefined ? "" : [place].flat().map(String).join(", ");
 }

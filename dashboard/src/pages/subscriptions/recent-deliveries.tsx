@@ -5,12 +5,17 @@ import { deliveriesQuery } from "../../api/queries.ts";
 import type { Delivery, StreamAttempt } from "../../api/types.ts";
 import { useStream } from "../../api/use-stream.ts";
 import { Attempts, Waiting } from "../../deliveries/attempts.tsx";
+import { DeliveryActs, isOpen } from "../../deliveries/delivery-acts.tsx";
 import { useView } from "../../layout/use-view.ts";
+import { useCanChange } from "../../session/session.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Failure } from "../../ui/failure.tsx";
+import { LoadMore } from "../../ui/items.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
+import type { BulkAct } from "../bulk/bulk-acts.ts";
+import { BulkDialog } from "../bulk/bulk-dialog.tsx";
 
 const STATES: Readonly<Record<Delivery["status"], string>> = {
   pending: "waiting",
@@ -32,10 +37,17 @@ export function RecentDeliveries({ id }: { id: string }) {
     void client.invalidateQueries({ queryKey: ["delivery", (data as StreamAttempt).id] });
   });
   const deliveries = query.data?.pages.flatMap(({ data }) => data) ?? [];
+  const canChange = useCanChange();
+  const [act, setAct] = useState<BulkAct>();
+  // Of those that are shown: whoever looks at the waiting ones does not mean those that are being sent.
+  const meant = { subscription_id: id, status: status === "pending" ? status : undefined };
   return (
     <section className="card" aria-labelledby="deliveries-head">
       <div className="card-head">
         <h2 id="deliveries-head">Recent deliveries</h2>
+        {canChange && deliveries.some(isOpen) && (
+          <Button onClick={() => setAct({ kind: "cancel", filters: meant })}>Cancel all open</Button>
+        )}
         <select
           className="input input-narrow"
           aria-label="Status of deliveries"
@@ -60,21 +72,16 @@ export function RecentDeliveries({ id }: { id: string }) {
       {deliveries.map((delivery) => (
         <OneDelivery key={delivery.id} delivery={delivery} />
       ))}
-      {query.hasNextPage && (
-        <p className="list-foot">
-          <Button isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-            Load more
-          </Button>
-        </p>
-      )}
+      <LoadMore {...query} />
+      {act !== undefined && <BulkDialog act={act} onClose={() => setAct(undefined)} />}
     </section>
   );
 }
 
 function OneDelivery({ delivery }: { delivery: Delivery }) {
-  const [isOpen, setOpen] = useState(false);
+  const [isShown, setShown] = useState(false);
   return (
-    <details className="delivery" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+    <details className="delivery" open={isShown} onToggle={({ currentTarget }) => setShown(currentTarget.open)}>
       <summary>
         <span className="delivery-name ellipsis">{delivery.event_type}</span>
         <span className="muted small">
@@ -84,11 +91,12 @@ function OneDelivery({ delivery }: { delivery: Delivery }) {
       </summary>
       <Waiting delivery={delivery} />
       {delivery.last_error !== null && <p className="error-text small">{delivery.last_error}</p>}
-      {isOpen && (
+      {isShown && (
         <>
           <p className="small">
             <Link href={`/events/${encodeURIComponent(delivery.event_id)}`}>Open the event</Link>
           </p>
+          <DeliveryActs delivery={delivery} />
           <Attempts delivery={delivery} receivedAt={delivery.created_at} />
         </>
       )}

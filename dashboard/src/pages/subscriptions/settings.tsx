@@ -26,7 +26,7 @@ const FIRST = ["kind", "url", "events", "sources", "event_filter", "tenant_id", 
 /** Everything that is set; what is not is left out. */
 export function Settings({ subscription }: { subscription: Subscription }) {
   const { id, destination, created_at: createdAt, updated_at: updatedAt, created_by: createdBy } = subscription;
-  const all = subscription as Readonly<Record<string, unknown>>;
+  const all: Readonly<Record<string, unknown>> = { ...subscription };
   const names = [...FIRST, ...Object.keys(all).filter((name) => !FIRST.includes(name))];
   const rows = names.filter((name) => !ELSEWHERE.has(name)).map((name) => [name, all[name]] as const);
   const first = rows.filter(([name]) => FIRST.includes(name));

@@ -3,7 +3,6 @@ import { useMemo, type FormEvent } from "react";
 import { useLocation } from "wouter";
 import { getVersioned, sendJson, type Versioned } from "../../api/client.ts";
 import type { Subscription } from "../../api/types.ts";
-import { ConflictPanel } from "../../forms/conflict-panel.tsx";
 import { concerns, withMember, type Draft } from "../../forms/draft.ts";
 import type { Schemas } from "../../forms/json-schema.ts";
 import { Members } from "../../forms/schema-field.tsx";
@@ -12,6 +11,7 @@ import { useEditing } from "../../forms/use-editing.ts";
 import { useSession } from "../../session/session.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Failure } from "../../ui/failure.tsx";
+import { Outdated } from "../../ui/outdated.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 import { DestinationSection } from "./destination-section.tsx";
 import { FilterBuilder } from "./filter-builder.tsx";
@@ -38,8 +38,8 @@ export function SubscriptionForm({ schemas, opened }: SubscriptionFormProps) {
     opened,
     fields: fields.all,
     toDraft: (thing) => toDraft(thing, fields),
-    create: (body) => sendJson("POST", "/api/v1/subscriptions", body),
-    change: (changes, etag) => sendJson("PATCH", pathOf(id), changes, etag),
+    save: (body, etag) =>
+      isNew ? sendJson("POST", "/api/v1/subscriptions", body) : sendJson("PATCH", pathOf(id), body, etag),
     reload: () => getVersioned(pathOf(id)),
     onSaved(saved) {
       toast.tell(opened === undefined ? `${saved.name} is created.` : `${saved.name} is saved.`);
@@ -48,7 +48,7 @@ export function SubscriptionForm({ schemas, opened }: SubscriptionFormProps) {
       navigate(`/subscriptions/${saved.id}`);
     },
   });
-  const { draft, setDraft, fault, error, conflict } = editing;
+  const { draft, setDraft, fault, error, outdated } = editing;
   const kinds = fields.kinds.filter(({ isForOperators }) => !isForOperators || session.tenant_id === null);
   const kindName = opened?.thing.kind ?? String(draft["kind"] ?? fields.usualKind);
   const kind = kinds.find(({ name }) => name === kindName);
@@ -105,7 +105,7 @@ export function SubscriptionForm({ schemas, opened }: SubscriptionFormProps) {
         <Section title="More settings" isWrong={isWrong(fields.rest)}>
           <Members {...members} fields={fields.rest} />
         </Section>
-        {conflict !== undefined && <ConflictPanel {...conflict} isBusy={editing.isBusy} />}
+        {outdated !== undefined && <Outdated {...outdated} />}
         {error !== null && <Failure error={error} />}
         <div className="form-acts">
           <Button kind="primary" type="submit" isBusy={editing.isBusy}>

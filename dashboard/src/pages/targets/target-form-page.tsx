@@ -4,7 +4,6 @@ import { useLocation, useParams } from "wouter";
 import { getVersioned, sendJson, type Versioned } from "../../api/client.ts";
 import { targetQuery } from "../../api/queries.ts";
 import type { Target } from "../../api/types.ts";
-import { ConflictPanel } from "../../forms/conflict-panel.tsx";
 import { draftOf } from "../../forms/draft.ts";
 import { fieldsOf } from "../../forms/fields.ts";
 import type { Schemas } from "../../forms/json-schema.ts";
@@ -17,6 +16,7 @@ import { AdminOnly } from "../../session/admin-only.tsx";
 import { useSession } from "../../session/session.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Failure } from "../../ui/failure.tsx";
+import { Outdated } from "../../ui/outdated.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 import { hrefOf } from "./target-key.ts";
@@ -78,8 +78,8 @@ function TargetForm({ schemas, opened }: { schemas: Schemas; opened: Versioned<T
     opened,
     fields,
     toDraft: (thing) => draftOf(thing, fields),
-    create: (body) => sendJson("POST", "/api/v1/targets", body),
-    change: (changes, etag) => sendJson("PATCH", path, changes, etag),
+    save: (body, etag) =>
+      opened === undefined ? sendJson("POST", "/api/v1/targets", body) : sendJson("PATCH", path, body, etag),
     reload: () => getVersioned(path),
     onSaved(saved) {
       toast.tell(`${saved.name} is ${opened === undefined ? "created" : "saved"}.`);
@@ -87,7 +87,7 @@ function TargetForm({ schemas, opened }: { schemas: Schemas; opened: Versioned<T
       navigate(hrefOf(saved));
     },
   });
-  const { draft, setDraft, fault, error, conflict } = editing;
+  const { draft, setDraft, fault, error, outdated } = editing;
 
   function submit(event: FormEvent): void {
     event.preventDefault();
@@ -101,7 +101,7 @@ function TargetForm({ schemas, opened }: { schemas: Schemas; opened: Versioned<T
           <Members fields={fields} path="" draft={draft} onChange={setDraft} fault={fault} />
         </div>
       </section>
-      {conflict !== undefined && <ConflictPanel {...conflict} isBusy={editing.isBusy} />}
+      {outdated !== undefined && <Outdated {...outdated} />}
       {error !== null && <Failure error={error} />}
       <div className="form-acts">
         <Button kind="primary" type="submit" isBusy={editing.isBusy}>

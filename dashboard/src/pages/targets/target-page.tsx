@@ -1,17 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useLocation, useParams } from "wouter";
+import { Link, useParams } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import { targetQuery } from "../../api/queries.ts";
 import type { Target } from "../../api/types.ts";
-import { useAct } from "../../ui/use-act.ts";
 import { labelOf } from "../../forms/field-name.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useView } from "../../layout/use-view.ts";
 import { useCanChange } from "../../session/session.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { DeleteDialog } from "../../ui/delete-dialog.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { KeyValues } from "../../ui/key-values.tsx";
 import { formatCount } from "../../ui/numbers.ts";
@@ -133,14 +132,7 @@ function Rules({ target }: { target: Target }) {
 function SharedActs({ target, etag }: { target: Target; etag: string | undefined }) {
   const { name, tenant_id: tenantId, subscriptions } = target;
   const [isAsking, setAsking] = useState(false);
-  const [, navigate] = useLocation();
   const path = `/api/v1/targets/${encodeURIComponent(name)}?tenant_id=${encodeURIComponent(tenantId)}`;
-  const remove = useAct({
-    run: () => sendJson("DELETE", path, undefined, etag),
-    changes: ["targets"],
-    says: `${name} is deleted.`,
-    onDone: () => navigate("/targets"),
-  });
   return (
     <>
       <Link
@@ -154,16 +146,17 @@ function SharedActs({ target, etag }: { target: Target; etag: string | undefined
           Delete
         </Button>
       )}
-      <ConfirmDialog
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
-        title={`Delete ${name}?`}
-        act="Delete"
-        isBusy={remove.isPending}
-        onConfirm={() => remove.mutate(undefined)}
-      >
-        <p>No subscription uses it. Its settings are gone for good.</p>
-      </ConfirmDialog>
+      {isAsking && (
+        <DeleteDialog
+          name={name}
+          run={() => sendJson("DELETE", path, undefined, etag)}
+          changes={["targets"]}
+          goTo="/targets"
+          onClose={() => setAsking(false)}
+        >
+          <p>No subscription uses it. Its settings are gone for good.</p>
+        </DeleteDialog>
+      )}
     </>
   );
 }

@@ -1,61 +1,59 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { targetsQuery } from "../../api/queries.ts";
+import { allTargetsQuery } from "../../api/queries.ts";
 import type { Target } from "../../api/types.ts";
-import { PageHead } from "../../layout/shell.tsx";
-import { SEARCH_ID } from "../../layout/shortcuts.tsx";
+import { ListPage } from "../../layout/list-page.tsx";
 import { useView } from "../../layout/use-view.ts";
 import { useCanChange } from "../../session/session.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
-import { Failure } from "../../ui/failure.tsx";
+import { SearchFilter } from "../../ui/filters.tsx";
 import { formatCount } from "../../ui/numbers.ts";
-import { Skeleton } from "../../ui/skeleton.tsx";
+import { hasText } from "../../ui/text-search.ts";
 import { RelativeTime } from "../../ui/time.tsx";
-import { ChoiceFilter, TextFilter } from "../../ui/view-filters.tsx";
+import { ChoiceFilter } from "../../ui/view-filters.tsx";
 import { hrefOf } from "./target-key.ts";
+
+const FILTERS = ["text", "mode"] as const;
 
 export function TargetsPage() {
   const view = useView();
   const canChange = useCanChange();
-  const { data, error, refetch, isPending } = useQuery(targetsQuery);
-  const [text, mode] = [view.get("text")?.toLowerCase(), view.get("mode")];
-  const shown = (data?.data ?? [])
-    .filter((target) => mode === undefined || target.mode === mode)
-    .filter(({ name, tenant_id: tenant, reason }) =>
-      `${name}\n${tenant}\n${reason ?? ""}`.toLowerCase().includes(text ?? ""),
-    );
+  const query = useInfiniteQuery(allTargetsQuery);
+  const mode = view.get("mode");
   return (
-    <>
-      <PageHead title="Targets">
-        {canChange && (
+    <ListPage
+      title="Targets"
+      noun="target"
+      acts={
+        canChange && (
           <Link className="button button-primary" href="/targets/new">
             New shared target
           </Link>
-        )}
-      </PageHead>
-      <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <div className="filter-row">
-          <TextFilter view={view} name="text" label="Search" id={SEARCH_ID} placeholder="Name, reason  ( / )" isWide />
+        )
+      }
+      view={view}
+      filterNames={FILTERS}
+      filters={
+        <>
+          <SearchFilter view={view} name="text" hint="Name, reason" isWide />
           <ChoiceFilter view={view} name="mode" label="Mode" options={{ NORMAL: "normal", QUEUE: "queue" }} />
-        </div>
-      </form>
-      {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
-      {isPending && <Skeleton lines={6} />}
-      {shown.length > 0 && <TargetTable targets={shown} />}
-      {data !== undefined && shown.length === 0 && (
-        <EmptyState title={data.data.length === 0 ? "There are no targets yet" : "No target matches"}>
-          {data.data.length === 0 ? (
-            <>
-              Each subscription has a target of its own. <Link href="/subscriptions">Create a subscription</Link>, and
-              its target is here.
-            </>
-          ) : (
-            "Change the filters, or clear them."
-          )}
+        </>
+      }
+      query={query}
+      isWanted={(target) =>
+        (mode === undefined || target.mode === mode) &&
+        hasText([target.name, target.tenant_id, target.reason], view.get("text"))
+      }
+      empty={
+        <EmptyState title="There are no targets yet">
+          Each subscription has a target of its own. <Link href="/subscriptions">Create a subscription</Link>, and its
+          target is here.
         </EmptyState>
-      )}
-    </>
+      }
+    >
+      {(targets) => <TargetTable targets={targets} />}
+    </ListPage>
   );
 }
 

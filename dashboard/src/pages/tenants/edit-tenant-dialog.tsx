@@ -1,10 +1,10 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { ApiError, sendJson, type Versioned } from "../../api/client.ts";
+import { sendJson, type Versioned } from "../../api/client.ts";
 import type { Tenant, TenantInput } from "../../api/types.ts";
 import { ChoiceField, TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
-import { Outdated } from "../../ui/outdated.tsx";
+import { isOutdated, Outdated } from "../../ui/outdated.tsx";
 import { useAct } from "../../ui/use-act.ts";
 import { ContactFields } from "./contact-fields.tsx";
 import { pathOfTenant, tenantQuery } from "./tenant-queries.ts";
@@ -43,7 +43,7 @@ export function EditTenantDialog({ versioned, onClose }: { versioned: Versioned<
     >
       {isOutdated(save.error) && (
         <Outdated
-          yours={readDraft(draft)}
+          yours={() => readDraft(draft)}
           load={async () => {
             const now = await client.fetchQuery(tenantQuery(id));
             return { ...now, thing: readDraft(toDraft(now.thing)), whole: now };
@@ -93,8 +93,4 @@ export function EditTenantDialog({ versioned, onClose }: { versioned: Versioned<
       <ContactFields contacts={draft.contacts} onChange={(contacts) => set({ contacts })} />
     </FormDialog>
   );
-}
-
-function isOutdated(error: Error | null): boolean {
-  return error instanceof ApiError && error.isOutdated;
 }

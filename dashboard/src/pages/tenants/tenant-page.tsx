@@ -1,33 +1,36 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useLocation, useParams } from "wouter";
+import { Link, useParams } from "wouter";
+import { DEFAULT_TENANT } from "../../../../src/domain/event.ts";
 import { sendJson } from "../../api/client.ts";
 import type { Tenant } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { DeleteDialog } from "../../ui/delete-dialog.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { KeyValues } from "../../ui/key-values.tsx";
 import { Meter } from "../../ui/meter.tsx";
 import { formatBytes, formatCount } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
-import { useAct } from "../../ui/use-act.ts";
 import { EditTenantDialog } from "./edit-tenant-dialog.tsx";
+import { EraseTenantDialog } from "./erase-tenant-dialog.tsx";
+import { ErasureCard } from "./erasure-card.tsx";
 import { PortalLinkDialog } from "./portal-link-dialog.tsx";
-import { pathOfTenant, tenantQuery } from "./tenant-queries.ts";
+import { isMissing, pathOfTenant, tenantQuery } from "./tenant-queries.ts";
 
 export function TenantPage() {
   const { id } = useParams<{ id: string }>();
   const { data, error, refetch } = useQuery(tenantQuery(id));
-  const [isOpen, setOpen] = useState<"link" | "edit" | "delete">();
+  const [isOpen, setOpen] = useState<"link" | "edit" | "delete" | "erase">();
   const close = () => setOpen(undefined);
-  if (error !== null && data === undefined) {
+  if (error !== null && (data === undefined || isMissing(error))) {
     return (
       <>
         <PageHead title="Tenant" />
         <Failure error={error} onRetry={() => void refetch()} />
+        {isMissing(error) && <ErasureCard tenantId={id} />}
       </>
     );
   }
@@ -40,6 +43,11 @@ export function TenantPage() {
           <span className="muted small">Set in posthorn.yaml</span>
         ) : (
           <>
+            {id !== DEFAULT_TENANT && (
+              <Button kind="quiet" onClick={() => setOpen("erase")}>
+                Erase
+              </Button>
+            )}
             <Button kind="quiet" onClick={() => setOpen("delete")}>
               Delete
             </Button>
@@ -50,12 +58,27 @@ export function TenantPage() {
           Portal link
         </Button>
       </PageHead>
+      {tenant.status === "inactive" && <ErasureCard tenantId={id} />}
       <Facts tenant={tenant} />
       <Usage tenant={tenant} />
       <Contacts tenant={tenant} />
       {isOpen === "link" && <PortalLinkDialog tenant={tenant} onClose={close} />}
+      {isOpen === "erase" && <EraseTenantDialog tenant={tenant} onClose={close} />}
       {isOpen === "edit" && <EditTenantDialog versioned={data} onClose={close} />}
-      <DeleteTenantDialog tenant={tenant} isOpen={isOpen === "delete"} onClose={close} />
+      {isOpen === "delete" && (
+        <DeleteDialog
+          name={tenant.name}
+          run={() => sendJson("DELETE", pathOfTenant(tenant.id))}
+          changes={["tenants"]}
+          goTo="/tenants"
+          onClose={close}
+        >
+          <p>
+            Only a tenant without subscriptions, sources, keys and open deliveries can be deleted. Its quotas and
+            contacts are gone then.
+          </p>
+        </DeleteDialog>
+      )}
     </>
   );
 }
@@ -136,34 +159,5 @@ function Contacts({ tenant: { contact_email: email, contacts } }: { tenant: Tena
         ))}
       </ul>
     </section>
-  );
-}
-
-function DeleteTenantDialog(props: { tenant: Tenant; isOpen: boolean; onClose: () => void }) {
-  const { tenant, isOpen, onClose } = props;
-  const [, navigate] = useLocation();
-  const remove = useAct({
-    run: () => sendJson("DELETE", pathOfTenant(tenant.id)),
-    changes: ["tenants"],
-    says: `${tenant.name} is deleted.`,
-    onDone() {
-      onClose();
-      navigate("/tenants");
-    },
-  });
-  return (
-    <ConfirmDialog
-      isOpen={isOpen}
-      onClose={onClose}
-      title={`Delete ${tenant.name}?`}
-      act="Delete"
-      onConfirm={() => remove.mutate()}
-      isBusy={remove.isPending}
-    >
-      <p>
-        Only a tenant without subscriptions, sources, keys and open deliveries can be deleted. Its quotas and contacts
-        are gone then.
-      </p>
-    </ConfirmDialog>
   );
 }

@@ -1,19 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useLocation, useParams } from "wouter";
+import { useParams } from "wouter";
 import { PlainText } from "../../json/json-view.tsx";
 import { PageHead } from "../../layout/shell.tsx";
 import { useView } from "../../layout/use-view.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
-import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { DeleteDialog } from "../../ui/delete-dialog.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
-import { useAct } from "../../ui/use-act.ts";
 import { EditDocument } from "./edit-document.tsx";
-import { FIRST_DOCUMENT, FORMAT_WORDS, TABS, type Tab } from "./formats.ts";
+import { FORMAT_WORDS, TABS, type Tab } from "./formats.ts";
 import { TryPayload } from "./try-payload.tsx";
 import { deleteDocument, documentQuery, type Format } from "./validation-queries.ts";
 import { Versions } from "./versions.tsx";
@@ -66,13 +65,7 @@ export function ValidationPage() {
         </section>
       )}
       {tab === "edit" && data !== undefined && (
-        <EditDocument
-          key={format}
-          endpoint={endpoint}
-          format={format}
-          stored={data ?? { thing: FIRST_DOCUMENT[format], etag: undefined }}
-          onSaved={() => show("document")}
-        />
+        <EditDocument key={format} endpoint={endpoint} format={format} stored={data} onSaved={() => show("document")} />
       )}
       {tab === "versions" && <Versions endpoint={endpoint} />}
       {tab === "try" && (
@@ -80,33 +73,17 @@ export function ValidationPage() {
           <TryPayload key={format} endpoint={endpoint} format={format} />
         </section>
       )}
-      <DeleteDialog endpoint={endpoint} format={format} isOpen={isDeleting} onClose={() => setDeleting(false)} />
+      {isDeleting && (
+        <DeleteDialog
+          name={`the ${FORMAT_WORDS[format]} of ${endpoint}`}
+          run={() => deleteDocument(endpoint, format)}
+          changes={["validations"]}
+          goTo="/validation"
+          onClose={() => setDeleting(false)}
+        >
+          <p>Webhooks to it are no longer checked by it. Its versions stay, so that it can be brought back.</p>
+        </DeleteDialog>
+      )}
     </>
-  );
-}
-
-function DeleteDialog(props: { endpoint: string; format: Format; isOpen: boolean; onClose: () => void }) {
-  const { endpoint, format, isOpen, onClose } = props;
-  const [, navigate] = useLocation();
-  const remove = useAct({
-    run: () => deleteDocument(endpoint, format),
-    changes: ["validations"],
-    says: "The validation is deleted.",
-    onDone() {
-      onClose();
-      navigate("/validation");
-    },
-  });
-  return (
-    <ConfirmDialog
-      isOpen={isOpen}
-      onClose={onClose}
-      title={`Delete the ${FORMAT_WORDS[format]} of ${endpoint}?`}
-      act="Delete"
-      onConfirm={() => remove.mutate()}
-      isBusy={remove.isPending}
-    >
-      <p>Webhooks to it are no longer checked by it. Its versions stay, so that it can be brought back.</p>
-    </ConfirmDialog>
   );
 }

@@ -44,8 +44,10 @@ export const versionQuery = (endpoint: string, version: number) =>
     staleTime: Infinity,
   });
 
+/** On top of the version that was read; where there was none, only if there still is none. */
 export async function putDocument(endpoint: string, format: Format, text: string, etag: string | undefined) {
-  const headers = { "content-type": CONTENT_TYPES[format], ...(etag !== undefined && { "if-match": etag }) };
+  const condition = etag === undefined ? { "if-none-match": "*" } : { "if-match": etag };
+  const headers = { "content-type": CONTENT_TYPES[format], ...condition };
   await request("PUT", pathOf(endpoint), { body: text, headers });
 }
 

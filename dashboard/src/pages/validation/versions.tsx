@@ -22,7 +22,11 @@ export function Versions({ endpoint }: { endpoint: string }) {
   const [wanted, setWanted] = useState<number>();
   const shown = Number(view.get("version") ?? Number.NaN);
   return (
-    <PagedList query={query} empty={<EmptyState title="There are no versions yet">Write one under Edit.</EmptyState>}>
+    <PagedList
+      query={query}
+      noun="version"
+      empty={<EmptyState title="There are no versions yet">Write one under Edit.</EmptyState>}
+    >
       {(versions) => (
         <>
           <section className="card" aria-label="Versions">

@@ -76,6 +76,19 @@ export function changesContract(harness: StoreHarness): void {
       }
     });
 
+    it("purges a dead letter with its attempts, and nothing that is not dead", async () => {
+      const lane = await shared.newLane();
+      const [open, ended] = [await pending(lane), await dead(lane)];
+      expect(await shared.store.reads.listAttempts(ended)).toHaveLength(1);
+      expect(await change(shared.store, ended, { act: "purge" }, NOON)).toBe("dead");
+      expect(await shared.store.reads.findDelivery(ended)).toMatchObject({ state: "cancelled", completedAt: NOON });
+      expect(await shared.store.reads.listAttempts(ended)).toEqual([]);
+      for (const key of [open, ended]) {
+        const refused = await change(shared.store, key, { act: "purge" }, NOON);
+        expect(refused).toMatchObject({ refused: { code: "illegal_transition" } });
+      }
+    });
+
     it("replays a delivered one in a new generation and uncounts it until it is delivered again", async () => {
       const lane = await shared.newLane();
       const key = await pending(lane);

@@ -1,0 +1,55 @@
+import { useState } from "react";
+import { sendJson } from "../api/client.ts";
+import type { Delivery } from "../api/types.ts";
+import { useCanChange } from "../session/session.tsx";
+import { Button } from "../ui/button.tsx";
+import { ConfirmDialog } from "../ui/dialog.tsx";
+import { useAct } from "../ui/use-act.ts";
+
+type Name = "retry" | "cancel";
+
+const DONE: Readonly<Record<Name, string>> = {
+  retry: "The delivery is sent now.",
+  cancel: "The delivery is cancelled.",
+};
+
+export function isOpen({ status }: Pick<Delivery, "status">): boolean {
+  return status === "pending" || status === "sending";
+}
+
+/** What can be done with one delivery that is still open; for those who may. */
+export function DeliveryActs({ delivery }: { delivery: Delivery }) {
+  const canChange = useCanChange();
+  const [isAsking, setAsking] = useState(false);
+  const act = useAct({
+    run: (name: Name) => sendJson<Delivery>("POST", `/api/v1/deliveries/${encodeURIComponent(delivery.id)}/${name}`),
+    changes: ["deliveries", "delivery", "event", "subscription"],
+    says: (_, name) => DONE[name],
+    onDone: () => setAsking(false),
+  });
+  if (!canChange || !isOpen(delivery)) return null;
+  const to = delivery.subscription_name ?? "a deleted subscription";
+  return (
+    <p className="page-acts">
+      {delivery.status === "pending" && (
+        <Button isBusy={act.isPending} onClick={() => act.mutate("retry")}>
+          Send now
+        </Button>
+      )}
+      <Button onClick={() => setAsking(true)}>Cancel delivery</Button>
+      <ConfirmDialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title="Cancel this delivery?"
+        act="Cancel the delivery"
+        isBusy={act.isPending}
+        onConfirm={() => act.mutate("cancel")}
+      >
+        <p>
+          {delivery.event_type} is not sent to {to} any more. An attempt that is under way may still arrive. The event
+          stays, and can be replayed.
+        </p>
+      </ConfirmDialog>
+    </p>
+  );
+}

@@ -1,0 +1,33 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { request } from "../api/client.ts";
+import { TRY_AGAIN_MS, useReachable } from "../api/reachability.ts";
+import { useToast } from "../ui/toasts.tsx";
+
+/** Says that the gateway is away and asks until it is back; then everything on the page is loaded again. */
+export function Unreachable() {
+  const isReachable = useReachable();
+  const client = useQueryClient();
+  const toast = useToast();
+  const wasAway = useRef(false);
+
+  useEffect(() => {
+    if (isReachable) {
+      if (!wasAway.current) return undefined;
+      wasAway.current = false;
+      toast.tell("The gateway is back.");
+      void client.invalidateQueries();
+      return undefined;
+    }
+    wasAway.current = true;
+    const timer = setInterval(() => void request("GET", "/livez").catch(() => undefined), TRY_AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [isReachable, client, toast]);
+
+  if (isReachable) return null;
+  return (
+    <p className="notice notice-bad" role="status">
+      The gateway cannot be reached. This page goes on by itself when it is back.
+    </p>
+  );
+}

@@ -1,0 +1,77 @@
+import { queryOptions } from "@tanstack/react-query";
+import { sendJson } from "../../api/client.ts";
+import type { ReplayPlan } from "../../api/types.ts";
+import type { Filters } from "../../layout/view-filters.ts";
+
+/** What can be done to many deliveries at once: it is counted first, and is then a job with a page of its own. */
+export interface BulkAct {
+  kind: keyof typeof BULK_ACTS;
+  filters: Filters;
+}
+
+interface BulkKind {
+  title: string;
+  verb: string;
+  nouns: readonly [one: string, several: string];
+  path: string;
+  /** What counts the same deliveries and does nothing. */
+  planPath: string;
+  /** The query keys of what is different afterwards. */
+  changes: readonly string[];
+  explain: (many: string) => string;
+}
+
+const LETTERS = ["dead letter", "dead letters"] as const;
+
+export const BULK_ACTS = {
+  replay: {
+    title: "Replay dead letters",
+    verb: "Replay",
+    nouns: LETTERS,
+    path: "/api/v1/dead-letters/replay",
+    planPath: "/api/v1/dead-letters/replay",
+    changes: ["dead-letters"],
+    explain: (many) =>
+      `${many} will be sent again, to the subscriptions that they were for, a few at a time and behind new events.`,
+  },
+  purge: {
+    title: "Purge dead letters?",
+    verb: "Purge",
+    nouns: LETTERS,
+    path: "/api/v1/dead-letters/purge",
+    planPath: "/api/v1/dead-letters/replay",
+    changes: ["dead-letters"],
+    explain: (many) => `${many} will be deleted for good. They cannot be sent again afterwards.`,
+  },
+  cancel: {
+    title: "Cancel open deliveries?",
+    verb: "Cancel",
+    nouns: ["delivery", "deliveries"],
+    path: "/api/v1/deliveries/cancel",
+    planPath: "/api/v1/deliveries/cancel",
+    changes: ["deliveries", "subscription", "subscriptions"],
+    explain: (many) => `${many} will not be sent. Their events stay, and can be replayed later.`,
+  },
+} as const satisfies Readonly<Record<string, BulkKind>>;
+
+/** How many deliveries fit, without doing anything. */
+export const bulkPlanQuery = ({ kind, filters }: BulkAct) =>
+  queryOptions({
+    queryKey: ["bulk-plan", kind, filters],
+    queryFn: () => sendJson<ReplayPlan>("POST", BULK_ACTS[kind].planPath, { ...selectionOf(filters), plan: true }),
+    staleTime: 0,
+    gcTime: 0,
+  });
+
+/** What is sent to begin. A purge has to say how many it is about, or that the number does not matter. */
+export function beginningOf({ kind, filters }: BulkAct, plan: ReplayPlan | undefined): object {
+  const selection = selectionOf(filters);
+  return kind === "purge" ? { ...selection, confirm: plan?.exact === true ? plan.count : "purge" } : selection;
+}
+
+/** The API wants it said when all of them are meant. */
+export function selectionOf(filters: Filters): { filter: Record<string, string> } | { all: true } {
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined && value !== "");
+  const filter = Object.fromEntries(given) as Record<string, string>;
+  return given.length === 0 ? { all: true } : { filter };
+}

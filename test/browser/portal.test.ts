@@ -1,0 +1,342 @@
+import type { Browser, Frame, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  findBarriers,
+  findFaults,
+  openBrowser,
+  openPage,
+  type OpenPage,
+  type PageOptions,
+} from "../support/browser.ts";
+import { openHostPage, type HostPage } from "../support/host-page.ts";
+import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
+import { skipWithoutService } from "../support/skip.ts";
+import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+
+let browser: Browser | undefined;
+let gateway: TestGateway;
+let sink: SinkServer;
+let allowed: HostPage;
+let other: HostPage;
+const open: OpenPage[] = [];
+
+const framedBy = (...hosts: HostPage[]) =>
+  `portal: { frame_origins: [${hosts.map(({ origin }) => `'${origin}'`).join(", ")}] }`;
+
+beforeAll(async () => {
+  [browser, sink, allowed, other] = await Promise.all([
+    openBrowser(),
+    openSinkServer(),
+    openHostPage("localhost"),
+    openHostPage("localhost"),
+  ]);
+  gateway = await startTestGateway({ yaml: framedBy(allowed) });
+  for (const id of ["acme", "globex"]) await gateway.post("/api/v1/tenants", { id });
+  const versions = [{ version: "1.0", schema: { type: "object" }, example: { order_id: 1 } }];
+  await gateway.post("/api/v1/event-types", { name: "order.paid", description: "An order was paid", versions });
+});
+afterAll(async () => {
+  await Promise.all(open.map(({ context }) => context.close()));
+  await browser?.close();
+  await Promise.all([gateway.close(), sink.close(), allowed.close(), other.close()]);
+});
+beforeEach((context) => {
+  if (browser === undefined) skipWithoutService(context, "Chromium");
+});
+
+async function makeLink(body: object = {}, client: Pick<TestGateway, "post"> = gateway): Promise<string> {
+  const { status, json } = await client.post("/api/v1/tenants/acme/portal-link", body);
+  expect(status).toBe(201);
+  return String(json["url"]);
+}
+
+const tokenOf = (link: string) => link.split("#token=")[1] ?? "";
+
+async function visit(url: string, options: PageOptions = {}): Promise<OpenPage> {
+  const opened = await openPage(browser as Browser, gateway.url, options);
+  open.push(opened);
+  await opened.page.goto(url);
+  return opened;
+}
+
+const frameIn = (page: Page) => page.frames()[1] as Frame;
+
+/** Where Chromium shows its own page instead of one that refuses to be framed. */
+const REFUSED = "chrome-error://chromewebdata/";
+
+describe("the partner portal in a frame of an allowed site", () => {
+  it("creates a subscription, tests it, shows the attempt, and replays an event", async () => {
+    const { page, context, complaints } = await visit(allowed.showing(await makeLink()));
+    const portal = page.frameLocator("iframe");
+    await portal.getByRole("link", { name: "Subscriptions" }).click();
+    await portal.getByText("There are no subscriptions yet").waitFor();
+    await portal.getByRole("link", { name: "New subscription" }).click();
+    await portal.getByLabel("Name (required)").fill("Shop");
+    await portal.getByLabel("URL (required)").fill(sink.url);
+    await portal.getByLabel("Events (required)").fill("order.*");
+    await portal.getByRole("button", { name: "Create subscription" }).click();
+    await portal.getByRole("heading", { name: "Shop" }).waitFor();
+
+    await portal.getByRole("button", { name: "Test", exact: true }).click();
+    await portal.getByText("The destination accepted it").waitFor();
+    await portal.getByRole("dialog").getByRole("button", { name: "Close" }).last().click();
+    await portal.getByText("test.event").first().waitFor();
+    await portal.getByRole("button", { name: "Reveal" }).click();
+    await portal.getByText(/whsec_/).waitFor();
+
+    // A browser may load a frame again at any time: its address must be one that can be framed.
+    expect(new URL(frameIn(page).url()).pathname).toMatch(/^\/portal\/subscriptions\/sub_/);
+    await frameIn(page).evaluate("location.reload()");
+    await portal.getByText("test.event").first().waitFor();
+    await portal.getByRole("heading", { name: "Shop" }).waitFor();
+
+    await gateway.publish({ event_type: "order.paid", payload: { n: 1 }, tenant_id: "acme" });
+    await portal.getByRole("link", { name: "Events" }).click();
+    await portal.getByRole("link", { name: /order\.paid/ }).click();
+    await portal.getByText("#1 200").waitFor();
+    await portal.getByRole("button", { name: "Replay", exact: true }).click();
+    await portal.getByRole("button", { name: "Replay now" }).click();
+    await portal.getByText("#2 200").waitFor();
+    expect((await sink.received(3)).map(({ headers }) => headers["x-webhook-event"])).toEqual([
+      "test.event",
+      "order.paid",
+      "order.paid",
+    ]);
+
+    const { data } = (await gateway.get("/api/v1/subscriptions?tenant_id=acme")).json as { data: object[] };
+    expect(data).toMatchObject([{ name: "Shop", tenant_id: "acme" }]);
+    // Browsers block cookies in frames of other sites: it needs none.
+    expect(await context.cookies()).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it("shows its own pages only, and nothing to do with what partners may not", async () => {
+    const { page } = await visit(allowed.showing(await makeLink()));
+    const portal = page.frameLocator("iframe");
+    await portal.getByRole("navigation").waitFor();
+    expect(await portal.getByRole("navigation").getByRole("link").allTextContents()).toEqual([
+      "Events",
+      "Subscriptions",
+      "Dead letters",
+      "Replays",
+      "Event types",
+    ]);
+    await portal.getByRole("link", { name: "Event types" }).click();
+    await portal.getByRole("link", { name: "order.paid" }).click();
+    await portal.getByRole("heading", { name: "Schema 1.0" }).waitFor();
+    expect(await portal.getByText("POSTHORN_API_KEY").count()).toBe(0);
+    expect(await portal.getByRole("button", { name: /^(?:Edit|Delete)$/ }).count()).toBe(0);
+    expect(await portal.getByRole("link", { name: "History" }).count()).toBe(0);
+    expect(await portal.getByRole("button", { name: "Sign out" }).count()).toBe(0);
+  });
+});
+
+describe("frames of sites that are not allowed", () => {
+  it("show nothing of the portal, until the configuration names the site", async () => {
+    const link = await makeLink();
+    const blocked = await visit(other.showing(link));
+    await expect.poll(() => frameIn(blocked.page).url()).toBe(REFUSED);
+    expect(blocked.complaints.join()).toContain("frame-ancestors");
+
+    // The negative control: with the site allowed, the same page in the same browser shows it.
+    await gateway.restart({ yaml: framedBy(allowed, other) });
+    const shown = await visit(other.showing(link));
+    await shown.page.frameLocator("iframe").getByRole("heading", { name: "Events" }).waitFor();
+    expect(shown.complaints).toEqual([]);
+    await gateway.restart({ yaml: framedBy(allowed) });
+  });
+
+  it("and those of allowed sites show no page of the operator", async () => {
+    for (const path of ["/", "/sign-in", "/overview", "/subscriptions", "/portals", "/docs"]) {
+      const { page, complaints } = await visit(allowed.showing(gateway.url + path));
+      if (path === "/portals") {
+        // No page at all, so nothing that could be clicked.
+        await page.frameLocator("iframe").getByText("not_found").waitFor();
+        continue;
+      }
+      await expect.poll(() => [path, frameIn(page).url()]).toEqual([path, REFUSED]);
+      expect(complaints.join()).toContain("frame-ancestors");
+    }
+  });
+});
+
+describe("a portal link", () => {
+  const message = (page: Page) => page.getByRole("heading", { name: "This link does not work any more" });
+
+  it("that has expired says so, and no more", async () => {
+    const link = await makeLink({ expires_in_s: 60 });
+    const { page } = await visit(link);
+    await page.getByRole("heading", { name: "Events" }).waitFor();
+    expect(page.url()).not.toContain("token");
+    gateway.moveClock(61_000);
+    await page.getByRole("link", { name: "Subscriptions" }).click();
+    await message(page).waitFor();
+    expect(await page.getByRole("navigation").count()).toBe(0);
+    expect(await page.getByLabel("API key").count()).toBe(0);
+
+    const late = await visit(link);
+    await message(late.page).waitFor();
+    for (const theme of ["light", "dark"] as const) {
+      await late.page.emulateMedia({ colorScheme: theme });
+      expect(await findFaults(late.page)).toEqual([]);
+    }
+    // A new link in the same tab works.
+    await late.page.goto(await makeLink());
+    await late.page.getByRole("heading", { name: "Events" }).waitFor();
+  });
+
+  it("ends with the key that made it, also while somebody is about to change something", async () => {
+    const { json } = await gateway.post("/api/v1/keys", { name: "makes links", scopes: ["admin"] });
+    const link = await makeLink({}, gateway.as(String(json["key"])));
+    const { page } = await visit(link.replace("/portal#", "/portal/subscriptions/new#"));
+    await page.getByLabel("Name (required)").fill("Late");
+    await page.getByLabel("URL (required)").fill(sink.url);
+    await page.getByLabel("Events (required)").fill("late.*");
+    await gateway.request("DELETE", `/api/v1/keys/${String(json["id"])}`);
+    await page.getByRole("button", { name: "Create subscription" }).click();
+    await message(page).waitFor();
+  });
+
+  it.each(["/portal", "/portal/events", "/portal#token=", "/portal#token=php_wrong", `/portal#token=${ADMIN_KEY}x`])(
+    "is needed at %s",
+    async (path) => {
+      const { page } = await visit(path);
+      await message(page).waitFor();
+    },
+  );
+
+  it("does not use the session of an operator in the same browser", async () => {
+    const { page } = await visit("/");
+    await page.getByLabel("API key").fill(ADMIN_KEY);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.goto("/portal/keys");
+    await message(page).waitFor();
+    await page.goto(await makeLink());
+    await page.getByRole("heading", { name: "Events" }).waitFor();
+    expect(await page.getByRole("link", { name: "Keys" }).count()).toBe(0);
+    await page.goto("/overview");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+
+  it("shows nothing of another tenant, and no page of the operator", async () => {
+    const { id } = await gateway.subscribe({ name: "Secret", url: sink.url, events: ["x.*"], tenant_id: "globex" });
+    const { json } = await gateway.publish({ event_type: "x.y", payload: { of: "globex" }, tenant_id: "globex" });
+    const event = String(json["event_id"]);
+    const link = await makeLink();
+    const partner = gateway.as(tokenOf(link));
+    const { page } = await visit(link);
+    await page.getByRole("heading", { name: "Events" }).waitFor();
+    for (const path of [`/subscriptions/${id}`, `/subscriptions/${id}/edit`, `/events/${event}`]) {
+      await page.goto(`/portal${path}`);
+      await page.getByText(/There is no (?:subscription|event)/).waitFor();
+      expect(await page.getByText(/Secret|globex/).count()).toBe(0);
+    }
+    expect((await partner.get(`/api/v1/subscriptions/${id}`)).status).toBe(404);
+    expect((await partner.post(`/api/v1/subscriptions/${id}/test`, {})).status).toBe(404);
+    expect((await partner.post(`/api/v1/events/${event}/replay`)).status).toBe(404);
+
+    for (const path of ["/keys", "/tenants", "/tenants/acme", "/audit", "/overview", "/targets", "/sources", "/jobs"]) {
+      await page.goto(`/portal${path}`);
+      await page.getByText("There is no such page").waitFor();
+    }
+    for (const path of ["/api/v1/keys", "/api/v1/tenants/acme", "/api/v1/audit", "/status", "/api/v1/targets"]) {
+      expect([path, (await partner.get(path)).status]).toEqual([path, 403]);
+    }
+  });
+
+  it("that only reads has no button that changes something, and the API says 403", async () => {
+    const { id } = await gateway.subscribe({ name: "Looked at", url: sink.url, events: ["y.*"], tenant_id: "acme" });
+    const link = await makeLink({ access: "read" });
+    const { page } = await visit(link.replace("/portal#", `/portal/subscriptions/${id}#`));
+    await page.getByRole("heading", { name: "History of its status" }).waitFor();
+    const acts = /^(?:Test|Pause|Recover|Reveal|Rotate|Delete)$/;
+    expect(await page.getByRole("button", { name: acts }).count()).toBe(0);
+    await page.goto("/portal/subscriptions/new");
+    await page.getByText("Your link only lets you see").waitFor();
+    expect((await gateway.as(tokenOf(link)).post(`/api/v1/subscriptions/${id}/pause`)).status).toBe(403);
+    // The negative control: with the other access the same page has them.
+    const able = await visit((await makeLink()).replace("/portal#", `/portal/subscriptions/${id}#`));
+    await able.page.getByRole("button", { name: "Pause" }).waitFor();
+    expect(await able.page.getByRole("button", { name: acts }).count()).toBeGreaterThan(4);
+  });
+});
+
+describe("the look of the portal", () => {
+  const look = (page: Page) =>
+    page.evaluate(`({
+      colorScheme: getComputedStyle(document.documentElement).colorScheme,
+      mark: getComputedStyle(document.querySelector(".brand-initial")).backgroundColor,
+    })`) as Promise<{ colorScheme: string; mark: string }>;
+
+  it("is what the link says, in a policy without exceptions", async () => {
+    const theme = { name: "<b>Acme</b> hooks", accent: "#0a5c3a", appearance: "dark" };
+    const { page, complaints } = await visit(await makeLink({ theme }));
+    await page.locator(".brand-name", { hasText: "<b>Acme</b> hooks" }).waitFor();
+    await expect.poll(() => page.title()).toBe("Events · <b>Acme</b> hooks");
+    const { colorScheme, mark } = await look(page);
+    expect(colorScheme).toBe("dark");
+    // Lighter than it was given: on a dark ground it could not be read.
+    expect(mark).not.toBe("rgb(10, 92, 58)");
+    expect(await page.getByLabel("Theme").count()).toBe(0);
+    const light = await visit(await makeLink({ theme: { ...theme, appearance: "light" } }), { theme: "dark" });
+    await light.page.locator(".brand-initial").waitFor();
+    expect(await look(light.page)).toMatchObject({ colorScheme: "light", mark: "rgb(10, 92, 58)" });
+    expect([...complaints, ...light.complaints]).toEqual([]);
+  });
+
+  it.each([
+    { accent: "red" },
+    { accent: "#fff" },
+    { accent: "#0a7d4f;background:url(//x)" },
+    { accent: "var(--x)" },
+    { appearance: "neon" },
+    { name: "" },
+    { name: "two\nlines" },
+    { css: "body{}" },
+  ])("is refused as %j", async (theme) => {
+    const { status, json } = await gateway.post("/api/v1/tenants/acme/portal-link", { theme });
+    expect([theme, status]).toEqual([theme, 422]);
+    expect(String(json["detail"])).not.toBe("");
+  });
+
+  it.each(["#ffff00", "#000080", "#777777"])(
+    "has no barriers with the colour %s, in light and in dark, and fits on 360 px",
+    async (accent) => {
+      const { id } = await gateway.subscribe({
+        name: `W ${accent}`,
+        url: sink.url,
+        events: ["z.*"],
+        tenant_id: "acme",
+      });
+      const { json } = await gateway.publish({ event_type: "z.one", payload: { a: 1 }, tenant_id: "acme" });
+      for (const appearance of ["light", "dark"]) {
+        const { page } = await visit(await makeLink({ theme: { accent, appearance } }));
+        for (const [path, text] of [
+          ["/events", "z.one"],
+          [`/events/${String(json["event_id"])}`, "#1 200"],
+          ["/subscriptions", "W #"],
+          [`/subscriptions/${id}`, "z.one"],
+          ["/subscriptions/new", "Enter a pattern"],
+          ["/dead-letters", "There are no dead letters"],
+          ["/bulk", "Nothing was replayed yet"],
+          ["/event-types", "An order was paid"],
+          ["/event-types/order.paid", "Schema 1.0"],
+          ["/keys", "There is no such page"],
+        ] as const) {
+          await page.goto(`/portal${path}`);
+          await page.getByText(text).first().waitFor();
+          expect([path, appearance, await findFaults(page)]).toEqual([path, appearance, []]);
+        }
+      }
+    },
+  );
+
+  it("has no barriers for somebody who reads the page around it either", async () => {
+    const { page } = await visit(allowed.showing(await makeLink()));
+    await page.frameLocator("iframe").getByRole("heading", { name: "Events" }).waitFor();
+    expect(await findBarriers(page)).not.toContainEqual(expect.stringContaining("frame-title"));
+    await page.evaluate("document.querySelector('iframe').width = '360'");
+    await expect.poll(() => frameIn(page).evaluate("document.documentElement.scrollWidth")).toBe(360);
+  });
+});

@@ -1,0 +1,88 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { findFaults, openBrowser, openPage, signIn, type OpenPage, type PageOptions } from "../support/browser.ts";
+import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
+import { skipWithoutService } from "../support/skip.ts";
+import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+
+let browser: Browser | undefined;
+let gateway: TestGateway;
+let sink: SinkServer;
+const open: OpenPage[] = [];
+
+beforeAll(async () => {
+  [browser, gateway, sink] = await Promise.all([openBrowser(), startTestGateway(), openSinkServer()]);
+});
+afterAll(async () => {
+  await Promise.all(open.map(({ context }) => context.close()));
+  await browser?.close();
+  await Promise.all([gateway.close(), sink.close()]);
+});
+beforeEach((context) => {
+  if (browser === undefined) skipWithoutService(context, "Chromium");
+});
+
+async function visit(path: string, options: PageOptions = {}): Promise<Page> {
+  const opened = await openPage(browser as Browser, gateway.url, options);
+  open.push(opened);
+  await signIn(opened.page, path, ADMIN_KEY);
+  return opened.page;
+}
+
+async function fill(id: string): Promise<void> {
+  await gateway.post("/api/v1/tenants", { id, name: `The ${id}` });
+  await gateway.post("/api/v1/keys", { name: "theirs", scopes: ["read"], tenant_id: id });
+  await gateway.post("/api/v1/sources", { name: `${id}-shop`, tenant_id: id });
+  await gateway.subscribe({ name: "Shop", url: sink.url, events: ["order.*"], tenant_id: id });
+  for (const n of [1, 2, 3]) await gateway.publish({ event_type: "order.paid", payload: { n }, tenant_id: id });
+  await gateway.settled();
+}
+
+describe("the erasure of a tenant", () => {
+  it("says what will be gone, asks for the id, and shows what was erased", async () => {
+    await fill("acme");
+    await fill("globex");
+    const page = await visit("/tenants/acme");
+    await page.getByRole("button", { name: "Erase" }).click();
+    const dialog = page.getByRole("dialog", { name: "Erase The acme?" });
+    const plan = dialog.getByRole("list", { name: "What is erased" });
+    await plan.getByText("1 subscription, 1 source and 1 key").waitFor();
+    await plan.getByText("0 deliveries still to be sent").waitFor();
+    const erase = dialog.getByRole("button", { name: "Erase" });
+    for (const wrong of ["", "The acme", "acme ", "globex"]) {
+      await dialog.getByLabel("Tenant id").fill(wrong);
+      expect([wrong, await erase.isDisabled()]).toEqual([wrong, true]);
+    }
+    expect((await gateway.get("/api/v1/tenants/acme")).json["status"]).toBe("active");
+    await dialog.getByLabel("Tenant id").fill("acme");
+    await erase.click();
+
+    const card = page.getByRole("region", { name: "Erasure" });
+    await card.getByRole("status").getByText("completed").waitFor({ timeout: 20_000 });
+    await card.getByText("3 of 3 events").waitFor();
+    // Who comes back later sees the same.
+    await page.reload();
+    await card.getByText("3 of 3 events").waitFor();
+    const { data } = (await gateway.get("/api/v1/subscriptions")).json as { data: { tenant_id: string }[] };
+    expect(data.map(({ tenant_id: owner }) => owner)).toEqual(["globex"]);
+  });
+
+  it("is not offered for the tenant that always exists", async () => {
+    const page = await visit("/tenants/default");
+    await page.getByRole("button", { name: "Delete" }).waitFor();
+    expect(await page.getByRole("button", { name: "Erase" }).count()).toBe(0);
+  });
+
+  it.each(["light", "dark"] as const)("has no barriers in the %s theme, and fits on 360 px", async (theme) => {
+    await fill(`seen-${theme}`);
+    const page = await visit(`/tenants/seen-${theme}`, { theme });
+    await page.getByRole("button", { name: "Erase" }).click();
+    await page.getByText("1 subscription, 1 source").waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await gateway.post(`/api/v1/tenants/seen-${theme}/erase`, { confirm: `seen-${theme}` });
+    await page.goto(`/tenants/seen-${theme}`);
+    await page.getByText("3 of 3 events").waitFor({ timeout: 20_000 });
+    expect(await findFaults(page)).toEqual([]);
+    await page.goto("/tenants");
+  });
+});
