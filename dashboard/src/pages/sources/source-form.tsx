@@ -92,7 +92,7 @@ export function SourceForm(props: SourceFormProps) {
           {error.message}
         </p>
       )}
-      <div className="dialog-acts">
+      <div className="form-acts">
         <Button kind="primary" type="submit" isBusy={isBusy}>
           {act}
         </Button>

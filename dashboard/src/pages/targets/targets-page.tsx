@@ -59,7 +59,7 @@ export function TargetsPage() {
 
 function TargetTable({ targets }: { targets: readonly Target[] }) {
   return (
-    <div className="card table-card">
+    <div className="card">
       <table className="table">
         <thead>
           <tr>

@@ -1,0 +1,83 @@
+import type { Page } from "playwright-core";
+import { DIALOGS, EMPTY_PAGES, listPages } from "./pictures.ts";
+
+/** What is done before the pictures of a name are taken. */
+export interface Scene {
+  name: string;
+  path: string;
+  /** A gateway with a day of data, one that has just been started, or one that asks who is there. */
+  of: "lively" | "fresh" | "signed out";
+  /** In place of a dialog that lies above one. */
+  isPage: boolean;
+  act?: (page: Page) => Promise<void>;
+  /** It shows what comes in. */
+  isLive?: boolean;
+}
+
+/** Longer than between two looks of the page at the counters. */
+export const LIVE_MS = 2600;
+const LIVE_PAGES: ReadonlySet<string> = new Set(["overview"]);
+
+type Dialog = (typeof DIALOGS)[number];
+
+const press = (name: string | RegExp) => (page: Page) => page.getByRole("button", { name }).first().click();
+
+const ACTS: Readonly<Record<Dialog, (page: Page) => Promise<void>>> = {
+  "events-one.replay": press("Replay"),
+  "events-one.edit": press("Edit and replay"),
+  "dead-letters.replay": press(/^Replay /),
+  "subscriptions-one.recover": press("Recover"),
+  "subscriptions-one.rotate": press("Rotate"),
+  "targets-one.force": press("Force NORMAL"),
+  "keys.create": press(/^(?:Create|New)/),
+  shortcuts: (page) => page.keyboard.press("?"),
+  menu: async (page) => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await press("Menu")(page);
+  },
+};
+
+/** What a page shows only when it is asked for. */
+const OPENED: Readonly<Record<string, (page: Page) => Promise<void>>> = {
+  "events-one": async (page) => {
+    await page.locator(".delivery > summary", { hasText: "Billing" }).click();
+    await page.locator(".attempt").first().waitFor();
+  },
+};
+
+/** `shown` names the example that the page about one thing shows. */
+export async function listScenes(shown: Readonly<Record<string, string>>): Promise<readonly Scene[]> {
+  const pages = await listPages();
+  const pathOf = new Map(pages.map(({ name, page, route }) => [name, `/${page}${fill(route, page, shown)}`]));
+  return [
+    ...pages.map(({ name }): Scene => {
+      const [path = "", act] = [pathOf.get(name), OPENED[name]];
+      return {
+        name,
+        path,
+        of: "lively",
+        isPage: true,
+        isLive: LIVE_PAGES.has(name),
+        ...(act !== undefined && { act }),
+      };
+    }),
+    ...DIALOGS.map((name): Scene => {
+      const path = pathOf.get(name.split(".")[0] ?? "") ?? "/overview";
+      return { name, path, of: "lively", isPage: false, act: ACTS[name] };
+    }),
+    ...EMPTY_PAGES.map((page): Scene => ({ name: `${page}.empty`, path: `/${page}`, of: "fresh", isPage: false })),
+    { name: "sign-in", path: "/overview", of: "signed out", isPage: false },
+  ];
+}
+
+function fill(route: string, page: string, shown: Readonly<Record<string, string>>): string {
+  return route.replace(/:\w+/, () => {
+    const id = shown[page];
+    if (id === undefined) {
+      throw new Error(
+        `/${page}${route} needs an example: add one to "shown" in scripts/screenshots/example-gateway.ts.`,
+      );
+    }
+    return encodeURIComponent(id);
+  });
+}
