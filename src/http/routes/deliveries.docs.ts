@@ -99,10 +99,7 @@ export const DeadLetterGroup = named(
 
 const DEAD = exampleOf(Delivery);
 const ended = { last_error: null, dead_reason: null };
-export const DeliveryWithAttempts = named(
-  "DeliveryWithAttempts",
-  extended(Delivery, { attempts: Type.Array(Attempt) }),
-);
+const DeliveryWithAttempts = named("DeliveryWithAttempts", extended(Delivery, { attempts: Type.Array(Attempt) }));
 
 export const REPLAYED_DELIVERY = {
   ...DEAD,
