@@ -1,5 +1,5 @@
 import { QueryClient, QueryClientProvider, QueryCache, useQuery } from "@tanstack/react-query";
-import { Suspense, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { Redirect, Route, Switch, useLocation } from "wouter";
 import { ApiError } from "./api/client.ts";
 import { sessionQuery } from "./api/queries.ts";
@@ -86,23 +86,21 @@ function Pages() {
   const pages = pagesFor(session);
   const first = `/${pages[0]?.page ?? ""}`;
   return (
-    <Suspense fallback={<Skeleton lines={8} />}>
-      <Switch>
-        {pages.flatMap(({ page, routes }) =>
-          Object.entries(routes).map(([path, Page]) => (
-            <Route key={page + path} path={`/${page}${path}`} component={Page} />
-          )),
-        )}
-        {["/", "/sign-in", "/portal"].map((path) => (
-          <Route key={path} path={path}>
-            <Redirect to={first} replace />
-          </Route>
-        ))}
-        <Route>
-          <PageHead title="Not found" />
-          <EmptyState title="There is no such page">Choose another from the menu.</EmptyState>
+    <Switch>
+      {pages.flatMap(({ page, routes }) =>
+        Object.entries(routes).map(([path, Page]) => (
+          <Route key={page + path} path={`/${page}${path}`} component={Page} />
+        )),
+      )}
+      {["/", "/sign-in", "/portal"].map((path) => (
+        <Route key={path} path={path}>
+          <Redirect to={first} replace />
         </Route>
-      </Switch>
-    </Suspense>
+      ))}
+      <Route>
+        <PageHead title="Not found" />
+        <EmptyState title="There is no such page">Choose another from the menu.</EmptyState>
+      </Route>
+    </Switch>
   );
 }
