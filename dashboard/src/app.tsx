@@ -1,5 +1,5 @@
 import { MutationCache, QueryClient, QueryClientProvider, QueryCache, useQuery } from "@tanstack/react-query";
-import { Suspense, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { Redirect, Route, Router, Switch, useLocation } from "wouter";
 import { ApiError } from "./api/client.ts";
 import { sessionQuery } from "./api/queries.ts";
@@ -86,24 +86,22 @@ function Pages() {
   const first = `/${pages[0]?.page ?? ""}`;
   return (
     <PageBoundary key={path}>
-      <Suspense fallback={<Skeleton lines={8} />}>
-        <Switch>
-          {pages.flatMap(({ page, routes }) =>
-            Object.entries(routes).map(([path, Page]) => (
-              <Route key={page + path} path={`/${page}${path}`} component={Page} />
-            )),
-          )}
-          {["/", "/sign-in"].map((path) => (
-            <Route key={path} path={path}>
-              <Redirect to={first} replace />
-            </Route>
-          ))}
-          <Route>
-            <PageHead title="Not found" />
-            <EmptyState title="There is no such page">Choose another from the menu.</EmptyState>
+      <Switch>
+        {pages.flatMap(({ page, routes }) =>
+          Object.entries(routes).map(([path, Page]) => (
+            <Route key={page + path} path={`/${page}${path}`} component={Page} />
+          )),
+        )}
+        {["/", "/sign-in"].map((path) => (
+          <Route key={path} path={path}>
+            <Redirect to={first} replace />
           </Route>
-        </Switch>
-      </Suspense>
+        ))}
+        <Route>
+          <PageHead title="Not found" />
+          <EmptyState title="There is no such page">Choose another from the menu.</EmptyState>
+        </Route>
+      </Switch>
     </PageBoundary>
   );
 }

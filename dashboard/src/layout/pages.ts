@@ -1,13 +1,13 @@
-import { lazy, type ComponentType } from "react";
 import type { Session } from "../api/types.ts";
 import type { DashboardPage } from "../../../src/http/dashboard/pages.ts";
+import { lazy, type LazyComponent } from "../ui/lazy.tsx";
 
 /** Everything that can be opened, in the order of the navigation. A new page is a line here. */
 export interface PageEntry {
   page: DashboardPage;
   label: string;
   /** Below `/page`, as wouter writes them. */
-  routes: Readonly<Record<string, ComponentType>>;
+  routes: Readonly<Record<string, LazyComponent>>;
   /** With `g` before it. */
   shortcut: string;
   /** Only for keys with the scope admin: its API answers no others. */

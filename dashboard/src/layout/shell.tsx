@@ -42,11 +42,13 @@ export function Shell({ children }: { children: ReactNode }) {
         </div>
         <div id="menu" className={`menu ${isMenuOpen ? "menu-open" : ""}`}>
           <nav aria-label="Pages">
-            {pages.map(({ page, label }) => (
+            {pages.map(({ page, label, routes }) => (
               <Link
                 key={page}
                 href={`/${page}`}
                 className="nav-link"
+                onPointerEnter={() => routes[""]?.preload()}
+                onFocus={() => routes[""]?.preload()}
                 aria-current={path.split("/")[1] === page ? "page" : undefined}
               >
                 {label}
