@@ -1,3 +1,4 @@
+import type { ComponentType } from "react";
 import type { Session } from "../api/types.ts";
 import type { DashboardPage } from "../../../src/http/dashboard/pages.ts";
 import { lazy, type LazyComponent } from "../ui/lazy.tsx";
@@ -19,8 +20,8 @@ export interface PageEntry {
 }
 
 /** A page is loaded when it is first opened. */
-function page<Name extends string>(load: () => Promise<Record<Name, ComponentType>>, name: Name): ComponentType {
-  return lazy<ComponentType>(async () => ({ default: (await load())[name] }));
+function page<Name extends string>(load: () => Promise<Record<Name, ComponentType>>, name: Name): LazyComponent {
+  return lazy(async () => ({ default: (await load())[name] }));
 }
 
 const PAGES: readonly PageEntry[] = [

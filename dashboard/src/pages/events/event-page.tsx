@@ -32,10 +32,7 @@ export function EventPage() {
   useStream({ types: "attempt", event_type: data?.event.event_type }, ({ name, data: frame }) => {
     // What happened before the stream began is asked for once more.
     if (name === "ready" && data !== undefined) {
-      void client.invalidateQueries({ queryKey: ["event", id] });
-      for (const delivery of data.event.deliveries) {
-        void client.invalidateQueries({ queryKey: ["delivery", delivery.id] });
-      }
+      invalidate(["event", id], ...data.event.deliveries.map((delivery) => ["delivery", delivery.id]));
     }
     if (name !== "attempt" || (frame as StreamAttempt).event_id !== id) return;
     invalidate(["event", id], ["delivery", (frame as StreamAttempt).id]);

@@ -16,7 +16,7 @@ import { Tile } from "../../ui/tile.tsx";
 import { useRates } from "./use-rates.ts";
 import { WorstSubscriptions } from "./worst-subscriptions.tsx";
 
-const Charts = lazy(() => import("./charts.tsx").then((module) => ({ default: module.Charts })), 6);
+const Charts = lazy(async () => ({ default: (await import("./charts.tsx")).Charts }), 6);
 
 const WINDOWS: Readonly<Record<SeriesWindow, string>> = {
   last_15m: "15 min",
