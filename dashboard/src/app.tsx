@@ -60,6 +60,8 @@ function SignedIn() {
   useEffect(() => {
     if (look !== undefined) applyLook(look);
   }, [look]);
+  // A key in the place of a link would bring the operator's pages into a frame.
+  if (isPortal && session?.portal === null) return <LinkEnded />;
   if (session !== undefined) {
     return (
       <SessionProvider value={session}>

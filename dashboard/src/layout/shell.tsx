@@ -71,7 +71,7 @@ export function Shell({ children }: { children: ReactNode }) {
 function Initial({ of: name }: { of: string }) {
   return (
     <span className="brand-initial" aria-hidden="true">
-      {[...name.trim()][0]?.toUpperCase()}
+      {String.fromCodePoint(name.trim().codePointAt(0) ?? 0x20).toUpperCase()}
     </span>
   );
 }
