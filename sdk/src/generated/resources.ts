@@ -232,7 +232,7 @@ export interface DeadLettersResource {
 }
 
 export interface DeliveriesResource {
-  /** List deliveries */
+  /** List deliveries. A page takes at most 50 ms. `next_cursor` continues where it ended, even after a page with fewer deliveries than `limit`. */
   list(query?: DeliveriesListQuery, options?: RequestOptions): Pages<Delivery>;
   /** Get a delivery with its attempts */
   get(id: string, options?: RequestOptions): Promise<DeliveryWithAttempts>;
