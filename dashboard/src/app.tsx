@@ -19,11 +19,14 @@ import { Toasts } from "./ui/toasts.tsx";
 const RETRIES = 3;
 
 function createQueryClient(): QueryClient {
-  /** The key was revoked, or the session is over: back to the sign-in, which leaves the address as it is. */
+  /**
+   * The key was revoked, or the session is over: back to the sign-in, which leaves the address as it is. A sign-in that
+   * is refused ends nothing.
+   */
   function noticeEnd(error: Error): void {
-    if (error instanceof ApiError && error.isSignedOut) {
-      void client.resetQueries({ queryKey: sessionQuery.queryKey });
-    }
+    const { queryKey } = sessionQuery;
+    const wasSignedIn = client.getQueryData(queryKey) !== undefined;
+    if (wasSignedIn && error instanceof ApiError && error.isSignedOut) void client.resetQueries({ queryKey });
   }
   const client: QueryClient = new QueryClient({
     queryCache: new QueryCache({
