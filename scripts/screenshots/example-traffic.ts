@@ -212,7 +212,7 @@ async function replayEvents({ gateway, subscribed }: Scenery): Promise<string> {
       gateway.moveClock(200);
       return (await gateway.get(`/api/v1/replays/${id}`)).json["status"] === "completed";
     },
-    30_000,
+    120_000,
     "the end of the replay",
   );
   return id;
@@ -236,7 +236,7 @@ async function calmDown({ gateway, world }: Scenery): Promise<void> {
       if (!isQuiet) await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
       return isQuiet;
     },
-    20_000,
+    120_000,
     "the end of all attempts",
   );
 }
