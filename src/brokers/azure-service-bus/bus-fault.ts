@@ -66,3 +66,11 @@ function findEntity(error: unknown): string {
 export function isOfClosedLink(error: unknown): boolean {
   return error instanceof Error && /(?:link|connection|receiver|sender|session).* closed/is.test(error.message);
 }
+
+/**
+ * The package has tried again because its first try was not answered: the link was being closed meanwhile. That try may
+ * have settled the message, or the message comes again. Only the error's text says so.
+ */
+export function isOfSettledMessage(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("already settled");
+}

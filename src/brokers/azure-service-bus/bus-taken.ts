@@ -8,7 +8,7 @@ import {
   type TakenMessage,
 } from "../broker.ts";
 import type { BusLink } from "./bus-connection.ts";
-import { isOfClosedLink } from "./bus-fault.ts";
+import { isOfClosedLink, isOfSettledMessage } from "./bus-fault.ts";
 import type { OpenNamespace } from "./bus-namespace.ts";
 import { settleInTurn } from "./settle-in-turn.ts";
 
@@ -29,7 +29,7 @@ export function toTaken({ receiver, message, renew, release, link, handle }: Rec
       return "settled";
     } catch (error) {
       // A message can be settled only over the link that brought it, and that link alone may have been closed.
-      if (isOfClosedLink(error)) return "lost";
+      if (isOfClosedLink(error) || isOfSettledMessage(error)) return "lost";
       const fault = link.noteFault(handle, error);
       if (fault.kind === "lost") return "lost";
       throw fault;
