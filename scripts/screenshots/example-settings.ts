@@ -170,7 +170,7 @@ async function addValidations(client: ApiClient): Promise<void> {
   const put = (endpoint: string, document: object) =>
     must(
       client.request("PUT", `/validations/${endpoint}`, {
-        body: JSON.stringify(document),
+        body: JSON.stringify(document, undefined, 2),
         headers: { "content-type": "application/json" },
       }),
     );

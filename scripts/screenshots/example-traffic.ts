@@ -32,12 +32,14 @@ export async function playTheDay(scenery: Scenery): Promise<Highlights> {
   const { gateway, world } = scenery;
   const chance = createChance(42);
   misbehave(world, chance.fork());
+  let replay = "";
   for (let hour = 0; hour < 23; hour += 1) {
     const isDay = hour < 6 || hour > 16;
     await publishSome(gateway, chance, chance.whole(isDay ? 24 : 5, isDay ? 40 : 12));
     await calmDown(scenery);
     gateway.moveClock(HOUR_MS);
     if (hour === 20) await replayCrm(scenery);
+    if (hour === 21) replay = await replayEvents(scenery);
   }
   for (let minute = BUSY_MINUTES; minute > 0; minute -= 1) {
     if (minute === WAREHOUSE_DOWN_MIN)
@@ -50,7 +52,7 @@ export async function playTheDay(scenery: Scenery): Promise<Highlights> {
     gateway.moveClock(MINUTE_MS);
   }
   await receiveRefused(gateway);
-  const replay = await replaySome(scenery);
+  await pauseReplay(scenery);
   await calmDown(scenery);
   const refused = await gateway.refused("code");
   return { event: HIGHLIGHT, request: String(refused[0]?.id), replay };
@@ -190,24 +192,28 @@ async function replayCrm({ gateway, subscribed }: Scenery): Promise<void> {
   await must(gateway.post("/api/v1/replays", { kind: "dead_letters", filter: { subscription_id: subscribed.crm } }));
 }
 
-/** One that is over, one that was cancelled, and one that was paused halfway. */
-async function replaySome({ gateway, subscribed }: Scenery): Promise<string> {
-  const post = (body: object) => must(gateway.post("/api/v1/replays", body));
-  const since = new Date(gateway.now() - 2 * HOUR_MS).toISOString();
-  const done = String((await post({ kind: "events", filter: { subscription_id: subscribed.erp, since } })).json["id"]);
+/** One that is over when the pictures are taken. */
+async function replayEvents({ gateway, subscribed }: Scenery): Promise<string> {
+  const since = new Date(gateway.now() - 6 * HOUR_MS).toISOString();
+  const filter = { subscription_id: subscribed.erp, since };
+  const id = String((await must(gateway.post("/api/v1/replays", { kind: "events", filter }))).json["id"]);
   await until(
     async () => {
       // It pauses between its steps.
       gateway.moveClock(200);
-      return (await gateway.get(`/api/v1/replays/${done}`)).json["status"] === "completed";
+      return (await gateway.get(`/api/v1/replays/${id}`)).json["status"] === "completed";
     },
     30_000,
     "the end of the replay",
   );
-  gateway.moveClock(40_000);
-  const { json } = await post({ kind: "dead_letters", filter: { subscription_id: subscribed.crm } });
+  return id;
+}
+
+/** One that somebody stopped at once. */
+async function pauseReplay({ gateway, subscribed }: Scenery): Promise<void> {
+  const filter = { subscription_id: subscribed.crm };
+  const { json } = await must(gateway.post("/api/v1/replays", { kind: "dead_letters", filter }));
   await gateway.post(`/api/v1/replays/${String(json["id"])}/pause`);
-  return done;
 }
 
 /** Until nothing is being sent, and what waits is not due. */

@@ -34,7 +34,7 @@ export async function openOutsideWorld(): Promise<OutsideWorld> {
   const sink = await openSinkServer({
     tls: true,
     answer(request) {
-      pass(chance.isTrue(0.04) ? chance.whole(90, 420) : chance.whole(6, 40));
+      pass(chance.isTrue(0.04) ? chance.whole(40, 160) : chance.whole(2, 14));
       const host = String(request.headers["host"]);
       return scripts.get(host)?.(request) ?? accept(request);
     },

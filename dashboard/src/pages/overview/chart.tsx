@@ -27,6 +27,8 @@ const CLOCK = [
   [60, "{HH}:{mm}", DAY, null, DAY, null, null, null, 1],
 ];
 
+const formatTime = UPlot.fmtDate("{D} {MMM} {HH}:{mm}");
+
 /** Drawn anew when the theme changes: a canvas knows no custom properties. */
 export function Chart(props: ChartProps) {
   const theme = useThemeName();
@@ -94,15 +96,16 @@ function optionsOf(
       { ...axis, values: CLOCK },
       { ...axis, size: 64, values: (_plot, splits) => splits.map((split) => format(split)) },
     ],
+    legend: { markers: { width: 0, fill: (_plot, index) => colour(lines[index - 1]?.colour ?? "") } },
     series: [
-      { value: "{YYYY}-{MM}-{DD} {HH}:{mm}" },
+      { value: (_plot, at) => (at === null ? "" : formatTime(new Date(at * 1000))) },
       ...lines.map(({ label, colour: name }) => ({
         label,
         stroke: colour(name),
         width: 2,
         points: { size: 5 },
         spanGaps: false,
-        value: (_plot: UPlot, value: number | null) => (value === null ? "–" : format(value)),
+        value: (_plot: UPlot, value: number | null) => (value === null ? "" : format(value)),
       })),
     ],
   };
