@@ -62,6 +62,8 @@ const proofs: readonly Project[] = [
   {
     name: "timed",
     include: [
+      "browser/interactive",
+      "browser/million-events",
       "crash/graceful-stop",
       "crash/io-faults",
       "e2e/backlog",

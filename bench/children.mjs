@@ -15,8 +15,9 @@ export function keepTrack(child) {
 }
 
 /** A child of `bench/children` whose acts are called by name: `await child.ask("flood", { … })`. */
-export async function startChild(name, args = []) {
-  const child = keepTrack(fork(fileURLToPath(new URL(`children/${name}.mjs`, import.meta.url)), args.map(String)));
+export async function startChild(name, args = [], options = {}) {
+  const file = fileURLToPath(new URL(`children/${name}.mjs`, import.meta.url));
+  const child = keepTrack(fork(file, args.map(String), options));
   const waiting = new Map();
   let lastId = 0;
   let isStopping = false;

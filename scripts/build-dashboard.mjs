@@ -13,6 +13,8 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const BUILT = "dist/dashboard";
 /** The hash of the files that it was built from. */
 const STAMP = "dist/.dashboard-stamp";
+/** That the last build failed, for the gateway, which then says so in place of the page. */
+const FAILED = "dist/.dashboard-failed";
 const PACKED = /\.(?:html|js|css|svg)$/;
 
 export function isDashboardBuilt(root = ROOT) {
@@ -36,10 +38,20 @@ async function buildAlone(root) {
   await withLock(
     join(root, "dist/.dashboard-lock"),
     async () => {
-      if (!isDashboardBuilt(root)) await build(root);
+      if (!isDashboardBuilt(root)) await buildOrTell(root);
     },
     () => process.stderr.write("posthorn: waiting for another process that builds the dashboard …\n"),
   );
+}
+
+async function buildOrTell(root) {
+  rmSync(join(root, FAILED), { force: true });
+  try {
+    await build(root);
+  } catch (error) {
+    writeFileSync(join(root, FAILED), "");
+    throw new ScriptFailure(`the dashboard was not built: ${error.message}`);
+  }
 }
 
 async function build(root) {

@@ -15,7 +15,7 @@ const PORTS = [...STORE, "store/read-all.ts", "deliver/senders/sender.ts"];
  */
 const DIRECTIONS = [
   { from: "domain/", may: [] },
-  { from: "config/", may: ["domain/", "deliver/senders/", "plugins/plugins.ts"] },
+  { from: "config/", may: ["domain/", "deliver/senders/", "registry/group-rules.ts", "plugins/plugins.ts"] },
   { from: "telemetry/", may: ["domain/"] },
   { from: "store/store.ts", may: ["domain/", "store/port/"] },
   { from: "store/port/", may: ["domain/", "store/store.ts"] },

@@ -1,5 +1,5 @@
 import { MutationCache, QueryClient, QueryClientProvider, QueryCache, useQuery } from "@tanstack/react-query";
-import { Suspense, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { Redirect, Route, Router, Switch, useLocation } from "wouter";
 import { ApiError } from "./api/client.ts";
 import { sessionQuery } from "./api/queries.ts";
@@ -19,11 +19,14 @@ import { Toasts } from "./ui/toasts.tsx";
 const RETRIES = 3;
 
 function createQueryClient(): QueryClient {
-  /** The key was revoked, or the session is over: back to the sign-in, which leaves the address as it is. */
+  /**
+   * The key was revoked, or the session is over: back to the sign-in, which leaves the address as it is. A sign-in that
+   * is refused ends nothing.
+   */
   function noticeEnd(error: Error): void {
-    if (error instanceof ApiError && error.isSignedOut) {
-      void client.resetQueries({ queryKey: sessionQuery.queryKey });
-    }
+    const { queryKey } = sessionQuery;
+    const wasSignedIn = client.getQueryData(queryKey) !== undefined;
+    if (wasSignedIn && error instanceof ApiError && error.isSignedOut) void client.resetQueries({ queryKey });
   }
   const client: QueryClient = new QueryClient({
     queryCache: new QueryCache({
@@ -60,6 +63,8 @@ function SignedIn() {
   useEffect(() => {
     if (look !== undefined) applyLook(look);
   }, [look]);
+  // A key in the place of a link would bring the operator's pages into a frame.
+  if (isPortal && session?.portal === null) return <LinkEnded />;
   if (session !== undefined) {
     return (
       <SessionProvider value={session}>
@@ -86,24 +91,22 @@ function Pages() {
   const first = `/${pages[0]?.page ?? ""}`;
   return (
     <PageBoundary key={path}>
-      <Suspense fallback={<Skeleton lines={8} />}>
-        <Switch>
-          {pages.flatMap(({ page, routes }) =>
-            Object.entries(routes).map(([path, Page]) => (
-              <Route key={page + path} path={`/${page}${path}`} component={Page} />
-            )),
-          )}
-          {["/", "/sign-in"].map((path) => (
-            <Route key={path} path={path}>
-              <Redirect to={first} replace />
-            </Route>
-          ))}
-          <Route>
-            <PageHead title="Not found" />
-            <EmptyState title="There is no such page">Choose another from the menu.</EmptyState>
+      <Switch>
+        {pages.flatMap(({ page, routes }) =>
+          Object.entries(routes).map(([path, Page]) => (
+            <Route key={page + path} path={`/${page}${path}`} component={Page} />
+          )),
+        )}
+        {["/", "/sign-in"].map((path) => (
+          <Route key={path} path={path}>
+            <Redirect to={first} replace />
           </Route>
-        </Switch>
-      </Suspense>
+        ))}
+        <Route>
+          <PageHead title="Not found" />
+          <EmptyState title="There is no such page">Choose another from the menu.</EmptyState>
+        </Route>
+      </Switch>
     </PageBoundary>
   );
 }

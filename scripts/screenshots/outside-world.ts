@@ -7,7 +7,7 @@ import { startServiceBus } from "../../test/support/service-bus/server.ts";
 import { openSinkServer, type SinkAnswer, type SinkRequest } from "../../test/support/sink-server.ts";
 import { startSmartsheetServer } from "../../test/support/smartsheet-server.ts";
 
-export const PUBLIC_URL = "https://hooks.nordwind.example";
+const PUBLIC_URL = "https://hooks.nordwind.example";
 const SHEETS = {
   "4583173393803140": "Purchase orders",
   "2331373580117892": "Suppliers",

@@ -39,7 +39,14 @@ export interface OpenApiDocument {
 }
 
 /** Pages for people, which get no method. */
-const NO_METHODS = new Set(["GET /", "GET /docs", "GET /docs/page.js", "GET /catalog"]);
+const NO_METHODS = new Set([
+  "GET /",
+  "GET /docs",
+  "GET /docs/page.js",
+  "GET /catalog",
+  "GET /api/v1/sign-in/oidc",
+  "GET /api/v1/sign-in/oidc/callback",
+]);
 
 /** Names for operations for which the rule below gives a bad name, or one that is taken. */
 const NAMES: Readonly<Record<string, string>> = {

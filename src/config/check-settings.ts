@@ -3,6 +3,7 @@ import { parseIpRange } from "../domain/ip-address.ts";
 import { parseUrl } from "../domain/parse-url.ts";
 import { checkDefaultConnections } from "./connections.ts";
 import { checkSmtp } from "./messages.ts";
+import { checkOidc } from "./oidc.ts";
 import { findAt, setAt, SETTINGS } from "./settings-tree.ts";
 import { describeValue } from "./mask.ts";
 import { parseStoreUrl } from "./store-url.ts";
@@ -24,6 +25,7 @@ export function checkSettings(tree: Tree, cwd: string, complain: Complain): void
   checkEgressProxy(tree, complain);
   checkDefaultConnections(tree, complain);
   checkSmtp(tree, complain);
+  checkOidc(tree, complain);
   if (/bot/i.test(String(tree["user_agent"]))) {
     complain("user_agent", "must not contain `bot`, which many firewalls refuse; choose another name");
   }

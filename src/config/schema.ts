@@ -10,6 +10,7 @@ import { ALERT_SETTINGS, AlertsSection } from "./alerts.ts";
 import { oneOf } from "../domain/shape.ts";
 import { Limits, Retention } from "./limits.ts";
 import { Sms, Smtp } from "./messages.ts";
+import { Oidc } from "./oidc.ts";
 import { Portal } from "./portal.ts";
 import { optionalText, withVariables } from "./setting-schema.ts";
 import { PLUGINS } from "../plugins/plugins.ts";
@@ -269,6 +270,7 @@ export const Settings = Type.Object(
     sms: Sms,
     alerts: AlertsSection,
     portal: Portal,
+    oidc: Oidc,
     connections: Type.Array(ConnectionInput, {
       default: [],
       maxItems: 100,
@@ -313,5 +315,6 @@ export const SETTING_GROUPS: readonly { title: string; prefix: string; settings:
   { title: "Retention", prefix: "retention.", settings: Retention.properties },
   { title: "Alerts", prefix: "alerts.", settings: ALERT_SETTINGS },
   { title: "Portal", prefix: "portal.", settings: Portal.properties },
+  { title: "OpenID Connect", prefix: "oidc.", settings: Oidc.properties },
   { title: "Limits", prefix: "limits.", settings: Limits.properties },
 ];

@@ -1,3 +1,4 @@
+import { VERSION } from "../config/version.ts";
 import { createAuthenticate } from "../http/authenticate.ts";
 import { createClientAddress, createExemption, createProxyTrust } from "../http/client-address.ts";
 import { createConnectionGate } from "../http/connection-gate.ts";
@@ -10,7 +11,9 @@ import { createPortalLinks } from "../http/session/portal-links.ts";
 import { createSessions } from "../http/session/sessions.ts";
 import { createServerErrors } from "../telemetry/server-errors.ts";
 import type { Capacity } from "./capacity.ts";
+import { openOidc } from "./oidc.ts";
 import type { Start } from "./options.ts";
+import type { Outgoing } from "./outgoing.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Storage } from "./storage.ts";
 import type { Tenancy } from "./tenancy.ts";
@@ -21,7 +24,8 @@ export type HttpFace = ReturnType<typeof openServer>;
 const MAX_PUBLISH_BYTES = 16 * 1024 * 1024;
 export const HTTP_CLOSE_MS = 1500;
 
-export function openServer({ config, options, logger, parts }: Start, made: Storage & Capacity & Tenancy & Receivers) {
+export function openServer(start: Start, made: Storage & Capacity & Tenancy & Outgoing & Receivers) {
+  const { config, options, logger, parts } = start;
   const { clock, authors, secretBox, metrics, work, findTrouble, keys, tenants, store, webhooks, publisher } = made;
   const { limits, trustedProxies, tlsCert, tlsKey } = config;
   const clientAddress = createClientAddress(trustedProxies);
@@ -30,7 +34,9 @@ export function openServer({ config, options, logger, parts }: Start, made: Stor
     publicUrl: config.publicUrl,
     isFromTrustedProxy: createProxyTrust(trustedProxies),
   });
-  const passesFor = (use: "session" | "portal") => createPasses({ use, secretBox, keys, clock });
+  const oidc = openOidc(start, made, publicUrl);
+  const userMark = oidc?.userMark;
+  const passesFor = (use: "session" | "portal") => createPasses({ use, secretBox, keys, userMark, clock });
   /** An erased tenant stays known by its id. */
   const isSame = async (tenantId: string, since: number) => {
     const isKnown = await tenants.get(tenantId).then(
@@ -42,7 +48,7 @@ export function openServer({ config, options, logger, parts }: Start, made: Stor
   };
   const sessions = createSessions({ passes: passesFor("session"), publicUrl, clock });
   const portalLinks = createPortalLinks({ passes: passesFor("portal"), isSame, clock });
-  const dashboard = createDashboard({ frameOrigins: config.portal.frameOrigins });
+  const dashboard = createDashboard({ version: VERSION, frameOrigins: config.portal.frameOrigins });
   const authenticate = createAuthenticate({ keys, sessions, portalLinks, clientAddress, isExempt, clock, logger });
   const onServerError = createServerErrors({ logger, metrics, now: clock.now });
   const intake = createIntake({
@@ -80,5 +86,15 @@ export function openServer({ config, options, logger, parts }: Start, made: Stor
     onAnswered: options.activity?.request,
   });
   parts.add(() => http.close(options.httpCloseMs ?? HTTP_CLOSE_MS));
-  return { http, onServerError, authenticate, sessions, portalLinks, publicUrl, dashboard };
+  return {
+    http,
+    onServerError,
+    authenticate,
+    sessions,
+    oidc: oidc?.signIn,
+    portalLinks,
+    publicUrl,
+    clientAddress,
+    dashboard,
+  };
 }

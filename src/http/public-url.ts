@@ -21,6 +21,12 @@ export function createPublicUrl({ publicUrl, isFromTrustedProxy }: PublicUrlOpti
   };
 }
 
+/** The public URL without the path of the request itself. */
+export function publicBaseOf(publicUrl: (request: IncomingMessage) => string, request: IncomingMessage): string {
+  const url = publicUrl(request);
+  return url.slice(0, url.length - (request.url ?? "/").length);
+}
+
 function ownProtocol({ socket }: IncomingMessage): string {
   return (socket as Partial<TLSSocket>).encrypted === true ? "https" : "http";
 }

@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from "node:https";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
 import type { Scope } from "../registry/api-key.ts";
 import type { Author, Authors } from "../registry/authors.ts";
-import { allows, type Caller } from "../registry/keys.ts";
+import { actorOf, allows, type Caller } from "../registry/keys.ts";
 import type { Activity } from "../telemetry/activity.ts";
 import type { NoteServerError } from "../telemetry/server-errors.ts";
 import type { Authenticate } from "./authenticate.ts";
@@ -176,12 +176,6 @@ function nameAuthor(route: RouteOptions, { authors, clientAddress }: HttpServerO
     };
     return authors.run(author, () => handler.call(this, request, reply));
   };
-}
-
-/** A partner is identified by the key that created the portal link. */
-function actorOf(caller: Caller | undefined): string {
-  if (caller === undefined) return "anonymous";
-  return `${caller.isPartner === true ? "portal" : "key"}:${caller.keyId}`;
 }
 
 function refuseBound(caller: Caller | undefined): void {

@@ -3,7 +3,7 @@ import type { AuditNote } from "../store/port/audit.ts";
 
 /** Who makes a change. */
 export interface Author {
-  /** `key:ID`, `portal:ID` of the key that created the link, `config`, `gateway` or `local:USER`. */
+  /** `key:ID`, `oidc:SUBJECT` of a user, `portal:ID` of the key that created the link, `config`, `gateway` or `local:USER`. */
   actor: string;
   /** HTTP method and route. */
   via?: string | undefined;

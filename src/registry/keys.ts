@@ -20,6 +20,25 @@ export interface Caller {
   isPartner?: boolean | undefined;
   /** What the portal link says about the look of its page. */
   theme?: LinkTheme | undefined;
+  /** Signed in with OpenID Connect: there is no key, and `keyId` is `oidc:` and the subject. */
+  user?: SignedInUser | undefined;
+}
+
+export interface SignedInUser {
+  /** Only for people; `keyId` identifies the user. */
+  name: string;
+  /** Then the user must sign in again. What they create may last longer. */
+  until: number;
+}
+
+/** Ids of keys have no colon. */
+export const USER_PREFIX = "oidc:";
+
+/** Who acts, for the audit log. A partner is identified by the key that created the portal link. */
+export function actorOf(caller: Caller | undefined): string {
+  if (caller === undefined) return "anonymous";
+  if (caller.isPartner === true) return `portal:${caller.keyId}`;
+  return caller.user === undefined ? `key:${caller.keyId}` : caller.keyId;
 }
 
 /** Refers to a key without containing it, for sessions and links. */
@@ -285,6 +304,7 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
       return isLive(key) ? "active" : "expired";
     },
     stillAllows(caller, scope) {
+      if (caller.user !== undefined) return allows(caller, scope) && caller.user.until > clock.wall();
       const holder = findHolder(caller.keyId);
       if (holder === undefined || !allows(holder.caller, scope)) return false;
       return caller.isPartner !== true || (caller.expiresAt ?? Infinity) > clock.wall();

@@ -144,7 +144,8 @@ describe("a second tab", () => {
     await conflict.getByText("from the second").waitFor();
     const stored = async () => (await gateway.get(`/api/v1/subscriptions/${id}`)).json["description"];
     expect(await stored()).toBe("from the second");
-    await first.getByRole("button", { name: "Save my changes on top" }).click();
+    await conflict.getByRole("button", { name: "Keep mine" }).click();
+    await first.getByRole("button", { name: "Save" }).click();
     await first.getByRole("heading", { name: "Two tabs", exact: true }).waitFor();
     expect(await stored()).toBe("from the first");
   });

@@ -79,7 +79,7 @@ describe("a validation that two people create", () => {
     await button(page, "Save").click();
     const both = page.getByRole("alert", { name: "Somebody else changed it" });
     await both.getByText("theirs").waitFor();
-    await both.getByText("mine").waitFor();
+    await both.getByText('"mine"').waitFor();
     expect((await gateway.get(path("twice"))).json).toEqual({ title: "theirs" });
     await button(page, "Keep mine").click();
     await button(page, "Save").click();
@@ -107,7 +107,7 @@ describe("a validation that two people create", () => {
 describe("a source", () => {
   it("is deleted after a question that says what uses it", async () => {
     await gateway.post("/api/v1/sources", { name: "old-shop" });
-    await gateway.subscribe({ name: "Only old ones", url: sink.url, events: ["*"], sources: ["old-*"] });
+    await gateway.subscribe({ name: "Only old ones", url: sink.url, events: ["*"], sources: ["old-shop"] });
     await gateway.subscribe({ name: "From everywhere", url: sink.url, events: ["none.such"] });
     const { page, complaints } = await visit("/sources/old-shop");
     await button(page, "Delete").click();
@@ -131,11 +131,12 @@ describe("a source", () => {
     const { page } = await visit("/sources/declared");
     await button(page, "Delete").click();
     await question(page).getByText("No subscription names it.").waitFor();
+    expect((await gateway.request("DELETE", "/api/v1/sources/declared")).status).toBeLessThan(300);
     await gateway.reload(yaml(", { name: declared }"));
     await question(page).getByRole("button", { name: "Delete" }).click();
     await question(page)
       .getByRole("alert")
-      .getByText(/configuration/)
+      .getByText(/declared in the configuration/)
       .waitFor();
     expect((await gateway.get("/api/v1/sources/declared")).status).toBe(200);
     await page.reload();

@@ -158,6 +158,22 @@ describe("frames of sites that are not allowed", () => {
       expect(complaints.join()).toContain("frame-ancestors");
     }
   });
+
+  it("can be named with all subdomains of a site, for the portal alone", async () => {
+    const site = "https://*.example.com:8443";
+    const second = await startTestGateway({ yaml: `portal: { frame_origins: ['${site}'] }` });
+    try {
+      const ancestorsOf = async (path: string) => {
+        const answer = await fetch(second.url + path, { headers: { accept: "text/html" } });
+        await answer.text();
+        return /frame-ancestors (.*)$/.exec(answer.headers.get("content-security-policy") ?? "")?.[1];
+      };
+      expect(await ancestorsOf("/portal/events")).toBe(site);
+      expect(await ancestorsOf("/events")).toBe("'none'");
+    } finally {
+      await second.close();
+    }
+  });
 });
 
 describe("a portal link", () => {
@@ -195,13 +211,16 @@ describe("a portal link", () => {
     await gateway.request("DELETE", `/api/v1/keys/${String(json["id"])}`);
     await page.getByRole("button", { name: "Create subscription" }).click();
     await message(page).waitFor();
+    const { data } = (await gateway.get("/api/v1/subscriptions?tenant_id=acme")).json as { data: { name: string }[] };
+    expect(data.map(({ name }) => name)).not.toContain("Late");
   });
 
-  it.each(["/portal", "/portal/events", "/portal#token=", "/portal#token=php_wrong", `/portal#token=${ADMIN_KEY}x`])(
+  it.each(["/portal", "/portal/events", "/portal#token=", "/portal#token=php_wrong", `/portal#token=${ADMIN_KEY}`])(
     "is needed at %s",
     async (path) => {
       const { page } = await visit(path);
       await message(page).waitFor();
+      expect(await page.getByRole("navigation").count()).toBe(0);
     },
   );
 

@@ -1,14 +1,13 @@
-import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { copyCheckout, lendInstalled } from "../support/checkout-copy.ts";
 import { splitCommands } from "../support/docs/command-line.ts";
 import { followPage } from "../support/docs/follow-page.ts";
 import type { PageStep } from "../support/docs/page-steps.ts";
 import { PROOF_SIZE } from "../support/proof-size.ts";
 import { report } from "../support/report.ts";
-import { PROJECT_ROOT } from "../support/sample-checkout.ts";
 
 const MOST_COMMANDS = 5;
 const MOST_SECONDS = PROOF_SIZE === "short" ? Number.POSITIVE_INFINITY : 60;
@@ -19,33 +18,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What a clone would have, with what is not committed yet. */
-function copyCheckout(): string {
-  const checkout = join(folder, "posthorn");
-  const listed = execFileSync(
-    "git",
-    ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
-    {
-      cwd: PROJECT_ROOT,
-      encoding: "utf8",
-    },
-  );
-  for (const name of listed.split("\0").filter((one) => one !== "")) {
-    mkdirSync(dirname(join(checkout, name)), { recursive: true });
-    cpSync(join(PROJECT_ROOT, name), join(checkout, name));
-  }
-  return checkout;
-}
-
-/** As after the first start, for the form that does not ask how long that takes. */
-function lendInstalled(checkout: string): void {
-  symlinkSync(join(PROJECT_ROOT, "node_modules"), join(checkout, "node_modules"));
-  cpSync(join(PROJECT_ROOT, "dist"), join(checkout, "dist"), { recursive: true });
-}
-
 describe("a newcomer with nothing but a clone, an empty npm cache and the README", () => {
   it("sees a webhook delivered after five commands within a minute, and the rest of the tour work", async () => {
-    const checkout = copyCheckout();
+    const checkout = copyCheckout(folder);
+    // The short form does not ask how long the first start takes.
     if (PROOF_SIZE === "short") lendInstalled(checkout);
     const steps: PageStep[] = [];
     const startedAt = performance.now();

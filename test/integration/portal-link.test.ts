@@ -42,11 +42,6 @@ describe("the look of a portal", () => {
       );
     },
   );
-
-  it("may be shown by all subdomains of a site", async () => {
-    const other = await startTestGateway({ yaml: "portal: { frame_origins: ['https://*.example.com:8443'] }" });
-    await other.close();
-  });
 });
 
 describe("a partner", () => {
@@ -63,7 +58,7 @@ describe("a partner", () => {
       await partner.post("/api/v1/events/order-1/replay", { payload: { n: 3 } }),
       await partner.request("DELETE", "/api/v1/events/order-1/body"),
     ];
-    expect(refused.map(({ status, json }) => [status, json["code"]])).toEqual(Array(3).fill([403, "forbidden"]));
+    expect(refused.map(({ status, json }) => [status, json["code"]])).toEqual(refused.map(() => [403, "forbidden"]));
     await gateway.settled();
     expect(sink.requests.map(({ body }) => JSON.parse(body.toString()) as object)).toMatchObject([
       { data: { n: 1 } },

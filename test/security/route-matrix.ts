@@ -58,6 +58,9 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/session": { things: { [EXAMPLE.keyInClear]: { make: ({ operator }) => newKeyInClear(operator) } } },
   "GET /api/v1/session": { scope: "read" },
   "DELETE /api/v1/session": {},
+  "GET /api/v1/sign-in": {},
+  "GET /api/v1/sign-in/oidc": { hasNoHead: true },
+  "GET /api/v1/sign-in/oidc/callback": { hasNoHead: true },
   "GET /status": { scope: "read" },
   "GET /metrics": { scope: "read", unbound: true },
 

@@ -122,10 +122,13 @@ function escapeStep(step: string): string {
   return encodeURIComponent(step.replaceAll("~", "~0").replaceAll("/", "~1"));
 }
 
+/** A redirect is one too. */
+const SUCCESS = /^(?:2\d\d|303)$/;
+
 /** The answer that belongs to the example: the first success with one, or without any body. */
 export function exampleAnswerOf({ responses }: ApiOperation): { status: number; example: unknown } | undefined {
   for (const [status, { content }] of Object.entries(responses)) {
-    if (!/^2\d\d$/.test(status)) continue;
+    if (!SUCCESS.test(status)) continue;
     const [media] = Object.values(content ?? {});
     if (content === undefined || media?.example !== undefined)
       return { status: Number(status), example: media?.example };
@@ -144,7 +147,7 @@ export function findUndocumented(document: Json): string[] {
     const problems: string[] = [];
     if (operation.summary === undefined) problems.push("no summary: add `summary` to the `schema` of the route");
     const answer = exampleAnswerOf(operation);
-    const successes = Object.entries(operation.responses).filter(([status]) => status.startsWith("2"));
+    const successes = Object.entries(operation.responses).filter(([status]) => SUCCESS.test(status));
     if (successes.length === 0) problems.push(`no answer: add \`answer\` with its schema and an example to ${entry}`);
     else if (answer === undefined) problems.push(`no example of its answer: add \`answer.example\` to ${entry}`);
     if (operation.body !== undefined && operation.body.example === undefined && operation.isBodyRequired) {

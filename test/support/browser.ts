@@ -6,6 +6,8 @@ import { ensureDashboard } from "../../scripts/build-dashboard.mjs";
 import { installPackage } from "./debian.ts";
 
 const PROGRAM = "/usr/bin/chromium";
+/** Only what hangs is cut off, whatever else the machine does. */
+const PATIENCE_MS = 120_000;
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -14,7 +16,13 @@ const FLAGS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  "--host-resolver-rules=MAP other-machine.test 127.0.0.1",
 ];
+
+/** A gateway of this machine under a name that is not this machine's. */
+export function asOtherMachine(url: string): string {
+  return url.replace("127.0.0.1", "other-machine.test");
+}
 
 /** With the dashboard built. Undefined where Chromium is neither installed nor can be. */
 export async function openBrowser(): Promise<Browser | undefined> {
@@ -37,6 +45,7 @@ export async function openPage(browser: Browser, baseURL: string, options: PageO
     viewport: { width: options.width ?? 1280, height: 900 },
     colorScheme: options.theme ?? "light",
   });
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(String(error)));

@@ -11,6 +11,7 @@ import type {
   EventWithDeliveries,
   Page,
   Session,
+  SignInWays,
   Statistics,
   StatisticsSeries,
   SeriesWindow,
@@ -30,6 +31,12 @@ export const sessionQuery = queryOptions({
   queryFn: ({ signal }) => getJson<Session>("/api/v1/session", {}, signal),
   staleTime: Infinity,
   retry: false,
+});
+
+export const signInWaysQuery = queryOptions({
+  queryKey: ["sign-in"],
+  queryFn: ({ signal }) => getJson<SignInWays>("/api/v1/sign-in", {}, signal),
+  staleTime: Infinity,
 });
 
 export const statusQuery = queryOptions({

@@ -36,10 +36,15 @@ export function openStream(options: StreamOptions): OpenStream {
     const headers = lastId === undefined ? undefined : { "last-event-id": lastId };
     const response = await request("GET", "/api/v1/stream", { query, headers, signal: abort.signal });
     if (response.body === null) return;
-    onState("live");
-    waitMs = FIRST_WAIT_MS;
+    let isLive = false;
     const parse = createFrameParser((id, frame) => {
       lastId = id ?? lastId;
+      // Before the first id it is not known where to go on after a pause.
+      if (!isLive && id !== undefined) {
+        isLive = true;
+        waitMs = FIRST_WAIT_MS;
+        onState("live");
+      }
       if (frame !== undefined) onFrame(frame);
     });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

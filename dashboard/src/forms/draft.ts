@@ -32,7 +32,7 @@ export function rebase(changes: Draft, after: Draft, theirs: Draft): Draft {
   return Object.keys(changes).reduce((draft, name) => withMember(draft, name, after[name]), theirs);
 }
 
-export function isSame(one: unknown, other: unknown): boolean {
+function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 

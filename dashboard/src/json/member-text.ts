@@ -1,20 +1,25 @@
 // Parts of JSON texts, cut out exactly as they are written.
 import { skipSpace, skipString, skipValue } from "./skip.ts";
 
-/** The members of an object with their texts; none of what is no object. */
-export function* membersOf(json: string): Generator<readonly [name: string, text: string]> {
+/** The members of an object with their texts and the white space around them; none of what is no object. */
+function* spacedMembersOf(json: string): Generator<readonly [name: string, text: string]> {
   let at = skipSpace(json, 0);
   if (json[at] !== "{") return;
   at = skipSpace(json, at + 1);
   while (json[at] === '"') {
     const nameEnd = skipString(json, at);
-    const start = skipSpace(json, skipSpace(json, nameEnd) + 1);
-    const end = skipValue(json, start);
-    yield [JSON.parse(json.slice(at, nameEnd)) as string, json.slice(start, end)];
-    at = skipSpace(json, end);
+    const name = JSON.parse(json.slice(at, nameEnd)) as string;
+    const start = skipSpace(json, nameEnd) + 1;
+    at = skipSpace(json, skipValue(json, skipSpace(json, start)));
+    yield [name, json.slice(start, at)];
     if (json[at] !== ",") return;
     at = skipSpace(json, at + 1);
   }
+}
+
+/** The members of an object with their texts; none of what is no object. */
+export function* membersOf(json: string): Generator<readonly [name: string, text: string]> {
+  for (const [name, text] of spacedMembersOf(json)) yield [name, text.trim()];
 }
 
 /** The texts of the items of a list; none of what is no list. */
@@ -31,8 +36,11 @@ export function* itemsOf(json: string): Generator<string> {
   }
 }
 
-/** Undefined where the object has none of this name. */
+/**
+ * With the white space around it, because a body may begin or end with some. Undefined where the object has none of this
+ * name.
+ */
 export function memberText(json: string, name: string): string | undefined {
-  for (const [found, text] of membersOf(json)) if (found === name) return text;
+  for (const [found, text] of spacedMembersOf(json)) if (found === name) return text;
   return undefined;
 }

@@ -1,13 +1,14 @@
-import { lazy, type ComponentType } from "react";
+import type { ComponentType } from "react";
 import type { Session } from "../api/types.ts";
 import type { DashboardPage } from "../../../src/http/dashboard/pages.ts";
+import { lazy, type LazyComponent } from "../ui/lazy.tsx";
 
 /** Everything that can be opened, in the order of the navigation. A new page is a line here. */
 export interface PageEntry {
   page: DashboardPage;
   label: string;
   /** Below `/page`, as wouter writes them. */
-  routes: Readonly<Record<string, ComponentType>>;
+  routes: Readonly<Record<string, LazyComponent>>;
   /** With `g` before it. */
   shortcut: string;
   /** Only for keys with the scope admin: its API answers no others. */
@@ -19,8 +20,8 @@ export interface PageEntry {
 }
 
 /** A page is loaded when it is first opened. */
-function page<Name extends string>(load: () => Promise<Record<Name, ComponentType>>, name: Name): ComponentType {
-  return lazy<ComponentType>(async () => ({ default: (await load())[name] }));
+function page<Name extends string>(load: () => Promise<Record<Name, ComponentType>>, name: Name): LazyComponent {
+  return lazy(async () => ({ default: (await load())[name] }));
 }
 
 const PAGES: readonly PageEntry[] = [

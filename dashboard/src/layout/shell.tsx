@@ -42,11 +42,13 @@ export function Shell({ children }: { children: ReactNode }) {
         </div>
         <div id="menu" className={`menu ${isMenuOpen ? "menu-open" : ""}`}>
           <nav aria-label="Pages">
-            {pages.map(({ page, label }) => (
+            {pages.map(({ page, label, routes }) => (
               <Link
                 key={page}
                 href={`/${page}`}
                 className="nav-link"
+                onPointerEnter={() => routes[""]?.preload()}
+                onFocus={() => routes[""]?.preload()}
                 aria-current={path.split("/")[1] === page ? "page" : undefined}
               >
                 {label}
@@ -69,7 +71,7 @@ export function Shell({ children }: { children: ReactNode }) {
 function Initial({ of: name }: { of: string }) {
   return (
     <span className="brand-initial" aria-hidden="true">
-      {[...name.trim()][0]?.toUpperCase()}
+      {String.fromCodePoint(name.trim().codePointAt(0) ?? 0x20).toUpperCase()}
     </span>
   );
 }
@@ -117,6 +119,7 @@ function SideFoot() {
             Sign out
           </Button>
           <p className="muted small">
+            {session.user === null ? "" : `${session.user.name} · `}
             {session.scopes.join(", ")}
             {session.tenant_id === null ? "" : ` · ${session.tenant_id}`} · {session.version}
           </p>

@@ -17,8 +17,9 @@ export function Shortcuts({ pages }: { pages: readonly PageEntry[] }) {
   useEffect(() => {
     function onKey(event: KeyboardEvent): void {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.composedPath()[0])) return;
-      const isSecond = performance.now() - goneAt.current < SEQUENCE_MS;
-      goneAt.current = event.key === "g" ? performance.now() : -Infinity;
+      // When it was pressed: a busy page hears of it later.
+      const isSecond = event.timeStamp - goneAt.current < SEQUENCE_MS;
+      goneAt.current = event.key === "g" ? event.timeStamp : -Infinity;
       const next = isSecond ? pages.find(({ shortcut }) => shortcut === event.key) : undefined;
       if (next !== undefined) navigate(`/${next.page}`);
       else if (event.key === "?") setHelpOpen(true);

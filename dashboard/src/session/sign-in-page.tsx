@@ -1,7 +1,7 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type FormEvent } from "react";
 import { sendJson } from "../api/client.ts";
-import { sessionQuery } from "../api/queries.ts";
+import { sessionQuery, signInWaysQuery } from "../api/queries.ts";
 import type { Session } from "../api/types.ts";
 import { Button } from "../ui/button.tsx";
 import { Logo } from "../ui/logo.tsx";
@@ -65,11 +65,25 @@ export function SignInPage({ reason }: { reason?: string | undefined }) {
         <Button kind="primary" type="submit" isBusy={signIn.isPending}>
           Sign in
         </Button>
+        <ProviderLink />
         <p className="muted small">
           A key with the scope <code>read</code> sees everything and changes nothing. A lost key is replaced with{" "}
           <code>posthorn keys create --local</code>.
         </p>
       </form>
     </main>
+  );
+}
+
+/** To the gateway's sign-in with OpenID Connect, if it has one, and from there back to this page. */
+function ProviderLink() {
+  const { data } = useQuery(signInWaysQuery);
+  if (data === undefined || data.oidc === null) return undefined;
+  const { name, url } = data.oidc;
+  const here = location.pathname + location.search;
+  return (
+    <a className="button button-plain" href={`${url}?${new URLSearchParams({ return_to: here }).toString()}`}>
+      Sign in with {name}
+    </a>
   );
 }

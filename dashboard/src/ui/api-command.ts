@@ -1,23 +1,6 @@
-/** A request to the API as a command for a terminal. With a body it is a POST, unless said otherwise. */
-export function apiCommand(path: string, body?: unknown, method?: string, origin = location.origin): string {
-  const parts = [
-    `curl${method === undefined ? "" : ` -X ${method}`} ${quoteAddress(origin + path)}`,
-    `-H "authorization: Bearer $POSTHORN_API_KEY"`,
-  ];
-  if (body !== undefined) parts.push(`-H 'content-type: application/json'`, `-d ${quote(toText(body))}`);
-  return parts.join(" ");
-}
+import { curlCommand } from "./curl-command.ts";
 
-/** Text that is JSON already is sent as it is. */
-function toText(body: unknown): string {
-  return typeof body === "string" ? body : JSON.stringify(body);
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
-
-/** Shells give ? and & a meaning. */
-function quoteAddress(address: string): string {
-  return /[?&*]/.test(address) ? quote(address) : address;
+/** A request to this gateway's API as a command for a terminal. With a body it is a POST, unless said otherwise. */
+export function apiCommand(path: string, body?: unknown, method?: string): string {
+  return curlCommand(location.origin + path, body, method);
 }

@@ -80,6 +80,7 @@ import type {
   Secrets,
   Session,
   SessionCreateBody,
+  SignInWays,
   SmartsheetCleanupWebhooksAnswer,
   SmartsheetCleanupWebhooksBody,
   SmartsheetListWebhooksAnswer,
@@ -183,6 +184,7 @@ export interface Resources {
   replays: ReplaysResource;
   requests: RequestsResource;
   session: SessionResource;
+  signIn: SignInResource;
   smartsheet: SmartsheetResource;
   sourceKinds: SourceKindsResource;
   sourceQueues: SourceQueuesResource;
@@ -232,7 +234,7 @@ export interface DeadLettersResource {
 }
 
 export interface DeliveriesResource {
-  /** List deliveries */
+  /** List deliveries. A page takes at most 50 ms. `next_cursor` continues where it ended, even after a page with fewer deliveries than `limit`. */
   list(query?: DeliveriesListQuery, options?: RequestOptions): Pages<Delivery>;
   /** Get a delivery with its attempts */
   get(id: string, options?: RequestOptions): Promise<DeliveryWithAttempts>;
@@ -357,6 +359,11 @@ export interface SessionResource {
   get(options?: RequestOptions): Promise<Session>;
   /** End the dashboard session */
   delete(options?: RequestOptions): Promise<void>;
+}
+
+export interface SignInResource {
+  /** Show the ways to sign in to the dashboard */
+  get(options?: RequestOptions): Promise<SignInWays>;
 }
 
 export interface SmartsheetResource {
@@ -625,6 +632,9 @@ export function createResources(call: Call): Resources {
       create: (body, options) => call.json("POST", "/api/v1/session", { body }, options),
       get: (options) => call.json("GET", "/api/v1/session", {}, options),
       delete: (options) => call.json("DELETE", "/api/v1/session", {}, options),
+    },
+    signIn: {
+      get: (options) => call.json("GET", "/api/v1/sign-in", {}, options),
     },
     smartsheet: {
       listWebhooks: (query, options) => call.json("GET", "/api/v1/smartsheet/webhooks", { query }, options),

@@ -7,7 +7,7 @@ export interface Problem {
   title: string;
   status: number;
   /** A stable code; docs/reference/errors.md explains each */
-  code: "bad_request" | "unreadable_body" | "ambiguous_length" | "unauthorized" | "bad_signature" | "forbidden" | "other_origin" | "insecure_sign_in" | "address_not_allowed" | "unknown_webhook" | "not_found" | "unknown_source" | "method_not_allowed" | "request_timeout" | "conflict" | "managed_by_config" | "subscription_quota" | "key_limit" | "illegal_transition" | "confirmation_required" | "newer_format" | "idempotency_key_reused" | "gone" | "precondition_failed" | "too_large" | "unsupported_encoding" | "unsupported_content_type" | "invalid_field" | "schema_mismatch" | "validation_failed" | "validation_not_found" | "invalid_validation" | "unknown_version" | "headers_too_large" | "too_many_requests" | "quota_exceeded" | "internal_error" | "broker_failed" | "smartsheet_failed" | "loop" | "unavailable" | "overloaded" | "store_full" | "shutting_down" | "source_paused" | "tenant_throttled" | "tenant_over_quota" | "tenant_inactive" | "config_invalid" | "data_dir_in_use" | "data_dir_not_writable" | "port_in_use" | "store_corrupt" | "store_unsafe";
+  code: "bad_request" | "unreadable_body" | "ambiguous_length" | "sign_in_failed" | "unauthorized" | "bad_signature" | "forbidden" | "group_not_allowed" | "other_origin" | "insecure_sign_in" | "address_not_allowed" | "unknown_webhook" | "not_found" | "unknown_source" | "method_not_allowed" | "request_timeout" | "conflict" | "managed_by_config" | "subscription_quota" | "key_limit" | "illegal_transition" | "confirmation_required" | "newer_format" | "idempotency_key_reused" | "gone" | "precondition_failed" | "too_large" | "unsupported_encoding" | "unsupported_content_type" | "invalid_field" | "schema_mismatch" | "validation_failed" | "validation_not_found" | "invalid_validation" | "unknown_version" | "headers_too_large" | "too_many_requests" | "quota_exceeded" | "internal_error" | "broker_failed" | "sign_in_provider_failed" | "smartsheet_failed" | "loop" | "unavailable" | "overloaded" | "store_full" | "shutting_down" | "source_paused" | "tenant_throttled" | "tenant_over_quota" | "tenant_inactive" | "config_invalid" | "data_dir_in_use" | "data_dir_not_writable" | "port_in_use" | "store_corrupt" | "store_unsafe";
   /** What was wrong, with which value, and what to do */
   detail: string;
   /** The invalid field */
@@ -159,7 +159,7 @@ export interface Status {
 }
 
 export interface Session {
-  /** The id of the API key that the session stands for */
+  /** The id of the API key that the session stands for; `oidc:` and the subject for a user who signed in with OpenID Connect */
   key_id: string;
   scopes: ("admin" | "publish" | "read")[];
   /** The tenant that the key is bound to; null for all tenants */
@@ -169,6 +169,11 @@ export interface Session {
   /** The address at which senders reach the gateway */
   public_url: string;
   expires_at: string | null;
+  /** The user who signed in with OpenID Connect; null for keys */
+  user: {
+    /** From the provider; only for people */
+    name: string;
+  } | null;
   /** The look of the partner page; null for everybody except partners */
   portal: {
     name: string;
@@ -176,6 +181,16 @@ export interface Session {
     accent: string | null;
     /** `light` and `dark` are fixed; with `system` the visitor chooses */
     appearance: "system" | "light" | "dark";
+  } | null;
+}
+
+export interface SignInWays {
+  /** Sign-in with OpenID Connect; null if it is not configured */
+  oidc: {
+    /** The name of the provider, for the button */
+    name: string;
+    /** Where a browser begins the sign-in */
+    url: string;
   } | null;
 }
 

@@ -43,6 +43,7 @@ export class Exchange implements Waiter, Expiring, Requester {
   #target: Target;
   #path: string;
   #hopsLeft: number;
+  readonly #maxKeptBytes: number;
   readonly #findHopProblem: HttpRequest["findHopProblem"];
   #connection: Connection | undefined;
   #isSecondTry = false;
@@ -69,6 +70,7 @@ export class Exchange implements Waiter, Expiring, Requester {
     this.#target = target;
     this.#path = request.path ?? target.path;
     this.#hopsLeft = request.maxRedirects ?? MAX_REDIRECTS;
+    this.#maxKeptBytes = Math.min(request.keptBytes ?? MAX_KEPT_BYTES, MAX_READ_BYTES);
     this.#findHopProblem = request.findHopProblem;
   }
 
@@ -111,7 +113,8 @@ export class Exchange implements Waiter, Expiring, Requester {
   }
 
   takeBody(bytes: Uint8Array): void {
-    if (this.#readBytes < MAX_KEPT_BYTES) this.#keep(bytes.subarray(0, MAX_KEPT_BYTES - this.#readBytes));
+    const room = this.#maxKeptBytes - this.#readBytes;
+    if (room > 0) this.#keep(bytes.subarray(0, room));
     this.#readBytes += bytes.length;
     if (this.#readBytes > MAX_READ_BYTES) this.#complete(false);
   }
@@ -147,8 +150,8 @@ export class Exchange implements Waiter, Expiring, Requester {
       return;
     }
     // A body may arrive byte by byte: it must not be copied again for each byte.
-    if (this.#kept.length < MAX_KEPT_BYTES) {
-      const room = new Uint8Array(MAX_KEPT_BYTES);
+    if (this.#kept.length < this.#maxKeptBytes) {
+      const room = new Uint8Array(this.#maxKeptBytes);
       room.set(this.#kept);
       this.#kept = room;
     }

@@ -40,6 +40,8 @@ export interface HttpRequest {
   owner?: string;
   /** 3 when not given. */
   maxRedirects?: number;
+  /** How much of the answer is kept: 8 KB when not given, and never more than 64 KB. */
+  keptBytes?: number;
   /** Returns why a redirect to this URL must not be followed. */
   findHopProblem?: ((url: string) => string | undefined) | undefined;
   /** Requirements for the connections of this request, redirects included. */
@@ -50,7 +52,7 @@ export interface HttpResponse {
   status: number;
   /** May be the same object as in the last answer, if that had the same headers: it must not be changed. */
   headers: Readonly<Record<string, string>>;
-  /** At most the first 8 KB. */
+  /** At most the first 8 KB, or `keptBytes`. */
   body: Uint8Array;
 }
 

@@ -1,18 +1,22 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isKnown } from "../prepared.ts";
+import { isKnown, prepare, sendPrepared, type Prepared } from "../prepared.ts";
 import { createBuiltFiles, INDEX, type BuiltFile } from "./built-files.ts";
+import type { NotBuilt } from "./not-built-page.ts";
 import { DASHBOARD_PAGES, FRAMED_PAGE } from "./pages.ts";
 
 /** Serves the dashboard's files. Without a session a visitor sees only the sign-in page. */
 export interface Dashboard {
-  /** Answers with the dashboard's page. Returns false when the dashboard is not built yet. */
-  sendPage(request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
+  /** Answers with the dashboard's page, or with one that says that it is not built yet. */
+  sendPage(request: FastifyRequest, reply: FastifyReply): Promise<void>;
   /** For paths without a route: sends a file or a page of the dashboard. Returns false for other paths. */
   send(request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
 }
 
 export interface DashboardOptions {
+  version: string;
   /** The folder of the built files. */
   folder?: string | undefined;
   /** Other sites that may show the partner page in a frame. */
@@ -21,6 +25,8 @@ export interface DashboardOptions {
 
 /** The same path from the sources and from the build. */
 const BUILT = fileURLToPath(new URL("../../../dist/dashboard/", import.meta.url));
+/** Beside that folder: the last build failed. Written by scripts/build-dashboard.mjs. */
+const FAILED = "../.dashboard-failed";
 const ASSETS = "assets/";
 /** The names of these files change with their content. */
 const FOR_EVER = "public, max-age=31536000, immutable";
@@ -36,13 +42,26 @@ const POLICY = [
   "form-action 'none'",
 ].join("; ");
 
-export function createDashboard({ folder = BUILT, frameOrigins }: DashboardOptions): Dashboard {
+export function createDashboard({ version, folder = BUILT, frameOrigins }: DashboardOptions): Dashboard {
   const files = createBuiltFiles(folder);
+  const notBuilt: Partial<Record<NotBuilt, Promise<Prepared>>> = {};
   const framed = frameOrigins.length === 0 ? "'none'" : frameOrigins.join(" ");
 
-  async function sendPage(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+  async function makeNotBuilt(state: NotBuilt): Promise<Prepared> {
+    const { NOT_BUILT_POLICY, renderNotBuilt } = await import("./not-built-page.ts");
+    return prepare(renderNotBuilt(version, state), {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": NOT_BUILT_POLICY,
+      "referrer-policy": "no-referrer",
+    });
+  }
+
+  async function sendPage(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const index = await files.find(INDEX);
-    if (index === undefined) return false;
+    if (index === undefined) {
+      const state = existsSync(join(folder, FAILED)) ? "failed" : "building";
+      return void sendPrepared(request, reply, await (notBuilt[state] ??= makeNotBuilt(state)));
+    }
     const ancestors = pageOf(request) === FRAMED_PAGE ? framed : "'none'";
     reply.headers({
       "content-security-policy": `${POLICY}; frame-ancestors ${ancestors}`,
@@ -51,7 +70,6 @@ export function createDashboard({ folder = BUILT, frameOrigins }: DashboardOptio
       "cache-control": "no-cache",
     });
     sendFile(request, reply, index);
-    return true;
   }
 
   return {
@@ -59,7 +77,10 @@ export function createDashboard({ folder = BUILT, frameOrigins }: DashboardOptio
     async send(request, reply) {
       if (request.method !== "GET" && request.method !== "HEAD") return false;
       const path = pathOf(request);
-      if (PAGES.has(pageOf(request))) return sendPage(request, reply);
+      if (PAGES.has(pageOf(request))) {
+        await sendPage(request, reply);
+        return true;
+      }
       if (!path.startsWith(`/${ASSETS}`)) return false;
       const file = await files.find(path.slice(1));
       if (file === undefined) return false;

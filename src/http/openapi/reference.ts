@@ -13,6 +13,7 @@ import { REPLAY_DOCS } from "../routes/replays.docs.ts";
 import { REQUEST_DOCS } from "../routes/requests.docs.ts";
 import { PARKED_DOCS } from "../routes/parked.docs.ts";
 import { SESSION_DOCS } from "../routes/session.docs.ts";
+import { SIGN_IN_DOCS } from "../routes/sign-in.docs.ts";
 import { SOURCE_DOCS } from "../routes/sources.docs.ts";
 import { SOURCE_KIND_DOCS } from "../routes/source-kinds.docs.ts";
 import { STATISTICS_DOCS } from "../routes/statistics.docs.ts";
@@ -54,6 +55,7 @@ export const AREAS = [
   TENANT_DOCS,
   KEY_DOCS,
   SESSION_DOCS,
+  SIGN_IN_DOCS,
   AUDIT_DOCS,
   JOB_DOCS,
   ALERT_DOCS,

@@ -39,6 +39,7 @@ import type { Authenticate } from "../authenticate.ts";
 import type { Dashboard } from "../dashboard/dashboard.ts";
 import type { ExportGate } from "../export-gate.ts";
 import type { PortalLinks } from "../session/portal-links.ts";
+import type { OidcSignIn } from "../session/oidc/oidc-sign-in.ts";
 import type { Sessions } from "../session/sessions.ts";
 import { addAuditRoutes } from "./audit.ts";
 import type { Streams } from "../stream/streams.ts";
@@ -58,6 +59,7 @@ import { addOperationRoutes } from "./operation.ts";
 import { addParkedRoutes } from "./parked.ts";
 import { addPortalRoutes } from "./portal.ts";
 import { addSessionRoutes } from "./session.ts";
+import { addSignInRoutes } from "./sign-in.ts";
 import { addReplayRoutes } from "./replays.ts";
 import { addRequestRoutes } from "./requests.ts";
 import { addSourceKindRoutes, type SourceKindRoutesOptions } from "./source-kinds.ts";
@@ -88,6 +90,8 @@ export interface RouteParts extends SourceKindRoutesOptions {
   authors: Authors;
   authenticate: Authenticate;
   sessions: Sessions;
+  oidc: OidcSignIn | undefined;
+  clientAddress: (request: IncomingMessage) => string;
   portalLinks: PortalLinks;
   publicUrl: (request: IncomingMessage) => string;
   dashboard: Dashboard;
@@ -141,6 +145,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     metricsArePublic: open.metrics,
   });
   addSessionRoutes(app, { ...parts, theme: parts.portal });
+  addSignInRoutes(app, parts);
   addPortalRoutes(app, parts);
   addEventRoutes(app, {
     store,

@@ -57,7 +57,7 @@ const Mark = closed({
   signature: text("c2lnbmF0dXJl", "Ed25519, in base64"),
 });
 
-export const AuditVerdict = closed({
+const AuditVerdict = closed({
   valid: Type.Boolean({ examples: [true] }),
   entries: Count,
   first_wrong: nullable(closed({ seq: Type.Integer(), reason: Type.String() })),

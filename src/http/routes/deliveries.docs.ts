@@ -99,10 +99,7 @@ export const DeadLetterGroup = named(
 
 const DEAD = exampleOf(Delivery);
 const ended = { last_error: null, dead_reason: null };
-export const DeliveryWithAttempts = named(
-  "DeliveryWithAttempts",
-  extended(Delivery, { attempts: Type.Array(Attempt) }),
-);
+const DeliveryWithAttempts = named("DeliveryWithAttempts", extended(Delivery, { attempts: Type.Array(Attempt) }));
 
 export const REPLAYED_DELIVERY = {
   ...DEAD,
@@ -125,6 +122,9 @@ export const DELIVERY_DOCS: AreaDocs = {
     "The delivery of one event to one subscription, with all its attempts; and dead letters, which failed for good",
   operations: {
     "GET /api/v1/deliveries": {
+      description:
+        "A page takes at most 50 ms. `next_cursor` continues where it ended, even after a page with fewer deliveries " +
+        "than `limit`.",
       query: { limit: 20 },
       answer: page(Delivery, "Deliveries, newest first"),
       errors: ["not_found"],

@@ -3,6 +3,7 @@ import { Type, type Static } from "typebox";
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import { DELIVERY_STATES } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
+import { SEARCH_BUDGET_MS } from "../../domain/event-search.ts";
 import { formatDeliveryId, parseDeliveryId } from "../../domain/ids.ts";
 import type { BulkReplays } from "../../operate/replays/bulk-replays.ts";
 import type { Replays } from "../../operate/replays/replays.ts";
@@ -86,7 +87,8 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     { config: { scope: "read" }, schema: { summary: "List deliveries", querystring: ListQuery } },
     async (request) => {
       const filter = { ...toFilter(request.query, request), state: request.query.status };
-      return presentPage(await store.reads.listDeliveries(filter, pageOf(request.query)), presentDelivery);
+      const page = { ...pageOf(request.query), budgetMs: SEARCH_BUDGET_MS };
+      return presentPage(await store.reads.listDeliveries(filter, page), presentDelivery);
     },
   );
 

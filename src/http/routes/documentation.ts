@@ -14,7 +14,6 @@ export interface DocumentationRoutesOptions {
 export function addDocumentationRoutes(app: FastifyInstance, options: DocumentationRoutesOptions): void {
   const { routes, version, dashboard } = options;
   let made: Promise<Record<"document" | "page" | "script", Prepared>> | undefined;
-  let home: Promise<Prepared> | undefined;
 
   /** Built in steps, so that other requests can be handled in between. */
   async function make() {
@@ -35,17 +34,12 @@ export function addDocumentationRoutes(app: FastifyInstance, options: Documentat
     };
   }
 
-  async function makeHome() {
-    const { HOME_POLICY, renderHome } = await import("../openapi/home-page.ts");
-    return prepare(renderHome(version), pageHeaders(HOME_POLICY));
-  }
-
   const send = (what: "document" | "page" | "script") => async (request: FastifyRequest, reply: FastifyReply) =>
     sendPrepared(request, reply, (await (made ??= make()))[what]);
 
   app.get("/", { schema: { summary: "Show the dashboard" } }, async (request, reply) => {
-    if (await dashboard.sendPage(request, reply)) return reply;
-    return sendPrepared(request, reply, await (home ??= makeHome()));
+    await dashboard.sendPage(request, reply);
+    return reply;
   });
   app.get("/openapi.json", { schema: { summary: "Get this API's OpenAPI document" } }, send("document"));
   app.get("/docs", { schema: { summary: "Show this reference" } }, send("page"));

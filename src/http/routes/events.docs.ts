@@ -82,12 +82,12 @@ export const Payload = {
   payload_base64: Type.Optional(Type.String({ description: "A body that is not text" })),
 };
 
-export const EventWithDeliveries = named(
+const EventWithDeliveries = named(
   "EventWithDeliveries",
   extended(Event, { request: EventRequest, deliveries: Type.Array(Delivery), ...Payload }),
 );
 
-export const EventPage = extended(pageSchema(Event), {
+const EventPage = extended(pageSchema(Event), {
   searched_until: nullable(
     Type.String({
       format: "date-time",

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { closed, type AreaDocs } from "../openapi/operation-docs.ts";
 
-export const FilterResult = closed({
+const FilterResult = closed({
   match: Type.Boolean(),
   failed: Type.Optional(
     closed({

@@ -14,7 +14,7 @@ import {
 } from "../openapi/operation-docs.ts";
 
 const name = text(EXAMPLE.job);
-export const Job = named(
+const Job = named(
   "Job",
   closed({
     name,

@@ -38,7 +38,7 @@ const Moment = nullable(Type.With(Time, { examples: [EXAMPLE.time] }));
 const Health = oneOf(["ok", "error"]);
 const LastError = textOrNull();
 
-export const GatewayStatus = named(
+const GatewayStatus = named(
   "Status",
   closed({
     mode: Mode,

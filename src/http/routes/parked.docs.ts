@@ -4,7 +4,7 @@ import { Anything, Count, closed, extended, named, nullable, Time, type AreaDocs
 
 const text = nullable(Type.String());
 
-export const Parked = named(
+const Parked = named(
   "ParkedMessage",
   closed({
     id: Type.String({
@@ -35,14 +35,14 @@ const Limits = closed({
   keeps_id: Type.Boolean({ description: "Whether a requeued message keeps its id" }),
 });
 
-export const ParkedPage = closed({
+const ParkedPage = closed({
   data: Type.Array(Parked),
   next_cursor: text,
   count: nullable(Count),
   limits: Limits,
 });
 
-export const ParkedWithBody = extended(Parked, {
+const ParkedWithBody = extended(Parked, {
   properties: Anything,
   body: Type.Optional(Type.String()),
   body_base64: Type.Optional(Type.String()),

@@ -46,7 +46,7 @@ export const Replay = named(
   ),
 );
 
-export const ReplayPlan = named(
+const ReplayPlan = named(
   "ReplayPlan",
   closed(
     {

@@ -21,7 +21,7 @@ const Cause = textOrNull(
   "The error code; or `duplicate`, `filtered`, `invalid`, or a cause that the kind of source defines",
 );
 
-export const Request = named(
+const Request = named(
   "Request",
   closed(
     {
@@ -47,12 +47,12 @@ export const Request = named(
   ),
 );
 
-export const RequestWithBody = named(
+const RequestWithBody = named(
   "RequestWithBody",
   extended(Request, { body: Type.Optional(Type.String()), body_base64: Type.Optional(Type.String()) }),
 );
 
-export const ReplayedRequest = extended(Request, {
+const ReplayedRequest = extended(Request, {
   result: closed({ outcome: oneOf(["accepted", "ignored"]), cause: Cause }),
 });
 

@@ -7,12 +7,21 @@ import { Time, closed, named, nullable, oneOf, text, textOrNull, type AreaDocs }
 export const Session = named(
   "Session",
   closed({
-    key_id: text(EXAMPLE.key, "The id of the API key that the session stands for"),
+    key_id: text(
+      EXAMPLE.key,
+      "The id of the API key that the session stands for; `oidc:` and the subject for a user who signed in with OpenID Connect",
+    ),
     scopes: Type.Array(oneOf(SCOPES), { examples: [["admin"]] }),
     tenant_id: textOrNull("The tenant that the key is bound to; null for all tenants"),
     version: text("0.1.0", "The version of the gateway"),
     public_url: text("https://hooks.example.com", "The address at which senders reach the gateway"),
     expires_at: nullable(Time),
+    user: nullable(
+      closed(
+        { name: text("ada@example.com", "From the provider; only for people") },
+        "The user who signed in with OpenID Connect; null for keys",
+      ),
+    ),
     portal: nullable(
       closed(
         {

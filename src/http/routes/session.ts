@@ -5,10 +5,11 @@ import { PosthornError } from "../../domain/errors.ts";
 import type { PortalTheme } from "../../domain/portal-theme.ts";
 import type { AuditTrail } from "../../operate/audit-trail.ts";
 import type { Authors } from "../../registry/authors.ts";
-import { allows, type Caller, type Keys } from "../../registry/keys.ts";
+import { actorOf, allows, type Caller, type Keys } from "../../registry/keys.ts";
 import type { Authenticate } from "../authenticate.ts";
 import type { AnswerOf } from "../openapi/operation-docs.ts";
 import { isoTime } from "../present/time.ts";
+import { publicBaseOf } from "../public-url.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { Session as Described } from "./session.docs.ts";
 
@@ -37,12 +38,6 @@ export interface SessionRoutesOptions {
 export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOptions): void {
   const { version, sessions, authenticate, keys, trail, authors, theme } = options;
 
-  /** Without the path of the request itself. */
-  function findPublicUrl(request: IncomingMessage): string {
-    const url = options.publicUrl(request);
-    return url.slice(0, url.length - (request.url ?? "/").length);
-  }
-
   function present(
     request: IncomingMessage,
     caller: Caller,
@@ -53,8 +48,9 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
       scopes: caller.scopes,
       tenant_id: caller.tenantId ?? null,
       version,
-      public_url: findPublicUrl(request),
+      public_url: publicBaseOf(options.publicUrl, request),
       expires_at: isoTime(expiresAt) ?? null,
+      user: caller.user === undefined || caller.isPartner === true ? null : { name: caller.user.name },
       portal: caller.isPartner === true ? presentTheme({ ...theme, ...caller.theme }) : null,
     };
   }
@@ -68,6 +64,7 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
         throw new PosthornError("invalid_field", "Send either key or token.", { field: "key" });
       }
       sessions.refuseOtherOrigin(request.raw);
+      sessions.refuseInsecure(request.raw);
       const caller = token === undefined ? await authenticate(request.raw, key) : await keys.takeSignIn(token);
       if (caller === undefined || caller.isPartner === true) {
         throw new PosthornError(
@@ -81,7 +78,7 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
         throw new PosthornError("forbidden", "This key lacks the scope read, which the dashboard needs.");
       }
       const { cookie, expiresAt } = sessions.open(request.raw, caller);
-      await authors.run({ ...authors.current(), actor: `key:${caller.keyId}` }, () =>
+      await authors.run({ ...authors.current(), actor: actorOf(caller) }, () =>
         trail.note({ act: "session.create", kind: "key", id: caller.keyId, tenantId: caller.tenantId }),
       );
       return reply

@@ -46,7 +46,7 @@ export const Source = named(
   }),
 );
 
-export const SourceWithSecret = named("SourceWithSecret", extended(Source, { secret: Type.String() }));
+const SourceWithSecret = named("SourceWithSecret", extended(Source, { secret: Type.String() }));
 
 const SOURCE = exampleOf(Source);
 const params = { name: EXAMPLE.ownSource };

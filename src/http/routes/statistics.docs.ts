@@ -69,7 +69,7 @@ const windows = {
   }),
 };
 
-export const StatisticsSeries = named(
+const StatisticsSeries = named(
   "StatisticsSeries",
   closed({
     window: oneOf(Object.keys(WINDOWS) as WindowName[]),
@@ -80,7 +80,7 @@ export const StatisticsSeries = named(
   }),
 );
 
-export const GatewayStatistics = named(
+const GatewayStatistics = named(
   "Statistics",
   closed({
     tenant_id: nullable(text(EXAMPLE.tenant, "Null for all tenants")),

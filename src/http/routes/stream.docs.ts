@@ -15,7 +15,7 @@ import {
 import { Delivery } from "./deliveries.docs.ts";
 import { Event, EventRequest, Payload } from "./events.docs.ts";
 
-export const EventFrame = named(
+const EventFrame = named(
   "StreamEvent",
   extended(Event, {
     request: EventRequest,
@@ -26,7 +26,7 @@ export const EventFrame = named(
   }),
 );
 
-export const AttemptFrame = named(
+const AttemptFrame = named(
   "StreamAttempt",
   extended(Delivery, {
     source: text("api", "The source of the event"),

@@ -10,7 +10,7 @@ const State = {
 };
 const id = text(EXAMPLE.subscription);
 
-export const Rotation = named(
+const Rotation = named(
   "Rotation",
   closed({
     id,
@@ -21,7 +21,7 @@ export const Rotation = named(
   }),
 );
 
-export const Secrets = named(
+const Secrets = named(
   "Secrets",
   closed({
     id,

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { closed, nullable, text, type AreaDocs } from "../openapi/operation-docs.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 
-export const TemplatePreview = closed({
+const TemplatePreview = closed({
   problems: Type.Array(closed({ field: text("template.body"), message: Type.String() }), {
     description: "Problems for which a subscription with these templates would be rejected",
   }),

@@ -54,7 +54,7 @@ const settings = {
   quotas: { subscriptions: 10_000 },
 };
 
-export const Erasure = named(
+const Erasure = named(
   "TenantErasure",
   closed(
     {

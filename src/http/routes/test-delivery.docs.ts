@@ -3,7 +3,7 @@ import { EXAMPLE } from "../openapi/examples.ts";
 import { closed, extended, named, text, type AreaDocs } from "../openapi/operation-docs.ts";
 import { Attempt, Delivery } from "./deliveries.docs.ts";
 
-export const TestAttempt = named(
+const TestAttempt = named(
   "TestAttempt",
   extended(Attempt, { delivery_id: text(EXAMPLE.deadDelivery), event_id: text(EXAMPLE.webhookEvent) }),
 );

@@ -30,9 +30,9 @@ const made = {
   created_by: text(EXAMPLE.key, "The id of the API key, or `folder`"),
 };
 
-export const Validation = named("Validation", closed({ endpoint, version, ...made }));
+const Validation = named("Validation", closed({ endpoint, version, ...made }));
 
-export const ValidationVersion = named(
+const ValidationVersion = named(
   "ValidationVersion",
   closed({
     version,
@@ -43,7 +43,7 @@ export const ValidationVersion = named(
   }),
 );
 
-export const TryOut = named(
+const TryOut = named(
   "ValidationTryOut",
   closed({
     valid: Type.Boolean(),

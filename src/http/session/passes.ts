@@ -1,12 +1,13 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { LinkTheme } from "../../domain/portal-theme.ts";
 import type { Scope } from "../../registry/api-key.ts";
-import type { Caller, Keys } from "../../registry/keys.ts";
+import type { Caller, KeyHolder, Keys, SignedInUser } from "../../registry/keys.ts";
 import type { SecretBox } from "../../registry/secret-box.ts";
 
 /**
  * A pass stands for a key: it holds the key's id and an expiry time, encrypted with the master key. It is not stored,
- * so it stays valid after a restart. The key is looked up each time, so the pass ends with the key.
+ * so it stays valid after a restart. The key is looked up each time, so the pass ends with the key. The pass of a user
+ * who signed in with a provider holds the rights themselves, and ends when the settings of the sign-in change.
  */
 export interface Passes {
   /** Undefined when the key no longer exists. */
@@ -25,6 +26,8 @@ export interface PassesOptions {
   use: "session" | "portal";
   secretBox: Pick<SecretBox, "seal" | "open">;
   keys: Pick<Keys, "findHolder">;
+  /** Changes with the settings of the sign-in with a provider; undefined when there is none. */
+  userMark: string | undefined;
   clock: Pick<Clock, "wall">;
 }
 
@@ -32,12 +35,15 @@ interface Sealed extends PassTerms {
   keyId: string;
   mark: string;
   madeAt: number;
+  user?: SealedUser | undefined;
 }
+
+type SealedUser = SignedInUser & Pick<Caller, "scopes" | "tenantId">;
 
 /** No pass is longer than this. */
 const MAX_LENGTH = 2048;
 
-export function createPasses({ use, secretBox, keys, clock }: PassesOptions): Passes {
+export function createPasses({ use, secretBox, keys, userMark, clock }: PassesOptions): Passes {
   function open(pass: string): Sealed | undefined {
     if (pass.length > MAX_LENGTH) return undefined;
     try {
@@ -47,21 +53,30 @@ export function createPasses({ use, secretBox, keys, clock }: PassesOptions): Pa
     }
   }
 
+  function toHolder(keyId: string, { name, until, scopes, tenantId }: SealedUser): KeyHolder | undefined {
+    if (userMark === undefined) return undefined;
+    return { caller: { keyId, scopes, tenantId, expiresAt: undefined, user: { name, until } }, mark: userMark };
+  }
+
   return {
-    make({ keyId }, { expiresAt, partner }) {
-      const holder = keys.findHolder(keyId);
-      if (holder === undefined) return undefined;
-      const sealed: Sealed = { keyId, mark: holder.mark, madeAt: clock.wall(), expiresAt, partner };
+    make({ keyId, scopes, tenantId, user }, { expiresAt, partner }) {
+      const mark = user === undefined ? keys.findHolder(keyId)?.mark : userMark;
+      if (mark === undefined) return undefined;
+      const maker = user && { ...user, scopes, tenantId };
+      const sealed: Sealed = { keyId, mark, madeAt: clock.wall(), expiresAt, partner, user: maker };
       return Buffer.from(secretBox.seal(JSON.stringify(sealed), use)).toString("base64url");
     },
     find(pass) {
       const sealed = open(pass);
       if (sealed === undefined || sealed.expiresAt <= clock.wall()) return undefined;
-      const holder = keys.findHolder(sealed.keyId);
+      const { keyId, expiresAt, partner, user } = sealed;
+      const holder = user === undefined ? keys.findHolder(keyId) : toHolder(keyId, user);
       if (holder === undefined || holder.mark !== sealed.mark) return undefined;
-      const { madeAt, expiresAt, partner } = sealed;
-      const caller =
-        partner === undefined ? holder.caller : { keyId: sealed.keyId, ...partner, expiresAt, isPartner: true };
+      const { madeAt } = sealed;
+      if (partner === undefined) return { caller: holder.caller, madeAt, expiresAt };
+      const { name } = user ?? {};
+      const link = { keyId, ...partner, expiresAt, isPartner: true };
+      const caller = name === undefined ? link : { ...link, user: { name, until: expiresAt } };
       return { caller, madeAt, expiresAt };
     },
   };

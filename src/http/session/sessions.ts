@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import type { Caller } from "../../registry/keys.ts";
-import { createSessionCookies } from "./cookies.ts";
+import { createCookies } from "./cookies.ts";
 import type { Passes } from "./passes.ts";
 import { refuseOtherOrigin, requireOwnOrigin } from "./same-origin.ts";
 
@@ -12,6 +12,8 @@ export interface Sessions {
   find(request: IncomingMessage): Session | undefined;
   /** Rejects a sign-in from another site, which could sign in a visitor as somebody else. */
   refuseOtherOrigin(request: IncomingMessage): void;
+  /** Rejects a sign-in whose cookie could be read on the network, before a link is used up for it. */
+  refuseInsecure(request: IncomingMessage): void;
   /** Starts a session for the caller. */
   open(request: IncomingMessage, caller: Caller): { cookie: string; expiresAt: number };
   /** Returns the cookie that ends the session. */
@@ -35,7 +37,7 @@ export interface SessionsOptions {
 const SESSION_MS = 12 * 3_600_000;
 
 export function createSessions({ passes, publicUrl, clock }: SessionsOptions): Sessions {
-  const cookies = createSessionCookies(publicUrl);
+  const cookies = createCookies({ name: "posthorn", sameSite: "Strict", publicUrl });
   return {
     find(request) {
       const pass = cookies.read(request);
@@ -44,14 +46,20 @@ export function createSessions({ passes, publicUrl, clock }: SessionsOptions): S
       return session;
     },
     refuseOtherOrigin: (request) => refuseOtherOrigin(request, publicUrl),
+    refuseInsecure: cookies.refuseInsecure,
     open(request, caller) {
       const now = clock.wall();
-      const expiresAt = Math.min(now + SESSION_MS, caller.expiresAt ?? Infinity);
+      const expiresAt = Math.min(now + SESSION_MS, lastEndOf(caller));
       const pass = passes.make(caller, { expiresAt });
       if (pass === undefined) throw new PosthornError("unauthorized", "The key was revoked.");
       return { cookie: cookies.write(request, pass, Math.floor((expiresAt - now) / 1000)), expiresAt };
     },
     close: cookies.clear,
-    isOld: ({ expiresAt, caller }) => expiresAt - clock.wall() < SESSION_MS / 2 && expiresAt !== caller.expiresAt,
+    isOld: ({ expiresAt, caller }) => expiresAt - clock.wall() < SESSION_MS / 2 && expiresAt < lastEndOf(caller),
   };
+}
+
+/** No session of the caller lasts longer, however much it is used. */
+function lastEndOf({ expiresAt = Infinity, user }: Caller): number {
+  return Math.min(expiresAt, user?.until ?? Infinity);
 }

@@ -31,7 +31,7 @@ const WORDS = new Map([
 export function scanJson(text: Uint8Array, start: number, maxDepth: number): void {
   const first = skipSpace(text, start);
   if (first >= text.length) throw new JsonFault(first, "no value: the text is empty");
-  const end = skipSpace(text, scanValue(text, first, 0, maxDepth));
+  const end = skipSpace(text, scanValue(text, first, maxDepth));
   if (end < text.length) throw new JsonFault(end, "expected nothing after the end of the value");
 }
 
@@ -46,45 +46,63 @@ export function mayBeDeeperThan(text: Buffer, maxDepth: number): boolean {
   return false;
 }
 
-/** Each scan returns the offset after the part it has read. The depth of recursion is limited. */
-function scanValue(text: Uint8Array, at: number, depth: number, maxDepth: number): number {
+/**
+ * Each scan returns the offset after the part it has read. A loop, because a recursion would be as deep as the text, and
+ * the stack is not always.
+ */
+function scanValue(text: Uint8Array, start: number, maxDepth: number): number {
+  /** What each open level ends with. */
+  const open: number[] = [];
+  let at = start;
+  for (;;) {
+    const byte = at < text.length ? (text[at] as number) : undefined;
+    if (byte !== OPEN_BRACE && byte !== OPEN_BRACKET) at = scanScalar(text, at);
+    else {
+      if (open.length === maxDepth) throw tooDeep(at, maxDepth);
+      const end = byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
+      at = skipSpace(text, at + 1);
+      if (at >= text.length || text[at] !== end) {
+        open.push(end);
+        if (end === CLOSE_BRACE) at = scanName(text, at);
+        continue;
+      }
+      at++;
+    }
+    at = closeLevels(text, at, open);
+    if (open.length === 0) return at;
+  }
+}
+
+/** After a value: to where the next one begins, or behind the end of the outermost level. */
+function closeLevels(text: Uint8Array, from: number, open: number[]): number {
+  let at = from;
+  for (let end = open.at(-1); end !== undefined; end = open.at(-1)) {
+    at = skipSpace(text, at);
+    if (at < text.length && text[at] === end) {
+      open.pop();
+      at++;
+      continue;
+    }
+    if (at >= text.length || text[at] !== COMMA) throw missing(text, at, `',' or '${String.fromCharCode(end)}'`);
+    at = skipSpace(text, at + 1);
+    return end === CLOSE_BRACE ? scanName(text, at) : at;
+  }
+  return at;
+}
+
+/** With the colon, up to its value. */
+function scanName(text: Uint8Array, from: number): number {
+  if (from >= text.length || text[from] !== QUOTE) throw missing(text, from, "a name in double quotes");
+  const at = skipSpace(text, scanString(text, from));
+  if (at >= text.length || text[at] !== COLON) throw missing(text, at, "':'");
+  return skipSpace(text, at + 1);
+}
+
+function scanScalar(text: Uint8Array, at: number): number {
   if (at >= text.length) throw missing(text, at, "a value");
   const byte = text[at] as number;
   if (byte === QUOTE) return scanString(text, at);
-  if (byte === OPEN_BRACE) return scanObject(text, at, depth, maxDepth);
-  if (byte === OPEN_BRACKET) return scanArray(text, at, depth, maxDepth);
   return isDigit(byte) || byte === MINUS ? scanNumber(text, at) : scanWord(text, at);
-}
-
-function scanObject(text: Uint8Array, from: number, depth: number, maxDepth: number): number {
-  if (depth === maxDepth) throw tooDeep(from, maxDepth);
-  let at = skipSpace(text, from + 1);
-  if (at < text.length && text[at] === CLOSE_BRACE) return at + 1;
-  for (;;) {
-    if (at >= text.length || text[at] !== QUOTE) throw missing(text, at, "a name in double quotes");
-    at = skipSpace(text, scanString(text, at));
-    if (at >= text.length || text[at] !== COLON) throw missing(text, at, "':'");
-    at = skipSpace(text, scanValue(text, skipSpace(text, at + 1), depth + 1, maxDepth));
-    if (at >= text.length) throw missing(text, at, "',' or '}'");
-    const byte = text[at] as number;
-    if (byte === CLOSE_BRACE) return at + 1;
-    if (byte !== COMMA) throw missing(text, at, "',' or '}'");
-    at = skipSpace(text, at + 1);
-  }
-}
-
-function scanArray(text: Uint8Array, from: number, depth: number, maxDepth: number): number {
-  if (depth === maxDepth) throw tooDeep(from, maxDepth);
-  let at = skipSpace(text, from + 1);
-  if (at < text.length && text[at] === CLOSE_BRACKET) return at + 1;
-  for (;;) {
-    at = skipSpace(text, scanValue(text, at, depth + 1, maxDepth));
-    if (at >= text.length) throw missing(text, at, "',' or ']'");
-    const byte = text[at] as number;
-    if (byte === CLOSE_BRACKET) return at + 1;
-    if (byte !== COMMA) throw missing(text, at, "',' or ']'");
-    at = skipSpace(text, at + 1);
-  }
 }
 
 function tooDeep(at: number, maxDepth: number): JsonFault {

@@ -24,8 +24,8 @@ export interface Reads extends LogReads {
   findDelivery(key: DeliveryKey): Promise<StoredDelivery | undefined>;
   /** The first 1,000. */
   listAttempts(key: DeliveryKey): Promise<readonly (AttemptRecord & { number: number })[]>;
-  /** Newest event first; deliveries of one event by subscription. */
-  listDeliveries(filter: DeliveryFilter, page: Page): Promise<PageOf<StoredDelivery>>;
+  /** Newest event first; deliveries of one event by subscription. With a budget as `listEvents`. */
+  listDeliveries(filter: DeliveryFilter, page: SearchPage): Promise<PageOf<StoredDelivery>>;
   /** By time of death, the latest first. */
   listDeadLetters(filter: DeadLetterFilter, page: Page): Promise<PageOf<StoredDelivery>>;
   /** By subscription and reason, the largest group first. Looks at no more than the latest `maxScanned`. */

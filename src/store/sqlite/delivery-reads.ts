@@ -8,11 +8,13 @@ import type {
   DeliveryFilter,
   Page,
   PageOf,
+  SearchPage,
   StoredDelivery,
 } from "../port/reads.ts";
 import { fillForm } from "./attempt-forms.ts";
 import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { ORIGIN_ID } from "./claim.ts";
+import { searchDeliveries } from "./delivery-search.ts";
 import { conditions, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
 
 export const DELIVERY_COLUMNS = `
@@ -26,6 +28,25 @@ const DELIVERY = `${DELIVERY_COLUMNS}
   from deliveries d join events e on e.seq = d.event_seq join records s on s.seq = d.subscription_seq`;
 
 export function createDeliveryReads(prepare: Prepare) {
+  const options = { prepare, select: DELIVERY, nowMs: () => performance.now() };
+  const search = (filter: DeliveryFilter, page: SearchPage): PageOf<DeliveryKey> =>
+    searchDeliveries(options, filter, page);
+
+  function listOfEvent(filter: DeliveryFilter, page: Page): PageOf<DeliveryKey> {
+    const [eventSeq, subscriptionSeq] = page.cursor === undefined ? [] : parseCursor(page.cursor, 2);
+    const where = conditions([
+      ["(d.event_seq, d.subscription_seq) > (?, ?)", eventSeq, subscriptionSeq],
+      ["d.event_seq = ?", filter.eventSeq],
+      ["e.tenant_id = ?", filter.tenantId],
+      ["d.subscription_seq = ?", filter.subscriptionSeq],
+      ["d.state = ?", filter.state === undefined ? undefined : DELIVERY_STATES.indexOf(filter.state)],
+    ]);
+    const sql = `select ${DELIVERY} ${where.sql} order by d.event_seq, d.subscription_seq limit ?`;
+    const cursorOf = (row: DeliveryKey) => `${row.eventSeq}.${row.subscriptionSeq}`;
+    const { shown, nextCursor } = readPage(prepare(sql), where.values, page, cursorOf);
+    return { rows: shown, nextCursor };
+  }
+
   return {
     findDelivery({ eventSeq, subscriptionSeq }: DeliveryKey): StoredDelivery | undefined {
       const select = prepare(`select ${DELIVERY} where d.event_seq = ? and d.subscription_seq = ?`);
@@ -38,20 +59,9 @@ export function createDeliveryReads(prepare: Prepare) {
       return rows.map(toAttempt);
     },
 
-    listDeliveries(filter: DeliveryFilter, page: Page): PageOf<StoredDelivery> {
-      const [eventSeq, subscriptionSeq] = page.cursor === undefined ? [] : parseCursor(page.cursor, 2);
-      const [beyond, order] = filter.eventSeq === undefined ? ["<", "desc"] : [">", "asc"];
-      const where = conditions([
-        [`(d.event_seq, d.subscription_seq) ${beyond} (?, ?)`, eventSeq, subscriptionSeq],
-        ["d.event_seq = ?", filter.eventSeq],
-        ["e.tenant_id = ?", filter.tenantId],
-        ["d.subscription_seq = ?", filter.subscriptionSeq],
-        ["d.state = ?", filter.state === undefined ? undefined : DELIVERY_STATES.indexOf(filter.state)],
-      ]);
-      const sql = `select ${DELIVERY} ${where.sql} order by d.event_seq ${order}, d.subscription_seq ${order} limit ?`;
-      const cursorOf = (row: DeliveryKey) => `${row.eventSeq}.${row.subscriptionSeq}`;
-      const { shown, nextCursor } = readPage(prepare(sql), where.values, page, cursorOf);
-      return { rows: shown.map(toDelivery), nextCursor };
+    listDeliveries(filter: DeliveryFilter, page: SearchPage): PageOf<StoredDelivery> {
+      const { rows, nextCursor } = filter.eventSeq === undefined ? search(filter, page) : listOfEvent(filter, page);
+      return { rows: rows.map(toDelivery), nextCursor };
     },
 
     listDeadLetters(filter: DeadLetterFilter, page: Page): PageOf<StoredDelivery> {
@@ -66,13 +76,15 @@ export function createDeliveryReads(prepare: Prepare) {
 
     groupDeadLetters(filter: DeadLetterFilter, maxScanned: number): DeadLetterGroups {
       const where = deadLetters(filter);
+      // Without them the rows of the events, which are large and far apart, need not be read.
+      const readsEvents = filter.tenantId !== undefined || filter.type !== undefined;
       // Beside `max` alone, SQLite gives the other columns of the row that has the greatest.
       const sql = `
         select g.seq as subscriptionSeq, s.id as subscriptionId, g.reason, count(*) as count, max(g.at) as latestAt,
           g.error as lastError
         from (
           select d.subscription_seq as seq, d.dead_reason as reason, d.completed_at as at, d.last_error as error
-          from deliveries d join events e on e.seq = d.event_seq ${where.sql} ${LATEST_DEAD} limit ?
+          from deliveries d ${readsEvents ? "join events e on e.seq = d.event_seq" : ""} ${where.sql} ${LATEST_DEAD} limit ?
         ) g join records s on s.seq = g.seq
         group by g.seq, g.reason order by count desc, latestAt desc`;
       const rows = prepare(sql).all(...where.values, maxScanned) as unknown as GroupSql[];

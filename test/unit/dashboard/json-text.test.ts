@@ -44,10 +44,10 @@ describe("JSON as people read it", () => {
 });
 
 describe("a member's text", () => {
-  it("is cut out as it is written", () => {
+  it("is cut out as it is written, with the white space around it", () => {
     const json = '{"a": {"payload": 1}, "pay\\u006coad" : { "n": 12345678901234567890 } , "z": "}"}';
-    expect(memberText(json, "payload")).toBe('{ "n": 12345678901234567890 }');
-    expect(memberText(json, "z")).toBe('"}"');
+    expect(memberText(json, "payload")).toBe(' { "n": 12345678901234567890 } ');
+    expect(memberText(json, "z")).toBe(' "}"');
     expect(memberText(json, "none")).toBeUndefined();
     expect(memberText("[1]", "payload")).toBeUndefined();
   });

@@ -148,6 +148,30 @@ describe("the query plans", () => {
     expect(plan.slice(0, plan.indexOf("SCAN g"))).not.toContain("TEMP B-TREE");
   });
 
+  it("group them without the events, which are large, unless a filter asks for these", () => {
+    const plans = plansOf((db) => {
+      const { reads } = createQueries(db);
+      reads.groupDeadLetters({ reason: "gone" }, 100);
+      reads.groupDeadLetters({ type: "a" }, 100);
+    });
+    expect(planOf(plans, "group by g.seq", "d.dead_reason = ?")).not.toContain("SEARCH e");
+    expect(planOf(plans, "group by g.seq", "e.type = ?")).toContain("SEARCH e USING INTEGER PRIMARY KEY");
+  });
+
+  it("search deliveries from the newest down, in steps between two of them", () => {
+    const page = { limit: 10, cursor: undefined };
+    const plans = plansOf((db) => {
+      const { reads } = createQueries(db);
+      reads.listDeliveries({ tenantId: "t", state: "pending" }, page);
+      reads.listDeliveries({ state: "dead" }, page);
+    });
+    const step = planOf(plans, "e.tenant_id = ? and d.state = ?");
+    expect(step).toContain("SEARCH d USING PRIMARY KEY ((event_seq,subscription_seq)>(?,?) AND");
+    expect(planOf(plans, "d.state = 3", "limit 1 offset")).toContain("COVERING INDEX dead_letters_by_event");
+    expect(planOf(plans, "d.state = 3", "e.id as eventId")).toContain("INDEX dead_letters_by_event");
+    expect(planOf(plans, "from deliveries d")).not.toContain("TEMP B-TREE");
+  });
+
   it("walk over deliveries and events from where they are, without sorting", () => {
     const after = { eventSeq: 5, subscriptionSeq: 1 };
     const page = { limit: 10, maxScanned: 10 };

@@ -2,6 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { sendJson } from "../../api/client.ts";
 import type { ReplayPlan } from "../../api/types.ts";
 import type { Filters } from "../../layout/view-filters.ts";
+import { selectionOf } from "./selection.ts";
 
 /** What can be done to many deliveries at once: it is counted first, and is then a job with a page of its own. */
 export interface BulkAct {
@@ -62,16 +63,3 @@ export const bulkPlanQuery = ({ kind, filters }: BulkAct) =>
     staleTime: 0,
     gcTime: 0,
   });
-
-/** What is sent to begin. A purge has to say how many it is about, or that the number does not matter. */
-export function beginningOf({ kind, filters }: BulkAct, plan: ReplayPlan | undefined): object {
-  const selection = selectionOf(filters);
-  return kind === "purge" ? { ...selection, confirm: plan?.exact === true ? plan.count : "purge" } : selection;
-}
-
-/** The API wants it said when all of them are meant. */
-export function selectionOf(filters: Filters): { filter: Record<string, string> } | { all: true } {
-  const given = Object.entries(filters).filter(([, value]) => value !== undefined && value !== "");
-  const filter = Object.fromEntries(given) as Record<string, string>;
-  return given.length === 0 ? { all: true } : { filter };
-}

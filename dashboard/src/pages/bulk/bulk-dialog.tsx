@@ -8,8 +8,9 @@ import { Failure } from "../../ui/failure.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { useToast } from "../../ui/toasts.tsx";
-import { beginningOf, BULK_ACTS, bulkPlanQuery, type BulkAct } from "./bulk-acts.ts";
+import { BULK_ACTS, bulkPlanQuery, type BulkAct } from "./bulk-acts.ts";
 import { FilterWords } from "./filter-words.tsx";
+import { confirmationOf, selectionOf } from "./selection.ts";
 
 /** Counts first; what is then begun is a job with a page of its own. */
 export function BulkDialog({ act, onClose }: { act: BulkAct; onClose: () => void }) {
@@ -20,7 +21,11 @@ export function BulkDialog({ act, onClose }: { act: BulkAct; onClose: () => void
   const [, navigate] = useLocation();
   const count = plan.data?.count ?? 0;
   const start = useMutation({
-    mutationFn: () => sendJson<Replay>("POST", path, beginningOf(act, plan.data)),
+    mutationFn: () =>
+      sendJson<Replay>("POST", path, {
+        ...selectionOf(act.filters),
+        ...(act.kind === "purge" && confirmationOf(plan.data)),
+      }),
     async onSuccess({ id }) {
       onClose();
       navigate(`/bulk/${encodeURIComponent(id)}`);

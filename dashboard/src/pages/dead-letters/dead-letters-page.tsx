@@ -55,7 +55,8 @@ export function DeadLettersPage() {
       {groups.data !== undefined && hasAny && (
         <GroupList groups={groups.data.data} isExact={groups.data.exact} filters={filters} onAct={setAct} />
       )}
-      {hasAny && isNarrowed && <DeadLetterList key={JSON.stringify(filters)} filters={filters} />}
+      {/* Asked for beside its groups, not after them. */}
+      {isNarrowed && (groups.isPending || hasAny) && <DeadLetterList key={JSON.stringify(filters)} filters={filters} />}
       {act !== undefined && <BulkDialog act={act} onClose={() => setAct(undefined)} />}
     </>
   );

@@ -30,7 +30,7 @@ export interface VersionTexts {
 /** The schemas and examples of what the API answers, in the order of their versions. */
 export function versionTextsOf(answer: string): readonly VersionTexts[] {
   return [...itemsOf(memberText(answer, "versions") ?? "[]")].map((text) => {
-    const example = memberText(text, "example");
+    const example = memberText(text, "example")?.trim();
     return {
       version: JSON.parse(memberText(text, "version") ?? '""') as string,
       schema: prettyText(memberText(text, "schema") ?? "{}"),

@@ -1,8 +1,9 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useParams } from "wouter";
 import { eventQuery } from "../../api/queries.ts";
 import type { EventWithDeliveries, StreamAttempt } from "../../api/types.ts";
+import { useInvalidation } from "../../api/use-invalidation.ts";
 import { useStream } from "../../api/use-stream.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useCanChange, useIsPartner } from "../../session/session.tsx";
@@ -23,15 +24,18 @@ import { ReplayDialog } from "./replay-dialog.tsx";
 
 export function EventPage() {
   const { id } = useParams<{ id: string }>();
-  const client = useQueryClient();
+  const invalidate = useInvalidation();
   const { data, error, refetch } = useQuery(eventQuery(id));
   const canChange = useCanChange();
   const isPartner = useIsPartner();
   const [isOpen, setOpen] = useState<"replay" | "edit" | "erase">();
   useStream({ types: "attempt", event_type: data?.event.event_type }, ({ name, data: frame }) => {
+    // What happened before the stream began is asked for once more.
+    if (name === "ready" && data !== undefined) {
+      invalidate(["event", id], ...data.event.deliveries.map((delivery) => ["delivery", delivery.id]));
+    }
     if (name !== "attempt" || (frame as StreamAttempt).event_id !== id) return;
-    void client.invalidateQueries({ queryKey: ["event", id] });
-    void client.invalidateQueries({ queryKey: ["delivery", (frame as StreamAttempt).id] });
+    invalidate(["event", id], ["delivery", (frame as StreamAttempt).id]);
   });
 
   if (error !== null) {

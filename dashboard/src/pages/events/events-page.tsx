@@ -3,6 +3,7 @@ import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef } from "react";
 import { Link } from "wouter";
 import { eventsQuery } from "../../api/queries.ts";
+import { useFurtherBack, type FurtherBack } from "../../api/use-further-back.ts";
 import type { Event } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useMedia } from "../../layout/use-media.ts";
@@ -30,6 +31,7 @@ export function EventsPage() {
   const live = useLiveEvents(filters);
   const events = useMemo(() => query.data?.pages.flatMap(({ data }) => data) ?? [], [query.data]);
   const last = query.data?.pages.at(-1);
+  const further = useFurtherBack(query, events.length === 0, filters);
 
   return (
     <>
@@ -62,6 +64,7 @@ export function EventsPage() {
         <Foot
           hasMore={query.hasNextPage}
           isEmpty={events.length === 0}
+          further={further}
           searchedUntil={last?.searched_until ?? null}
           isFiltered={view.search !== ""}
           onMore={() => void query.fetchNextPage()}
@@ -134,11 +137,12 @@ function EventList({ events, hasMore, isLoading, loadMore }: EventListProps) {
 function Foot(props: {
   hasMore: boolean;
   isEmpty: boolean;
+  further: FurtherBack;
   searchedUntil: string | null;
   isFiltered: boolean;
   onMore: () => void;
 }) {
-  const { hasMore, isEmpty, searchedUntil, isFiltered, onMore } = props;
+  const { hasMore, isEmpty, further, searchedUntil, isFiltered, onMore } = props;
   if (hasMore) {
     return (
       <p className="list-foot muted">
@@ -150,7 +154,11 @@ function Foot(props: {
             ).{" "}
           </>
         )}
-        <Button onClick={onMore}>{isEmpty ? "Search further back" : "Load more"}</Button>
+        {further.isSearching ? (
+          <Button onClick={further.stop}>Stop searching</Button>
+        ) : (
+          <Button onClick={onMore}>{isEmpty ? "Search further back" : "Load more"}</Button>
+        )}
       </p>
     );
   }

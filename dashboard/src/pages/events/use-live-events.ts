@@ -1,5 +1,6 @@
 import { useQueryClient, type InfiniteData } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
+import { getJson } from "../../api/client.ts";
 import { eventsQuery, type EventFilters } from "../../api/queries.ts";
 import type { StreamFrame } from "../../api/frames.ts";
 import type { Event, EventPage, StreamAttempt, StreamEvent } from "../../api/types.ts";
@@ -11,6 +12,7 @@ type Pages = InfiniteData<EventPage, string | null>;
 /** Many frames come at once; the list is drawn once for all of them. */
 const GATHERED_MS = 100;
 const NONE: readonly Event[] = [];
+const FIRST_PAGE = 100;
 
 export interface LiveEvents extends LiveStream {
   isPossible: boolean;
@@ -32,27 +34,45 @@ export function useLiveEvents(filters: EventFilters): LiveEvents {
   });
 
   useEffect(() => {
-    const { queryKey } = eventsQuery(JSON.parse(key) as EventFilters);
+    const chosen = JSON.parse(key) as EventFilters;
+    const { queryKey } = eventsQuery(chosen);
+    let isShown = true;
+
+    /** What was stored after the list was read and before the stream began is in neither of them. */
+    async function catchUp(): Promise<void> {
+      const { data } = await getJson<EventPage>("/api/v1/events", { ...chosen, limit: FIRST_PAGE });
+      if (isShown) frames.current.push(...data.reverse().map((event) => ({ name: "event", data: event })));
+    }
+
     const timer = setInterval(() => {
+      const pages = client.getQueryData<Pages>(queryKey);
+      // What comes before the list itself waits for it.
+      if (frames.current.length === 0 || (isPossible && pages === undefined)) return;
       const taken = frames.current;
-      if (taken.length === 0) return;
       frames.current = [];
+      if (!isPossible) return;
+      if (taken.some(({ name }) => name === "ready")) void catchUp().catch(() => undefined);
       const attempts = taken.filter(({ name }) => name === "attempt").map(({ data }) => data as StreamAttempt);
       const events = taken
         .filter(({ name }) => ["event", "mode", "alert"].includes(name))
         .map(({ data }) => data as StreamEvent)
         .reverse();
-      if (!isPossible) return;
       const isReading = scrollY > 160;
       if (isReading && events.length > 0) {
-        setHeld((before) => ({ key, events: before.key === key ? [...events, ...before.events] : events }));
+        setHeld((before) => {
+          const earlier = before.key === key ? before.events : NONE;
+          return { key, events: [...unknown(events, earlier, pages), ...earlier] };
+        });
       }
       client.setQueryData<Pages>(
         queryKey,
-        (pages) => pages && applyAttempts(isReading ? pages : prepend(pages, events), attempts),
+        (now) => now && applyAttempts(isReading ? now : prepend(now, events), attempts),
       );
     }, GATHERED_MS);
-    return () => clearInterval(timer);
+    return () => {
+      isShown = false;
+      clearInterval(timer);
+    };
   }, [client, key, isPossible]);
 
   return {
@@ -70,9 +90,19 @@ export function useLiveEvents(filters: EventFilters): LiveEvents {
 function prepend(pages: Pages, events: readonly Event[]): Pages {
   const [first, ...rest] = pages.pages;
   if (first === undefined || events.length === 0) return pages;
-  const known = new Set(first.data.map(({ event_id: id }) => id));
-  const fresh = events.filter(({ event_id: id }) => !known.has(id));
-  return { ...pages, pages: [{ ...first, data: [...fresh, ...first.data] }, ...rest] };
+  const fresh = unknown(events, [], pages);
+  const data = [...fresh, ...first.data];
+  // What was caught up with may be older than what came live meanwhile.
+  const isInOrder = (fresh.at(-1)?.received_at ?? "~") >= (first.data[0]?.received_at ?? "");
+  if (!isInOrder) data.sort((a, b) => (a.received_at < b.received_at ? 1 : a.received_at > b.received_at ? -1 : 0));
+  return { ...pages, pages: [{ ...first, data }, ...rest] };
+}
+
+/** Each event is shown once, however often and from wherever it comes. */
+function unknown(events: readonly Event[], waiting: readonly Event[], pages: Pages | undefined): readonly Event[] {
+  const shown = pages?.pages.flatMap(({ data }) => data) ?? [];
+  const known = new Set([...waiting, ...shown].map(({ event_id: id }) => id));
+  return events.filter(({ event_id: id }) => !known.has(id) && known.add(id));
 }
 
 /** What one attempt tells of its event: of several deliveries, one that is dead is enough to have failed. */

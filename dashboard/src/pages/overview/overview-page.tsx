@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
 import { seriesQuery, statisticsQuery, statusQuery } from "../../api/queries.ts";
 import type { SeriesWindow } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useView } from "../../layout/use-view.ts";
 import { Command, EmptyState } from "../../ui/empty-state.tsx";
 import { Failure } from "../../ui/failure.tsx";
+import { lazy } from "../../ui/lazy.tsx";
 import { formatCount, formatMs, formatRate, formatShare } from "../../ui/numbers.ts";
 import { Segmented } from "../../ui/segmented.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
@@ -16,7 +16,7 @@ import { Tile } from "../../ui/tile.tsx";
 import { useRates } from "./use-rates.ts";
 import { WorstSubscriptions } from "./worst-subscriptions.tsx";
 
-const Charts = lazy(() => import("./charts.tsx").then((module) => ({ default: module.Charts })));
+const Charts = lazy(async () => ({ default: (await import("./charts.tsx")).Charts }), 6);
 
 const WINDOWS: Readonly<Record<SeriesWindow, string>> = {
   last_15m: "15 min",
@@ -68,7 +68,7 @@ export function OverviewPage() {
         />
       </div>
       {statistics.data?.events.accepted === 0 && <FirstEvent />}
-      <Suspense fallback={<Skeleton lines={6} />}>{series.data && <Charts series={series.data} />}</Suspense>
+      {series.data && <Charts series={series.data} />}
       <div className="columns">
         <WorstSubscriptions />
         <ActiveAlerts />

@@ -1,8 +1,10 @@
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 import { deliveriesQuery } from "../../api/queries.ts";
 import type { Delivery, StreamAttempt } from "../../api/types.ts";
+import { useFurtherBack } from "../../api/use-further-back.ts";
+import { useInvalidation } from "../../api/use-invalidation.ts";
 import { useStream } from "../../api/use-stream.ts";
 import { Attempts, Waiting } from "../../deliveries/attempts.tsx";
 import { DeliveryActs, isOpen } from "../../deliveries/delivery-acts.tsx";
@@ -28,15 +30,17 @@ const STATES: Readonly<Record<Delivery["status"], string>> = {
 /** The newest first; each with its attempts when it is opened. */
 export function RecentDeliveries({ id }: { id: string }) {
   const view = useView();
-  const client = useQueryClient();
+  const invalidate = useInvalidation();
   const status = view.get("status");
   const query = useInfiniteQuery(deliveriesQuery({ subscription_id: id, status }));
   useStream({ types: "attempt", subscription_id: id }, ({ name, data }) => {
+    // "ready": what happened before the stream began is asked for once more.
+    if (name === "ready" || name === "attempt") invalidate(["deliveries"]);
     if (name !== "attempt") return;
-    void client.invalidateQueries({ queryKey: ["deliveries"] });
-    void client.invalidateQueries({ queryKey: ["delivery", (data as StreamAttempt).id] });
+    invalidate(["delivery", (data as StreamAttempt).id]);
   });
   const deliveries = query.data?.pages.flatMap(({ data }) => data) ?? [];
+  const further = useFurtherBack(query, deliveries.length === 0, [id, status]);
   const canChange = useCanChange();
   const [act, setAct] = useState<BulkAct>();
   // Of those that are shown: whoever looks at the waiting ones does not mean those that are being sent.
@@ -64,7 +68,8 @@ export function RecentDeliveries({ id }: { id: string }) {
       </div>
       {query.error !== null && <Failure error={query.error} onRetry={() => void query.refetch()} />}
       {query.isPending && <Skeleton lines={5} />}
-      {query.isSuccess && deliveries.length === 0 && (
+      {further.isSearching && <p className="muted">Searching older events …</p>}
+      {query.isSuccess && deliveries.length === 0 && !query.hasNextPage && (
         <p className="muted">
           {status === undefined ? "Nothing was delivered yet. “Test” sends a first event." : "None has this status."}
         </p>
@@ -72,7 +77,7 @@ export function RecentDeliveries({ id }: { id: string }) {
       {deliveries.map((delivery) => (
         <OneDelivery key={delivery.id} delivery={delivery} />
       ))}
-      <LoadMore {...query} />
+      {!further.isSearching && <LoadMore {...query} />}
       {act !== undefined && <BulkDialog act={act} onClose={() => setAct(undefined)} />}
     </section>
   );

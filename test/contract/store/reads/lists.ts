@@ -86,6 +86,42 @@ export function listsContract(harness: StoreHarness): void {
       ).toEqual([]);
     });
 
+    it("list the few deliveries of a subscription among many of others, in pages that may be short or empty", async () => {
+      const [busy, quiet] = [await shared.newLane({ tenantId: "q" }), await shared.newLane({ tenantId: "q" })];
+      const write = (n: number) =>
+        stored(
+          shared.store,
+          newEvent({ tenantId: "q" }),
+          n % 3000 === 7 ? [newDelivery(busy), newDelivery(quiet)] : [newDelivery(busy)],
+        );
+      const seqs: number[] = [];
+      for (let n = 0; n < 7000; n += 1000) {
+        seqs.push(...(await Promise.all(Array.from({ length: 1000 }, (_, i) => write(n + i)))));
+      }
+      const wanted = [seqs[6007], seqs[3007], seqs[7]];
+      const { reads } = shared.store;
+      for (const filter of [
+        { subscriptionSeq: quiet },
+        { subscriptionSeq: quiet, state: "pending" },
+        { subscriptionSeq: quiet, tenantId: "q" },
+      ] as const) {
+        for (const budgetMs of [0, undefined]) {
+          const all = await readAll((page) => reads.listDeliveries(filter, { ...page, budgetMs }), 2);
+          expect(all.rows.map(({ eventSeq }) => eventSeq)).toEqual(wanted);
+        }
+      }
+      // A page without time left ends early, and says so by its cursor.
+      const first = await reads.listDeliveries(
+        { subscriptionSeq: quiet, state: "pending" },
+        { limit: 9, cursor: undefined, budgetMs: 0 },
+      );
+      expect([first.rows.length < 3, typeof first.nextCursor]).toEqual([true, "string"]);
+      // Of a subscription without deliveries it is known at once.
+      const none = await shared.newLane({ tenantId: "q" });
+      const empty = await reads.listDeliveries({ subscriptionSeq: none }, { limit: 9, cursor: undefined, budgetMs: 0 });
+      expect(empty).toEqual({ rows: [], nextCursor: undefined });
+    });
+
     it("group dead letters by subscription and reason, with the latest error of each", async () => {
       const [lane, other] = [await shared.newLane({ tenantId: "g" }), await shared.newLane({ tenantId: "g" })];
       for (let i = 0; i < 3; i++) {

@@ -148,6 +148,9 @@ describe("JSON text", () => {
     expect(() => checkJsonText(Buffer.from(nested(128)), 128)).not.toThrow();
     expect(refusal(nested(130)).details).toMatchObject({ position: 384, reason: "nested deeper than 128 levels" });
     expect(refusal("[".repeat(1_000_000)).details).toMatchObject({ position: 128 });
+    // Whatever may be set, and more than the stack would take.
+    expect(() => checkJsonText(Buffer.from(nested(10_000)), 10_000)).not.toThrow();
+    expect(() => scanJson(Buffer.from(nested(1_000_000)), 0, 1_000_000)).not.toThrow();
   });
 
   it("may begin with a byte order mark, which counts in positions but not in columns", () => {

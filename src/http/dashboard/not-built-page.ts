@@ -9,25 +9,39 @@ pre { padding: .75rem 1rem; overflow-x: auto; border: 1px solid; border-radius: 
 dt { font-weight: 600; margin-top: .75rem; } dd { margin: 0; }
 `;
 
-export const HOME_POLICY = [
+/** Not by markup: that may only jump to the part behind #, which the link of the first start has. */
+const SCRIPT = "setTimeout(() => location.reload(), 5000);";
+
+const hashOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+export const NOT_BUILT_POLICY = [
   "default-src 'none'",
-  `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
+  `script-src ${hashOf(SCRIPT)}`,
+  `style-src ${hashOf(STYLE)}`,
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The page at the gateway's address while the dashboard is not built. */
-export function renderHome(version: string): string {
+const STATES = {
+  building: "Its dashboard is being built; it will be on this page in a moment.",
+  failed:
+    "Its dashboard could not be built; the terminal of the gateway says why. After a fix " +
+    "<code>node scripts/build-dashboard.mjs</code> tries again, and the gateway need not be restarted.",
+} as const;
+export type NotBuilt = keyof typeof STATES;
+
+/** In place of every page of the dashboard while that is not built. Asks again by itself, with the token of a link. */
+export function renderNotBuilt(version: string, state: NotBuilt): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<meta http-equiv="refresh" content="5">
 <title>Posthorn</title>
 <style>${STYLE}</style>
+<script>${SCRIPT}</script>
 <h1>Posthorn <small>${version}</small></h1>
-<p>This webhook gateway is running. Its dashboard is being built; it will be on this page in a moment.</p>
+<p>This webhook gateway is running. ${STATES[state]}</p>
 <dl>
 <dt><a href="/docs">API reference</a></dt><dd>Every route, with examples; <a href="/openapi.json">as OpenAPI</a></dd>
 <dt><a href="/readyz">Readiness</a></dt><dd>Whether it accepts requests, and on which store</dd>

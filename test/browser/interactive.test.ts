@@ -1,0 +1,105 @@
+import type { Browser, BrowserContext } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openBrowser, openPage, signIn, type OpenPage } from "../support/browser.ts";
+import { createClickTimes, median } from "../support/click-times.ts";
+import { sized, timeLimit } from "../support/proof-size.ts";
+import { report } from "../support/report.ts";
+import { skipWithoutService } from "../support/skip.ts";
+import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+
+const LOADS = sized({ short: 2, middle: 5, long: 15 });
+/** From the beginning of the navigation until input is accepted, the median of loads with an empty cache. */
+const MAX_INTERACTIVE_MS = timeLimit(1_000);
+const DELAY_MS = 1_000;
+/** What no machine changes: more of it makes every load slower. */
+const MAX_REQUESTS = 30;
+const MAX_BYTES = 250_000;
+
+let browser: Browser | undefined;
+let gateway: TestGateway;
+const open: BrowserContext[] = [];
+
+beforeAll(async () => {
+  [browser, gateway] = await Promise.all([openBrowser(), startTestGateway()]);
+});
+afterAll(async () => {
+  await Promise.all(open.map((context) => context.close()));
+  await browser?.close();
+  await gateway.close();
+});
+beforeEach((context) => {
+  if (browser === undefined) skipWithoutService(context, "Chromium");
+});
+
+/** With an empty cache, and the cookies of another context. */
+async function openEmpty(like?: BrowserContext): Promise<OpenPage> {
+  const opened = await openPage(browser as Browser, gateway.url);
+  open.push(opened.context);
+  if (like !== undefined) await opened.context.addCookies(await like.cookies());
+  await createClickTimes(opened.page);
+  return opened;
+}
+
+interface Load {
+  interactiveMs: number;
+  longTasksMs: number;
+  requests: number;
+  bytes: number;
+}
+
+async function load({ page }: OpenPage, path: string): Promise<Load> {
+  await page.goto(path);
+  const interactiveMs = Number(await page.evaluate("interactiveAfterMs"));
+  const loaded = (await page.evaluate("countLoaded()")) as Omit<Load, "interactiveMs">;
+  return { interactiveMs, ...loaded };
+}
+
+function judge(what: string, loads: readonly Load[]): void {
+  const all = loads.map(({ interactiveMs }) => interactiveMs.toFixed(0)).join(", ");
+  const [requests, bytes] = [loads.map((one) => one.requests), loads.map((one) => one.bytes)].map((values) =>
+    Math.max(...values),
+  ) as [number, number];
+  const middle = median(loads.map(({ interactiveMs }) => interactiveMs));
+  report(
+    `dashboard: ${what} is interactive after ${middle.toFixed(0)} ms (${all}); ${requests} requests, ` +
+      `${Math.round(bytes / 1000)} KB, ${median(loads.map(({ longTasksMs }) => longTasksMs)).toFixed(0)} ms of long tasks`,
+  );
+  expect(requests).toBeLessThanOrEqual(MAX_REQUESTS);
+  expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
+  expect(middle).toBeLessThan(MAX_INTERACTIVE_MS);
+}
+
+describe("a first load of the dashboard", () => {
+  it("takes input soon: at the sign-in, and on the overview", async () => {
+    const signedOut: Load[] = [];
+    for (let n = 0; n < LOADS; n++) {
+      const opened = await openEmpty();
+      signedOut.push(await load(opened, "/"));
+      const field = opened.page.getByLabel("API key");
+      await opened.page.keyboard.type("typed at once");
+      expect(await field.inputValue()).toBe("typed at once");
+    }
+    judge("the sign-in", signedOut);
+
+    const first = await openEmpty();
+    await signIn(first.page, "/overview", ADMIN_KEY);
+    const signedIn: Load[] = [];
+    for (let n = 0; n < LOADS; n++) {
+      const opened = await openEmpty(first.context);
+      signedIn.push(await load(opened, "/overview"));
+      await opened.page.keyboard.press("g");
+      await opened.page.keyboard.press("k");
+      await opened.page.getByRole("heading", { name: "Keys", exact: true }).waitFor();
+    }
+    judge("the overview", signedIn);
+  });
+
+  it("would be seen to be slow if its scripts came late", async () => {
+    const opened = await openEmpty();
+    await opened.page.route("**/*.js", async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, DELAY_MS));
+      await route.continue();
+    });
+    expect((await load(opened, "/")).interactiveMs).toBeGreaterThan(DELAY_MS);
+  });
+});

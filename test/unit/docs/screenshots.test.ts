@@ -1,0 +1,44 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { fileOf, FOLDER, listFiles, listPages, LOOKS, looksOf } from "../../../scripts/screenshots/pictures.ts";
+import { readPage } from "../../support/docs/markdown.ts";
+import { PROJECT_ROOT } from "../../support/sample-checkout.ts";
+
+const NAMED = /(?:src|srcset)="(docs\/screenshots\/[^"]+)"/g;
+
+/** What is there and should not be, and the other way round. */
+function compare(there: readonly string[], wanted: readonly string[]): string[] {
+  return [
+    ...wanted.filter((file) => !there.includes(file)).map((file) => `${file} is missing: run npm run screenshots`),
+    ...there.filter((file) => !wanted.includes(file)).map((file) => `${file} shows a page that is gone`),
+  ];
+}
+
+const findLost = (text: string) =>
+  [...text.matchAll(NAMED)].map(([, path = ""]) => path).filter((path) => !existsSync(join(PROJECT_ROOT, path)));
+
+describe("the pictures of the dashboard", () => {
+  it("are of all its pages, in both themes and widths, and of nothing else", async () => {
+    expect(compare(readdirSync(FOLDER), await listFiles())).toEqual([]);
+    const names = (await listPages()).map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names).toEqual(expect.arrayContaining(["overview", "events-one", "subscriptions-edit", "sources-new"]));
+    expect(looksOf("events", true)).toEqual(Object.keys(LOOKS));
+  });
+
+  it("would be missed of a new page, and found of one that is gone", () => {
+    const page = looksOf("reports", true).map((look) => fileOf("reports", look));
+    expect(compare([], page)).toHaveLength(4);
+    expect(compare(page, [])).toHaveLength(4);
+    expect(compare(page, page)).toEqual([]);
+  });
+
+  it("are there where the README shows them, three in both themes", () => {
+    const { text } = readPage("README.md");
+    expect(findLost(text)).toEqual([]);
+    expect([...text.matchAll(NAMED)]).toHaveLength(6);
+    expect([...text.matchAll(/<img [^>]*alt="[^"]{20,}"/g)]).toHaveLength(3);
+    expect(findLost('<img src="docs/screenshots/gone.light.png">')).toEqual(["docs/screenshots/gone.light.png"]);
+  });
+});
