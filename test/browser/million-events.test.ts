@@ -20,8 +20,13 @@ const DELAY_MS = 300;
 const INGEST_PER_S = sized({ short: 50, middle: 300, long: 300 });
 const TURN_MS = sized({ short: 1_000, middle: 10_000, long: 20_000 });
 const TURNS = sized({ short: 1, middle: 5, long: 7 });
-/** Ingest beside somebody who clicks ÷ without: the p99 of the answers, the medians of the turns. */
-const MAX_INGEST_RATIO = timeLimit(2);
+/**
+ * Ingest beside somebody who clicks ÷ without: the p99 of the answers, the medians of the turns. The browser works on the
+ * same cores, so this is more than what the gateway's reads cost.
+ */
+const MAX_INGEST_RATIO = timeLimit(4);
+/** What ingest promises at a steady pace; whoever is within it is not held up. */
+const MAX_INGEST_MS = 50;
 const BETWEEN_CLICKS_MS = 200;
 
 let browser: Browser | undefined;
@@ -182,7 +187,7 @@ describe(`the dashboard with ${count(EVENTS)} events`, () => {
     );
     expect([...without, ...beside].map(({ refused }) => refused)).toEqual(Array.from({ length: 2 * TURNS }, () => 0));
     expect(clicks).toBeGreaterThan(0);
-    expect(p99(beside) / p99(without)).toBeLessThan(MAX_INGEST_RATIO);
+    expect(p99(beside)).toBeLessThan(Math.max(MAX_INGEST_MS, p99(without) * MAX_INGEST_RATIO));
     await close();
   });
 });
