@@ -94,7 +94,7 @@ function optionsOf(
     scales: { y: { range: (_plot, _low, high) => [0, Math.max(1, (high ?? 0) * 1.1)] } },
     axes: [
       { ...axis, values: CLOCK },
-      { ...axis, size: 64, values: (_plot, splits) => splits.map((split) => format(split)) },
+      { ...axis, size: 76, values: (_plot, splits) => splits.map((split) => format(split)) },
     ],
     legend: { markers: { width: 0, fill: (_plot, index) => colour(lines[index - 1]?.colour ?? "") } },
     series: [
