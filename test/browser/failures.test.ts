@@ -1,34 +1,24 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/api-client.ts";
-import { findFaults, openBrowser, openPage, signIn, type OpenPage, type PageOptions } from "../support/browser.ts";
-import { skipWithoutService } from "../support/skip.ts";
+import { findFaults, type PageOptions } from "../support/browser.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
 
-let browser: Browser | undefined;
 let gateway: TestGateway;
 let sink: SinkServer;
-const open: OpenPage[] = [];
+const visits = openVisits();
 
 beforeAll(async () => {
-  [browser, gateway, sink] = await Promise.all([openBrowser(), startTestGateway(), openSinkServer()]);
+  [gateway, sink] = await Promise.all([startTestGateway(), openSinkServer()]);
 });
 afterAll(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  await browser?.close();
   await Promise.all([gateway.close(), sink.close()]);
 });
-beforeEach((context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
-});
 
-async function visit(path: string, key = ADMIN_KEY, options: PageOptions = {}): Promise<OpenPage> {
-  const opened = await openPage(browser as Browser, gateway.url, options);
-  open.push(opened);
-  await signIn(opened.page, path, key);
-  return opened;
-}
+const visit = (path: string, key = ADMIN_KEY, options: PageOptions = {}) =>
+  visits.visit(gateway.url, path, key, options);
 
 /** A subscription with so many dead letters, all of one type. */
 async function kill(name: string, source: string, count: number): Promise<string> {

@@ -1,42 +1,27 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DASHBOARD_PAGES } from "../../src/http/dashboard/pages.ts";
-import { asOtherMachine, openBrowser, openPage, signIn, type OpenPage } from "../support/browser.ts";
-import { skipWithoutService } from "../support/skip.ts";
+import { asOtherMachine } from "../support/browser.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
 
 /** Pages without an entry in the menu. */
 const OUTSIDE_MENU = ["sign-in", "portal"];
 
-let browser: Browser | undefined;
 let gateway: TestGateway;
 let sink: SinkServer;
-const open: OpenPage[] = [];
+const visits = openVisits();
 
 beforeAll(async () => {
-  [browser, gateway, sink] = await Promise.all([openBrowser(), startTestGateway(), openSinkServer()]);
+  [gateway, sink] = await Promise.all([startTestGateway(), openSinkServer()]);
 });
 afterAll(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  await browser?.close();
   await Promise.all([gateway.close(), sink.close()]);
 });
-beforeEach((context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
-});
 
-async function newPage(url = gateway.url): Promise<Page> {
-  const opened = await openPage(browser as Browser, url);
-  open.push(opened);
-  return opened.page;
-}
-
-async function visit(path: string): Promise<Page> {
-  const page = await newPage();
-  await signIn(page, path, ADMIN_KEY);
-  return page;
-}
+const newPage = async (url = gateway.url): Promise<Page> => (await visits.open(url)).page;
+const visit = async (path: string): Promise<Page> => (await visits.visit(gateway.url, path)).page;
 
 const pathOf = (page: Page) => new URL(page.url()).pathname;
 const search = (page: Page) => page.getByLabel("Search in bodies");

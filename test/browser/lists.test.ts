@@ -1,41 +1,30 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EXAMPLE } from "../../src/http/openapi/examples.ts";
 import { until } from "../support/api-client.ts";
-import { findFaults, openBrowser, openPage, signIn, type OpenPage } from "../support/browser.ts";
+import { findFaults } from "../support/browser.ts";
 import { refillQueue, startExampleQueue, type ExampleQueue } from "../support/example-queue.ts";
-import { skipWithoutService } from "../support/skip.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
 
-let browser: Browser | undefined;
 let gateway: TestGateway;
 let sink: SinkServer;
 let queue: ExampleQueue;
-const open: OpenPage[] = [];
+const visits = openVisits();
 
 const yaml = (more = "") => `sources: [${queue.source}${more}]\n${queue.settings}`;
 
 beforeAll(async () => {
-  [browser, sink, queue] = await Promise.all([openBrowser(), openSinkServer(), startExampleQueue()]);
+  [sink, queue] = await Promise.all([openSinkServer(), startExampleQueue()]);
   gateway = await startTestGateway({ yaml: yaml() });
 });
 afterAll(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  await browser?.close();
   await gateway.close();
   await Promise.all([sink.close(), queue.close()]);
 });
-beforeEach((context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
-});
 
-async function visit(path: string, key = ADMIN_KEY): Promise<OpenPage> {
-  const opened = await openPage(browser as Browser, gateway.url);
-  open.push(opened);
-  await signIn(opened.page, path, key);
-  return opened;
-}
+const visit = (path: string, key = ADMIN_KEY) => visits.visit(gateway.url, path, key);
 
 const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name });
 const question = (page: Page) => page.getByRole("alertdialog");
