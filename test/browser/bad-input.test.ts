@@ -1,33 +1,21 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openBrowser, openPage, signIn, type OpenPage } from "../support/browser.ts";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
-import { skipWithoutService } from "../support/skip.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
 
-let browser: Browser | undefined;
 let gateway: TestGateway;
 let sink: SinkServer;
-const open: OpenPage[] = [];
+const visits = openVisits();
 
 beforeAll(async () => {
-  [browser, gateway, sink] = await Promise.all([openBrowser(), startTestGateway(), openSinkServer()]);
+  [gateway, sink] = await Promise.all([startTestGateway(), openSinkServer()]);
 });
 afterAll(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  await browser?.close();
   await Promise.all([gateway.close(), sink.close()]);
 });
-beforeEach((context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
-});
 
-async function visit(path: string, key = ADMIN_KEY): Promise<OpenPage> {
-  const opened = await openPage(browser as Browser, gateway.url);
-  open.push(opened);
-  await signIn(opened.page, path, key);
-  return opened;
-}
+const visit = (path: string, key = ADMIN_KEY) => visits.visit(gateway.url, path, key);
 
 async function signInAgain(page: Page): Promise<void> {
   await page.getByLabel("API key").fill(ADMIN_KEY);
@@ -78,8 +66,10 @@ describe("a gateway that is restarted under an open page", () => {
     expect(await notice.count()).toBe(0);
     await gateway.stop();
     await notice.waitFor();
+    // Waited for from now on: it is shown for a few seconds only.
+    const told = page.getByText("The gateway is back.").first().waitFor();
     await gateway.restart();
-    await page.getByText("The gateway is back.").first().waitFor();
+    await told;
     await notice.waitFor({ state: "detached" });
     await page.getByText("All targets are delivered to.").waitFor();
     expect(await page.getByRole("alert").count()).toBe(0);

@@ -4,6 +4,8 @@ import { request } from "../api/client.ts";
 import { TRY_AGAIN_MS, useReachable } from "../api/reachability.ts";
 import { useToast } from "../ui/toasts.tsx";
 
+const GIVE_UP_MS = 3 * TRY_AGAIN_MS;
+
 /** Says that the gateway is away and asks until it is back; then everything on the page is loaded again. */
 export function Unreachable() {
   const isReachable = useReachable();
@@ -20,7 +22,9 @@ export function Unreachable() {
       return undefined;
     }
     wasAway.current = true;
-    const timer = setInterval(() => void request("GET", "/livez").catch(() => undefined), TRY_AGAIN_MS);
+    // Browsers open only a few connections: tries that get no answer must not take up all of them.
+    const ask = () => request("GET", "/livez", { signal: AbortSignal.timeout(GIVE_UP_MS) }).catch(() => undefined);
+    const timer = setInterval(() => void ask(), TRY_AGAIN_MS);
     return () => clearInterval(timer);
   }, [isReachable, client, toast]);
 
