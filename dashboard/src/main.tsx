@@ -27,13 +27,22 @@ applyTheme(readTheme());
 // After a rebuild an old page asks for files that are gone: it is loaded again.
 addEventListener("vite:preloadError", () => void loadAgain());
 
+/** Longer than any page takes to ask for its scripts. */
+const JUST_LOADED_MS = 10_000;
+
 /** Not before the gateway is there: what the browser shows instead would not come back by itself. */
 async function loadAgain(): Promise<void> {
+  // It did not help a moment ago: what is missing stays missing.
+  if (wasLoadedAgain() && performance.now() < JUST_LOADED_MS) return;
   for (;;) {
     const answer = await request("GET", "/livez").catch(() => undefined);
     if (answer !== undefined) return location.reload();
     await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS));
   }
+}
+
+function wasLoadedAgain(): boolean {
+  return performance.getEntriesByType("navigation").some((entry) => "type" in entry && entry.type === "reload");
 }
 
 const place = document.getElementById("app");

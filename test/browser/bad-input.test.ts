@@ -1,5 +1,6 @@
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { signIn } from "../support/browser.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { openVisits } from "../support/visits.ts";
@@ -16,6 +17,8 @@ afterAll(async () => {
 });
 
 const visit = (path: string, key = ADMIN_KEY) => visits.visit(gateway.url, path, key);
+
+const CHARTS_SCRIPT = /\/charts-[^/]*\.js$/;
 
 async function signInAgain(page: Page): Promise<void> {
   await page.getByLabel("API key").fill(ADMIN_KEY);
@@ -61,7 +64,8 @@ describe("a key that ends while its page is open", () => {
 describe("a gateway that is restarted under an open page", () => {
   it("is missed aloud on a page without a stream, and shown as it is when it is back", async () => {
     const { page } = await visit("/overview");
-    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    // The last that it loads: without it, the page would be loaded anew, which the next test is of.
+    await page.getByRole("img", { name: /^Events and attempts/ }).waitFor();
     const notice = page.getByText("The gateway cannot be reached. This page goes on by itself");
     expect(await notice.count()).toBe(0);
     await gateway.stop();
@@ -73,6 +77,35 @@ describe("a gateway that is restarted under an open page", () => {
     await notice.waitFor({ state: "detached" });
     await page.getByText("All targets are delivered to.").waitFor();
     expect(await page.getByRole("alert").count()).toBe(0);
+  });
+
+  it("is waited for by a page whose scripts were not all there, which is then loaded anew", async () => {
+    const { page } = await visits.open(gateway.url);
+    const scripts: Route[] = [];
+    await page.route(CHARTS_SCRIPT, (route) => void scripts.push(route));
+    await signIn(page, "/overview", ADMIN_KEY);
+    await expect.poll(() => scripts.length).toBe(1);
+    await gateway.stop();
+    await scripts[0]?.abort("connectionrefused");
+    await page.getByText("The gateway cannot be reached.").first().waitFor();
+    await gateway.restart();
+    await expect.poll(() => scripts.length, { timeout: 30_000 }).toBe(2);
+    await scripts[1]?.continue();
+    await page.getByRole("img", { name: /^Events and attempts/ }).waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+  });
+
+  it("is not asked over and over for a script that it does not have", async () => {
+    const { page } = await visits.open(gateway.url);
+    let loads = 0;
+    page.on("load", () => (loads += 1));
+    await page.route(CHARTS_SCRIPT, (route) => route.fulfill({ status: 404 }));
+    await signIn(page, "/overview", ADMIN_KEY);
+    await expect.poll(() => loads).toBe(2);
+    await page.getByText("This page could not be shown").waitFor();
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect(loads).toBe(2);
+    await page.getByRole("button", { name: "Load again" }).waitFor();
   });
 
   it("is waited for on the way to another page, which then shows what was made meanwhile", async () => {
