@@ -14,7 +14,7 @@ import { addBody, type RequestHead } from "../receive/webhook-request.ts";
 import type { Work } from "../telemetry/overload.ts";
 import type { NoteServerError } from "../telemetry/server-errors.ts";
 import type { Authenticate } from "./authenticate.ts";
-import { ANSWER_HEADERS, describeError, sendProblem } from "./problem.ts";
+import { ANSWER_HEADERS, describeError, sendProblem, type ProblemOptions } from "./problem.ts";
 import { readBody } from "./read-body.ts";
 import { refusePublishingPartner } from "./session/partner-routes.ts";
 
@@ -79,8 +79,7 @@ export function createIntake(options: IntakeOptions): Intake {
       refuseEncoding(request);
       webhooks.admit(head);
     } catch (error) {
-      if (head !== undefined && isSendersFault(error)) webhooks.log(head, error.code, undefined, 0);
-      return refuse(response, error);
+      return refuse(response, error, { requestId: head && logUnread(head, error, 0) });
     }
     const opened = head;
     takeBody(
@@ -93,11 +92,13 @@ export function createIntake(options: IntakeOptions): Intake {
           answerWebhook(response, result, opened.source);
         });
       },
-      (error) => {
-        if (!isSendersFault(error)) return;
-        webhooks.log(opened, error.code, undefined, Number(request.headers["content-length"] ?? 0));
-      },
+      (error) => logUnread(opened, error, Number(request.headers["content-length"] ?? 0)),
     );
+  }
+
+  /** A request that was refused before its body was there. Returns the id under which it is stored, if it is. */
+  function logUnread(head: RequestHead, error: unknown, size: number): string | undefined {
+    return isSendersFault(error) ? webhooks.log(head, error.code, undefined, size) : undefined;
   }
 
   function answerWebhook(response: ServerResponse, result: WebhookResult, { kind }: Source): void {
@@ -125,7 +126,7 @@ export function createIntake(options: IntakeOptions): Intake {
       options.onRequest(result.outcome);
       return sendAnswer(response, result.answer);
     }
-    refuse(response, result.error);
+    refuse(response, result.error, { requestId: result.kind === "refused" ? result.requestId : undefined });
   }
 
   function publish(request: IncomingMessage, response: ServerResponse): void {
@@ -196,22 +197,22 @@ export function createIntake(options: IntakeOptions): Intake {
     response: ServerResponse,
     maxBytes: number,
     done: (body: Buffer) => void,
-    onRefused?: (error: PosthornError) => void,
+    /** Returns the id under which it is stored, if it is. */
+    onRefused?: (error: PosthornError) => string | undefined,
   ): void {
     if (request.headers.expect !== undefined && Number(request.headers["content-length"] ?? 0) <= maxBytes) {
       response.writeContinue();
     }
     readBody(request, maxBytes, options, done, (error) => {
-      onRefused?.(error);
-      refuse(response, error, true);
+      refuse(response, error, { close: true, requestId: onRefused?.(error) });
     });
   }
 
-  function refuse(response: ServerResponse, error: unknown, close = false): void {
+  function refuse(response: ServerResponse, error: unknown, { close, requestId }: ProblemOptions = {}): void {
     const code = error instanceof PosthornError ? error.code : "internal_error";
     options.onRequest(code);
     if (!isSendersFault(error)) options.onServerError(error, describePlace(response.req));
-    sendProblem(response, error, { close: close || !response.req.complete });
+    sendProblem(response, error, { close: close === true || !response.req.complete, requestId });
   }
 
   function refuseTrouble(): void {

@@ -49,13 +49,19 @@ export function describeError(error: unknown): Record<string, unknown> {
 /** How long a sender that is still writing may take to notice that it was rejected. */
 export const LINGER_MS = 2000;
 
-/** `close` when the body was not read: reading the rest just to keep the connection is not worth it. */
-export function sendProblem(response: ServerResponse, error: unknown, options?: { close?: boolean }): void {
+export interface ProblemOptions {
+  /** When the body was not read: reading the rest just to keep the connection is not worth it. */
+  close?: boolean | undefined;
+  /** Under which the rejected request is stored. */
+  requestId?: string | undefined;
+}
+
+export function sendProblem(response: ServerResponse, error: unknown, options?: ProblemOptions): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  const problem = toProblem(error);
+  const problem = toProblem(error, options?.requestId);
   if (options?.close === true) problem.headers["connection"] = "close";
   response.writeHead(problem.status, { ...problem.headers, "content-length": Buffer.byteLength(problem.body) });
   if (options?.close === true && isStillSending(response.req)) endLate(response, problem.body);

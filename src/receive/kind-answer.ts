@@ -1,12 +1,12 @@
-import type { PosthornError } from "../domain/errors.ts";
 import { jsonAnswer } from "./sources/plain-answer.ts";
 import type { KindAnswer, KindOutcome, PushedSourceKind } from "./sources/source-kind.ts";
 import type { TakenEvent } from "./take-event.ts";
+import type { RefusedWebhook } from "./webhook-log.ts";
 
 /** The answer to the sender of a request. */
 export type WebhookResult =
   | TakenEvent
-  | { kind: "refused"; error: PosthornError }
+  | RefusedWebhook
   | { kind: "ignored"; cause: string }
   /** The answer that the kind of source requires. */
   | { kind: "answered"; outcome: "accepted" | "duplicate" | "ignored" | "handshake"; answer: KindAnswer };

@@ -6,11 +6,19 @@ import type { RequestHead, WebhookRequest } from "./webhook-request.ts";
 
 /** Stores requests that were rejected or ignored, completely or in part. */
 export interface WebhookLog {
-  rejected(request: RequestHead, cause: string, body: Buffer | undefined, size: number): void;
+  /** Returns the id under which it is stored, unless too much is being rejected to store it. */
+  rejected(request: RequestHead, cause: string, body: Buffer | undefined, size: number): string | undefined;
   /** Rejects a request; it is stored only if the error is the sender's. */
-  refuse(request: WebhookRequest, error: unknown): { kind: "refused"; error: PosthornError };
+  refuse(request: WebhookRequest, error: unknown): RefusedWebhook;
   /** `parts`: the result of each event, if the request was split. */
   ignored(request: WebhookRequest, cause: string, eventId: string | undefined, parts?: readonly LoggedPart[]): void;
+}
+
+export interface RefusedWebhook {
+  kind: "refused";
+  error: PosthornError;
+  /** Under which it is stored, if it is. */
+  requestId: string | undefined;
 }
 
 export interface LoggedPart {
@@ -23,7 +31,8 @@ export interface LoggedPart {
 const MAX_PARTS = 20_000;
 
 export interface WebhookLogOptions {
-  logRequest: (request: LoggedRequest) => void;
+  /** Returns whether it is stored. */
+  logRequest: (request: LoggedRequest) => boolean;
   createId: (prefix: "req") => string;
 }
 
@@ -31,13 +40,14 @@ export function createWebhookLog({ logRequest, createId }: WebhookLogOptions): W
   function write(
     request: RequestHead,
     entry: Pick<LoggedRequest, "outcome" | "cause" | "eventId" | "size" | "body" | "parts">,
-  ): void {
+  ): string | undefined {
     const { source } = request;
-    if (request.keptAs !== undefined) return;
+    if (request.keptAs !== undefined) return undefined;
     const kept = { facts: describeRequest(request, source.hidden), body: entry.body };
     const { facts, body } = source.mask === undefined ? kept : maskLogged(source.mask, kept);
-    logRequest({
-      id: createId("req"),
+    const id = createId("req");
+    const isStored = logRequest({
+      id,
       ring: source.declared ? source.name : "*",
       source: source.name,
       tenantId: source.tenantId,
@@ -50,21 +60,23 @@ export function createWebhookLog({ logRequest, createId }: WebhookLogOptions): W
       size: entry.size,
       body,
     });
+    return isStored ? id : undefined;
   }
 
-  function rejected(request: RequestHead, cause: string, body: Buffer | undefined, size: number): void {
-    write(request, { outcome: "rejected", cause, eventId: undefined, parts: undefined, size, body });
+  function rejected(request: RequestHead, cause: string, body: Buffer | undefined, size: number): string | undefined {
+    return write(request, { outcome: "rejected", cause, eventId: undefined, parts: undefined, size, body });
   }
 
   return {
     rejected,
     refuse(request, error) {
       const { body } = request;
-      if (isSendersFault(error)) rejected(request, error.code, body, body.length);
+      const requestId = isSendersFault(error) ? rejected(request, error.code, body, body.length) : undefined;
       const known = error instanceof PosthornError ? error : undefined;
       return {
         kind: "refused",
         error: known ?? new PosthornError("internal_error", "The webhook could not be read.", { cause: error }),
+        requestId,
       };
     },
     ignored(request, cause, eventId, parts) {
@@ -92,7 +104,7 @@ const MAX_BURST_BYTES = 2 * 1024 * 1024;
 export function createRequestLog(
   log: (request: LoggedRequest) => void,
   now: () => number,
-): (request: LoggedRequest) => void {
+): WebhookLogOptions["logRequest"] {
   let room = MAX_BURST_BYTES;
   let filledAt = now();
 
@@ -103,11 +115,12 @@ export function createRequestLog(
     const bodyBytes = request.body?.length ?? 0;
     const factBytes = request.facts.length;
     const partBytes = request.parts?.length ?? 0;
-    if (factBytes > room) return;
+    if (factBytes > room) return false;
     const hasParts = factBytes + partBytes <= room;
     const hasBody = factBytes + partBytes + bodyBytes <= room;
     room -= factBytes + (hasParts ? partBytes : 0) + (hasBody ? bodyBytes : 0);
     if (hasBody) log(request);
     else log({ ...request, body: undefined, parts: hasParts ? request.parts : undefined });
+    return true;
   };
 }

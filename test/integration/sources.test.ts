@@ -334,6 +334,19 @@ describe("sources by API", () => {
 });
 
 describe("a request that was ignored or refused", () => {
+  it.each([
+    ["before its body was read", "gone-wrong", { allowed_ips: ["192.0.2.1/32"] }, "address_not_allowed"],
+    ["for what is in it", "went-wrong", { content_types: ["application/json"] }, "unreadable_body"],
+  ])("is named in the answer, %s", async (_, name, settings, code) => {
+    await make({ name, ...settings });
+    const { json } = await gateway.webhook(name, "{broken", { "content-type": "application/json" });
+    expect([json["code"], json["request_id"]]).toEqual([code, expect.stringMatching(/^req_/)]);
+    expect((await loggedOnce(name)).id).toBe(json["request_id"]);
+    // What is not stored has no name.
+    const unknown = await gateway.webhook("no-such-source", "{}");
+    expect(unknown.json).not.toHaveProperty("request_id");
+  });
+
   it("is taken in again after a repair, once, with its bytes; who did it is on record", async () => {
     await make({ name: "repaired", only: ["nothing"], id_from: "body:/id" });
     await gateway.webhook("repaired?a=1", '{"id":  9007199254740993}', { authorization: "Bearer x" });

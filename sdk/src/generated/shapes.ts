@@ -12,6 +12,7 @@ export interface Problem {
   detail: string;
   /** The invalid field */
   field?: string | undefined;
+  /** Of a rejected webhook that was stored: `GET /api/v1/requests/{id}` shows it */
   request_id?: string | undefined;
   [member: string]: unknown;
 }

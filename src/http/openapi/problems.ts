@@ -16,7 +16,9 @@ export const Problem = named(
       code: Type.Enum(Object.keys(ERRORS), { description: "A stable code; docs/reference/errors.md explains each" }),
       detail: Type.String({ description: "What was wrong, with which value, and what to do" }),
       field: Type.Optional(Type.String({ description: "The invalid field" })),
-      request_id: Type.Optional(Type.String()),
+      request_id: Type.Optional(
+        Type.String({ description: "Of a rejected webhook that was stored: `GET /api/v1/requests/{id}` shows it" }),
+      ),
     },
     {
       additionalProperties: true,

@@ -33,7 +33,7 @@ function openReceiver(accept: Accept, validations?: RequestValidations) {
   const bodies = createBodyChecker({ maxDepth: 64 });
   onTestFinished(bodies.close);
   const createId = createIdSource(clock, createSystemRandom());
-  const log = createWebhookLog({ logRequest: (request) => logged.push(request), createId });
+  const log = createWebhookLog({ logRequest: (request) => logged.push(request) > 0, createId });
   const takeIn = createTakeIn({
     masking: createMasking(),
     log,
