@@ -1,36 +1,26 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { findBarriers, openBrowser, openPage, type OpenPage, type PageOptions } from "../support/browser.ts";
-import { skipWithoutService } from "../support/skip.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findBarriers, signIn, type OpenPage, type PageOptions } from "../support/browser.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
 
-let browser: Browser | undefined;
 let gateway: TestGateway;
 let sink: SinkServer;
-const open: OpenPage[] = [];
+const visits = openVisits();
 
 beforeAll(async () => {
-  [browser, gateway, sink] = await Promise.all([openBrowser(), startTestGateway(), openSinkServer()]);
+  [gateway, sink] = await Promise.all([startTestGateway(), openSinkServer()]);
   await gateway.subscribe({ name: "ERP", url: sink.url, events: ["#"] });
 });
 afterAll(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  await browser?.close();
   await Promise.all([gateway.close(), sink.close()]);
 });
-beforeEach((context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
-});
 
-async function visit(path: string, options: PageOptions & { key?: string } = {}): Promise<OpenPage> {
-  const opened = await openPage(browser as Browser, gateway.url, options);
-  open.push(opened);
-  await opened.page.goto(path);
-  if (options.key === undefined) return opened;
-  await opened.page.getByLabel("API key").fill(options.key);
-  await opened.page.getByRole("button", { name: "Sign in" }).click();
-  await opened.page.getByRole("navigation").waitFor({ state: "attached" });
+/** Signed in only with a key. */
+async function visit(path: string, { key, ...options }: PageOptions & { key?: string } = {}): Promise<OpenPage> {
+  const opened = await visits.open(gateway.url, options);
+  if (key === undefined) await opened.page.goto(path);
+  else await signIn(opened.page, path, key);
   return opened;
 }
 

@@ -1,7 +1,7 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/api-client.ts";
-import { openBrowser, openPage, signIn, type OpenPage } from "../support/browser.ts";
+import { signIn, type OpenPage } from "../support/browser.ts";
 import {
   deepJson,
   HOSTILE_HEADER,
@@ -10,25 +10,23 @@ import {
   hostileJson,
   LARGE_NUMBER,
 } from "../support/hostile-texts.ts";
-import { skipWithoutService } from "../support/skip.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
 
 const DEPTH = 5000;
 const ANSWER = HOSTILE_TEXTS.join("\n");
 
-let browser: Browser | undefined;
 let gateway: TestGateway;
 let sink: SinkServer;
 let eventId: string;
 let deepId: string;
 let subscriptionId: string;
 let requestId: string;
-const open: OpenPage[] = [];
+const visits = openVisits();
 
 beforeAll(async () => {
-  [browser, gateway, sink] = await Promise.all([
-    openBrowser(),
+  [gateway, sink] = await Promise.all([
     startTestGateway({ yaml: "limits: { max_depth: 10000 }" }),
     openSinkServer({
       answer: { status: 400, headers: { "content-type": "text/html", "x-answer": HOSTILE_HEADER }, body: ANSWER },
@@ -50,18 +48,12 @@ beforeAll(async () => {
   await until(async () => (await gateway.deadLetters()).length === 2);
 });
 afterAll(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  await browser?.close();
   await Promise.all([gateway.close(), sink.close()]);
-});
-beforeEach((context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
 });
 
 /** A page that notes when something of a payload was run. */
 async function openWatched(): Promise<OpenPage & { stolen: () => number }> {
-  const opened = await openPage(browser as Browser, gateway.url);
-  open.push(opened);
+  const opened = await visits.open(gateway.url);
   let stolen = 0;
   await opened.context.exposeFunction("steal", () => void (stolen += 1));
   return { ...opened, stolen: () => stolen };

@@ -1,31 +1,24 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openBrowser, openPage, signIn, type OpenPage } from "../support/browser.ts";
-import { skipWithoutService } from "../support/skip.ts";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { signIn } from "../support/browser.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
 
 /** More than one page of the API, and more than the page asks for to catch up. */
 const MANY = 250;
 
-let browser: Browser | undefined;
 let gateway: TestGateway;
-const open: OpenPage[] = [];
+const visits = openVisits();
 
 beforeAll(async () => {
-  [browser, gateway] = await Promise.all([openBrowser(), startTestGateway()]);
+  gateway = await startTestGateway();
 });
 afterAll(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  await browser?.close();
   await gateway.close();
-});
-beforeEach((context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
 });
 
 async function newPage(): Promise<Page> {
-  const opened = await openPage(browser as Browser, gateway.url);
-  open.push(opened);
+  const opened = await visits.open(gateway.url);
   return opened.page;
 }
 

@@ -1,37 +1,30 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { findFaults, openBrowser, openPage, type OpenPage } from "../support/browser.ts";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findFaults, type OpenPage } from "../support/browser.ts";
 import { openOidcProvider, type OidcProvider } from "../support/oidc-provider.ts";
-import { skipWithoutService } from "../support/skip.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
 
-let browser: Browser | undefined;
 let provider: OidcProvider;
 let gateway: TestGateway;
 /** Another host than the provider's, so that one is another site for the other, as in real life. */
 let url: string;
-const open: OpenPage[] = [];
+const visits = openVisits();
 
 beforeAll(async () => {
-  [browser, provider] = await Promise.all([openBrowser(), openOidcProvider()]);
+  provider = await openOidcProvider();
   gateway = await startTestGateway({ env: provider.settings });
   url = `http://localhost:${gateway.port}`;
   provider.know(url);
 });
 afterAll(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  await browser?.close();
   await gateway.close();
   await provider.close();
-});
-beforeEach((context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
 });
 
 /** As a person does it: the button, the provider's form, its question. */
 async function signIn(path: string, login: string): Promise<OpenPage> {
-  const opened = await openPage(browser as Browser, url);
-  open.push(opened);
+  const opened = await visits.open(url);
   const { page } = opened;
   await page.goto(path);
   await page.getByRole("link", { name: "Sign in with Acme SSO" }).click();
@@ -101,8 +94,7 @@ describe("signing in with a provider", () => {
   });
 
   it("has no barriers on the sign-in page", async () => {
-    const opened = await openPage(browser as Browser, url);
-    open.push(opened);
+    const opened = await visits.open(url);
     await opened.page.goto("/sign-in");
     await opened.page.getByRole("link", { name: "Sign in with Acme SSO" }).waitFor();
     expect(await findFaults(opened.page)).toEqual([]);

@@ -1,20 +1,18 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { findBarriers, openBrowser, openPage, type OpenPage, type PageOptions } from "../support/browser.ts";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findBarriers, type PageOptions } from "../support/browser.ts";
 import { until } from "../support/api-client.ts";
-import { skipWithoutService } from "../support/skip.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
-import { ADMIN_KEY, ALERTING, startTestGateway, STEADY_ALERT, type TestGateway } from "../support/test-gateway.ts";
+import { ALERTING, startTestGateway, STEADY_ALERT, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
 
-let browser: Browser | undefined;
 let gateway: TestGateway;
 let sink: SinkServer;
 let alertId = "";
-const open: OpenPage[] = [];
+const visits = openVisits();
 
 beforeAll(async () => {
-  [browser, gateway, sink] = await Promise.all([
-    openBrowser(),
+  [gateway, sink] = await Promise.all([
     startTestGateway({ env: ALERTING, yaml: STEADY_ALERT }),
     openSinkServer({ answer: { status: 400 } }),
   ]);
@@ -35,23 +33,11 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  await browser?.close();
   await Promise.all([gateway.close(), sink.close()]);
 });
-beforeEach((context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
-});
 
-async function visit(path: string, options: PageOptions & { key?: string } = {}): Promise<OpenPage> {
-  const opened = await openPage(browser as Browser, gateway.url, options);
-  open.push(opened);
-  await opened.page.goto(path);
-  await opened.page.getByLabel("API key").fill(options.key ?? ADMIN_KEY);
-  await opened.page.getByRole("button", { name: "Sign in" }).click();
-  await opened.page.getByRole("navigation").waitFor({ state: "attached" });
-  return opened;
-}
+const visit = (path: string, { key, ...options }: PageOptions & { key?: string } = {}) =>
+  visits.visit(gateway.url, path, key, options);
 
 /** By somebody else than who looks at the page. */
 async function send(method: string, path: string, body: object): Promise<void> {

@@ -1,47 +1,29 @@
-import type { Browser, Frame, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import {
-  findBarriers,
-  findFaults,
-  openBrowser,
-  openPage,
-  type OpenPage,
-  type PageOptions,
-} from "../support/browser.ts";
+import type { Frame, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findBarriers, findFaults, type OpenPage, type PageOptions } from "../support/browser.ts";
 import { openHostPage, type HostPage } from "../support/host-page.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
-import { skipWithoutService } from "../support/skip.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
 
-let browser: Browser | undefined;
 let gateway: TestGateway;
 let sink: SinkServer;
 let allowed: HostPage;
 let other: HostPage;
-const open: OpenPage[] = [];
+const visits = openVisits();
 
 const framedBy = (...hosts: HostPage[]) =>
   `portal: { frame_origins: [${hosts.map(({ origin }) => `'${origin}'`).join(", ")}] }`;
 
 beforeAll(async () => {
-  [browser, sink, allowed, other] = await Promise.all([
-    openBrowser(),
-    openSinkServer(),
-    openHostPage("localhost"),
-    openHostPage("localhost"),
-  ]);
+  [sink, allowed, other] = await Promise.all([openSinkServer(), openHostPage("localhost"), openHostPage("localhost")]);
   gateway = await startTestGateway({ yaml: framedBy(allowed) });
   for (const id of ["acme", "globex"]) await gateway.post("/api/v1/tenants", { id });
   const versions = [{ version: "1.0", schema: { type: "object" }, example: { order_id: 1 } }];
   await gateway.post("/api/v1/event-types", { name: "order.paid", description: "An order was paid", versions });
 });
 afterAll(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  await browser?.close();
   await Promise.all([gateway.close(), sink.close(), allowed.close(), other.close()]);
-});
-beforeEach((context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
 });
 
 async function makeLink(body: object = {}, client: Pick<TestGateway, "post"> = gateway): Promise<string> {
@@ -53,8 +35,7 @@ async function makeLink(body: object = {}, client: Pick<TestGateway, "post"> = g
 const tokenOf = (link: string) => link.split("#token=")[1] ?? "";
 
 async function visit(url: string, options: PageOptions = {}): Promise<OpenPage> {
-  const opened = await openPage(browser as Browser, gateway.url, options);
-  open.push(opened);
+  const opened = await visits.open(gateway.url, options);
   await opened.page.goto(url);
   return opened;
 }

@@ -1,45 +1,35 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EXAMPLE } from "../../src/http/openapi/examples.ts";
 import { SMARTSHEET_EXAMPLE } from "../../src/plugins/smartsheet/routes.docs.ts";
-import { findFaults, openBrowser, openPage, signIn, type OpenPage, type PageOptions } from "../support/browser.ts";
+import { findFaults, type PageOptions } from "../support/browser.ts";
 import { refillQueue, startExampleQueue, type ExampleQueue } from "../support/example-queue.ts";
 import { startExampleSmartsheet, type ExampleSmartsheet } from "../support/example-smartsheet.ts";
-import { skipWithoutService } from "../support/skip.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
 
 const SECRET = "a-secret-of-github-0123456789";
 const OTHER = "another-secret-9876543210";
 const QUEUE = `/sources/${EXAMPLE.queueSource}`;
 const SHEETS = `/sources/${SMARTSHEET_EXAMPLE.source}`;
 
-let browser: Browser | undefined;
 let gateway: TestGateway;
 let queue: ExampleQueue;
 let smartsheet: ExampleSmartsheet;
-const open: OpenPage[] = [];
+const visits = openVisits();
 
 beforeAll(async () => {
-  [browser, queue, smartsheet] = await Promise.all([openBrowser(), startExampleQueue(), startExampleSmartsheet()]);
+  [queue, smartsheet] = await Promise.all([startExampleQueue(), startExampleSmartsheet()]);
   const sources = `sources: [${queue.source}, ${smartsheet.source}]`;
   gateway = await startTestGateway({ yaml: `${sources}\n${queue.settings}\n${smartsheet.settings}` });
 });
 afterAll(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  await browser?.close();
   await gateway.close();
   await Promise.all([queue.close(), smartsheet.close()]);
 });
-beforeEach((context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
-});
 
-async function visit(path: string, key = ADMIN_KEY, options: PageOptions = {}): Promise<OpenPage> {
-  const opened = await openPage(browser as Browser, gateway.url, options);
-  open.push(opened);
-  await signIn(opened.page, path, key);
-  return opened;
-}
+const visit = (path: string, key = ADMIN_KEY, options: PageOptions = {}) =>
+  visits.visit(gateway.url, path, key, options);
 
 async function loadSource(name: string): Promise<Readonly<Record<string, unknown>>> {
   return (await gateway.get(`/api/v1/sources/${name}`)).json;

@@ -1,14 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withLock } from "../../scripts/lock.mjs";
-import { openBrowser, openPage, type OpenPage } from "../support/browser.ts";
 import { copyCheckout, lendInstalled } from "../support/checkout-copy.ts";
 import { NO_SHEDDING } from "../support/run-cli.ts";
 import { startCommand, type Running } from "../support/run-command.ts";
-import { skipWithoutService } from "../support/skip.ts";
+import { openVisits } from "../support/visits.ts";
 
 const BUILDING = "Its dashboard is being built";
 const FAILED = "Its dashboard could not be built";
@@ -18,26 +17,19 @@ interface Started extends Running {
   stop(): Promise<void>;
 }
 
-let browser: Browser | undefined;
 let folder: string;
 let checkout: string;
-const open: OpenPage[] = [];
+const visits = openVisits();
 const running = new Set<Started>();
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "posthorn-start-"));
-  browser = await openBrowser();
   checkout = copyCheckout(folder);
   lendInstalled(checkout);
 });
 afterAll(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  await browser?.close();
   for (const started of running) await started.stop();
   rmSync(folder, { recursive: true, force: true });
-});
-beforeEach((context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
 });
 
 /** As `npm start` does it, in the copy; resolves when the gateway listens. */
@@ -81,8 +73,7 @@ function edit(path: string, from: string, to: string): void {
 }
 
 async function newPage(url: string): Promise<Page> {
-  const opened = await openPage(browser as Browser, url);
-  open.push(opened);
+  const opened = await visits.open(url);
   return opened.page;
 }
 

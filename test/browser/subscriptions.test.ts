@@ -1,36 +1,26 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { findFaults, openBrowser, openPage, signIn, type OpenPage, type PageOptions } from "../support/browser.ts";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findFaults, type PageOptions } from "../support/browser.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
-import { skipWithoutService } from "../support/skip.ts";
-import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
 
-let browser: Browser | undefined;
 let gateway: TestGateway;
 let sink: SinkServer;
 let readKey: string;
-const open: OpenPage[] = [];
+const visits = openVisits();
 
 beforeAll(async () => {
-  [browser, gateway, sink] = await Promise.all([openBrowser(), startTestGateway(), openSinkServer()]);
+  [gateway, sink] = await Promise.all([startTestGateway(), openSinkServer()]);
   readKey = await gateway.createKey(["read"]);
   for (const total of [50, 150]) await gateway.publish({ event_type: "order.paid", payload: { order: { total } } });
 });
 afterAll(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  await browser?.close();
   await Promise.all([gateway.close(), sink.close()]);
 });
-beforeEach((context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
-});
 
-async function visit(path: string, options: PageOptions & { key?: string } = {}): Promise<OpenPage> {
-  const opened = await openPage(browser as Browser, gateway.url, options);
-  open.push(opened);
-  await signIn(opened.page, path, options.key ?? ADMIN_KEY);
-  return opened;
-}
+const visit = (path: string, { key, ...options }: PageOptions & { key?: string } = {}) =>
+  visits.visit(gateway.url, path, key, options);
 
 async function settingsOf(id: string): Promise<Record<string, unknown>> {
   return (await gateway.get(`/api/v1/subscriptions/${id}`)).json;

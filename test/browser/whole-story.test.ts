@@ -1,34 +1,32 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { asOtherMachine, openBrowser, openPage, type OpenPage } from "../support/browser.ts";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { asOtherMachine, type OpenPage } from "../support/browser.ts";
 import { openHostPage, type HostPage } from "../support/host-page.ts";
 import { officialsAccept } from "../support/official-verifiers.ts";
 import { startCommand, type Running } from "../support/run-command.ts";
 import { NO_SHEDDING } from "../support/run-cli.ts";
 import { PROJECT_ROOT } from "../support/sample-checkout.ts";
-import { skipWithoutService } from "../support/skip.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
+import { openVisits } from "../support/visits.ts";
 
 /** More than a replay opens in a lane before the first are delivered. */
 const MANY = 80;
 const STRICT = '{\n  "type": "object",\n  "properties": { "id": { "type": "integer" } }\n}';
 
-let browser: Browser | undefined;
 let sink: SinkServer;
 let partner: HostPage;
 let stranger: HostPage;
 let folder: string;
 let gateway: Running;
 let url = "";
-const open: OpenPage[] = [];
+const visits = openVisits();
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "posthorn-story-"));
-  [browser, sink, partner, stranger] = await Promise.all([
-    openBrowser(),
+  [sink, partner, stranger] = await Promise.all([
     openSinkServer(),
     openHostPage("127.0.0.1"),
     openHostPage("127.0.0.1"),
@@ -43,20 +41,14 @@ beforeAll(async () => {
   url = /"url":"([^"]+)"/.exec(gateway.output().stdout)?.[1] ?? "";
 });
 afterAll(async () => {
-  await Promise.all(open.map(({ context }) => context.close()));
-  await browser?.close();
   gateway.child.kill("SIGTERM");
   await gateway.finished;
   await Promise.all([sink.close(), partner.close(), stranger.close()]);
   rmSync(folder, { recursive: true, force: true });
 });
-beforeEach((context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
-});
 
 async function newPage(): Promise<OpenPage> {
-  const opened = await openPage(browser as Browser, url);
-  open.push(opened);
+  const opened = await visits.open(url);
   return opened;
 }
 
