@@ -91,7 +91,10 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
     const isAway = () => scheduler.targetOf(fallback).mode.isOpen || options.findFallback(forward)?.status !== "active";
     if (isAway()) await moveBack(pair, isAway);
     const left = await countLeft(pair);
-    if (left === 0) return "drained";
+    if (left === 0) {
+      undrained.delete(forward.seq);
+      return "drained";
+    }
     if (forward.ordered) return "held";
     if (healthyMs < (forward.drainWithinMs ?? USUAL_DRAIN_MS)) {
       overdue.delete(target);
@@ -108,18 +111,23 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
     return states.find((state) => state === "held") ?? states.find((state) => state === "draining") ?? "drained";
   }
 
-  /** A target that is down again empties its fallbacks before it goes back to NORMAL, or is told of again. */
+  /** Of a target that is not in NORMAL yet, or is down again, this is asked before it goes back to NORMAL. */
   async function lookAgain({ forward, fallback, left }: Undrained): Promise<void> {
+    if (isOpen(forward)) return;
     const isPair = options.findFallback(forward)?.seq === fallback.seq;
-    const now = isPair && !scheduler.targetOf(forward).mode.isOpen ? await countInFallback(fallback) : 0;
+    const now = isPair ? await countInFallback(fallback) : 0;
     if (now === 0) undrained.delete(forward.seq);
     else undrained.set(forward.seq, { forward, fallback, left: now ?? left });
+  }
+
+  function isOpen(forward: Subscription): boolean {
+    return scheduler.targetOf(forward).mode.isOpen;
   }
 
   return {
     async listUndrained() {
       await Promise.all([...undrained.values()].map(lookAgain));
-      return [...undrained.values()];
+      return [...undrained.values()].filter(({ forward }) => !isOpen(forward));
     },
     look(target, healthyMs, done) {
       const pairs = listPairs(target);

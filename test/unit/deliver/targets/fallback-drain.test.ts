@@ -88,6 +88,16 @@ describe("what went to a fallback", () => {
     await look(600_000);
     target.mode.isOpen = true;
     expect(await drain.listUndrained()).toEqual([]);
+    await look(600_000);
+    // Looked at while the target was on its way to NORMAL, it is not forgotten.
+    expect(await drain.listUndrained()).toEqual([]);
+    target.mode.isOpen = false;
+    expect(await drain.listUndrained()).toMatchObject([{ left: 1 }]);
+    target.mode.isOpen = true;
+    world.waiting = 0;
+    await look(600_000);
+    target.mode.isOpen = false;
+    expect(await drain.listUndrained()).toEqual([]);
   });
 
   it("comes back, step by step, when the fallback cannot take it, and in NORMAL", async () => {
