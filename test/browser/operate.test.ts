@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findBarriers, type PageOptions } from "../support/browser.ts";
+import { findBarriers, replaceText, type PageOptions } from "../support/browser.ts";
 import { until } from "../support/api-client.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { ALERTING, startTestGateway, STEADY_ALERT, type TestGateway } from "../support/test-gateway.ts";
@@ -221,10 +221,10 @@ describe("event types", () => {
 
     await button(page, "Edit").click();
     const editor = page.getByRole("textbox", { name: "Edit order.created" });
-    await editor.fill('{\n  "description": "g e stays text",\n  "versions": oops\n}');
+    await replaceText(editor, '{\n  "description": "g e stays text",\n  "versions": oops\n}');
     await page.locator(".cm-lint-marker-error").waitFor();
     expect(await button(page, "Save").isDisabled()).toBe(true);
-    await editor.fill('{\n  "description": "g e stays text",\n  "versions": []\n}');
+    await replaceText(editor, '{\n  "description": "g e stays text",\n  "versions": []\n}');
     await button(page, "Save").click();
     await page.getByText("g e stays text").first().waitFor();
     await page.getByText("every payload is accepted").waitFor();
@@ -267,11 +267,11 @@ describe("validations", () => {
     await button(page, "Continue").click();
 
     const editor = page.getByRole("textbox", { name: "Document" });
-    await editor.fill('{\n  "type": "object",\n  "properties": { "id": { "type": "int" } }\n}');
+    await replaceText(editor, '{\n  "type": "object",\n  "properties": { "id": { "type": "int" } }\n}');
     expect(await page.evaluate(loadedEditors)).not.toEqual([]);
     await button(page, "Save").click();
     await markAt(page, 3);
-    await editor.fill('{\n  "type": "object",\n  "properties": { "id": { "type": "integer" } }\n}');
+    await replaceText(editor, '{\n  "type": "object",\n  "properties": { "id": { "type": "integer" } }\n}');
     const payload = page.getByRole("textbox", { name: "Payload" });
     await payload.fill('{\n  "a": 1,\n  "id": "x"\n}');
     await button(page, "Check").click();
@@ -308,10 +308,10 @@ describe("validations", () => {
       `  <xs:element name="kg" type="${type}"/>`,
       "</xs:schema>",
     ];
-    await editor.fill(lines("xs:nope").join("\n"));
+    await replaceText(editor, lines("xs:nope").join("\n"));
     await button(page, "Save").click();
     await markAt(page, 3);
-    await editor.fill(lines("xs:int").join("\n"));
+    await replaceText(editor, lines("xs:int").join("\n"));
     await page.getByRole("textbox", { name: "Payload" }).fill("<!-- heavy -->\n<kg>much</kg>");
     await button(page, "Check").click();
     await page.getByText(/^Line 2:/).waitFor();
@@ -323,7 +323,7 @@ describe("validations", () => {
     await send("PUT", "/validations/invoices", { title: "first" });
     const { page } = await visit("/validation/invoices?show=edit");
     const editor = page.getByRole("textbox", { name: "Document" });
-    await editor.fill('{"title": "mine"}');
+    await replaceText(editor, '{"title": "mine"}');
     await send("PUT", "/validations/invoices", { title: "theirs" });
     await button(page, "Save").click();
     await page.getByRole("group", { name: "Stored now, and yours" }).getByText("theirs").waitFor();

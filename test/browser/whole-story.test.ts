@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { asOtherMachine, type OpenPage } from "../support/browser.ts";
+import { asOtherMachine, replaceText, type OpenPage } from "../support/browser.ts";
 import { openHostPage, type HostPage } from "../support/host-page.ts";
 import { officialsAccept } from "../support/official-verifiers.ts";
 import { startCommand, type Running } from "../support/run-command.ts";
@@ -217,7 +217,7 @@ async function rotateSecret(page: Page, address: string): Promise<void> {
 
 async function rollBackValidation(page: Page, address: string): Promise<void> {
   const write = async (document: string) => {
-    await page.getByRole("textbox", { name: "Document" }).fill(document);
+    await replaceText(page.getByRole("textbox", { name: "Document" }), document);
     await button(page, "Save").click();
     await heading(page, "In force").waitFor();
   };

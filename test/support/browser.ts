@@ -1,7 +1,7 @@
 // The system's Chromium, driven over its own protocol.
 import axe from "axe-core";
 import { existsSync } from "node:fs";
-import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
+import { chromium, type Browser, type BrowserContext, type Locator, type Page } from "playwright-core";
 import { ensureDashboard } from "../../scripts/build-dashboard.mjs";
 import { installPackage } from "./debian.ts";
 
@@ -62,6 +62,16 @@ export async function signIn(page: Page, path: string, key: string): Promise<voi
   await page.getByLabel("API key").fill(key);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.locator("nav").waitFor({ state: "attached" });
+}
+
+/**
+ * Replaces the text of an editor. Emptied by the editor itself first: where Chromium joins coloured lines, it keeps their
+ * colours as inline styles, of which the page's policy complains.
+ */
+export async function replaceText(editor: Locator, text: string): Promise<void> {
+  await editor.press("ControlOrMeta+a");
+  await editor.press("Delete");
+  await editor.fill(text);
 }
 
 /** What keeps people from using a page: barriers, and whatever sticks out of a screen of 360 px. */
