@@ -100,7 +100,10 @@ export interface TakenMessage {
   retry(delayMs?: number): Promise<Settled>;
   /** Hides the message for another `holdMs` from now. Undefined when the broker does not support this. */
   readonly renew: (() => Promise<Settled>) | undefined;
-  /** Moves the message away from the queue, with the reason; it is acknowledged only after that is confirmed. */
+  /**
+   * Moves the message away from the queue, with the reason; it is acknowledged only after that is confirmed. When this
+   * rejects, the message is still held: `retry` returns it.
+   */
   park(reason: string, description: string): Promise<Settled>;
 }
 

@@ -66,6 +66,8 @@ export async function openReceivers(
     endedEvents,
     store,
     reopen: replays.reopenByMessage,
+    bodies,
+    messageKey: start.config.messageKey,
     maxDepth: start.config.limits.maxDepth,
     clock,
     maxHeld: createHoldLimit(made),

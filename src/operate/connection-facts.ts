@@ -16,7 +16,7 @@ export interface PulledFacts {
   trouble: string | undefined;
 }
 
-/** Sources whose queue cannot be read, because of their own problem or of their connection's. */
+/** Sources whose queue cannot be read, or whose messages cannot be parked, because of their own problem or of their connection's. */
 export function listCutOff(
   pulled: readonly PulledFacts[],
   connections: readonly ConnectionFacts[],

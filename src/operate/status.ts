@@ -181,7 +181,7 @@ export function createStatus(options: StatusOptions): Status {
           ...cutOff.map(({ source, trouble }) => ({
             name: source,
             health: "error",
-            reason: tenantId === undefined ? trouble : "its queue cannot be read now",
+            reason: tenantId === undefined ? trouble : "its queue cannot be used as it should now",
           })),
         ].slice(0, MAX_LISTED_SOURCES),
         connections: connections.map(describeConnection),

@@ -44,7 +44,9 @@ export function createWebhookEvents({ clock, createId }: WebhookEventOptions): T
     if (pulled?.adopted !== undefined) return adoptEvent(request, form, pulled, pulled.adopted, { clock, createId });
     const valueOf = (place: Place, field: string) => readPlace(place, field, request, form);
     const configuredId = source.idFrom === undefined ? undefined : valueOf(source.idFrom, "id");
-    const ownId = source.idFrom === undefined ? findOwnId(request, read) : undefined;
+    // A message was named when it was opened, also by what `idFrom` finds in it.
+    const isNamed = pulled !== undefined && read === undefined;
+    const ownId = source.idFrom === undefined || isNamed ? findOwnId(request, read) : undefined;
     return {
       id: ownId ?? createId("evt"),
       givenId: ownId !== undefined,
@@ -173,7 +175,12 @@ function toTime(given: number | undefined, otherwise: number): number {
   return given !== undefined && Number.isSafeInteger(given) && given >= 0 && given <= MAX_TIME ? given : otherwise;
 }
 
-function readPlace(place: Place, field: string, request: WebhookRequest, form: WellFormed): string | undefined {
+export function readPlace(
+  place: Place,
+  field: string,
+  request: Pick<WebhookRequest, "source" | "headers">,
+  form: Pick<WellFormed, "texts">,
+): string | undefined {
   const text =
     place.in === "header"
       ? readHeader(request, place.name)
@@ -189,7 +196,7 @@ function readPlace(place: Place, field: string, request: WebhookRequest, form: W
   return text === "" ? undefined : text;
 }
 
-function readHeader(request: WebhookRequest, name: string): string | undefined {
+function readHeader(request: Pick<WebhookRequest, "headers">, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value[0] : value;
 }

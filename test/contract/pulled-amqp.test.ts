@@ -16,9 +16,10 @@ async function open(context: TestContext | undefined): Promise<PulledPlace> {
   const queue = `test.${randomUUID()}`;
   const model = await connect(url);
   const channel = await model.createChannel();
-  for (const name of [queue, `${queue}.parked`]) {
-    await channel.assertQueue(name, { durable: true, arguments: { "x-queue-type": "quorum" } });
-  }
+  const declare = (name: string) =>
+    channel.assertQueue(name, { durable: true, arguments: { "x-queue-type": "quorum" } });
+  await declare(queue);
+  await declare(`${queue}.parked`);
   const place = openBrokerPlace({
     spec: AMQP,
     connection: createAmqpConnection({
@@ -32,6 +33,10 @@ async function open(context: TestContext | undefined): Promise<PulledPlace> {
     options: { park_to: { exchange: "", routing_key: `${queue}.parked` } },
     countReady: async () => (await channel.checkQueue(queue)).messageCount,
     listParked: () => listParked(channel, `${queue}.parked`),
+    parking: {
+      remove: async () => void (await channel.deleteQueue(`${queue}.parked`)),
+      restore: async () => void (await declare(`${queue}.parked`)),
+    },
   });
   return {
     ...place,

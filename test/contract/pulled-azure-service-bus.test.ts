@@ -8,6 +8,7 @@ import { startServiceBus, type ServiceBusServer } from "../support/service-bus/s
 import { openBrokerPlace } from "./pulled/broker-place.ts";
 import { pulledSourceContract, type PulledPlace } from "./pulled-source-contract.ts";
 
+const LOCK_MS = 300_000;
 let server: ServiceBusServer;
 
 beforeAll(async () => {
@@ -18,7 +19,7 @@ afterAll(() => server.stop());
 
 async function open(): Promise<PulledPlace> {
   const queue = `test-${randomUUID()}`;
-  const all = server.createQueue(queue, { maxDeliveryCount: 100 });
+  const all = server.createQueue(queue, { maxDeliveryCount: 100, lockMs: LOCK_MS });
   const parked = () => server.queue(`${queue}/$DeadLetterQueue`).peek(0, 100, undefined);
   return openBrokerPlace({
     spec: AZURE_SERVICE_BUS,
@@ -30,6 +31,15 @@ async function open(): Promise<PulledPlace> {
     queue,
     publishTo: { destination: queue, subject: undefined },
     options: {},
+    // Its dead letters cannot be deleted: the service refuses to take them.
+    parking: {
+      remove: async () => void (all.refusesDeadLetters = true),
+      async restore() {
+        all.refusesDeadLetters = false;
+        // For the package such a message is settled, so it cannot be returned: it comes again when its lock is over.
+        server.moveClock(LOCK_MS);
+      },
+    },
     countReady: async () => all.peek(0, 1000, undefined).filter(({ lock }) => lock === undefined).length,
     listParked: async () =>
       parked().map(({ message }) => {

@@ -64,6 +64,10 @@ async function open(context: TestContext | undefined): Promise<PulledPlace> {
     unreadable: "not_json",
     write,
     countReady: async () => (await peek(queue)).length,
+    parking: {
+      remove: async () => void (await service.getQueueClient(poisonQueueOf(queue)).delete()),
+      restore: async () => void (await service.getQueueClient(poisonQueueOf(queue)).create()),
+    },
     listParked: async () =>
       (await peek(poisonQueueOf(queue))).map(({ messageText }) => {
         const { text, properties } = readParked(messageText);

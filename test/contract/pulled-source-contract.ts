@@ -21,6 +21,8 @@ export interface PulledPlace {
   countLeft(): Promise<number>;
   countHeld(): Promise<number>;
   listParked(): Promise<readonly { body: Buffer; reason: ParkReason }[]>;
+  /** Where parked messages go is gone, or there again. */
+  readonly parking: { remove(): Promise<void>; restore(): Promise<void> };
   /** Whoever holds messages has died: they come again. */
   loseTakers(): Promise<void>;
   /** The code that garbage is parked with; `unreadable_body` unless the queue holds whole events. */
@@ -31,6 +33,8 @@ export interface PulledPlace {
 export interface SentMessage {
   id?: string | undefined;
   headers?: Record<string, string>;
+  /** Its bytes go into the queue as they are, also where the others of that queue are whole events. */
+  isBare?: boolean;
 }
 
 export function pulledSourceContract(name: string, harness: PulledHarness, limits: PulledSourceKind["pull"]["limits"]) {

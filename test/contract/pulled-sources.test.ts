@@ -11,7 +11,8 @@ function memoryHarness(limits: PullLimits): PulledHarness {
   return {
     async open(now) {
       const { kind, queue } = createMemoryBroker({ limits, now });
-      const { send, countLeft, countHeld, parked, loseTakers } = queue("orders");
+      const orders = queue("orders");
+      const { send, countLeft, countHeld, parked, loseTakers } = orders;
       return {
         kind,
         options: { queue: "orders", idle_wait_s: 1 },
@@ -19,6 +20,10 @@ function memoryHarness(limits: PullLimits): PulledHarness {
         countLeft: async () => countLeft(),
         countHeld: async () => countHeld(),
         listParked: async () => parked,
+        parking: {
+          remove: async () => void (orders.canPark = false),
+          restore: async () => void (orders.canPark = true),
+        },
         loseTakers: async () => loseTakers(),
         close: async () => undefined,
       };
@@ -106,6 +111,8 @@ describe("the contract of pulled sources", () => {
     [/cannot hold any longer/, "keeps it", KEEPS],
     [/whose event died/, "parks nowhere", PARKS_NOWHERE],
     [/put back into its queue/, "forgets ids", FORGETFUL],
+    [/what it cannot park/, "loses what it gives back", LOSES],
+    [/what id_from finds/, "forgets ids", FORGETFUL],
   ])("fails what breaks %s: it %s", async (promise, _, harness) => {
     const check = PULLED_CHECKS.find(({ name }) => promise.test(name));
     await expect(check?.run(harness)).rejects.toThrow(/^expected/);

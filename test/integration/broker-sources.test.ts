@@ -222,7 +222,7 @@ describe("a source at a broker", () => {
     expect((await bound.get("/status")).json).toMatchObject({
       health: "error",
       connections: [],
-      sources: [{ name: "bus", health: "error", reason: "its queue cannot be read now" }],
+      sources: [{ name: "bus", health: "error", reason: "its queue cannot be used as it should now" }],
     });
     const lines = gateway.log.filter(({ msg }) => msg === "a broker is away, trying again");
     expect(lines).toMatchObject([{ kind: "amqp", connection: "default" }]);

@@ -83,6 +83,22 @@ describe("an event that came by a queue", () => {
     expect([idOf('{"n":3}'), own]).toEqual([own?.["event_id"], expect.anything()]);
   });
 
+  it("is a new event that names its origin, where it is an Event that this gateway itself has sent", async () => {
+    const { broker, gateway, sink, addSource, isEmpty, listEvents } = await openWorld();
+    await addSource("bus", { body: "event", own: "take" });
+    const event = { event_id: "evt-1", event_type: "milk.collected", source: "iot", payload: { litres: 1 } };
+    expect((await gateway.post("/api/v1/events", event)).status).toBe(202);
+    await gateway.subscribe({ name: "all", url: sink.url, format: "raw" });
+    const headers = { ...JSON_TYPE, origin: readStoreId(gateway.dataDir), event_id: "evt-1", hops: "1" };
+    // Another message with it is the same: it came before.
+    for (const id of ["m-1", "m-2"]) broker.queue("bus").send(JSON.stringify(event), { id, headers });
+    await isEmpty("bus");
+    const [request] = await sink.received(1);
+    expect([request?.headers["webhook-id"], sink.requests.length]).toEqual(["evt-1", 1]);
+    const ids = (await listEvents()).map(({ event_id: id }) => String(id));
+    expect(ids.sort()).toEqual(["evt-1", expect.stringMatching(/^msg_/)]);
+  });
+
   it("is one event for two queues of one exchange, where it is an Event, and one for each where it is raw", async () => {
     const { broker, addSource, isEmpty, listEvents } = await openWorld();
     const event = '{"event_id":"evt-1","event_type":"milk.collected","source":"iot","payload":{"litres":1}}';

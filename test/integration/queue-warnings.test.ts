@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { writeMessage } from "../../src/brokers/message.ts";
+import { createHeaderSeal } from "../../src/brokers/sealed-headers.ts";
 import { until } from "../support/api-client.ts";
 import { createMemoryBroker } from "../support/memory-queue.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../support/test-gateway.ts";
@@ -54,7 +55,7 @@ describe("a subscription whose messages carry no credentials", () => {
 });
 
 describe("a source", () => {
-  const toMessage = (n: number) =>
+  const toMessage = (n: number, sealedHeaders = "AAAA") =>
     writeMessage({
       eventId: `evt_${n}`,
       eventType: "webhook.orders",
@@ -67,7 +68,7 @@ describe("a source", () => {
       hops: 1,
       occurredAt: 0,
       receivedAt: 0,
-      sealedHeaders: "AAAA",
+      sealedHeaders,
       content: { body: Buffer.from("{}") },
     });
   const told = ({ log }: TestGateway, text: string) => log.filter(({ msg }) => msg.includes(text));
@@ -81,6 +82,43 @@ describe("a source", () => {
     await until(() => broker.queue("vps").countLeft() === 0);
     expect(told(gateway, "no message_key")).toMatchObject([{ level: "warn", source: "vps" }]);
     expect((await gateway.get("/api/v1/events")).json["data"]).toHaveLength(2);
+  });
+
+  it("without a key opens credentials with the gateway's, and its own comes first", async () => {
+    const broker = createMemoryBroker({ limits: { holdMs: 30_000, canRenew: true }, now: Date.now });
+    const gateway = await open({ sourceKinds: [broker.kind], env: { ...ENV, MESSAGE_KEY: KEY } });
+    const another = `another ${KEY}`;
+    for (const [name, key] of [
+      ["vps", undefined],
+      ["own", another],
+    ] as const) {
+      const options = { queue: name, body: "message", ...(key !== undefined && { message_key: key }) };
+      await gateway.post("/api/v1/sources", { name, kind: "memory", options });
+      const sealed = [KEY, another].map((one) => createHeaderSeal(one).seal({ authorization: "Bearer x" }, "evt_1"));
+      for (const [index, headers] of sealed.entries()) {
+        broker.queue(name).send(toMessage(1, headers), { id: `m-${index}` });
+      }
+      await until(() => broker.queue(name).countLeft() === 0);
+      expect(broker.queue(name).parked).toMatchObject([{ reason: { code: "sealed_otherwise" } }]);
+      const [parked] = broker.queue(name).parked;
+      expect(parked?.body.includes(sealed[name === "vps" ? 1 : 0] ?? "?")).toBe(true);
+    }
+    expect(told(gateway, "no message_key")).toEqual([]);
+    expect((await gateway.get("/api/v1/events")).json["data"]).toHaveLength(2);
+  });
+
+  it("tells which of its options do nothing with its kind of body", async () => {
+    const broker = createMemoryBroker({ limits: { holdMs: 30_000, canRenew: true }, now: Date.now });
+    const gateway = await open({ sourceKinds: [broker.kind] });
+    const declare = (name: string, options: object) =>
+      gateway.post("/api/v1/sources", { name, kind: "memory", options: { queue: name, ...options } });
+    await declare("raw", { trust_tenant: true, message_key: KEY });
+    await declare("whole", { body: "message", message_key: KEY, trust_tenant: false });
+    await declare("bus", { body: "event", trust_tenant: true });
+    expect(told(gateway, "does nothing").map(({ source, msg }) => [source, msg.split(" ")[0]])).toEqual([
+      ["raw", "trust_tenant"],
+      ["raw", "message_key"],
+    ]);
   });
 
   it("that waits for deliveries tells once that a message without an id cannot", async () => {

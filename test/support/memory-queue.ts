@@ -21,6 +21,8 @@ export interface MemoryQueue {
   countLeft(): number;
   countHeld(): number;
   readonly parked: readonly { body: Buffer; reason: ParkReason }[];
+  /** Whether messages can be parked. */
+  canPark: boolean;
   /** Those who hold messages have died: what they hold comes again. */
   loseTakers(): void;
 }
@@ -111,6 +113,7 @@ function createQueue({ holdMs = Number.POSITIVE_INFINITY }: PullLimits, now: () 
     },
     async park(message, reason) {
       const settled = await getHeld(message);
+      if (!queue.canPark) throw new Error("nowhere to park");
       parked.push({ body: settled.body, reason });
       left = left.filter((one) => one !== settled);
     },
@@ -129,8 +132,9 @@ function createQueue({ holdMs = Number.POSITIVE_INFINITY }: PullLimits, now: () 
     tell();
   }
 
-  return {
+  const queue = {
     openTaker: () => taker,
+    canPark: true,
     send(body, { id, headers = {} } = {}) {
       const enqueuedAt = now();
       left.push({ id, body: Buffer.from(body), headers, enqueuedAt, deliveryCount: 0, held: undefined });
@@ -141,4 +145,5 @@ function createQueue({ holdMs = Number.POSITIVE_INFINITY }: PullLimits, now: () 
     parked,
     loseTakers,
   } satisfies MemoryQueue & { openTaker(): Taker };
+  return queue;
 }

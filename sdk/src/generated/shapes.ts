@@ -108,10 +108,10 @@ export interface Status {
     /** The limit in attempts per second; null for no limit */
     rate_per_s: number | null;
   })[];
-  /** Only sources with a problem: a secret or token that is too easy to guess, accepted by an older release; or a queue that cannot be read */
+  /** Only sources with a problem: a secret or token that is too easy to guess, accepted by an older release; or a queue whose messages cannot be read or parked */
   sources: ({
     name: string;
-    /** `error`: no sender can be verified, so all get 401; or no messages can be read from the source's queue */
+    /** `error`: no sender can be verified, so all get 401; or messages of the source's queue cannot be read or parked */
     health: "ok" | "error";
     /** Which of its secrets are ignored, and why; or what is wrong with its queue */
     reason: string;
@@ -651,7 +651,7 @@ export interface SourceQueue {
   };
   /** Messages that wait in it; null where the broker does not tell */
   depth: number | null;
-  /** Why nothing can be taken from it, and what to do */
+  /** Why its messages cannot be taken or parked, and what to do */
   trouble: string | null;
 }
 

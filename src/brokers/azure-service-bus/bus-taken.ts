@@ -49,12 +49,15 @@ export function toTaken({ receiver, message, renew, release, link, handle }: Rec
     acknowledge: () => settle(() => settleInTurn(receiver, "complete", () => receiver.completeMessage(message))),
     retry: () => settle(() => settleInTurn(receiver, "abandon", () => receiver.abandonMessage(message))),
     renew: () => attempt(renew),
-    park: (reason, description) =>
-      settle(() =>
+    async park(reason, description) {
+      const result = await attempt(() =>
         settleInTurn(receiver, "dead-letter", () =>
           receiver.deadLetterMessage(message, { deadLetterReason: reason, deadLetterErrorDescription: description }),
         ),
-      ),
+      );
+      release();
+      return result;
+    },
   };
 }
 

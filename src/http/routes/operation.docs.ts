@@ -73,7 +73,7 @@ const GatewayStatus = named(
         name: Type.String(),
         health: oneOf(
           ["ok", "error"],
-          "`error`: no sender can be verified, so all get 401; or no messages can be read from the source's queue",
+          "`error`: no sender can be verified, so all get 401; or messages of the source's queue cannot be read or parked",
         ),
         reason: Type.String({
           description: "Which of its secrets are ignored, and why; or what is wrong with its queue",
@@ -82,7 +82,7 @@ const GatewayStatus = named(
       {
         description:
           "Only sources with a problem: a secret or token that is too easy to guess, accepted by an older release; " +
-          "or a queue that cannot be read",
+          "or a queue whose messages cannot be read or parked",
         examples: [[]],
       },
     ),

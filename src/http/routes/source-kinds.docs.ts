@@ -29,7 +29,7 @@ export const SourceQueue = named(
     source: text(EXAMPLE.queueSource),
     connection: closed({ kind: text("amqp"), name: text("default"), state: ConnectionState }),
     depth: nullable(count(3, "Messages that wait in it; null where the broker does not tell")),
-    trouble: textOrNull("Why nothing can be taken from it, and what to do"),
+    trouble: textOrNull("Why its messages cannot be taken or parked, and what to do"),
   }),
 );
 

@@ -1,23 +1,24 @@
 import type { ClaimCheck } from "../../brokers/claim-check.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
-import { findLoop } from "../../domain/hops.ts";
 import type { Source } from "../../domain/source.ts";
 import type { ReopeningMessage } from "../../store/port/event-log.ts";
 import type { StoredEvent } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
-import type { ParkReason, PulledMessage, PulledSourceKind, PullLimits, Taker } from "../sources/source-kind.ts";
+import type { PulledMessage, PulledSourceKind, PullLimits, Taker } from "../sources/source-kind.ts";
 import type { TakeIn } from "../take-in.ts";
 import type { WebhookLog } from "../webhook-log.ts";
+import { admitMessage } from "./admit-message.ts";
 import type { EndedEvents } from "./ended-events.ts";
+import { giveBackAfterError } from "./give-back.ts";
 import { holdMessage, type Hold } from "./hold.ts";
-import { judgeResult, toParkReason, type Judgement } from "./judge-result.ts";
+import { judgeResult, type Judgement } from "./judge-result.ts";
 import { meetEvent } from "./meet-event.ts";
-import { readSentBy } from "./message-properties.ts";
 import { toRequest } from "./message-request.ts";
-import { maxMessageBytes, openMessage } from "./open-message.ts";
+import type { NamingOptions } from "./name-event.ts";
 import type { Occasion } from "./occasion.ts";
 import type { OpenedMessage } from "./opened-message.ts";
+import { parkMessage } from "./park-message.ts";
 import { backOffMs, pause } from "./pause.ts";
 import type { PullSettings } from "./pull-options.ts";
 import { GIVE_BACK, type Settlement } from "./settlement.ts";
@@ -34,6 +35,7 @@ export interface HandlingOptions {
   store: Pick<Store, "reads" | "events" | "info">;
   /** Opens the deliveries of an event again; false when its message does not ask for it. */
   reopen: (event: StoredEvent, message: ReopeningMessage) => Promise<boolean>;
+  bodies: NamingOptions["bodies"];
   /** Of JSON. */
   maxDepth: number;
   clock: Clock;
@@ -43,6 +45,8 @@ export interface HandlingOptions {
   cut: Occasion;
   /** Called when a message waits because of our own problem. The returned function is called when that ends. */
   onDelay: (error: unknown) => () => void;
+  /** Called with the error when a message could not be parked, and with undefined when one was. */
+  onParked: (error: unknown) => void;
   onTrouble: (source: Source, error: unknown, what: string) => void;
   /** Called once for a setup that may not work as its owner expects. */
   warnOnce: (what: string) => void;
@@ -63,7 +67,7 @@ export async function handleMessage(message: PulledMessage, options: HandlingOpt
 
 async function settle(message: PulledMessage, hold: Hold, options: HandlingOptions): Promise<void> {
   const { source, kind, taker, store, onTrouble } = options;
-  const opened = findAtOnce(message, options) ?? open(message, options);
+  const opened = await admitMessage(message, hold, options);
   const settlement = "kind" in opened ? opened : await decide(message, opened, hold, options);
   switch (settlement.kind) {
     case "acknowledge":
@@ -73,7 +77,7 @@ async function settle(message: PulledMessage, hold: Hold, options: HandlingOptio
       if (!("kind" in opened)) await removeClaim(opened);
       return;
     case "park":
-      await taker.park(message, settlement.reason);
+      if (!(await parkMessage(message, settlement.reason, hold, options))) return;
       // Noted after the message is parked: noted earlier, it would look like a message that was requeued.
       await note(settlement.seqs, "parked");
       return;
@@ -102,55 +106,13 @@ async function settle(message: PulledMessage, hold: Hold, options: HandlingOptio
   }
 }
 
-/** Messages that are not even opened. */
-function findAtOnce(message: PulledMessage, options: HandlingOptions): Settlement | undefined {
-  const { source, settings, clock, log } = options;
-  const { length } = message.body;
-  const limit = maxMessageBytes(source, settings);
-  if (length <= limit) return undefined;
-  log.rejected(toRequest(source, message, clock.wall()), "too_large", undefined, length);
-  return park(new PosthornError("too_large", `The message has ${length} bytes; the source accepts ${limit}.`));
-}
-
-function open(message: PulledMessage, options: HandlingOptions): OpenedMessage | Settlement {
-  const { source, settings, clock, log, store, maxDepth } = options;
-  const { body } = message;
-  const receivedAt = clock.wall();
-  const reject = (code: string, reason: ParkReason): Settlement => {
-    log.rejected(toRequest(source, message, receivedAt), code, body, body.length);
-    return { kind: "park", reason };
-  };
-  // A loop on a bus is detected by the message's properties, even if the source cannot read the message.
-  if (readSentBy(message).origin === store.info.id && !settings.takesOwn) return { kind: "acknowledge" };
-  const opened = openMessage(message, { source, settings, maxDepth, receivedAt });
-  if ("park" in opened) return reject(opened.park.code, opened.park);
-  const { length } = opened.body;
-  if (length > source.maxBytes) {
-    const description = `The body has ${length} bytes; the source accepts ${source.maxBytes}.`;
-    return reject("too_large", { code: "too_large", description });
-  }
-  const loop = findLoop(opened.hops);
-  if (loop !== undefined) return reject(loop.code, toParkReason(loop));
-  // In queues whose messages have no properties, the hops are in the message itself.
-  if (opened.origin === store.info.id && !settings.takesOwn) return { kind: "acknowledge" };
-  if (opened.hasSealed) options.warnOnce("credentials in messages are ignored because the source has no message_key");
-  if (settings.isUntilDelivered && !opened.facts.isHeld) {
-    options.warnOnce("messages without an id are acknowledged when stored and may come twice; set message_id");
-  }
-  return opened;
-}
-
-function park(error: PosthornError): Settlement {
-  return { kind: "park", reason: toParkReason(error) };
-}
-
 async function decide(
   message: PulledMessage,
   opened: OpenedMessage,
   hold: Hold,
   options: HandlingOptions,
 ): Promise<Settlement> {
-  const { source, clock, settings, stopping, onTrouble } = options;
+  const { settings } = options;
   const isSuspect = message.deliveryCount > settings.maxDeliveries;
   if (isSuspect && !(await isStored(opened, options))) {
     const description = `The message was received ${message.deliveryCount} times but never reached the disk.`;
@@ -165,13 +127,7 @@ async function decide(
     case "park":
       return judged;
     case "give-back":
-      onTrouble(
-        source,
-        judged.error,
-        "a message could not be read because of an internal error and is returned to its queue",
-      );
-      await pause(clock, backOffMs(message.deliveryCount), hold.over.signal, stopping);
-      return GIVE_BACK;
+      return giveBackAfterError(judged.error, message, hold, options);
     case undefined:
       return GIVE_BACK;
   }

@@ -21,6 +21,8 @@ export interface OpenOptions {
   maxDepth: number;
   /** Wall clock, milliseconds. */
   receivedAt: number;
+  /** Of this gateway. */
+  storeId: string;
 }
 
 /** Reads a message in the format that its source says. Never throws. */
@@ -120,15 +122,19 @@ function openWhole(message: PulledMessage, options: OpenOptions): Opened {
 
 /** An event of a bus, read like a published event. */
 function openEvent(message: PulledMessage, sentBy: SentBy, options: OpenOptions): Opened {
-  const { source, settings, receivedAt } = options;
+  const { source, settings, receivedAt, storeId } = options;
   const item = readItem(message.body, options);
   if (item instanceof PosthornError) return { park: { code: item.code, description: item.message } };
   const deliverAt = item.deliverAt ?? readDelay(message, receivedAt);
-  const eventId = item.eventId ?? (message.id === undefined ? undefined : toMessageEventId(source.name, message.id));
+  // An event that this gateway has sent is known here by its id: what comes back is a new event that names it.
+  const originId = sentBy.origin === storeId ? (sentBy.eventId ?? item.eventId) : undefined;
+  const otherId = originId ?? message.id;
+  const ownId = otherId === undefined ? undefined : toMessageEventId(source.name, otherId);
+  const eventId = originId === undefined ? (item.eventId ?? ownId) : ownId;
   const facts = toFacts(message, settings, {
     ...sentBy,
     eventId,
-    originId: undefined,
+    originId,
     said: describeItem({ ...item, deliverAt }),
     adopted: {
       type: item.eventType,

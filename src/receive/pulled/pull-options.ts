@@ -64,7 +64,7 @@ const PULL_OPTIONS = {
     Type.String({
       minLength: 16,
       maxLength: 1024,
-      description: "With `message`: what credentials among the headers were encrypted with",
+      description: "With `message`: what credentials among the headers were encrypted with. Default: the gateway's",
     }),
   ),
   claim_check: Type.Optional(
@@ -158,6 +158,17 @@ export function readPullSettings(
     trustsTenant: given.trust_tenant === true,
     messageKey: given.message_key,
   };
+}
+
+/** Options that were set but do nothing with the source's `body`, in words. */
+export function listUnused(options: Readonly<Record<string, unknown>>): string[] {
+  const { body } = readPullSettings(options);
+  const wanted = { trust_tenant: "event", message_key: "message", claim_check: "message" };
+  return Object.entries(wanted).flatMap(([name, needed]) =>
+    options[name] === undefined || options[name] === false || body === needed
+      ? []
+      : [`${name} does nothing with body: ${body}; it needs body: ${needed}`],
+  );
 }
 
 function defaultOf(schema: object): number {

@@ -5,7 +5,7 @@ import type { PulledMessage, PulledSourceKind, Taker } from "../sources/source-k
 import { handleMessage, type HandlingOptions } from "./handle-message.ts";
 import { createOccasion } from "./occasion.ts";
 import { backOffMs, pause } from "./pause.ts";
-import { readPullSettings, type PullSettings } from "./pull-options.ts";
+import { listUnused, readPullSettings, type PullSettings } from "./pull-options.ts";
 
 /** Receives the messages of one source's queue, and settles each when its result is known. */
 export interface Puller {
@@ -22,17 +22,19 @@ export interface PulledFacts {
   readonly connection: { kind: string; name: string };
   /** The number of waiting messages; the last known one while the broker cannot be reached. */
   depth: number | undefined;
-  /** Why no messages can be received; undefined while they can. */
-  trouble: string | undefined;
+  /** Why no messages can be received or parked; undefined while they can. */
+  readonly trouble: string | undefined;
 }
 
 export interface PullerOptions extends Omit<
   HandlingOptions,
-  "settings" | "taker" | "limits" | "stopping" | "cut" | "onDelay" | "warnOnce"
+  "settings" | "taker" | "limits" | "stopping" | "cut" | "onDelay" | "onParked" | "warnOnce"
 > {
   source: Source;
   kind: PulledSourceKind;
   clock: Clock;
+  /** The gateway's own, for sources without one. */
+  messageKey: string | undefined;
   /** How many messages may be held now: fewer than the source's setting, or none, while there is a problem. */
   maxHeld: (source: Source, settings: PullSettings) => number;
 }
@@ -46,7 +48,8 @@ const CUT_AFTER_MS = 5000;
 export function startPuller(options: PullerOptions): Puller {
   const { source, kind, clock, onTrouble } = options;
   const { limits, open } = kind.pull;
-  const settings = readPullSettings(source.settings.options, kind.pull.defaults);
+  const own = readPullSettings(source.settings.options, kind.pull.defaults);
+  const settings = { ...own, messageKey: own.messageKey ?? options.messageKey };
   const taking = new AbortController();
   const stopping = new AbortController();
   const cut = createOccasion();
@@ -59,12 +62,21 @@ export function startPuller(options: PullerOptions): Puller {
   /** Messages that wait until we can write again. */
   let delayed = 0;
   const connection = { kind: source.kind, name: settings.connection };
-  const facts: PulledFacts = { source: source.name, connection, depth: undefined, trouble: undefined };
+  /** Why no messages can be received, and why they cannot be parked. */
+  const troubles: Record<"take" | "park", string | undefined> = { take: undefined, park: undefined };
+  const facts: PulledFacts = {
+    source: source.name,
+    connection,
+    depth: undefined,
+    get trouble() {
+      return troubles.take ?? troubles.park;
+    },
+  };
 
   const warned = new Set<string>();
 
   function fail(error: unknown, failures: number, what: string): void {
-    facts.trouble = error instanceof Error ? error.message : String(error);
+    troubles.take = describe(error);
     if (failures === 1) onTrouble(source, error, what);
   }
 
@@ -93,7 +105,7 @@ export function startPuller(options: PullerOptions): Puller {
       try {
         const taken = await takeSome(inHand);
         failures = 0;
-        facts.trouble = undefined;
+        troubles.take = undefined;
         if (taken === 0) await pause(clock, settings.idleWaitMs, taking.signal);
       } catch (error) {
         fail(error, ++failures, "no messages can be received for a source; retrying");
@@ -167,6 +179,13 @@ export function startPuller(options: PullerOptions): Puller {
     return () => delayed--;
   }
 
+  function onParked(error: unknown): void {
+    const isNew = troubles.park === undefined;
+    troubles.park =
+      error === undefined ? undefined : `messages cannot be parked and stay in the queue: ${describe(error)}`;
+    if (error !== undefined && isNew) onTrouble(source, error, "messages cannot be parked and stay in the queue");
+  }
+
   function stopTaking(): void {
     taking.abort();
     waiting.abort();
@@ -176,10 +195,11 @@ export function startPuller(options: PullerOptions): Puller {
     const taker = await openTaker();
     if (taker === undefined) return undefined;
     void countWaiting(taker);
-    await takeAll({ ...options, stopping: stopping.signal, cut, taker, limits, settings, onDelay, warnOnce });
+    await takeAll({ ...options, stopping: stopping.signal, cut, taker, limits, settings, onDelay, onParked, warnOnce });
     return taker;
   }
 
+  for (const what of listUnused(source.settings.options)) warnOnce(what);
   const running = run();
   return {
     facts,
@@ -196,4 +216,8 @@ export function startPuller(options: PullerOptions): Puller {
       await taker?.close().catch((error: unknown) => onTrouble(source, error, "the queue of a source was not closed"));
     },
   };
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -10,6 +10,10 @@ const HOLD_MS = 30_000;
 export const AZURE_STORAGE_QUEUE: BrokerKindSpec = {
   name: "azure-storage-queue",
   options: pullOptions({
+    queue: Type.String({
+      pattern: "^[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){2,62}$",
+      description: "The queue that messages are received from: 3 to 63 small letters, digits and single dashes",
+    }),
     max_deliveries: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -19,7 +23,10 @@ export const AZURE_STORAGE_QUEUE: BrokerKindSpec = {
       }),
     ),
   }),
-  pull: { limits: { holdMs: HOLD_MS, canRenew: true }, defaults: { maxDeliveries: MAX_DELIVERIES } },
+  pull: {
+    limits: { holdMs: HOLD_MS, canRenew: true, canDelayRetry: true },
+    defaults: { maxDeliveries: MAX_DELIVERIES },
+  },
   describeTaker: ({ queue }) => ({
     parkTo: { destination: poisonQueueOf(String(queue)), subject: "" },
     sessions: false,

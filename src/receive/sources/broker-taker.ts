@@ -62,7 +62,7 @@ export function adaptTaker({ taker, waitMs, depth, placesOf }: AdaptedTakerOptio
     },
     rest: () => taker.rest(),
     acknowledge: async (message) => orLost(await originalOf(message).acknowledge()),
-    retry: async (message) => void (await originalOf(message).retry()),
+    retry: async (message, delayMs) => void (await originalOf(message).retry(delayMs)),
     park: async (message, { code, description }) => orLost(await originalOf(message).park(code, description)),
     async renew(message) {
       const { renew } = originalOf(message);

@@ -77,6 +77,8 @@ export interface PullLimits {
   readonly holdMs: number | undefined;
   /** Whether the lock can be renewed. */
   readonly canRenew: boolean;
+  /** Whether a returned message can be made to come again only later. */
+  readonly canDelayRetry?: boolean | undefined;
 }
 
 /**
@@ -93,9 +95,12 @@ export interface Taker {
   rest(): Promise<void>;
   /** Removes the message: it never comes again once this has resolved. */
   acknowledge(message: PulledMessage): Promise<void>;
-  /** Returns the message to the queue: it comes again. */
-  retry(message: PulledMessage): Promise<void>;
-  /** Parks the message with the reason, where people find it; then it never comes again. */
+  /** Returns the message to the queue: it comes again; after the delay, if the broker supports that. */
+  retry(message: PulledMessage, delayMs?: number): Promise<void>;
+  /**
+   * Parks the message with the reason, where people find it; then it never comes again. When this rejects, the message
+   * is still held and must be returned.
+   */
   park(message: PulledMessage, reason: ParkReason): Promise<void>;
   /** Renews the lock for its full time. Rejects when another consumer may already have the message. */
   renew(message: PulledMessage): Promise<void>;

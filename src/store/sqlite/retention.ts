@@ -17,6 +17,12 @@ const { pending, sending, dead } = STATE;
 /** A delivery that has just ended may still get a late attempt. */
 const JUST_ENDED_MS = 3_600_000;
 
+/**
+ * A message that has not come again for so long after its event ended, and after its id would have been forgotten, is
+ * no longer in its queue: it was purged there, expired, or was taken by another consumer. Nobody tells.
+ */
+const MESSAGE_GONE_MS = 90 * 86_400_000;
+
 export function createRetention(db: Database, options: AcceptOptions & { ring: Pick<RequestRing, "forget"> }) {
   const selectEvents = db.prepare(`
     select seq, id, tenant_id as tenantId, received_at as receivedAt, dedupe_key as dedupeKey, size,
@@ -60,7 +66,7 @@ export function createRetention(db: Database, options: AcceptOptions & { ring: P
     for (const event of events) {
       const stand = selectDeliveries.get(event.seq) as unknown as Stand;
       const ages = agesOfTenant.get(event.tenantId) ?? rules.gateway;
-      const dueAt = dueAtOf(event, stand, ages);
+      const dueAt = dueAtOf(event, stand, ages, options.dedupeHorizonMs);
       if (dueAt > wall) {
         endRun();
         const [erased, nextDueAt] = erase(event, ages, wall, maxRows - rows);
@@ -141,12 +147,19 @@ type AgeStep = Extract<PruneStep, { of: "events" | "requests" }>;
 export type Retention = ReturnType<typeof createRetention>;
 
 /** When the event may be deleted; infinite while it is still needed. */
-function dueAtOf({ receivedAt, isFanningOut, messageState }: OldEvent, stand: Stand, ages: Ages): number {
-  const isHeld = messageState === MESSAGE_STATE.held;
-  if (isHeld || isFanningOut === 1 || stand.needed > 0) return Number.POSITIVE_INFINITY;
+function dueAtOf(
+  { receivedAt, isFanningOut, messageState }: OldEvent,
+  stand: Stand,
+  ages: Ages,
+  dedupeHorizonMs: number,
+): number {
+  if (isFanningOut === 1 || stand.needed > 0) return Number.POSITIVE_INFINITY;
   const { lastDeathAt, lastEndAt } = stand;
   const dueAt = lastDeathAt === null ? receivedAt + ages.events : lastDeathAt + ages.deadLetters;
-  return lastEndAt === null ? dueAt : Math.max(dueAt, lastEndAt + JUST_ENDED_MS);
+  const isHeld = messageState === MESSAGE_STATE.held;
+  const neededAfterMs = isHeld ? dedupeHorizonMs + MESSAGE_GONE_MS : JUST_ENDED_MS;
+  if (lastEndAt === null) return isHeld ? Math.max(dueAt, receivedAt + neededAfterMs) : dueAt;
+  return Math.max(dueAt, lastEndAt + neededAfterMs);
 }
 
 interface OldEvent extends RemovedEvent {

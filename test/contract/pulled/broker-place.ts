@@ -13,6 +13,7 @@ export interface BrokerPlace {
   /** Of those that are in the queue, how many nobody holds. */
   countReady(): Promise<number>;
   listParked: PulledPlace["listParked"];
+  parking: PulledPlace["parking"];
   unreadable?: string;
   /** What goes into the queue for this. */
   write?(body: Buffer, message: SentMessage): Buffer;
@@ -61,7 +62,7 @@ export function openBrokerPlace(place: BrokerPlace): PulledPlace {
       const body = Buffer.from(given);
       const outcome = await publisher.publish({
         ...toOutgoing(message),
-        body: place.write?.(body, message) ?? body,
+        body: message.isBare === true ? body : (place.write?.(body, message) ?? body),
         subject: publishTo.subject,
       });
       if (outcome.outcome !== "confirmed") throw new Error(`not sent: ${JSON.stringify(outcome)}`);
@@ -69,6 +70,7 @@ export function openBrokerPlace(place: BrokerPlace): PulledPlace {
     countLeft: async () => left,
     countHeld: async () => left - (await place.countReady()),
     listParked: place.listParked,
+    parking: place.parking,
     async loseTakers() {
       for (const message of held) await message.retry();
       held.clear();

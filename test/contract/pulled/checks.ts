@@ -4,6 +4,8 @@ import { until, type ApiClient } from "../../support/api-client.ts";
 import type { PulledHarness } from "../pulled-source-contract.ts";
 import { DELIVERED_CHECKS } from "./delivered-checks.ts";
 import { turns, withPullingGateway } from "./gateway.ts";
+import { NAMED_CHECKS } from "./named-checks.ts";
+import { PARKING_CHECKS } from "./parking-checks.ts";
 
 export interface PulledCheck {
   name: string;
@@ -216,4 +218,9 @@ async function setStatus(gateway: ApiClient, status: string): Promise<void> {
   await gateway.request("PATCH", "/api/v1/sources/queue", { body: JSON.stringify({ status }), headers: JSON_TYPE });
 }
 
-export const PULLED_CHECKS: readonly PulledCheck[] = [...STORED_CHECKS, ...DELIVERED_CHECKS];
+export const PULLED_CHECKS: readonly PulledCheck[] = [
+  ...STORED_CHECKS,
+  ...DELIVERED_CHECKS,
+  ...PARKING_CHECKS,
+  ...NAMED_CHECKS,
+];

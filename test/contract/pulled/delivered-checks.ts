@@ -240,7 +240,10 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
   },
 ];
 
-async function idOf(gateway: { get(path: string): Promise<{ json: Record<string, unknown> }> }): Promise<string> {
+/** Of the subscription. */
+export async function idOf(gateway: {
+  get(path: string): Promise<{ json: Record<string, unknown> }>;
+}): Promise<string> {
   const { json } = await gateway.get("/api/v1/subscriptions");
   return (json["data"] as { id: string; name: string }[]).find(({ name }) => name === "all")?.id ?? "";
 }

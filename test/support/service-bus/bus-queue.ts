@@ -34,6 +34,8 @@ export interface BusQueue {
   readonly name: string;
   readonly settings: QueueSettings;
   readonly deadLetters: BusQueue | undefined;
+  /** A switch for tests: whoever wants to dead-letter a message is refused, and the message stays locked. */
+  refusesDeadLetters: boolean;
   /** The number it got; undefined when it is a duplicate, which its sender is not told. */
   send(message: Message): number | undefined;
   cancel(sequences: readonly number[]): void;
@@ -41,7 +43,7 @@ export interface BusQueue {
   take(sessionId: string | undefined): StoredMessage | undefined;
   /** Removes the first message that may be delivered now. */
   takeForGood(sessionId: string | undefined): StoredMessage | undefined;
-  settle(token: string, settlement: Settlement): "settled" | "lost";
+  settle(token: string, settlement: Settlement): "settled" | "lost" | "refused";
   renew(token: string): number | undefined;
   peek(from: number, count: number, sessionId: string | undefined): StoredMessage[];
   /** `owner` is the name of the link that asks; undefined as `id` asks for any session. */
@@ -119,6 +121,7 @@ export function createBusQueue(
     name,
     settings,
     deadLetters,
+    refusesDeadLetters: false,
     send(message) {
       if (isDuplicate(message.message_id)) return undefined;
       const scheduledFor: unknown = message.message_annotations?.["x-opt-scheduled-enqueue-time"];
@@ -149,6 +152,7 @@ export function createBusQueue(
       queue.expireLocks();
       const one = stored.find(({ lock }) => lock?.token === token);
       if (one === undefined) return "lost";
+      if (settlement.act === "dead-letter" && queue.refusesDeadLetters) return "refused";
       one.lock = undefined;
       if (settlement.act === "complete") {
         remove(one);

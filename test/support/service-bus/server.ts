@@ -42,6 +42,12 @@ const DEFAULTS: QueueSettings = {
   duplicateDetectionMs: 0,
 };
 
+/** Why a message is not settled. */
+const REFUSALS = {
+  lost: { condition: "com.microsoft:message-lock-lost", description: "The lock supplied is invalid." },
+  refused: { condition: "amqp:not-allowed", description: "The queue takes no dead letters." },
+};
+
 /** A link over which a client takes messages. */
 interface Taker {
   queue: BusQueue;
@@ -110,10 +116,8 @@ export async function startServiceBus(): Promise<ServiceBusServer> {
     const taker = takers.get(delivery.link as Sender);
     const result = taker?.queue.settle(toLockToken(delivery.tag as Buffer), settlement) ?? "lost";
     const outcomes = rhea.message as unknown as Record<"accepted" | "rejected", (value?: unknown) => Described>;
-    const lost = {
-      error: { condition: "com.microsoft:message-lock-lost", description: "The lock supplied is invalid." },
-    };
-    delivery.update(true, (result === "settled" ? outcomes.accepted() : outcomes.rejected(lost)).described());
+    const outcome = result === "settled" ? outcomes.accepted() : outcomes.rejected({ error: REFUSALS[result] });
+    delivery.update(true, outcome.described());
     pump();
   }
 

@@ -9,13 +9,14 @@ import type { PulledMessage } from "../../../src/receive/sources/source-kind.ts"
 
 const NOON = 1_760_000_000_000;
 const STORE = "str_0123456789abcdef0123456789abcdef";
+const OWN_STORE = "str_fedcba9876543210fedcba9876543210";
 const KEY = "a key that both gateways have";
 const SOURCE = { name: "queue", tenantId: "acme", maxBytes: 1000 } as Source;
 
 function open(message: Partial<PulledMessage>, options: Record<string, unknown> = {}) {
   const whole = { id: "m-1", body: Buffer.from("{}"), headers: {}, deliveryCount: 1, ...message };
   const settings = readPullSettings({ queue: "q", ...options });
-  return openMessage(whole, { source: SOURCE, settings, maxDepth: 64, receivedAt: NOON });
+  return openMessage(whole, { source: SOURCE, settings, maxDepth: 64, receivedAt: NOON, storeId: OWN_STORE });
 }
 
 function opened(...args: Parameters<typeof open>): OpenedMessage {
@@ -182,6 +183,18 @@ describe("an Event of a bus", () => {
     expect(opened({ body: Buffer.from(PYTHON_EVENT), id: "x" }, AS_EVENT).facts.eventId).toBe("evt-9");
     expect(opened({ body: unnamed, id: "x" }, AS_EVENT).facts.eventId).toMatch(/^msg_/);
     expect(opened({ body: unnamed, id: undefined }, AS_EVENT).facts.eventId).toBeUndefined();
+  });
+
+  it("that this gateway sent itself is a new one that names its origin, the same whenever it comes", () => {
+    const from = (origin: string, id: string) => {
+      const headers = { origin, event_id: "evt-9", hops: "1" };
+      return opened({ body: Buffer.from(PYTHON_EVENT), id, headers }, AS_EVENT);
+    };
+    const own = from(OWN_STORE, "x");
+    expect([own.facts.eventId, detailsOf(own)["origin_event_id"]]).toEqual([expect.stringMatching(/^msg_/), "evt-9"]);
+    expect(from(OWN_STORE, "y").facts.eventId).toBe(own.facts.eventId);
+    const foreign = from(STORE, "x");
+    expect([foreign.facts.eventId, detailsOf(foreign)["origin_event_id"]]).toEqual(["evt-9", undefined]);
   });
 
   it.each([

@@ -145,6 +145,23 @@ export function retentionContract(harness: StoreHarness): void {
         expect(await prune(store, LATER + 3_600_000)).toMatchObject({ removed: 1 });
       }));
 
+    it("deletes an event whose message is in its queue only long after it ended, for then the message has gone", () =>
+      inFreshPlace(harness, async ({ store }) => {
+        const lane = await insertLane(store);
+        await delivered(store, lane, { heldGeneration: 1 });
+        await stored(store, newEvent({ heldGeneration: 1 }));
+        const open = await stored(store, newEvent({ heldGeneration: 1 }), [newDelivery(lane)]);
+        const goneAt = NOON + DEDUPE_HORIZON_MS + 90 * DAY_MS;
+        expect(await prune(store, goneAt - DAY_MS)).toMatchObject({ removed: 0 });
+        expect(await prune(store, goneAt + DAY_MS)).toMatchObject({ removed: 2, deliveries: 1 });
+        expect(await seqsOf(store)).toEqual([open]);
+        expect(await imbalance(store)).toEqual(BALANCED);
+        // Whoever keeps everything keeps these as well.
+        await delivered(store, lane, { heldGeneration: 1 });
+        const forever = { gateway: agesOf({ days: 0 }), tenants: [] };
+        expect(await prune(store, goneAt * 2, forever)).toMatchObject({ removed: 0 });
+      }));
+
     it("counts the time of dead letters from their death, and keeps the event with them", () =>
       inFreshPlace(harness, async ({ store }) => {
         const lane = await insertLane(store);
