@@ -30,6 +30,8 @@ export interface BrokerLimits {
   /** A message that is held longer without being renewed is delivered again. */
   longestHoldMs: number;
   canDelayRetry: boolean;
+  /** The depth of a queue includes messages that somebody holds. */
+  countsHeld: boolean;
 }
 
 export type ConnectionState =
