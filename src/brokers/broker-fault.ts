@@ -9,6 +9,8 @@ export type FaultKind =
   | "not_found"
   | "different"
   | "too_large"
+  /** The message cannot be written as the broker's protocol wants it, however often it is tried. */
+  | "invalid"
   /** The message was held for too long: another receiver may have it. */
   | "lost"
   | "closed"

@@ -30,6 +30,8 @@ export interface BrokerLimits {
   /** A message that is held longer without being renewed is delivered again. */
   longestHoldMs: number;
   canDelayRetry: boolean;
+  /** The depth of a queue includes messages that somebody holds. */
+  countsHeld: boolean;
 }
 
 export type ConnectionState =
@@ -72,6 +74,8 @@ export const PARK_REASON = "x-posthorn-reason";
 export const PARK_DESCRIPTION = "x-posthorn-description";
 /** The queue that the message came from, for brokers that park messages of several queues in one. */
 export const PARK_QUEUE = "x-posthorn-queue";
+/** When the message was parked, in Unix ms, where the broker does not say it and the message has a time of its own. */
+export const PARK_TIME = "x-posthorn-parked-at";
 
 /** The id of a message before it was parked and requeued: a broker may require another id for the copy. */
 export const FIRST_ID = "x-posthorn-id";

@@ -13,6 +13,10 @@ export function addQueueCommands(program: Command): void {
       .command(name, { isDefault: name === "check" })
       .description(description)
       .option("-c, --config <file>", "configuration file (default: posthorn.yaml, if there is one)")
+      .option("--kind <kind>", "with --queue: amqp, azure-service-bus or azure-storage-queue")
+      .option("--queue <name>", "only this queue; for one of a source or subscription that was created by API")
+      .option("--connection <name>", "with --queue: the connection to its broker (default: default)")
+      .option("--sessions", "with --queue: it has sessions (azure-service-bus)")
       .option("--json", "print JSON")
       .allowExcessArguments(name === "check")
       .action(async (flags: object, command: Command) => {
@@ -29,6 +33,7 @@ Without a command, runs \`check\`. \`declare\` and \`check\` need no running gat
 Examples:
   posthorn queue declare
   posthorn queue check --json
+  posthorn queue declare --kind azure-storage-queue --queue webhooks
   posthorn queue parked erp --reason invalid
   posthorn queue parked requeue erp --reason dead
   posthorn queue parked purge erp --confirm 12`,

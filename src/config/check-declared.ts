@@ -1,7 +1,7 @@
 import type { TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { checkKindSettings, isChecked, settingsIn } from "../deliver/senders/kind-settings.ts";
-import { createDestinationKinds } from "../deliver/senders/kinds.ts";
+import { createDestinationKinds, toQueueKinds } from "../deliver/senders/kinds.ts";
 import { SubscriptionSchema } from "../deliver/senders/subscription-schema.ts";
 import { LOG_CHANNEL, toChannelSubscription, type AlertChannel } from "../domain/alert-channel.ts";
 import { checkConnectionInput, ConnectionInput } from "../domain/connection.ts";
@@ -165,7 +165,7 @@ function checkDeclaredFallback(
 ): FieldProblem[] {
   const kind = kinds.findOf(item);
   if (kind === undefined || checkKindSettings(item, kinds).length > 0) return [];
-  const isQueue = (name: string) => kinds.find(name)?.isQueue === true;
+  const queueKinds = toQueueKinds(kinds);
   const [tenantId] = nameInTenant(item);
   const toFacts = (one: SubscriptionInput) => ({ ...one, kind: one.kind ?? DEFAULT_KIND });
   const others = subscriptions
@@ -173,7 +173,7 @@ function checkDeclaredFallback(
     .map(toFacts);
   const shared = targets.find((one) => one.name === item.target && nameInTenant(one)[0] === tenantId);
   const facts = { ...toFacts(item), isChecked: isChecked(item, kind, shared) };
-  const problems = [...checkNoEvents(facts, isQueue), ...checkFallback(facts, others, isQueue)];
+  const problems = [...checkNoEvents(facts, queueKinds), ...checkFallback(facts, others, queueKinds)];
   if (problems.length > 0 || item.events.length > 0) return problems;
   if (others.some(({ fallback }) => fallback === item.name)) return [];
   const message =

@@ -90,6 +90,8 @@ export const ConnectionInput = Type.Object(
 export type ConnectionInput = Static<typeof ConnectionInput>;
 export type BrokerKind = ConnectionInput["kind"];
 
+export const BROKER_KINDS: readonly BrokerKind[] = ConnectionInput.properties.kind.anyOf.map((one) => one.const);
+
 /** The fields that can hold the address of each kind; exactly one of them must be set. */
 const ADDRESSES = {
   amqp: ["url"],

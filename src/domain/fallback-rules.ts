@@ -8,7 +8,19 @@ export interface FallbackFacts {
   readonly mode?: "queue" | "forward" | undefined;
   readonly ordered?: boolean | undefined;
   readonly fallback?: string | null | undefined;
+  /** Its settings, or what was prepared from them. */
+  readonly destination?: unknown;
 }
+
+/** What the rules need to know about kinds of destinations. */
+export interface QueueKinds {
+  isQueue(kind: string): boolean;
+  /** Whether the messages of a queue can be counted. */
+  isCountable(one: FallbackFacts): boolean;
+}
+
+const UNCOUNTABLE =
+  "goes to an exchange, whose messages cannot be counted, so nobody could tell when its queue is empty";
 
 export interface OwnFacts extends FallbackFacts {
   /** Whether its target has a health check. */
@@ -16,16 +28,12 @@ export interface OwnFacts extends FallbackFacts {
 }
 
 /** Problems of the fallback that a subscription names; `others` are the other subscriptions of its tenant. */
-export function checkFallback(
-  one: OwnFacts,
-  others: readonly FallbackFacts[],
-  isQueue: (kind: string) => boolean,
-): FieldProblem[] {
-  const problem = findProblem(one, others, isQueue);
+export function checkFallback(one: OwnFacts, others: readonly FallbackFacts[], kinds: QueueKinds): FieldProblem[] {
+  const problem = findProblem(one, others, kinds);
   return problem === undefined ? [] : [{ field: "fallback", message: problem }];
 }
 
-function findProblem(one: OwnFacts, others: readonly FallbackFacts[], isQueue: (kind: string) => boolean) {
+function findProblem(one: OwnFacts, others: readonly FallbackFacts[], kinds: QueueKinds) {
   const { fallback: name } = one;
   if (name === undefined || name === null) return undefined;
   const shown = JSON.stringify(name);
@@ -34,7 +42,7 @@ function findProblem(one: OwnFacts, others: readonly FallbackFacts[], isQueue: (
     return "needs a health check that tells when the target is available again; set health_url, here or at its target";
   const fallback = others.find((other) => other.name === name);
   if (fallback === undefined) return `there is no subscription ${shown} of the same tenant; create it first`;
-  if (!isQueue(fallback.kind)) return `${shown} is of the kind ${fallback.kind}; only a queue can be a fallback`;
+  if (!kinds.isQueue(fallback.kind)) return `${shown} is of the kind ${fallback.kind}; only a queue can be a fallback`;
   if (fallback.events.length > 0)
     return `${shown} subscribes to events of its own; a fallback must have \`events: []\``;
   const rival = others.find((other) => other.fallback === name);
@@ -43,13 +51,16 @@ function findProblem(one: OwnFacts, others: readonly FallbackFacts[], isQueue: (
   if (one.ordered === true && fallback.ordered !== true) {
     return `this subscription is ordered and ${shown} is not, so the order would be lost; set ordered for both`;
   }
+  if (one.ordered === true && !kinds.isCountable(fallback)) {
+    return `this subscription is ordered and ${shown} ${UNCOUNTABLE}; give it a queue, or leave out ordered`;
+  }
   return undefined;
 }
 
 /** Problems of a subscription with no event patterns, which only a fallback may be. */
 export function checkNoEvents(
   one: FallbackFacts & { readonly sources?: readonly string[] | null | undefined; readonly event_filter?: unknown },
-  isQueue: (kind: string) => boolean,
+  { isQueue }: Pick<QueueKinds, "isQueue">,
 ): FieldProblem[] {
   if (one.events.length > 0) return [];
   if (!isQueue(one.kind) || one.mode === "forward") {
@@ -64,7 +75,11 @@ export function checkNoEvents(
 }
 
 /** Problems that a changed fallback would cause for the subscription that uses it. */
-export function checkUsedFallback(one: FallbackFacts, user: FallbackFacts): FieldProblem[] {
+export function checkUsedFallback(
+  one: FallbackFacts,
+  user: FallbackFacts,
+  { isCountable }: Pick<QueueKinds, "isCountable">,
+): FieldProblem[] {
   const shown = JSON.stringify(user.name);
   if (one.events.length > 0)
     return [{ field: "events", message: `must stay empty: this subscription is the fallback of ${shown}` }];
@@ -72,6 +87,10 @@ export function checkUsedFallback(one: FallbackFacts, user: FallbackFacts): Fiel
     return [
       { field: "ordered", message: `must stay true: this subscription is the fallback of ${shown}, which is ordered` },
     ];
+  }
+  if (user.ordered === true && !isCountable(one)) {
+    const message = `must stay a queue: this subscription is the fallback of ${shown}, which is ordered, and then ${UNCOUNTABLE}`;
+    return [{ field: "destination.exchange", message }];
   }
   return [];
 }

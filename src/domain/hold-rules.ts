@@ -76,7 +76,7 @@ function fits(options: HoldingSource["options"], one: Retried): boolean {
   return options["acknowledge"] !== "delivered" || neededS(one) <= holdOf(options);
 }
 
-function holdOf(options: HoldingSource["options"]): number {
+export function holdOf(options: HoldingSource["options"]): number {
   return Number(options["hold_max_s"] ?? DEFAULT_HOLD_S);
 }
 

@@ -175,7 +175,8 @@ export const SharedSettings = Type.Object(
         maximum: 604_800,
         description:
           "With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was " +
-          "not seen empty; never if the subscription is `ordered`",
+          "not seen empty. If the subscription is `ordered`, it must be seen empty; on RabbitMQ, which does not count " +
+          "messages that are being processed, for this many seconds",
       }),
       600,
     ),

@@ -84,6 +84,7 @@ export function openDelivery(
     listForwards: () => subscriptions.list(undefined).filter(({ fallback }) => fallback !== undefined),
     findFallback: subscriptions.findFallback,
     countQueue: fallbackDepths.count,
+    mayHoldMore: senders.mayHoldMore,
     onOverdue: (forward, fallback, left) =>
       logger.warn(
         { subscription: forward.name, fallback: fallback.name, left: left ?? "unknown" },

@@ -134,6 +134,23 @@ export function senderContract(name: string, sender: SenderCase): void {
       }
     });
 
+    it("sends what has a long type of content, a long session or an early time, and stays well", async () => {
+      await harness.farEnd("takes");
+      const [attempt] = makeAttempts(1) as [Attempt];
+      const contentType = `multipart/form-data; boundary=${"b".repeat(300)}`;
+      const long = [
+        { ...attempt, event: { ...attempt.event, contentType } },
+        { ...attempt, details: JSON.stringify({ session_id: "ü".repeat(255) }) },
+        { ...attempt, event: { ...attempt.event, orderingKey: "ü".repeat(255) } },
+        { ...attempt, event: { ...attempt.event, id: "ü".repeat(128) } },
+        { ...attempt, event: { ...attempt.event, occurredAt: Date.UTC(1969, 0, 1) } },
+      ];
+      for (const one of long) {
+        const [report] = await send([one]);
+        expect(report?.outcome).toMatchObject({ kind: "delivered", says: "well" });
+      }
+    });
+
     it("keeps no secret in what it reports", async () => {
       for (const does of ["takes", "refuses", "fails", "is down"] as const) {
         await harness.farEnd(does);

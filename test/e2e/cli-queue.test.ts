@@ -54,6 +54,28 @@ subscriptions:
     expect(`${before.stdout}${declared.stdout}`).not.toContain("pass-of-broker");
   });
 
+  it("declares and checks one queue by its name, for a source that was created by API", async (context) => {
+    folder.env["AZURE_STORAGE_CONNECTION_STRING"] = await useAzurite(context);
+    const name = `named-${Date.now()}`;
+    const run = (...args: string[]) => folder.run(["queue", ...args]);
+    const nothing = await run("check");
+    expect(nothing.stdout).toBe("");
+    expect(nothing.stderr).toMatch(/no source or subscription of the configuration uses a queue.*--kind and --queue/s);
+    expect(nothing.stderr).not.toContain("no connections");
+
+    const named = ["--kind", "azure-storage-queue", "--queue", name];
+    expect((await run("check", ...named)).stdout).toContain(`queue ${name} is missing`);
+    const declared = await run("declare", ...named);
+    expect([declared.exitCode, declared.stderr]).toEqual([0, ""]);
+    expect((await run("check", ...named)).stdout).toContain(`as configured: queue ${name}`);
+
+    const elsewhere = await run("declare", ...named, "--connection", "elsewhere");
+    expect([elsewhere.exitCode, elsewhere.stdout]).toEqual([1, expect.stringContaining('no connection "elsewhere"')]);
+    const unknown = await run("declare", "--kind", "kafka", "--queue", name);
+    expect([unknown.exitCode, unknown.stderr]).toEqual([2, expect.stringContaining("amqp, azure-service-bus")]);
+    expect((await run("declare", "--queue", name)).stderr).toContain("give --kind too");
+  });
+
   it("lists what is parked, shows it, puts it back and deletes it", async () => {
     await configure(`sources: [${queue.source}]\n${queue.settings}\n`);
     folder.env["POSTHORN_ADMIN_KEY"] = folder.env["POSTHORN_API_KEY"] = "test-admin-key-0123456789";
@@ -65,7 +87,8 @@ subscriptions:
       return { exitCode, text: stdout + stderr };
     };
     expect((await run("list", "orders-queue")).text).toMatch(/1 +- +invalid +orders +14 B .*\n.*1 message is parked/s);
-    expect((await run("list", "orders-queue", "--reason", "other")).text).not.toContain("invalid");
+    expect((await run("list", "orders-queue", "--reason", "other")).text).toContain("0 messages match, of 1 parked");
+    expect((await run("list", "orders-queue", "--reason", "invalid")).text).toContain("1 message matches, of 1 parked");
     expect((await run("show", "orders-queue", "1")).text).toContain('{"id": 1001,');
     expect(await run("purge", "orders-queue")).toMatchObject({
       exitCode: 1,

@@ -225,7 +225,8 @@ describe.each(BROKER_KINDS)("the fallback of one that forwards, of the kind %s,"
 
   it("gets what waited before the target was down, and keeps its order per key until it is drained", async (context) => {
     const { gateway, far, posts, depth, takeAll } = await openWorld(context, kind, {
-      forward: { ordered: true },
+      // How long RabbitMQ's queue is seen empty: it does not count what others hold.
+      forward: { ordered: true, drain_within_s: 1 },
       fallback: { ordered: true },
     });
     far.answer = { status: 500 };
@@ -291,9 +292,7 @@ describe("bad settings of a fallback", () => {
   let gateway: TestGateway;
   beforeEach(async () => {
     gateway = await startTestGateway({
-      yaml: JSON.stringify({
-        connections: [{ name: "default", kind: "azure-storage-queue", connection_string: FAKE_ACCOUNT }],
-      }),
+      yaml: JSON.stringify({ connections: CONNECTIONS }),
     });
   });
   afterEach(() => gateway.close());
@@ -361,13 +360,23 @@ describe("bad settings of a fallback", () => {
     expect((await gateway.request("DELETE", path)).status).toBeLessThan(300);
   });
 
+  it("are refused where an ordered forward could never know that its fallback is empty", async () => {
+    const bus = { kind: "amqp", ordered: true, destination: { exchange: "bus" } };
+    await queue("home", bus);
+    const uncounted = [422, "fallback", expect.stringMatching(/ordered.*cannot be counted.*give it a queue/)];
+    expect(refusal(await forward({ ordered: true }))).toEqual(uncounted);
+    const { id: user } = (await forward()).json as { id: string };
+    expect(refusal(await patch(`/api/v1/subscriptions/${user}`, { ordered: true }))).toEqual(uncounted);
+
+    // The control: a queue can be counted.
+    await queue("counted", { ...bus, destination: { queue: "webhooks" } });
+    const counted = await patch(`/api/v1/subscriptions/${user}`, { ordered: true, fallback: "counted" });
+    expect(counted.status).toBe(200);
+  });
+
   it("are refused in the file, one that is nobody's fallback among them", async () => {
     const home = { name: "home", kind: "azure-storage-queue", events: [], destination: { queue: "webhooks" } };
-    const yaml = (subscriptions: object[]) =>
-      JSON.stringify({
-        connections: [{ name: "default", kind: "azure-storage-queue", connection_string: FAKE_ACCOUNT }],
-        subscriptions,
-      });
+    const yaml = (subscriptions: object[]) => JSON.stringify({ connections: CONNECTIONS, subscriptions });
     await expect(gateway.reload(yaml([home]))).rejects.toThrow(
       /subscriptions\[0\]\.events.*not the fallback of another/s,
     );
@@ -375,6 +384,9 @@ describe("bad settings of a fallback", () => {
     const pair = yaml([{ ...forwarding, fallback: "home" }, home]);
     await expect(gateway.reload(pair)).rejects.toThrow(/subscriptions\[0\]\.fallback.*health check/s);
     const health = { health_url: "http://127.0.0.1:9/healthz" };
+    const bus = { name: "home", kind: "amqp", events: [], ordered: true, destination: { exchange: "bus" } };
+    const ordered = yaml([{ ...forwarding, ...health, fallback: "home", ordered: true }, bus]);
+    await expect(gateway.reload(ordered)).rejects.toThrow(/subscriptions\[0\]\.fallback.*cannot be counted.*queue/s);
     await gateway.reload(yaml([{ ...forwarding, ...health, fallback: "home" }, home]));
     const { json } = await gateway.get("/api/v1/subscriptions");
     expect(JSON.stringify(json)).toContain('"fallback":"home"');
@@ -383,3 +395,8 @@ describe("bad settings of a fallback", () => {
 
 const FAKE_ACCOUNT =
   "DefaultEndpointsProtocol=http;AccountName=nobody;AccountKey=bm9ib2R5;QueueEndpoint=http://127.0.0.1:9/nobody;";
+
+const CONNECTIONS = [
+  { name: "default", kind: "azure-storage-queue", connection_string: FAKE_ACCOUNT },
+  { name: "default", kind: "amqp", url: "amqp://127.0.0.1:9" },
+];

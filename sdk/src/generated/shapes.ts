@@ -713,7 +713,7 @@ export interface Subscription {
   mode: "queue" | "forward";
   /** With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target is in QUEUE, or when a forward fails while its sender waits, the event goes there instead */
   fallback: string | null;
-  /** With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was not seen empty; never if the subscription is `ordered` */
+  /** With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was not seen empty. If the subscription is `ordered`, it must be seen empty; on RabbitMQ, which does not count messages that are being processed, for this many seconds */
   drain_within_s: number;
   description: string | null;
   /** Where deliveries are sent; `{source}` in its path or query stands for the event's source */
@@ -869,7 +869,7 @@ export interface SubscriptionInput {
   mode?: "queue" | "forward" | undefined;
   /** With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target is in QUEUE, or when a forward fails while its sender waits, the event goes there instead */
   fallback?: string | null | undefined;
-  /** With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was not seen empty; never if the subscription is `ordered`. Default: `600` */
+  /** With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was not seen empty. If the subscription is `ordered`, it must be seen empty; on RabbitMQ, which does not count messages that are being processed, for this many seconds. Default: `600` */
   drain_within_s?: number | undefined;
   description?: string | undefined;
   /** Where deliveries are sent; `{source}` in its path or query stands for the event's source */
@@ -1158,7 +1158,7 @@ export interface SubscriptionChange {
   mode?: "queue" | "forward" | undefined;
   /** With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target is in QUEUE, or when a forward fails while its sender waits, the event goes there instead */
   fallback?: string | null | undefined;
-  /** With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was not seen empty; never if the subscription is `ordered`. Default: `600` */
+  /** With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was not seen empty. If the subscription is `ordered`, it must be seen empty; on RabbitMQ, which does not count messages that are being processed, for this many seconds. Default: `600` */
   drain_within_s?: number | undefined;
   description?: string | undefined;
   /** Where deliveries are sent; `{source}` in its path or query stands for the event's source */

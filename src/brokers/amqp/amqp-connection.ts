@@ -31,6 +31,7 @@ const LIMITS: BrokerLimits = {
   canRenew: false,
   longestHoldMs: 30 * 60_000,
   canDelayRetry: false,
+  countsHeld: false,
 };
 
 const HEARTBEAT_S = 15;

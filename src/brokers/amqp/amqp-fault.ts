@@ -50,15 +50,26 @@ export function toChannelFault(error: unknown): BrokerFault {
         "not_found",
         `RabbitMQ cannot find it: ${text}. Create it with \`posthorn queue declare\`.`,
       );
-    case 406:
+    case 406: {
+      const maxBytes = findMaxBytes(error);
+      if (maxBytes !== undefined) {
+        return new BrokerFault("too_large", `RabbitMQ accepts messages of up to ${maxBytes} bytes: ${text}.`);
+      }
       return new BrokerFault(
         "different",
         `RabbitMQ refuses: ${text}. \`posthorn queue check\` lists the differences from what \`posthorn queue declare\` creates.`,
       );
+    }
     case undefined:
     default:
       return new BrokerFault("refused", `RabbitMQ refuses: ${text}.`);
   }
+}
+
+/** `message size 15000001 is larger than configured max size 15000000`; undefined for all other errors. */
+export function findMaxBytes(error: unknown): number | undefined {
+  const found = /message size \d+ is larger than (?:configured )?max size (\d+)/.exec(readReply(error))?.[1];
+  return found === undefined ? undefined : Number(found);
 }
 
 /** The broker's own words, extracted from the client's error message. */

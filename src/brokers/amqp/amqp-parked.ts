@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ChannelModel, ConfirmChannel, GetMessage, MessageProperties } from "amqplib";
-import { FIRST_EXCHANGE, FIRST_SUBJECT, PARK_DESCRIPTION, PARK_QUEUE, PARK_REASON } from "../broker.ts";
+import { FIRST_EXCHANGE, FIRST_SUBJECT, PARK_DESCRIPTION, PARK_QUEUE, PARK_REASON, PARK_TIME } from "../broker.ts";
 import { BrokerFault } from "../broker-fault.ts";
 import {
   MAX_LOOK_BYTES,
@@ -13,6 +13,7 @@ import {
 } from "../parked/parked.ts";
 import type { Reconnecting } from "../reconnecting.ts";
 import { toChannelFault } from "./amqp-fault.ts";
+import { givenOf, headersOf } from "./amqp-properties.ts";
 import { closeAmqp } from "./close-amqp.ts";
 import { readScalars, readText } from "./amqp-taker.ts";
 
@@ -69,7 +70,7 @@ function openWalk({ parkedIn }: ParkedPlace, link: Reconnecting<ChannelModel>): 
     return {
       ...shown,
       async copyBack() {
-        await publish(channel, shown.cameFrom ?? "", message, withoutParking(message.properties.headers ?? {}));
+        await publish(channel, shown.cameFrom ?? "", message, withoutParking(headersOf(message.properties)));
       },
       async remove() {
         try {
@@ -108,11 +109,9 @@ function openWalk({ parkedIn }: ParkedPlace, link: Reconnecting<ChannelModel>): 
 }
 
 async function giveBack(channel: ConfirmChannel, parkedIn: string, message: GetMessage): Promise<void> {
-  const headers = message.properties.headers ?? {};
-  const count: unknown = headers["x-delivery-count"];
+  const count: unknown = message.properties.headers?.["x-delivery-count"];
   if (typeof count === "number" && count >= COPY_FROM_COUNT) {
-    const { "x-delivery-count": _, ...others } = headers;
-    await publish(channel, parkedIn, message, others);
+    await publish(channel, parkedIn, message, headersOf(message.properties));
     channel.ack(message);
   } else {
     channel.nack(message, false, true);
@@ -158,10 +157,6 @@ async function publish(
   }
 }
 
-function givenOf(properties: MessageProperties): object {
-  return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined));
-}
-
 /** An entry of `x-death`: the last time that RabbitMQ itself moved the message. */
 interface Death {
   queue?: unknown;
@@ -186,7 +181,7 @@ function toParked({ content, properties }: GetMessage): ParkedMessage {
     reason: readText(headers[PARK_REASON]) ?? readText(death.reason),
     description: readText(headers[PARK_DESCRIPTION]),
     cameFrom: readText(headers[PARK_QUEUE]) ?? readText(death.queue),
-    parkedAt: readTime(headers[PARK_REASON] === undefined ? death.time?.value : properties.timestamp),
+    parkedAt: findTime(properties, headers, death),
   };
 }
 
@@ -195,11 +190,21 @@ function findDeath(headers: Readonly<Record<string, unknown>>): Death {
   return death;
 }
 
+function findTime(
+  { timestamp }: MessageProperties,
+  headers: Readonly<Record<string, unknown>>,
+  death: Death,
+): number | undefined {
+  if (typeof headers[PARK_TIME] === "number") return headers[PARK_TIME];
+  // Earlier versions wrote the time of parking into the timestamp.
+  return readTime(headers[PARK_REASON] === undefined ? death.time?.value : timestamp);
+}
+
 function readTime(seconds: unknown): number | undefined {
   return typeof seconds === "number" ? seconds * 1000 : undefined;
 }
 
-const OF_PARKING = [PARK_QUEUE, PARK_REASON, PARK_DESCRIPTION, "x-delivery-count"];
+const OF_PARKING = [PARK_QUEUE, PARK_REASON, PARK_DESCRIPTION, PARK_TIME];
 
 /**
  * The headers from before the message was parked, and how it had come: its routing key is now the queue's name, without

@@ -1,9 +1,15 @@
-import type { ChannelModel, ConfirmChannel, Message } from "amqplib";
-import type { OutgoingMessage, Published, Publisher } from "../broker.ts";
-import { BrokerFault, closedFault } from "../broker-fault.ts";
+import type { ChannelModel, ConfirmChannel, Message, Options } from "amqplib";
+import type { Published, Publisher } from "../broker.ts";
+import { BrokerFault, closedFault, firstLine } from "../broker-fault.ts";
 import type { Reconnecting } from "../reconnecting.ts";
-import { toChannelFault } from "./amqp-fault.ts";
+import { findMaxBytes, toChannelFault } from "./amqp-fault.ts";
+import { toAmqpProperties } from "./amqp-properties.ts";
 import { closeAmqp } from "./close-amqp.ts";
+
+export interface AmqpPublisher extends Publisher {
+  /** The same with the properties of AMQP itself, for a message that came from RabbitMQ. */
+  publishAs(routingKey: string, body: Buffer, properties: Options.Publish): Promise<Published>;
+}
 
 interface AmqpPublisherOptions {
   /** "" is the default exchange, whose routing keys are names of queues. */
@@ -13,7 +19,7 @@ interface AmqpPublisherOptions {
 
 interface InFlight {
   routingKey: string;
-  id: string;
+  id: string | undefined;
   isReturned: boolean;
 }
 
@@ -22,13 +28,15 @@ interface OpenChannel {
   inFlight: Set<InFlight>;
   /** Why the broker closed the channel. */
   fault: BrokerFault | undefined;
+  /** The size that a message exceeded, if that is why. */
+  maxBytes: number | undefined;
 }
 
 /**
  * Publishes persistent, confirmed and mandatory messages. It has its own channel: when the broker closes it, nobody
  * else is affected.
  */
-export function openAmqpPublisher({ exchange, link }: AmqpPublisherOptions): Publisher {
+export function openAmqpPublisher({ exchange, link }: AmqpPublisherOptions): AmqpPublisher {
   let opening: Promise<OpenChannel> | undefined;
   let isClosed = false;
 
@@ -40,8 +48,11 @@ export function openAmqpPublisher({ exchange, link }: AmqpPublisherOptions): Pub
   async function openChannel(): Promise<OpenChannel> {
     try {
       const channel = await (await link.get()).createConfirmChannel();
-      const open: OpenChannel = { channel, inFlight: new Set(), fault: undefined };
-      channel.on("error", (error) => (open.fault = toChannelFault(error)));
+      const open: OpenChannel = { channel, inFlight: new Set(), fault: undefined, maxBytes: undefined };
+      channel.on("error", (error) => {
+        open.fault = toChannelFault(error);
+        open.maxBytes = findMaxBytes(error);
+      });
       channel.on("close", () => (opening = undefined));
       channel.on("return", (message) => noteReturn(open.inFlight, message));
       return open;
@@ -51,36 +62,42 @@ export function openAmqpPublisher({ exchange, link }: AmqpPublisherOptions): Pub
     }
   }
 
-  function send(open: OpenChannel, message: OutgoingMessage): Promise<Published> {
+  function send(open: OpenChannel, routingKey: string, body: Buffer, properties: Options.Publish): Promise<Published> {
     const { channel, inFlight } = open;
-    const one: InFlight = { routingKey: message.subject ?? "", id: message.id, isReturned: false };
+    const one: InFlight = { routingKey, id: properties.messageId, isReturned: false };
     return new Promise((resolve) => {
       inFlight.add(one);
-      const body = Buffer.from(message.body.buffer, message.body.byteOffset, message.body.byteLength);
-      channel.publish(exchange, one.routingKey, body, toAmqpOptions(message), (error: unknown) => {
+      const options = { ...properties, persistent: true, mandatory: true };
+      const confirmed = (error: unknown) => {
         inFlight.delete(one);
-        if (error === null) {
-          resolve({ outcome: one.isReturned ? "unroutable" : "confirmed" });
-          return;
-        }
-        const isRefused = error instanceof Error && error.message === "message nacked";
-        const fault = isRefused ? refusedFault() : (open.fault ?? lostFault());
-        resolve({ outcome: "failed", fault, mayHaveArrived: !isRefused });
-      });
+        if (error === null) resolve({ outcome: one.isReturned ? "unroutable" : "confirmed" });
+        else resolve(toFailed(error, open, body.length));
+      };
+      try {
+        channel.publish(exchange, routingKey, body, options, confirmed);
+      } catch (error) {
+        inFlight.delete(one);
+        const fault = isOfEncoding(error) ? invalidFault(error) : (open.fault ?? lostFault());
+        resolve({ outcome: "failed", fault, mayHaveArrived: false });
+      }
     });
   }
 
+  async function publishAs(routingKey: string, body: Buffer, properties: Options.Publish): Promise<Published> {
+    if (isClosed) return { outcome: "failed", fault: closedFault(), mayHaveArrived: false };
+    try {
+      return await send(await getChannel(), routingKey, body, properties);
+    } catch (error) {
+      return { outcome: "failed", fault: error as BrokerFault, mayHaveArrived: false };
+    }
+  }
+
   return {
-    async publish(message) {
-      if (isClosed) return { outcome: "failed", fault: closedFault(), mayHaveArrived: false };
-      try {
-        return await send(await getChannel(), message);
-      } catch (error) {
-        // The channel was closed just before its use, or there is none.
-        const fault = error instanceof BrokerFault ? error : lostFault();
-        return { outcome: "failed", fault, mayHaveArrived: false };
-      }
+    publish(message) {
+      const body = Buffer.from(message.body.buffer, message.body.byteOffset, message.body.byteLength);
+      return publishAs(message.subject ?? "", body, toAmqpProperties(message));
     },
+    publishAs,
     async close() {
       isClosed = true;
       const open = await opening?.catch(() => undefined);
@@ -103,16 +120,29 @@ function noteReturn(inFlight: ReadonlySet<InFlight>, { fields, properties }: Mes
   }
 }
 
-function toAmqpOptions(message: OutgoingMessage) {
-  return {
-    persistent: true,
-    mandatory: true,
-    messageId: message.id,
-    timestamp: Math.floor(message.timestamp / 1000),
-    headers: { ...message.properties },
-    ...(message.contentType !== undefined && { contentType: message.contentType }),
-    ...(message.correlationId !== undefined && { correlationId: message.correlationId }),
-  };
+function toFailed(error: unknown, { fault, maxBytes }: OpenChannel, bytes: number): Published {
+  const isRefused = error instanceof Error && error.message === "message nacked";
+  if (isRefused) return { outcome: "failed", fault: refusedFault(), mayHaveArrived: false };
+  if (maxBytes === undefined) return { outcome: "failed", fault: fault ?? lostFault(), mayHaveArrived: true };
+  // RabbitMQ closes the whole channel, and names no message.
+  const isTooLarge = bytes > maxBytes;
+  return { outcome: "failed", fault: (isTooLarge ? fault : undefined) ?? crowdedFault(), mayHaveArrived: !isTooLarge };
+}
+
+/** amqplib throws these before it sends anything, and another error when the channel was just closed. */
+function isOfEncoding(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
+}
+
+function invalidFault(error: unknown): BrokerFault {
+  return new BrokerFault("invalid", `The message cannot be written for RabbitMQ: ${firstLine(error)}.`);
+}
+
+function crowdedFault(): BrokerFault {
+  return new BrokerFault(
+    "lost",
+    "RabbitMQ closed the channel because of another message, before it confirmed this one.",
+  );
 }
 
 function refusedFault(): BrokerFault {

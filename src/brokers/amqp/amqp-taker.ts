@@ -1,4 +1,4 @@
-import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
+import type { Channel, ChannelModel, ConsumeMessage, MessageProperties, Options } from "amqplib";
 import type { Clock } from "../../domain/clock.ts";
 import {
   FIRST_EXCHANGE,
@@ -6,6 +6,7 @@ import {
   PARK_DESCRIPTION,
   PARK_QUEUE,
   PARK_REASON,
+  PARK_TIME,
   type MessageProperty,
   type QueueTaker,
   type Settled,
@@ -17,6 +18,7 @@ import { closeAmqp } from "./close-amqp.ts";
 import { createBell } from "../bell.ts";
 import type { Reconnecting } from "../reconnecting.ts";
 import { toChannelFault } from "./amqp-fault.ts";
+import { givenOf, headersOf } from "./amqp-properties.ts";
 import { openAmqpPublisher } from "./amqp-publisher.ts";
 
 interface AmqpTakerOptions extends TakerOptions {
@@ -133,21 +135,16 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
       acknowledge: async () => attempt(() => channel.ack(message)),
       retry: async () => attempt(() => channel.nack(message, false, true)),
       async park(reason, description) {
-        const outcome = await graveyard.publish({
-          id: readText(properties.messageId) ?? "",
-          body: content,
-          contentType: readText(properties.contentType),
-          subject: parkTo.subject,
-          sessionId: undefined,
-          correlationId: readText(properties.correlationId),
-          timestamp: clock.wall(),
-          properties: {
+        const outcome = await graveyard.publishAs(parkTo.subject, content, {
+          ...toParked(properties),
+          headers: {
             [FIRST_SUBJECT]: fields.routingKey,
             [FIRST_EXCHANGE]: fields.exchange,
-            ...headers,
+            ...headersOf(properties),
             [PARK_QUEUE]: queue,
             [PARK_REASON]: reason,
             [PARK_DESCRIPTION]: description,
+            [PARK_TIME]: clock.wall(),
           },
         });
         if (outcome.outcome === "failed") throw outcome.fault;
@@ -186,6 +183,12 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
       await graveyard.close();
     },
   };
+}
+
+/** All that the sender gave, except that the message expires: what is parked stays until somebody looks at it. */
+function toParked(properties: MessageProperties): Options.Publish {
+  const { expiration: _, ...kept } = givenOf(properties);
+  return kept;
 }
 
 function countDeliveries(headers: Readonly<Record<string, MessageProperty>>, isRedelivered: boolean): number {

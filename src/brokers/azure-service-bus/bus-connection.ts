@@ -41,6 +41,7 @@ const LIMITS: BrokerLimits = {
   canRenew: true,
   longestHoldMs: 5 * 60_000,
   canDelayRetry: false,
+  countsHeld: true,
 };
 
 /** The package would wait a minute for a lost connection to come back. */

@@ -31,6 +31,7 @@ const LIMITS: BrokerLimits = {
   canRenew: true,
   longestHoldMs: 7 * 24 * 3_600_000,
   canDelayRetry: true,
+  countsHeld: true,
 };
 /** Messages stay until they are taken. */
 const NEVER_EXPIRES = -1;

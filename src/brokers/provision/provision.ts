@@ -24,9 +24,13 @@ export interface ProvisionOptions {
   ask: AskManagement;
 }
 
-const CONSUMER_TIMEOUT =
-  "consumer timeout: it cannot be read over the network; messages are held for up to hold_max_s (900 s), so it " +
-  "must be longer than that (30 minutes by default; consumer_timeout in rabbitmq.conf)";
+function describeTimeout(longestHoldS: number | undefined): string {
+  const held = longestHoldS === undefined ? "until they are stored" : `for up to ${longestHoldS} s (hold_max_s)`;
+  return (
+    `consumer timeout: it cannot be read over the network; messages are held ${held}, so it must be longer than that ` +
+    "(30 minutes by default; consumer_timeout in rabbitmq.conf)"
+  );
+}
 
 /** Creates missing parts. Parts that exist with other settings are reported and left unchanged. */
 export function declareWish(wish: Wish, options: ProvisionOptions): Promise<Provision> {
@@ -85,7 +89,7 @@ async function check(wish: Wish, { connections, inputs, ask }: ProvisionOptions)
       const bindings = await checkBindings(input ?? { kind: "amqp", name: "" }, wish.topology, found.differences, ask);
       return {
         differences: [...found.differences, ...bindings.differences],
-        unchecked: [...found.unchecked, ...bindings.unchecked, CONSUMER_TIMEOUT],
+        unchecked: [...found.unchecked, ...bindings.unchecked, describeTimeout(wish.longestHoldS)],
       };
     }
     case "azure-service-bus": {

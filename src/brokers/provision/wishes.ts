@@ -5,11 +5,12 @@ import {
   type BrokerKind,
   type ConnectionInput,
 } from "../../domain/connection.ts";
+import { holdOf } from "../../domain/hold-rules.ts";
 import type { AmqpTopology } from "../amqp/topology.ts";
 
 /** What a configuration needs to exist at its brokers. */
 export type Wish =
-  | { kind: "amqp"; connection: string; topology: AmqpTopology }
+  | { kind: "amqp"; connection: string; topology: AmqpTopology; longestHoldS?: number | undefined }
   | { kind: "azure-service-bus"; connection: string; queue: string; sessions: boolean }
   | { kind: "azure-storage-queue"; connection: string; queue: string };
 
@@ -26,6 +27,8 @@ interface Used {
   exchange: string | undefined;
   namespace: string | undefined;
   sessions: boolean | undefined;
+  /** How long a source holds its messages until they are delivered; undefined when it does not. */
+  holdS: number | undefined;
 }
 
 const DEAD_LETTERS = /\/\$DeadLetterQueue$/i;
@@ -42,7 +45,9 @@ export function listWishes(connections: readonly ConnectionInput[], uses: readon
       .filter(({ kind }) => kind === "amqp")
       .map((input): Wish => {
         const used = amqp.filter(({ connection }) => connection === input.name);
-        return { kind: "amqp", connection: input.name, topology: toTopology(input, used) };
+        const holds = used.flatMap(({ holdS }) => holdS ?? []);
+        const longestHoldS = holds.length === 0 ? undefined : Math.max(...holds);
+        return { kind: "amqp", connection: input.name, topology: toTopology(input, used), longestHoldS };
       }),
     ...findUnknown(connections, amqp),
     ...byQueue(usedOf("azure-service-bus")).map((used): Wish => {
@@ -63,6 +68,7 @@ function readUse({ settings, isOrdered }: BrokerUse): Used {
     namespace: text("namespace"),
     // A destination leaves the choice to the source that takes from the queue, unless it needs order.
     sessions: typeof sessions === "boolean" ? sessions : isOrdered === true ? true : undefined,
+    holdS: settings["acknowledge"] === "delivered" ? holdOf(settings) : undefined,
   };
 }
 

@@ -49,7 +49,8 @@ export async function runListParked(source: string, flags: ParkedFlags): Promise
   const { data, next_cursor: next, count, limits } = readAnswer(client, answer) as ListAnswer;
   if (data.length > 0) printTable(["ID", "PARKED", "REASON", "QUEUE", "SIZE", "WHY"], data.map(toRow));
   if (count === null) note("the broker does not report how many messages there are");
-  else note(`${countOf(count, "message is", "messages are")} parked`);
+  else if (reason === undefined) note(`${countOf(count, "message is", "messages are")} parked`);
+  else note(`${countOf(data.length, "message matches", "messages match")}, of ${count} parked`);
   if (next !== null) note(`more messages follow: add --cursor ${next}`);
   else if ((count ?? 0) > limits.looks_at) note(`this broker shows only its oldest ${limits.looks_at}`);
 }

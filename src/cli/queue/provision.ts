@@ -3,23 +3,59 @@ import { checkWish, declareWish, type Provision } from "../../brokers/provision/
 import { listWishes, type BrokerUse, type Wish } from "../../brokers/provision/wishes.ts";
 import { listConnections } from "../../config/connections.ts";
 import type { Config } from "../../config/settings-tree.ts";
+import { BROKER_KINDS, DEFAULT_CONNECTION } from "../../domain/connection.ts";
 import { createSystemClock } from "../../domain/system-clock.ts";
-import { EXIT_FAILED } from "../failure.ts";
+import { EXIT_FAILED, usageFailure } from "../failure.ts";
 import { loadLocal, type LocalFlags } from "../local.ts";
 import { note, print, printJson } from "../output.ts";
 import { openManagement } from "./ask-management.ts";
 
+export interface ProvisionFlags extends LocalFlags {
+  kind?: string;
+  queue?: string;
+  connection?: string;
+  sessions?: boolean;
+}
+
 /** Reads the configuration; needs no running gateway. */
-export async function runProvision(act: "declare" | "check", flags: LocalFlags): Promise<void> {
+export async function runProvision(act: "declare" | "check", flags: ProvisionFlags): Promise<void> {
+  const named = readNamed(flags);
   const { config, warnings } = loadLocal(flags);
   for (const warning of warnings) note(warning);
   const inputs = listConnections(config);
-  const results = await provision(act, listWishes(inputs, listUses(config)), inputs);
+  const wishes = named === undefined ? listWishes(inputs, listUses(config)) : listNamedWishes(inputs, named);
+  const results = await provision(act, wishes, inputs);
   const isWell = results.every(({ differences, error }) => differences.length === 0 && error === undefined);
   if (!isWell) process.exitCode = EXIT_FAILED;
   if (flags.json === true) return printJson({ ok: isWell, results: results.map(present) });
-  if (results.length === 0) return note("the configuration has no connections to brokers");
   for (const result of results) print(describe(act, result));
+  if (inputs.length === 0) note("the configuration has no connections to brokers");
+  else if (results.length === 0) note("no source or subscription of the configuration uses a queue");
+  if (inputs.length > 0 && named === undefined) note(ONLY_DECLARED);
+}
+
+const ONLY_DECLARED =
+  "queues of sources and subscriptions that were created by API are not known here; name one with --kind and --queue";
+
+/** A queue that the configuration need not mention. */
+function readNamed({ kind, queue, connection = DEFAULT_CONNECTION, sessions }: ProvisionFlags): BrokerUse | undefined {
+  if (queue === undefined) {
+    if (kind === undefined) return undefined;
+    throw usageFailure("--kind: is only for a queue that is named; give --queue too.");
+  }
+  if (!BROKER_KINDS.some((one) => one === kind)) {
+    const given = kind === undefined ? "--queue: give --kind too" : `--kind: "${kind}" is not a kind of broker`;
+    throw usageFailure(`${given}; use one of: ${BROKER_KINDS.join(", ")}.`);
+  }
+  return { kind: kind ?? "", settings: { queue, connection, sessions } };
+}
+
+function listNamedWishes(inputs: ReturnType<typeof listConnections>, named: BrokerUse): Wish[] {
+  const { kind, settings } = named;
+  return listWishes(
+    inputs.filter((one) => one.kind === kind && one.name === settings["connection"]),
+    [named],
+  );
 }
 
 async function provision(

@@ -1,3 +1,4 @@
+import type { QueueKinds } from "../../domain/fallback-rules.ts";
 import { DEFAULT_KIND, type SubscriptionInput } from "../../domain/subscription.ts";
 import { BATCH } from "./batch/kind.ts";
 import { EMAIL } from "./email/kind.ts";
@@ -32,5 +33,12 @@ export function createDestinationKinds(more: readonly DestinationKind[] = []): D
     find: (name) => byName.get(name),
     findOf: ({ kind = DEFAULT_KIND }) => byName.get(kind),
     list: () => [...byName.values()],
+  };
+}
+
+export function toQueueKinds(kinds: DestinationKinds): QueueKinds {
+  return {
+    isQueue: (kind) => kinds.find(kind)?.isQueue === true,
+    isCountable: ({ kind, destination }) => kinds.find(kind)?.isCountable?.((destination ?? {}) as object) !== false,
   };
 }

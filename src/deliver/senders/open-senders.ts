@@ -21,6 +21,8 @@ export interface Senders {
   checkHealth(place: HealthPlace, owner: string, done: (error: string | undefined) => void): void;
   /** How many delivered messages still wait in the queue; undefined when this cannot be known. */
   countWaiting(subscription: Subscription): Promise<number | undefined>;
+  /** Whether somebody may hold messages that this number does not include. */
+  mayHoldMore(subscription: Subscription): boolean;
   /** The request that an attempt would send; undefined for kinds that send no requests. */
   preview(attempt: Attempt): Promise<RequestPreview | { problem: string }> | undefined;
   close(): Promise<void>;
@@ -44,6 +46,7 @@ export function openSenders(kinds: DestinationKinds, services: SenderServices): 
     },
     countWaiting: (subscription) =>
       senders.get(subscription.kind)?.countWaiting?.(subscription) ?? Promise.resolve(undefined),
+    mayHoldMore: (subscription) => senders.get(subscription.kind)?.mayHoldMore?.(subscription) === true,
     preview: (attempt) => senders.get(attempt.subscription.kind)?.preview?.(attempt),
     async close() {
       await Promise.all([...senders.values()].map((sender) => sender.close()));

@@ -31,6 +31,11 @@ export interface DestinationKind<Settings extends object = object> {
   isForOperatorsWith?(settings: Settings): boolean;
   /** Delivered messages wait there to be taken: the kind can be the fallback of a forward. */
   readonly isQueue?: boolean;
+  /**
+   * Whether the messages that wait there can be counted, by the settings or what was prepared from them; they can when
+   * not given.
+   */
+  isCountable?(destination: object): boolean;
   /** Settings that name the health check. They belong to the target when several subscriptions share one. */
   readonly healthSettings?: readonly string[];
   /** Rules that a schema cannot express. Fields are named as in the settings. */
@@ -220,6 +225,8 @@ export interface Sender<Settings extends object = object> {
    * cannot be reached.
    */
   countWaiting?(subscription: Subscription): Promise<number | undefined>;
+  /** Whether somebody may hold messages that this number does not include. */
+  mayHoldMore?(subscription: Subscription): boolean;
   /** Stops all attempts in flight (reported with the result `error`) and frees all resources. */
   close(): Promise<void>;
 }

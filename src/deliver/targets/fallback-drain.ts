@@ -38,6 +38,8 @@ export interface FallbackDrainOptions {
   findFallback: (forward: Subscription) => Subscription | undefined;
   /** How many messages wait in the queue; undefined when the number cannot be read. Answers within a few seconds. */
   countQueue: (fallback: Subscription) => Promise<number | undefined>;
+  /** Whether somebody may hold messages of the queue that this number does not include. */
+  mayHoldMore?: ((fallback: Subscription) => boolean) | undefined;
   /** The target goes back to NORMAL although its queue was never seen empty. */
   onOverdue: (forward: Subscription, fallback: Subscription, left: number | undefined) => void;
   onFault: (error: unknown) => void;
@@ -56,6 +58,8 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
   const overdue = new WeakSet<Target>();
   /** By the forwarding subscription. */
   const undrained = new Map<number, Undrained>();
+  /** Since when each look saw the queue empty, by the fallback. */
+  const emptySince = new Map<number, number>();
 
   function listPairs(target: Target): Pair[] {
     return options.listForwards().flatMap((forward) => {
@@ -83,7 +87,16 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
     const lane = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === fallback.seq);
     const open = lane === undefined ? 0 : lane.created - lane.delivered - lane.dead - lane.cancelled;
     const waiting = await options.countQueue(fallback);
+    if (waiting !== 0) emptySince.delete(fallback.seq);
+    else if (!emptySince.has(fallback.seq)) emptySince.set(fallback.seq, clock.now());
     return waiting === undefined ? undefined : open + waiting;
+  }
+
+  /** Where messages that others hold are not counted, one look says nothing about them. */
+  function isCertain({ forward, fallback }: Pair, healthyMs: number): boolean {
+    if (!forward.ordered || options.mayHoldMore?.(fallback) !== true) return true;
+    const emptyMs = clock.now() - (emptySince.get(fallback.seq) ?? clock.now());
+    return Math.min(emptyMs, healthyMs) >= (forward.drainWithinMs ?? USUAL_DRAIN_MS);
   }
 
   async function lookAt(target: Target, pair: Pair, healthyMs: number): Promise<DrainState> {
@@ -91,7 +104,7 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
     const isAway = () => scheduler.targetOf(fallback).mode.isOpen || options.findFallback(forward)?.status !== "active";
     if (isAway()) await moveBack(pair, isAway);
     const left = await countLeft(pair);
-    if (left === 0) {
+    if (left === 0 && isCertain(pair, healthyMs)) {
       undrained.delete(forward.seq);
       return "drained";
     }

@@ -5,6 +5,9 @@ import type { BrokerKindSpec } from "./broker-kind.ts";
 
 const MAX_UNACKNOWLEDGED = 10;
 const FAILED_KEY = "webhook.failed";
+/** RabbitMQ's consumer timeout is 30 minutes, and nothing can make it longer; messages are given back at 27. */
+const CONSUMER_TIMEOUT_MS = 30 * 60_000;
+const LONGEST_HOLD_S = 1620;
 
 /** A queue of RabbitMQ. Parked messages go to an exchange, with the reason in their headers. */
 export const AMQP: BrokerKindSpec = {
@@ -16,6 +19,16 @@ export const AMQP: BrokerKindSpec = {
         maximum: 1000,
         default: MAX_UNACKNOWLEDGED,
         description: "How many messages are held at once: RabbitMQ's prefetch",
+      }),
+    ),
+    hold_max_s: Type.Optional(
+      Type.Integer({
+        minimum: 10,
+        maximum: LONGEST_HOLD_S,
+        default: 900,
+        description:
+          "With `delivered`: how long a message is held; then it is given back. The retries of its target must fit in. " +
+          "RabbitMQ takes back what is held for 30 minutes",
       }),
     ),
     namespace: Type.Optional(
@@ -38,8 +51,10 @@ export const AMQP: BrokerKindSpec = {
       ),
     ),
   }),
-  // RabbitMQ's consumer timeout is 30 minutes, and nothing can make it longer.
-  pull: { limits: { holdMs: 30 * 60_000, canRenew: false }, defaults: { maxUnacknowledged: MAX_UNACKNOWLEDGED } },
+  pull: {
+    limits: { holdMs: CONSUMER_TIMEOUT_MS, canRenew: false },
+    defaults: { maxUnacknowledged: MAX_UNACKNOWLEDGED },
+  },
   describeTaker({ namespace = DEFAULT_NAMESPACE, park_to: parkTo }) {
     const { exchange, routing_key: key } = (parkTo ?? {
       exchange: `${String(namespace)}.dlx`,

@@ -5,7 +5,7 @@ import {
   isChecked,
   settingsIn,
 } from "../../deliver/senders/kind-settings.ts";
-import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
+import { toQueueKinds, type DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { DestinationKind } from "../../deliver/senders/sender.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
@@ -70,14 +70,16 @@ export function refuseFallbacks(
   kind: DestinationKind,
   { kinds, shared, others, before }: FallbackTerms,
 ): void {
-  const isQueue = (name: string) => kinds.find(name)?.isQueue === true;
+  const queueKinds = toQueueKinds(kinds);
   const facts = { ...input, kind: kind.name };
   const user = before && others.find((other) => other.fallback === before.name);
   if (user !== undefined && input.name !== before?.name) throw usedAsFallback(before?.name ?? "", user);
   const [problem] = [
-    ...checkNoEvents(facts, isQueue),
-    ...(user === undefined ? [] : checkUsedFallback(facts, user)),
-    ...(input.fallback ? checkFallback({ ...facts, isChecked: isChecked(input, kind, shared) }, others, isQueue) : []),
+    ...checkNoEvents(facts, queueKinds),
+    ...(user === undefined ? [] : checkUsedFallback(facts, user, queueKinds)),
+    ...(input.fallback
+      ? checkFallback({ ...facts, isChecked: isChecked(input, kind, shared) }, others, queueKinds)
+      : []),
   ];
   if (problem === undefined) return;
   throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });

@@ -43,6 +43,73 @@ async function whenParked(count: number): Promise<void> {
   await expect.poll(async () => (await channel.checkQueue(parkedIn)).messageCount).toBe(count);
 }
 
+describe("a message with everything that AMQP can say", () => {
+  const GIVEN = {
+    messageId: "m-1",
+    contentType: "text/csv",
+    contentEncoding: "gzip",
+    correlationId: "c-1",
+    replyTo: "answers",
+    type: "order.created",
+    appId: "erp",
+    timestamp: 1_771_407_000,
+    priority: 7,
+    headers: {
+      tenant_id: "7",
+      table: { deep: { list: [1, "two", true] } },
+      list: ["a", "b"],
+      at: { "!": "timestamp", value: 1_771_407_001 },
+      bytes: Buffer.from([0, 255]),
+      nothing: null,
+    },
+  };
+
+  it("is parked and put back unchanged, and neither expires nor spreads there", async () => {
+    await channel.assertQueue(work, { durable: true });
+    await channel.assertQueue(parkedIn, { durable: true });
+    const bystander = `${work}.copies`;
+    await channel.assertQueue(bystander, { autoDelete: true });
+    channel.publish("", work, Buffer.from("whole"), {
+      ...GIVEN,
+      userId: "guest",
+      expiration: "600000",
+      CC: bystander,
+    });
+    await channel.waitForConfirms();
+    const taker = connection.openTaker({
+      queue: work,
+      maxUnacknowledged: 1,
+      holdMs: 60_000,
+      parkTo: { destination: "", subject: parkedIn },
+      sessions: false,
+    });
+    const before = Date.now();
+    const [taken] = await taker.take(1, 60_000);
+    expect(await taken?.park("dead", "It is dead.")).toBe("settled");
+    await taker.close();
+    await whenParked(1);
+
+    const [parked] = await list();
+    expect(parked).toMatchObject({ reason: "dead", description: "It is dead.", cameFrom: work, subject: work });
+    expect(parked?.parkedAt).toBeGreaterThanOrEqual(before);
+    await whenParked(1);
+    const shown = await channel.get(parkedIn);
+    if (shown === false) throw new Error("the message is missing");
+    expect(shown.properties).toMatchObject({ ...GIVEN, deliveryMode: 2, expiration: undefined });
+    channel.nack(shown);
+    await whenParked(1);
+
+    expect(await requeueParked(connection.openParked({ queue: work, parkedIn }), {})).toMatchObject({ requeued: 1 });
+    await expect.poll(async () => (await channel.checkQueue(work)).messageCount).toBe(1);
+    const back = await channel.get(work, { noAck: true });
+    if (back === false) throw new Error("the message is missing");
+    expect(back.properties).toMatchObject({ ...GIVEN, deliveryMode: 2 });
+    expect(Object.keys(back.properties.headers ?? {}).filter((name) => /reason|parked|CC/.test(name))).toEqual([]);
+    expect((await channel.checkQueue(bystander)).messageCount).toBe(1);
+    await channel.deleteQueue(bystander);
+  });
+});
+
 describe("messages that RabbitMQ itself moved", () => {
   beforeEach(async () => {
     await channel.assertQueue(parkedIn, { durable: true });

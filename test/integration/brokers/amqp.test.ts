@@ -86,6 +86,47 @@ describe("publishing to RabbitMQ", () => {
   });
 });
 
+describe("a message that AMQP has no room for", () => {
+  const LONG = "ü".repeat(200);
+
+  it("goes without what is too long, and with a hash where it is told apart by it", async () => {
+    const { queue } = await channel.assertQueue("", { exclusive: true });
+    const publisher = connection.openPublisher("");
+    const long = { id: LONG, correlationId: LONG, contentType: `multipart/form-data; boundary=${"b".repeat(300)}` };
+    const odd = [long, long, { ...long, correlationId: `${LONG}.` }, { timestamp: -1 }, { timestamp: Number.NaN }];
+    for (const more of odd) {
+      expect(await publisher.publish(toMessage("x", queue, more))).toEqual({ outcome: "confirmed" });
+    }
+    const got = [];
+    for (let one = await channel.get(queue); one !== false; one = await channel.get(queue)) got.push(one.properties);
+    expect(got).toHaveLength(odd.length);
+    expect(got[0]).toMatchObject({ contentType: undefined, messageId: expect.stringMatching(/^sha256_.{43}$/) });
+    expect(got[1]).toMatchObject({ messageId: got[0]?.messageId, correlationId: got[0]?.correlationId });
+    expect(got[2]?.correlationId).not.toBe(got[0]?.correlationId);
+    expect(got.slice(3).map(({ timestamp }) => timestamp)).toEqual([undefined, undefined]);
+  });
+
+  it("is told of as unroutable all the same", async () => {
+    expect(await connection.openPublisher("").publish(toMessage("x", "there-is-none", { id: LONG }))).toEqual({
+      outcome: "unroutable",
+    });
+  });
+
+  it("fails alone when it cannot be written at all", async () => {
+    const { queue } = await channel.assertQueue("", { exclusive: true });
+    const publisher = connection.openPublisher("");
+    const all = ["first", "bad", "last"].map((body) =>
+      publisher.publish(toMessage(body, body === "bad" ? LONG : queue)),
+    );
+    expect(await Promise.all(all)).toMatchObject([
+      { outcome: "confirmed" },
+      { outcome: "failed", fault: { kind: "invalid" }, mayHaveArrived: false },
+      { outcome: "confirmed" },
+    ]);
+    expect(connection.state()).toEqual({ state: "connected" });
+  });
+});
+
 describe("the topology of a bus", () => {
   it("routes what comes to its exchanges into its queues", async () => {
     await connection.declare({ namespace, queueType: "quorum", notifications: ["email"] });

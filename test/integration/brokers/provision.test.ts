@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 const USES: BrokerUse[] = [
-  { kind: "amqp", settings: { queue: "webhook.delivery" } },
+  { kind: "amqp", settings: { queue: "webhook.delivery", acknowledge: "delivered", hold_max_s: 1200 } },
   { kind: "amqp", settings: { queue: "notification.sms" } },
   { kind: "amqp", settings: { queue: "erp.orders" } },
   { kind: "amqp", settings: { exchange: "erp.events" } },
@@ -100,6 +100,7 @@ describe("queues that a configuration wants", () => {
         "exchange erp.events is missing; it is not one of ours, so its owner must create it",
       ]);
       expect(after[0]?.unchecked.map((text) => text.split(":")[0])).toEqual(["consumer timeout"]);
+      expect(after[0]?.unchecked[0]).toContain("for up to 1200 s (hold_max_s)");
 
       const model = await connect(url);
       const channel = await model.createChannel();

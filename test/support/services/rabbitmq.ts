@@ -36,14 +36,14 @@ const LIMITED_USER = "limited";
 /** Undefined where RabbitMQ is neither installed nor can be, or may not be. */
 export async function startRabbitMq(
   vhosts: readonly string[] = ["test"],
-  { hasManagement = false, mayInstall = true } = {},
+  { hasManagement = false, mayInstall = true, maxMessageBytes = 134_217_728 } = {},
 ): Promise<RabbitMq | undefined> {
   const isProvided = () => existsSync(SERVER);
   if (!isProvided() && !(mayInstall && installPackage("rabbitmq-server") && isProvided())) return undefined;
   const folder = mkdtempSync(join(tmpdir(), "posthorn-rabbitmq-"));
   const [port, distPort, epmdPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const managementPort = hasManagement ? await findFreePort() : undefined;
-  const env = prepareFolder(folder, { port, distPort, epmdPort, managementPort, vhosts });
+  const env = prepareFolder(folder, { port, distPort, epmdPort, managementPort, maxMessageBytes, vhosts });
   // Started here and not by the node, which would leave it behind.
   const epmd = startService("epmd", ["-port", String(epmdPort), "-address", "127.0.0.1"]);
   let server: ChildProcess | undefined;
@@ -95,11 +95,12 @@ interface Place {
   distPort: number;
   epmdPort: number;
   managementPort: number | undefined;
+  maxMessageBytes: number;
   vhosts: readonly string[];
 }
 
 function prepareFolder(folder: string, place: Place): NodeJS.ProcessEnv {
-  const { port, distPort, epmdPort, managementPort, vhosts } = place;
+  const { port, distPort, epmdPort, managementPort, maxMessageBytes, vhosts } = place;
   const definitions = join(folder, "definitions.json");
   const config = join(folder, "rabbitmq.conf");
   const plugins = join(folder, "enabled_plugins");
@@ -123,6 +124,7 @@ function prepareFolder(folder: string, place: Place): NodeJS.ProcessEnv {
       `listeners.tcp.local = 127.0.0.1:${port}`,
       `load_definitions = ${definitions}`,
       "log.console.level = error",
+      `max_message_size = ${maxMessageBytes}`,
       ...(managementPort === undefined
         ? []
         : ["management.tcp.ip = 127.0.0.1", `management.tcp.port = ${managementPort}`]),

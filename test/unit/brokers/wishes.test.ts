@@ -41,6 +41,16 @@ describe("what a configuration wants of its brokers", () => {
     });
   });
 
+  it("holds messages for as long as the source that holds them longest, if one does", () => {
+    const longestOf = (...sources: object[]) => {
+      const uses = sources.map((more) => ({ kind: "amqp", settings: { queue: "orders", ...more } }));
+      return listWishes([RABBIT], uses).map((wish) => (wish.kind === "amqp" ? wish.longestHoldS : undefined));
+    };
+    expect(longestOf({}, { hold_max_s: 1200 })).toEqual([undefined]);
+    expect(longestOf({ acknowledge: "delivered" })).toEqual([900]);
+    expect(longestOf({ acknowledge: "delivered" }, { acknowledge: "delivered", hold_max_s: 1200 })).toEqual([1200]);
+  });
+
   it("names each queue of Azure once, with sessions where order or the source asks for them", () => {
     const wishes = listWishes(
       [],

@@ -68,6 +68,8 @@ export const AMQP: DestinationKind<AmqpSettings> = {
   settings: AmqpSettings,
   isForOperators: true,
   isQueue: true,
+  // Messages of an exchange spread over queues that others bind to it.
+  isCountable: (destination) => ((destination as { exchange?: unknown }).exchange ?? undefined) === undefined,
   check: checkAmqp,
   prepare(settings) {
     const { exchange, queue = "", routing_key: key = DEFAULT_ROUTING_KEY, connection = DEFAULT_CONNECTION } = settings;

@@ -233,6 +233,10 @@ export function openQueueSender<Destination extends QueueDestination>(
       const { ready, held = 0 } = await getConnection(destination).depth(queue);
       return ready + held;
     },
+    mayHoldMore(subscription) {
+      const { connection } = destinationOf(subscription);
+      return connections.find(spec.kind, connection)?.limits.countsHeld === false;
+    },
     close() {
       // The publishers belong to the connection, which outlives the senders.
       for (const abort of underWay) abort();

@@ -24,6 +24,8 @@ export function faultOutcome({ kind, message }: BrokerFault): Outcome {
       return failed(message, { result: "connection_error", says: "ill" });
     case "too_large":
       return refused(message, { deadReason: "too_large" });
+    case "invalid":
+      return refused(message, { result: "blocked", says: "nothing" });
     case "not_found":
     case "not_allowed":
     case "different":
