@@ -96,6 +96,11 @@ export function openSmtpPool(options: SmtpPoolOptions): SmtpPool {
 
   async function deliverBy(link: SmtpLink, { envelope, message }: Mail, abort: AbortController): Promise<Answered> {
     const close = () => link.close();
+    // A listener is not told of what happened before.
+    if (abort.signal.aborted) {
+      close();
+      throw abort.signal.reason;
+    }
     abort.signal.addEventListener("abort", close, { once: true });
     try {
       return await link.send(envelope, message);
@@ -130,7 +135,8 @@ export function openSmtpPool(options: SmtpPoolOptions): SmtpPool {
     while (busy < maxConnections) {
       const job = line.take();
       if (job === undefined) return;
-      void run(job);
+      // Given up while it waited.
+      if (!job.isFinished) void run(job);
     }
   }
 
