@@ -135,8 +135,7 @@ export function openSmtpPool(options: SmtpPoolOptions): SmtpPool {
     while (busy < maxConnections) {
       const job = line.take();
       if (job === undefined) return;
-      // Given up while it waited.
-      if (!job.isFinished) void run(job);
+      void run(job);
     }
   }
 
