@@ -87,7 +87,7 @@ export function createFailureEvents({ ownEvents, clock, findSubscription }: Fail
 
   return {
     suspended(draft, subscription, reason, facts) {
-      if (!facts.target.notices.failedOthers) return;
+      if (!facts.failedOthers) return;
       ownEvents.tellWith(draft, {
         type: "webhook.suspended",
         tenantId: subscription.tenantId,
@@ -102,8 +102,8 @@ export function createFailureEvents({ ownEvents, clock, findSubscription }: Fail
     },
 
     failing(subscription, facts) {
-      const { mode, notices } = facts.target;
-      if (!notices.failedOthers) return;
+      const { mode } = facts.target;
+      if (!facts.failedOthers) return;
       const { suspension = DEFAULT_SUSPENSION } = subscription;
       tell({
         type: "webhook.failing",

@@ -98,6 +98,62 @@ describe("a batch that is posted", () => {
   });
 });
 
+describe("batches of which one fails", () => {
+  const rowsOf = (requests: readonly SinkRequest[]) =>
+    requests.map((request) => linesOf(request).map((row) => String(row["event_id"])));
+
+  async function failOnce(more: object): Promise<string[][]> {
+    await start();
+    const sink = await openSinkServer({ answer: { status: 200 } });
+    closing.push(() => sink.close());
+    sink.answerWith((_, index) => ({ status: index === 1 ? 500 : 200 }));
+    const retry_policy = { delays_s: [1, 1, 1] };
+    const path = await makeAll({ url: sink.url, max_rows: 4, linger_s: 0.02 }, { retry_policy, ...more });
+    await gateway.post(`${path}/pause`, {});
+    await publishAll(eventsOf(ids(12)));
+    await gateway.post(`${path}/resume`, {});
+    await gateway.settled();
+    return rowsOf(sink.requests);
+  }
+
+  it("keep the order where the subscription is ordered: the next begins with the same rows", async () => {
+    const [first, failed, again, last] = [
+      ids(12).slice(0, 4),
+      ids(12).slice(4, 8),
+      ids(12).slice(4, 8),
+      ids(12).slice(8),
+    ];
+    expect(await failOnce({ ordered: true })).toEqual([first, failed, again, last]);
+  });
+
+  it("overtake it otherwise, and all rows arrive", async () => {
+    const sent = await failOnce({});
+    expect(sent[2]).toEqual(ids(12).slice(8));
+    expect(sent.at(-1)).toEqual(ids(12).slice(4, 8));
+  });
+
+  it("leave rows behind a refused one waiting where that one blocks, and send them where it is skipped", async () => {
+    await start();
+    const server = await startClickHouse({ refuse: refuseTexts });
+    const bad = new Set(["e2"]);
+    const more = { ordered: true, on_dead_head: "block" };
+    const path = await makeAll({ ...INSERT, url: server.url }, more);
+    await gateway.post(`${path}/pause`, {});
+    await publishAll(eventsOf(ids(6), (id) => ({ amount: bad.has(id) ? "much" : 1 })));
+    await gateway.post(`${path}/resume`, {});
+    await expect.poll(async () => (await gateway.deadLetters()).map((one) => one.event_id)).toEqual(["e2"]);
+    await expect.poll(async () => (await gateway.deliveryOf("e3")).attempt_count).toBe(1);
+    expect(server.rows.map((row) => row["event_id"])).toEqual(["e0", "e1"]);
+    const patched = await gateway.request("PATCH", path, {
+      body: JSON.stringify({ on_dead_head: "skip" }),
+      headers: { "content-type": "application/json" },
+    });
+    expect(patched.status).toBe(200);
+    await gateway.settled();
+    expect(server.rows.map((row) => row["event_id"])).toEqual(ids(6).filter((id) => !bad.has(id)));
+  });
+});
+
 describe("a batch for ClickHouse", () => {
   it("is split when a row is refused: that row is a dead letter with the reason, its neighbours are there", async () => {
     await start();

@@ -338,6 +338,14 @@ describe("settings of the kind email", () => {
     expect([status, json["field"]]).toEqual([422, field]);
   });
 
+  it("names the way to take a mail from the payload where no address is given", async () => {
+    await start();
+    const input = { name: "mail", kind: "email", events: ["notification.email"], destination: {} };
+    const { status, json } = await gateway.post("/api/v1/subscriptions", input);
+    expect([status, json["field"]]).toEqual([422, "destination.to"]);
+    expect(json["detail"]).toContain("`fields_from: payload`");
+  });
+
   it("refuses the kind while no server is configured, and says which settings are missing", async () => {
     gateway = await startTestGateway();
     closing.push(() => gateway.close());

@@ -80,6 +80,23 @@ describe("what the gateway tells of failing subscriptions", () => {
     expect((await told(gateway, "webhook.resumed"))[1]?.payload).toMatchObject({ previous_status: "inactive" });
   });
 
+  it.each([1, 2, 3])("is its suspension, also when the same failures open QUEUE: after %i dead", async (limit) => {
+    const { gateway, sink } = await open();
+    sink.answerWith({ status: 500 });
+    const rules = { retry_policy: { delays_s: [] }, suspend_after_dead: limit, concurrency: 1 };
+    const { id } = await gateway.subscribe({ name: "shop", url: sink.url, events: ["order.*"], ...rules });
+    for (let n = 0; n < 6; n++) await gateway.publish({ event_type: "order.created", payload: { n } });
+    await until(async () => {
+      gateway.moveClock(1000);
+      return (await gateway.get(`/api/v1/subscriptions/${id}`)).json["status"] === "suspended";
+    });
+    expect((await toldOnce(gateway, "webhook.suspended")).payload).toMatchObject({
+      webhook_id: id,
+      dead_in_a_row: limit + 1,
+    });
+    expect(await told(gateway, "webhook.failing")).toHaveLength(1);
+  });
+
   it("goes to whoever asks for it by name, signed like any other event, in the same tenant only", async () => {
     const { gateway, sink } = await open();
     const news = await openSinkServer();

@@ -166,6 +166,18 @@ describe("SMS by any other gateway", () => {
     expect(sink.requests[0]?.body.toString()).toBe(expected);
   });
 
+  it("warns whoever does not say what the gateway answers when it has accepted a message", async () => {
+    const warningsOf = async (destination: object, name: string) => {
+      const input = { name, kind: "sms", events: ["order.*"], destination };
+      return (await gateway.post("/api/v1/subscriptions", input)).json["warnings"];
+    };
+    expect(await warningsOf({ ...generic(), success: null }, "blind")).toEqual([
+      expect.stringMatching(/^destination\.success is not set: .*"pointer"/) as string,
+    ]);
+    expect(await warningsOf(generic(), "with a rule")).toBeUndefined();
+    expect(await warningsOf(twilio(), "twilio")).toBeUndefined();
+  });
+
   it("can ask with GET", async () => {
     sink.answerWith({ status: 200, body: '{"status":"ok"}' });
     const url = `${sink.url}/send?to={{ message.to }}&text={{ message.text }}`;

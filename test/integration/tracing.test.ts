@@ -52,6 +52,23 @@ describe("a trace that a request belongs to", () => {
     ]);
   });
 
+  it("goes on at the gateway of an SMS", async () => {
+    const destination = { gateway: "generic-http", url: `${sink.url}/sms`, to: "+491511234567", text: "Hello" };
+    await gateway.post("/api/v1/subscriptions", { name: "sms", kind: "sms", events: ["#"], destination });
+    await publish({ traceparent, tracestate: "congo=t61" });
+    await publish({}, "untraced");
+    await gateway.settled();
+    const sent = sink.requests.filter(({ path: of }) => of === "/sms").map(({ headers }) => headers);
+    expect(sent).toMatchObject([
+      { traceparent: expect.stringMatching(new RegExp(`^00-${TRACE_ID}-(?!${SPAN_ID})[0-9a-f]{16}-01$`)) as string },
+      { traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/) as string },
+    ]);
+    expect(sent.map(({ tracestate }) => tracestate)).toEqual(["congo=t61", undefined]);
+    // What comes without a trace has one of its own, the same at each destination.
+    const traceIds = sink.requests.slice(-2).map(({ headers }) => String(headers["traceparent"]).slice(3, 35));
+    expect(new Set(traceIds).size).toBe(1);
+  });
+
   it("goes on for webhooks too, and after a restart", async () => {
     await gateway.post(`${path}/pause`, {});
     const sent = await gateway.request("POST", "/webhook/shop", {

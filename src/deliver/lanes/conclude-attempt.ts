@@ -65,15 +65,20 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
     const chance =
       jitter === undefined ? random : { bytes: (length: number) => random.bytes(length), next: () => jitter };
     const at = { now, wall: clock.wall(), random: chance, maxHeldMs, noteMiss: missing.noteMiss };
+    const behind = lane.limits.keepsOrder === true ? createKeysHeld() : undefined;
     const ended: Ended[] = [];
     for (let i = 0; i < deliveries.length; i++) {
       const delivery = deliveries[i] as ClaimedDelivery;
-      const report = reports[i] as AttemptReport;
+      const given = reports[i] as AttemptReport;
+      const report = behind?.isHeld(delivery) === true ? withoutTry(given) : given;
       // Interrupted by our own stop: the next start finds the delivery as being sent, and the retry schedule does not
       // count this attempt.
       if (stopping.isStopping && report.outcome.result === "error") lane.unsettled--;
-      else
-        ended.push({ delivery, report, place: places[i] ?? 0, decision: decide(delivery, subscription, report, at) });
+      else {
+        const decision = decide(delivery, subscription, report, at);
+        behind?.note(delivery, decision);
+        ended.push({ delivery, report, place: places[i] ?? 0, decision });
+      }
     }
     return ended;
   }
@@ -103,7 +108,9 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
     // Must come first: a listener may end the wait of the event's sender.
     const movedTo = fallbacks.takeOver(lane, subscription, ended);
     onAttempt?.(subscription, delivery, report, decision);
-    const mayGoOn = subscription.ordered && !decision.suspends && !stopping.isStopping;
+    // Where a batch holds several of a key, the next are claimed together.
+    const isAlone = lane.limits.keepsOrder !== true;
+    const mayGoOn = subscription.ordered && isAlone && !decision.suspends && !stopping.isStopping;
     settlement.claimNext = mayGoOn && admitsNext(lane, subscription, now);
     if (settlement.claimNext) ready.keepPlace(lane);
     record(lane, decision, place, movedTo);
@@ -148,12 +155,38 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
     const subscription = findSubscription(lane.seq) ?? sentBy;
     const ended = decideAll(attempt, reports, subscription, now);
     if (ended.length > 0) {
+      // Before anything else is sent: those that wait may be behind one that failed.
+      if (lane.limits.keepsOrder === true && ended.some(staysInKey)) table.giveBackReady(lane);
       noteTime(lane, reports[0]?.durationMs ?? 0, now);
       noteSaid(attempt, ended, subscription);
       for (const one of ended) settle(lane, subscription, one, now);
     }
     advance(lane);
   };
+}
+
+/** Whether those behind it in its ordering key have to wait. */
+function staysInKey({ decision: { settlement } }: Pick<Ended, "decision">): boolean {
+  const { verdict, leavesKeyQueue } = settlement;
+  return verdict === "retry" || (verdict === "dead" && !leavesKeyQueue);
+}
+
+/** The ordering keys of an attempt in which a delivery has to be sent again. */
+function createKeysHeld() {
+  const keys = new Set<string>();
+  const keyOf = ({ event }: ClaimedDelivery) => event.orderingKey ?? "";
+  return {
+    isHeld: (delivery: ClaimedDelivery) => keys.has(keyOf(delivery)),
+    note(delivery: ClaimedDelivery, decision: Decision): void {
+      if (staysInKey({ decision })) keys.add(keyOf(delivery));
+    },
+  };
+}
+
+/** A delivery that failed behind another one of its ordering key: only the first of a key uses up its retries. */
+function withoutTry(report: AttemptReport): AttemptReport {
+  const { outcome } = report;
+  return outcome.kind === "failed" ? { ...report, outcome: { ...outcome, says: "nothing", postponedMs: 0 } } : report;
 }
 
 function findSaidMost(ended: readonly Ended[]): Decision {

@@ -24,6 +24,8 @@ export function isShut({ target, round }: Lane): boolean {
  * lanes with few slots: a claimed delivery neither gives way to a more urgent one nor expires.
  */
 export function claimsAhead(lane: Lane, subscription: Subscription): number {
+  // What follows in an ordering key can be claimed only when the batch before it has ended.
+  if (lane.limits.keepsOrder === true) return 0;
   return Math.min(MAX_CLAIMED_AHEAD, CLAIMED_AHEAD_PER_SLOT * slotsOf(lane, subscription) * lane.limits.maxBatch);
 }
 

@@ -109,7 +109,8 @@ export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
     noteMoved,
     claim(lane, limit, now) {
       ready.beginClaim(lane, limit);
-      store.lanes.claim({ subscriptionSeq: lane.seq, limit }, ({ claimed, nextDueAt, dead }) => {
+      const { keepsOrder: withFollowers } = lane.limits;
+      store.lanes.claim({ subscriptionSeq: lane.seq, limit, withFollowers }, ({ claimed, nextDueAt, dead }) => {
         ready.endClaim(lane);
         // The claim saw everything that was recorded before it; deliveries recorded later are reported on their own.
         noteLeft(lane, nextDueAt, now);

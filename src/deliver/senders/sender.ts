@@ -176,6 +176,11 @@ export interface BatchLimits {
    * are sent in the order of their events as long as none fails.
    */
   readonly maxInFlight?: number | undefined;
+  /**
+   * The subscription is ordered, and the sender sends a batch in the order given and nothing behind a delivery that
+   * stays in its ordering key: so a batch may hold several of one key. Needs `maxInFlight` 1.
+   */
+  readonly keepsOrder?: boolean | undefined;
 }
 
 /** Each delivery is an attempt of its own. */

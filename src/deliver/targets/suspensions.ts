@@ -16,7 +16,12 @@ export interface Suspensions {
 
 /** The reasons for a suspension. */
 export interface FailureFacts {
-  target: Pick<Target, "mode" | "notices">;
+  target: Pick<Target, "mode">;
+  /**
+   * Whether something failed that is not one of the gateway's own events, as it was when this was decided: the target's
+   * notices change before a suspension is written.
+   */
+  failedOthers: boolean;
   deadInARow: number;
 }
 
@@ -24,7 +29,7 @@ type Uses = Pick<SchedulerParts, "clock" | "onFailing" | "onSuspend" | "onState"
 
 export function createSuspensions({ clock, onFailing, onSuspend, onState }: Uses): Suspensions {
   function factsOf({ state }: Lane, target: Target): FailureFacts {
-    return { target, deadInARow: state.suspension.deadInARow };
+    return { target, failedOthers: target.notices.failedOthers, deadInARow: state.suspension.deadInARow };
   }
 
   function warn(lane: Lane, subscription: Subscription, target: Target): void {

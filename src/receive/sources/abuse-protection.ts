@@ -39,8 +39,8 @@ export function answerPermission(
   const allowed = given.length === 0 ? usual : given;
   if (!allowed.some((one) => one === "*" || one.toLowerCase() === origin.toLowerCase())) {
     throw new PosthornError(
-      "forbidden",
-      `The source "${settings.source}" does not allow ${JSON.stringify(origin)} to deliver.`,
+      "address_not_allowed",
+      `The source "${settings.source}" does not allow ${JSON.stringify(origin)} to deliver; its allowed_origins list who may.`,
     );
   }
   const rate = settings.options["allowed_rate"];

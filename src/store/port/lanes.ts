@@ -56,6 +56,11 @@ export interface DeliveryKey {
 export interface ClaimRequest {
   subscriptionSeq: number;
   limit: number;
+  /**
+   * Also claims what follows the claimed deliveries in their ordering keys, without a gap. All are returned in the order
+   * of their events.
+   */
+  withFollowers?: boolean | undefined;
 }
 
 /** Deliveries that died without an attempt; undefined when none did. */

@@ -64,12 +64,37 @@ export function createClaim(
       and next_attempt_at <= ?2
     order by rank limit 1`);
 
+  const selectFollowers = db.prepare(`
+    select f.event_seq as eventSeq,
+      f.state = ${STATE.pending} and f.rank is null and f.next_attempt_at <= ?3 and coalesce(f.expires_at > ?3, 1) as mayGo
+    from deliveries h join deliveries f
+      on f.subscription_seq = h.subscription_seq and f.queued_key = h.queued_key and f.event_seq > h.event_seq
+    where h.event_seq = ?1 and h.subscription_seq = ?2 order by f.event_seq limit ?4`);
+
   selectDue.setReturnArrays(true);
   selectOne.setReturnArrays(true);
 
   function mark(claimed: readonly ClaimedDelivery[], subscriptionSeq: number): void {
     if (claimed.length === 0) return;
     markSending.get(sending.passedSeq, subscriptionSeq, JSON.stringify(claimed.map(({ eventSeq }) => eventSeq)));
+  }
+
+  /** The first that follow these heads of ordering keys, each key up to the first one that may not go. */
+  function findFollowers(
+    heads: readonly ClaimedDelivery[],
+    subscriptionSeq: number,
+    limit: number,
+    now: number,
+  ): ClaimedDelivery[] {
+    const seqs: number[] = [];
+    for (const { eventSeq } of heads) {
+      const rows = selectFollowers.all(eventSeq, subscriptionSeq, now, limit) as unknown as FollowerRow[];
+      const end = rows.findIndex(({ mayGo }) => mayGo === 0);
+      for (const row of end === -1 ? rows : rows.slice(0, end)) seqs.push(row.eventSeq);
+    }
+    // The earliest of all keys: what is left out of a key comes after what is taken of it.
+    const first = seqs.toSorted((a, b) => a - b).slice(0, limit);
+    return first.map((seq) => toClaimed(selectOne.get(seq, subscriptionSeq, now) as unknown as ReadRow));
   }
 
   function findAnyDue(subscriptionSeq: number, now: number): number | undefined {
@@ -81,7 +106,7 @@ export function createClaim(
   }
 
   return {
-    claim({ subscriptionSeq, limit }, now) {
+    claim({ subscriptionSeq, limit, withFollowers }, now) {
       const rows = selectDue.all(subscriptionSeq, now, limit) as unknown as ReadRow[];
       const claimed: ClaimedDelivery[] = [];
       let dead: DeadDelivery[] | undefined;
@@ -94,8 +119,12 @@ export function createClaim(
           claimed.push(delivery);
         }
       }
-      mark(claimed, subscriptionSeq);
       const expired = rows.length - claimed.length;
+      if (withFollowers === true && rows.length < limit) {
+        claimed.push(...findFollowers(claimed, subscriptionSeq, limit - rows.length, now));
+        claimed.sort((a, b) => a.eventSeq - b.eventSeq);
+      }
+      mark(claimed, subscriptionSeq);
       const anyDue = rows.length < limit ? undefined : findAnyDue(subscriptionSeq, now);
       return { claimed, expired, nextDueAt: anyDue ?? nextDueAt(subscriptionSeq), dead };
     },
@@ -108,6 +137,11 @@ export function createClaim(
     },
     nextDueAt,
   };
+}
+
+interface FollowerRow {
+  eventSeq: number;
+  mayGo: 0 | 1;
 }
 
 type ReadRow = readonly [content: string, body: Uint8Array | null];

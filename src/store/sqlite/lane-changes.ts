@@ -25,7 +25,8 @@ export function createLaneChanges(db: Database, { moves, moveOver, claim }: Lane
   const selectOpen = db.prepare(`
     select event_seq from deliveries where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
     union all select event_seq from (${SENDING_ROWS}) where subscription_seq = ?1
-    union all select event_seq from deliveries where subscription_seq = ?1 and queued_key is not null and rank is null
+    union all select event_seq from deliveries
+    where subscription_seq = ?1 and queued_key is not null and rank is null and state <> ${STATE.sending}
     limit ${STEP}`);
   const countOfJob = db.prepare(`
     update replays set done = done + ?1, total = max(total, done + ?1)

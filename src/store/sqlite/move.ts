@@ -20,7 +20,10 @@ export interface Moves {
   find(eventSeq: number, subscriptionSeq: number): DeliveryRow | undefined;
   /** Ends a delivery. Returns the delivery of the same ordering key that moved up, if any. */
   end(row: DeliveryRow, state: EndState, options: EndOptions): KeyFollower | undefined;
-  /** Puts a delivery that has a place in its lane back there, due at `dueAt`. */
+  /**
+   * Puts a delivery back into its lane, due at `dueAt`. One that was sent together with an earlier one of its ordering
+   * key goes back behind that one, if it is still there.
+   */
   makeDue(row: DeliveryRow, dueAt: number, trigger: AttemptTrigger, change: DueChange): void;
   /** Puts a delivery that was claimed but not sent back into its lane, if it has not changed. */
   release(eventSeq: number, subscriptionSeq: number, generation: number): void;
@@ -120,7 +123,8 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
     where event_seq = ? and subscription_seq = ?`);
   const releaseRow = db.prepare(`
     update deliveries set state = ${RELEASE.to}
-    where event_seq = ? and subscription_seq = ? and state in ${RELEASE.from} and generation = ?`);
+    where event_seq = ? and subscription_seq = ? and state in ${RELEASE.from} and generation = ?
+    returning queued_key, rank, next_attempt_at`);
   const reopenRow = db.prepare(`
     update deliveries set state = ?, generation = generation + 1, uncounted_attempts = attempt_count, recoveries = 0,
       next_attempt_at = ?, next_trigger = ?, rank = ?, early = 0, queued_key = ?, ordered = ?, expires_at = ?, last_error = null,
@@ -176,15 +180,18 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
 
     makeDue(row, dueAt, trigger, change) {
       const isRetry = change.attemptCount > change.uncountedAttempts;
+      const { queued_key: key } = row;
+      const isBehind = row.rank === null && key !== null && !isNext(row.subscription_seq, key, row.event_seq);
       dueRow.run(
         move(row, change.act),
         change.generation,
         change.attemptCount,
         change.uncountedAttempts,
         change.recoveries,
-        dueAt,
+        // Its head decides when both go.
+        isBehind ? (row.next_attempt_at ?? dueAt) : dueAt,
         ATTEMPT_TRIGGERS.indexOf(trigger),
-        rankOf(dueAt, PRIORITIES[row.priority] ?? "normal", isRetry),
+        isBehind ? null : rankOf(dueAt, PRIORITIES[row.priority] ?? "normal", isRetry),
         EARLY[change.nextTry ?? "free"],
         change.error ?? null,
         row.event_seq,
@@ -194,7 +201,11 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
     },
 
     release(eventSeq, subscriptionSeq, generation) {
-      releaseRow.get(eventSeq, subscriptionSeq, generation);
+      const row = releaseRow.get(eventSeq, subscriptionSeq, generation) as unknown as ReleasedRow | undefined;
+      // Those before it in its ordering key may have ended meanwhile.
+      if (row !== undefined && row.queued_key !== null && row.rank === null) {
+        moveUp(subscriptionSeq, row.queued_key, row.next_attempt_at ?? 0);
+      }
     },
 
     reopen(row, now, trigger, { ordered, expiresAt, isBulk }) {
@@ -228,6 +239,8 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
     if (row.state === STATE.cancelled) counters.addDelivery(row.subscription_seq, "cancelled", -1);
   }
 }
+
+type ReleasedRow = Pick<DeliveryRow, "queued_key" | "rank" | "next_attempt_at">;
 
 interface FirstOfKey {
   event_seq: number;

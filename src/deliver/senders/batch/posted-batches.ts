@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { type HeaderBlock, headerLine, toHeaderBlock } from "../../../domain/header-block.ts";
 import { HOPS_HEADER } from "../../../domain/hops.ts";
-import { blocked, failed } from "../../../domain/outcome.ts";
+import { blocked, failed, postponed } from "../../../domain/outcome.ts";
 import { createSigner, type Signer } from "../../../domain/signature.ts";
 import type { Subscription } from "../../../domain/subscription.ts";
 import type { HttpResult } from "../../wire/http-client.ts";
@@ -43,6 +43,7 @@ interface Prepared {
 }
 
 const compress = promisify(gzip);
+const HELD_BEHIND = { outcome: postponed("not sent: a row before it was rejected", 0), fact: { record: {} } };
 type PartDone = (result: Verdict & RowResult<RowFacts>) => void;
 
 /** Posts batches. A rejected batch is posted again in parts. */
@@ -144,6 +145,7 @@ export function createPostedBatches(services: SenderServices): SendRows {
     sendInParts<RowFacts>({
       rowCount: sent.length,
       pieceRows,
+      heldBehind: subscription.ordered && subscription.onDeadHead === "block" ? HELD_BEHIND : undefined,
       send,
       done(results, stoppedAt) {
         if (isLate && !hasTaken) pieces.set(subscription, stoppedAt ?? 1);

@@ -22,11 +22,11 @@ export function openBatchSender(services: SenderServices): Sender<BatchSettings>
     limitsOf(subscription) {
       const { maxRows, maxBytes, lingerMs } = destinationOf({ subscription });
       // One batch at a time, so that rows arrive in the order of their events.
-      return { maxBatch: maxRows, maxBytes, lingerMs, maxInFlight: 1 };
+      return { maxBatch: maxRows, maxBytes, lingerMs, maxInFlight: 1, keepsOrder: subscription.ordered };
     },
     send(attempts, done) {
       const [startedAt, startedNow] = [clock.wall(), clock.now()];
-      const written = attempts.map(tryWrite);
+      const written = writeAll(attempts);
       const sent = written.filter((one) => typeof one !== "string");
       const end = (results: readonly RowResult<RowFacts>[]) => {
         if (!underWay.delete(abort)) return;
@@ -60,6 +60,14 @@ export function openBatchSender(services: SenderServices): Sender<BatchSettings>
       return files.close();
     },
   };
+}
+
+/** In an ordered subscription nothing is sent behind a row that cannot be written. */
+function writeAll(attempts: readonly Attempt[]): (SentRow | string)[] {
+  const written = attempts.map(tryWrite);
+  const bad = written.findIndex((one) => typeof one === "string");
+  if (bad === -1 || attempts[0]?.subscription.ordered !== true) return written;
+  return written.map((one, i) => (i > bad ? "a row before it could not be written" : one));
 }
 
 /** Returns a text when the row cannot be written; the others of its batch are sent without it. */

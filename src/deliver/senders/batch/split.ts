@@ -23,6 +23,8 @@ export interface SplitOptions<Fact> {
   rowCount: number;
   /** The number of rows in the first parts. */
   pieceRows: number;
+  /** The result for the rows behind a rejected row, when they must not be sent before it. */
+  heldBehind?: RowResult<Fact> | undefined;
   /** Sends a part and reports its result. Parts are sent one at a time. */
   send(part: Part, done: (result: Verdict & RowResult<Fact>) => void): void;
   /** Called with a result for each row, and with the size of the part that was next when sending stopped. */
@@ -33,7 +35,8 @@ export interface SplitOptions<Fact> {
  * Sends a batch in order. A rejected part is sent again in smaller parts until each bad row is alone. A part is sent
  * after all parts before it have ended, so rows arrive in the order given.
  */
-export function sendInParts<Fact>({ rowCount, pieceRows, send, done }: SplitOptions<Fact>): void {
+export function sendInParts<Fact>(options: SplitOptions<Fact>): void {
+  const { rowCount, pieceRows, heldBehind, send, done } = options;
   const results: (RowResult<Fact> | undefined)[] = Array.from({ length: rowCount }, () => undefined);
   /** A stack: the next part is the last. */
   const waiting: Part[] = [];
@@ -56,7 +59,13 @@ export function sendInParts<Fact>({ rowCount, pieceRows, send, done }: SplitOpti
         return done(results as RowResult<Fact>[], part.end - part.start);
       }
       if (result.verdict === "refused" && part.end - part.start > 1) waiting.push(...cut(part, result.badRow));
-      else settle(part, result);
+      else {
+        settle(part, result);
+        if (result.verdict === "refused" && heldBehind !== undefined) {
+          settle({ start: part.end, end: rowCount }, heldBehind);
+          return done(results as RowResult<Fact>[], undefined);
+        }
+      }
       next();
     });
   }

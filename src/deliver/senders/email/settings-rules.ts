@@ -9,6 +9,9 @@ export function checkEmailSettings(settings: EmailSettings): FieldProblem[] {
   return [...checkFields(settings), ...checkAddresses(settings), ...checkLines(settings)];
 }
 
+const NO_ADDRESS =
+  "is missing: give at least one address, or `fields_from: payload` where the event itself contains the mail, as `notification.email` does";
+
 const FROM_PAYLOAD = ["to", "subject", "text", "html"] as const;
 
 function checkFields(settings: EmailSettings): FieldProblem[] {
@@ -18,7 +21,7 @@ function checkFields(settings: EmailSettings): FieldProblem[] {
     return FROM_PAYLOAD.filter(isGiven).map((field) => ({ field, message }));
   }
   const problems: FieldProblem[] = [];
-  if (!isGiven("to")) problems.push({ field: "to", message: "is missing: give at least one address" });
+  if (!isGiven("to")) problems.push({ field: "to", message: NO_ADDRESS });
   if (!isGiven("subject")) problems.push({ field: "subject", message: "is missing" });
   if (!isGiven("text") && !isGiven("html")) problems.push({ field: "text", message: "give `text`, `html` or both" });
   return problems;

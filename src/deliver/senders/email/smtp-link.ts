@@ -57,6 +57,7 @@ export async function openSmtpLink(
   onEnd: (link: SmtpLink) => void,
 ): Promise<SmtpLink> {
   const { default: Connection } = await import("nodemailer/lib/smtp-connection");
+  abort.throwIfAborted();
   const { host, port, tls, login } = server;
   const connection: SMTPConnection = new Connection({
     host,

@@ -96,6 +96,11 @@ export function openSmtpPool(options: SmtpPoolOptions): SmtpPool {
 
   async function deliverBy(link: SmtpLink, { envelope, message }: Mail, abort: AbortController): Promise<Answered> {
     const close = () => link.close();
+    // A listener is not told of what happened before.
+    if (abort.signal.aborted) {
+      close();
+      throw abort.signal.reason;
+    }
     abort.signal.addEventListener("abort", close, { once: true });
     try {
       return await link.send(envelope, message);

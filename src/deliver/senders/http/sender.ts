@@ -11,8 +11,6 @@ import {
 import { HOPS_HEADER } from "../../../domain/hops.ts";
 import { MASK } from "../../../domain/mask.ts";
 import { blocked, failed, failedHere, tooLarge, type Outcome } from "../../../domain/outcome.ts";
-import { attemptTrace } from "../../../domain/attempt-span.ts";
-import { partsOf } from "../../../domain/trace-context.ts";
 import { createSigner, type Signer } from "../../../domain/signature.ts";
 import type { Subscription } from "../../../domain/subscription.ts";
 import type { HealthAddress } from "../../../domain/target-presets.ts";
@@ -21,6 +19,7 @@ import type { HttpResponse, HttpResult } from "../../wire/http-client.ts";
 import { ONE_BY_ONE, type Attempt, type AttemptReport, type Sender } from "../sender.ts";
 import type { SenderServices } from "../services.ts";
 import { toTemplateFacts, unrendered } from "../templated.ts";
+import { traceLines } from "../trace-lines.ts";
 import { buildAttemptHeaders } from "./attempt-headers.ts";
 import { classify } from "../classify-answer.ts";
 import { type ForwardedRequest, prepareForward } from "./forward.ts";
@@ -317,13 +316,6 @@ function unsentReport(attempt: Attempt, startedAt: number, outcome: Outcome): At
     responseBody: undefined,
   };
   return { outcome, startedAt, durationMs: 0, record };
-}
-
-/** An event's trace was checked when the event came in. */
-function traceLines(attempt: Attempt): HeaderBlock {
-  const { event, deliveryId, number, trace = attemptTrace(event, deliveryId, number) } = attempt;
-  const { traceparent, tracestate } = partsOf(trace);
-  return `traceparent: ${traceparent}\r\n${tracestate === undefined ? "" : `tracestate: ${tracestate}\r\n`}`;
 }
 
 function maskedJson(headers: Readonly<Record<string, string>>): string {

@@ -12,6 +12,7 @@ import type { SenderServices } from "../services.ts";
 import { renderAll } from "../render-all.ts";
 import { unrendered } from "../templated.ts";
 import { createTenantRates } from "../tenant-rates.ts";
+import { traceLines } from "../trace-lines.ts";
 import type { GatewayAnswer, GatewayRequest, SmsMessage } from "./gateways/gateway.ts";
 import { GATEWAYS } from "./gateways/gateways.ts";
 import { createNumberTurns } from "./number-turns.ts";
@@ -95,19 +96,20 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
       return run.end(postponed(error, waitMs), keepOwnRecord(request.url, facts));
     }
     if (run.isOver) return;
-    client.request(toHttp(request, subscription), (result) => {
+    client.request(toHttp(request, attempt), (result) => {
       const answer = findAnswer(result);
       const told = { ...facts, ...(answer && gateway.factsOf?.(answer)) };
       run.end(judge(result, answer, settings), keepAnswer(request.url, told, result));
     });
   }
 
-  function toHttp({ method, url, contentType, headers, body }: GatewayRequest, subscription: Attempt["subscription"]) {
+  function toHttp({ method, url, contentType, headers, body }: GatewayRequest, attempt: Attempt) {
+    const { subscription } = attempt;
     const own = body === "" ? "" : headerLine("Content-Type", contentType);
     return {
       method,
       url,
-      headers: headerLine("User-Agent", userAgent) + own,
+      headers: headerLine("User-Agent", userAgent) + own + traceLines(attempt),
       originHeaders: toHeaderBlock(headers),
       body: Buffer.from(body, "utf8"),
       timeoutMs: subscription.timeoutMs,
@@ -145,6 +147,7 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
       const parsed = await normalise(to, settings);
       if (parsed.problem !== undefined) throw invalid("to", parsed.problem);
     },
+    warnOf: (settings) => GATEWAYS[settings.gateway].warnOf?.(settings) ?? [],
     close() {
       runs.close();
       return Promise.resolve();

@@ -3,7 +3,6 @@ import { createDestinationKinds } from "../../../../src/deliver/senders/kinds.ts
 import { paceAllows } from "../../../../src/deliver/targets/pace.ts";
 import { createSubscriptionState } from "../../../../src/deliver/targets/subscription-states.ts";
 import { createTarget, createTargetCondition } from "../../../../src/deliver/targets/target.ts";
-import { noteOthersFailed } from "../../../../src/deliver/targets/mode.ts";
 import { createSeededRandom } from "../../../../src/domain/seeded-random.ts";
 import type { Subscription, SubscriptionInput } from "../../../../src/domain/subscription.ts";
 import { createFailureEvents } from "../../../../src/operate/failure-events.ts";
@@ -32,8 +31,7 @@ const MANY = 501;
 /** What leads to a suspension that is told. */
 function failing() {
   const target = createTarget(createTargetCondition(NOON));
-  noteOthersFailed(target.notices);
-  return { target, deadInARow: 11 };
+  return { target, failedOthers: true, deadInARow: 11 };
 }
 
 describe("subscriptions", () => {

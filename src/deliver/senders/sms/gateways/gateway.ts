@@ -7,6 +7,8 @@ export interface SmsGateway {
   readonly name: SmsSettings["gateway"];
   /** Checks that the settings it needs are given, and those of other gateways are not. */
   check(settings: SmsSettings): FieldProblem[];
+  /** Warnings about valid settings, as sentences. */
+  warnOf?(settings: SmsSettings): readonly string[];
   /** The URL of requests, before its templates are filled in. */
   urlOf(settings: SmsSettings): string;
   write(message: SmsMessage, settings: SmsSettings): GatewayRequest;

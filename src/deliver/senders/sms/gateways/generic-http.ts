@@ -3,6 +3,10 @@ import type { SmsSettings } from "../settings.ts";
 import { findForeign, findMissing, type SmsGateway, type SmsMessage } from "./gateway.ts";
 import { checkSuccessRule, findMisfit, shorten } from "./success-rule.ts";
 
+const NO_RULE =
+  "destination.success is not set: every 2xx answer counts as delivered, also one whose body reports an error. " +
+  'If the gateway answers in that way, say what its answer contains when it has accepted a message, for example {"pointer": "/status", "equals": "ok"}.';
+
 /** Any other service that accepts a message as one HTTP request. */
 export const GENERIC_HTTP: SmsGateway = {
   name: "generic-http",
@@ -23,6 +27,7 @@ export const GENERIC_HTTP: SmsGateway = {
       problems.push({ field: "body", message: "a GET request has no body; put its values into `url`" });
     return problems;
   },
+  warnOf: ({ success }) => (success ? [] : [NO_RULE]),
   urlOf: ({ url }) => url ?? "",
   write(message, settings) {
     const { url, method = "POST", content_type: contentType = "application/json" } = settings;

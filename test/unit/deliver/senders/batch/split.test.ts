@@ -144,6 +144,24 @@ describe("a batch that is refused in part", () => {
     ]);
   });
 
+  it("sends nothing behind a refused row where those behind must wait", () => {
+    const kinds: string[] = [];
+    const sent: number[][] = [];
+    sendInParts({
+      rowCount: 8,
+      pieceRows: 8,
+      heldBehind: { outcome: failed("it waits"), fact: "" },
+      send({ start, end }, done) {
+        sent.push([start, end]);
+        if (start <= 3 && end > 3) done({ verdict: "refused", outcome: refused("bad row"), fact: "" });
+        else done({ verdict: "taken", outcome: DELIVERED, fact: "" });
+      },
+      done: (results) => void kinds.push(...results.map(({ outcome }) => outcome.kind)),
+    });
+    expect(kinds).toEqual([...Array(3).fill("delivered"), "refused", ...Array(4).fill("failed")]);
+    expect(sent.at(-1)).toEqual([3, 4]);
+  });
+
   it("cuts in the middle where a destination names a row that is not there", () => {
     const sizes: number[] = [];
     sendInParts<string>({
