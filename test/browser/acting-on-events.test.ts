@@ -147,7 +147,20 @@ describe("the request of an attempt", () => {
     await attempt.getByText("POST", { exact: true }).waitFor();
     await attempt.getByText("<b>bold</b>").waitFor();
     expect(sent).toContain("<b>bold</b>");
+    await attempt.getByText("with a body that the subscription makes of the event.").waitFor();
     expect(await findFaults(page)).toEqual([]);
+  });
+
+  it("is said to be the event's own body where it is", async () => {
+    await gateway.subscribe({ name: "Raw", url: sink.url, events: ["webhook.raw"] });
+    await gateway.webhook("raw", '{"n": 12345678901234567890}');
+    await gateway.settled();
+    expect(sink.requests.at(-1)?.body.toString()).toBe('{"n": 12345678901234567890}');
+    const { json } = await gateway.get("/api/v1/events?source=raw");
+    const page = await openAttempt((json["data"] as [{ event_id: string }])[0].event_id);
+    await button(page, "Show method and body").click();
+    await page.getByText("with the event’s own body, byte for byte.").waitFor();
+    await page.locator(".attempt").getByText("12345678901234567890").waitFor();
   });
 
   it("is made again only for a key that may: its preview is signed", async () => {
