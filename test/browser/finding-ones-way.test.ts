@@ -140,6 +140,7 @@ describe("the addresses of pages", () => {
       await page.goto(path);
       await page.getByText("Your key may not see this page").waitFor();
       await page.getByText(`Sign in with a key that has ${needed}`).waitFor();
+      expect([path, await page.getByText("There is no such page").count()]).toEqual([path, 0]);
     }
     await page.goto("/overview/nothing");
     await page.getByText("There is no such page").waitFor();
