@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { Redirect, Route, Router, Switch, useLocation } from "wouter";
 import { ApiError } from "./api/client.ts";
 import { sessionQuery } from "./api/queries.ts";
-import { pagesFor } from "./layout/pages.ts";
+import { findPage, pagesFor, type PageEntry } from "./layout/pages.ts";
 import { PageBoundary } from "./layout/page-boundary.tsx";
 import { PageHead, Shell } from "./layout/shell.tsx";
 import { applyLook } from "./layout/theme.ts";
@@ -103,10 +103,31 @@ function Pages() {
           </Route>
         ))}
         <Route>
-          <PageHead title="Not found" />
-          <EmptyState title="There is no such page">Choose another from the menu.</EmptyState>
+          <NoPage
+            hidden={pages.some(({ page }) => path.split("/")[1] === page) ? undefined : findPage(path, session)}
+          />
         </Route>
       </Switch>
     </PageBoundary>
+  );
+}
+
+/** There is none at this path, or only for others. */
+function NoPage({ hidden }: { hidden: PageEntry | undefined }) {
+  if (hidden === undefined) {
+    return (
+      <>
+        <PageHead title="Not found" />
+        <EmptyState title="There is no such page">Choose another from the menu.</EmptyState>
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHead title={hidden.label} />
+      <EmptyState title="Your key may not see this page">
+        Sign in with a key that has the scope admin{hidden.isForOperators === true && " and is bound to no tenant"}.
+      </EmptyState>
+    </>
   );
 }

@@ -130,11 +130,36 @@ describe("requests", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("lead to the accepted ones of the same source, and to no page that is not there", async () => {
+    await gateway.webhook("undeclared", "{");
+    await gateway.webhook("undeclared", '{"n":1}');
+    await until(async () => (await gateway.refused("undeclared")).length === 1);
+    const { page } = await visit("/requests?source=undeclared");
+    await page.getByRole("link", { name: "The body is not well-formed" }).click();
+    await page.getByRole("heading", { name: "Request to undeclared" }).waitFor();
+    // The same bytes are no better the second time.
+    expect(await page.getByRole("button", { name: "Replay" }).count()).toBe(0);
+    expect(await page.locator('a[href="/sources/undeclared"]').count()).toBe(0);
+    await page.getByRole("link", { name: "its events" }).click();
+    await expect.poll(() => page.url()).toBe(`${gateway.url}/events?source=undeclared`);
+    await page.goto("/requests?source=undeclared");
+    await page.getByRole("main").getByRole("link", { name: "Events", exact: true }).click();
+    await expect.poll(() => page.url()).toBe(`${gateway.url}/events?source=undeclared`);
+    await page.getByText("webhook.undeclared").waitFor();
+
+    await gateway.post("/api/v1/sources", { name: "declared", event_type: "declared.order" });
+    await gateway.webhook("declared", "{");
+    await until(async () => (await gateway.refused("declared")).length === 1);
+    const [request] = await gateway.refused("declared");
+    await page.goto(`/requests/${String(request?.id)}`);
+    await page.locator('a[href="/sources/declared"]').waitFor();
+  });
+
   it("of all sources are filtered by outcome and cause", async () => {
     await gateway.webhook("broken", "{");
     await until(async () => (await gateway.refused("broken")).length === 1);
     const { page } = await visit("/requests?outcome=rejected");
-    await page.getByRole("link", { name: "The body is not well-formed" }).waitFor();
+    await page.getByRole("link", { name: "The body is not well-formed" }).first().waitFor();
     await page.getByLabel("Cause").selectOption("bad_signature");
     await page.getByText("No request matches").waitFor();
     expect(new URL(page.url()).search).toBe("?outcome=rejected&cause=bad_signature");

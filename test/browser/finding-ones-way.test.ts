@@ -127,6 +127,25 @@ describe("the addresses of pages", () => {
     await page.getByText("There is no such page").waitFor();
   });
 
+  it("that a key may not see say so, and which scope they need", async () => {
+    const reader = await visits.open(gateway.url);
+    await reader.page.goto("/tenants");
+    await reader.page.getByText("sees all pages but Validations, Tenants, Audit, Jobs, Keys").waitFor();
+    const { page } = await visits.visit(gateway.url, "/tenants", await gateway.createKey(["read"]));
+    for (const [path, needed] of [
+      ["/tenants", "the scope admin and is bound to no tenant."],
+      ["/validation/orders", "the scope admin and is bound to no tenant."],
+      ["/keys", "the scope admin."],
+    ] as const) {
+      await page.goto(path);
+      await page.getByText("Your key may not see this page").waitFor();
+      await page.getByText(`Sign in with a key that has ${needed}`).waitFor();
+      expect([path, await page.getByText("There is no such page").count()]).toEqual([path, 0]);
+    }
+    await page.goto("/overview/nothing");
+    await page.getByText("There is no such page").waitFor();
+  });
+
   it("hide no route of the API", async () => {
     const { json } = await gateway.get("/openapi.json");
     const paths = Object.keys(json["paths"] as object);

@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signIn } from "../support/browser.ts";
+import { openSinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { openVisits } from "../support/visits.ts";
 
@@ -124,6 +125,61 @@ describe("the list of events", () => {
     await publish("forgotten", MANY, 1);
     await row(page, `forgotten-${MANY}`).waitFor();
     expect(await readList(page)).not.toContain("forgotten-0");
+  });
+});
+
+describe("the status of an event in the list", () => {
+  it("changes when the last of its deliveries has ended, and not before", async () => {
+    let answer = (): void => undefined;
+    const mayAnswer = new Promise<void>((resolve) => (answer = resolve));
+    const [quick, slow, dead] = await Promise.all([
+      openSinkServer(),
+      openSinkServer({ answer: { status: 200, after: mayAnswer } }),
+      openSinkServer({ answer: { status: 400 } }),
+    ]);
+    try {
+      await gateway.subscribe({ name: "quick", url: quick.url, events: ["many.two", "many.mixed"] });
+      await gateway.subscribe({ name: "slow", url: slow.url, events: ["many.two", "many.mixed"] });
+      await gateway.subscribe({ name: "dead", url: dead.url, events: ["many.mixed"] });
+      const page = await newPage();
+      await signIn(page, "/events?event_type=many.*", ADMIN_KEY);
+      await live(page).waitFor();
+      await publish("two", 0, 3);
+      await publish("mixed", 0, 1);
+      await Promise.all([quick.received(4), slow.received(4), dead.received(1)]);
+      const status = (id: string) => row(page, id).locator(".badge").textContent();
+      const { json } = await gateway.get("/api/v1/events?id=mixed-0");
+      expect(json["data"]).toMatchObject([{ status: "PENDING", delivery_count: 3 }]);
+      // That one is dead, and one delivered, says nothing yet.
+      for (const id of ["two-0", "two-1", "two-2", "mixed-0"]) expect(await status(id)).toBe("pending");
+      answer();
+      for (const id of ["two-0", "two-1", "two-2"]) await expect.poll(() => status(id)).toBe("completed");
+      await expect.poll(() => status("mixed-0")).toBe("failed");
+    } finally {
+      answer();
+      await Promise.all([quick.close(), slow.close(), dead.close()]);
+    }
+  });
+
+  it("is what it is now when it is shown late, because somebody read further down", async () => {
+    const sink = await openSinkServer();
+    try {
+      await gateway.subscribe({ name: "late", url: sink.url, events: ["many.late"] });
+      await publish("late", 0, 60);
+      await gateway.settled();
+      const page = await newPage();
+      await signIn(page, "/events?event_type=many.late", ADMIN_KEY);
+      await live(page).waitFor();
+      await hasRows(page, 60);
+      await page.evaluate("scrollTo(0, 1000)");
+      await publish("late", 60, 2);
+      await page.getByRole("button", { name: "2 new events" }).waitFor();
+      await gateway.settled();
+      await page.getByRole("button", { name: "2 new events" }).click();
+      await expect.poll(() => row(page, "late-61").locator(".badge").textContent()).toBe("completed");
+    } finally {
+      await sink.close();
+    }
   });
 });
 

@@ -65,10 +65,24 @@ export const activeAlertsQuery = queryOptions({
   refetchInterval: SOMETIMES_MS,
 });
 
+const PAGE_OF_SUBSCRIPTIONS = 500;
+/** As many as can be chosen from and ranked in a browser; `next_cursor` says that there are more. */
+export const MOST_SUBSCRIPTIONS = 5_000;
+
 export const subscriptionsQuery = queryOptions({
   queryKey: ["subscriptions"],
-  queryFn: ({ signal }) => getJson<Page<Subscription>>("/api/v1/subscriptions", { limit: 500 }, signal),
-  refetchInterval: SOMETIMES_MS,
+  async queryFn({ signal }): Promise<Page<Subscription>> {
+    const all: Subscription[] = [];
+    let cursor: string | null = null;
+    do {
+      const query = { limit: PAGE_OF_SUBSCRIPTIONS, cursor: cursor ?? undefined };
+      const page: Page<Subscription> = await getJson("/api/v1/subscriptions", query, signal);
+      all.push(...page.data);
+      cursor = page.next_cursor;
+    } while (cursor !== null && all.length < MOST_SUBSCRIPTIONS);
+    return { data: all, next_cursor: cursor };
+  },
+  refetchInterval: ({ state }) => ((state.data?.data.length ?? 0) > PAGE_OF_SUBSCRIPTIONS ? SELDOM_MS : SOMETIMES_MS),
 });
 
 export const allSubscriptionsQuery = (filters: Filters) =>

@@ -7,6 +7,7 @@ import { HeaderList, KeyValues } from "../ui/key-values.tsx";
 import { formatMs } from "../ui/numbers.ts";
 import { Skeleton } from "../ui/skeleton.tsx";
 import { AbsoluteTime, formatSpan, RelativeTime, useNow } from "../ui/time.tsx";
+import { SentRequest } from "./sent-request.tsx";
 
 /** Why it is not delivered, and when it is tried next. */
 export function Waiting({ delivery }: { delivery: Delivery }) {
@@ -30,13 +31,26 @@ export function Attempts({ delivery, receivedAt }: { delivery: Delivery; receive
   return (
     <ol className="timeline">
       {data.attempts.map((attempt) => (
-        <AttemptItem key={attempt.number} attempt={attempt} receivedAt={receivedAt} longest={longest} />
+        <AttemptItem
+          key={attempt.number}
+          attempt={attempt}
+          delivery={delivery}
+          receivedAt={receivedAt}
+          longest={longest}
+        />
       ))}
     </ol>
   );
 }
 
-function AttemptItem({ attempt, receivedAt, longest }: { attempt: Attempt; receivedAt: string; longest: number }) {
+interface AttemptItemProps {
+  attempt: Attempt;
+  delivery: Delivery;
+  receivedAt: string;
+  longest: number;
+}
+
+function AttemptItem({ attempt, delivery, receivedAt, longest }: AttemptItemProps) {
   const after = Math.max(0, Date.parse(attempt.started_at) - Date.parse(receivedAt));
   const isGood = attempt.result === "success";
   return (
@@ -50,14 +64,14 @@ function AttemptItem({ attempt, receivedAt, longest }: { attempt: Attempt; recei
           <meter className="attempt-bar" min={0} max={longest} value={attempt.duration_ms} aria-label="Duration" />
           <span className="number">{formatMs(attempt.duration_ms)}</span>
         </summary>
-        <AttemptDetails attempt={attempt} />
+        <AttemptDetails attempt={attempt} delivery={delivery} />
       </details>
     </li>
   );
 }
 
-/** The whole request and the whole answer. */
-export function AttemptDetails({ attempt }: { attempt: Attempt }) {
+/** The whole request and the whole answer. The body of a request is not kept, but made again for who asks. */
+export function AttemptDetails({ attempt, delivery }: { attempt: Attempt; delivery?: Delivery }) {
   return (
     <>
       {attempt.error !== null && <p className="error-text small">{attempt.error}</p>}
@@ -79,6 +93,7 @@ export function AttemptDetails({ attempt }: { attempt: Attempt }) {
       />
       <h3>Request headers</h3>
       <HeaderList headers={attempt.request_headers} />
+      {delivery !== undefined && attempt.url !== null && <SentRequest delivery={delivery} />}
       <h3>Answer</h3>
       <HeaderList headers={attempt.response_headers} />
       {attempt.response_body !== null && attempt.response_body !== "" && <PlainText text={attempt.response_body} />}

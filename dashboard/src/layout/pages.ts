@@ -167,6 +167,14 @@ const PAGES: readonly PageEntry[] = [
   },
 ];
 
+/** The names of those that need more than the scope read. */
+export const ADMIN_PAGES = PAGES.filter(({ isForAdmins }) => isForAdmins === true).map(({ label }) => label);
+
+/** A page at this path that there is, whoever may see it; none for partners, who are not told of others' pages. */
+export function findPage(path: string, { portal }: Session): PageEntry | undefined {
+  return portal === null ? PAGES.find(({ page }) => page === path.split("/")[1]) : undefined;
+}
+
 /** Those that somebody with this session can use. */
 export function pagesFor({ portal, tenant_id: tenantId, scopes }: Session): readonly PageEntry[] {
   if (portal !== null) return PAGES.filter(({ isForPartners }) => isForPartners === true);

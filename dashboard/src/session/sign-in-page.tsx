@@ -3,6 +3,7 @@ import { useEffect, useRef, useState, type FormEvent } from "react";
 import { sendJson } from "../api/client.ts";
 import { sessionQuery, signInWaysQuery } from "../api/queries.ts";
 import type { Session } from "../api/types.ts";
+import { ADMIN_PAGES } from "../layout/pages.ts";
 import { Button } from "../ui/button.tsx";
 import { Logo } from "../ui/logo.tsx";
 import { takeTokenFromAddress } from "./portal-token.ts";
@@ -67,8 +68,8 @@ export function SignInPage({ reason }: { reason?: string | undefined }) {
         </Button>
         <ProviderLink />
         <p className="muted small">
-          A key with the scope <code>read</code> sees everything and changes nothing. A lost key is replaced with{" "}
-          <code>posthorn keys create --local</code>.
+          A key with the scope <code>read</code> changes nothing, and sees all pages but {ADMIN_PAGES.join(", ")}: these
+          need <code>admin</code>. A lost key is replaced with <code>posthorn keys create --local</code>.
         </p>
       </form>
     </main>

@@ -54,15 +54,14 @@ export function ChoiceFilter({
   label,
   options,
 }: ViewFilterProps & { options: Readonly<Record<string, string>> }) {
+  const value = view.get(name) ?? "";
   return (
     <label className="filter">
       <span className="filter-label">{label}</span>
-      <select
-        className="input"
-        value={view.get(name) ?? ""}
-        onChange={({ target }) => view.set({ [name]: target.value })}
-      >
+      <select className="input" value={value} onChange={({ target }) => view.set({ [name]: target.value })}>
         <option value="">any</option>
+        {/* An address may name what is not among them, and the list is narrowed by it all the same. */}
+        {value !== "" && !(value in options) && <option value={value}>{value}</option>}
         {Object.entries(options).map(([value, text]) => (
           <option key={value} value={value}>
             {text}

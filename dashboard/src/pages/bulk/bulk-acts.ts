@@ -6,9 +6,11 @@ import { selectionOf } from "./selection.ts";
 
 /** What can be done to many deliveries at once: it is counted first, and is then a job with a page of its own. */
 export interface BulkAct {
-  kind: keyof typeof BULK_ACTS;
+  kind: BulkName;
   filters: Filters;
 }
+
+type BulkName = "events" | "replay" | "purge" | "cancel";
 
 interface BulkKind {
   title: string;
@@ -19,13 +21,30 @@ interface BulkKind {
   planPath: string;
   /** The query keys of what is different afterwards. */
   changes: readonly string[];
+  /** What the API must be told besides the filter. */
+  also?: object;
+  /** Where nothing is lost, it is asked less sternly. */
+  isHarmless?: boolean;
   explain: (many: string) => string;
 }
 
 const LETTERS = ["dead letter", "dead letters"] as const;
 
-export const BULK_ACTS = {
+export const BULK_ACTS: Readonly<Record<BulkName, BulkKind>> = {
+  events: {
+    title: "Replay events",
+    verb: "Replay",
+    nouns: ["delivery", "deliveries"],
+    path: "/api/v1/replays",
+    planPath: "/api/v1/replays",
+    also: { kind: "events" },
+    isHarmless: true,
+    changes: ["events", "event", "deliveries"],
+    explain: (many) =>
+      `${many} of these events will be made once more, to the subscriptions that had them, a few at a time and behind new events. Those that are still open are left alone.`,
+  },
   replay: {
+    isHarmless: true,
     title: "Replay dead letters",
     verb: "Replay",
     nouns: LETTERS,
@@ -53,13 +72,16 @@ export const BULK_ACTS = {
     changes: ["deliveries", "subscription", "subscriptions"],
     explain: (many) => `${many} will not be sent. Their events stay, and can be replayed later.`,
   },
-} as const satisfies Readonly<Record<string, BulkKind>>;
+};
 
 /** How many deliveries fit, without doing anything. */
 export const bulkPlanQuery = ({ kind, filters }: BulkAct) =>
   queryOptions({
     queryKey: ["bulk-plan", kind, filters],
-    queryFn: () => sendJson<ReplayPlan>("POST", BULK_ACTS[kind].planPath, { ...selectionOf(filters), plan: true }),
+    queryFn: () => {
+      const { planPath, also } = BULK_ACTS[kind];
+      return sendJson<ReplayPlan>("POST", planPath, { ...also, ...selectionOf(filters), plan: true });
+    },
     staleTime: 0,
     gcTime: 0,
   });

@@ -14,7 +14,7 @@ import { confirmationOf, selectionOf } from "./selection.ts";
 
 /** Counts first; what is then begun is a job with a page of its own. */
 export function BulkDialog({ act, onClose }: { act: BulkAct; onClose: () => void }) {
-  const { title, verb, nouns, path, changes, explain } = BULK_ACTS[act.kind];
+  const { title, verb, nouns, path, changes, also, explain, isHarmless } = BULK_ACTS[act.kind];
   const plan = useQuery(bulkPlanQuery(act));
   const client = useQueryClient();
   const toast = useToast();
@@ -23,6 +23,7 @@ export function BulkDialog({ act, onClose }: { act: BulkAct; onClose: () => void
   const start = useMutation({
     mutationFn: () =>
       sendJson<Replay>("POST", path, {
+        ...also,
         ...selectionOf(act.filters),
         ...(act.kind === "purge" && confirmationOf(plan.data)),
       }),
@@ -49,7 +50,7 @@ export function BulkDialog({ act, onClose }: { act: BulkAct; onClose: () => void
     </>
   );
 
-  if (act.kind !== "replay") {
+  if (isHarmless !== true) {
     return (
       <ConfirmDialog
         isOpen

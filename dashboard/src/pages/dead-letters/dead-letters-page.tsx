@@ -67,7 +67,14 @@ function FilterBar({ view }: { view: View }) {
   const names = Object.fromEntries(data?.data.map(({ id, name }) => [id, name]) ?? []);
   return (
     <Filters view={view} names={FILTERS}>
-      <ChoiceFilter view={view} name="subscription_id" label="Subscription" options={names} />
+      <ChoiceFilter
+        view={view}
+        name="subscription_id"
+        label={
+          data !== undefined && data.next_cursor !== null ? `Subscription (first ${data.data.length})` : "Subscription"
+        }
+        options={names}
+      />
       <ChoiceFilter view={view} name="reason" label="Cause" options={DEAD_CAUSE_LABELS} />
       <TextFilter view={view} name="event_type" label="Type" placeholder="order.created" id={SEARCH_ID} />
       <TenantFilter view={view} />

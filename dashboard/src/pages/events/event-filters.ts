@@ -20,6 +20,19 @@ export type FilterName = (typeof FILTERS)[number];
 /** The stream knows these; with others what is new is not known until it is searched again. */
 const LIVE: ReadonlySet<string> = new Set(["event_type", "source", "tenant_id"]);
 
+/** A bulk replay knows these. Without one that narrows it down the gateway starts none. */
+const NARROWING: ReadonlySet<string> = new Set(["event_type", "source", "since", "until"]);
+
+/** Whether "all of these" means the same to a bulk replay: it takes a type, but no pattern of types. */
+export function canBeReplayed(filters: EventFilters): boolean {
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined);
+  return (
+    given.some(([name]) => NARROWING.has(name)) &&
+    given.every(([name]) => NARROWING.has(name) || name === "tenant_id") &&
+    !/[*#]/.test(filters["event_type"] ?? "")
+  );
+}
+
 export function canBeLive(filters: EventFilters): boolean {
   return Object.entries(filters).every(([name, value]) => value === undefined || LIVE.has(name));
 }

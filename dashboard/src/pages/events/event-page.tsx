@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { Link, useParams } from "wouter";
 import { eventQuery } from "../../api/queries.ts";
 import type { EventWithDeliveries, StreamAttempt } from "../../api/types.ts";
@@ -15,7 +15,8 @@ import { HeaderList, KeyValues } from "../../ui/key-values.tsx";
 import { formatBytes } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { AbsoluteTime, RelativeTime } from "../../ui/time.tsx";
-import { BodyPanel } from "./body-panel.tsx";
+import { BodyCard } from "../../ui/body-card.tsx";
+import { readBody } from "./body.ts";
 import { toCurl } from "./curl.ts";
 import { DeliveryList } from "./delivery-list.tsx";
 import { EditDialog } from "./edit-dialog.tsx";
@@ -38,6 +39,8 @@ export function EventPage() {
     invalidate(["event", id], ["delivery", (frame as StreamAttempt).id]);
   });
 
+  const body = useMemo(() => data && readBody(data.event, data.payloadText), [data]);
+
   if (error !== null) {
     return (
       <>
@@ -46,29 +49,38 @@ export function EventPage() {
       </>
     );
   }
-  if (data === undefined) return <Skeleton lines={10} />;
+  if (data === undefined || body === undefined) return <Skeleton lines={10} />;
   const { event, payloadText } = data;
+  const isErased = event.body_erased_at !== null;
+  const canEdit = canChange && !isPartner && !isErased;
+  // What is edited is sent as JSON: XML or text would become one long JSON string.
+  const isEditable = body.kind === "json" || body.kind === "none";
   return (
     <>
       <PageHead title={event.event_type}>
         {!isPartner && <CopyButton label="Copy as curl" text={() => toCurl(event, payloadText, location.origin)} />}
-        {canChange && !isPartner && event.body_erased_at === null && (
+        {canEdit && (
           <>
             <Button kind="quiet" onClick={() => setOpen("erase")}>
               Erase body
             </Button>
-            <Button onClick={() => setOpen("edit")}>Edit and replay</Button>
+            {isEditable && <Button onClick={() => setOpen("edit")}>Edit and replay</Button>}
           </>
         )}
-        {canChange && event.body_erased_at === null && (
+        {canChange && !isErased && (
           <Button kind="primary" onClick={() => setOpen("replay")}>
             Replay
           </Button>
         )}
       </PageHead>
+      {canEdit && !isEditable && (
+        <p className="muted">
+          Only JSON can be edited here, and this body is {KINDS[body.kind]}. “Replay” sends it again as it is.
+        </p>
+      )}
       <Facts event={event} />
       <div className="columns columns-event">
-        <BodyPanel event={event} payloadText={payloadText} />
+        <BodyCard body={body} name={event.event_id} none={isErased ? "It was erased." : "It has no body."} />
         <DeliveryList event={event} />
       </div>
       {event.headers !== undefined && (
@@ -77,12 +89,14 @@ export function EventPage() {
           <HeaderList headers={event.headers} />
         </section>
       )}
-      <ReplayDialog event={event} isOpen={isOpen === "replay"} onClose={() => setOpen(undefined)} />
+      {isOpen === "replay" && <ReplayDialog event={event} onClose={() => setOpen(undefined)} />}
       <EraseDialog event={event} isOpen={isOpen === "erase"} onClose={() => setOpen(undefined)} />
       {isOpen === "edit" && <EditDialog event={event} payloadText={payloadText} onClose={() => setOpen(undefined)} />}
     </>
   );
 }
+
+const KINDS = { json: "JSON", xml: "XML", text: "other text", binary: "no text", none: "empty" } as const;
 
 function Facts({ event }: { event: EventWithDeliveries }) {
   const { request, schema_result: schema } = event;

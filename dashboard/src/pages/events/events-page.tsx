@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "wouter";
 import { eventsQuery } from "../../api/queries.ts";
 import { useFurtherBack, type FurtherBack } from "../../api/use-further-back.ts";
@@ -9,6 +9,7 @@ import { PageHead } from "../../layout/shell.tsx";
 import { useMedia } from "../../layout/use-media.ts";
 import { useView } from "../../layout/use-view.ts";
 import { readFilters } from "../../layout/view-filters.ts";
+import { useCanChange } from "../../session/session.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -17,8 +18,9 @@ import { LiveControl } from "../../ui/live-control.tsx";
 import { formatBytes } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { formatClock, RelativeTime } from "../../ui/time.tsx";
+import { BulkDialog } from "../bulk/bulk-dialog.tsx";
 import { FilterBar } from "./filter-bar.tsx";
-import { FILTERS } from "./event-filters.ts";
+import { canBeReplayed, FILTERS } from "./event-filters.ts";
 import { useLiveEvents } from "./use-live-events.ts";
 
 /** As the styles have it. */
@@ -32,6 +34,8 @@ export function EventsPage() {
   const events = useMemo(() => query.data?.pages.flatMap(({ data }) => data) ?? [], [query.data]);
   const last = query.data?.pages.at(-1);
   const further = useFurtherBack(query, events.length === 0, filters);
+  const canReplay = useCanChange() && events.length > 0 && canBeReplayed(filters);
+  const [isReplaying, setReplaying] = useState(false);
 
   return (
     <>
@@ -43,6 +47,7 @@ export function EventsPage() {
             Search again
           </Button>
         )}
+        {canReplay && <Button onClick={() => setReplaying(true)}>Replay these</Button>}
       </PageHead>
       <FilterBar view={view} />
       {query.error !== null && <Failure error={query.error} onRetry={() => void query.refetch()} />}
@@ -70,6 +75,7 @@ export function EventsPage() {
           onMore={() => void query.fetchNextPage()}
         />
       )}
+      {isReplaying && <BulkDialog act={{ kind: "events", filters }} onClose={() => setReplaying(false)} />}
     </>
   );
 }

@@ -6,13 +6,14 @@ import type { StreamFrame } from "../../api/frames.ts";
 import type { Event, EventPage, StreamAttempt, StreamEvent } from "../../api/types.ts";
 import { useStream, type LiveStream } from "../../api/use-stream.ts";
 import { canBeLive, liveQuery } from "./event-filters.ts";
+import { createStatusReader, READ_AT_ONCE, type StatusReader } from "./status-reader.ts";
 
 type Pages = InfiniteData<EventPage, string | null>;
+type DeliveryState = StreamAttempt["status"];
 
 /** Many frames come at once; the list is drawn once for all of them. */
 const GATHERED_MS = 100;
 const NONE: readonly Event[] = [];
-const FIRST_PAGE = 100;
 
 export interface LiveEvents extends LiveStream {
   isPossible: boolean;
@@ -27,6 +28,7 @@ export function useLiveEvents(filters: EventFilters): LiveEvents {
   const isPossible = canBeLive(filters);
   const key = JSON.stringify(filters);
   const frames = useRef<StreamFrame[]>([]);
+  const statuses = useRef<StatusReader>(undefined);
   const [held, setHeld] = useState<{ key: string; events: readonly Event[] }>({ key, events: [] });
   const waiting = held.key === key ? held.events : NONE;
   const stream = useStream({ ...liveQuery(filters), types: "event,attempt,mode,alert" }, (frame) => {
@@ -37,10 +39,19 @@ export function useLiveEvents(filters: EventFilters): LiveEvents {
     const chosen = JSON.parse(key) as EventFilters;
     const { queryKey } = eventsQuery(chosen);
     let isShown = true;
+    const read = (span: object) => getJson<EventPage>("/api/v1/events", { ...chosen, ...span, limit: READ_AT_ONCE });
+    const reader = createStatusReader(read, (events) => {
+      const found = new Map(events.map((event) => [event.event_id, event]));
+      client.setQueryData<Pages>(
+        queryKey,
+        (now) => now && mapEvents(now, (event) => found.get(event.event_id) ?? event),
+      );
+    });
+    statuses.current = reader;
 
     /** What was stored after the list was read and before the stream began is in neither of them. */
     async function catchUp(): Promise<void> {
-      const { data } = await getJson<EventPage>("/api/v1/events", { ...chosen, limit: FIRST_PAGE });
+      const { data } = await read({});
       if (isShown) frames.current.push(...data.reverse().map((event) => ({ name: "event", data: event })));
     }
 
@@ -50,7 +61,7 @@ export function useLiveEvents(filters: EventFilters): LiveEvents {
       if (frames.current.length === 0 || (isPossible && pages === undefined)) return;
       const taken = frames.current;
       frames.current = [];
-      if (!isPossible) return;
+      if (!isPossible || pages === undefined) return;
       if (taken.some(({ name }) => name === "ready")) void catchUp().catch(() => undefined);
       const attempts = taken.filter(({ name }) => name === "attempt").map(({ data }) => data as StreamAttempt);
       const events = taken
@@ -64,14 +75,16 @@ export function useLiveEvents(filters: EventFilters): LiveEvents {
           return { key, events: [...unknown(events, earlier, pages), ...earlier] };
         });
       }
-      client.setQueryData<Pages>(
-        queryKey,
-        (now) => now && applyAttempts(isReading ? now : prepend(now, events), attempts),
-      );
+      const latest = new Map(attempts.map((attempt) => [attempt.event_id, attempt.status]));
+      const now = isReading ? pages : prepend(pages, events);
+      const open = listEvents(now).filter((event) => !isTold(event, latest.get(event.event_id)));
+      client.setQueryData<Pages>(queryKey, latest.size === 0 ? now : mapEvents(now, (event) => judge(event, latest)));
+      reader.ask(open);
     }, GATHERED_MS);
     return () => {
       isShown = false;
       clearInterval(timer);
+      reader.close();
     };
   }, [client, key, isPossible]);
 
@@ -81,6 +94,8 @@ export function useLiveEvents(filters: EventFilters): LiveEvents {
     waiting: waiting.length,
     showWaiting() {
       client.setQueryData<Pages>(eventsQuery(filters).queryKey, (pages) => pages && prepend(pages, waiting));
+      // What became of them while they waited was told to nobody.
+      statuses.current?.ask(waiting);
       setHeld({ key, events: NONE });
       scrollTo({ top: 0 });
     },
@@ -100,20 +115,27 @@ function prepend(pages: Pages, events: readonly Event[]): Pages {
 
 /** Each event is shown once, however often and from wherever it comes. */
 function unknown(events: readonly Event[], waiting: readonly Event[], pages: Pages | undefined): readonly Event[] {
-  const shown = pages?.pages.flatMap(({ data }) => data) ?? [];
+  const shown = pages === undefined ? NONE : listEvents(pages);
   const known = new Set([...waiting, ...shown].map(({ event_id: id }) => id));
   return events.filter(({ event_id: id }) => !known.has(id) && known.add(id));
 }
 
-/** What one attempt tells of its event: of several deliveries, one that is dead is enough to have failed. */
-function applyAttempts(pages: Pages, attempts: readonly StreamAttempt[]): Pages {
-  if (attempts.length === 0) return pages;
-  const latest = new Map(attempts.map((attempt) => [attempt.event_id, attempt.status]));
-  const judge = (event: Event): Event => {
-    const state = latest.get(event.event_id);
-    if (state === "dead") return { ...event, status: "FAILED" };
-    if (state === "delivered" && event.delivery_count === 1) return { ...event, status: "COMPLETED" };
-    return event;
-  };
-  return { ...pages, pages: pages.pages.map((page) => ({ ...page, data: page.data.map(judge) })) };
+/** Whether the state of one delivery tells the status of its event. */
+function isTold(event: Event, state: DeliveryState | undefined): boolean {
+  return state === undefined || state === "pending" || state === "sending" || event.delivery_count === 1;
+}
+
+function judge(event: Event, latest: ReadonlyMap<string, DeliveryState>): Event {
+  const state = latest.get(event.event_id);
+  if (state === undefined || !isTold(event, state)) return event;
+  const isOpen = state === "pending" || state === "sending";
+  return { ...event, status: isOpen ? "PENDING" : state === "dead" ? "FAILED" : "COMPLETED" };
+}
+
+function mapEvents(pages: Pages, change: (event: Event) => Event): Pages {
+  return { ...pages, pages: pages.pages.map((page) => ({ ...page, data: page.data.map(change) })) };
+}
+
+function listEvents(pages: Pages): readonly Event[] {
+  return pages.pages.flatMap(({ data }) => data);
 }

@@ -1,12 +1,22 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { allTargetsQuery } from "../../api/queries.ts";
 import type { Status } from "../../api/types.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { formatSpan, RelativeTime, useNow } from "../../ui/time.tsx";
+import { hrefOf } from "../targets/target-key.ts";
+
+type KnownTarget = Status["targets"][number];
+
+const SHOWN = 5;
 
 /** Whether the gateway delivers, and if not everywhere, where not, why and since when. */
 export function ModePanel({ status }: { status: Status }) {
   const now = useNow();
-  const troubled = status.targets.filter(({ mode, health }) => mode === "QUEUE" || health === "error");
+  const troubled = status.targets.filter(isTroubled);
+  const findHref = useTargetHrefs(troubled.length > 0);
   const isWell = status.mode === "NORMAL" && status.health === "ok";
   return (
     <section className={`card mode ${isWell ? "mode-well" : "mode-troubled"}`} aria-label="Mode">
@@ -15,11 +25,14 @@ export function ModePanel({ status }: { status: Status }) {
         <strong>{isWell ? "All targets are delivered to." : summarise(status, troubled.length)}</strong>
       </p>
       {troubled.length > 0 && (
-        <ul className="trouble">
-          {troubled.slice(0, 5).map((target) => (
-            <li key={target.name}>
+        <Trouble all="/targets" count={troubled.length}>
+          {troubled.slice(0, SHOWN).map((target, index) => (
+            // Own targets of subscriptions may have the same name.
+            <li key={`${target.name} ${index}`}>
               <Badge state={target.mode} />
-              <strong>{target.name}</strong>
+              <Link href={findHref(target)}>
+                <strong>{target.name}</strong>
+              </Link>
               <span>{target.reason ?? target.last_error ?? "fails"}</span>
               <span className="muted">
                 {formatCount(target.queue_length)} waiting
@@ -27,14 +40,16 @@ export function ModePanel({ status }: { status: Status }) {
               </span>
             </li>
           ))}
-        </ul>
+        </Trouble>
       )}
       {status.suspended.length > 0 && (
-        <ul className="trouble">
-          {status.suspended.slice(0, 5).map(({ id, subscription, since, reason }) => (
+        <Trouble all="/subscriptions" count={status.suspended.length}>
+          {status.suspended.slice(0, SHOWN).map(({ id, subscription, since, reason }) => (
             <li key={id}>
               <Badge state="suspended" />
-              <strong>{subscription}</strong>
+              <Link href={`/subscriptions/${encodeURIComponent(id)}`}>
+                <strong>{subscription}</strong>
+              </Link>
               <span>{reason}</span>
               {since !== null && (
                 <span className="muted">
@@ -43,15 +58,44 @@ export function ModePanel({ status }: { status: Status }) {
               )}
             </li>
           ))}
-        </ul>
+        </Trouble>
       )}
     </section>
   );
 }
 
+/** The first few, and where the others are. */
+function Trouble({ all, count, children }: { all: string; count: number; children: ReactNode }) {
+  return (
+    <ul className="trouble">
+      {children}
+      {count > SHOWN && (
+        <li>
+          <Link href={all}>and {formatCount(count - SHOWN)} more</Link>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function isTroubled({ mode, health }: Pick<KnownTarget, "mode" | "health">): boolean {
+  return mode === "QUEUE" || health === "error";
+}
+
+/** `/status` has only their names: the list of targets tells whose they are. */
+function useTargetHrefs(isWanted: boolean): (target: KnownTarget) => string {
+  const { data } = useInfiniteQuery({ ...allTargetsQuery, enabled: isWanted });
+  const known = new Map(
+    data?.pages.flatMap((page) => page.data.map((target) => [`${target.name} ${target.since}`, hrefOf(target)])),
+  );
+  return ({ name, since }) => known.get(`${name} ${since}`) ?? `/targets?text=${encodeURIComponent(name)}`;
+}
+
 function summarise({ mode, suspended, connections }: Status, troubled: number): string {
   if (mode === "QUEUE") {
-    return `${troubled === 1 ? "One target is" : `${troubled} targets are`} down. What is for it waits and is delivered when it is back.`;
+    return troubled === 1
+      ? "One target is down. What is for it waits, and is delivered when it is back."
+      : `${formatCount(troubled)} targets are down. What is for them waits, and is delivered when they are back.`;
   }
   if (suspended.length > 0) return "Subscriptions are suspended. Review and resume them.";
   if (connections.some(({ state }) => state === "failed")) return "A broker cannot be reached.";

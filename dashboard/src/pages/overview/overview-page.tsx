@@ -1,6 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { seriesQuery, statisticsQuery, statusQuery } from "../../api/queries.ts";
 import type { SeriesWindow } from "../../api/types.ts";
+import { useInvalidation } from "../../api/use-invalidation.ts";
+import { useStream } from "../../api/use-stream.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useView } from "../../layout/use-view.ts";
 import { Command, EmptyState } from "../../ui/empty-state.tsx";
@@ -33,6 +35,7 @@ export function OverviewPage() {
   const statistics = useQuery(statisticsQuery);
   const series = useQuery(seriesQuery(window));
   const rates = useRates(statistics.data, statistics.dataUpdatedAt);
+  useLiveTrouble();
 
   return (
     <>
@@ -75,6 +78,15 @@ export function OverviewPage() {
       </div>
     </>
   );
+}
+
+/** What goes wrong, or is well again, is shown at once. Figures are asked for now and then; so is all if the stream fails. */
+function useLiveTrouble(): void {
+  const invalidate = useInvalidation();
+  useStream({ types: "mode,alert" }, ({ name }) => {
+    if (name !== "ready" && name !== "mode" && name !== "alert") return;
+    invalidate(["status"], ["alerts"], ["subscriptions"], ["targets"]);
+  });
 }
 
 function describeOldest(seconds: number | null | undefined): string | undefined {

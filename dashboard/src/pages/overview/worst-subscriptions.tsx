@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import { subscriptionsQuery } from "../../api/queries.ts";
+import { MOST_SUBSCRIPTIONS, subscriptionsQuery } from "../../api/queries.ts";
 import type { Subscription } from "../../api/types.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Failure } from "../../ui/failure.tsx";
@@ -51,6 +51,9 @@ export function WorstSubscriptions() {
             ))}
           </tbody>
         </table>
+      )}
+      {data !== undefined && data.next_cursor !== null && (
+        <p className="muted small">Among the first {formatCount(MOST_SUBSCRIPTIONS)} subscriptions.</p>
       )}
     </section>
   );

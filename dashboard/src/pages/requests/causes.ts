@@ -62,9 +62,14 @@ const FINAL: ReadonlySet<string> = new Set([
   "loop",
 ]);
 
+/** Whether the stored bytes may be accepted once the cause is mended. */
+export function canHelpToReplay(cause: string | null): boolean {
+  return cause === null || !FINAL.has(cause);
+}
+
 /** What to do with the request itself, once the cause is mended. */
 export function nextStep(cause: string | null, isKept: boolean): string {
-  if (cause === null || FINAL.has(cause)) return "";
+  if (cause === null || !canHelpToReplay(cause)) return "";
   return isKept ? "Then replay this request." : "Then ask the sender to send it again: its body was not kept.";
 }
 

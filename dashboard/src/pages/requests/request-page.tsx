@@ -1,8 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { Link, useParams } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import { requestQuery } from "../../api/request-queries.ts";
+import { sourcesQuery } from "../../api/source-queries.ts";
 import type { ReplayedRequest, RequestWithBody } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useCanChange } from "../../session/session.tsx";
@@ -17,7 +18,7 @@ import { Skeleton } from "../../ui/skeleton.tsx";
 import { AbsoluteTime, RelativeTime } from "../../ui/time.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 import { requestToCurl } from "../events/curl.ts";
-import { explain, nextStep } from "./causes.ts";
+import { canHelpToReplay, explain, nextStep } from "./causes.ts";
 
 export function RequestPage() {
   const { id } = useParams<{ id: string }>();
@@ -105,11 +106,24 @@ function ReplayButton({ request, isKept }: { request: RequestWithBody; isKept: b
     },
     onError: toast.fail,
   });
-  if (!canChange || !isKept || request.outcome === "accepted" || request.replayed_at !== null) return null;
+  const isOver = request.outcome === "accepted" || request.replayed_at !== null;
+  if (!canChange || !isKept || isOver || !canHelpToReplay(request.cause)) return null;
   return (
     <Button kind="primary" isBusy={replay.isPending} onClick={() => replay.mutate()}>
       Replay
     </Button>
+  );
+}
+
+/** A source that nobody has declared, or that was deleted, has no page; its events may be there all the same. */
+function SourceLink({ name }: { name: string }) {
+  const { data } = useInfiniteQuery(sourcesQuery({}));
+  const isDeclared = data?.pages.some((page) => page.data.some((source) => source.name === name));
+  if (isDeclared === true) return <Link href={`/sources/${encodeURIComponent(name)}`}>{name}</Link>;
+  return (
+    <>
+      {name} <Link href={`/events?source=${encodeURIComponent(name)}`}>its events</Link>
+    </>
   );
 }
 
@@ -131,12 +145,7 @@ function Facts({ request }: { request: RequestWithBody }) {
             </span>,
           ],
           ["Request", <code key="q">{`${method} ${path}${query === "" ? "" : `?${query}`}`}</code>],
-          [
-            "Source",
-            <Link key="s" href={`/sources/${encodeURIComponent(request.source)}`}>
-              {request.source}
-            </Link>,
-          ],
+          ["Source", <SourceLink key="s" name={request.source} />],
           ["From", request.remote_address],
           ["Size", formatBytes(request.size)],
           [

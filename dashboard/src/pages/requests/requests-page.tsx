@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
+import { Link } from "wouter";
 import { requestsQuery } from "../../api/request-queries.ts";
 import type { ReceivedRequest } from "../../api/types.ts";
 import { ListPage } from "../../layout/list-page.tsx";
@@ -35,7 +36,15 @@ export function RequestsPage() {
       }
       about={
         <p className="muted">
-          Requests that were rejected or ignored, the latest first. Accepted ones are under Events.
+          Requests that were rejected or ignored, the latest first. Accepted ones are under{" "}
+          <Link
+            href={
+              filters["source"] === undefined ? "/events" : `/events?source=${encodeURIComponent(filters["source"])}`
+            }
+          >
+            Events
+          </Link>
+          .
         </p>
       }
       view={view}

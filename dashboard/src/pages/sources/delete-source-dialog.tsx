@@ -50,7 +50,9 @@ function Users({ name }: { name: string }) {
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Skeleton lines={1} />;
   const users = findUsers(name, data.data);
-  if (users.length === 0) return <p>No subscription names it.</p>;
+  const isCut = data.next_cursor !== null;
+  if (users.length === 0)
+    return <p>{isCut ? `None of the first ${data.data.length} subscriptions` : "No subscription"} names it.</p>;
   return (
     <>
       <p>These subscriptions name it, and get nothing from it any more:</p>
@@ -61,6 +63,7 @@ function Users({ name }: { name: string }) {
           </li>
         ))}
       </ul>
+      {isCut && <p className="muted small">Only the first {data.data.length} subscriptions were looked at.</p>}
     </>
   );
 }

@@ -1,0 +1,90 @@
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "wouter";
+import { sendJson } from "../api/client.ts";
+import { eventQuery } from "../api/queries.ts";
+import type { Delivery, RequestPreview } from "../api/types.ts";
+import { JsonView, PlainText } from "../json/json-view.tsx";
+import { readBody } from "../pages/events/body.ts";
+import { useCanChange } from "../session/session.tsx";
+import { toBinary } from "../ui/body-card.tsx";
+import { Button } from "../ui/button.tsx";
+import { Failure } from "../ui/failure.tsx";
+import { Skeleton } from "../ui/skeleton.tsx";
+
+/** Not kept: the answer is signed, and settings may change at any time. */
+const previewQuery = ({ subscription_id: subscription, event_id: event }: Delivery) =>
+  queryOptions({
+    queryKey: ["request-preview", subscription, event],
+    queryFn: () =>
+      sendJson<RequestPreview>("POST", `/api/v1/subscriptions/${encodeURIComponent(subscription)}/preview`, {
+        event_id: event,
+      }),
+    staleTime: 0,
+    gcTime: 0,
+  });
+
+/** Method and body, which the gateway does not keep with each attempt: it makes them again from the event. */
+export function SentRequest({ delivery }: { delivery: Delivery }) {
+  const canChange = useCanChange();
+  const [isShown, setShown] = useState(false);
+  const event = <Link href={`/events/${encodeURIComponent(delivery.event_id)}`}>the event</Link>;
+  return (
+    <>
+      <h3>Request body</h3>
+      {delivery.subscription_name === null ? (
+        <p className="muted small">Made from {event}. The subscription was deleted, so it cannot be made again.</p>
+      ) : !canChange ? (
+        <p className="muted small">Made from {event}. A key with the scope admin can have it made again.</p>
+      ) : isShown ? (
+        <Rendered delivery={delivery} />
+      ) : (
+        <p>
+          <Button onClick={() => setShown(true)}>Show method and body</Button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Rendered({ delivery }: { delivery: Delivery }) {
+  const { data, error, refetch } = useQuery(previewQuery(delivery));
+  const { data: loaded } = useQuery(eventQuery(delivery.event_id));
+  if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;
+  if (data === undefined || loaded === undefined) return <Skeleton lines={2} />;
+  const { bytes } = toBinary(data.body_base64);
+  const isOwn = isSame(bytes, readBody(loaded.event, loaded.payloadText).bytes);
+  return (
+    <>
+      <p className="small">
+        <code>{data.method}</code>{" "}
+        <span className="muted">
+          {isOwn
+            ? "with the event’s own body, byte for byte."
+            : "with a body that the subscription makes of the event."}{" "}
+          Rendered now from the event: if the subscription was changed since, something else was sent.
+        </span>
+      </p>
+      <Content bytes={bytes} />
+    </>
+  );
+}
+
+function Content({ bytes }: { bytes: Uint8Array }) {
+  if (bytes.length === 0) return <p className="muted small">The body is empty.</p>;
+  const text = readText(bytes);
+  if (text === undefined) return <p className="muted small">The body is no text.</p>;
+  return /^\s*[[{]/.test(text) ? <JsonView text={text} /> : <PlainText text={text} />;
+}
+
+function readText(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, index) => byte === other[index]);
+}

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { signIn, findFaults } from "../support/browser.ts";
+import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
+import { ADMIN_KEY, ALERTING, startTestGateway, STEADY_ALERT, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
+
+let gateway: TestGateway;
+let sink: SinkServer;
+const visits = openVisits();
+
+beforeAll(async () => {
+  [gateway, sink] = await Promise.all([
+    startTestGateway({ env: ALERTING, yaml: STEADY_ALERT }),
+    openSinkServer({ answer: { status: 400 } }),
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([gateway.close(), sink.close()]);
+});
+
+/** Nothing is asked for now and then: what changes was told by the stream. */
+const NO_POLLING = "globalThis.setInterval = () => 0";
+
+async function force(id: string, mode: "QUEUE" | "auto"): Promise<void> {
+  expect((await gateway.post(`/api/v1/targets/${id}/mode`, { mode })).status).toBe(200);
+}
+
+describe("the overview", () => {
+  it("shows alerts and modes at once, through the stream", async () => {
+    const { id } = await gateway.subscribe({ name: "Refuses", url: sink.url, events: ["live.refused"] });
+    const { page, complaints } = await visits.open(gateway.url);
+    await page.addInitScript(NO_POLLING);
+    const isStreaming = page.waitForResponse(/\/api\/v1\/stream/);
+    await signIn(page, "/overview", ADMIN_KEY);
+    await isStreaming;
+    await page.getByText("All targets are delivered to.").waitFor();
+    await page.getByText("None.", { exact: true }).waitFor();
+    await gateway.publish({ event_type: "live.refused", payload: {} });
+    await page.locator(".alert-title", { hasText: "Refuses" }).waitFor();
+    // What the alert is about has changed with it.
+    await page.getByRole("row", { name: /Refuses/ }).waitFor();
+    await force(id, "QUEUE");
+    await page.getByText("One target is down. What is for it waits").waitFor();
+    await force(id, "auto");
+    await page.getByText("All targets are delivered to.").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("names the targets that are down, leads to each of them, and says how many more there are", async () => {
+    const ids: string[] = [];
+    for (let n = 1; n <= 7; n++) {
+      const { id } = await gateway.subscribe({ name: `Down ${n}`, url: sink.url, events: [`down.${n}`] });
+      ids.push(id);
+    }
+    for (const id of ids.slice(0, 2)) await force(id, "QUEUE");
+    const { page } = await visits.visit(gateway.url, "/overview");
+    await page.getByText("2 targets are down. What is for them waits, and is delivered when they are back.").waitFor();
+    expect(await page.getByText(/^and \d+ more$/).count()).toBe(0);
+    const link = page.getByRole("link", { name: "Down 2" });
+    await expect.poll(() => link.getAttribute("href")).toBe(`/targets/${String(ids[1])}`);
+    await link.click();
+    await page.getByRole("heading", { name: "Down 2" }).waitFor();
+
+    for (const id of ids.slice(2)) await force(id, "QUEUE");
+    await page.goto("/overview");
+    await page.getByText("7 targets are down.").waitFor();
+    expect(await findFaults(page)).toEqual([]);
+    await page.getByRole("link", { name: "and 2 more" }).click();
+    await page.getByRole("heading", { name: "Targets" }).waitFor();
+  });
+});
+
+describe("more subscriptions than one page of the API has", () => {
+  it("can all be chosen, and the worst of them is found wherever it is", async () => {
+    const create = (n: number) => gateway.subscribe({ name: `Many ${n}`, url: sink.url, events: ["of.many"] });
+    for (let n = 0; n < 500; n += 25) await Promise.all(Array.from({ length: 25 }, (_, more) => create(n + more)));
+    const { id } = await gateway.subscribe({ name: "The last one", url: sink.url, events: ["last.one"] });
+    const { json } = await gateway.get("/api/v1/subscriptions?limit=500");
+    expect((json["data"] as { id: string }[]).map((one) => one.id)).not.toContain(id);
+    await gateway.publish({ event_type: "last.one", payload: {} });
+    await gateway.settled();
+
+    const { page } = await visits.visit(gateway.url, "/overview");
+    await page.getByRole("row", { name: /The last one/ }).waitFor();
+    await page.goto(`/dead-letters?subscription_id=${id}`);
+    const chosen = page.getByRole("combobox", { name: "Subscription" }).locator("option:checked");
+    await expect.poll(() => chosen.textContent()).toBe("The last one");
+    // One that is in no list is named all the same: the list is narrowed by it.
+    await page.goto("/dead-letters?subscription_id=sub_gone");
+    await expect.poll(() => chosen.textContent()).toBe("sub_gone");
+  });
+});
