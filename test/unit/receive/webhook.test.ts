@@ -137,7 +137,8 @@ describe("a request that its endpoint's validation objects to", () => {
 
   it.each(VALIDATIONS)("is refused %s where its sender can be told", async (_, validations) => {
     const { receive, accepted, logged } = openReceiver(stored, validations);
-    expect(await receive(sourceOf(GENERIC), {})).toEqual({ kind: "refused", error });
+    const refused = await receive(sourceOf(GENERIC), {});
+    expect(refused).toEqual({ kind: "refused", error, requestId: logged[0]?.id });
     expect([accepted.length, logged.map(({ cause }) => cause)]).toEqual([0, ["schema_mismatch"]]);
   });
 
