@@ -99,9 +99,13 @@ export async function listScenes(shown: Readonly<Record<string, string>>): Promi
       const path = at + (shown[name] ?? "");
       return { name, path, of: "lively", isPage: false, isWhole: true, ...(act !== undefined && { act }) };
     }),
-    ...EMPTY_PAGES.map(
-      (page): Scene => ({ name: `${page}.empty`, path: `/${page}`, of: "fresh", isPage: false, isWhole: true }),
-    ),
+    ...EMPTY_PAGES.map((page): Scene => ({
+      name: `${page}.empty`,
+      path: `/${page}`,
+      of: "fresh",
+      isPage: false,
+      isWhole: true,
+    })),
     { name: "sign-in", path: "/overview", of: "signed out", isPage: false, isWhole: true },
   ];
 }
