@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
+import { DEFAULT_TENANT } from "../../../../src/domain/event.ts";
 import { subscriptionsQuery } from "../../api/queries.ts";
 import type { DeadReason } from "../../api/types.ts";
 import { KeyValues } from "../../ui/key-values.tsx";
@@ -30,7 +31,7 @@ function useFilterRows(filter: object, canLeave: boolean): readonly Row[] {
     ["Source", text("source")],
     ["Status", text("status")],
     ["Included", text("include")],
-    ["Tenant", text("tenant_id")],
+    ["Tenant", text("tenant_id") === DEFAULT_TENANT ? undefined : text("tenant_id")],
     ["Since", time("since")],
     ["Before", time("until")],
   ];

@@ -86,11 +86,11 @@ function TargetTable({ targets }: { targets: readonly Target[] }) {
           },
           {
             title: "Since",
-            cell: ({ since }) => (since === null ? "–" : <RelativeTime at={since} />),
+            cell: ({ since }) => since && <RelativeTime at={since} />,
           },
           {
             title: "Reason",
-            cell: (target) => reasonOf(target) ?? errorOf(target) ?? "–",
+            cell: (target) => reasonOf(target) ?? errorOf(target),
           },
           { title: "Waiting", isNumber: true, cell: ({ queue_length: waiting }) => formatCount(waiting) },
         ]}
