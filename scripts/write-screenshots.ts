@@ -73,7 +73,7 @@ async function take(page: Page, scene: Scene): Promise<number> {
 }
 
 /** Loaded once for all looks: a theme and a width that change under an open page must look right too. */
-async function takeLooks(page: Page, { name, path, act, isPage, isLive }: Scene): Promise<number> {
+async function takeLooks(page: Page, { name, path, act, isPage, isWhole, isLive }: Scene): Promise<number> {
   await page.setViewportSize({ width: 1280, height: VIEW_HEIGHT[1280] });
   await page.emulateMedia({ colorScheme: "light" });
   await page.goto(path);
@@ -87,14 +87,14 @@ async function takeLooks(page: Page, { name, path, act, isPage, isLive }: Scene)
     await page.setViewportSize({ width, height: VIEW_HEIGHT[width] });
     await page.emulateMedia({ colorScheme });
     await page.waitForTimeout(100);
-    const small = shrinkPng(await shoot(page, width, isPage || act === undefined));
+    const small = shrinkPng(await shoot(page, width, isWhole));
     writeFileSync(join(FOLDER, fileOf(name, look)), small);
     bytes += small.length;
   }
   return bytes;
 }
 
-/** The whole page, up to a limit; of a dialog what is seen at once, since it lies above the page. */
+/** The whole page, up to a limit. */
 async function shoot(page: Page, width: keyof typeof MAX_HEIGHT, isWhole: boolean): Promise<Buffer> {
   const options = { animations: "disabled", caret: "hide" } as const;
   if (!isWhole) return page.screenshot(options);

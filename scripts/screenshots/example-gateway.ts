@@ -2,6 +2,7 @@
 import { startTestGateway, type TestGateway } from "../../test/support/test-gateway.ts";
 import { configure } from "./example-settings.ts";
 import { keepComing, playTheDay } from "./example-traffic.ts";
+import { must } from "./must.ts";
 import { openOutsideWorld } from "./outside-world.ts";
 
 /** When the pictures are taken. */
@@ -42,12 +43,26 @@ export async function openExampleGateway(): Promise<ExampleGateway> {
       validation: "shop-orders",
       alerts: alert,
       tenants: "globex",
+      portal: await linkForPartner(gateway),
+      "dead-letters.narrowed": subscribed.crm,
+      "sources-one.smartsheet": "sheets",
+      "sources-one.queue": "orders-queue",
+      "validation-one.edit": "shop-orders",
+      "validation-one.try": "shop-orders",
     };
     return { gateway, shown, keepComing: () => keepComing(scenery), close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Its address below the gateway's own: the public one leads nowhere here. */
+async function linkForPartner(gateway: TestGateway): Promise<string> {
+  const theme = { name: "Nordwind webhooks", accent: "#0a7d4f" };
+  const { json } = await must(gateway.post("/api/v1/tenants/initech/portal-link", { theme }));
+  const { pathname, hash } = new URL(String(json["url"]));
+  return `${pathname}/subscriptions${hash}`;
 }
 
 async function findAlert(gateway: TestGateway): Promise<string> {

@@ -25,6 +25,17 @@ export const DIALOGS = [
   "shortcuts",
   "menu",
 ] as const;
+/** Other sides of a page, at an address of their own, which `scenes.ts` has. */
+export const VIEWS = [
+  "portal",
+  "dead-letters.narrowed",
+  "sources-one.smartsheet",
+  "sources-one.queue",
+  "validation-one.edit",
+  "validation-one.try",
+  "alerts.past",
+  "alerts.rules",
+] as const;
 export const EMPTY_PAGES = [
   "overview",
   "events",
@@ -69,7 +80,7 @@ function nameOf(page: string, route: string): string {
 
 export async function listFiles(): Promise<readonly string[]> {
   const pages = (await listPages()).flatMap(({ name }) => looksOf(name, true).map((look) => fileOf(name, look)));
-  const others = [...DIALOGS, ...EMPTY_PAGES.map((page) => `${page}.empty`), "sign-in"].flatMap((name) =>
+  const others = [...DIALOGS, ...VIEWS, ...EMPTY_PAGES.map((page) => `${page}.empty`), "sign-in"].flatMap((name) =>
     looksOf(name, false).map((look) => fileOf(name, look)),
   );
   return [...pages, ...others].toSorted();

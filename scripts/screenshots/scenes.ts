@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { DIALOGS, EMPTY_PAGES, listPages } from "./pictures.ts";
+import { DIALOGS, EMPTY_PAGES, listPages, VIEWS } from "./pictures.ts";
 
 /** What is done before the pictures of a name are taken. */
 export interface Scene {
@@ -7,8 +7,10 @@ export interface Scene {
   path: string;
   /** A gateway with a day of data, one that has just been started, or one that asks who is there. */
   of: "lively" | "fresh" | "signed out";
-  /** In place of a dialog that lies above one. */
+  /** One of those that are shown in every look. */
   isPage: boolean;
+  /** Of a dialog only what is seen at once, since it lies above the page. */
+  isWhole: boolean;
   act?: (page: Page) => Promise<void>;
   /** It shows what comes in. */
   isLive?: boolean;
@@ -20,7 +22,8 @@ const LIVE_PAGES: ReadonlySet<string> = new Set(["overview"]);
 
 type Dialog = (typeof DIALOGS)[number];
 
-const press = (name: string | RegExp) => (page: Page) => page.getByRole("button", { name }).first().click();
+const press = (name: string | RegExp) => (page: Page) =>
+  page.getByRole("button", { name, exact: true }).first().click();
 
 const ACTS: Readonly<Record<Dialog, (page: Page) => Promise<void>>> = {
   "events-one.replay": press("Replay"),
@@ -36,6 +39,31 @@ const ACTS: Readonly<Record<Dialog, (page: Page) => Promise<void>>> = {
     await press("Menu")(page);
   },
 };
+
+/** Where a side of a page is seen, beside the example that it is about, and what is done there. */
+const VIEWED: Readonly<Record<(typeof VIEWS)[number], { at: string; act?: (page: Page) => Promise<void> }>> = {
+  portal: { at: "" },
+  "dead-letters.narrowed": { at: "/dead-letters?reason=refused&subscription_id=" },
+  "sources-one.smartsheet": { at: "/sources/" },
+  "sources-one.queue": { at: "/sources/" },
+  "validation-one.edit": { at: "/validation/", act: openEditor },
+  "validation-one.try": {
+    at: "/validation/",
+    async act(page) {
+      await press("Try")(page);
+      await page.locator(".cm-content").fill('{\n  "order_id": "2048",\n  "total": -12.5,\n  "lines": []\n}');
+      await press("Check")(page);
+      await page.getByText("invalid", { exact: true }).waitFor();
+    },
+  },
+  "alerts.past": { at: "/alerts?show=cleared" },
+  "alerts.rules": { at: "/alerts?show=rules" },
+};
+
+async function openEditor(page: Page): Promise<void> {
+  await press("Edit")(page);
+  await page.locator(".cm-content").first().waitFor();
+}
 
 /** What a page shows only when it is asked for. */
 const OPENED: Readonly<Record<string, (page: Page) => Promise<void>>> = {
@@ -57,16 +85,28 @@ export async function listScenes(shown: Readonly<Record<string, string>>): Promi
         path,
         of: "lively",
         isPage: true,
+        isWhole: true,
         isLive: LIVE_PAGES.has(name),
         ...(act !== undefined && { act }),
       };
     }),
     ...DIALOGS.map((name): Scene => {
       const path = pathOf.get(name.split(".")[0] ?? "") ?? "/overview";
-      return { name, path, of: "lively", isPage: false, act: ACTS[name] };
+      return { name, path, of: "lively", isPage: false, isWhole: false, act: ACTS[name] };
     }),
-    ...EMPTY_PAGES.map((page): Scene => ({ name: `${page}.empty`, path: `/${page}`, of: "fresh", isPage: false })),
-    { name: "sign-in", path: "/overview", of: "signed out", isPage: false },
+    ...VIEWS.map((name): Scene => {
+      const { at, act } = VIEWED[name];
+      const path = at + (shown[name] ?? "");
+      return { name, path, of: "lively", isPage: false, isWhole: true, ...(act !== undefined && { act }) };
+    }),
+    ...EMPTY_PAGES.map((page): Scene => ({
+      name: `${page}.empty`,
+      path: `/${page}`,
+      of: "fresh",
+      isPage: false,
+      isWhole: true,
+    })),
+    { name: "sign-in", path: "/overview", of: "signed out", isPage: false, isWhole: true },
   ];
 }
 

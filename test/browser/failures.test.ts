@@ -48,6 +48,7 @@ describe("dead letters", () => {
 
     await page.getByRole("button", { name: "Replay ERP, rejected" }).click();
     await page.getByText("2 dead letters will be sent again").waitFor();
+    expect(await findFaults(page)).toEqual([]);
     expect(await gateway.deadLetters(`subscription_id=${id}`)).toHaveLength(2);
     await page.getByRole("button", { name: "Replay 2 dead letters" }).click();
     await page.getByRole("heading", { name: "Replay of dead letters" }).waitFor();
@@ -70,6 +71,7 @@ describe("dead letters", () => {
     const { page } = await visit(`/dead-letters?subscription_id=${purged}`);
     await page.getByRole("button", { name: "Purge these" }).click();
     await page.getByText("2 dead letters will be deleted for good").waitFor();
+    expect(await findFaults(page)).toEqual([]);
     await page.getByRole("button", { name: "Cancel" }).click();
     expect(await gateway.deadLetters(`subscription_id=${purged}`)).toHaveLength(2);
     await page.getByRole("button", { name: "Purge these" }).click();

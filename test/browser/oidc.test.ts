@@ -60,7 +60,7 @@ describe("signing in with a provider", () => {
     });
     expect(status).toBe(201);
     await page.goto("/subscriptions");
-    await page.getByRole("link", { name: "New subscription" }).waitFor();
+    await page.getByRole("link", { name: "Create subscription" }).waitFor();
     // The provider's own pages may complain; ours do not.
     expect(complaints.filter((line) => line.includes("Content Security Policy"))).toEqual([]);
     await signOut(page);
@@ -72,7 +72,7 @@ describe("signing in with a provider", () => {
     await page.getByText("rob@acme.example · read").waitFor();
     await page.goto("/subscriptions");
     await page.getByRole("heading", { name: "Subscriptions", exact: true }).waitFor();
-    expect(await page.getByRole("link", { name: "New subscription" }).count()).toBe(0);
+    expect(await page.getByRole("link", { name: "Create subscription" }).count()).toBe(0);
     const status = await page.evaluate(async () => {
       const body = JSON.stringify({ id: "not-allowed" });
       const headers = { "content-type": "application/json" };

@@ -51,7 +51,7 @@ describe("the partner portal in a frame of an allowed site", () => {
     const portal = page.frameLocator("iframe");
     await portal.getByRole("link", { name: "Subscriptions" }).click();
     await portal.getByText("There are no subscriptions yet").waitFor();
-    await portal.getByRole("link", { name: "New subscription" }).click();
+    await portal.getByRole("link", { name: "Create subscription" }).click();
     await portal.getByLabel("Name (required)").fill("Shop");
     await portal.getByLabel("URL (required)").fill(sink.url);
     await portal.getByLabel("Events (required)").fill("order.*");

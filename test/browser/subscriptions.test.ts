@@ -32,7 +32,7 @@ describe("subscriptions in the dashboard", () => {
   it("creates one with a filter that shows what it matches, and says at the field what is wrong", async () => {
     const { page, complaints } = await visit("/subscriptions");
     await page.getByText("There are no subscriptions yet").waitFor();
-    await page.getByRole("link", { name: "New subscription" }).click();
+    await page.getByRole("link", { name: "Create subscription" }).click();
     await page.getByLabel("Name (required)").fill("ERP");
     await page.getByLabel("URL (required)").fill("no URL at all");
 
@@ -113,6 +113,7 @@ describe("subscriptions in the dashboard", () => {
     const read = (await gateway.get(`/api/v1/audit?kind=subscription&id=${id}&limit=1`)).json["data"];
     expect(read).toMatchObject([{ act: expect.stringContaining("secret") as unknown }]);
     await page.getByRole("button", { name: "Rotate" }).click();
+    expect(await findFaults(page)).toEqual([]);
     await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
     await page.getByText("Both secrets sign until").waitFor();
     await page.getByRole("button", { name: "Confirm the new secret" }).click();
@@ -140,6 +141,7 @@ describe("subscriptions in the dashboard", () => {
     await page.getByRole("button", { name: "Recover" }).click();
     await page.getByRole("button", { name: "Count" }).click();
     await page.getByText("1 delivery would be sent again.").waitFor();
+    expect(await findFaults(page)).toEqual([]);
     expect(await gateway.deadLetters(`subscription_id=${id}`)).toHaveLength(1);
     await page.getByRole("button", { name: "Deliver them again" }).click();
     await expect.poll(async () => (await gateway.deadLetters(`subscription_id=${id}`)).length).toBe(0);
@@ -184,6 +186,8 @@ describe("targets in the dashboard", () => {
     await page.getByRole("link", { name: "Forced" }).click();
     await page.getByText("It has not changed its mode").waitFor();
     await page.getByRole("button", { name: "Force QUEUE" }).click();
+    await page.getByRole("alertdialog").waitFor();
+    expect(await findFaults(page)).toEqual([]);
     await page.getByRole("alertdialog").getByRole("button", { name: "Cancel" }).click();
     expect((await gateway.get(`/api/v1/targets/${id}`)).json["mode"]).toBe("NORMAL");
     await page.getByRole("button", { name: "Force QUEUE" }).click();
@@ -221,6 +225,7 @@ describe("the pages of subscriptions and targets", () => {
       events: ["wide.*"],
     });
     await gateway.publish({ event_type: "wide.one", payload: {} });
+    await gateway.post("/api/v1/targets", { name: "wide", description: "W".repeat(300) });
     for (const theme of ["light", "dark"] as const) {
       const { page } = await visit("/subscriptions", { theme });
       for (const [path, text] of [
@@ -231,6 +236,7 @@ describe("the pages of subscriptions and targets", () => {
         ["/targets", "WWW"],
         [`/targets/${id}`, "When it changes its mode"],
         ["/targets/new", "Failures to open"],
+        ["/targets/wide/edit", "Edit wide"],
       ] as const) {
         await page.goto(path);
         await page.getByText(text).first().waitFor();

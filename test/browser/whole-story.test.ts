@@ -106,7 +106,7 @@ async function createSource(page: Page, name: string): Promise<string> {
   await goTo(page, "Sources");
   await page.getByRole("link", { name: "Create source" }).first().click();
   await page.getByLabel(/^Name/).fill(name);
-  await button(page, "Create").click();
+  await button(page, "Create source").click();
   await heading(page, name).waitFor();
   const address = (await page.getByRole("group", { name: "Command" }).first().textContent()) ?? "";
   expect(address).toBe(`${url}/webhook/${name}`);
@@ -115,7 +115,7 @@ async function createSource(page: Page, name: string): Promise<string> {
 
 async function createSubscription(page: Page, given: { name: string; events: string; tenant?: string }): Promise<void> {
   await goTo(page, "Subscriptions");
-  await page.getByRole("link", { name: "New subscription" }).first().click();
+  await page.getByRole("link", { name: "Create subscription" }).first().click();
   await page.getByLabel("Name (required)").fill(given.name);
   if (given.tenant !== undefined) await page.getByLabel("Tenant id").fill(given.tenant);
   await page.getByLabel("URL (required)").fill(sink.url);

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { deliveryQuery } from "../api/queries.ts";
 import type { Attempt, Delivery } from "../api/types.ts";
+import { labelOf } from "../pages/dead-letters/causes.ts";
 import { PlainText } from "../json/json-view.tsx";
 import { Failure } from "../ui/failure.tsx";
 import { HeaderList, KeyValues } from "../ui/key-values.tsx";
@@ -8,12 +9,13 @@ import { formatMs } from "../ui/numbers.ts";
 import { Skeleton } from "../ui/skeleton.tsx";
 import { AbsoluteTime, formatSpan, RelativeTime, useNow } from "../ui/time.tsx";
 import { SentRequest } from "./sent-request.tsx";
+import { TRIGGERS } from "./triggers.ts";
 
 /** Why it is not delivered, and when it is tried next. */
 export function Waiting({ delivery }: { delivery: Delivery }) {
   const now = useNow();
   const { status, hold_reason: hold, next_attempt_at: next, dead_reason: dead } = delivery;
-  if (status === "dead") return <p className="small">Dead letter: {dead?.replaceAll("_", " ")}</p>;
+  if (status === "dead") return <p className="small">Dead letter: {labelOf(dead)}</p>;
   if (status !== "pending") return null;
   if (hold !== null) return <p className="small">Held: {hold.replaceAll("_", " ")}</p>;
   if (next === null) return null;
@@ -86,7 +88,7 @@ export function AttemptDetails({ attempt, delivery }: { attempt: Attempt; delive
               </span>
             </span>,
           ],
-          ["Why", attempt.trigger],
+          ["Why", TRIGGERS[attempt.trigger]],
           ["Sent to", attempt.url && <code key="u">{attempt.url}</code>],
           ["Address", attempt.address],
         ]}

@@ -28,7 +28,7 @@ const LONG = 5000;
 export function fieldsOf(schema: JsonSchema, schemas: Schemas): readonly Field[] {
   const { properties = {}, required = [] } = resolve(schema, schemas);
   return Object.entries(properties).map(([name, given]) => {
-    const resolved = resolve(given, schemas);
+    const resolved = withWords(resolve(given, schemas), schemas);
     return {
       name,
       schema: resolved,
@@ -37,6 +37,15 @@ export function fieldsOf(schema: JsonSchema, schemas: Schemas): readonly Field[]
       isNullable: resolved.anyOf?.some(({ type }) => type === "null") === true,
     };
   });
+}
+
+/** What may also be null has its words inside. */
+function withWords(schema: JsonSchema, schemas: Schemas): JsonSchema {
+  if (schema.description !== undefined) return schema;
+  const [only, ...others] = (schema.anyOf ?? []).filter(({ type }) => type !== "null");
+  if (only === undefined || others.length > 0) return schema;
+  const { description, examples } = resolve(only, schemas);
+  return { ...schema, ...(description !== undefined && { description }), ...(examples !== undefined && { examples }) };
 }
 
 export function shapeOf(given: JsonSchema, schemas: Schemas): Shape {

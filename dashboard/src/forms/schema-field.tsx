@@ -4,6 +4,7 @@ import { labelOf } from "./field-name.ts";
 import type { Field, Shape } from "./fields.ts";
 import { Control } from "./schema-control.tsx";
 import { TickedText } from "./ticked-text.tsx";
+import { wordsOf } from "./words-of.ts";
 
 export interface SchemaFieldProps {
   field: Field;
@@ -31,7 +32,7 @@ function SchemaField(props: SchemaFieldProps) {
   const about = (
     <>
       <span id={`${id}-about`} className="field-about">
-        {schema.description !== undefined && <TickedText text={schema.description} />}
+        {schema.description !== undefined && <TickedText text={wordsOf(schema.description)} />}
       </span>
       <span id={`${id}-fault`} className="error-text small">
         {isWrong && fault?.message}
@@ -85,7 +86,7 @@ function ObjectField(props: SchemaFieldProps & { shape: Extract<Shape, { kind: "
       </legend>
       {field.schema.description !== undefined && (
         <p className="field-about">
-          <TickedText text={field.schema.description} />
+          <TickedText text={wordsOf(field.schema.description)} />
         </p>
       )}
       {concerns(fault, path) && <p className="error-text small">{fault?.message}</p>}

@@ -17,6 +17,7 @@ export function formatShare(share: number | null): string {
 
 export function formatMs(ms: number | null): string {
   if (ms === null) return "–";
+  if (ms === 0) return "0 ms";
   if (ms >= 10_000) return `${(ms / 1000).toFixed(1)} s`;
   return ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`;
 }

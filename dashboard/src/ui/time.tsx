@@ -30,9 +30,10 @@ export function formatSpan(ms: number): string {
   return unit === undefined ? "now" : `${Math.floor(ms / unit.ms)} ${unit.name}`;
 }
 
+/** In the language of the page, as the charts have it. */
 function formatAbsolute(at: string): string {
   const date = new Date(at);
-  const day = date.toLocaleDateString(undefined, { year: "numeric", month: "short", day: "numeric" });
+  const day = date.toLocaleDateString("en-GB", { year: "numeric", month: "short", day: "numeric" });
   return `${day}, ${formatClock(at)}`;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toFilter, toRows } from "../../../dashboard/src/pages/subscriptions/filter-rows.ts";
+import { OPERATORS, toFilter, toRows } from "../../../dashboard/src/pages/subscriptions/filter-rows.ts";
 import { parseFilter } from "../../../src/domain/filter.ts";
 
 const SAID = [
@@ -10,6 +10,12 @@ const SAID = [
 ];
 
 describe("a filter in rows", () => {
+  it("offers every operator in words, with its name", () => {
+    const plain = Object.entries(OPERATORS).filter(([name, words]) => !words.endsWith(` (${name})`));
+    expect(plain).toEqual([]);
+    expect(Object.keys(OPERATORS)).toContain("$startsWith");
+  });
+
   it.each(SAID)("says the same as the filter: %j", (filter) => {
     const rows = toRows(filter);
     expect(rows).toBeDefined();

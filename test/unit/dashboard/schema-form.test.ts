@@ -3,7 +3,9 @@ import { changesOf, concerns, draftOf } from "../../../dashboard/src/forms/draft
 import { fieldsOf, shapeOf, type Field } from "../../../dashboard/src/forms/fields.ts";
 import { labelOf } from "../../../dashboard/src/forms/field-name.ts";
 import type { JsonSchema, Schemas } from "../../../dashboard/src/forms/json-schema.ts";
+import { wordsOf } from "../../../dashboard/src/forms/words-of.ts";
 import { subscriptionFields, toDraft } from "../../../dashboard/src/pages/subscriptions/form-fields.ts";
+import { labelOfKind } from "../../../dashboard/src/pages/subscriptions/kind-labels.ts";
 import { KINDS } from "../../../src/deliver/senders/kinds.ts";
 import { SubscriptionSchema } from "../../../src/deliver/senders/subscription-schema.ts";
 import { createSchemaWriter } from "../../../src/http/openapi/schema-writer.ts";
@@ -19,6 +21,11 @@ function fieldOf(schema: JsonSchema): Field {
 }
 
 describe("the form of a subscription", () => {
+  it("names every kind of destination in words", () => {
+    expect(KINDS.filter(({ name }) => labelOfKind(name) === name)).toEqual([]);
+    expect(labelOfKind("carrier-pigeon")).toBe("carrier-pigeon");
+  });
+
   it("has every kind of destination with each of its settings, as the gateway knows them", () => {
     expect(SUBSCRIPTION_DOCS.tag).toBe("Subscriptions");
     const known = KINDS.map(({ name, isFlat = false, isForOperators = false, settings }) => ({
@@ -97,6 +104,20 @@ describe("a field", () => {
   it("is at fault when a complaint is about it or a part of it, and not about one that begins alike", () => {
     const about = (field: string) => concerns({ field, message: "" }, "retry");
     expect(["retry", "retry.0", "retry[0]", "retry_count", "re"].map(about)).toEqual([true, true, true, false, false]);
+  });
+
+  it("has the words of the schema inside, where it may also be null", () => {
+    const inside = { anyOf: [{ type: "string", description: "Who" }, { type: "null" }] };
+    expect(fieldOf(inside).schema.description).toBe("Who");
+    expect(fieldOf({ ...inside, description: "What" }).schema.description).toBe("What");
+  });
+
+  it("speaks of empty fields, and never of null", () => {
+    expect(wordsOf("Attempts per minute; null for no limit")).toBe("Attempts per minute; empty for no limit");
+    const described = [...form.all, ...form.kinds.flatMap(({ fields }) => fields)].map(({ schema }) => schema);
+    const words = described.map(({ description = "" }) => wordsOf(description));
+    expect(words.filter((text) => /\bnull\b/.test(text))).toEqual([]);
+    expect(described.filter(({ description = "" }) => /\bnull\b/.test(description)).length).toBeGreaterThan(2);
   });
 
   it("is called as people write it", () => {

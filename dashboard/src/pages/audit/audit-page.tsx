@@ -62,7 +62,7 @@ export function AuditPage() {
           />
           <TextFilter view={view} name="id" label="Id" placeholder="sub_…" isMono />
           <TextFilter view={view} name="act" label="Act" placeholder="subscription.update" />
-          <TextFilter view={view} name="actor" label="By" placeholder="key:ID, config, gateway" />
+          <TextFilter view={view} name="actor" label="By" placeholder="key:ID or config" />
           <TenantFilter view={view} />
           <TimeFilters view={view} />
         </>
@@ -76,6 +76,12 @@ export function AuditPage() {
     >
       {(entries) => (
         <section className="card list" aria-label="Entries">
+          <div className="entry-row list-head" aria-hidden="true">
+            <span>When</span>
+            <span>What was done</span>
+            <span>To which</span>
+            <span>By</span>
+          </div>
           {entries.map((entry) => (
             <Entry key={entry.seq} entry={entry} />
           ))}

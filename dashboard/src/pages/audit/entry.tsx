@@ -16,6 +16,7 @@ const PAGES: Readonly<Record<string, string>> = {
   validation: "validation",
   event: "events",
   alert: "alerts",
+  replay: "bulk",
 };
 
 export function Entry({ entry }: { entry: AuditEntry }) {

@@ -50,7 +50,7 @@ export function ReplayPage() {
       </section>
       <section className="card" aria-labelledby="filter-head">
         <h2 id="filter-head">What it is about</h2>
-        <FilterWords filter={replay.filter} />
+        <FilterWords filter={replay.filter} canLeave />
       </section>
     </>
   );

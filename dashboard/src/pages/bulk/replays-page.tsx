@@ -8,6 +8,7 @@ import { EmptyState } from "../../ui/empty-state.tsx";
 import { Item, Items } from "../../ui/items.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
 import { ChoiceFilter } from "../../ui/view-filters.tsx";
+import { FilterLine } from "./filter-words.tsx";
 import { Progress } from "./progress.tsx";
 import { KINDS, STATUSES } from "./words.ts";
 
@@ -37,9 +38,12 @@ export function ReplaysPage() {
                 href={`/bulk/${encodeURIComponent(replay.id)}`}
                 badges={<Badge state={replay.status} />}
                 note={
-                  <span>
-                    started <RelativeTime at={replay.started_at} />
-                  </span>
+                  <>
+                    <FilterLine filter={replay.filter} />
+                    <span>
+                      started <RelativeTime at={replay.started_at} />
+                    </span>
+                  </>
                 }
                 figure={<Progress replay={replay} />}
               />

@@ -37,7 +37,7 @@ export function DeadLettersPage() {
     <>
       <PageHead title="Dead letters">
         <Link href="/bulk" className="button button-quiet">
-          Replay jobs
+          Replays
         </Link>
         {canChange && hasAny && (
           <>

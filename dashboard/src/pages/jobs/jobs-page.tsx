@@ -26,7 +26,7 @@ export function JobsPage() {
     <>
       <PageHead title="Jobs">
         <Link className="button button-plain" href="/bulk">
-          Replays and other bulk work
+          Replays
         </Link>
       </PageHead>
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}

@@ -21,9 +21,9 @@ const HEIGHT_PX = 180;
 const SYNC = "overview";
 
 /** Hours from 0 to 24, with the day where it changes; in the form that uPlot asks for, by the step between two marks. */
-const DAY = "\n{MMM} {D}";
+const DAY = "\n{D} {MMM}";
 const CLOCK = [
-  [86_400, "{MMM} {D}", null, null, null, null, null, null, 1],
+  [86_400, "{D} {MMM}", null, null, null, null, null, null, 1],
   [60, "{HH}:{mm}", DAY, null, DAY, null, null, null, 1],
 ];
 

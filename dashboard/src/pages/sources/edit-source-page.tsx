@@ -75,6 +75,7 @@ function Editor({ name, first, kind, schemas }: EditorProps) {
         options={optionFields(kind, schemas)}
         draft={editing.draft}
         onChange={editing.setDraft}
+        onCancel={() => navigate(path)}
         onSubmit={editing.submit}
         act="Save"
         isBusy={editing.isBusy}

@@ -61,8 +61,9 @@ export function NewSourcePage() {
         options={optionFields(kind, schemas.data)}
         draft={draft}
         onChange={setDraft}
+        onCancel={() => navigate("/sources")}
         onSubmit={() => create.mutate(undefined)}
-        act="Create"
+        act="Create source"
         isBusy={create.isPending}
         error={create.error}
       />

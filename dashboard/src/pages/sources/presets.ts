@@ -1,4 +1,4 @@
-/** How a kind is called, and where its provider wants the URL. Kinds without a line here are shown by their name. */
+/** How a kind is called, and where its provider wants the URL. */
 const PRESETS: Readonly<Record<string, { label: string; hint: string }>> = {
   generic: { label: "Any sender", hint: "Paste the URL wherever the sender asks for one." },
   "api-key": { label: "API key", hint: "The sender puts one of the secrets into a header." },
@@ -6,8 +6,13 @@ const PRESETS: Readonly<Record<string, { label: string; hint: string }>> = {
   hmac: { label: "HMAC signature", hint: "The options say which header holds the signature, and what is signed." },
   "standard-webhooks": { label: "Standard Webhooks", hint: "The secret begins with whsec_." },
   "aws-sns": { label: "Amazon SNS", hint: "Create an HTTPS subscription of the topic. It is confirmed by itself." },
+  cloudevents: { label: "CloudEvents", hint: "The sender proves itself with one of the secrets, as a bearer token." },
   discord: { label: "Discord", hint: "Developer portal → your application → Interactions endpoint URL." },
   dropbox: { label: "Dropbox", hint: "App console → Webhooks → Webhook URIs. The secret is the app secret." },
+  "event-grid": {
+    label: "Azure Event Grid",
+    hint: "Create an event subscription with this URL as its webhook. It is confirmed by itself.",
+  },
   github: {
     label: "GitHub",
     hint: "Settings → Webhooks → Add webhook. Choose the content type application/json and enter the secret.",
@@ -15,7 +20,21 @@ const PRESETS: Readonly<Record<string, { label: string; hint: string }>> = {
   gitlab: { label: "GitLab", hint: "Settings → Webhooks. Enter the secret as the secret token." },
   hubspot: { label: "HubSpot", hint: "Your app → Webhooks → Target URL. The secret is the client secret." },
   linear: { label: "Linear", hint: "Settings → API → Webhooks. The secret is the signing secret." },
+  mailgun: {
+    label: "Mailgun",
+    hint: "Sending → Webhooks → Add webhook. The secret is the HTTP webhook signing key of your account.",
+  },
+  meta: {
+    label: "Meta (Facebook, Instagram, WhatsApp)",
+    hint: "Your app → Webhooks → Callback URL. The secret is the app secret; the verify token is below.",
+  },
   "microsoft-graph": { label: "Microsoft Graph", hint: "Create a subscription with this URL as notificationUrl." },
+  none: { label: "No verification", hint: "Whoever knows the URL can send: give it a token in its path." },
+  paypal: { label: "PayPal", hint: "Your app → Webhooks → Add webhook. Then enter the id of the webhook below." },
+  sendgrid: {
+    label: "SendGrid",
+    hint: "Mail settings → Event webhooks. The secret is the verification key of the signed webhook.",
+  },
   shopify: { label: "Shopify", hint: "Settings → Notifications → Webhooks. The secret is shown below the list." },
   slack: { label: "Slack", hint: "Your app → Event Subscriptions → Request URL. The secret is the signing secret." },
   smartsheet: { label: "Smartsheet", hint: "Register the sheets of the manifest below." },

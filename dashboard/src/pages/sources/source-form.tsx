@@ -14,8 +14,13 @@ const LEFT_OUT = new Set(["kind", "options", "status"]);
 
 export function sourceFields(schemas: Schemas, schemaName: string): readonly Field[] {
   const fields = fieldsOf(schemas[schemaName] ?? {}, schemas).filter(({ name }) => !LEFT_OUT.has(name));
-  // It may be a text too, but people want one that is made for them.
-  return fields.map((field) => (field.name === "path_token" ? { ...field, shape: { kind: "flag" } } : field));
+  return fields.map((field) => (field.name === "path_token" ? asFlag(field) : field));
+}
+
+/** It may be a text too, but people want one that is made for them. */
+function asFlag(field: Field): Field {
+  const description = "The URL ends with a token that is generated for you; requests without it are rejected";
+  return { ...field, shape: { kind: "flag" }, schema: { ...field.schema, description } };
 }
 
 export function optionFields(kind: SourceKind | undefined, schemas: Schemas): readonly Field[] {
@@ -38,6 +43,8 @@ interface SourceFormProps {
   draft: Draft;
   onChange: (draft: Draft) => void;
   onSubmit: () => void;
+  /** Where to go without a change. */
+  onCancel: () => void;
   act: string;
   isBusy: boolean;
   error: Error | null;
@@ -45,7 +52,7 @@ interface SourceFormProps {
 
 /** Made of the schemas that the gateway checks with: a new setting is there without a line here. */
 export function SourceForm(props: SourceFormProps) {
-  const { kind, fields, options, draft, onChange, onSubmit, act, isBusy, error } = props;
+  const { kind, fields, options, draft, onChange, onSubmit, onCancel, act, isBusy, error } = props;
   const fault = findFault(error);
   const isFor = ({ name }: Field) =>
     (name !== "secrets" || kind?.pulled !== true) && (name !== "manifest" || kind?.has_manifest === true);
@@ -96,6 +103,7 @@ export function SourceForm(props: SourceFormProps) {
         <Button kind="primary" type="submit" isBusy={isBusy}>
           {act}
         </Button>
+        <Button onClick={onCancel}>Cancel</Button>
       </div>
     </form>
   );

@@ -93,8 +93,10 @@ function Rows({ rows, onChange }: { rows: readonly FilterRow[]; onChange: (rows:
             value={row.operator}
             onChange={({ target }) => replace(index, { ...row, operator: target.value })}
           >
-            {OPERATORS.map((operator) => (
-              <option key={operator}>{operator}</option>
+            {Object.entries(OPERATORS).map(([operator, words]) => (
+              <option key={operator} value={operator}>
+                {words}
+              </option>
             ))}
           </select>
           <input

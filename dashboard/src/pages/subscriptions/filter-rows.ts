@@ -9,7 +9,25 @@ export interface FilterRow {
   operand: string;
 }
 
-export const OPERATORS: readonly string[] = [...VALUE_OPERATORS.keys()];
+const WORDS: Readonly<Record<string, string>> = {
+  $eq: "is",
+  $neq: "is not",
+  $gt: "greater than",
+  $gte: "at least",
+  $lt: "less than",
+  $lte: "at most",
+  $in: "is one of",
+  $nin: "is none of",
+  $startsWith: "begins with",
+  $endsWith: "ends with",
+  $contains: "contains",
+  $exist: "exists",
+};
+
+/** Each with the words that people choose it by. */
+export const OPERATORS: Readonly<Record<string, string>> = Object.fromEntries(
+  [...VALUE_OPERATORS.keys()].map((name) => [name, name in WORDS ? `${WORDS[name] ?? ""} (${name})` : name]),
+);
 
 type Json = Readonly<Record<string, unknown>>;
 

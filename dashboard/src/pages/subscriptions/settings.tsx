@@ -4,6 +4,7 @@ import { CopyButton } from "../../ui/copy-button.tsx";
 import { KeyValues } from "../../ui/key-values.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
 import { ValueText } from "../../ui/value-text.tsx";
+import { labelOfKind } from "./kind-labels.ts";
 
 /** Shown elsewhere on the page, or below by their own names. */
 const ELSEWHERE: ReadonlySet<string> = new Set([
@@ -26,7 +27,7 @@ const FIRST = ["kind", "url", "events", "sources", "event_filter", "tenant_id", 
 /** Everything that is set; what is not is left out. */
 export function Settings({ subscription }: { subscription: Subscription }) {
   const { id, destination, created_at: createdAt, updated_at: updatedAt, created_by: createdBy } = subscription;
-  const all: Readonly<Record<string, unknown>> = { ...subscription };
+  const all: Readonly<Record<string, unknown>> = { ...subscription, kind: labelOfKind(subscription.kind) };
   const names = [...FIRST, ...Object.keys(all).filter((name) => !FIRST.includes(name))];
   const rows = names.filter((name) => !ELSEWHERE.has(name)).map((name) => [name, all[name]] as const);
   const first = rows.filter(([name]) => FIRST.includes(name));

@@ -1,11 +1,10 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { statusHistoryQuery } from "../../api/queries.ts";
-import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
-import { STATUS_WORDS } from "./status-words.ts";
+import { StatusBadge } from "./status-badge.tsx";
 
 /** Who paused it, who resumed it, and why the gateway suspended it. */
 export function StatusHistory({ id }: { id: string }) {
@@ -45,8 +44,4 @@ export function StatusHistory({ id }: { id: string }) {
       )}
     </section>
   );
-}
-
-function StatusBadge({ status }: { status: string }) {
-  return <Badge state={status}>{(STATUS_WORDS as Readonly<Record<string, string>>)[status] ?? status}</Badge>;
 }

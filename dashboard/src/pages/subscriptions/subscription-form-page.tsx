@@ -13,7 +13,7 @@ export function NewSubscriptionPage() {
   const schemas = useQuery(schemasQuery);
   return (
     <>
-      <PageHead title="New subscription" />
+      <PageHead title="Create subscription" />
       {schemas.error !== null && <Failure error={schemas.error} onRetry={() => void schemas.refetch()} />}
       {schemas.isPending && <Skeleton lines={10} />}
       {schemas.data !== undefined && (

@@ -16,6 +16,7 @@ import { useToast } from "../../ui/toasts.tsx";
 import { DestinationSection } from "./destination-section.tsx";
 import { FilterBuilder } from "./filter-builder.tsx";
 import { subscriptionFields, toDraft, type KindFields } from "./form-fields.ts";
+import { labelOfKind } from "./kind-labels.ts";
 import { isMatch, MatchPreview, useMatching } from "./match-preview.tsx";
 import { CHANGED, pathOf } from "./paths.ts";
 import { TemplatePreview } from "./template-preview.tsx";
@@ -138,7 +139,9 @@ function KindChoice({ kinds, value, onChange }: KindChoiceProps) {
       <span>Kind of destination</span>
       <select className="input" value={value} onChange={({ target }) => onChange(target.value)}>
         {kinds.map(({ name }) => (
-          <option key={name}>{name}</option>
+          <option key={name} value={name}>
+            {labelOfKind(name)}
+          </option>
         ))}
       </select>
     </label>

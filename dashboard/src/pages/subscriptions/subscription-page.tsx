@@ -4,7 +4,6 @@ import { subscriptionQuery } from "../../api/queries.ts";
 import type { Subscription } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useCanChange, useSession } from "../../session/session.tsx";
-import { Badge } from "../../ui/badge.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
@@ -16,7 +15,7 @@ import { RecentDeliveries } from "./recent-deliveries.tsx";
 import { SecretsCard } from "./secrets-card.tsx";
 import { Settings } from "./settings.tsx";
 import { StatusHistory } from "./status-history.tsx";
-import { STATUS_WORDS } from "./status-words.ts";
+import { StatusBadge } from "./status-badge.tsx";
 import { TargetNotice } from "./target-notice.tsx";
 
 export function SubscriptionPage() {
@@ -37,7 +36,7 @@ export function SubscriptionPage() {
   return (
     <>
       <PageHead title={subscription.name}>
-        <Badge state={subscription.status}>{STATUS_WORDS[subscription.status]}</Badge>
+        <StatusBadge status={subscription.status} />
         {canChange && <Acts subscription={subscription} etag={data.etag} />}
       </PageHead>
       <Notices subscription={subscription} />

@@ -3,11 +3,11 @@ import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import type { Subscription } from "../../api/types.ts";
 import { useMedia } from "../../layout/use-media.ts";
-import { Badge } from "../../ui/badge.tsx";
 import { formatCount, formatShare } from "../../ui/numbers.ts";
 import { Health } from "./health.tsx";
+import { labelOfKind } from "./kind-labels.ts";
 import { placeOf } from "./place.ts";
-import { STATUS_WORDS } from "./status-words.ts";
+import { StatusBadge } from "./status-badge.tsx";
 
 /** As the styles have it. */
 const ROW_PX = { wide: 56, narrow: 96 };
@@ -60,7 +60,11 @@ export function SubscriptionTable({
 
 function Row({ subscription, hasTenants }: { subscription: Subscription; hasTenants: boolean }) {
   const { id, name, kind, status, stats, events, tenant_id: tenant } = subscription;
-  const about = [hasTenants && tenant !== "default" ? tenant : "", kind === "http" ? "" : kind, placeOf(subscription)];
+  const about = [
+    hasTenants && tenant !== "default" ? tenant : "",
+    kind === "http" ? "" : labelOfKind(kind),
+    placeOf(subscription),
+  ];
   return (
     <Link href={`/subscriptions/${id}`} className="subscription-row">
       <span className="subscription-name">
@@ -69,7 +73,7 @@ function Row({ subscription, hasTenants }: { subscription: Subscription; hasTena
       </span>
       <code className="ellipsis subscription-events">{events.join(", ")}</code>
       <span className="subscription-status">
-        <Badge state={status}>{STATUS_WORDS[status]}</Badge>
+        <StatusBadge status={status} />
       </span>
       <span className="subscription-health">
         <Health id={id} />

@@ -9,6 +9,7 @@ import { apiCommand } from "../../ui/api-command.ts";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { SearchFilter, TenantFilter } from "../../ui/filters.tsx";
 import { ChoiceFilter, TextFilter } from "../../ui/view-filters.tsx";
+import { labelOfKind } from "./kind-labels.ts";
 import { fits } from "./subscription-filters.ts";
 import { SubscriptionTable } from "./subscription-table.tsx";
 
@@ -22,7 +23,7 @@ export function SubscriptionsPage() {
   const served = { tenant_id: view.get("tenant_id"), label: view.get("label") };
   const query = useInfiniteQuery(allSubscriptionsQuery(served));
   const all = useMemo(() => query.data?.pages.flatMap(({ data }) => data) ?? [], [query.data]);
-  const kinds = useMemo(() => Object.fromEntries(all.map(({ kind }) => [kind, kind])), [all]);
+  const kinds = useMemo(() => Object.fromEntries(all.map(({ kind }) => [kind, labelOfKind(kind)])), [all]);
   const wanted = { text: view.get("text"), status: view.get("status"), kind: view.get("kind") };
 
   return (
@@ -32,7 +33,7 @@ export function SubscriptionsPage() {
       acts={
         canChange && (
           <Link className="button button-primary" href="/subscriptions/new">
-            New subscription
+            Create subscription
           </Link>
         )
       }

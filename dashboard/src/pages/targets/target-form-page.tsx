@@ -25,7 +25,7 @@ export function NewTargetPage() {
   const { data, error } = useQuery(schemasQuery);
   return (
     <>
-      <PageHead title="New shared target" />
+      <PageHead title="Create shared target" />
       {error !== null && <Failure error={error} />}
       {data === undefined ? (
         error === null && <Skeleton lines={8} />

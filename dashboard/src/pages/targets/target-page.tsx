@@ -20,6 +20,7 @@ import { ValueText } from "../../ui/value-text.tsx";
 import { ModeActs } from "./mode-acts.tsx";
 import { ModeHistory } from "./mode-history.tsx";
 import { TargetSubscriptions } from "./target-subscriptions.tsx";
+import { errorOf, reasonOf } from "./trouble.ts";
 
 export function TargetPage() {
   const { key } = useParams<{ key: string }>();
@@ -56,10 +57,12 @@ export function TargetPage() {
 }
 
 function Now({ target }: { target: Target }) {
-  const { mode, since, reason, forced, health, checked_at: checkedAt } = target;
-  const isWell = mode === "NORMAL" && health === "ok";
+  const { mode, since, forced, health, checked_at: checkedAt } = target;
   return (
-    <section className={`card mode facts ${isWell ? "mode-well" : "mode-troubled"}`} aria-label="Mode">
+    <section
+      className={`card mode facts ${mode === "NORMAL" && health === "ok" ? "mode-well" : "mode-troubled"}`}
+      aria-label="Mode"
+    >
       <p className="mode-line">
         <Badge state={mode} />
         <strong>
@@ -80,16 +83,16 @@ function Now({ target }: { target: Target }) {
               </span>
             ),
           ],
-          ["Reason", reason],
+          ["Reason", reasonOf(target)],
           [
             "Health",
             <Badge key="h" state={health}>
-              {health === "ok" ? "well" : "unwell"}
+              {health === "ok" ? "healthy" : "unhealthy"}
             </Badge>,
           ],
           ["Checked", checkedAt && <RelativeTime key="c" at={checkedAt} />],
           ["Failures in a row", target.failures > 0 ? target.failures : undefined],
-          ["Last error", target.last_error],
+          ["Last error", errorOf(target)],
           ["Waiting", formatCount(target.queue_length)],
         ]}
       />

@@ -5,7 +5,9 @@ import type { Target } from "../../api/types.ts";
 import { ListPage } from "../../layout/list-page.tsx";
 import { useView } from "../../layout/use-view.ts";
 import { useCanChange } from "../../session/session.tsx";
+import { apiCommand } from "../../ui/api-command.ts";
 import { Badge } from "../../ui/badge.tsx";
+import { DataTable } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { SearchFilter } from "../../ui/filters.tsx";
 import { formatCount } from "../../ui/numbers.ts";
@@ -13,6 +15,7 @@ import { hasText } from "../../ui/text-search.ts";
 import { RelativeTime } from "../../ui/time.tsx";
 import { ChoiceFilter } from "../../ui/view-filters.tsx";
 import { hrefOf } from "./target-key.ts";
+import { errorOf, reasonOf } from "./trouble.ts";
 
 const FILTERS = ["text", "mode"] as const;
 
@@ -28,7 +31,7 @@ export function TargetsPage() {
       acts={
         canChange && (
           <Link className="button button-primary" href="/targets/new">
-            New shared target
+            Create shared target
           </Link>
         )
       }
@@ -45,12 +48,7 @@ export function TargetsPage() {
         (mode === undefined || target.mode === mode) &&
         hasText([target.name, target.tenant_id, target.reason], view.get("text"))
       }
-      empty={
-        <EmptyState title="There are no targets yet">
-          Each subscription has a target of its own. <Link href="/subscriptions">Create a subscription</Link>, and its
-          target is here.
-        </EmptyState>
-      }
+      empty={<NoTargets />}
     >
       {(targets) => <TargetTable targets={targets} />}
     </ListPage>
@@ -59,44 +57,54 @@ export function TargetsPage() {
 
 function TargetTable({ targets }: { targets: readonly Target[] }) {
   return (
-    <div className="card">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Mode</th>
-            <th scope="col" className="wide-only">
-              Since
-            </th>
-            <th scope="col" className="wide-only">
-              Reason
-            </th>
-            <th scope="col" className="number">
-              Waiting
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {targets.map((target) => (
-            <tr key={hrefOf(target)}>
-              <td>
+    <section className="card" aria-label="Targets">
+      <DataTable
+        rows={targets}
+        keyOf={hrefOf}
+        columns={[
+          {
+            title: "Name",
+            cell: (target) => (
+              <>
                 <Link href={hrefOf(target)}>{target.name}</Link>{" "}
                 <span className="muted small">
                   {target.shared ? `shared by ${target.subscriptions.length}` : ""}
                   {target.tenant_id === "default" ? "" : ` ${target.tenant_id}`}
                 </span>
-              </td>
-              <td>
-                <Badge state={target.mode} /> {target.forced !== null && <Badge state="forced" tone="neutral" />}{" "}
-                {target.health === "error" && <Badge state="error">unhealthy</Badge>}
-              </td>
-              <td className="wide-only muted">{target.since === null ? "–" : <RelativeTime at={target.since} />}</td>
-              <td className="wide-only">{target.reason ?? target.last_error ?? "–"}</td>
-              <td className="number">{formatCount(target.queue_length)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+              </>
+            ),
+          },
+          {
+            title: "Mode",
+            cell: ({ mode, forced, health }) => (
+              <span className="badges">
+                <Badge state={mode} />
+                {forced !== null && <Badge state="forced" tone="neutral" />}
+                {health === "error" && <Badge state="error">unhealthy</Badge>}
+              </span>
+            ),
+          },
+          {
+            title: "Since",
+            cell: ({ since }) => since && <RelativeTime at={since} />,
+          },
+          {
+            title: "Reason",
+            cell: (target) => reasonOf(target) ?? errorOf(target),
+          },
+          { title: "Waiting", isNumber: true, cell: ({ queue_length: waiting }) => formatCount(waiting) },
+        ]}
+      />
+    </section>
+  );
+}
+
+function NoTargets() {
+  const first = { name: "erp", url: "https://erp.example.com", health_url: "https://erp.example.com/health" };
+  return (
+    <EmptyState title="There are no targets yet" command={apiCommand("/api/v1/targets", first)}>
+      Each subscription has a target of its own. <Link href="/subscriptions/new">Create a subscription</Link>, and its
+      target is here; or create one that several subscriptions share:
+    </EmptyState>
   );
 }

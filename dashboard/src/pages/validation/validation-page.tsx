@@ -56,10 +56,7 @@ export function ValidationPage() {
         <section className="card" aria-labelledby="document-head">
           <div className="card-head">
             <h2 id="document-head">In force</h2>
-            <div className="page-acts">
-              <CopyButton text={data.thing} />
-              <Button onClick={() => show("edit")}>Edit</Button>
-            </div>
+            <CopyButton text={data.thing} />
           </div>
           <PlainText text={data.thing} />
         </section>
