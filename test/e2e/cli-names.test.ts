@@ -63,8 +63,7 @@ describe("names on the command line", () => {
     expect((await folder.run(args, made)).stdout).toMatch(/^created +\S+ \(now\) by the key ci$/m);
     expect(await succeed("subscriptions", "show", "crm")).toMatch(/^created +.* by the key ci$/m);
     expect(await succeed("audit")).toMatch(/ key ci +subscription\.create +crm +/);
-    const shown = await succeed("audit", "--columns", "actor,id", "--limit", "1");
-    expect(shown).toMatch(/\nkey:key_\w+ +sub_\w+\n/);
+    expect(await succeed("audit", "--columns", "actor,id")).toMatch(/\nkey:key_\w+ +sub_\w+\n/);
     // A key that may not list keys sees ids.
     const reader = await createKey("reader", "--scope", "read");
     expect((await folder.run(["subscriptions", "show", "crm"], reader)).stdout).toMatch(/^created +.* by key_\w+$/m);
