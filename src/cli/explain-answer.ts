@@ -14,6 +14,26 @@ export interface AskedGateway {
 export function explainUnreachable(url: string, error: unknown): CommandFailure {
   const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
   const reason = name === "TimeoutError" ? "no answer in time" : (cause?.code ?? cause?.message ?? message);
+  const { host, port } = new URL(url);
+  if (reason === "bad port") {
+    return new CommandFailure(
+      `The port ${port} belongs to another protocol, and HTTP clients refuse to use it. Start the gateway on another port.`,
+    );
+  }
+  if (
+    /^(ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG)$/.test(reason) ||
+    /wrong version number/.test(reason)
+  ) {
+    return new CommandFailure(
+      `${host} does not use TLS: it speaks http. Use http://${host} instead of https://${host}.`,
+    );
+  }
+  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ISSUER/.test(reason)) {
+    return new CommandFailure(
+      `The certificate of ${url} is not accepted (${reason}). Use the name that it was issued for; for a certificate ` +
+        "authority of your own, name its file with NODE_EXTRA_CA_CERTS.",
+    );
+  }
   return new CommandFailure(
     `Cannot reach a gateway at ${url} (${reason}). Start one with \`posthorn start\`, or name it with --url or POSTHORN_URL.`,
   );

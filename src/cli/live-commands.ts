@@ -7,8 +7,12 @@ export function addTrigger(program: Command): void {
   addClientOptions(program.command("trigger [provider] [event]"))
     .description("send a provider's sample request, signed, to a source")
     .option("--to <source>", "the source (default: the only one of that kind)")
-    .option("--secret <secret>", "the secret of the source, or @FILE (default: from posthorn.yaml in this folder)")
-    .option("--data <file>", "a body of your own, - for standard input; it is signed like the sample")
+    .option("--secret-file <path>", "a file with the secret of the source (default: from posthorn.yaml in this folder)")
+    .option("--secret <secret>", "the secret itself, which others on this machine can see; or @FILE")
+    .option(
+      "--data <json>",
+      "a body of your own, as JSON, @FILE, or - for standard input; it is signed like the sample",
+    )
     .option("-H, --header <name: value...>", "a further header; may be given several times")
     .option("-n, --count <number>", "send this many requests, each with its own id", "1")
     .option("--public-url <url>", "the gateway's public URL, for providers that sign the URL")
@@ -21,7 +25,7 @@ A gateway never shows the secrets of a source, so they must be given.
 Examples:
   posthorn trigger
   posthorn trigger github push --secret "It's a Secret to Everybody"
-  posthorn trigger stripe invoice.paid --to shop-payments --secret @stripe-secret.txt --count 10`,
+  posthorn trigger stripe invoice.paid --to shop-payments --secret-file stripe-secret.txt --count 10`,
     )
     .action(async (provider: string | undefined, event: string | undefined, flags: TriggerFlags) =>
       (await import("./trigger/run-trigger.ts")).runTrigger(provider, event, flags),

@@ -1,7 +1,7 @@
-import stringWidth from "string-width";
 import { escapeControls, escapeLines } from "../telemetry/terminal-text.ts";
 import { layOutTable, paintWord } from "./table.ts";
 import { createPaint, findTerminal } from "./terminal.ts";
+import { wrap, wrapIndented } from "./wrap.ts";
 
 /** The output of commands: results to stdout, messages about the command itself to stderr. */
 
@@ -25,8 +25,12 @@ export function printJson(value: unknown): void {
 }
 
 export function note(text: string): void {
-  process.stderr.write(escapeLines(`posthorn: ${text}\n`));
+  const { width } = findTerminal(process.stderr);
+  const lines = escapeLines(`posthorn: ${text}`).split("\n");
+  process.stderr.write(`${lines.map((line) => wrapIndented(line, width, NOTE_INDENT)).join("\n")}\n`);
 }
+
+const NOTE_INDENT = "  ";
 
 export interface TableChoices {
   /** Do not fit the table to the terminal's width. */
@@ -71,18 +75,6 @@ export function formatFacts(facts: readonly Fact[]): string {
 }
 
 type Fact = readonly [name: string, value: string | number | readonly string[] | null | undefined];
-
-/** Breaks only between words: what people copy from a line must be complete. */
-function wrap(text: string, room: number | undefined): string[] {
-  if (room === undefined || stringWidth(text) <= room) return [text];
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const longer = `${lines.at(-1)} ${word}`;
-    if (lines.length > 0 && stringWidth(longer) <= room) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  }
-  return lines;
-}
 
 export function shorten(text: string, maxCharacters: number): string {
   return text.length <= maxCharacters ? text : `${text.slice(0, maxCharacters - 1)}…`;

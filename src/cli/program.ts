@@ -17,20 +17,31 @@ export async function runCommandLine(given: readonly string[]): Promise<number> 
   } catch (error) {
     const isParsing = error instanceof CommanderError;
     if (isParsing && error.exitCode === 0) return 0;
+    // A group without a list was named alone: its help has just been printed, and nothing was wrong.
+    if (isParsing && error.code === "commander.help") return EXIT_USAGE;
     const exitCode = isParsing ? EXIT_USAGE : findExitCode(error);
-    const message = isParsing ? toSentence(complaint) : describeFailure(error);
-    note(exitCode === EXIT_USAGE ? `${message} See \`${commandLineOf(program, args)} --help\`.` : message);
+    const message = isParsing ? toSentence(complaint, findCommand(program, args)) : describeFailure(error);
+    note(exitCode === EXIT_USAGE ? `${message} See \`${commandLineOf(findCommand(program, args))} --help\`.` : message);
     return exitCode;
   }
 }
 
 /** Commander's text is `error: missing required argument 'id'`, sometimes with a suggestion in a second line. */
-function toSentence(complaint: string): string {
-  const [said = "", hint = ""] = complaint
+function toSentence(complaint: string, command: Command): string {
+  const [said = "", similar = ""] = complaint
     .trim()
     .replace(/^error: /, "")
     .split("\n");
+  const hint = similar || suggestLonger(said, command);
   return [`${said.replace(/\.$/, "")}.`, hint.replace(/^\(|\)$/g, "")].filter((part) => part !== "").join(" ");
+}
+
+/** Commander suggests flags with few other letters, but not `--secret-file` for `--secret`. */
+function suggestLonger(said: string, command: Command): string {
+  const [, given] = /^unknown option '(--[\w-]+)'/.exec(said) ?? [];
+  if (given === undefined) return "";
+  const longer = command.options.flatMap(({ long }) => (long?.startsWith(`${given}-`) === true ? long : []));
+  return longer.length === 0 ? "" : `(Did you mean ${longer.join(" or ")}?)`;
 }
 
 /** The flag may be anywhere, with any command. */
@@ -40,17 +51,21 @@ function takeColourFlag(given: readonly string[]): readonly string[] {
   return args;
 }
 
-/** The command that the arguments name: `posthorn events list`. */
-function commandLineOf(program: Command, args: readonly string[]): string {
-  const words = [program.name()];
+/** The command that the arguments name. */
+function findCommand(program: Command, args: readonly string[]): Command {
   let command = program;
   for (const word of args) {
     const next = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
     if (next === undefined) break;
-    words.push(next.name());
     command = next;
   }
-  return words.join(" ");
+  return command;
+}
+
+/** `posthorn events list`. */
+function commandLineOf(command: Command): string {
+  const { parent } = command;
+  return parent === null ? command.name() : `${commandLineOf(parent)} ${command.name()}`;
 }
 
 /** For `posthorn events …`, and `posthorn help events` too. */

@@ -98,6 +98,21 @@ export function readSecret(file: string): string {
   return readBytes(file).toString("utf8").trim();
 }
 
+/** The bytes of a payload: JSON as it was typed, `@FILE`, or `-` for standard input. */
+export function readPayload(text: string): Buffer<ArrayBuffer> {
+  if (text === "-") return readBytes(text);
+  return text.startsWith("@") ? readBytes(text.slice(1)) : Buffer.from(text);
+}
+
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 let isInputRead = false;
 
 /** `-` is standard input. */

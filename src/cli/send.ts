@@ -1,10 +1,9 @@
-import { readFileSync } from "node:fs";
 import { readAnswer, type ApiClient } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { CommandFailure, EXIT_FAILED, EXIT_INTERRUPTED, usageFailure } from "./failure.ts";
 import { countOf, note, print, printJson } from "./output.ts";
 import { openProgress } from "./progress.ts";
-import { HEADER, readCount, readPairs } from "./read-value.ts";
+import { HEADER, isJson, readCount, readPairs, readPayload } from "./read-value.ts";
 import { findId, TENANT } from "./resources/find-by-name.ts";
 
 export interface SendFlags extends ClientFlags {
@@ -44,7 +43,7 @@ const MAX_KEPT = 100_000;
 
 export async function runSend(eventType: string | undefined, flags: SendFlags): Promise<void> {
   const count = readCount(flags.count, "--count", { min: 1, max: MAX_COUNT });
-  const data = readData(flags.data);
+  const data = readPayload(flags.data);
   const summary = createSummary(count);
   if (count > 1) process.once("SIGINT", summary.leave);
   if (flags.webhook === undefined) {
@@ -203,27 +202,8 @@ function numberId(id: string | undefined, number: number | undefined): string | 
   return id === undefined || number === undefined ? id : `${id}-${number}`;
 }
 
-function readData(text: string): Buffer {
-  if (text !== "-" && !text.startsWith("@")) return Buffer.from(text);
-  const file = text === "-" ? 0 : text.slice(1);
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw usageFailure(`--data: cannot read ${file === 0 ? "standard input" : file} (${(error as Error).message}).`);
-  }
-}
-
 function checkJson(flag: string, text: string): void {
   if (!isJson(text)) throw usageFailure(`${flag} is not JSON; put the JSON into quotes, or name a file with @FILE.`);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function refuseFlags(flags: SendFlags, names: readonly (keyof SendFlags)[], why: string): void {

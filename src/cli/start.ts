@@ -203,41 +203,50 @@ function findListenFd(env: Environment): number | undefined {
 
 /** Prints the banner on the terminal, if there is one. */
 function tell({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, terminal: LogOutput | undefined): void {
+  const keyFile = join(dataDir, ADMIN_KEY_FILE);
   if (terminal === undefined) {
     if (newAdminKey !== undefined) {
-      keepPrivately("the new admin key", newAdminKey.key, join(dataDir, ADMIN_KEY_FILE));
-      keepPrivately("a link that signs in once", newAdminKey.signInUrl, join(dataDir, SIGN_IN_FILE));
+      const isKept = keepPrivately("the new admin key", newAdminKey.key, keyFile);
+      if (isKept) note(`the new admin key is in ${keyFile}`);
+      const linkFile = join(dataDir, SIGN_IN_FILE);
+      if (keepPrivately("a link that signs in once", newAdminKey.signInUrl, linkFile))
+        note(`a link that signs in once is in ${linkFile}`);
     }
     return;
   }
+  // On one's own machine, commands find the key by themselves: nobody has to copy it from window to window.
+  const isKept = dev && newAdminKey !== undefined && keepPrivately("the new admin key", newAdminKey.key, keyFile);
+  const key = newAdminKey?.key;
+  const shown = isKept ? [`${key}`, "commands in this folder find it by themselves"] : `${key}  (shown once)`;
   const facts = formatFacts([
     ["  address", url],
     ["  dashboard", newAdminKey?.signInUrl ?? url],
     ["  API reference", `${url}/docs`],
     ["  data", dataDir],
     ["  mode", dev ? "development: destinations on this machine, also without TLS" : undefined],
-    ["  admin key", newAdminKey === undefined ? undefined : `${newAdminKey.key}  (shown once)`],
+    ["  admin key", key === undefined ? undefined : shown],
     ["  stop", "Ctrl+C"],
     ["  next", "in another terminal"],
   ]);
-  terminal.write(`\n  Posthorn ${VERSION}\n${facts}\n  ${nextStep(url, newAdminKey?.key)}\n\n`);
+  terminal.write(`\n  Posthorn ${VERSION}\n${facts}\n  ${nextStep(url, isKept ? undefined : key)}\n\n`);
 }
 
-/** A new key is shown only now, so the command includes it. On its own line, so that it fits a narrow terminal. */
+/** A key that is shown only now is part of the command. On its own line, so that it fits a narrow terminal. */
 function nextStep(url: string, newAdminKey: string | undefined): string {
   if (newAdminKey !== undefined) return `export POSTHORN_API_KEY=${newAdminKey}`;
   return `curl -H content-type:application/json -d {} ${url}/webhook/hello`;
 }
 
-/** Without a terminal, what is shown only once is written to a file that only the gateway's user can read. */
-function keepPrivately(what: string, text: string, path: string): void {
+/** Writes what is shown only once to a file that only the gateway's user can read. */
+function keepPrivately(what: string, text: string, path: string): boolean {
   try {
     writePrivateFile(path, `${text}\n`);
-    note(`${what} is in ${path}`);
+    return true;
   } catch (error) {
     note(
       `${what} could not be written to ${path} (${(error as Error).message}). ` +
         "Create another key with `posthorn keys create --local`.",
     );
+    return false;
   }
 }

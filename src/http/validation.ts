@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 import type { FastifySchemaCompiler } from "fastify";
 import { PosthornError } from "../domain/errors.ts";
+import { describePattern } from "./pattern-words.ts";
 
 const options = { useDefaults: false, removeAdditional: false, allErrors: false } as const;
 let bodies: Ajv | undefined;
@@ -53,5 +54,6 @@ function fieldOf({ instancePath, params, keyword }: ErrorObject): string {
 function describe(error: ErrorObject): string {
   if (error.keyword === "required") return "is missing";
   if (error.keyword === "additionalProperties") return "is not a known field";
-  return error.message ?? "is not valid";
+  const inWords = error.keyword === "pattern" ? describePattern(String(error.params["pattern"])) : undefined;
+  return inWords ?? error.message ?? "is not valid";
 }

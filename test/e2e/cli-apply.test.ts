@@ -81,7 +81,11 @@ describe("apply and diff", () => {
 
   it("change nothing when nothing is different, secrets included", async () => {
     const { exitCode, stdout, stderr } = await run("apply", "--yes");
-    expect([exitCode, stdout, stderr]).toEqual([0, "", expect.stringContaining("no changes; 6 things as declared")]);
+    expect([exitCode, stdout, stderr]).toEqual([
+      0,
+      "",
+      expect.stringContaining("no changes: all 6 resources are already as declared"),
+    ]);
     expect((await run("diff", "--exit-code")).exitCode).toBe(0);
   });
 

@@ -37,7 +37,7 @@ describe("posthorn event-types", () => {
     await writeFile(join(folder.path, "openapi.yaml"), DOCUMENT);
     const dry = await folder.run(["event-types", "import", "openapi.yaml", "--dry-run"]);
     expect(dry.stdout).toBe("order.created  would be created\n1 event type would be changed, 0 unchanged\n");
-    expect((await folder.run(["event-types"])).stderr).toContain("nothing found");
+    expect((await folder.run(["event-types"])).stderr).toContain("no event types found");
     const done = await folder.run(["event-types", "import", "openapi.yaml"]);
     expect(done.stdout).toBe("order.created  created\n1 event type changed, 0 unchanged\n");
 

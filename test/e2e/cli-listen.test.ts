@@ -53,7 +53,15 @@ it("goes on over a killed gateway and over its own end, without a gap and in ord
   expect(stderr).toContain("the gateway continues to receive and deliver without this command");
   expect(stderr).toContain("listening to the source shop again continues from here");
 
+  expect(stderr).toContain(`forwarding to http://127.0.0.1:${(server.address() as AddressInfo).port}/;`);
+
   await send('{"n":3}');
+  // What a rehearsal shows is not missed later.
+  const rehearsal = folder.start(["listen", "shop", "--to", "9", "--fail", "503", "--no-follow"]);
+  expect(await rehearsal.finished).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("503") });
+  expect(rehearsal.output().stderr).toContain("nothing was forwarded, and the position is where it was");
+  const unknown = await folder.run(["listen", "nope", "--to", "9", "--no-follow"]);
+  expect(unknown.stderr).toContain('no source or subscription has the name "nope". Forwarding earlier webhooks to');
   const second = listen();
   await expect.poll(() => got, { timeout: 30_000 }).toEqual(['{"n":1}', '{"n":2}', '{"n":3}']);
   second.child.kill("SIGINT");

@@ -33,6 +33,11 @@ async function succeed(...args: string[]): Promise<string> {
 const create = (name: string, ...more: string[]) =>
   succeed("subscriptions", "create", name, "--to", "http://127.0.0.1:9/hook", "--events", "order.*", ...more);
 
+async function createKey(name: string, ...more: string[]): Promise<{ POSTHORN_API_KEY: string }> {
+  const { stdout } = await folder.run(["keys", "create", "--name", name, ...more]);
+  return { POSTHORN_API_KEY: stdout.trim() };
+}
+
 describe("names on the command line", () => {
   it("stand for ids, in arguments and in flags", async () => {
     expect(await succeed("subscriptions", "pause", "erp")).toBe("erp: inactive\n");
@@ -47,7 +52,21 @@ describe("names on the command line", () => {
   it("that are ambiguous are refused, with the ids to choose from", async () => {
     const { exitCode, stderr } = await folder.run(["subscriptions", "pause", "shop"]);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^posthorn: 2 subscriptions have the name "shop": sub_\w+, sub_\w+\. Use an id\.\n$/);
+    expect(stderr).toMatch(
+      /^posthorn: 2 subscriptions have the name "shop": sub_\w+ \(tenant acme\), sub_\w+ \(tenant globex\)\. Use an id\.\n$/,
+    );
+  });
+
+  it("are shown for the ids of keys and subscriptions", async () => {
+    const made = await createKey("ci");
+    const args = ["subscriptions", "create", "crm", "--to", "http://127.0.0.1:9/crm", "--events", "order.*"];
+    expect((await folder.run(args, made)).stdout).toMatch(/^created +\S+ \(now\) by the key ci$/m);
+    expect(await succeed("subscriptions", "show", "crm")).toMatch(/^created +.* by the key ci$/m);
+    expect(await succeed("audit")).toMatch(/ key ci +subscription\.create +crm +/);
+    expect(await succeed("audit", "--columns", "actor,id")).toMatch(/\nkey:key_\w+ +sub_\w+\n/);
+    // A key that may not list keys sees ids.
+    const reader = await createKey("reader", "--scope", "read");
+    expect((await folder.run(["subscriptions", "show", "crm"], reader)).stdout).toMatch(/^created +.* by key_\w+$/m);
   });
 
   it("that are unknown are refused, with the nearest one", async () => {

@@ -46,7 +46,7 @@ const replay = (...args: string[]) => folder.run(["replay", ...args]);
 describe("posthorn dlq", () => {
   it("counts, replays and waits until it is done", async () => {
     await makeDead(5);
-    expect((await dlq("list", "--reason", "refused")).stderr).toContain("nothing found");
+    expect((await dlq("list", "--reason", "refused")).stderr).toContain("no dead letters found");
     expect((await dlq("list", "--reason", "expired", "--since", "1h")).stdout.split("\n")).toHaveLength(7);
     expect((await dlq("replay", "--reason", "expired", "--plan")).stdout).toBe("5 deliveries\n");
     const done = await dlq("replay", "--all", "--wait");

@@ -2,6 +2,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { findFreePort } from "../support/free-port.ts";
 import { LAUNCHER, NO_SHEDDING, openCliFolder, type CliFolder, type RunningGateway } from "../support/run-cli.ts";
 import { startCommand } from "../support/run-command.ts";
 import { openSinkServer } from "../support/sink-server.ts";
@@ -146,6 +147,25 @@ describe("a configuration that changes while the gateway runs", () => {
 });
 
 describe("development mode", () => {
+  it("keeps the admin key for the commands of this folder, on a terminal too", async (context) => {
+    const port = String(await findFreePort());
+    const command = `exec ${process.execPath} ${LAUNCHER} start --dev --port ${port}`;
+    const terminal = startCommand("script", ["-qec", command, "/dev/null"], folder.path, {});
+    const isThere = await Promise.race([
+      terminal.printed("in another terminal").then(() => true),
+      terminal.finished.catch(() => false),
+    ]);
+    if (isThere !== true) return skipBecause(context, "there is no script(1) to make a terminal with");
+    const key = (await readFile(dataFile("admin.key"), "utf8")).trim();
+    expect((await stat(dataFile("admin.key"))).mode & 0o777).toBe(0o600);
+    const { exitCode, stderr } = await folder.run(["status"], { POSTHORN_PORT: port });
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining("using the key in")]);
+    terminal.child.stdin?.write("\u0003");
+    const { stdout } = await terminal.finished;
+    expect(stdout).toMatch(new RegExp(`admin key\\s+${key}\\s+commands in this folder find it by themselves`));
+    expect(stdout).not.toContain("export POSTHORN_API_KEY");
+  });
+
   it.each([
     ["public_url", ["--dev"], { POSTHORN_PUBLIC_URL: "https://hooks.example.com" }],
     ["trusted_proxies", ["--dev"], { POSTHORN_TRUSTED_PROXIES: "10.0.0.0/8" }],

@@ -34,8 +34,10 @@ const run = (...args: string[]) => folder.run(["validations", ...args]);
 
 describe("posthorn validations", () => {
   it("puts documents into force, lists them and gives them back as they came", async () => {
-    expect((await run()).stderr).toContain("nothing found");
-    expect((await run("put", "orders", "order.json")).stdout).toBe("orders: in force\n");
+    expect((await run()).stderr).toContain("no validations found");
+    expect((await run("put", "orders", "order.json")).stdout).toBe(
+      "orders: saved; webhooks are checked with it from now on\n",
+    );
     const json = await run("put", "orders", "order.xsd", "--json");
     expect(JSON.parse(json.stdout)).toEqual({ status: "validation_updated", endpoint: "orders" });
     expect((await run("list")).stdout).toMatch(/^ENDPOINT .*\norders +json +1 +45 B .*\norders +xsd +2 /);

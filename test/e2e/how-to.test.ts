@@ -5,7 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { followPage } from "../support/docs/follow-page.ts";
 import { listPages, readPage } from "../support/docs/markdown.ts";
 import { listUnmarked, readSteps, type PageStep } from "../support/docs/page-steps.ts";
+import { hasTerminals } from "../support/docs/page-terminal.ts";
 import { useRabbitMq } from "../support/services/shared.ts";
+import { skipBecause } from "../support/skip.ts";
 
 /** Commands of a page that are not run here, by how they begin, each with the reason. */
 const NOT_RUN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -46,6 +48,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("a reader who follows", () => {
   it.for(pages)("%s gets to its end", async (path, context) => {
+    if (!hasTerminals()) return skipBecause(context, "there is no script(1) to make a terminal with");
     const standIns: [string, string][] = [];
     for (const [text, instead] of STAND_INS[path] ?? []) {
       standIns.push([text, instead === RABBITMQ ? await useRabbitMq(context) : instead]);
@@ -64,7 +67,8 @@ describe("a reader who follows", () => {
     expect(readSteps(text).length).toBeGreaterThan(0);
   });
 
-  it("a page that is wrong does not get to its end", async () => {
+  it("a page that is wrong does not get to its end", async (context) => {
+    if (!hasTerminals()) return skipBecause(context, "there is no script(1) to make a terminal with");
     const follow = (page: string) => followPage(page, { folder });
     await follow('```sh run\nexport A=b\n```\n```sh run\necho "$A" c d\n```\n```text\nb … d\n```\n');
     await expect(follow("```sh run\nfalse\necho so\n```\n")).rejects.toThrow("line 1: a command failed");

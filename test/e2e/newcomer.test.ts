@@ -6,8 +6,10 @@ import { copyCheckout, lendInstalled } from "../support/checkout-copy.ts";
 import { splitCommands } from "../support/docs/command-line.ts";
 import { followPage } from "../support/docs/follow-page.ts";
 import type { PageStep } from "../support/docs/page-steps.ts";
+import { hasTerminals } from "../support/docs/page-terminal.ts";
 import { PROOF_SIZE } from "../support/proof-size.ts";
 import { report } from "../support/report.ts";
+import { skipBecause } from "../support/skip.ts";
 
 const MOST_COMMANDS = 5;
 const MOST_SECONDS = PROOF_SIZE === "short" ? Number.POSITIVE_INFINITY : 60;
@@ -19,7 +21,8 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("a newcomer with nothing but a clone, an empty npm cache and the README", () => {
-  it("sees a webhook delivered after five commands within a minute, and the rest of the tour work", async () => {
+  it("sees a webhook delivered after five commands within a minute, and the rest of the tour work", async (context) => {
+    if (!hasTerminals()) return skipBecause(context, "there is no script(1) to make a terminal with");
     const checkout = copyCheckout(folder);
     // The short form does not ask how long the first start takes.
     if (PROOF_SIZE === "short") lendInstalled(checkout);

@@ -66,6 +66,12 @@ describe("the package of the SDK", () => {
     for (const name of ["description", "license", "keywords", "exports", "types", "files", "engines"]) {
       expect(manifest).toHaveProperty(name);
     }
+    const whole = JSON.parse(await readFile("package.json", "utf8")) as Record<string, object>;
+    expect(manifest).toMatchObject({
+      repository: { ...whole["repository"], directory: "sdk" },
+      homepage: expect.stringContaining("/sdk"),
+      bugs: whole["bugs"],
+    });
     expect(manifest).not.toHaveProperty("dependencies");
     const exports = Object.values(manifest["exports"] as Record<string, string | Record<string, string>>);
     for (const path of exports.flatMap((one) => (typeof one === "string" ? one : Object.values(one)))) {

@@ -84,7 +84,7 @@ describe("posthorn trigger", () => {
     async ({ kind, event, secret = "" }) => {
       const other = kind === "standard-webhooks" ? "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" : `x${secret.slice(1)}x`;
       const run = runTrigger(kind, event, flagsFor({ secret: other }));
-      await expect(run).rejects.toThrow(/answered 401: .*\(bad_signature\).* Check --secret\./);
+      await expect(run).rejects.toThrow(/answered 401: .*\(bad_signature\).* Check the secret\./);
     },
   );
 

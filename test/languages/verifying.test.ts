@@ -113,6 +113,13 @@ const SECRETS = {
   generated: `whsec_${Buffer.alloc(32, 9).toString("base64")}`,
   "of one's own": "partner secret 2024!",
 };
+const HOSTILE = [
+  ["webhook-signature", "v1,é"],
+  ["webhook-signature", "v1,\u0000"],
+  ["webhook-id", "é"],
+  ["webhook-timestamp", "é"],
+  ["webhook-timestamp", "9".repeat(40)],
+] as const;
 const BODY = '{"n":12345678901234567890,"text":"Grüße"}';
 
 it("has a test for each function of the page", () => {
@@ -155,5 +162,13 @@ describe.each(Object.entries(LANGUAGES))("%s", (file, { probe, main, build, run 
     const old = await sign(BODY, SECRETS.generated, { sentAt: new Date(Date.now() - 301_000) });
     expect(verdict(BODY, old, SECRETS.generated)).toBe("false");
     expect(verdict(BODY, {}, SECRETS.generated)).toBe("false");
+    // Whatever a stranger sends is refused, never an error.
+    for (const [name, value] of HOSTILE) {
+      expect([name, value, verdict(BODY, { ...genuine, [name]: value }, SECRETS.generated)]).toEqual([
+        name,
+        value,
+        "false",
+      ]);
+    }
   });
 });

@@ -1,5 +1,5 @@
 import { escapeControls } from "../../telemetry/terminal-text.ts";
-import { countOf, note, printEscaped, printJson, shorten } from "../output.ts";
+import { note, printEscaped, printJson, shorten } from "../output.ts";
 import { createPaint, findTerminal, type Style } from "../terminal.ts";
 import type { FieldChange, Plan, Step } from "./plan.ts";
 
@@ -22,7 +22,7 @@ export function showPlan({ steps, unchanged, skipped, refused }: Plan): void {
   }
   for (const { label, reason } of skipped) note(`${label} is skipped: ${reason}`);
   for (const { label, reason } of refused) note(`${label} is refused: ${reason}`);
-  if (steps.length === 0) note(`no changes; ${countOf(unchanged, "thing")} as declared`);
+  if (steps.length === 0) note(`no changes: ${describeUnchanged(unchanged)}`);
   else note(summarise(steps, unchanged));
 }
 
@@ -39,6 +39,10 @@ export function showPlanAsJson({ steps, unchanged, skipped, refused }: Plan, isA
     skipped,
     refused,
   });
+}
+
+function describeUnchanged(count: number): string {
+  return count === 1 ? "the resource is already as declared" : `all ${count} resources are already as declared`;
 }
 
 function summarise(steps: readonly Step[], unchanged: number): string {

@@ -1,6 +1,7 @@
 import { EXIT_FAILED } from "../failure.ts";
 import { printEscaped, printJson } from "../output.ts";
 import { createPaint, findTerminal, type Style } from "../terminal.ts";
+import { wrapIndented } from "../wrap.ts";
 import { escapeControls } from "../../telemetry/terminal-text.ts";
 
 /** The result of the doctor: one line for each check. */
@@ -27,13 +28,18 @@ export function createFindings(): Findings {
 
 const STYLES: Readonly<Record<Result, Style>> = { ok: "green", warning: "yellow", problem: "red" };
 
+const RESULT_WIDTH = Math.max(...Object.keys(STYLES).map((result) => result.length));
+
 export function printFindings(findings: readonly Finding[], isJson: boolean): void {
   const isWell = findings.every(({ result }) => result !== "problem");
   if (!isWell) process.exitCode = EXIT_FAILED;
   if (isJson) return printJson({ ok: isWell, checks: findings });
-  const paint = createPaint(findTerminal());
+  const terminal = findTerminal();
+  const paint = createPaint(terminal);
   const width = Math.max(...findings.map(({ check }) => check.length));
+  const indent = " ".repeat(RESULT_WIDTH + width + 4);
   for (const { check, result, detail } of findings) {
-    printEscaped(`${paint(STYLES[result], result.padEnd(7))}  ${check.padEnd(width)}  ${escapeControls(detail)}`);
+    const told = wrapIndented(escapeControls(detail), terminal.width, indent);
+    printEscaped(`${paint(STYLES[result], result.padEnd(RESULT_WIDTH))}  ${check.padEnd(width)}  ${told}`);
   }
 }

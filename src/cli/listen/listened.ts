@@ -5,7 +5,7 @@ import type { ApiClient, Query } from "../api-client.ts";
 import { CommandFailure } from "../failure.ts";
 import { note } from "../output.ts";
 import { asText, type Row } from "../resources/fields.ts";
-import { listAll } from "../resources/find-by-name.ts";
+import { describeIds, listAll } from "../resources/find-by-name.ts";
 
 /** The source or subscription to listen to, or everything. */
 export interface Listened {
@@ -20,7 +20,11 @@ export interface Listened {
 }
 
 /** Finds a source or a subscription by its name or id; everything when none is given. */
-export async function findListened(client: ApiClient, given: string | undefined): Promise<Listened> {
+export async function findListened(
+  client: ApiClient,
+  given: string | undefined,
+  isFollowing: boolean,
+): Promise<Listened> {
   const sources = await listAll(client, "/api/v1/sources");
   const pathTokens = new Set(
     sources.filter(({ path_token: token }) => token !== null).map(({ name }) => asText(name) ?? ""),
@@ -34,15 +38,17 @@ export async function findListened(client: ApiClient, given: string | undefined)
   const isSource = byId.length === 0 && sources.some(({ name }) => name === given);
   if (isSource && meant.length > 0) {
     throw new CommandFailure(
-      `A source and a subscription have the name "${given}". For the subscription use its id: ${idsOf(meant)}.`,
+      `A source and a subscription have the name "${given}". For the subscription use its id: ${describeIds(meant)}.`,
     );
   }
   if (meant.length > 1) {
-    throw new CommandFailure(`${meant.length} subscriptions have the name "${given}": ${idsOf(meant)}. Use an id.`);
+    throw new CommandFailure(
+      `${meant.length} subscriptions have the name "${given}": ${describeIds(meant)}. Use an id.`,
+    );
   }
   const [subscription] = meant;
   if (subscription !== undefined) return toSubscription(subscription, pathTokens);
-  if (!isSource) noteUndeclared(given, [...sources, ...subscriptions]);
+  if (!isSource) noteUndeclared(given, [...sources, ...subscriptions], isFollowing);
   return {
     label: `the source ${given}`,
     key: `source ${given}`,
@@ -67,12 +73,9 @@ function toSubscription(row: Row, pathTokens: ReadonlySet<string>): Listened {
 }
 
 /** While the `*` source is on, webhooks to any name are accepted. */
-function noteUndeclared(given: string, rows: readonly Row[]): void {
+function noteUndeclared(given: string, rows: readonly Row[], isFollowing: boolean): void {
   const names = rows.map(({ name }) => asText(name) ?? "");
   const hint = suggestName(given, names) || ".";
-  note(`no source or subscription has the name "${given}"${hint} Waiting for webhooks to /webhook/${given}.`);
-}
-
-function idsOf(rows: readonly Row[]): string {
-  return rows.map(({ id }) => asText(id)).join(", ");
+  const what = isFollowing ? "Waiting for" : "Forwarding earlier";
+  note(`no source or subscription has the name "${given}"${hint} ${what} webhooks to /webhook/${given}.`);
 }

@@ -32,7 +32,7 @@ export async function runListen(given: string | undefined, flags: ListenFlags): 
   const to = readTarget(flags.to);
   const fail = flags.fail === undefined ? undefined : readCount(flags.fail, "--fail", { min: 100, max: 599 });
   const client = await connect(flags);
-  const listened = await findListened(client, given);
+  const listened = await findListened(client, given, flags.follow);
   const file = openPositionFile(client.url, listened.key);
   const start = readStart(flags.from, file);
   const ended = new AbortController();
@@ -49,8 +49,9 @@ export async function runListen(given: string | undefined, flags: ListenFlags): 
     },
     after: start.after,
     signal: ended.signal,
-    onPosition: file.save,
-    onConnected: (isFirst) => note(isFirst ? describeStart(listened, client, start, flags) : "connected again"),
+    // A rehearsal sends nothing: the next run must not miss what it showed.
+    ...(fail === undefined && { onPosition: file.save }),
+    onConnected: (isFirst) => note(isFirst ? describeStart(listened, client, start, { to, fail }) : "connected again"),
     onLost: (reason) => note(`${reason} Trying again …`),
   });
   try {
@@ -61,7 +62,8 @@ export async function runListen(given: string | undefined, flags: ListenFlags): 
   } finally {
     for (const signal of SIGNALS) process.off(signal, end);
   }
-  tellEnd(forwarder.count, listened, file);
+  if (fail === undefined) tellEnd(forwarder.count, listened, file);
+  else note("nothing was forwarded, and the position is where it was; the gateway continues without this command");
 }
 
 function readTarget(text: string): URL {
@@ -88,8 +90,13 @@ function readStart(from: string, { last }: PositionFile): Start {
   return { after: last.position, since: undefined, label: `from where it ended at ${last.at}` };
 }
 
-function describeStart(listened: Listened, { url }: ApiClient, { label }: Start, { to, fail }: ListenFlags): string {
-  const where = fail === undefined ? `forwarding to ${to}` : `answering ${fail} in place of ${to}`;
+interface Place {
+  to: URL;
+  fail: number | undefined;
+}
+
+function describeStart(listened: Listened, { url }: ApiClient, { label }: Start, { to, fail }: Place): string {
+  const where = fail === undefined ? `forwarding to ${to.href}` : `answering ${fail} in place of ${to.href}`;
   const settles =
     listened.subscription === undefined
       ? ""

@@ -87,13 +87,14 @@ export function requestOf(resource: Resource, name: string, act: Act, call: Call
 async function runAct(resource: Resource, name: string, act: Act, call: Call): Promise<void> {
   const { method, path } = requestOf(resource, name, act, call);
   if (isListing(name, act)) {
-    return printList(await connect(call.flags), path, call, act.columns ?? resource.columns ?? [], resource.expendable);
+    const { expendable } = resource;
+    return printList(await connect(call.flags), path, call, act.columns ?? resource.columns ?? [], { expendable });
   }
   const body = act.body === undefined ? bodyOf(method, call) : act.body(call);
   const client = await connect(call.flags);
   const first = await send(client, method, path, { ...call, body });
   const answer = (await act.follow?.(client, first, call)) ?? first;
-  tellAnswer(resource, name, act, { call, client, answer });
+  await tellAnswer(resource, name, act, { call, client, answer });
 }
 
 /** An empty PATCH body is valid; a POST without settings has no body. */
@@ -120,7 +121,8 @@ interface Exchange {
   answer: ApiAnswer;
 }
 
-function tellAnswer(resource: Resource, name: string, act: Act, { call, client, answer }: Exchange): void {
+async function tellAnswer(resource: Resource, name: string, act: Act, exchange: Exchange): Promise<void> {
+  const { call, client, answer } = exchange;
   const [key = ""] = call.args;
   // A deletion is often answered with an empty body.
   const text = answer.text === "" ? JSON.stringify({ [resource.key]: key, deleted: true }) : answer.text;
@@ -129,7 +131,8 @@ function tellAnswer(resource: Resource, name: string, act: Act, { call, client, 
   else if (act.tell !== undefined) act.tell(row, call);
   else if (name === "delete") print(`${key}: deleted`);
   else {
-    printFields(wholeOf(row, resource.facts ?? [], resource.hidden ?? []), row);
+    const known = (await resource.complete?.(client, row)) ?? row;
+    printFields(wholeOf(known, resource.facts ?? [], resource.hidden ?? []), known);
     resource.more?.(row, text);
   }
   act.judge?.(row, call);

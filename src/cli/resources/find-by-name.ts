@@ -19,15 +19,32 @@ export async function findId(client: ApiClient, of: Named, given: string): Promi
   // A key without permission to list leaves the check to the gateway.
   if (known.status !== 404) return given;
   const all = await listAll(client, path);
-  const ids = all.filter(({ name }) => name === given).map(({ id }) => asText(id) ?? "");
-  const [only, ...others] = ids;
+  const meant = all.filter(({ name }) => name === given);
+  const [only, ...others] = meant.map(({ id }) => asText(id) ?? "");
   if (only === undefined) {
     const names = all.map(({ name }) => asText(name) ?? "");
     const hint = create === undefined ? "" : ` \`${create} ${given}\` creates it.`;
     throw new CommandFailure(`No ${noun} has the id or name "${given}"${suggestName(given, names) || "."}${hint}`);
   }
   if (others.length === 0) return only;
-  throw new CommandFailure(`${ids.length} ${noun}s have the name "${given}": ${ids.join(", ")}. Use an id.`);
+  throw new CommandFailure(`${meant.length} ${noun}s have the name "${given}": ${describeIds(meant)}. Use an id.`);
+}
+
+/** The ids to choose from, with what tells them apart. */
+export function describeIds(rows: readonly Row[]): string {
+  const texts = rows.map(({ id, tenant_id: tenant }) => {
+    const of = asText(tenant);
+    return `${asText(id)}${of === undefined ? "" : ` (tenant ${of})`}`;
+  });
+  return texts.join(", ");
+}
+
+/** Finds the names of ids. An id without a name, or of a resource that may not be listed, is left out. */
+export async function listNames(client: ApiClient, { path }: Named): Promise<ReadonlyMap<string, string>> {
+  const answer = await client.get(path, { limit: PAGE_SIZE }, [403]);
+  if (answer.status === 403) return new Map();
+  const { data } = readAnswer(client, answer) as { data: Row[] };
+  return new Map(data.flatMap(({ id, name }) => (typeof name === "string" ? [[asText(id) ?? "", name]] : [])));
 }
 
 export async function listAll(client: ApiClient, path: string, query: Query = {}): Promise<readonly Row[]> {

@@ -27,19 +27,34 @@ interface PageAnswer {
   searched_until?: string | null;
 }
 
+interface ListChoices {
+  /** What is listed, in the plural. */
+  noun?: string;
+  /** Headings of the columns that a narrow terminal leaves out, in this order. */
+  expendable?: readonly string[] | undefined;
+  /** Adds members that the gateway's answer does not have. */
+  complete?: (rows: readonly Row[]) => Promise<readonly Row[]>;
+}
+
+/** `/api/v1/dead-letters` lists dead letters. */
+function nounOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1).replaceAll("-", " ");
+}
+
 /** Prints a table, or with `--json` one page as the gateway sent it. */
 export async function printList(
   client: ApiClient,
   path: string,
   { query, flags }: Pick<Call, "query" | "flags">,
   columns: readonly Field[],
-  expendable?: readonly string[],
+  { noun = nounOf(path), expendable, complete }: ListChoices = {},
 ): Promise<void> {
   const answer = await client.get(path, query);
   if (flags.json === true) return print(answer.text);
   const first = readAnswer(client, answer) as PageAnswer;
-  const { data, next_cursor: next } = await readOn(client, path, query, first);
-  if (data.length === 0) return note("nothing found");
+  const { data: found, next_cursor: next } = await readOn(client, path, query, first);
+  if (found.length === 0) return note(`no ${noun} found`);
+  const data = (await complete?.(found)) ?? found;
   printRows(chooseColumns(flags["columns"], columns, data), data, {
     isWide: flags["wide"] === true,
     isAbsolute: flags["times"] === "absolute",

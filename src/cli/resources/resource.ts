@@ -17,6 +17,8 @@ export interface Resource {
   readonly facts?: readonly Field[];
   /** Members that are not shown. */
   readonly hidden?: readonly string[];
+  /** Replaces ids by names before the facts are shown. */
+  complete?(client: ApiClient, row: Row): Promise<Row>;
   /** Prints more below the facts; `text` is the unparsed answer. */
   more?(row: Row, text: string): void;
   /** The commands by name, in the order of the help. */

@@ -84,7 +84,7 @@ export const RESOURCE: Resource = {
     ["takes", "methods max_bytes", ([methods, max]) => `${asText(methods)} up to ${formatBytes(Number(max))}`],
     ["answer within", "answer_within", seconds],
     ["options", "options", pairs],
-    ["made", "created_at", at],
+    ["created", "created_at", at],
     ["last request", "last_request_at", ago],
   ],
   more({ path_token: token }) {

@@ -17,7 +17,7 @@ import {
   type Format,
   type Row,
 } from "./fields.ts";
-import { SUBSCRIPTION } from "./find-by-name.ts";
+import { KEY, listNames, SUBSCRIPTION } from "./find-by-name.ts";
 import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH, OF_TENANT, OWNER } from "./flags.ts";
 import type { Call, Resource } from "./resource.ts";
 import { flagsOf, readYesNo, type Exceptions } from "./schema-flags.ts";
@@ -165,9 +165,23 @@ export const RESOURCE: Resource = {
       "concurrency rate_limit",
       ([count, limit]) => `${asText(count)} at once${limit === null ? "" : `, ${asText(limit)} a minute`}`,
     ],
+    [
+      "after a dead letter",
+      "on_dead_head ordered",
+      ([what, isOrdered]) =>
+        isOrdered === true
+          ? { block: "later deliveries wait", skip: "later deliveries continue" }[String(what)]
+          : undefined,
+    ],
+    [
+      "leave the queue",
+      "drain_within_s fallback",
+      ([time, fallback], moment) =>
+        fallback === null ? undefined : `after ${seconds([time], moment)} of good health at the latest`,
+    ],
     ["labels", "labels", pairs],
     [
-      "made",
+      "created",
       "created_at created_by",
       ([time, by], moment) => [at([time], moment), asText(by)].filter(Boolean).join(" by "),
     ],
@@ -184,6 +198,12 @@ export const RESOURCE: Resource = {
     ["open", "stats.open_count"],
     ["dead letters", "stats.dead_count"],
   ],
+  async complete(client, row) {
+    const by = asText(row["created_by"]);
+    if (by?.startsWith("key_") !== true) return row;
+    const name = (await listNames(client, KEY)).get(by);
+    return name === undefined ? row : { ...row, created_by: `the key ${name}` };
+  },
   acts: {
     list: {
       help: "list subscriptions by age",

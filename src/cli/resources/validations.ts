@@ -54,7 +54,7 @@ export const RESOURCE: Resource = {
       method: "PUT",
       path: ({ args }) => placeOf({ path: PATH }, args[0]),
       body: readFile,
-      tell: (_, { args }) => print(`${args[0]}: in force`),
+      tell: (_, { args }) => print(`${args[0]}: saved; webhooks are checked with it from now on`),
     },
     delete: { help: "delete a validation; `rollback` restores it", flags: [FORMAT] },
     versions: {

@@ -4,7 +4,6 @@ import type { Sample } from "../../receive/sources/samples/sample.ts";
 import { readAnswer, type ApiClient } from "../api-client.ts";
 import { CommandFailure, usageFailure } from "../failure.ts";
 import { note } from "../output.ts";
-import { readSecret } from "../read-value.ts";
 import { asText, type Row } from "../resources/fields.ts";
 import { listAll } from "../resources/find-by-name.ts";
 
@@ -70,12 +69,12 @@ export function findSecret(
   { name }: SampleSource,
   given: string | undefined,
 ): string | undefined {
-  if (given !== undefined) return given.startsWith("@") ? readSecret(given.slice(1)) : given;
+  if (given !== undefined) return given;
   const declared = keyHint === undefined ? findDeclared(name) : undefined;
   if (declared !== undefined || !needsSecret) return declared;
   throw usageFailure(
     keyHint === undefined
-      ? `A gateway does not show the secrets of its sources. Give the secret of ${name} (${kind}) with --secret SECRET or --secret @FILE.`
+      ? `A gateway does not show the secrets of its sources. Give the secret of ${name} (${kind}) with --secret-file FILE.`
       : `${keyHint}.`,
   );
 }

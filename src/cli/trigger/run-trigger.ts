@@ -7,13 +7,14 @@ import { connect, type ClientFlags } from "../connect.ts";
 import { CommandFailure, EXIT_FAILED, usageFailure } from "../failure.ts";
 import { countOf, note, print, printJson } from "../output.ts";
 import { openProgress } from "../progress.ts";
-import { HEADER, readBytes, readCount, readPairs } from "../read-value.ts";
+import { HEADER, isJson, readBytes, readCount, readPairs, readPayload, readSecret } from "../read-value.ts";
 import { findSecret, findSource, type SampleSource } from "./find-source.ts";
 import { getSample, listSamples, loadSamples } from "./samples.ts";
 
 export interface TriggerFlags extends ClientFlags {
   to?: string;
   secret?: string;
+  secretFile?: string;
   data?: string;
   count: string;
   header?: string[];
@@ -42,11 +43,11 @@ export async function runTrigger(
 async function send(sample: Sample, event: string, flags: TriggerFlags): Promise<void> {
   const count = readCount(flags.count, "--count", { min: 1, max: MAX_COUNT });
   const make = getEvent(sample, event);
-  const data = flags.data === undefined ? undefined : readBytes(flags.data.replace(/^@/, ""));
+  const data = flags.data === undefined ? undefined : readData(flags.data);
   const more = readPairs(flags.header ?? [], "--header", HEADER);
   const client = await connect(flags);
   const source = await findSource(client, sample, flags.to);
-  const secret = findSecret(sample, source, flags.secret);
+  const secret = findSecret(sample, source, readGivenSecret(flags));
   // Without a key, like a provider: webhooks must not carry the gateway's API key.
   const sender = createApiClient(client.url, undefined);
   const origin = flags.publicUrl ?? readEnvironment()["POSTHORN_PUBLIC_URL"] ?? client.url;
@@ -69,6 +70,17 @@ async function send(sample: Sample, event: string, flags: TriggerFlags): Promise
     progress.close();
   }
   tell(outcomes, { sample, source, isJson: flags.json === true });
+}
+
+function readGivenSecret({ secret, secretFile }: TriggerFlags): string | undefined {
+  if (secretFile === undefined) return secret?.startsWith("@") === true ? readSecret(secret.slice(1)) : secret;
+  if (secret === undefined) return readSecret(secretFile);
+  throw usageFailure("--secret and --secret-file exclude each other; choose one.");
+}
+
+/** What is not JSON is the name of a file, also without the `@`. */
+function readData(text: string): Buffer {
+  return /^[-@]/.test(text) || isJson(text) ? readPayload(text) : readBytes(text);
 }
 
 function getEvent(sample: Sample, event: string): Sample["events"][string] {
@@ -146,5 +158,5 @@ function explain({ status, said }: Outcome, { kind }: Sample, { name, hints }: S
   if (said.code !== "bad_signature") return what;
   const hint = hints.length === 0 ? "" : ` Its secrets end in ${hints.join(", ")}.`;
   const url = SIGNS_URL.has(kind) ? " This provider signs the URL too: give the gateway's own with --public-url." : "";
-  return `${what}${hint}${url} Check --secret.`;
+  return `${what}${hint}${url} Check the secret.`;
 }

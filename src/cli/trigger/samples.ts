@@ -3,7 +3,7 @@ import { PLUGINS } from "../../plugins/plugins.ts";
 import type { Sample } from "../../receive/sources/samples/sample.ts";
 import * as listed from "../../receive/sources/samples/sample-list.ts";
 import { usageFailure } from "../failure.ts";
-import { printJson, printTable } from "../output.ts";
+import { printFacts, printJson } from "../output.ts";
 
 /** All samples, those of plugins included, by the kinds of source. */
 export async function loadSamples(): Promise<readonly Sample[]> {
@@ -28,9 +28,9 @@ export function listSamples(samples: readonly Sample[], isJson: boolean): void {
     can_be_sent: unsignable === undefined,
   }));
   if (isJson) return printJson(rows);
-  printTable(
+  // Not a table, which would cut off a long list of events.
+  printFacts([
     ["PROVIDER", "EVENTS"],
-    rows.map(({ provider, events }) => [provider, events.join(", ") || "(only the provider can sign)"]),
-    { isWide: true },
-  );
+    ...rows.map(({ provider, events }) => [provider, events.join(", ") || "(only the provider can sign)"] as const),
+  ]);
 }

@@ -5,6 +5,7 @@ import { TENANT_ID_PATTERN, TenantInput, TenantSettings, type Tenant } from "../
 import type { Entry } from "../../registry/resource.ts";
 import type { Tenants } from "../../registry/tenants.ts";
 import type { Store } from "../../store/store.ts";
+import { describePattern } from "../pattern-words.ts";
 import { presentTenant } from "../present/tenant.ts";
 import { pageOf, pageQuery } from "./paging.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
@@ -62,7 +63,7 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Tenant
   async function getKnown(id: string): Promise<void> {
     await tenants.get(id).catch((error: unknown) => {
       if (!(error instanceof PosthornError)) throw error;
-      throw new PosthornError("invalid_field", `id must match ${TENANT_ID_PATTERN}.`, { field: "id" });
+      throw new PosthornError("invalid_field", `id ${describePattern(TENANT_ID_PATTERN)}.`, { field: "id" });
     });
   }
 }

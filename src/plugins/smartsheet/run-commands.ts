@@ -3,6 +3,7 @@ import { connect, type ClientFlags } from "../../cli/connect.ts";
 import { CommandFailure } from "../../cli/failure.ts";
 import { countOf, formatAgo, note, print, printJson, printTable } from "../../cli/output.ts";
 import { openProgress } from "../../cli/progress.ts";
+import { listAll } from "../../cli/resources/find-by-name.ts";
 
 interface SmartsheetFlags extends ClientFlags {
   source?: string;
@@ -34,6 +35,7 @@ interface CleanupAnswer {
   webhooks: { webhook_id: string; sheet_id: string; state: string; outcome: string; error: string | null }[];
 }
 
+const KIND = "smartsheet";
 const PATH = "/api/v1/smartsheet/webhooks";
 const JSON_TYPE = { "content-type": "application/json" };
 /** Few enough for one request to end soon: each sheet takes two or three calls to Smartsheet. */
@@ -72,8 +74,14 @@ function printSheets(sheets: RegisterAnswer["sheets"]): void {
 
 export async function runListWebhooks(flags: SmartsheetFlags): Promise<void> {
   const client = await connect(flags);
-  if (flags.json === true) return print((await client.get(PATH, { source: flags.source })).text);
-  const { webhooks, missing } = await readList(client, flags);
+  const { source } = flags;
+  const answer = await client.get(PATH, { source }, source === undefined ? [404] : []);
+  if (answer.status === 404 && (await listAll(client, "/api/v1/sources", { kind: KIND })).length === 0) {
+    if (flags.json === true) return printJson({ source: null, callback_url: null, webhooks: [], missing: [] });
+    return note(`no source is of the kind ${KIND}. Create one with \`posthorn sources create NAME --kind ${KIND}\`.`);
+  }
+  if (flags.json === true) return print(answer.text);
+  const { webhooks, missing } = readAnswer(client, answer) as ListAnswer;
   const wallMs = Date.now();
   const rows = webhooks.map((one) => [
     one.webhook_id,
@@ -84,7 +92,7 @@ export async function runListWebhooks(flags: SmartsheetFlags): Promise<void> {
     one.callback_url ?? "-",
   ]);
   for (const sheet of missing) rows.push(["-", sheet.sheet_name, "missing", "it has no webhook", "-", "-"]);
-  if (rows.length === 0) return note("nothing found");
+  if (rows.length === 0) return note("no webhooks found");
   printTable(["WEBHOOK", "SHEET", "STATE", "REASON", "LAST CALLBACK", "CALLBACK URL"], rows);
 }
 

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect } from "vitest";
@@ -55,9 +55,7 @@ export async function followPage(text: string, options: FollowOptions): Promise<
 
   function findSeen(prefix: string): string | undefined {
     const everything = [...seen, ...[...terminals.values()].map(({ output }) => output())].join("\n");
-    const [, file] = /admin key is in (\S+)/.exec(everything) ?? [];
-    const texts = file === undefined ? everything : `${readFileSync(file, "utf8")}\n${everything}`;
-    return [...texts.matchAll(new RegExp(`\\b${prefix}_[\\w+/=-]+`, "g"))].at(-1)?.[0];
+    return [...everything.matchAll(new RegExp(`\\b${prefix}_[\\w+/=-]+`, "g"))].at(-1)?.[0];
   }
 
   async function run(script: string): Promise<string> {

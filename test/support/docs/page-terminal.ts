@@ -1,20 +1,27 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 
 /** A command that a page leaves running in a terminal of its own. */
 export interface Terminal {
   /** When it says that it listens. */
   readonly ready: Promise<void>;
   output(): string;
-  /** As Ctrl+C does: the command and all that it has started. */
   stop(): Promise<void>;
 }
 
-export function startTerminal(script: string, cwd: string, env: NodeJS.ProcessEnv): Terminal {
-  const child = spawn("bash", ["--noprofile", "--norc", "-c", script], {
+const CTRL_C = "\u0003";
+/** The sink, and the gateway's banner: it comes after all that a first start writes. */
+const READY = /\blistens on\b|\bin another terminal\b/;
+
+/** Some commands behave in another way without a terminal, so readers must be played on one. */
+export function hasTerminals(): boolean {
+  return spawnSync("script", ["-qec", "true", "/dev/null"], { stdio: "ignore" }).status === 0;
+}
+
+export function startTerminal(command: string, cwd: string, env: NodeJS.ProcessEnv): Terminal {
+  const child = spawn("script", ["-qefc", command, "/dev/null"], {
     cwd,
-    env,
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...env, SHELL: "/bin/bash" },
+    stdio: ["pipe", "pipe", "pipe"],
   });
   let output = "";
   let hasEnded = false;
@@ -27,7 +34,7 @@ export function startTerminal(script: string, cwd: string, env: NodeJS.ProcessEn
   const ready = new Promise<void>((resolve, reject) => {
     const take = (chunk: string) => {
       output += chunk;
-      if (/\blisten(?:s|ing)\b/.test(output)) resolve();
+      if (READY.test(output)) resolve();
     };
     child.stdout.setEncoding("utf8").on("data", take);
     child.stderr.setEncoding("utf8").on("data", take);
@@ -37,17 +44,8 @@ export function startTerminal(script: string, cwd: string, env: NodeJS.ProcessEn
     ready,
     output: () => output,
     async stop() {
-      if (!hasEnded && child.pid !== undefined) interruptGroup(child.pid);
+      if (!hasEnded) child.stdin.write(CTRL_C);
       await closed;
     },
   };
-}
-
-function interruptGroup(pid: number): void {
-  try {
-    process.kill(-pid, "SIGINT");
-  } catch (error) {
-    // It has just ended by itself.
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
 }
