@@ -46,7 +46,11 @@ describe("handshakes of sources", () => {
     const answer = await ask(path, headers);
     expect(answer.status).toBe(status);
     expect(answer.headers.has("webhook-allowed-origin")).toBe(status === 200);
-    if (status === 403) expect(await answer.json()).toMatchObject({ code: "address_not_allowed" });
+  });
+
+  it("say that the origin is not allowed, and nothing of a key", async () => {
+    const answer = await ask("events", { "webhook-request-origin": "evil.example.com" });
+    expect(await answer.json()).toMatchObject({ status: 403, code: "address_not_allowed" });
   });
 
   it("answer the validation of Event Grid, and make no event of it", async () => {
