@@ -5,7 +5,14 @@ import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { until, type ApiClient } from "../support/api-client.ts";
 import { openSinkServer } from "../support/sink-server.ts";
-import { ADMIN_KEY, startTestGateway, type TestGateway, type TestGatewayOptions } from "../support/test-gateway.ts";
+import {
+  ADMIN_KEY,
+  ALERTING,
+  STEADY_ALERT,
+  startTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+} from "../support/test-gateway.ts";
 
 interface Entry {
   seq: number;
@@ -147,6 +154,34 @@ describe("the audit log", () => {
     expect(mode).toMatchObject({ before: { mode: "NORMAL", forced: null }, after: { mode: "QUEUE", forced: "QUEUE" } });
     expect((await list(gateway, "&act=delivery.replay"))[0]?.id).toBe(delivery.id);
     expect((await gateway.get("/api/v1/audit/export")).text).not.toContain(String(made["key"]));
+  });
+
+  it("names acknowledging, muting and unmuting an alert as what they are", async () => {
+    const sink = await openSinkServer({ answer: { status: 400 } });
+    onTestFinished(() => sink.close());
+    const gateway = await start({ env: ALERTING, yaml: STEADY_ALERT });
+    const { id } = await gateway.subscribe({ name: "orders", url: sink.url });
+    await gateway.publish({ event_type: "order.created", payload: {} });
+    const active = async () => (await gateway.get("/api/v1/alerts?status=active")).json["data"] as { id: string }[];
+    await until(async () => (await active()).length > 0);
+    const [alert] = await active();
+    const cause = `subscription ${id}`;
+    const acts: [string, object?][] = [
+      ["mute", { for_s: 60 }],
+      ["mute", { for_s: 90 }],
+      ["acknowledge", {}],
+      ["mute", { cause }],
+      ["acknowledge", { note: "on it" }],
+      ["unmute", { cause }],
+      ["unmute"],
+    ];
+    for (const [act, body] of acts) {
+      expect((await gateway.post(`/api/v1/alerts/${alert?.id}/${act}`, body)).status).toBe(200);
+    }
+    const told = actsOf(await list(gateway, "&kind=alert"));
+    expect(told).toEqual(acts.map(([act]) => `alert.${act}`));
+    const refused = await gateway.post(`/api/v1/alerts/${alert?.id}/mute`, { cause: "nonsense" });
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining(cause)]);
   });
 
   it("shows a tenant's key its own entries, and the whole of it to operators only", async () => {
