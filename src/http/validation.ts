@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 import type { FastifySchemaCompiler } from "fastify";
 import { PosthornError } from "../domain/errors.ts";
+import { describeSchemaError } from "../domain/schema-errors.ts";
 
 const options = { useDefaults: false, removeAdditional: false, allErrors: false } as const;
 let bodies: Ajv | undefined;
@@ -40,7 +41,9 @@ function explain(validate: ValidateFunction): Error {
     errors[0] as ErrorObject,
   );
   const field = fieldOf(error);
-  return new PosthornError("invalid_field", `${field === "" ? "The body" : field} ${describe(error)}.`, { field });
+  return new PosthornError("invalid_field", `${field === "" ? "The body" : field} ${describe(error, errors)}.`, {
+    field,
+  });
 }
 
 function fieldOf({ instancePath, params, keyword }: ErrorObject): string {
@@ -50,8 +53,8 @@ function fieldOf({ instancePath, params, keyword }: ErrorObject): string {
   return path.join(".");
 }
 
-function describe(error: ErrorObject): string {
+function describe(error: ErrorObject, all: readonly ErrorObject[]): string {
   if (error.keyword === "required") return "is missing";
   if (error.keyword === "additionalProperties") return "is not a known field";
-  return error.message ?? "is not valid";
+  return describeSchemaError(error, all);
 }
