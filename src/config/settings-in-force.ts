@@ -13,6 +13,12 @@ export interface SettingsInForce {
   readonly secrets: Readonly<Record<string, string>>;
 }
 
+const SECRETS_OF_CONNECTION: ReadonlySet<string> = new Set(
+  Object.entries<object>(ConnectionInput.properties)
+    .filter(([, schema]) => "secret" in schema && schema.secret === true)
+    .map(([field]) => field),
+);
+
 /**
  * Without what is declared and therefore has entries of its own: tenants, event types, targets, sources, subscriptions,
  * and the alert channels that are subscriptions. `reloaded` is what a running gateway takes over.
@@ -30,7 +36,7 @@ export function listSettings(config: Config, reloaded: Config["alerts"], masterK
   }
   for (const { kind, name, ...fields } of config.connections) {
     for (const [field, value] of Object.entries(fields)) {
-      add(`connections.${kind}.${name}.${field}`, value, isSecretOfConnection(field));
+      add(`connections.${kind}.${name}.${field}`, value, SECRETS_OF_CONNECTION.has(field));
     }
   }
   for (const { kind, name, ...choice } of reloaded.channels) {
@@ -56,9 +62,4 @@ function listRules(given: Config["alerts"]["rules"]): Record<string, unknown> {
       return Object.entries(fields).map(([field, value]) => [`alerts.rules.${rule}.${field}`, value]);
     }),
   );
-}
-
-function isSecretOfConnection(field: string): boolean {
-  const schemas: Readonly<Record<string, object>> = ConnectionInput.properties;
-  return (schemas[field] as { secret?: boolean } | undefined)?.secret === true;
 }

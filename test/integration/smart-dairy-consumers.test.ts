@@ -71,7 +71,7 @@ describe("the dairy with its consumers", () => {
     const { config } = loadConfig({ file: FILE, env: variables(), cwd: "/" });
     const consumersOf = new Map(config.eventTypes.map(({ name, consumers }) => [name, consumers ?? []]));
     const partners = config.subscriptions.filter(({ kind = "http" }) => kind === "http");
-    const sent = partners.flatMap(({ name, events = [] }) => events.map((type) => [name, type] as const));
+    const sent = partners.flatMap(({ name, events }) => events.map((type) => [name, type] as const));
     expect(sent).toContainEqual(["Accounting", "payment.received"]);
     expect(sent.filter(([name, type]) => consumersOf.get(type)?.includes(name) !== true)).toEqual([]);
   });

@@ -236,7 +236,7 @@ export async function openAlertWorld(options: AlertWorldOptions): Promise<AlertW
   }
 
   async function told(tenantId?: string): Promise<Told[]> {
-    return (await toldInFull(tenantId)).map(({ summary: _, ...rest }) => rest);
+    return (await toldInFull(tenantId)).map(({ type, rule, count, causes }) => ({ type, rule, count, causes }));
   }
 
   return {
