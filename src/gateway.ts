@@ -1,3 +1,4 @@
+import { listDefaults, listSettings } from "./config/settings-in-force.ts";
 import type { Config } from "./config/settings-tree.ts";
 import { openAlerting, toChannelSubscriptions } from "./gateway/alerts.ts";
 import { isLoopbackHost } from "./domain/ip-address.ts";
@@ -18,6 +19,7 @@ import { HTTP_CLOSE_MS, openServer } from "./gateway/server.ts";
 import { openStorage } from "./gateway/storage.ts";
 import { openSubscribers } from "./gateway/subscribers.ts";
 import { openTenancy } from "./gateway/tenancy.ts";
+import { openSettingsRecord } from "./operate/settings-record.ts";
 import { applyDeclared } from "./registry/apply-declared.ts";
 import { CONFIG } from "./registry/authors.ts";
 import { startFollowing } from "./registry/registry.ts";
@@ -83,6 +85,7 @@ async function openParts(start: Start) {
   const listening = { ...receiving, ...openServer(start, receiving) };
   const background = { ...listening, ...openBackground(start, listening) };
   const made = { ...background, ...(await openAlerting(start, background)) };
+  const settingsRecord = await openSettingsRecord({ ...made, defaults: listDefaults() });
   openRoutes(start, made);
   const { eventTypes, tenants, sources, sharedTargets: targets, subscriptions } = made;
   const takeOver = async (config: Config) => {
@@ -92,6 +95,8 @@ async function openParts(start: Start) {
     );
     made.reloadAlerts(config.alerts);
     made.setChannels(config.alerts.channels);
+    // Other settings than these are taken over at the next start.
+    await settingsRecord.note(listSettings(start.config, config.alerts, made.masterKey));
     await made.contacts.start();
   };
   return { ...made, takeOver };

@@ -1,5 +1,6 @@
 import { Option, type Command } from "commander";
-import { DELIVERY_STATES } from "../domain/delivery.ts";
+import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../domain/alert-rules.ts";
+import { DEAD_REASONS, DELIVERY_STATES } from "../domain/delivery.ts";
 import { PRIORITIES } from "../domain/event.ts";
 import type { SendFlags } from "./send.ts";
 import type { TailFlags } from "./tail.ts";
@@ -52,6 +53,14 @@ export function addTail(program: Command): void {
     .option("--tenant <tenant>", "only of this tenant (for keys that are not bound to a tenant)")
     .option("--subscription <name>", "only attempts and events of this subscription, by name or id")
     .addOption(new Option("--status <status>", "only attempts whose delivery has this status").choices(DELIVERY_STATES))
+    .addOption(new Option("--reason <reason>", "only attempts whose delivery is dead for this").choices(DEAD_REASONS))
+    .option("--id <id>", "only of the event with this id; ID* means those that begin so")
+    .option("--ordering-key <key>", "only of events with this ordering key")
+    .option("--label <name[=value]...>", "only events with this member of the metadata; may be given several times")
+    .option("--unmatched", "only events that no subscription wanted")
+    .addOption(new Option("--rule <rule>", "only alerts of this rule").choices(ALERT_RULE_NAMES))
+    .addOption(new Option("--severity <severity>", "only alerts of this severity").choices(ALERT_SEVERITIES))
+    .option("--since <time>", "begin with events received since this time: RFC 3339, or 15m, 2h, 7d ago")
     .option("--body", "show the payloads of events")
     .option("--after <id>", "continue after the frame with this id (--json prints the ids)")
     .option("--no-follow", "end after showing what exists now")
@@ -63,7 +72,8 @@ Reconnects when the connection is lost, and continues where it was.
 Examples:
   posthorn tail
   posthorn tail --type 'order.#' --body
-  posthorn tail --frames attempt --status dead --json`,
+  posthorn tail --frames attempt --status dead --json
+  posthorn tail --ordering-key order-4711 --since 2h`,
     )
     .action(async (flags: TailFlags) => (await import("./tail.ts")).runTail(flags));
 }

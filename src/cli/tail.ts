@@ -2,6 +2,7 @@ import { readEnvironment } from "../config/environment.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { followStream, type StreamFrame } from "./event-stream.ts";
 import { note, print, printEscaped } from "./output.ts";
+import { readTime } from "./read-value.ts";
 import { findId, SUBSCRIPTION } from "./resources/find-by-name.ts";
 import { formatFrame } from "./tail-line.ts";
 
@@ -12,6 +13,14 @@ export interface TailFlags extends ClientFlags {
   tenant?: string;
   subscription?: string;
   status?: string;
+  reason?: string;
+  id?: string;
+  orderingKey?: string;
+  label?: string[];
+  unmatched?: boolean;
+  rule?: string;
+  severity?: string;
+  since?: string;
   body?: boolean;
   after?: string;
   follow: boolean;
@@ -34,6 +43,14 @@ export async function runTail(flags: TailFlags): Promise<void> {
       tenant_id: flags.tenant,
       subscription_id: subscription,
       status: flags.status,
+      reason: flags.reason,
+      id: flags.id,
+      ordering_key: flags.orderingKey,
+      label: flags.label,
+      unmatched: flags.unmatched === true ? "true" : undefined,
+      rule: flags.rule,
+      severity: flags.severity,
+      since: flags.since === undefined ? undefined : readTime(flags.since, "--since"),
       body: flags.body === true ? "true" : undefined,
       follow: flags.follow ? undefined : "false",
     },

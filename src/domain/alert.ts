@@ -82,6 +82,22 @@ export function toActiveRules(inputs: readonly AlertRuleInput[]): readonly Activ
   });
 }
 
+/** A rule in force as the configuration would set all of it. */
+export function toRuleInput(rule: ActiveRule): AlertRuleInput {
+  return {
+    rule: rule.name,
+    enabled: rule.isEnabled,
+    threshold: rule.threshold,
+    margin: rule.margin,
+    ...(rule.windowS !== undefined && { window_s: rule.windowS }),
+    ...(rule.minAttempts !== undefined && { min_attempts: rule.minAttempts }),
+    fires_after: rule.firesAfter,
+    clears_after: rule.clearsAfter,
+    cool_down_s: rule.coolDownS,
+    severity: rule.severity,
+  };
+}
+
 /** One thing that an alert is about. */
 export interface Cause {
   /** The kind of the thing and its id or name: stays the same for as long as the alert is about the same thing. */

@@ -4,6 +4,7 @@ import { toActiveRules } from "../domain/alert.ts";
 import type { SubscriptionInput } from "../domain/subscription.ts";
 import { createFactsReader } from "../operate/alerts/facts.ts";
 import { openAlerts, type ShownAlert } from "../operate/alerts/alerts.ts";
+import type { Ending } from "../operate/alerts/judge.ts";
 import { createParkedCounts } from "../operate/alerts/parked-counts.ts";
 import { createParkedMessages } from "../receive/pulled/parked-messages.ts";
 import type { Config } from "../config/settings-tree.ts";
@@ -101,6 +102,12 @@ export function toChannelSubscriptions({ channels }: Config["alerts"]): Subscrip
   return channels.filter(({ kind }) => kind !== LOG_CHANNEL).map(toChannelSubscription);
 }
 
+const ENDED: Readonly<Record<Ending, string>> = {
+  over: "alert cleared",
+  muted: "alert ended by a mute",
+  unwatched: "alert ended, its rule is disabled",
+};
+
 /** Without a log channel every alert is logged. Tenants' alerts are logged with the gateway's. */
 function createAlertLog({ logger }: Start, listChannels: () => Config["alerts"]["channels"]) {
   function isLogged({ tenantId, rule, severity }: ShownAlert): boolean {
@@ -125,8 +132,8 @@ function createAlertLog({ logger }: Start, listChannels: () => Config["alerts"][
     onFired(alert: ShownAlert) {
       if (isLogged(alert)) logger.warn(describe(alert), `alert: ${alert.rule.description}`);
     },
-    onCleared(alert: ShownAlert) {
-      if (isLogged(alert)) logger.info(describe(alert), `alert cleared: ${alert.rule.description}`);
+    onCleared(alert: ShownAlert, ending: Ending) {
+      if (isLogged(alert)) logger.info(describe(alert), `${ENDED[ending]}: ${alert.rule.description}`);
     },
   };
 }

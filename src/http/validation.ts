@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 import type { FastifySchemaCompiler } from "fastify";
 import { PosthornError } from "../domain/errors.ts";
+import { describeSchemaError } from "../domain/schema-errors.ts";
 import { describePattern } from "./pattern-words.ts";
 
 const options = { useDefaults: false, removeAdditional: false, allErrors: false } as const;
@@ -41,7 +42,9 @@ function explain(validate: ValidateFunction): Error {
     errors[0] as ErrorObject,
   );
   const field = fieldOf(error);
-  return new PosthornError("invalid_field", `${field === "" ? "The body" : field} ${describe(error)}.`, { field });
+  return new PosthornError("invalid_field", `${field === "" ? "The body" : field} ${describe(error, errors)}.`, {
+    field,
+  });
 }
 
 function fieldOf({ instancePath, params, keyword }: ErrorObject): string {
@@ -51,9 +54,9 @@ function fieldOf({ instancePath, params, keyword }: ErrorObject): string {
   return path.join(".");
 }
 
-function describe(error: ErrorObject): string {
+function describe(error: ErrorObject, all: readonly ErrorObject[]): string {
   if (error.keyword === "required") return "is missing";
   if (error.keyword === "additionalProperties") return "is not a known field";
   const inWords = error.keyword === "pattern" ? describePattern(String(error.params["pattern"])) : undefined;
-  return inWords ?? error.message ?? "is not valid";
+  return inWords ?? describeSchemaError(error, all);
 }

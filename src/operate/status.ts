@@ -209,6 +209,8 @@ export function createStatus(options: StatusOptions): Status {
         targets: await measureTargets(counters.deliveries),
         connections: options.connections
           .list()
+          // Without a series: nobody waits for a connection that was never used.
+          .filter(({ state }) => state.state !== "unused")
           .map((one) => ({ ...one, isConnected: one.state.state === "connected" })),
         queues: options.pullers.list(),
         alerts: options.alerts

@@ -16,7 +16,7 @@ export interface QueueValues {
 export function createQueueGauges(registry: Registry) {
   const connected = new Gauge({
     name: "posthorn_broker_connected",
-    help: "1 while the connection to a broker works, 0 while it is down or was not used yet",
+    help: "1 while the connection to a broker works, 0 while it is down; absent before its first use",
     labelNames: ["kind", "connection"],
     registers: [registry],
   });

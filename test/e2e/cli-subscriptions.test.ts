@@ -83,6 +83,9 @@ describe("posthorn subscriptions", () => {
     expect((await run("subscriptions", "--label", "team=erp")).stdout).toMatch(/^NAME .* ID\nerp2 .* sub_\w+\n/);
     expect((await run("subscriptions", "pause", id)).stdout).toBe("erp2: inactive\n");
     expect((await run("subscriptions", "resume", id)).stdout).toBe("erp2: active\n");
+    const history = (await run("subscriptions", "history", id)).stdout;
+    expect(history).toMatch(/ inactive +active +key:/);
+    expect(history.split("\n")[0]).toMatch(/^WHEN +FROM +TO +WHO/);
     expect((await run("subscriptions", "delete", id)).stdout).toBe(`${id}: deleted, 0 open deliveries cancelled\n`);
     expect((await run("subscriptions", "show", id)).exitCode).toBe(1);
   });

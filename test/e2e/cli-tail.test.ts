@@ -49,6 +49,18 @@ describe("posthorn tail", () => {
       "second",
       "third",
     ]);
+    for (const [flags, ids] of [
+      [
+        ["--since", "1h"],
+        ["first", "other", "second", "third"],
+      ],
+      [["--since", "1h", "--id", "sec*"], ["second"]],
+      [["--since", "1h", "--unmatched", "--label", "farm"], []],
+      [["--since", "1h", "--severity", "critical"], []],
+    ] as const) {
+      const found = await folder.run(["tail", "--json", "--no-follow", "--frames", "event,alert", ...flags]);
+      expect(linesOf(found.stdout).map((line) => (JSON.parse(line) as (typeof frames)[0]).data.event_id)).toEqual(ids);
+    }
   });
 
   it("is a line for each frame on a terminal, with what senders wrote made harmless", async () => {

@@ -5,7 +5,14 @@ import { openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { until, type ApiClient } from "../support/api-client.ts";
 import { openSinkServer } from "../support/sink-server.ts";
-import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../support/test-gateway.ts";
+import {
+  ADMIN_KEY,
+  ALERTING,
+  STEADY_ALERT,
+  startTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+} from "../support/test-gateway.ts";
 
 interface Entry {
   seq: number;
@@ -149,6 +156,34 @@ describe("the audit log", () => {
     expect((await gateway.get("/api/v1/audit/export")).text).not.toContain(String(made["key"]));
   });
 
+  it("names acknowledging, muting and unmuting an alert as what they are", async () => {
+    const sink = await openSinkServer({ answer: { status: 400 } });
+    onTestFinished(() => sink.close());
+    const gateway = await start({ env: ALERTING, yaml: STEADY_ALERT });
+    const { id } = await gateway.subscribe({ name: "orders", url: sink.url });
+    await gateway.publish({ event_type: "order.created", payload: {} });
+    const active = async () => (await gateway.get("/api/v1/alerts?status=active")).json["data"] as { id: string }[];
+    await until(async () => (await active()).length > 0);
+    const [alert] = await active();
+    const cause = `subscription ${id}`;
+    const acts: [string, object?][] = [
+      ["mute", { for_s: 60 }],
+      ["mute", { for_s: 90 }],
+      ["acknowledge", {}],
+      ["mute", { cause }],
+      ["acknowledge", { note: "on it" }],
+      ["unmute", { cause }],
+      ["unmute"],
+    ];
+    for (const [act, body] of acts) {
+      expect((await gateway.post(`/api/v1/alerts/${alert?.id}/${act}`, body)).status).toBe(200);
+    }
+    const told = actsOf(await list(gateway, "&kind=alert"));
+    expect(told).toEqual(acts.map(([act]) => `alert.${act}`));
+    const refused = await gateway.post(`/api/v1/alerts/${alert?.id}/mute`, { cause: "nonsense" });
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining(cause)]);
+  });
+
   it("shows a tenant's key its own entries, and the whole of it to operators only", async () => {
     const gateway = await start();
     const [acme, other] = [await gateway.createKey(["admin"], "acme"), await gateway.createKey(["admin"], "other")];
@@ -201,6 +236,90 @@ describe("the audit log", () => {
     const { json } = await gateway.get("/api/v1/audit/verify");
     expect(json).toMatchObject({ valid: false, first_wrong: { seq: 4 } });
     expect((await list(gateway)).some(({ act }) => act === "audit.broken")).toBe(true);
+  });
+});
+
+describe("changes of settings", () => {
+  const changes = (gateway: TestGateway) => list(gateway, "&act=config.change");
+
+  /** After a restart, because the first start of a test chooses a port. */
+  async function startSettled(options: TestGatewayOptions = {}): Promise<TestGateway> {
+    const gateway = await start(options);
+    expect(await changes(gateway)).toEqual([]);
+    await gateway.restart();
+    return gateway;
+  }
+
+  it("have an entry after a restart, with the differences only, and none where nothing has changed", async () => {
+    const gateway = await startSettled();
+    const before = await changes(gateway);
+    await gateway.restart();
+    expect(await changes(gateway)).toEqual(before);
+    await gateway.restart({
+      yaml: `
+retention: { days: 7 }
+connections: [{ name: main, kind: azure-service-bus, namespace: dairy.servicebus.windows.net }]
+alerts: { rules: [{ rule: dead_letters, enabled: false }], channels: [{ name: night, kind: log, severity: critical }] }`,
+    });
+    const [entry, ...others] = await changes(gateway);
+    expect(others).toEqual(before);
+    expect(entry).toMatchObject({ actor: "config", kind: "config", id: "settings", tenant_id: null, details: null });
+    expect(entry?.before).toEqual({
+      "retention.days": 30,
+      "alerts.rules.dead_letters.enabled": true,
+      "alerts.channels.night": null,
+      "connections.azure-service-bus.main.namespace": null,
+    });
+    expect(entry?.after).toEqual({
+      "retention.days": 7,
+      "alerts.rules.dead_letters.enabled": false,
+      "alerts.channels.night": { kind: "log", severity: "critical" },
+      "connections.azure-service-bus.main.namespace": "dairy.servicebus.windows.net",
+    });
+    await gateway.restart({ yaml: "" });
+    expect((await changes(gateway))[0]).toMatchObject({ before: entry?.after ?? {}, after: entry?.before ?? {} });
+    expect((await gateway.get("/api/v1/audit/verify")).json).toMatchObject({ valid: true });
+  });
+
+  it("have one after a reload for what a running gateway takes over, and for the rest after the restart", async () => {
+    const gateway = await startSettled();
+    const yaml = "alerts: { rules: [{ rule: latency_p99, threshold: 9 }] }\nretention: { days: 7 }";
+    await gateway.reload(yaml);
+    await gateway.reload(yaml);
+    const [reloaded] = await changes(gateway);
+    expect(reloaded).toMatchObject({ actor: "config" });
+    expect(reloaded?.after).toEqual({ "alerts.rules.latency_p99.threshold": 9 });
+    await gateway.restart();
+    const [restarted, second] = await changes(gateway);
+    expect(second?.seq).toBe(reloaded?.seq);
+    expect(restarted?.after).toEqual({ "retention.days": 7 });
+  });
+
+  it("show that a secret was set, changed and removed, and never the secret", async () => {
+    const gateway = await startSettled();
+    const urls = ["smtp://canary-one:pw@127.0.0.1:9", "smtp://canary-two:pw@127.0.0.1:9"] as const;
+    for (const url of urls) await gateway.restart({ env: { SMTP_URL: url, SMTP_FROM: "a@b.example" } });
+    await gateway.restart({ env: {} });
+    const [removed, changed, set] = await changes(gateway);
+    expect(set).toMatchObject({
+      before: { "smtp.url": null },
+      after: { "smtp.url": "***", "smtp.from": "a@b.example" },
+    });
+    expect(changed).toMatchObject({
+      before: {},
+      after: {},
+      details: { secrets: "changed", changed_secrets: ["smtp.url"] },
+    });
+    expect(removed).toMatchObject({ before: { "smtp.url": "***" }, after: { "smtp.url": null } });
+    await gateway.stop();
+    const db = new DatabaseSync(join(gateway.dataDir, "posthorn.db"));
+    const rows = db.prepare("select data from records where kind = 'config'").all();
+    const entries = db.prepare("select * from audit").all();
+    db.close();
+    expect(rows).toHaveLength(1);
+    for (const canary of ["canary-one", "canary-two", ADMIN_KEY]) {
+      expect(JSON.stringify([rows, entries])).not.toContain(canary);
+    }
   });
 });
 

@@ -90,9 +90,13 @@ describe("operating the gateway", () => {
     expect(status.text).not.toContain("pass-of-broker");
     const bound = connected.as(await connected.createKey(["read"], "acme"));
     expect((await bound.get("/status")).json).toMatchObject({ connections: [] });
-    expect((await connected.get("/metrics")).text).toContain(
-      'posthorn_broker_connected{kind="amqp",connection="default"} 0',
-    );
+    // Whoever alerts on 0 is not called for a connection that nobody uses.
+    const scrape = async () => (await connected.get("/metrics")).text;
+    expect(await scrape()).not.toContain("posthorn_broker_connected{");
+    const toBroker = { name: "to the broker", events: ["order.*"], kind: "amqp", destination: { queue: "orders" } };
+    expect((await connected.post("/api/v1/subscriptions", toBroker)).status).toBe(201);
+    await connected.publish({ event_type: "order.created", payload: {} });
+    await until(async () => (await scrape()).includes('posthorn_broker_connected{kind="amqp",connection="default"} 0'));
     await connected.close();
   });
 

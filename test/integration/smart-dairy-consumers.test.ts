@@ -67,6 +67,15 @@ describe("the dairy with its consumers", () => {
     expect(() => loadConfig({ file: FILE, env: {}, cwd: "/" })).toThrow(/DAIRY_SMTP_URL/);
   });
 
+  it("sends each partner only what its event types name it for", () => {
+    const { config } = loadConfig({ file: FILE, env: variables(), cwd: "/" });
+    const consumersOf = new Map(config.eventTypes.map(({ name, consumers }) => [name, consumers ?? []]));
+    const partners = config.subscriptions.filter(({ kind = "http" }) => kind === "http");
+    const sent = partners.flatMap(({ name, events }) => events.map((type) => [name, type] as const));
+    expect(sent).toContainEqual(["Accounting", "payment.received"]);
+    expect(sent.filter(([name, type]) => consumersOf.get(type)?.includes(name) !== true)).toEqual([]);
+  });
+
   it("delivers one order by webhook, e-mail, SMS and to analytics", async () => {
     const metadata = { phone: "01712-345678" };
     const event = { event_type: "order.created", source: "odoo-sales", payload: ORDER, metadata };

@@ -81,6 +81,19 @@ describe("the live stream", () => {
     await publish("order.created");
     const [alert] = await stream.received("alert", 1);
     expect(alert).toMatchObject({ event_type: "alert.fired", payload: { rule: "dead_letters", count: 1 } });
+    const counts: Record<string, number> = {};
+    for (const query of ["rule=dead_letters", "severity=warning", "rule=disk_low", "severity=critical"]) {
+      const past = await open({ query: `follow=false&since=1970-01-01T00:00:00Z&${query}` });
+      await past.ended();
+      counts[query] = past.frames.filter(({ name }) => name !== "ready" && name !== "end").length;
+    }
+    // One for the gateway, and one for the tenant.
+    expect(counts).toEqual({
+      "rule=dead_letters": 2,
+      "severity=warning": 2,
+      "rule=disk_low": 0,
+      "severity=critical": 0,
+    });
   });
 
   it("goes on where a client was, over a restart of the gateway, without a gap and without a repeat", async () => {
@@ -121,7 +134,13 @@ describe("the live stream", () => {
     await gateway.subscribe({ name: "all", url: refusing.url });
     for (const type of ["order.created", "order.paid", "milk.collected"]) {
       for (const tenant of ["default", "other"]) {
-        await publish(type, { tenant_id: tenant, source: tenant === "other" ? "erp" : "api" });
+        await publish(type, {
+          event_id: `${type}:${tenant}`.replaceAll(".", "-"),
+          tenant_id: tenant,
+          source: tenant === "other" ? "erp" : "api",
+          ordering_key: type,
+          metadata: { farm: tenant, type },
+        });
       }
     }
     await gateway.settled();
@@ -136,8 +155,17 @@ describe("the live stream", () => {
       "event_type=order.%23",
       "source=erp",
       "tenant_id=other&event_type=*",
+      "id=order-paid:other",
+      "id=order-*",
+      "ordering_key=order.paid",
+      "label=farm",
+      "label=farm%3Dother&label=type%3Dorder.paid",
+      "label=nobody",
+      "unmatched=true",
+      "unmatched=false",
     ]) {
       const listed = (await gateway.get(`/api/v1/events?limit=500&${query}`)).json["data"] as { event_id: string }[];
+      expect(listed.length > 0).toBe(query !== "label=nobody");
       expect(idsOf(await shown(query))).toEqual(listed.map((event) => event.event_id).reverse());
     }
     for (const query of ["", "status=dead", "status=delivered", `subscription_id=${taking.id}`]) {
@@ -154,6 +182,14 @@ describe("the live stream", () => {
     const events = (await gateway.get("/api/v1/events?event_type=order.*&tenant_id=default")).json["data"] as object[];
     expect(ofOne.of("event").length).toBe(events.length);
     expect((await shown("status=dead")).of("event")).toEqual([]);
+    const attemptsOf = async (query: string) => idsOf(await shown(query), "attempt").length;
+    const dead = (await gateway.get("/api/v1/dead-letters?reason=refused")).json["data"] as object[];
+    expect([await attemptsOf("reason=refused"), await attemptsOf("reason=expired")]).toEqual([dead.length, 0]);
+    expect(dead.length).toBeGreaterThan(0);
+    expect(await attemptsOf("ordering_key=order.paid")).toBe(2);
+    expect(await attemptsOf("id=order-paid:default")).toBe(2);
+    // What only events and alerts have leaves attempts out.
+    for (const query of ["label=farm", "unmatched=false", "rule=dead_letters"]) expect(await attemptsOf(query)).toBe(0);
     await refusing.close();
   });
 

@@ -74,6 +74,9 @@ describe("the folder of a running gateway", () => {
     }
     const warning = gateway.log.find(({ msg }) => msg.startsWith("a validation file cannot be used"));
     expect(warning).toMatchObject({ level: "warn", file: "payments.json" });
+    // In words for whoever edits the file, not for a sender.
+    expect(warning?.["reason"]).toMatch(/^cannot be read: .* at line 1, column 9$/);
+    expect(gateway.logText()).not.toContain("send it again");
   });
 
   it("takes at a start what was edited meanwhile, before the first webhook", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { GATEWAY_TENANT, type AlertRuleInput } from "../../src/domain/alert.ts";
+import { GATEWAY_TENANT, toActiveRules, type AlertRuleInput } from "../../src/domain/alert.ts";
 import { toChannelSubscription } from "../../src/domain/alert-channel.ts";
 import { ALERT_RULE_NAMES, type AlertRuleName } from "../../src/domain/alert-rules.ts";
 import { failed, refused } from "../../src/domain/outcome.ts";
@@ -244,6 +244,69 @@ describe("a mute", () => {
     await world.alerts.unmute(firstOf(world).id, undefined, "source one");
     await world.pass(MINUTE_MS);
     expect((await world.told()).at(-1)).toMatchObject({ type: "alert.fired", causes: ["one"] });
+  });
+});
+
+describe("the message of an end", () => {
+  const PROBLEM = "The provider of a source has disabled it and sends no webhooks";
+
+  it("says that it is over only where it is", async () => {
+    const world = await open({ rules: [{ rule: "source_disabled", cool_down_s: 0 }] });
+    disable(world, "one");
+    await world.pass(MINUTE_MS);
+    disable(world);
+    await world.pass(MINUTE_MS);
+    expect(await world.lastSummary()).toBe(`Over: ${PROBLEM}`);
+
+    disable(world, "one");
+    await world.pass(MINUTE_MS);
+    await world.alerts.mute(firstOf(world).id, undefined, { by: "key_1", cause: "source one" });
+    await world.pass(MINUTE_MS);
+    expect(await world.lastSummary()).toBe(`Muted: ${PROBLEM}`);
+
+    await world.alerts.unmute(firstOf(world).id, undefined, "source one");
+    await world.pass(MINUTE_MS);
+    world.alerts.setRules(toActiveRules([{ rule: "source_disabled", enabled: false }]));
+    await world.pass(MINUTE_MS);
+    expect(await world.lastSummary()).toBe(`No longer watched: ${PROBLEM}`);
+    const once = ["+source_disabled", "-source_disabled"];
+    expect(await world.rules()).toEqual([...once, ...once, ...once]);
+  });
+
+  it("is not sent where nobody was told that it fired", async () => {
+    const world = await open({ rules: [{ rule: "source_disabled", cool_down_s: 0 }] });
+    disable(world, "one");
+    await world.pass(MINUTE_MS);
+    await world.alerts.mute(firstOf(world).id, undefined, { by: "key_1" });
+    disable(world);
+    await world.pass(MINUTE_MS);
+    disable(world, "one");
+    await world.pass(MINUTE_MS);
+    world.alerts.setRules(toActiveRules([{ rule: "source_disabled", enabled: false }]));
+    await world.pass(MINUTE_MS);
+    expect(firstOf(world)).toMatchObject({ told: [], clearedAt: expect.any(Number) as number });
+    expect(await world.rules()).toEqual(["+source_disabled", "-source_disabled"]);
+  });
+});
+
+describe("a mute of a cause that the alert does not have", () => {
+  it("is refused, and the causes that it has are named", async () => {
+    const world = await open();
+    disable(world, "one", "two");
+    await world.pass(MINUTE_MS);
+    const { id } = firstOf(world);
+    const mute = (cause: string, of = id) => world.alerts.mute(of, undefined, { by: "key_1", cause });
+    await expect(mute("nonsense")).rejects.toThrow(
+      `The alert ${id} has no cause "nonsense". It has: "source one", "source two".`,
+    );
+    expect(firstOf(world).mutes).toEqual([]);
+    // Those that are muted, and those of an alert that is over, can be muted again.
+    for (const cause of ["source one", "source one", "source two"]) await mute(cause);
+    await world.pass(MINUTE_MS);
+    expect(firstOf(world).clearedAt).toBeDefined();
+    await world.restart();
+    expect((await mute("source one")).mutes).toHaveLength(2);
+    await expect(mute("nonsense")).rejects.toThrow("has no cause");
   });
 });
 

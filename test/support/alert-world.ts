@@ -63,6 +63,8 @@ export interface AlertWorld {
   pass(ms: number): Promise<void>;
   /** What was told, the earliest first: to those who run the gateway, or to a tenant. */
   told(tenantId?: string): Promise<Told[]>;
+  /** The last line that was told to those who run the gateway. */
+  lastSummary(): Promise<string | undefined>;
   /** Only the rules, with + and -. */
   rules(tenantId?: string): Promise<string[]>;
   restart(how?: "stop" | "kill"): Promise<void>;
@@ -215,20 +217,26 @@ export async function openAlertWorld(options: AlertWorldOptions): Promise<AlertW
     await settle();
   }
 
-  async function told(tenantId = GATEWAY_TENANT): Promise<Told[]> {
+  async function toldInFull(tenantId = GATEWAY_TENANT): Promise<(Told & { summary: string })[]> {
     const { reads } = opened.gateway.store;
     const { rows } = await reads.listEvents({ tenantId, typePattern: "alert.*" }, { limit: 500, cursor: undefined });
-    const found: Told[] = [];
+    const found: (Told & { summary: string })[] = [];
     for (const { seq, type } of rows.toReversed()) {
       const event = await reads.loadEvent(seq);
       const data = JSON.parse(Buffer.from(event?.body ?? "").toString()) as {
         rule: string;
         count: number;
+        summary: string;
         causes: { name: string }[];
       };
-      found.push({ type, rule: data.rule, count: data.count, causes: data.causes.map(({ name }) => name) });
+      const { rule, count, summary, causes } = data;
+      found.push({ type, rule, count, summary, causes: causes.map(({ name }) => name) });
     }
     return found;
+  }
+
+  async function told(tenantId?: string): Promise<Told[]> {
+    return (await toldInFull(tenantId)).map(({ type, rule, count, causes }) => ({ type, rule, count, causes }));
   }
 
   return {
@@ -264,6 +272,7 @@ export async function openAlertWorld(options: AlertWorldOptions): Promise<AlertW
     },
     pass,
     told,
+    lastSummary: async () => (await toldInFull()).at(-1)?.summary,
     rules: async (tenantId) =>
       (await told(tenantId)).map(({ type, rule }) => `${type === "alert.fired" ? "+" : "-"}${rule}`),
     async restart(how = "stop") {

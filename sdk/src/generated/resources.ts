@@ -207,7 +207,7 @@ export interface AlertsResource {
   get(id: string, options?: RequestOptions): Promise<Alert>;
   /** Acknowledge an alert. Marks that somebody is working on the alert. New causes send no more messages; the end of the alert does. */
   acknowledge(id: string, body?: AlertsAcknowledgeBody, options?: RequestOptions): Promise<Alert>;
-  /** Mute an alert. Stops messages of this rule, for the tenant of the alert or for the gateway. With `cause`, only that cause is ignored. Problems that still exist when the mute ends are reported then. */
+  /** Mute an alert. Stops messages of this rule, for the tenant of the alert or for the gateway. With `cause`, only that cause is ignored; it must be one that the alert has. Problems that still exist when the mute ends are reported then. */
   mute(id: string, body?: AlertsMuteBody, options?: RequestOptions): Promise<Alert>;
   /** Unmute an alert. Ends all mutes of the rule, or with `cause` only that of one cause. */
   unmute(id: string, body?: AlertsUnmuteBody, options?: RequestOptions): Promise<Alert>;

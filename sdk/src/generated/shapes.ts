@@ -2274,6 +2274,20 @@ export interface StreamQuery {
   subscription_id?: string | undefined;
   /** Only attempts whose delivery has this status when the frame is created */
   status?: "pending" | "sending" | "delivered" | "dead" | "cancelled" | undefined;
+  /** Only deliveries that are dead for this reason */
+  reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
+  /** An event id, or the beginning of one followed by `*` */
+  id?: string | undefined;
+  /** The ordering key */
+  ordering_key?: string | undefined;
+  /** A member of the metadata: `name` or `name=value`; can be repeated */
+  label?: string | string[] | undefined;
+  /** True: only events that no subscription matched; false: only events that one did */
+  unmatched?: boolean | undefined;
+  /** Only alerts of this rule */
+  rule?: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue" | undefined;
+  /** Only alerts of this severity */
+  severity?: "info" | "warning" | "critical" | undefined;
   /** Include bodies of up to 256 KiB. `true`: as JSON or text; `base64`: byte for byte. Default: `"false"` */
   body?: "true" | "false" | "base64" | undefined;
   /** False: the stream ends when everything up to now was sent. Default: `true` */

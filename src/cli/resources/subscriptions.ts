@@ -127,6 +127,15 @@ const FIGURES: readonly Field[] = [
   ["P99", "latency_p99_ms", ms],
 ];
 
+const STATUS_CHANGES: readonly Field[] = [
+  ["WHEN", "at", ago],
+  ["FROM", "from"],
+  ["TO", "to"],
+  ["WHO", "actor"],
+  ["WHY", "reason"],
+  ["AUDIT", "audit_seq"],
+];
+
 export const RESOURCE: Resource = {
   path: PATH,
   key: "subscription",
@@ -250,6 +259,7 @@ export const RESOURCE: Resource = {
       method: "GET",
       tell: tellStatistics,
     },
+    history: { help: "list the changes of its status, latest first", columns: STATUS_CHANGES },
     recover: {
       help: "deliver again the events that it missed",
       flags: [

@@ -1,5 +1,6 @@
 import { Value } from "typebox/value";
 import type { Template } from "../../templates/templates.ts";
+import { describeSchemaError } from "../../domain/schema-errors.ts";
 import { DEFAULT_KIND, SharedSettings, type SubscriptionInput } from "../../domain/subscription.ts";
 import type { FieldProblem } from "../../domain/subscription-rules.ts";
 import type { DestinationKinds } from "./kinds.ts";
@@ -93,9 +94,9 @@ function findWrong(settings: object, kind: DestinationKind, kinds: DestinationKi
     return missing.map((field) => ({ field: fieldOf(field, kind), message }));
   }
   if (Value.Check(kind.settings, settings)) return [];
-  return Value.Errors(kind.settings, settings).map(({ instancePath, message }) => ({
-    field: fieldOf(instancePath.split("/").slice(1).join("."), kind),
-    message,
+  return Value.Errors(kind.settings, settings).map((error, _, errors) => ({
+    field: fieldOf(error.instancePath.split("/").slice(1).join("."), kind),
+    message: describeSchemaError(error, errors),
   }));
 }
 

@@ -186,7 +186,9 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
       cleared_at: Type.With(Time, { examples: [EXAMPLE.laterTime] }),
       action_required: textOrNull(),
     },
-    "An alert has cleared",
+    "An alert has ended",
+    "`summary` says why: `Over` when the problem is gone, `Muted` when the causes that are left are muted, `No longer " +
+      "watched` when the rule was disabled.",
   ),
   own(
     "test.event",

@@ -141,7 +141,7 @@ export const ALERT_DOCS: AreaDocs = {
       description:
         "Stops messages of this rule, for the tenant of the alert or for the gateway. With `cause`, only that cause " +
         "is " +
-        "ignored. Problems that still exist when the mute ends are reported then.",
+        "ignored; it must be one that the alert has. Problems that still exist when the mute ends are reported then.",
       params,
       request: { for_s: 3600 },
       answer: {

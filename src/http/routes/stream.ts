@@ -1,7 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
+import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../../domain/alert-rules.ts";
 import { DELIVERY_STATES } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
+import { parseLabel } from "../../domain/event-search.ts";
+import { oneOf } from "../../domain/shape.ts";
 import type { Caller, Keys } from "../../registry/keys.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import type { Store } from "../../store/store.ts";
@@ -10,6 +13,7 @@ import type { StreamRequest } from "../stream/stream-client.ts";
 import { openStreamOutput } from "../stream/stream-output.ts";
 import type { Streams } from "../stream/streams.ts";
 import { EventQuery, refuseNoPattern } from "./event-query.ts";
+import { DeadLetterFilter } from "./replay-bodies.ts";
 
 const ANY_TYPE = `(${FRAME_TYPES.join("|")})`;
 
@@ -37,6 +41,13 @@ const StreamQuery = Type.Object(
         { description: "Only attempts whose delivery has this status when the frame is created" },
       ),
     ),
+    reason: DeadLetterFilter.properties.reason,
+    id: EventQuery.id,
+    ordering_key: EventQuery.ordering_key,
+    label: EventQuery.label,
+    unmatched: EventQuery.unmatched,
+    rule: Type.Optional(oneOf(ALERT_RULE_NAMES, { description: "Only alerts of this rule" })),
+    severity: Type.Optional(oneOf(ALERT_SEVERITIES, { description: "Only alerts of this severity" })),
     body: Type.Optional(
       Type.Union([Type.Literal("true"), Type.Literal("false"), Type.Literal("base64")], {
         default: "false",
@@ -102,11 +113,13 @@ export function addStreamRoute(
       schema: { summary: "Follow events, attempts, modes and alerts live", querystring: StreamQuery },
     },
     async (request, reply) => {
-      const { types, event_type: eventType, source, subscription_id: id, status, body, follow } = request.query;
+      const { types, event_type: eventType, subscription_id: subscriptionId, label, body, follow } = request.query;
+      const { source, status, reason, id, ordering_key: orderingKey, unmatched, rule, severity } = request.query;
       const caller = request.caller as Caller;
       const tenantId = caller.tenantId ?? request.query.tenant_id;
       if (eventType !== undefined) refuseNoPattern(eventType);
-      const subscriptionSeq = id === undefined ? undefined : subscriptions.getById(id, tenantId).seq;
+      const subscriptionSeq =
+        subscriptionId === undefined ? undefined : subscriptions.getById(subscriptionId, tenantId).seq;
       const since = request.query.since === undefined ? undefined : Date.parse(request.query.since);
       const after = readAfter(request) ?? (since === undefined ? undefined : await findSince(since));
       const leave = streams.enter(caller.keyId);
@@ -121,7 +134,14 @@ export function addStreamRoute(
             source,
             eventType,
             subscriptionSeq,
+            id,
+            orderingKey,
             status,
+            reason,
+            labels: label === undefined ? undefined : [label].flat().map(parseLabel),
+            unmatched,
+            rule,
+            severity,
             since,
           },
           body: body === "true" ? "json" : body === "base64" ? "base64" : "none",

@@ -5,6 +5,7 @@ import { describeUnknownKind, fieldOf, templatesIn } from "../../deliver/senders
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
+import { describeSchemaError } from "../../domain/schema-errors.ts";
 import { DEFAULT_TENANT, type EventContent } from "../../domain/event.ts";
 import type { EventType } from "../../domain/event-type.ts";
 import { DEFAULT_KIND } from "../../domain/subscription.ts";
@@ -115,9 +116,10 @@ export function addTemplateRoutes(app: FastifyInstance, parts: TemplateRoutePart
       if (schema === undefined) {
         throw new PosthornError("invalid_field", `${place}: is not a setting of the kind ${name}.`, { field: place });
       }
-      const [error] = Value.Check(schema, value) ? [] : Value.Errors(schema, value);
-      if (error !== undefined)
-        throw new PosthornError("invalid_field", `${place}: ${error.message}.`, { field: place });
+      const errors = Value.Check(schema, value) ? [] : Value.Errors(schema, value);
+      const [error] = errors;
+      if (error === undefined) continue;
+      throw new PosthornError("invalid_field", `${place}: ${describeSchemaError(error, errors)}.`, { field: place });
     }
     return kind.templatesOf?.(settings) ?? [];
   }

@@ -14,10 +14,23 @@ export interface Entry {
   readonly subscriptionSeqs: readonly number[];
   /** Unix ms: when the event came in, or the attempt began. */
   readonly at: number;
+  readonly eventId: string;
+  readonly orderingKey: string | undefined;
   /** The state of the delivery; undefined for an event. */
   readonly status: StoredDelivery["state"] | undefined;
+  /** Why the delivery is dead; undefined for an event. */
+  readonly deadReason: StoredDelivery["deadReason"];
+  /** Undefined for an attempt. */
+  readonly event: Pick<LoggedEvent, "details" | "deliveryCount"> | undefined;
+  /** Of an alert; read on first use. */
+  alert(): AlertFacts | undefined;
   /** Built on first use, and once for all clients. */
   frame(body: BodyForm): string;
+}
+
+export interface AlertFacts {
+  readonly rule?: string;
+  readonly severity?: string;
 }
 
 /** How bodies are shown. `json`: as JSON, or as text if they are not JSON; `base64`: byte for byte. */
@@ -52,6 +65,7 @@ export function toEntries(page: LogPage, after: LogPosition, options: EntryOptio
 function fromEvent(event: LoggedEvent, position: LogPosition, { ids }: EntryOptions): Entry {
   const type = OWN_FRAMES.get(event.type) ?? "event";
   const frames: Partial<Record<BodyForm, string>> = {};
+  let facts: AlertFacts | undefined;
   return {
     type,
     tenantId: event.tenantId,
@@ -59,12 +73,22 @@ function fromEvent(event: LoggedEvent, position: LogPosition, { ids }: EntryOpti
     source: event.source,
     subscriptionSeqs: event.subscriptionSeqs,
     at: event.receivedAt,
+    eventId: event.id,
+    orderingKey: event.orderingKey,
     status: undefined,
+    deadReason: undefined,
+    event,
+    alert: () => (type === "alert" ? (facts ??= readAlert(event)) : undefined),
     frame(asked) {
       const form = asked === "none" && type !== "event" ? "json" : asked;
       return (frames[form] ??= writeFrame(type, writeEvent(event, form), ids.write(position)));
     },
   };
+}
+
+/** Nothing when its body was erased. */
+function readAlert({ body }: LoggedEvent): AlertFacts {
+  return body === undefined || body.length === 0 ? {} : (JSON.parse(Buffer.from(body).toString()) as AlertFacts);
 }
 
 function writeEvent(event: LoggedEvent, form: BodyForm): string {
@@ -82,7 +106,7 @@ function writeBody(event: LoggedEvent, form: BodyForm): string {
 }
 
 function fromAttempt(
-  { source, delivery, attempt }: LoggedAttempt,
+  { source, orderingKey, delivery, attempt }: LoggedAttempt,
   position: LogPosition,
   options: EntryOptions,
 ): Entry {
@@ -94,7 +118,12 @@ function fromAttempt(
     source,
     subscriptionSeqs: [delivery.subscriptionSeq],
     at: attempt.startedAt,
+    eventId: delivery.eventId,
+    orderingKey,
     status: delivery.state,
+    deadReason: delivery.deadReason,
+    event: undefined,
+    alert: () => undefined,
     frame() {
       if (frame !== undefined) return frame;
       const shown = {

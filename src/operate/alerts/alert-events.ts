@@ -1,24 +1,42 @@
-import { GATEWAY_TENANT, MAX_NAMED_CAUSES, type ActiveRule, type Alert, type Cause } from "../../domain/alert.ts";
+import {
+  GATEWAY_TENANT,
+  MAX_NAMED_CAUSES,
+  type ActiveRule,
+  type Alert,
+  type Cause,
+  type Telling,
+} from "../../domain/alert.ts";
+import { describeSpan } from "../../domain/time-span.ts";
 import type { OwnEvent } from "../own-events.ts";
+import type { Ending } from "./judge.ts";
 
-/** An alert of a tenant is sent to that tenant; an alert of the whole gateway to its operators. */
+/** What a message about the end of an alert begins with. */
+const ENDINGS: Readonly<Record<Ending, string>> = {
+  over: "Over",
+  muted: "Muted",
+  unwatched: "No longer watched",
+};
+
+/**
+ * An alert of a tenant is sent to that tenant; an alert of the whole gateway to its operators. Without an ending it has
+ * fired.
+ */
 export function toAlertEvent(
-  type: "alert.fired" | "alert.cleared",
   rule: ActiveRule,
   tenantId: string,
   alert: Alert,
-): OwnEvent {
+  ending: Ending | undefined,
+): OwnEvent & { type: Telling["type"] } {
   const [first] = alert.causes;
-  const isFired = type === "alert.fired";
   return {
-    type,
+    type: ending === undefined ? "alert.fired" : "alert.cleared",
     tenantId: tenantId === "" ? GATEWAY_TENANT : tenantId,
     data: {
       alert_id: alert.id,
       rule: rule.name,
       code: rule.name,
       severity: alert.severity,
-      summary: isFired ? summarise(rule, alert) : `Over: ${rule.description}`,
+      summary: ending === undefined ? summarise(rule, alert) : `${ENDINGS[ending]}: ${rule.description}`,
       description: rule.description,
       subject: first?.name ?? null,
       endpoint: rule.name === "validation_broken" ? (first?.name.replace(/\.[a-z]+$/, "") ?? null) : null,
@@ -31,7 +49,7 @@ export function toAlertEvent(
       since: new Date(alert.firedAt).toISOString(),
       cleared_at: alert.clearedAt === undefined ? null : new Date(alert.clearedAt).toISOString(),
       acknowledged: alert.acknowledged !== undefined,
-      action_required: isFired ? rule.actionRequired : null,
+      action_required: ending === undefined ? rule.actionRequired : null,
     },
   };
 }
@@ -51,11 +69,17 @@ export function summarise(
   { description, unit }: ActiveRule,
   { causes, count }: Pick<Alert, "causes" | "count">,
 ): string {
-  const named = causes.slice(0, 3).map(({ name, value }) => (unit === "count" ? name : `${name} (${value} ${unit})`));
+  const named = causes
+    .slice(0, 3)
+    .map(({ name, value }) => (unit === "count" ? name : `${name} (${describeValue(value, unit)})`));
   const others = count - named.length;
   return `${description}: ${named.join(", ")}${others > 0 ? ` and ${others} more` : ""}`;
 }
 
 export function nameCauses(causes: readonly Cause[]): Pick<Alert, "causes" | "count"> {
   return { causes: causes.slice(0, MAX_NAMED_CAUSES), count: causes.length };
+}
+
+function describeValue(value: number, unit: ActiveRule["unit"]): string {
+  return unit === "seconds" ? describeSpan(value) : `${value} ${unit}`;
 }

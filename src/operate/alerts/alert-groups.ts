@@ -19,8 +19,17 @@ export const ALERT_GROUPS: Resource<AlertGroup> = {
   keyOf: ({ rule, tenantId }) => ({ tenantId, id: rule }),
   changesByItself: true,
   show: ({ current, mutes }) => ({ alert: current?.id, acknowledged: current?.acknowledged, mutes }),
-  verbOf: (before, after) => (before.mutes.length === after.mutes.length ? "acknowledge" : "mute"),
+  verbOf(before, after) {
+    if (!isSame(before.current?.acknowledged, after.current?.acknowledged)) return "acknowledge";
+    const isAdded = after.mutes.some((mute) => !before.mutes.some((one) => isSame(one, mute)));
+    return isAdded ? "mute" : "unmute";
+  },
 };
+
+/** As JSON, because members that are undefined are not stored. */
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
 
 interface Kept extends Omit<Partial<AlertGroup>, "rule" | "tenantId"> {
   past?: readonly Alert[];

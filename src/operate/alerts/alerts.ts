@@ -1,7 +1,17 @@
-import type { Acknowledgement, ActiveRule, Alert, AlertGroup, Cause, Mute, Telling } from "../../domain/alert.ts";
+import {
+  MAX_NAMED_CAUSES,
+  type Acknowledgement,
+  type ActiveRule,
+  type Alert,
+  type AlertGroup,
+  type Cause,
+  type Mute,
+  type Telling,
+} from "../../domain/alert.ts";
 import { type AlertRuleName, worstOf } from "../../domain/alert-rules.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
+import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { startRounds, type Rounds } from "../../domain/rounds.ts";
 import type { Draft } from "../../registry/draft.ts";
 import type { Registry } from "../../registry/registry.ts";
@@ -9,7 +19,18 @@ import type { OwnEvents } from "../own-events.ts";
 import { nameCauses, toAlertEvent } from "./alert-events.ts";
 import { ALERT_GROUPS, emptyGroup, withCleared } from "./alert-groups.ts";
 import type { Facts } from "./facts.ts";
-import { decide, findCauses, groupCauses, isInForce, isMuted, toKnown, withoutMuted, type LiveGroup } from "./judge.ts";
+import {
+  decide,
+  findCauses,
+  findEnding,
+  groupCauses,
+  isInForce,
+  isMuted,
+  toKnown,
+  withoutMuted,
+  type Ending,
+  type LiveGroup,
+} from "./judge.ts";
 import { isUnknown, MEASURES } from "./measures.ts";
 
 /**
@@ -71,7 +92,7 @@ export interface AlertsOptions {
   isErasing: (tenantId: string) => boolean;
   everyMs: number;
   onFired: (alert: ShownAlert) => void;
-  onCleared: (alert: ShownAlert) => void;
+  onCleared: (alert: ShownAlert, ending: Ending) => void;
   onFault: (error: unknown) => void;
 }
 
@@ -84,7 +105,8 @@ interface Judged {
   rule: ActiveRule;
   tenantId: string;
   causes: readonly Cause[];
-  step: "fire" | "tell" | "clear";
+  /** Undefined when the alert fires, or is reported again. */
+  ending: Ending | undefined;
 }
 
 interface Evaluated {
@@ -129,7 +151,8 @@ export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
       const one = before?.get(tenantId) ?? { bad: 0, good: 0, causes: [] };
       now.set(tenantId, one);
       const step = decide(rule, one, group, unmuted, facts.now);
-      if (step !== undefined) judged.push({ rule, tenantId, causes: unmuted, step });
+      const ending = step === "clear" ? findEnding(rule, all) : undefined;
+      if (step !== undefined) judged.push({ rule, tenantId, causes: unmuted, ending });
     }
     return judged;
   }
@@ -162,10 +185,11 @@ export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
       told.length = 0;
       for (const one of judged) {
         const group = draft.find(groups, one.rule.name, one.tenantId)?.thing ?? emptyGroup(one.rule.name, one.tenantId);
-        const { next, alert } = one.step === "clear" ? clear(draft, one, group) : fire(draft, one, group);
+        const { ending } = one;
+        const { next, alert } = ending === undefined ? fire(draft, one, group) : clear(draft, one, group, ending);
         draft.put(groups, next);
-        const tell = one.step === "clear" ? options.onCleared : options.onFired;
-        told.push(() => tell(show(next, alert)));
+        const shown = () => show(next, alert);
+        told.push(() => (ending === undefined ? options.onFired(shown()) : options.onCleared(shown(), ending)));
       }
     });
     told.forEach((tell) => tell());
@@ -189,21 +213,22 @@ export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
       known: [],
     };
     if (isMuted(group.mutes, now)) return { alert, next: { ...group, current: alert } };
-    const told = { ...alert, known: toKnown(causes), told: tell(draft, "alert.fired", rule, tenantId, alert) };
+    const told = { ...alert, known: toKnown(causes), told: tell(draft, rule, tenantId, alert) };
     return { alert: told, next: { ...group, current: told, lastToldAt: now } };
   }
 
-  function clear(draft: Draft, { rule, tenantId }: Judged, group: AlertGroup) {
+  function clear(draft: Draft, { rule, tenantId }: Judged, group: AlertGroup, ending: Ending) {
     const known = group.current as Alert;
     const alert: Alert = { ...known, clearedAt: clock.wall() };
     // Report the end only if the start was reported.
-    const told = known.told.length > 0 ? tell(draft, "alert.cleared", rule, tenantId, alert) : known.told;
+    const told = known.told.length > 0 ? tell(draft, rule, tenantId, alert, ending) : known.told;
     return { alert, next: withCleared(group, { ...alert, told }) };
   }
 
-  function tell(draft: Draft, type: Telling["type"], rule: ActiveRule, tenantId: string, alert: Alert) {
-    const eventId = ownEvents.tellWith(draft, toAlertEvent(type, rule, tenantId, alert));
-    return [{ type, eventId, at: clock.wall() }, ...alert.told].slice(0, KEPT_TELLINGS);
+  function tell(draft: Draft, rule: ActiveRule, tenantId: string, alert: Alert, ending?: Ending): readonly Telling[] {
+    const event = toAlertEvent(rule, tenantId, alert, ending);
+    const eventId = ownEvents.tellWith(draft, event);
+    return [{ type: event.type, eventId, at: clock.wall() }, ...alert.told].slice(0, KEPT_TELLINGS);
   }
 
   function show(group: AlertGroup, alert: Alert): ShownAlert {
@@ -237,10 +262,31 @@ export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
     return found.thing;
   }
 
-  function get(id: string, tenantId: string | undefined): ShownAlert {
-    const shown = showAll(findGroup(id, tenantId)).find((alert) => alert.id === id);
+  function getOf(group: AlertGroup, id: string): ShownAlert {
+    const shown = showAll(group).find((alert) => alert.id === id);
     if (shown === undefined) throw new PosthornError("not_found", `There is no alert ${id}.`);
     return shown;
+  }
+
+  const get = (id: string, tenantId: string | undefined) => getOf(findGroup(id, tenantId), id);
+
+  /** A mute of a cause that the alert does not have would mute nothing. */
+  function refuseUnknownCause(group: AlertGroup, id: string, cause: string): void {
+    const { causes, count } = getOf(group, id);
+    const found = (last.get(group.rule)?.causes ?? []).filter(({ tenantId = DEFAULT_TENANT }) =>
+      ["", tenantId].includes(group.tenantId),
+    );
+    const keys = new Set([...causes, ...found].map(({ key }) => key));
+    for (const mute of group.mutes) if (mute.cause !== undefined) keys.add(mute.cause);
+    // After a restart only the first causes are known until the next evaluation.
+    if (keys.has(cause) || keys.size < count) return;
+    const named = [...keys].slice(0, MAX_NAMED_CAUSES);
+    const others = keys.size > named.length ? ` and ${keys.size - named.length} more` : "";
+    throw new PosthornError(
+      "invalid_field",
+      `The alert ${id} has no cause "${cause}". It has: ${named.map((key) => `"${key}"`).join(", ")}${others}.`,
+      { field: "cause" },
+    );
   }
 
   async function change(
@@ -292,6 +338,7 @@ export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
       }),
     mute: (id, tenantId, { by, note, cause, forMs }) =>
       change(id, tenantId, (group) => {
+        if (cause !== undefined) refuseUnknownCause(group, id, cause);
         const now = clock.now();
         const until = forMs === undefined ? undefined : now + forMs;
         const others = group.mutes.filter((mute) => isInForce(mute, now) && mute.cause !== cause);

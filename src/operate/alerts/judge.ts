@@ -17,6 +17,9 @@ export interface LiveGroup {
  */
 export type Step = "fire" | "tell" | "clear" | undefined;
 
+/** Why an alert ends: only `over` says that the problem is gone. */
+export type Ending = "over" | "muted" | "unwatched";
+
 /** Beyond this number, a further cause is not news. */
 const MAX_KNOWN = 1000;
 
@@ -77,6 +80,12 @@ export function isMuted(mutes: readonly Mute[], now: number): boolean {
 export function withoutMuted(causes: readonly Cause[], mutes: readonly Mute[], now: number): readonly Cause[] {
   const muted = new Set(mutes.filter((mute) => isInForce(mute, now)).map(({ cause }) => cause));
   return muted.size === 0 ? causes : causes.filter(({ key }) => !muted.has(key));
+}
+
+/** `causes` are all of the group, muted or not. */
+export function findEnding({ isEnabled }: Pick<ActiveRule, "isEnabled">, causes: readonly Cause[]): Ending {
+  if (!isEnabled) return "unwatched";
+  return causes.length > 0 ? "muted" : "over";
 }
 
 export function isInForce({ until }: Pick<Mute, "until">, now: number): boolean {

@@ -172,7 +172,13 @@ function isNoted(state: string | undefined, version: number): boolean {
 /** For a file, malformed content is just another problem. */
 function readRefusal(error: unknown): string {
   if (!(error instanceof PosthornError)) throw error;
-  if (error.code === "unreadable_body") return `cannot be read: ${error.message}`;
+  if (error.code === "unreadable_body") return `cannot be read: ${describePlace(error)}`;
   if (error.code === "invalid_validation") return String(error.details?.["reason"]);
   throw error;
+}
+
+/** The message of the error is for somebody who sent a body, and not for whoever edits a file. */
+function describePlace({ details, message }: PosthornError): string {
+  const { reason, line, column } = details ?? {};
+  return reason === undefined ? message : `${String(reason)} at line ${String(line)}, column ${String(column)}`;
 }

@@ -2,6 +2,7 @@ import { Value } from "typebox/value";
 import type { Clock, Random } from "../../domain/clock.ts";
 import { MASK } from "../../domain/mask.ts";
 import { PosthornError } from "../../domain/errors.ts";
+import { describeSchemaError } from "../../domain/schema-errors.ts";
 import {
   GENERIC_KIND,
   REMOVABLE,
@@ -145,13 +146,14 @@ function checkOptions(kind: SourceKindRules, options: Readonly<Record<string, un
     const [first] = Object.keys(options);
     return first === undefined ? [] : [{ field: `options.${first}`, message: `the kind ${kind.name} has no options` }];
   }
-  const [error] = Value.Errors(kind.options, options);
+  const errors = Value.Errors(kind.options, options);
+  const [error] = errors;
   if (error === undefined) return [];
   const path = error.instancePath.split("/").slice(1);
   const params = error.params as { requiredProperties?: string[]; additionalProperties?: string[] };
   const [member] = params.requiredProperties ?? params.additionalProperties ?? [];
   const field = ["options", ...path, ...(member === undefined ? [] : [member])].join(".");
-  return [{ field, message: error.message }];
+  return [{ field, message: describeSchemaError(error, errors) }];
 }
 
 /** A client may send back what it was shown: a masked value stands for the stored one. */

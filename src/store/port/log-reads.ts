@@ -61,6 +61,7 @@ export interface LoggedEvent extends StoredEvent {
 export interface LoggedAttempt {
   seq: number;
   source: string;
+  orderingKey: string | undefined;
   /** In its current state; another attempt may have followed. */
   delivery: StoredDelivery;
   attempt: LoggedAttemptFacts;

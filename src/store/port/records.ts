@@ -44,6 +44,7 @@ export interface Records {
 
 export type RecordKind =
   | "alert"
+  | "config"
   | "event_type"
   | "key"
   | "source"

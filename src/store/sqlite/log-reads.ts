@@ -18,7 +18,7 @@ const EVENTS = `
   from events e where e.seq > ?1 and e.seq <= ?2 and (?3 is null or e.tenant_id = ?3) order by e.seq`;
 
 const ATTEMPTS = `
-  select ${DELIVERY_COLUMNS}, e.source, a.seq, a.number, a.started_at as startedAt, a.duration_ms as durationMs,
+  select ${DELIVERY_COLUMNS}, e.source, e.ordering_key as orderingKey, a.seq, a.number, a.started_at as startedAt, a.duration_ms as durationMs,
     a.result, a.cause, a.response_code as responseCode, a.error
   from attempts a join deliveries d on d.event_seq = a.event_seq and d.subscription_seq = a.subscription_seq
     join events e on e.seq = a.event_seq join records s on s.seq = a.subscription_seq
@@ -144,6 +144,7 @@ export function createLogReads(db: Database, prepare: Prepare) {
 type AttemptRow = Record<string, unknown> & {
   seq: number;
   source: string;
+  orderingKey: string | null;
   number: number;
   startedAt: number;
   durationMs: number;
@@ -154,10 +155,12 @@ type AttemptRow = Record<string, unknown> & {
 };
 
 function toLoggedAttempt(row: AttemptRow): LoggedAttempt {
-  const { seq, source, number, startedAt, durationMs, result, cause, responseCode, error, ...delivery } = row;
+  const { seq, source, orderingKey, number, startedAt, durationMs, result, cause, responseCode, error, ...delivery } =
+    row;
   return {
     seq,
     source,
+    orderingKey: orderingKey ?? undefined,
     delivery: toDelivery(delivery),
     attempt: {
       number,
