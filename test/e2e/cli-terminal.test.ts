@@ -1,5 +1,6 @@
 import { chmod, mkdir, readFile, symlink } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import stringWidth from "string-width";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LAUNCHER, openCliFolder, type CliFolder, type RunningGateway } from "../support/run-cli.ts";
 import { skipBecause } from "../support/skip.ts";
@@ -31,7 +32,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-const tooLong = (lines: readonly string[], columns: number) => lines.filter((line) => [...line].length > columns);
+const tooLong = (lines: readonly string[], columns: number) => lines.filter((line) => stringWidth(line) > columns);
 const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== "");
 
 describe.each([80, 120])("a terminal that is %d columns wide", (columns) => {
