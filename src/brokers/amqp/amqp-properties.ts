@@ -37,8 +37,9 @@ function fitIdentity(text: string): string {
  * The properties of a message that came from RabbitMQ, for a copy. RabbitMQ refuses a `user_id` that is not the
  * publisher's own.
  */
-export function givenOf({ userId: _, ...properties }: MessageProperties): Options.Publish {
-  return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined));
+export function givenOf(properties: MessageProperties): Options.Publish {
+  const given = Object.entries(properties).filter(([name, value]) => name !== "userId" && value !== undefined);
+  return Object.fromEntries(given);
 }
 
 /** RabbitMQ would send the copy to each key of `CC` once more; it counts the deliveries of each queue anew. */

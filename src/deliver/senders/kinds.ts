@@ -39,6 +39,6 @@ export function createDestinationKinds(more: readonly DestinationKind[] = []): D
 export function toQueueKinds(kinds: DestinationKinds): QueueKinds {
   return {
     isQueue: (kind) => kinds.find(kind)?.isQueue === true,
-    isCountable: ({ kind, destination }) => kinds.find(kind)?.isCountable?.((destination ?? {}) as object) !== false,
+    isCountable: ({ kind, destination }) => kinds.find(kind)?.isCountable?.(destination ?? {}) !== false,
   };
 }
