@@ -50,7 +50,8 @@ function describeState({ enabled, active_alert: alert, bad_now: bad, measured }:
   if (alert !== null) {
     return (
       <Link href={`/alerts/${encodeURIComponent(alert)}`}>
-        {bad} of {measured} bad
+        {/* It is over when that stays so for a while. */}
+        {bad === 0 ? "none bad now" : `${bad} of ${measured} bad`}
       </Link>
     );
   }
