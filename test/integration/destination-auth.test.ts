@@ -244,7 +244,7 @@ describe("destination auth", () => {
   });
 
   it.each<[string, object, string, string]>([
-    ["an unknown type", { auth: { type: "digest" } }, "auth.type", "must be equal to"],
+    ["an unknown type", { auth: { type: "digest" } }, "auth.type", "must be one of"],
     ["a missing field", { auth: { type: "basic", username: "u" } }, "auth.password", "is missing"],
     [
       "a field of another type",
