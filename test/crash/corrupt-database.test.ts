@@ -20,6 +20,8 @@ beforeAll(async () => {
   await runGateway(stopped, "SIGTERM");
   // A log whose older part is in the database already.
   cpSync(stopped, killed, { recursive: true });
+  // Its first start there notes that the folder is another one.
+  await runGateway(killed, "SIGTERM");
   await runGateway(killed, "SIGKILL");
   const copy = join(root, "copy.db");
   cpSync(databaseOf(stopped), copy);

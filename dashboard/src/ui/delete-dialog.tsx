@@ -31,6 +31,7 @@ export function DeleteDialog<Answer>(props: DeleteDialogProps<Answer>) {
       onClose();
       navigate(goTo);
     },
+    leavesPage: true,
     isFailureShown: () => true,
   });
   return (

@@ -8,6 +8,8 @@ interface Act<Wish, Answer> {
   /** What is said when it is done. */
   says?: string | ((answer: Answer, wish: Wish) => string);
   onDone?: (answer: Answer, wish: Wish) => void;
+  /** True where `onDone` goes to another page, because what this one shows is gone: it is not asked for again. */
+  leavesPage?: boolean;
   /** True where the failure is shown in another way than by a toast. */
   isFailureShown?: (error: Error) => boolean;
 }
@@ -21,7 +23,8 @@ export function useAct<Wish, Answer>(act: Act<Wish, Answer>): UseMutationResult<
     async onSuccess(answer, wish) {
       act.onDone?.(answer, wish);
       if (act.says !== undefined) toast.tell(typeof act.says === "string" ? act.says : act.says(answer, wish));
-      await Promise.all(act.changes.map((name) => client.invalidateQueries({ queryKey: [name] })));
+      const refetchType = act.leavesPage === true ? "none" : "active";
+      await Promise.all(act.changes.map((name) => client.invalidateQueries({ queryKey: [name], refetchType })));
     },
     onError(error) {
       if (act.isFailureShown?.(error) !== true) toast.fail(error);
