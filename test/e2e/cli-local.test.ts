@@ -54,7 +54,7 @@ describe("usage", () => {
     [["tenants", "create", "a", "--max-subscriptions", "many"], "whole number"],
     [["send"], "Name an event type"],
     [["send", "a.b", "--data", "{no"], "--data is not JSON"],
-    [["send", "a.b", "--data", "@missing.json"], "cannot read missing.json"],
+    [["send", "a.b", "--data", "@missing.json"], "Cannot read missing.json"],
     [["send", "a.b", "--webhook", "shop"], "no event type of its own"],
     [["send", "--webhook", "shop", "--priority", "high"], "--priority cannot be used"],
     [["send", "a.b", "--count", "many"], "whole number"],
