@@ -197,8 +197,9 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
             gateway.moveClock(2000);
             await turns();
           }
-          await restart();
+          // Before the restart, so that whoever takes too many finds them all there.
           for (let n = 0; n < 5; n++) await place.send("{}", { id: `late-${n}`, headers: JSON_TYPE });
+          await restart();
           // One message probes the target, which has no health URL.
           await until(async () => {
             gateway.moveClock(1000);
