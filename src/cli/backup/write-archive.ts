@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { createReadStream, createWriteStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
@@ -35,16 +36,14 @@ export async function writeArchive(archive: ArchiveToWrite): Promise<void> {
   const tar = pack();
   const output = createWriteStream(archive.file, { flags: "wx", mode: 0o600, flush: true });
   const written = pipeline(tar, createGzip({ level: 6 }), output, { signal: archive.signal });
-  let refused: CommandFailure | undefined;
   // A failure of the stream also fails the entry that is being written.
-  addParts(tar, archive).catch((error: Error) => {
-    if (error instanceof CommandFailure) refused = error;
-    tar.destroy(error);
-  });
-  await written.catch((error: unknown) => {
-    // A stream that is destroyed may only say that it ended too early.
-    throw refused ?? error;
-  });
+  addParts(tar, archive).catch((error: Error) => tar.destroy(error));
+  try {
+    await written;
+  } finally {
+    // A file that is still being opened would be there after whoever called has removed it.
+    if (!output.closed) await once(output, "close");
+  }
 }
 
 async function addParts(tar: Pack, { manifest, parts, wallMs, onProgress }: ArchiveToWrite): Promise<void> {

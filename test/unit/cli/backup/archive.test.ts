@@ -119,6 +119,21 @@ describe("an archive", () => {
     await expect(written).rejects.toThrow(/posthorn.db changed while it was written/);
   });
 
+  it("that could not be written is gone for good when it is removed", async () => {
+    const parts: PartSource[] = [{ name: `${"x".repeat(250)}/y.json`, content: YAML }];
+    const manifest = await describeParts(parts);
+    const { signal } = new AbortController();
+    const files = Array.from({ length: 50 }, (_, n) => join(folder, `${n}.tar.gz`));
+    for (const file of files) {
+      await writeArchive({ file, manifest, parts, wallMs: 0, onProgress: () => undefined, signal }).catch(
+        () => undefined,
+      );
+      rmSync(file, { force: true });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(files.filter((file) => existsSync(file))).toEqual([]);
+  });
+
   it("can be read by tar", async () => {
     const { exitCode, stdout } = await runCommand("tar", ["tzf", await writeSample()], folder);
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "manifest.json\nposthorn.db\nconfig/posthorn.yaml\n" });
