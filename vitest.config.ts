@@ -15,13 +15,12 @@ interface Project {
   maxWorkers: number;
 }
 
-/** One more than there are cores: tests wait for timers, disks and browsers nearly half of their time. */
-const moreThanCores = availableParallelism() + 1;
+const allCores = Math.max(2, availableParallelism());
 const folder = (name: string, order: number): Project => ({
   name,
   include: [`${name}/**/*`],
   order,
-  maxWorkers: moreThanCores,
+  maxWorkers: allCores,
 });
 
 /** `npm test`. Everything may run beside everything: no test judges how long something takes. */
@@ -58,7 +57,7 @@ const proofs: readonly Project[] = [
       "unit/deliver/wire/answer-reader-beside-node",
     ],
     order: 1,
-    maxWorkers: moreThanCores,
+    maxWorkers: allCores,
   },
   {
     name: "timed",
