@@ -1,10 +1,12 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApiClient, type Answer, type ApiClient } from "../support/api-client.ts";
 import { ADMIN_KEY, startGatewayProcess, type GatewayProcess } from "../support/gateway-process.ts";
-import { timeExcess, timeLimit } from "../support/proof-size.ts";
+import { sized, timeExcess, timeLimit } from "../support/proof-size.ts";
 import { report } from "../support/report.ts";
 
 /** Of what the same gateway's loop is held for when nothing bad is sent. */
@@ -99,11 +101,19 @@ async function watchLoop(act: () => Promise<void>): Promise<number> {
   return Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1]) * 1000;
 }
 
-/** What any gateway with a validation does: the machine is to blame for what is slow here. */
+/** As many as the gateway's threads that check, for as long as an attack keeps them busy. */
+const WORKERS = 2;
+const WORK_MS = sized({ short: 500, middle: 4_000, long: 4_000 });
+const WORK = `const end = Date.now() + ${WORK_MS}; while (Date.now() < end);`;
+
+/** What any gateway with a validation does beside as much work: the machine is to blame for what is slow here. */
 const calmly = () =>
   watchLoop(async () => {
+    const workers = Array.from({ length: WORKERS }, () => once(spawn(process.execPath, ["-e", WORK]), "exit"));
     await put("calm", '{"type":"object"}', "application/json");
-    for (let n = 0; n < 50; n++) await gateway.webhook("calm", JSON.stringify({ text: LONG }));
+    const endAt = Date.now() + WORK_MS;
+    while (Date.now() < endAt) await gateway.webhook("calm", JSON.stringify({ text: LONG }));
+    await Promise.all(workers);
   });
 
 describe("validations that mean no good", () => {
