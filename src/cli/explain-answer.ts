@@ -20,10 +20,7 @@ export function explainUnreachable(url: string, error: unknown): CommandFailure 
       `The port ${port} belongs to another protocol, and HTTP clients refuse to use it. Start the gateway on another port.`,
     );
   }
-  if (
-    /^(ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG)$/.test(reason) ||
-    /wrong version number/.test(reason)
-  ) {
+  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|wrong version number/.test(reason)) {
     return new CommandFailure(
       `${host} does not use TLS: it speaks http. Use http://${host} instead of https://${host}.`,
     );

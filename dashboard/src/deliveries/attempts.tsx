@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { deliveryQuery } from "../api/queries.ts";
 import type { Attempt, Delivery } from "../api/types.ts";
-import { labelOf } from "../pages/dead-letters/causes.ts";
 import { PlainText } from "../json/json-view.tsx";
 import { Failure } from "../ui/failure.tsx";
 import { HeaderList, KeyValues } from "../ui/key-values.tsx";
 import { formatMs } from "../ui/numbers.ts";
 import { Skeleton } from "../ui/skeleton.tsx";
 import { AbsoluteTime, formatSpan, RelativeTime, useNow } from "../ui/time.tsx";
+import { labelOf } from "./dead-causes.ts";
 import { SentRequest } from "./sent-request.tsx";
 import { TRIGGERS } from "./triggers.ts";
 

@@ -5,12 +5,12 @@ import { sendJson } from "../api/client.ts";
 import { eventQuery } from "../api/queries.ts";
 import type { Delivery, RequestPreview } from "../api/types.ts";
 import { JsonView, PlainText } from "../json/json-view.tsx";
-import { readBody } from "../pages/events/body.ts";
 import { useCanChange } from "../session/session.tsx";
 import { toBinary } from "../ui/body-card.tsx";
 import { Button } from "../ui/button.tsx";
 import { Failure } from "../ui/failure.tsx";
 import { Skeleton } from "../ui/skeleton.tsx";
+import { readBody } from "./event-body.ts";
 
 /** Not kept: the answer is signed, and settings may change at any time. */
 const previewQuery = ({ subscription_id: subscription, event_id: event }: Delivery) =>

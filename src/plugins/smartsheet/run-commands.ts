@@ -75,13 +75,12 @@ function printSheets(sheets: RegisterAnswer["sheets"]): void {
 export async function runListWebhooks(flags: SmartsheetFlags): Promise<void> {
   const client = await connect(flags);
   const { source } = flags;
-  const answer = await client.get(PATH, { source }, source === undefined ? [404] : []);
-  if (answer.status === 404 && (await listAll(client, "/api/v1/sources", { kind: KIND })).length === 0) {
+  if (source === undefined && (await listAll(client, "/api/v1/sources", { kind: KIND })).length === 0) {
     if (flags.json === true) return printJson({ source: null, callback_url: null, webhooks: [], missing: [] });
     return note(`no source is of the kind ${KIND}. Create one with \`posthorn sources create NAME --kind ${KIND}\`.`);
   }
-  if (flags.json === true) return print(answer.text);
-  const { webhooks, missing } = readAnswer(client, answer) as ListAnswer;
+  if (flags.json === true) return print((await client.get(PATH, { source })).text);
+  const { webhooks, missing } = await readList(client, flags);
   const wallMs = Date.now();
   const rows = webhooks.map((one) => [
     one.webhook_id,

@@ -6,7 +6,7 @@ import { subscriptionsQuery } from "../../api/queries.ts";
 import type { DeadReason } from "../../api/types.ts";
 import { KeyValues } from "../../ui/key-values.tsx";
 import { AbsoluteTime } from "../../ui/time.tsx";
-import { labelOf } from "../dead-letters/causes.ts";
+import { labelOf } from "../../deliveries/dead-causes.ts";
 
 type Row = readonly [name: string, value: ReactNode];
 

@@ -10,7 +10,7 @@ import { Failure } from "../../ui/failure.tsx";
 import { Item, Items, LoadMore } from "../../ui/items.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
-import { labelOf } from "./causes.ts";
+import { labelOf } from "../../deliveries/dead-causes.ts";
 import { PurgeChosenDialog } from "./purge-chosen-dialog.tsx";
 import { useActOnSome } from "./use-act-on-some.ts";
 

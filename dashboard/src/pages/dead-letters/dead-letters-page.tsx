@@ -17,7 +17,7 @@ import { ChoiceFilter, TextFilter } from "../../ui/view-filters.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import type { BulkAct } from "../bulk/bulk-acts.ts";
 import { BulkDialog } from "../bulk/bulk-dialog.tsx";
-import { DEAD_CAUSE_LABELS } from "./causes.ts";
+import { DEAD_CAUSE_LABELS } from "../../deliveries/dead-causes.ts";
 import { DeadLetterList } from "./dead-letter-list.tsx";
 import { GroupList } from "./group-list.tsx";
 

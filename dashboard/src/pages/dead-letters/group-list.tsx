@@ -8,7 +8,7 @@ import { Item, Items } from "../../ui/items.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { RelativeTime } from "../../ui/time.tsx";
 import type { BulkAct } from "../bulk/bulk-acts.ts";
-import { DEAD_CAUSES, labelOf } from "./causes.ts";
+import { DEAD_CAUSES, labelOf } from "../../deliveries/dead-causes.ts";
 
 interface GroupListProps {
   groups: readonly DeadLetterGroup[];

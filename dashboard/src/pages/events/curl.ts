@@ -1,6 +1,6 @@
 import type { EventWithDeliveries } from "../../api/types.ts";
 import type { Body } from "../../ui/body-card.tsx";
-import { readBody } from "./body.ts";
+import { readBody } from "../../deliveries/event-body.ts";
 
 /** What curl sets for each connection, and what only the first sender's connection meant. */
 const OWN = /^(?:host|content-length|connection|accept-encoding|transfer-encoding|expect|traceparent|tracestate)$/i;

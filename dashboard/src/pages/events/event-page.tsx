@@ -16,7 +16,7 @@ import { formatBytes } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { AbsoluteTime, RelativeTime } from "../../ui/time.tsx";
 import { BodyCard } from "../../ui/body-card.tsx";
-import { readBody } from "./body.ts";
+import { readBody } from "../../deliveries/event-body.ts";
 import { toCurl } from "./curl.ts";
 import { DeliveryList } from "./delivery-list.tsx";
 import { EditDialog } from "./edit-dialog.tsx";

@@ -1,4 +1,4 @@
-import type { DeadReason } from "../../api/types.ts";
+import type { DeadReason } from "../api/types.ts";
 
 /** Why a delivery is not tried again, and what to do about it. */
 export const DEAD_CAUSES: Readonly<Record<DeadReason, { label: string; advice: string }>> = {

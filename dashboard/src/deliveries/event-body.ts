@@ -1,5 +1,5 @@
-import type { EventWithDeliveries } from "../../api/types.ts";
-import { toBinary, type Body } from "../../ui/body-card.tsx";
+import type { EventWithDeliveries } from "../api/types.ts";
+import { toBinary, type Body } from "../ui/body-card.tsx";
 
 /** What an event carries, as the API shows it: JSON as it came, other text as a string, all else in base64. */
 export function readBody(event: EventWithDeliveries, payloadText: string | undefined): Body {
