@@ -7,7 +7,7 @@ import { runExample, type Example, type Settings } from "./support/example.ts";
 
 const EXAMPLES: readonly Example[] = [n8nProxy, smartsheetAdapter, smartDairy];
 const COMMON_FLAGS = {
-  "--keep": "leave it running until Ctrl-C, with addresses, key and commands to try",
+  "--keep": "leave it running and sending until Ctrl-C, with the dashboard, a key and commands to try",
   "--help": "print this",
 };
 const EXIT_USAGE = 2;

@@ -1,5 +1,6 @@
-// Prepares a checkout to run: installs dependencies and builds sources if necessary. Silent when everything is
-// up to date. Uses only Node itself, because it runs before node_modules exists.
+// Prepares a checkout: installs packages and builds the sources if necessary. Silent when everything is up to date.
+// Uses only Node itself, because it runs before node_modules exists. As a command: `node scripts/ensure.mjs start` makes
+// it ready to run, `all` also to be tested, and `packages` installs all packages without a build.
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -10,18 +11,19 @@ import { runScript, ScriptFailure } from "./run.mjs";
 
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
-export async function ensure() {
+/** `packages`: "start" for those that running and building need, "all" also for those of tests. */
+export async function ensure(packages = "all") {
   checkNodeVersion();
-  if (isInstalled(ROOT) && isBuilt(ROOT)) return;
+  if (isInstalled(ROOT, packages) && isBuilt(ROOT)) return;
   await alone(async () => {
-    await install(ROOT);
+    await install(ROOT, packages);
     await build(ROOT);
   });
 }
 
 export async function ensureInstalled() {
   checkNodeVersion();
-  if (!isInstalled(ROOT)) await alone(() => install(ROOT));
+  if (!isInstalled(ROOT, "all")) await alone(() => install(ROOT, "all"));
 }
 
 function alone(work) {
@@ -37,4 +39,9 @@ function checkNodeVersion() {
   throw new ScriptFailure(`needs Node.js 20.19 or newer; this is ${process.version}`, 3);
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await runScript(() => ensure());
+function runAsCommand() {
+  const [packages = "start"] = process.argv.slice(2);
+  return packages === "packages" ? ensureInstalled() : ensure(packages);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await runScript(runAsCommand);

@@ -1,42 +1,102 @@
-// Installs the dependencies from the lockfile when they are missing or belong to another lockfile.
+// Installs the packages of the lockfile when they are missing or belong to another lockfile: those that running and
+// building need ("start"), or also those of tests, checks and benchmarks ("all").
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run, ScriptFailure } from "./run.mjs";
 
 const STAMP = "node_modules/.posthorn-install";
+const PRESENT = "node_modules/.package-lock.json";
 
-export function isInstalled(root) {
-  return readOrUndefined(join(root, STAMP)) === wantedStamp(root) || isInstalledByHand(root);
-}
-
-export async function install(root) {
-  if (readOrUndefined(join(root, STAMP)) === wantedStamp(root)) return;
-  if (isInstalledByHand(root)) {
-    writeFileSync(join(root, STAMP), wantedStamp(root));
-    return;
-  }
-  const isFirst = readOrUndefined(join(root, "node_modules/.package-lock.json")) === undefined;
-  process.stderr.write(`posthorn: installing dependencies (${isFirst ? "first run" : "lockfile changed"}) …\n`);
+/** npm follows optional peers to packages that only tests need, unless it ignores all peers. */
+const CI_START = ["ci", "--workspace=dashboard", "--include-workspace-root", "--legacy-peer-deps"];
+const CI_ALL = ["ci"];
+/** Leaves alone what a running gateway may be using. */
+const ADD_ALL = ["install", "--no-save"];
+const OPTIONS = [
   // The build needs the development packages even with NODE_ENV=production.
-  const args = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
-  const exitCode = await runNpm(args, root);
-  if (exitCode !== 0) throw new ScriptFailure(`npm ci failed with exit code ${exitCode}`, exitCode);
-  writeFileSync(join(root, STAMP), wantedStamp(root));
+  "--include=dev",
+  "--include=optional",
+  "--no-audit",
+  "--no-fund",
+  "--loglevel=error",
+  // Without a network, npm would give up only after more than a minute.
+  "--fetch-retry-mintimeout=1000",
+  "--fetch-retry-maxtimeout=10000",
+];
+
+export function isInstalled(root, packages) {
+  return isStamped(root, packages) || isInstalledByHand(root);
 }
 
-function runNpm(args, cwd) {
-  // npm's report must not be part of the command's standard output.
-  const options = { cwd, stdio: ["ignore", process.stderr, "inherit"] };
+export async function install(root, packages) {
+  if (isStamped(root, packages)) return;
+  if (isInstalledByHand(root)) return writeStamp(root, "all");
+  const isFirst = readOrUndefined(join(root, PRESENT)) === undefined;
+  const reason = isFirst ? "first run" : "lockfile changed";
+  // Whoever had all packages keeps them.
+  const isEnough = packages === "start" && (isFirst || readStamp(root)?.packages === "start");
+  if (isStamped(root, "start")) await runNpm(root, ADD_ALL, "those of tests");
+  else await runNpm(root, isEnough ? CI_START : CI_ALL, reason);
+  writeStamp(root, isEnough ? "start" : "all");
+}
+
+async function runNpm(root, args, reason) {
+  process.stderr.write(`posthorn: installing dependencies (${reason}) …\n`);
+  const folder = mkdtempSync(join(tmpdir(), "posthorn-install-"));
+  const errors = openSync(join(folder, "errors"), "w+");
+  try {
+    // npm's report must not be part of the command's standard output.
+    const stdio = ["ignore", process.stderr, errors];
+    const exitCode = await spawnNpm([...args, ...OPTIONS], { cwd: root, stdio });
+    if (exitCode !== 0) throw failureOf(args[0], exitCode, readFileSync(join(folder, "errors"), "utf8"));
+  } finally {
+    closeSync(errors);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function spawnNpm(given, spawnOptions) {
+  const { command, args, options } = toNpmCommand(given);
+  return run(command, args, { ...spawnOptions, ...options });
+}
+
+/** The npm that runs this script, if one does. */
+export function toNpmCommand(args) {
   const npm = process.env.npm_execpath;
-  if (npm?.endsWith("npm-cli.js")) return run(process.execPath, [npm, ...args], options);
-  return run("npm", args, { ...options, shell: process.platform === "win32" });
+  if (npm?.endsWith("npm-cli.js")) return { command: process.execPath, args: [npm, ...args], options: {} };
+  return { command: "npm", args, options: { shell: process.platform === "win32" } };
 }
 
-function wantedStamp(root) {
+function failureOf(command, exitCode, errors) {
+  const [, request] = /^npm error .*(request to \S+ failed, reason: .*)$/m.exec(errors) ?? [];
+  if (request !== undefined) {
+    return new ScriptFailure(`packages are missing, and npm's registry cannot be reached: ${request}`, exitCode);
+  }
+  process.stderr.write(errors);
+  return new ScriptFailure(`npm ${command} failed with exit code ${exitCode}`, exitCode);
+}
+
+function isStamped(root, packages) {
+  const stamp = readStamp(root);
+  if (stamp?.lockfile !== hashOfLockfile(root) || stamp.machine !== machine()) return false;
+  return stamp.packages === "all" || stamp.packages === packages;
+}
+
+function readStamp(root) {
+  const [lockfile, ofMachine, packages] = readOrUndefined(join(root, STAMP))?.trim().split(" ") ?? [];
+  return lockfile && { lockfile, machine: ofMachine, packages };
+}
+
+function writeStamp(root, packages) {
+  writeFileSync(join(root, STAMP), `${hashOfLockfile(root)} ${machine()} ${packages}\n`);
+}
+
+function hashOfLockfile(root) {
   const lockfile = readOrUndefined(join(root, "package-lock.json"));
   if (lockfile === undefined) throw new ScriptFailure("package-lock.json is missing");
-  return `${createHash("sha256").update(lockfile).digest("hex")} ${machine()}\n`;
+  return createHash("sha256").update(lockfile).digest("hex");
 }
 
 function machine() {
@@ -47,9 +107,9 @@ function machine() {
  * After `npm install` or `npm ci`, no second installation is needed: npm leaves a list of the installed packages.
  */
 function isInstalledByHand(root) {
-  const stamp = readOrUndefined(join(root, STAMP));
-  if (stamp !== undefined && !stamp.trimEnd().endsWith(machine())) return false;
-  const present = readOrUndefined(join(root, "node_modules/.package-lock.json"));
+  const stamp = readStamp(root);
+  if (stamp !== undefined && stamp.machine !== machine()) return false;
+  const present = readOrUndefined(join(root, PRESENT));
   if (present === undefined) return false;
   const installed = JSON.parse(present).packages;
   const wanted = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;

@@ -1,7 +1,7 @@
 /**
  * `node --import tsx scripts/save-data-dir.ts NAME`, at a release: fills a gateway of this version with data of
  * every kind and saves its data directory and its API's answers in test/saved/NAME. From then on
- * `test/e2e/saved-data-dirs.test.ts` opens it with the current gateway.
+ * `test/integration/saved-data-dirs.test.ts` opens it with the current gateway.
  */
 import { createHmac } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -9,7 +9,7 @@ import { isDashboardBuilt } from "./build-dashboard.mjs";
 import { ensure, ROOT } from "./ensure.mjs";
 import { runScript } from "./run.mjs";
 
-await runScript(() => ensure());
+await runScript(() => ensure("start"));
 
 if (process.exitCode === 0) {
   process.exitCode = undefined;

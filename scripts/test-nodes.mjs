@@ -8,13 +8,9 @@ import { installNode } from "./other-node.mjs";
 import { run, runScript, ScriptFailure } from "./run.mjs";
 
 const VERSIONS = ["22", "24", "26"];
-const TESTS = [
-  "test/unit",
-  "test/contract",
-  "test/integration",
-  "test/e2e/cli-start.test.ts",
-  "test/e2e/packed.test.ts",
-];
+const TESTS = ["test/unit/", "test/contract/", "test/integration/", "test/cli/"];
+/** Starts what npm packs, which is what users run. */
+const PROOFS = ["test/proofs/heavy/packed.test.ts"];
 
 await runScript(async () => {
   const args = process.argv.slice(2);
@@ -27,7 +23,7 @@ await runScript(async () => {
     const failed = [];
     for (const version of versions.length > 0 ? versions : VERSIONS) {
       const node = await installNode(version, join(folder, version));
-      const exitCode = await runTests(node, tests.length > 0 ? tests : TESTS);
+      const exitCode = tests.length > 0 ? await runTests(node, tests) : await runAll(node);
       if (exitCode > 128) return exitCode;
       process.stdout.write(`test:nodes: Node ${version} ${exitCode === 0 ? "ok" : "FAILED"}\n`);
       if (exitCode !== 0) failed.push(version);
@@ -38,8 +34,12 @@ await runScript(async () => {
   }
 });
 
-function runTests(node, tests) {
+async function runAll(node) {
+  return (await runTests(node, TESTS)) || runTests(node, PROOFS, { PROOFS: "middle" });
+}
+
+function runTests(node, tests, size = {}) {
   // Commands that tests start by name, such as npm, run on it too.
-  const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` };
+  const env = { ...process.env, ...size, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` };
   return run(node, [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", ...tests], { cwd: ROOT, env });
 }

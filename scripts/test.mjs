@@ -1,26 +1,51 @@
-// `npm test`: prepares the checkout, runs vitest, and ends with one plain line of figures.
+// `npm test`: prepares the checkout and the machine, runs vitest, and ends with one plain line of figures.
+// `--quick` runs only what needs neither a service nor a tool; any other argument is vitest's.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { PROOFS, QUICK, TESTS } from "../test/projects.mjs";
 import { ensure, ROOT } from "./ensure.mjs";
+import { measurePace } from "./pace.mjs";
 import { run, runScript } from "./run.mjs";
+import { checkDisk, isCi, provideTools } from "./test-tools.mjs";
+
+/** A project may take this much more than its budget before the run fails. */
+const TOLERANCE = 1.5;
+
+const args = process.argv.slice(2);
+const isQuick = args.includes("--quick");
+const isProofs = (process.env.PROOFS ?? "short") !== "short";
+/** Some of the tests by name: nothing is said of budgets, and unit tests need no tools. */
+const chosen = args.filter((arg) => !arg.startsWith("-"));
+const needsTools = !isQuick && !(chosen.length > 0 && chosen.every((path) => path.includes("test/unit")));
 
 await runScript(async () => {
   await ensure();
+  checkDisk();
+  if (needsTools) provideTools({ languages: isProofs });
   const folder = mkdtempSync(join(tmpdir(), "posthorn-test-"));
   try {
     const report = join(folder, "report.json");
-    const exitCode = await runVitest(process.argv.slice(2), report);
-    return summarise(readReport(report), exitCode);
+    const cpuLog = join(folder, "cpu.ndjson");
+    const paceBefore = measurePace();
+    const exitCode = await runVitest(report, cpuLog);
+    const pace = Math.max(paceBefore, measurePace());
+    return summarise(readReport(report), exitCode, checkBudgets(cpuLog, pace));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 });
 
-function runVitest(args, report) {
+function runVitest(report, cpuLog) {
   const reporters = args.some((arg) => arg.startsWith("--reporter")) ? [] : ["--reporter=default"];
   const own = [...reporters, "--reporter=json", `--outputFile.json=${report}`];
-  return run(process.execPath, [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", ...own, ...args], { cwd: ROOT });
+  const rest = args.filter((arg) => arg !== "--quick");
+  const quick = [...QUICK.folders.map((name) => `test/${name}/`), `--exclude=test/${QUICK.without}/**`];
+  return run(
+    process.execPath,
+    [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", ...own, ...(isQuick ? quick : []), ...rest],
+    { cwd: ROOT, env: { ...process.env, POSTHORN_TEST_CPU_LOG: cpuLog } },
+  );
 }
 
 function readReport(file) {
@@ -31,7 +56,42 @@ function readReport(file) {
   }
 }
 
-function summarise(report, vitestExitCode) {
+/** Prints the CPU time of each project; returns a complaint for each that took too much for a machine of this pace. */
+function checkBudgets(cpuLog, pace) {
+  const spent = new Map();
+  for (const { file, ms } of readLines(cpuLog)) {
+    const project = findProject(relative(join(ROOT, "test"), file));
+    spent.set(project, (spent.get(project) ?? 0) + ms / 1000);
+  }
+  const figures = [...spent].map(([project, seconds]) => `${project.folder} ${seconds.toFixed(0)}`);
+  if (figures.length > 0) {
+    process.stdout.write(`\nCPU seconds: ${figures.join(", ")} (pace of this machine: ${pace.toFixed(2)})\n`);
+  }
+  if (isQuick || isProofs || chosen.length > 0) return [];
+  return [...spent]
+    .filter(([{ cpuSeconds }, seconds]) => seconds > cpuSeconds * pace * TOLERANCE)
+    .map(
+      ([{ folder, cpuSeconds }, seconds]) =>
+        `test/${folder} took ${seconds.toFixed(0)} s of CPU; its budget in test/projects.mjs is ${cpuSeconds} s at a pace of 1`,
+    );
+}
+
+function findProject(file) {
+  return (isProofs ? PROOFS : TESTS).find(({ folder }) => file.startsWith(`${folder}/`)) ?? { folder: file };
+}
+
+function readLines(file) {
+  try {
+    return readFileSync(file, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+  } catch {
+    return [];
+  }
+}
+
+function summarise(report, vitestExitCode, complaints) {
   const files = report?.testResults ?? [];
   const tests = files.flatMap((file) => file.assertionResults);
   const passed = tests.filter((test) => test.status === "passed").length;
@@ -39,24 +99,34 @@ function summarise(report, vitestExitCode) {
   const brokenFiles = files.filter((file) => file.status === "failed" && !file.assertionResults.some(hasFailed));
   const failed = tests.filter(hasFailed).length + brokenFiles.length;
 
-  const complaints = [];
   const missing = new Set(skipped.map((test) => test.meta?.missingService).filter(Boolean));
   if (missing.size > 0 && isCi()) complaints.push(`missing here, where CI=true: ${[...missing].join(", ")}`);
   if (passed + failed === 0) complaints.push("no test ran");
   if (vitestExitCode !== 0 && failed === 0) complaints.push(`vitest ended with exit code ${vitestExitCode}`);
 
-  for (const { fullName, meta } of skipped) {
-    if (meta?.skipReason) process.stdout.write(`skipped: ${fullName}: ${meta.skipReason}\n`);
+  for (const [reason, names] of groupByReason(skipped)) {
+    process.stdout.write(`skipped: ${names.length === 1 ? names[0] : `${names.length} tests`}: ${reason}\n`);
   }
+  const controls = tests.filter((test) => test.status === "passed" && isNegativeControl(test.fullName)).length;
+  process.stdout.write(`negative controls: ${controls}\n`);
   for (const complaint of complaints) process.stdout.write(`posthorn: ${complaint}\n`);
   process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped\n`);
   return vitestExitCode || (failed > 0 || complaints.length > 0 ? 1 : 0);
+}
+
+function groupByReason(skipped) {
+  const groups = new Map();
+  for (const { fullName, meta } of skipped) {
+    if (meta?.skipReason) groups.set(meta.skipReason, [...(groups.get(meta.skipReason) ?? []), fullName]);
+  }
+  return groups;
 }
 
 function hasFailed(test) {
   return test.status === "failed";
 }
 
-function isCi() {
-  return process.env.CI === "true" || process.env.CI === "1";
+/** A test that breaks a promise on purpose says so in its name (CONTRIBUTING.md). */
+function isNegativeControl(name) {
+  return /can fail|\(control\)|\bcontrol:|the control\b/.test(name ?? "");
 }

@@ -23,6 +23,7 @@ import { openSettingsRecord } from "./operate/settings-record.ts";
 import { applyDeclared } from "./registry/apply-declared.ts";
 import { CONFIG } from "./registry/authors.ts";
 import { startFollowing } from "./registry/registry.ts";
+import { createAccessLog } from "./telemetry/access-log.ts";
 
 export type { GatewayOptions } from "./gateway/options.ts";
 
@@ -43,8 +44,10 @@ export interface NewAdminKey {
 }
 
 /** A start that fails leaves nothing open. */
-export async function startGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
-  const { logger } = options;
+export async function startGateway(config: Config, given: GatewayOptions): Promise<Gateway> {
+  const { logger } = given;
+  const isLogged = config.accessLog && logger.isLevelEnabled("debug");
+  const options = { ...given, activity: isLogged ? createAccessLog(logger) : given.activity };
   const parts = createPartStack();
   const logFault = (error: unknown) => logger.error({ error }, "unexpected fault");
   const start: Start = { config, options, logger, logFault, parts };
@@ -87,11 +90,11 @@ async function openParts(start: Start) {
   const made = { ...background, ...(await openAlerting(start, background)) };
   const settingsRecord = await openSettingsRecord({ ...made, defaults: listDefaults() });
   openRoutes(start, made);
-  const { eventTypes, tenants, sources, sharedTargets: targets, subscriptions } = made;
+  const { registry, eventTypes, tenants, sources, sharedTargets: targets, subscriptions } = made;
   const takeOver = async (config: Config) => {
     const declared = { ...config, subscriptions: [...config.subscriptions, ...toChannelSubscriptions(config.alerts)] };
     await made.authors.run(CONFIG, () =>
-      applyDeclared(declared, { eventTypes, tenants, sources, targets, subscriptions, logger: start.logger }),
+      applyDeclared(declared, { registry, eventTypes, tenants, sources, targets, subscriptions, logger: start.logger }),
     );
     made.reloadAlerts(config.alerts);
     made.setChannels(config.alerts.channels);

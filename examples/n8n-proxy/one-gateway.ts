@@ -125,5 +125,6 @@ async function endWith(gateway: ExampleGateway, n8n: N8n, shop: Shop): Promise<E
     ],
     addresses: [...describeGateway(gateway), ["n8n", n8n.url]],
     commands: [exportsOf(gateway), `${CLI} status`, `${CLI} events`, `${CLI} targets mode n8n-at-home QUEUE`, curl],
+    goOn: () => shop.sendQuietly({ phone: "+48 22 000 00 02" }),
   };
 }

@@ -6,10 +6,10 @@ import type { Ending, Story } from "../support/example.ts";
 import { CLI, describeGateway, exportsOf, openGateway, type ExampleGateway } from "../support/gateway.ts";
 import { countByStatus, describeAnswers, describeRuns, type N8nFigures } from "./figures.ts";
 import { openN8n } from "./world/n8n.ts";
-import { openShop, type SentOrder } from "./world/shop.ts";
+import { isInOrder, openShop, type SentOrder } from "./world/shop.ts";
 
 const QUEUE = "webhooks";
-const ORDERS_MEANWHILE = 6;
+const ORDERS_MEANWHILE = 15;
 
 interface TwoGateways {
   vps: ExampleGateway;
@@ -82,6 +82,7 @@ export async function tellOfTwoGateways(story: Story): Promise<Ending<N8nFigures
     ],
     addresses: [...describeGateway(vps), ["home", `${home.url}  (key ${home.key})`], ["n8n", n8n.url]],
     commands: [exportsOf(vps), `${CLI} status`, `${CLI} deliveries`, `${CLI} targets mode n8n-at-home QUEUE`],
+    goOn: () => shop.sendQuietly(),
   };
 }
 
@@ -104,7 +105,6 @@ async function openBoth(story: Story, n8nUrl: string, connectionString: string):
   return { vps, home };
 }
 
-/** The queue of Azure Storage promises no order. */
 function checkArrived({ check }: Story, sent: readonly SentOrder[], arrivedIds: readonly string[]): void {
   const arrived = new Set(arrivedIds);
   check(
@@ -112,4 +112,5 @@ function checkArrived({ check }: Story, sent: readonly SentOrder[], arrivedIds: 
     sent.every(({ id }) => arrived.has(id)),
   );
   check("each of them once", arrived.size === arrivedIds.length);
+  check("each customer's in their order", isInOrder(sent, arrivedIds));
 }

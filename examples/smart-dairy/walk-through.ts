@@ -7,7 +7,7 @@ import { CLI, describeGateway, exportsOf, openGateway, type ExampleGateway } fro
 import { describePartner, readPartner, type DairyFigures } from "./figures.ts";
 import { joinConfigs } from "./join-configs.ts";
 import { openBus, type Bus } from "./world/bus.ts";
-import { createOrder } from "./world/events.ts";
+import { createOrder, FARM } from "./world/events.ts";
 import { openPartner, type Partner } from "./world/partner.ts";
 import { createProducers, type Producers, type Publish } from "./world/producers.ts";
 import { openServices, type Services } from "./world/services.ts";
@@ -97,12 +97,19 @@ function createEnvironment(
 }
 
 async function signUp({ step, check, command }: Story, { gateway, partners: { shipping } }: Dairy): Promise<void> {
-  step("Another partner signs up", "Shipping keeps the secret that it has. Its endpoint is broken: it answers 404.");
+  step(
+    "Another partner signs up",
+    "Shipping works for one farm alone and keeps the secret that it has. Its endpoint is broken: it answers 404.",
+  );
   writeFileSync(join(gateway.folder, "secret.txt"), shipping.secret);
+  const tenant = ["tenants", "create", String(FARM)];
+  command(`posthorn ${tenant.join(" ")}`);
+  await gateway.posthorn(tenant, { isQuiet: true });
   const args = ["subscriptions", "create", "Shipping", "--to", shipping.url, "--events", "order.confirmed"];
+  const owner = ["--tenant", String(FARM)];
   const limits = ["--secret-file", "secret.txt", "--retry-policy", "dairy", "--rate-limit", "100"];
-  command(`posthorn ${[...args, ...limits].join(" ")}`);
-  await gateway.posthorn([...args, ...limits], { isQuiet: true });
+  command(`posthorn ${[...args, ...owner, ...limits].join(" ")}`);
+  await gateway.posthorn([...args, ...owner, ...limits], { isQuiet: true });
   const { status } = await readPartner(gateway, shipping);
   check("Shipping is subscribed: policy dairy, at most 100 a minute", status === "active");
 }
@@ -207,7 +214,7 @@ async function checkAll(
   }
 }
 
-async function endWith(dairy: Dairy, { published }: Producers): Promise<Ending<DairyFigures>> {
+async function endWith(dairy: Dairy, { published, goOn }: Producers): Promise<Ending<DairyFigures>> {
   const { gateway, services, bus, partners } = dairy;
   const shown: [string, Awaited<ReturnType<typeof readPartner>>][] = [];
   for (const partner of Object.values(partners)) shown.push([partner.name, await readPartner(gateway, partner)]);
@@ -244,5 +251,6 @@ async function endWith(dairy: Dairy, { published }: Producers): Promise<Ending<D
       `${CLI} subscriptions show Shipping`,
       `${CLI} send milk.recorded --data '{"animal":"cow-1","litres":12.5}'`,
     ],
+    goOn,
   };
 }

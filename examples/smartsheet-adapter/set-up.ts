@@ -3,7 +3,9 @@ import { CLI, describeGateway, exportsOf, openGateway, type ExampleGateway } fro
 import { readEventLog, countByStatus, describeCounts, type SmartsheetFigures } from "./figures.ts";
 import type { Ending } from "../support/example.ts";
 import { openCoreApp, type CoreApp } from "./world/core-app.ts";
-import { openWorkspace, type Workspace } from "./world/workspace.ts";
+import { openWorkspace, row, SHEETS, type Workspace } from "./world/workspace.ts";
+
+const FIRST_ROW = 5000;
 
 export interface SetUp {
   workspace: Workspace;
@@ -68,5 +70,8 @@ export async function endWith({ gateway, workspace, core }: SetUp): Promise<Endi
       `${CLI} dlq`,
       `${CLI} sources requests smartsheet`,
     ],
+    async goOn(turn) {
+      workspace.smartsheet.change(SHEETS["Purchase orders"], [row(String(FIRST_ROW + turn))]);
+    },
   };
 }

@@ -1,4 +1,5 @@
 // What every example is made of, and how it is run: by `npm run example`, and by its test.
+import { setTimeout as wait } from "node:timers/promises";
 import { PATIENCE_MS, until as untilTrue } from "../../test/support/api-client.ts";
 import { createNarrator, STDOUT, type Narrator, type Output } from "./narrator.ts";
 import { createWorld, type World } from "./world.ts";
@@ -31,6 +32,8 @@ export interface Settings {
   flags?: Readonly<Record<string, string | boolean | undefined>>;
   /** Stays when the story is told, until `signal` says that it is enough. */
   keep?: boolean;
+  /** Only for tests: how often it goes on while it is kept. */
+  everyMs?: number;
   /** How long each wait may take before the example fails. */
   patienceMs?: number;
   /** Only for tests: another configuration than the one of the example. */
@@ -44,6 +47,8 @@ export interface Ending<Figures> {
   /** What `--keep` tells of: addresses and keys, and commands to try. */
   addresses: readonly (readonly [name: string, value: string])[];
   commands: readonly string[];
+  /** What goes on while it is kept, about once in two seconds; `turn` counts from 1. */
+  goOn(turn: number): Promise<unknown>;
 }
 
 export interface Outcome<Figures> {
@@ -56,6 +61,7 @@ export interface Outcome<Figures> {
 }
 
 const EXIT_INTERRUPTED = 130;
+const EVERY_MS = 2000;
 
 export async function runExample<Figures extends object>(
   example: Example<Figures>,
@@ -107,7 +113,7 @@ export async function runExample<Figures extends object>(
   }
   if (ending !== undefined && settings.keep === true) {
     tellHowToGoOn(narrator, ending);
-    await interrupted;
+    await goOnUntil(interrupted, ending, settings.everyMs);
   }
   await stop(output, world, isInterrupted || settings.keep === true);
   if (!isInterrupted) tellResult(output, failures);
@@ -126,8 +132,21 @@ function untilAborted(signal: AbortSignal | undefined): Promise<"interrupted"> {
   });
 }
 
+async function goOnUntil(
+  interrupted: Promise<"interrupted">,
+  { goOn }: Ending<object>,
+  everyMs = EVERY_MS,
+): Promise<void> {
+  for (let turn = 1; ; turn++) {
+    // People try things out: what fails because of that is tried again with the next.
+    const done = goOn(turn).catch(() => undefined);
+    if ((await Promise.race([done, interrupted])) === "interrupted") return;
+    if ((await Promise.race([wait(everyMs), interrupted])) === "interrupted") return;
+  }
+}
+
 function tellHowToGoOn(narrator: Narrator, { addresses, commands }: Ending<object>): void {
-  narrator.facts("Still running until Ctrl-C", addresses);
+  narrator.facts("Still running, and sending, until Ctrl-C", addresses);
   narrator.commands("Try in another terminal, in this folder", commands);
 }
 

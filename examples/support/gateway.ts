@@ -136,6 +136,7 @@ export const CLI = `node ${relative(PROJECT_ROOT, LAUNCHER)}`;
 export function describeGateway({ url, key }: ExampleGateway): readonly (readonly [string, string])[] {
   return [
     ["gateway", `${url}  (API reference: ${url}/docs)`],
+    ["dashboard", `${url}/  (sign in with the key)`],
     ["key", key],
   ];
 }

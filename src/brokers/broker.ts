@@ -120,6 +120,8 @@ export interface OutgoingMessage {
   correlationId: string | undefined;
   /** Unix ms. */
   timestamp: number;
+  /** From when on nobody wants it any more; for brokers that hand expired messages on, in ms from now. */
+  expiresInMs?: number | undefined;
   properties: Readonly<Record<string, MessageProperty>>;
 }
 

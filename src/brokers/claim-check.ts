@@ -10,13 +10,11 @@ export interface ClaimCheck {
   /** Putting the same name again replaces the body: a message that is sent again has one body. */
   put(name: string, body: Uint8Array, owner: BodyOwner): Promise<Claim>;
   /** The body, if it is the claimed one, or why there is none. */
-  read(claim: Claim): Promise<{ body: Buffer } | { problem: string }>;
-  /** Called when the message is settled. Does nothing when the body is deleted already. */
-  remove(claim: Claim): Promise<void>;
+  read(claim: Claim): Promise<{ body: Buffer; etag: string } | { problem: string }>;
   /** Lists up to `max` stored bodies, from the first one or after `after`. */
   list(max: number, after?: string): Promise<{ bodies: PutBody[]; next: string | undefined }>;
   /** False when the body was put again meanwhile, or is deleted. */
-  removeUnchanged(body: PutBody): Promise<boolean>;
+  removeUnchanged(body: Pick<PutBody, "name" | "etag">): Promise<boolean>;
 }
 
 /** The owner of a body: its message can be found by this. */
@@ -81,18 +79,16 @@ export function createClaimCheck({ account, container, maxBytes }: ClaimCheckOpt
       const found = await call(async (client) => {
         const blob = client.getBlockBlobClient(claim.blob);
         if (!(await blob.exists())) return undefined;
-        const { contentLength = 0 } = await blob.getProperties();
+        const { contentLength = 0, etag = "" } = await blob.getProperties();
         // The claimed size was checked; the stored body may be larger.
-        return contentLength === claim.size ? readWhole(blob, claim.size) : Buffer.alloc(0);
+        const body = contentLength === claim.size ? await readWhole(blob, claim.size) : Buffer.alloc(0);
+        return { body, etag };
       });
       if (found === undefined) return { problem: "The body that the message claims does not exist." };
-      if (found.length !== claim.size || digest(found) !== claim.sha256) {
+      if (found.body.length !== claim.size || digest(found.body) !== claim.sha256) {
         return { problem: "The body that the message claims is not the one that was stored." };
       }
-      return { body: found };
-    },
-    async remove({ container: claimed, blob }) {
-      if (claimed === container) await call((client) => client.getBlockBlobClient(blob).deleteIfExists());
+      return found;
     },
     list: (max, after) =>
       call(async (client) => {

@@ -54,14 +54,16 @@ export function createActivityLines({ write, findTerminal, now, later }: Activit
     return true;
   }
 
-  /** Cuts the subject off when the terminal is too narrow. */
-  function layOut(head: Part, [subject, style]: Part, rest: readonly Part[]): string {
+  /** Cuts the subject off when the terminal is too narrow, and leaves out the id where it does not fit. */
+  function layOut(head: Part, [subject, style]: Part, rest: readonly Part[], id?: string): string {
     const terminal = findTerminal();
     const paint = createPaint(terminal);
     const time = timeOf(now());
     const fixed = [time, head[0], ...rest.map(([text]) => text)].reduce((sum, text) => sum + text.length + 1, 0);
     const left = Math.max(MIN_SUBJECT, (terminal.width ?? DEFAULT_WIDTH) - fixed);
-    const parts: readonly Part[] = [[time, "dim"], head, [shorten(escapeControls(subject), left), style], ...rest];
+    const [shown, shownId] = [escapeControls(subject), id === undefined ? undefined : escapeControls(id)];
+    const parts: Part[] = [[time, "dim"], head, [shorten(shown, left), style], ...rest];
+    if (shownId !== undefined && shown.length + shownId.length < left) parts.push([shownId, "dim"]);
     return parts.map(([text, how]) => (how === undefined ? text : paint(how, text))).join(" ");
   }
 
@@ -73,7 +75,7 @@ export function createActivityLines({ write, findTerminal, now, later }: Activit
         [String(status), styleOf(request)],
         [`${Math.round(durationMs)} ms`, "dim"],
       ];
-      write(layOut(["in ", "cyan"], [`${method} ${path}`], rest));
+      write(layOut(["in ", "cyan"], [`${method} ${path}`], rest, request.eventId));
     },
     attempt(attempt) {
       if (!mayShow(attempt.verdict !== "delivered", "attempts")) return;
@@ -86,7 +88,7 @@ export function createActivityLines({ write, findTerminal, now, later }: Activit
         [`${Math.round(durationMs)} ms`, "dim"],
         describeVerdict(attempt),
       ];
-      write(layOut(["out", "cyan"], [`${eventType} to ${subscription}`], rest));
+      write(layOut(["out", "cyan"], [`${eventType} to ${subscription}`], rest, attempt.eventId));
     },
   };
 }

@@ -114,7 +114,7 @@ export function readAnswer(client: Pick<ApiClient, "url">, answer: Pick<ApiAnswe
 }
 
 /** The version that an open route reports; undefined when there is none. */
-async function findVersion(url: string): Promise<string | undefined> {
+export async function findVersion(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(`${url}/readyz`, {
       redirect: "manual",

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import type { LoadedConfig } from "../config/load.ts";
 import { getDatabasePath } from "../config/store-url.ts";
 import { VERSION } from "../config/version.ts";
@@ -7,13 +7,14 @@ import { createSecretBox } from "../registry/secret-box.ts";
 import { copyDatabase, type CopiedDatabase } from "../store/sqlite/copy-database.ts";
 import { syncDirectory } from "../store/sqlite/durable-directory.ts";
 import { readConfigurationFiles, type ConfigurationFiles } from "./backup/configuration-files.ts";
-import { runInterruptible } from "./backup/interruptible.ts";
 import { createManifest, DATABASE, MASTER_KEY, type Manifest } from "./backup/manifest.ts";
 import { describePart, writeArchive, type PartSource } from "./backup/write-archive.ts";
 import { CommandFailure, usageFailure } from "./failure.ts";
+import { runInterruptible } from "./interruption.ts";
 import { loadLocal, type LocalFlags } from "./local.ts";
 import { countOf, formatBytes, note, printFacts, printJson } from "./output.ts";
 import { openProgress } from "./progress.ts";
+import { getSurroundings, resolvePath } from "./surroundings.ts";
 
 export interface BackupFlags extends LocalFlags {
   withEvents?: boolean;
@@ -27,7 +28,7 @@ const PERCENT = 100;
 export async function runBackup(file: string | undefined, flags: BackupFlags): Promise<void> {
   const loaded = loadLocal(flags);
   const wallMs = Date.now();
-  const target = resolve(file ?? `posthorn-backup-${formatStamp(wallMs)}.tar.gz`);
+  const target = resolvePath(file ?? `posthorn-backup-${formatStamp(wallMs)}.tar.gz`);
   const database = getDatabasePath(loaded.config);
   if (!existsSync(database)) {
     throw new CommandFailure(`There is no database ${database}. Name the gateway's --data-dir or --config.`);
@@ -41,16 +42,16 @@ export async function runBackup(file: string | undefined, flags: BackupFlags): P
   const temporary = `${target}.${process.pid}.partial`;
   const copy = `${temporary}.db`;
   try {
-    const manifest = await runInterruptible(async (signal) => {
+    const { manifest, damages } = await runInterruptible(async (signal) => {
       const copied = await copyWithProgress(database, copy, flags.withEvents === true, signal);
       const parts: PartSource[] = [{ name: DATABASE, content: { file: copy } }, ...secrets.parts];
       const made = await describeAll(loaded, copied, secrets, parts, flags, wallMs);
       await writeWithProgress(temporary, made, parts, wallMs, signal);
-      return made;
+      return { manifest: made, damages: copied.damages };
     });
     renameSync(temporary, target);
     syncDirectory(dirname(target));
-    tell(target, manifest, secrets.secretsInClear, flags);
+    tell(target, manifest, { ...secrets, damages }, flags);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOSPC" && code !== "EACCES") throw error;
@@ -65,7 +66,7 @@ interface SecretsToKeep extends ConfigurationFiles {
 }
 
 function readSecretsToKeep(loaded: LoadedConfig, flags: BackupFlags): SecretsToKeep {
-  const files = readConfigurationFiles(loaded, flags.config, process.cwd());
+  const files = readConfigurationFiles(loaded, flags.config, getSurroundings().cwd);
   const { parts, secretsInClear } = files;
   const masterKey = loaded.config.masterKey ?? readKeyFile(join(loaded.config.dataDir, MASTER_KEY));
   const fingerprint = masterKey === undefined ? null : createSecretBox(masterKey).fingerprint;
@@ -137,8 +138,13 @@ async function describeAll(
   });
 }
 
-function tell(target: string, manifest: Manifest, secretsInClear: readonly string[], flags: BackupFlags): void {
+interface Remarks extends Pick<SecretsToKeep, "secretsInClear"> {
+  damages: readonly string[];
+}
+
+function tell(target: string, manifest: Manifest, { secretsInClear, damages }: Remarks, flags: BackupFlags): void {
   const bytes = statSync(target).size;
+  for (const damage of damages) note(`${damage}. It is in the backup as it is, and would not be delivered`);
   if (secretsInClear.length > 0) {
     note(
       `the configuration file contains secrets in plain text, and so does the backup: ${secretsInClear.join(", ")}. ` +
@@ -150,7 +156,7 @@ function tell(target: string, manifest: Manifest, secretsInClear: readonly strin
       "the master key is not in the backup, and nobody can read the secrets without it. Keep a copy of it elsewhere.",
     );
   }
-  if (flags.json === true) return printJson({ file: target, bytes, ...manifest });
+  if (flags.json === true) return printJson({ file: target, bytes, damages, ...manifest });
   const { tables, records = {} } = manifest;
   printFacts([
     ["backup", `${target} (${formatBytes(bytes)})`],

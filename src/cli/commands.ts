@@ -28,68 +28,72 @@ interface TopCommand {
   fill?(command: Command): Promise<void>;
 }
 
-export const COMMANDS: readonly TopCommand[] = [
-  { add: addStart },
-  { add: addSink },
-  { add: addConfig },
-  { add: addDoctor },
-  { add: addSelftest },
-  { add: addBench },
-  { add: addStatus },
-  { add: addSend },
-  { add: addTail },
-  { add: addListen },
-  { add: addTrigger },
-  { add: addDiff },
-  { add: addApply },
-  group("events", "list events, show one, replay one", () => import("./resources/events.ts")),
-  group("deliveries", "list, show, retry and cancel deliveries", () => import("./resources/deliveries.ts")),
-  group("event-types", "list, show, import and export event types", () => import("./resources/event-types.ts")),
-  group("secrets", "rotate and show the secrets of subscriptions", () => import("./resources/secrets.ts")),
-  group(
-    "subscriptions",
-    "who gets which events, and where they are sent: list, show, create, change",
-    () => import("./resources/subscriptions.ts"),
-  ),
-  group(
-    "sources",
-    "where webhooks come from, and which requests were rejected",
-    () => import("./resources/sources.ts"),
-  ),
-  group("templates", "preview the result of a template for an event", () => import("./resources/templates.ts")),
-  group("requests", "list, show and accept rejected requests", () => import("./resources/requests.ts")),
-  group(
-    "dlq",
-    "dead letters: failed deliveries that are no longer retried",
-    () => import("./resources/dead-letters.ts"),
-  ),
-  group("replay", "replay, recover or cancel many deliveries, as a job", () => import("./resources/replays.ts")),
-  group("targets", "targets of subscriptions: their health and their mode", () => import("./resources/targets.ts")),
-  group(
-    "tenants",
-    "owners of subscriptions, sources and keys, with their quotas",
-    () => import("./resources/tenants.ts"),
-  ),
-  group(
-    "alerts",
-    "problems that the gateway has found: list, acknowledge, mute",
-    () => import("./resources/alerts.ts"),
-  ),
-  ...PLUGINS.map((plugin) => ({ add: (program: Command) => plugin.addCommands(program, { addClientOptions }) })),
-  group("keys", "API keys: list, create, revoke", () => import("./resources/keys.ts")),
-  { name: "audit", add: addAudit, fill: fillAudit },
-  { add: addVerifyAudit },
-  { add: addBackup },
-  { add: addRestore },
-  group(
-    "validations",
-    "validation of webhooks: list, put, test, roll back",
-    () => import("./resources/validations.ts"),
-  ),
-  { add: addQueueCommands },
-  { add: addCompletion },
-  { add: addVersion },
-];
+/** By the heading that they stand below. */
+export const COMMAND_GROUPS: Readonly<Record<string, readonly TopCommand[]>> = {
+  "Run a gateway:": [
+    { add: addStart },
+    { add: addConfig },
+    { add: addDoctor },
+    { add: addBackup },
+    { add: addRestore },
+    { add: addSelftest },
+    { add: addBench },
+  ],
+  "Try it out:": [{ add: addSend }, { add: addSink }, { add: addTrigger }, { add: addListen }, { add: addTail }],
+  "Set it up:": [
+    { add: addDiff },
+    { add: addApply },
+    group(
+      "sources",
+      "where webhooks come from, and which requests were rejected",
+      () => import("./resources/sources.ts"),
+    ),
+    group(
+      "validations",
+      "validation of webhooks: list, put, test, roll back",
+      () => import("./resources/validations.ts"),
+    ),
+    group("event-types", "list, show, import and export event types", () => import("./resources/event-types.ts")),
+    group(
+      "subscriptions",
+      "who gets which events, and where they are sent: list, show, create, change",
+      () => import("./resources/subscriptions.ts"),
+    ),
+    group("secrets", "rotate and show the secrets of subscriptions", () => import("./resources/secrets.ts")),
+    group("templates", "preview the result of a template for an event", () => import("./resources/templates.ts")),
+    group("targets", "targets of subscriptions: their health and their mode", () => import("./resources/targets.ts")),
+    { add: addQueueCommands },
+    ...PLUGINS.map((plugin) => ({ add: (program: Command) => plugin.addCommands(program, { addClientOptions }) })),
+    group(
+      "tenants",
+      "owners of subscriptions, sources and keys, with their quotas",
+      () => import("./resources/tenants.ts"),
+    ),
+    group("keys", "API keys: list, create, revoke", () => import("./resources/keys.ts")),
+  ],
+  "See what happens, and repair it:": [
+    { add: addStatus },
+    group("events", "list events, show one, replay one", () => import("./resources/events.ts")),
+    group("deliveries", "list, show, retry and cancel deliveries", () => import("./resources/deliveries.ts")),
+    group("requests", "list, show and accept rejected requests", () => import("./resources/requests.ts")),
+    group(
+      "dlq",
+      "dead letters: failed deliveries that are no longer retried",
+      () => import("./resources/dead-letters.ts"),
+    ),
+    group("replay", "replay, recover or cancel many deliveries, as a job", () => import("./resources/replays.ts")),
+    group(
+      "alerts",
+      "problems that the gateway has found: list, acknowledge, mute",
+      () => import("./resources/alerts.ts"),
+    ),
+    { name: "audit", add: addAudit, fill: fillAudit },
+    { add: addVerifyAudit },
+  ],
+  "More:": [{ add: addCompletion }, { add: addVersion }],
+};
+
+export const COMMANDS: readonly TopCommand[] = Object.values(COMMAND_GROUPS).flat();
 
 function group(name: string, help: string, load: () => Promise<{ RESOURCE: Resource }>): TopCommand {
   return {

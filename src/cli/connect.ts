@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
 import { join } from "node:path";
-import { readEnvironment, type Environment } from "../config/environment.ts";
+import type { Environment } from "../config/environment.ts";
 import type { Config } from "../config/settings-tree.ts";
 import { parseUrl } from "../domain/parse-url.ts";
 import { createApiClient, type ApiClient } from "./api-client.ts";
 import { CommandFailure, EXIT_CONFIGURATION, usageFailure } from "./failure.ts";
 import { note } from "./output.ts";
+import { getSurroundings, resolvePath } from "./surroundings.ts";
 
 export interface ClientFlags {
   url?: string;
@@ -20,9 +22,10 @@ const KEY = /^[\x21-\x7e]{1,512}$/;
 
 /** Connects to the gateway named by the flags, the environment or the configuration of this folder. */
 export async function connect(flags: ClientFlags, options = { needsKey: true }): Promise<ApiClient> {
-  const env = readEnvironment();
+  const { env } = getSurroundings();
   const given = findGivenUrl(flags, env);
-  const url = given === undefined ? getLocalUrl(await loadLocalConfig(env)) : parseGatewayUrl(given);
+  const url = given === undefined ? getOwnUrl(await loadLocalConfig(env)) : parseGatewayUrl(given);
+  getSurroundings().asked.url = url;
   const key = flags.key ?? findVariable(env, "POSTHORN_API_KEY") ?? readKeyFile(env);
   if (key !== undefined && !KEY.test(key))
     throw usageFailure("The key contains characters that are not allowed in a key.");
@@ -33,13 +36,13 @@ export async function connect(flags: ClientFlags, options = { needsKey: true }):
 }
 
 /** The address that the flags or the environment name. */
-export function findGivenUrl({ url }: Pick<ClientFlags, "url">, env = readEnvironment()): string | undefined {
+export function findGivenUrl({ url }: Pick<ClientFlags, "url">, env = getSurroundings().env): string | undefined {
   return url ?? findVariable(env, "POSTHORN_URL");
 }
 
 async function loadLocalConfig(env: Environment): Promise<Config> {
   const { loadConfig } = await import("../config/load.ts");
-  return loadConfig({ env, cwd: process.cwd() }).config;
+  return loadConfig({ env, cwd: getSurroundings().cwd }).config;
 }
 
 export function getLocalUrl({ host, port, tlsCert }: Pick<Config, "host" | "port" | "tlsCert">): string {
@@ -52,6 +55,21 @@ export function getLocalUrl({ host, port, tlsCert }: Pick<Config, "host" | "port
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   const name = reachable.includes(":") ? `[${reachable}]` : reachable;
   return `${tlsCert === undefined ? "http" : "https"}://${name}:${port}`;
+}
+
+/** Anybody may have written the configuration of a folder: it must not decide which machine gets the user's key. */
+function getOwnUrl(config: Config): string {
+  const url = getLocalUrl(config);
+  if (isThisMachine(new URL(url).hostname) || isOwnAddress(config.host)) return url;
+  throw new CommandFailure(
+    `The configuration of this folder names the host ${config.host}, which may be another machine. ` +
+      `If you trust it with your key, name it with --url ${url} or POSTHORN_URL.`,
+    EXIT_CONFIGURATION,
+  );
+}
+
+function isOwnAddress(host: string): boolean {
+  return Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === host) === true);
 }
 
 export function parseGatewayUrl(text: string): string {
@@ -70,7 +88,7 @@ function readKeyFile(env: Environment): string | undefined {
   const path = findVariable(env, "POSTHORN_API_KEY_FILE");
   if (path === undefined) return undefined;
   try {
-    return readFileSync(path, "utf8").trim();
+    return readFileSync(resolvePath(path), "utf8").trim();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new CommandFailure(`POSTHORN_API_KEY_FILE: cannot read ${path} (${code}).`, EXIT_CONFIGURATION);

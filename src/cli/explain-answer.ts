@@ -1,5 +1,5 @@
 import { VERSION } from "../config/version.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandFailure, EXIT_FAILED } from "./failure.ts";
 
 /** Explains what went wrong between a command and the gateway, with the next step. */
 
@@ -55,21 +55,24 @@ const MAKE_KEY = "`posthorn keys create --local` creates one on the gateway's ma
 export async function explainAnswer(gateway: AskedGateway, status: number, text: string): Promise<CommandFailure> {
   const problem = readProblem(text);
   if (problem === undefined) return explainNoGateway(gateway.url, status);
-  const { code, detail } = problem;
+  const { code, detail, field } = problem;
   if (code === "unauthorized") return explainKey(gateway);
   if (isUnknownRoute(problem)) return explainOld(gateway, detail);
-  return new CommandFailure([`${detail} (${code})`, HINTS[code]].filter((part) => part !== undefined).join(" "));
+  const message = [`${detail} (${code})`, HINTS[code]].filter((part) => part !== undefined).join(" ");
+  return new CommandFailure(message, EXIT_FAILED, field);
 }
 
 interface Problem {
   code: string;
   detail: string;
+  field: string | undefined;
 }
 
 function readProblem(text: string): Problem | undefined {
   try {
-    const { code, detail } = JSON.parse(text) as Partial<Record<keyof Problem, unknown>>;
-    return typeof code === "string" && typeof detail === "string" ? { code, detail } : undefined;
+    const { code, detail, field } = JSON.parse(text) as Partial<Record<keyof Problem, unknown>>;
+    if (typeof code !== "string" || typeof detail !== "string") return undefined;
+    return { code, detail, field: typeof field === "string" ? field : undefined };
   } catch {
     return undefined;
   }

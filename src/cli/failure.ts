@@ -11,10 +11,20 @@ export const EXIT_INTERRUPTED = 130;
 export class CommandFailure extends Error {
   override readonly name = "CommandFailure";
   readonly exitCode: number;
+  /** The member of the request that the gateway complains of. */
+  readonly field: string | undefined;
 
-  constructor(message: string, exitCode: number = EXIT_FAILED) {
+  constructor(message: string, exitCode: number = EXIT_FAILED, field?: string) {
     super(message);
     this.exitCode = exitCode;
+    this.field = field;
+  }
+}
+
+/** The output already says why the command failed. */
+export class ReportedFailure extends CommandFailure {
+  constructor(exitCode: number = EXIT_FAILED) {
+    super("", exitCode);
   }
 }
 

@@ -1,5 +1,5 @@
-import { readEnvironment } from "../config/environment.ts";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
+import { getSurroundings } from "./surroundings.ts";
 
 export interface LocalFlags {
   config?: string;
@@ -9,5 +9,6 @@ export interface LocalFlags {
 
 /** The configuration of a gateway started here with the same flags. */
 export function loadLocal({ config: file, dataDir }: LocalFlags): LoadedConfig {
-  return loadConfig({ env: readEnvironment(), cwd: process.cwd(), file, flags: { dataDir } });
+  const { env, cwd } = getSurroundings();
+  return loadConfig({ env, cwd, file, flags: { dataDir } });
 }

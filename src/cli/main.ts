@@ -1,3 +1,4 @@
+import { EXIT_INTERRUPTED } from "./failure.ts";
 import { runCommandLine } from "./program.ts";
 
 // `posthorn events | head` closes the pipe early; that is not a failure.
@@ -6,4 +7,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
-process.exitCode = await runCommandLine(process.argv.slice(2));
+const exitCode = await runCommandLine(process.argv.slice(2));
+// The answer that the command no longer waits for would keep the process alive.
+if (exitCode === EXIT_INTERRUPTED) process.exit(exitCode);
+process.exitCode = exitCode;

@@ -1,23 +1,25 @@
 import { escapeControls, escapeLines } from "../telemetry/terminal-text.ts";
 import { layOutTable, paintWord } from "./table.ts";
+import { getSurroundings } from "./surroundings.ts";
 import { createPaint, findTerminal } from "./terminal.ts";
 import { wrap, wrapIndented } from "./wrap.ts";
 
 /** The output of commands: results to stdout, messages about the command itself to stderr. */
 
 export function print(text: string): void {
-  process.stdout.write(escapeLines(text.endsWith("\n") ? text : `${text}\n`));
+  getSurroundings().stdout.write(escapeLines(text.endsWith("\n") ? text : `${text}\n`));
 }
 
 /** Prints a line whose parts were escaped one by one, so that the colours between them survive. */
 export function printEscaped(line: string): void {
-  process.stdout.write(`${line}\n`);
+  getSurroundings().stdout.write(`${line}\n`);
 }
 
 /** Prints a document unchanged; only on a terminal are control characters escaped. */
 export function printDocument(text: string): void {
-  if (process.stdout.isTTY) return print(text);
-  process.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+  const { stdout } = getSurroundings();
+  if (stdout.isTTY === true) return print(text);
+  stdout.write(text.endsWith("\n") ? text : `${text}\n`);
 }
 
 export function printJson(value: unknown): void {
@@ -25,9 +27,10 @@ export function printJson(value: unknown): void {
 }
 
 export function note(text: string): void {
-  const { width } = findTerminal(process.stderr);
+  const { stderr } = getSurroundings();
+  const { width } = findTerminal(stderr);
   const lines = escapeLines(`posthorn: ${text}`).split("\n");
-  process.stderr.write(`${lines.map((line) => wrapIndented(line, width, NOTE_INDENT)).join("\n")}\n`);
+  stderr.write(`${lines.map((line) => wrapIndented(line, width, NOTE_INDENT)).join("\n")}\n`);
 }
 
 const NOTE_INDENT = "  ";
@@ -47,7 +50,7 @@ export function printTable(
   const terminal = findTerminal();
   const width = isWide ? undefined : terminal.width;
   const { text, hidden } = layOutTable(headings, rows, { width, paint: createPaint(terminal), expendable });
-  process.stdout.write(`${text}\n`);
+  getSurroundings().stdout.write(`${text}\n`);
   if (hidden.length > 0) {
     note(`not shown: ${hidden.join(", ")} (--wide shows all, --columns chooses)`);
   }
@@ -55,7 +58,7 @@ export function printTable(
 
 /** Prints `name  value` lines; several values get several lines, and a missing value gets none. */
 export function printFacts(facts: readonly Fact[]): void {
-  process.stdout.write(formatFacts(facts));
+  getSurroundings().stdout.write(formatFacts(facts));
 }
 
 export function formatFacts(facts: readonly Fact[]): string {

@@ -1,29 +1,53 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help } from "commander";
 import { VERSION } from "../config/version.ts";
-import { COMMANDS } from "./commands.ts";
-import { describeFailure, EXIT_USAGE, findExitCode } from "./failure.ts";
+import { COMMAND_GROUPS, COMMANDS } from "./commands.ts";
+import { describeFailure, EXIT_USAGE, findExitCode, ReportedFailure } from "./failure.ts";
 import { note } from "./output.ts";
-import { refuseColour } from "./terminal.ts";
+import { getSurroundings, OF_PROCESS, runAlone, runIn, type Output, type Surroundings } from "./surroundings.ts";
+import { reflow } from "./wrap.ts";
+import { DEFAULT_WIDTH, findTerminal, MIN_WIDTH } from "./terminal.ts";
+
+const HELP_COMMAND = ["help [command]", "print the help of a command"] as const;
 
 /** Resolves to the exit code. Each command imports its modules when it runs, so help and usage errors are instant. */
-export async function runCommandLine(given: readonly string[]): Promise<number> {
-  const args = takeColourFlag(given);
+export function runCommandLine(
+  given: readonly string[],
+  surroundings: Omit<Surroundings, "asked"> = OF_PROCESS,
+): Promise<number> {
+  // The flag may be anywhere, with any command.
+  const args = given.filter((word) => word !== "--no-color");
+  const env = args.length < given.length ? { ...surroundings.env, NO_COLOR: "1" } : surroundings.env;
+  const run = surroundings === OF_PROCESS ? runAlone : runIn;
+  return run({ ...surroundings, env, asked: {} }, () => runArguments(args));
+}
+
+async function runArguments(args: readonly string[]): Promise<number> {
   let complaint = "";
   const program = createProgram((text) => (complaint = text));
   try {
     await fillGroup(program, args);
     await program.parseAsync(args, { from: "user" });
-    return Number(process.exitCode ?? 0);
+    return 0;
   } catch (error) {
+    if (error instanceof ReportedFailure) return error.exitCode;
     const isParsing = error instanceof CommanderError;
     if (isParsing && error.exitCode === 0) return 0;
     // A group without a list was named alone: its help has just been printed, and nothing was wrong.
     if (isParsing && error.code === "commander.help") return EXIT_USAGE;
     const exitCode = isParsing ? EXIT_USAGE : findExitCode(error);
-    const message = isParsing ? toSentence(complaint, findCommand(program, args)) : describeFailure(error);
+    const message = isParsing ? toSentence(complaint, findCommand(program, args)) : await explain(error);
     note(exitCode === EXIT_USAGE ? `${message} See \`${commandLineOf(findCommand(program, args))} --help\`.` : message);
     return exitCode;
   }
+}
+
+/** An answer that no command understands is either a bug, or not from a gateway. */
+async function explain(error: unknown): Promise<string> {
+  const { url } = getSurroundings().asked;
+  if (!(error instanceof TypeError) || url === undefined) return describeFailure(error);
+  const { findVersion } = await import("./api-client.ts");
+  const { explainNoGateway } = await import("./explain-answer.ts");
+  return describeFailure((await findVersion(url)) === undefined ? explainNoGateway(url) : error);
 }
 
 /** Commander's text is `error: missing required argument 'id'`, sometimes with a suggestion in a second line. */
@@ -42,13 +66,6 @@ function suggestLonger(said: string, command: Command): string {
   if (given === undefined) return "";
   const longer = command.options.flatMap(({ long }) => (long?.startsWith(`${given}-`) === true ? long : []));
   return longer.length === 0 ? "" : `(Did you mean ${longer.join(" or ")}?)`;
-}
-
-/** The flag may be anywhere, with any command. */
-function takeColourFlag(given: readonly string[]): readonly string[] {
-  const args = given.filter((word) => word !== "--no-color");
-  if (args.length < given.length) refuseColour();
-  return args;
 }
 
 /** The command that the arguments name. */
@@ -77,14 +94,28 @@ async function fillGroup(program: Command, args: readonly string[]): Promise<voi
 }
 
 export function createProgram(complain: (text: string) => void = () => undefined): Command {
-  const program = new Command("posthorn")
+  const { stdout, stderr } = getSurroundings();
+  const widthOf = (stream: Output) => findTerminal(stream).width ?? DEFAULT_WIDTH;
+  const usual = new Help();
+  const program: Command = new Command("posthorn")
     .description("A webhook gateway: receives webhooks, stores each one durably, and delivers it to every subscriber.")
     .version(VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
-    .helpCommand("help [command]", "print the help of a command")
+    .helpCommand(...HELP_COMMAND)
+    .configureHelp({
+      minWidthToWrap: MIN_WIDTH / 2,
+      // A long list is read by its names; what each takes is in its own help.
+      subcommandTerm: (command) => (command.parent === program ? command.name() : usual.subcommandTerm(command)),
+    })
     // All commands added below inherit these settings.
     .exitOverride()
-    .configureOutput({ outputError: complain })
+    .configureOutput({
+      outputError: complain,
+      writeOut: (text) => stdout.write(reflow(text, widthOf(stdout))),
+      writeErr: (text) => stderr.write(reflow(text, widthOf(stderr))),
+      getOutHelpWidth: () => widthOf(stdout),
+      getErrHelpWidth: () => widthOf(stderr),
+    })
     .addHelpText(
       "after",
       `
@@ -97,6 +128,10 @@ Examples:
   posthorn send order.created --data '{"id": 7}'
   posthorn deliveries --status dead`,
     );
-  for (const command of COMMANDS) command.add(program);
-  return program;
+  for (const [heading, commands] of Object.entries(COMMAND_GROUPS)) {
+    program.commandsGroup(heading);
+    for (const command of commands) command.add(program);
+  }
+  // Once more, so that it stands below the last heading.
+  return program.helpCommand(...HELP_COMMAND);
 }

@@ -1,4 +1,5 @@
 import { escapeControls } from "../telemetry/terminal-text.ts";
+import { getSurroundings } from "./surroundings.ts";
 
 /** A progress bar on stderr for long tasks; shown only on a terminal. */
 export interface Progress {
@@ -12,25 +13,27 @@ const CLEAR_LINE = "\r\u001b[K";
 
 /** `unit` is appended to the numbers: ` s`. */
 export function openProgress(total: number, unit = ""): Progress {
+  const { stderr } = getSurroundings();
   let shownAt = performance.now();
   let isShown = false;
   return {
     show(done) {
       const now = performance.now();
-      if (!process.stderr.isTTY || now - shownAt < EVERY_MS) return;
+      if (stderr.isTTY !== true || now - shownAt < EVERY_MS) return;
       shownAt = now;
       isShown = true;
       const filled = Math.floor((done * WIDTH) / total);
-      process.stderr.write(`${CLEAR_LINE}[${"#".repeat(filled).padEnd(WIDTH, ".")}] ${done} of ${total}${unit}`);
+      stderr.write(`${CLEAR_LINE}[${"#".repeat(filled).padEnd(WIDTH, ".")}] ${done} of ${total}${unit}`);
     },
     close() {
-      if (isShown) process.stderr.write(CLEAR_LINE);
+      if (isShown) stderr.write(CLEAR_LINE);
     },
   };
 }
 
 /** Shows how far back a search has come; only on a terminal. */
 export function showSearchedUntil(time: string | null): void {
-  if (process.stderr.isTTY)
-    process.stderr.write(time === null ? CLEAR_LINE : `${CLEAR_LINE}searched back to ${escapeControls(time)}`);
+  const { stderr } = getSurroundings();
+  if (stderr.isTTY === true)
+    stderr.write(time === null ? CLEAR_LINE : `${CLEAR_LINE}searched back to ${escapeControls(time)}`);
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { usageFailure } from "./failure.ts";
+import { getSurroundings, resolvePath, type Surroundings } from "./surroundings.ts";
 
 /** Reads the values of flags and arguments. Each function throws a usage failure that names the flag. */
 
@@ -113,14 +114,15 @@ export function isJson(text: string): boolean {
   }
 }
 
-let isInputRead = false;
+const withReadInput = new WeakSet<Surroundings>();
 
 /** `-` is standard input. */
 export function readBytes(file: string): Buffer<ArrayBuffer> {
-  if (file === "-" && isInputRead) throw usageFailure("Standard input can be read only once.");
-  isInputRead ||= file === "-";
+  const surroundings = getSurroundings();
+  if (file === "-" && withReadInput.has(surroundings)) throw usageFailure("Standard input can be read only once.");
+  if (file === "-") withReadInput.add(surroundings);
   try {
-    return readFileSync(file === "-" ? 0 : file);
+    return file === "-" ? surroundings.readStdin() : readFileSync(resolvePath(file));
   } catch (error) {
     throw usageFailure(`Cannot read ${file} (${(error as NodeJS.ErrnoException).code}).`);
   }

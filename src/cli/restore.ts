@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
-import { readEnvironment } from "../config/environment.ts";
+import { basename, join } from "node:path";
 import { findMasterKey as findMasterKeyFile } from "../registry/key-files.ts";
 import { createSecretBox } from "../registry/secret-box.ts";
 import { findFaultsOfCopy, getKnownSchemaVersion } from "../store/sqlite/check-copy.ts";
@@ -10,7 +9,6 @@ import { addAuditEntry } from "../store/sqlite/local-writes.ts";
 import { makeDurableDirectory } from "../store/sqlite/durable-directory.ts";
 import { findConfigConflicts, findLinkedFolder, placeConfigFiles } from "./backup/config-places.ts";
 import { exchangeData, listOldData, openStage, refuseLackOfRoom } from "./backup/exchange-data.ts";
-import { runInterruptible } from "./backup/interruptible.ts";
 import { DATABASE, type Manifest } from "./backup/manifest.ts";
 import { readArchive } from "./backup/read-archive.ts";
 import { findMasterKey, type MasterKeyFinding } from "./backup/master-key.ts";
@@ -18,9 +16,11 @@ import { findMissingVariables } from "./backup/missing-variables.ts";
 import { formatStamp } from "./backup.ts";
 import { CommandFailure } from "./failure.ts";
 import { openLocalAudit } from "./audit/local-audit.ts";
+import { runInterruptible } from "./interruption.ts";
 import { loadLocal } from "./local.ts";
 import { countOf, note, printFacts, printJson } from "./output.ts";
 import { openProgress } from "./progress.ts";
+import { getSurroundings, resolvePath } from "./surroundings.ts";
 
 /** The table that exists since there is an audit log. */
 const AUDIT_MARKS = "audit_marks";
@@ -44,9 +44,9 @@ interface Restored {
 }
 
 export async function runRestore(file: string, flags: RestoreFlags): Promise<void> {
-  const archive = resolve(file);
+  const archive = resolvePath(file);
   // Without --data-dir, the configuration here names the data dir; with it, that configuration may even be invalid.
-  const dataDir = flags.dataDir === undefined ? loadLocal({}).config.dataDir : resolve(flags.dataDir);
+  const dataDir = flags.dataDir === undefined ? loadLocal({}).config.dataDir : resolvePath(flags.dataDir);
   const stamp = formatStamp(Date.now());
   const restored = await runInterruptible((signal) =>
     flags.dryRun === true ? rehearse(archive, dataDir, flags, signal) : restore(archive, dataDir, flags, stamp, signal),
@@ -88,7 +88,9 @@ async function restore(
     const masterKey = findMasterKey(manifest, dataDir);
     const kept = exchangeData({ dataDir, stage: stage.path, stamp, masterKey: masterKey.found });
     noteRestore(archive, dataDir, manifest);
-    const files = flags.config ? placeConfigFiles(manifest, stage.path, resolve(flags.configDir), stamp) : undefined;
+    const files = flags.config
+      ? placeConfigFiles(manifest, stage.path, resolvePath(flags.configDir), stamp)
+      : undefined;
     return {
       manifest,
       masterKey,
@@ -104,7 +106,7 @@ async function restore(
 /** Writes into the audit log that it was restored. A log that was not in the backup begins at the next start. */
 function noteRestore(archive: string, dataDir: string, manifest: Manifest): void {
   if (manifest.tables[AUDIT_MARKS] === undefined) return;
-  const given = readEnvironment()["POSTHORN_MASTER_KEY"];
+  const given = getSurroundings().env["POSTHORN_MASTER_KEY"];
   const keys = [given, findMasterKeyFile(dataDir)].filter((key) => key !== undefined);
   const masterKey = keys.find((key) => createSecretBox(key).fingerprint === manifest.master_key_fingerprint);
   if (masterKey === undefined) return note("this restore is not in the audit log: its key is not here");
@@ -129,8 +131,8 @@ async function unpack(archive: string, folder: string, flags: RestoreFlags, sign
         refuseNewer(found);
         total = found.parts.reduce((sum, { bytes }) => sum + bytes, 1);
         refuseLackOfRoom(folder, total);
-        if (flags.config) refuseLinks(found, resolve(flags.configDir));
-        if (flags.config && flags.force !== true) refuseConflicts(found, resolve(flags.configDir));
+        if (flags.config) refuseLinks(found, resolvePath(flags.configDir));
+        if (flags.config && flags.force !== true) refuseConflicts(found, resolvePath(flags.configDir));
         progress = openProgress(100);
       },
       onProgress: (bytes) => progress?.show(Math.floor((bytes * 100) / total)),
@@ -171,12 +173,13 @@ function refuseConflicts(manifest: Manifest, configDir: string): void {
 
 function checkDatabase(file: string, manifest: Manifest): void {
   const faults = findFaultsOfCopy(file, { schemaVersion: manifest.schema_version, tables: manifest.tables });
-  if (faults.length > 0) throw new CommandFailure(`The database in the backup is damaged: ${faults.join("; ")}.`);
+  if (faults.length > 0)
+    throw new CommandFailure(`The database in the backup is damaged, or was changed: ${faults.join("; ")}.`);
 }
 
 function tell(archive: string, dataDir: string, restored: Restored, flags: RestoreFlags): void {
   const { manifest, masterKey, kept, configFiles } = restored;
-  const variables = findMissingVariables(manifest, readEnvironment(), {
+  const variables = findMissingVariables(manifest, getSurroundings().env, {
     hasConfig: flags.config,
     hasMasterKey: masterKey.missing === undefined,
   });

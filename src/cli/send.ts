@@ -1,6 +1,7 @@
 import { readAnswer, type ApiClient } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
-import { CommandFailure, EXIT_FAILED, EXIT_INTERRUPTED, usageFailure } from "./failure.ts";
+import { CommandFailure, EXIT_FAILED, usageFailure } from "./failure.ts";
+import { runUntilInterrupted } from "./interruption.ts";
 import { countOf, note, print, printJson } from "./output.ts";
 import { openProgress } from "./progress.ts";
 import { HEADER, isJson, readCount, readPairs, readPayload } from "./read-value.ts";
@@ -45,21 +46,32 @@ export async function runSend(eventType: string | undefined, flags: SendFlags): 
   const count = readCount(flags.count, "--count", { min: 1, max: MAX_COUNT });
   const data = readPayload(flags.data);
   const summary = createSummary(count);
-  if (count > 1) process.once("SIGINT", summary.leave);
+  const send = (signal: AbortSignal) => sendAll(eventType, data, flags, { count, summary, signal });
+  // One event is sent or not: Ctrl+C has nothing to tell.
+  if (count === 1) await send(new AbortController().signal);
+  else await runUntilInterrupted(send, summary.leave);
+  summary.tell(flags.json === true);
+}
+
+interface Sending {
+  count: number;
+  summary: Summary;
+  signal: AbortSignal;
+}
+
+async function sendAll(eventType: string | undefined, data: Buffer, flags: SendFlags, sending: Sending): Promise<void> {
   if (flags.webhook === undefined) {
     if (eventType === undefined) throw usageFailure("Name an event type, or a source with --webhook.");
     refuseFlags(flags, ["contentType", "header"], "is for --webhook only");
     const client = await connect(flags);
     const tenant = flags.tenant === undefined ? undefined : await findId(client, TENANT, flags.tenant);
-    await publish(client, eventType, data, { ...flags, ...(tenant !== undefined && { tenant }) }, count, summary);
+    await publish(client, eventType, data, { ...flags, ...(tenant !== undefined && { tenant }) }, sending);
   } else {
     if (eventType !== undefined) throw usageFailure("A webhook has no event type of its own: its source decides.");
     const publishOnly = ["orderingKey", "priority", "source", "tenant", "deliverAt", "expiresAt", "metadata"] as const;
     refuseFlags(flags, publishOnly, "cannot be used with --webhook");
-    await postWebhooks(await connect(flags, { needsKey: false }), flags.webhook, data, flags, count, summary);
+    await postWebhooks(await connect(flags, { needsKey: false }), flags.webhook, data, flags, sending);
   }
-  process.off("SIGINT", summary.leave);
-  summary.tell(flags.json === true);
 }
 
 async function publish(
@@ -67,8 +79,7 @@ async function publish(
   eventType: string,
   data: Buffer,
   flags: SendFlags,
-  count: number,
-  summary: Summary,
+  { count, summary, signal }: Sending,
 ): Promise<void> {
   checkJson("--data", data.toString("utf8"));
   if (flags.metadata !== undefined) checkJson("--metadata", flags.metadata);
@@ -99,7 +110,7 @@ async function publish(
     return;
   }
   const perBatch = Math.max(1, Math.min(MAX_BATCH_EVENTS, Math.floor(MAX_BATCH_BYTES / (data.length + 1024))));
-  for (let from = 0; from < count; from += perBatch) {
+  for (let from = 0; from < count && !signal.aborted; from += perBatch) {
     const size = Math.min(perBatch, count - from);
     const parts = Array.from({ length: size }, (_, index) => [
       Buffer.from(index === 0 ? "[" : ","),
@@ -115,8 +126,7 @@ async function postWebhooks(
   source: string,
   data: Buffer,
   flags: SendFlags,
-  count: number,
-  summary: Summary,
+  { count, summary, signal }: Sending,
 ): Promise<void> {
   const path = `/webhook/${source.split("/").map(encodeURIComponent).join("/")}`;
   const contentType = flags.contentType ?? (isJson(data.toString("utf8")) ? "application/json" : undefined);
@@ -127,7 +137,7 @@ async function postWebhooks(
   const body = toBytes([data]);
   let next = 1;
   const post = async (): Promise<void> => {
-    while (next <= count) {
+    while (next <= count && !signal.aborted) {
       const id = numberId(flags.id, count === 1 ? undefined : next);
       next += 1;
       const answer = await client.post(path, body, id === undefined ? headers : { ...headers, "webhook-id": id });
@@ -167,7 +177,6 @@ function createSummary(count: number): Summary {
       note(
         `interrupted: at least ${totals.sent} of ${count} were sent; the gateway delivers them without this command`,
       );
-      process.exit(EXIT_INTERRUPTED);
     },
     tell(isJson) {
       progress.close();
@@ -180,7 +189,7 @@ function createSummary(count: number): Summary {
 }
 
 function describeSent({ event_id, deliveries = 0, duplicate, detail, code }: Sent): string {
-  if (event_id === undefined) return `refused: ${detail} (${code})`;
+  if (event_id === undefined) return `rejected: ${detail} (${code})`;
   if (duplicate === true) return `${event_id}  duplicate: the gateway already had it, nothing changed`;
   if (deliveries === 0) return `${event_id}  stored; no subscription matches, so it is not delivered`;
   return `${event_id}  ${countOf(deliveries, "delivery", "deliveries")}`;
@@ -195,7 +204,7 @@ interface Totals {
 
 function describeTotals({ sent, deliveries, duplicates, refused }: Totals): string {
   const told = `${countOf(sent, "event")}, ${countOf(deliveries, "delivery", "deliveries")}`;
-  return `${told}, ${countOf(duplicates, "duplicate")}, ${refused} refused`;
+  return `${told}, ${countOf(duplicates, "duplicate")}, ${refused} rejected`;
 }
 
 function numberId(id: string | undefined, number: number | undefined): string | undefined {

@@ -1,8 +1,10 @@
+import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { decodeSecret, verifySeed, verifyStandard } from "../domain/signature.ts";
 import { escapeControls } from "../telemetry/terminal-text.ts";
 import { CommandFailure, EXIT_CONFIGURATION } from "./failure.ts";
+import { openInterruption } from "./interruption.ts";
 import { formatBytes, note, print, shorten } from "./output.ts";
 import { readCount } from "./read-value.ts";
 
@@ -48,9 +50,9 @@ export async function runSink(flags: SinkFlags): Promise<void> {
     server.listen(port, "127.0.0.1", resolve);
   });
   note(`the sink listens on http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  await new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
-  });
+  const { signal, close } = openInterruption();
+  await once(signal, "abort");
+  close();
   server.close();
   server.closeAllConnections();
 }
@@ -149,5 +151,5 @@ function readAll(request: IncomingMessage, done: (body: Buffer, size: number) =>
 function answerWith(response: ServerResponse, status: number): void {
   if (response.destroyed) return;
   response.writeHead(status, { "content-type": "text/plain" });
-  response.end(status >= 400 ? "refused by the sink\n" : "");
+  response.end(status >= 400 ? "rejected by the sink\n" : "");
 }

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { readEnvironment, type Environment } from "../config/environment.ts";
+import type { Environment } from "../config/environment.ts";
 import { checkFiles } from "../config/check-files.ts";
 import { listChangedSettings } from "../config/changed-settings.ts";
 import { loadConfig, type LoadInput } from "../config/load.ts";
@@ -19,6 +19,7 @@ import { ADMIN_KEY_FILE } from "./connect.ts";
 import { describeFailure, findExitCode } from "./failure.ts";
 import { roomForBuffers } from "./heap.ts";
 import { formatFacts, note } from "./output.ts";
+import { getSurroundings } from "./surroundings.ts";
 import { findTerminal } from "./terminal.ts";
 
 export interface StartFlags {
@@ -43,15 +44,15 @@ const STOP_GRACE_MS = 2000;
 
 /** Runs until a signal ends it, then ends the process. */
 export async function runStart(flags: StartFlags): Promise<void> {
-  roomForBuffers();
   const { config: file, json, ...settings } = flags;
-  const env = readEnvironment();
-  const input: LoadInput = { env, cwd: process.cwd(), file, flags: settings };
+  const { env, cwd, stdout } = getSurroundings();
+  const input: LoadInput = { env, cwd, file, flags: settings };
   const loaded = loadConfig(input);
   checkFiles(loaded);
   const { config, warnings } = loaded;
+  roomForBuffers();
   startThreadsEarly();
-  const isTerminal = process.stdout.isTTY && json !== true;
+  const isTerminal = stdout.isTTY === true && json !== true;
   // One output for the log and the banner, so that they stay in order.
   const output = createDescriptorOutput(STDOUT);
   const logger = createLogger({
@@ -81,7 +82,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
   const { startGateway } = await import("../gateway.ts");
   const starting = startGateway(config, {
     logger,
-    activity: isTerminal && logger.isLevelEnabled("info") ? watchActivity(output) : undefined,
+    activity: isTerminal && config.accessLog && logger.isLevelEnabled("info") ? watchActivity(output) : undefined,
     listenFd: findListenFd(env),
     onFatal() {
       hasStoreFailed = true;

@@ -1,22 +1,23 @@
 import { readAnswer } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
-import { EXIT_FAILED } from "./failure.ts";
+import { ReportedFailure } from "./failure.ts";
 import { countOf, formatAgo, formatBytes, print, printFacts, printJson, printTable } from "./output.ts";
 
 interface Readiness {
   status: string;
   store: { driver: string; version: string; sync_mode: string };
-  disk: { status: string; free_bytes: number };
+  disk: { status: string; free_bytes: number | null };
 }
 
 interface Status {
   mode: string;
   queue_length: number;
   last_error: string | null;
-  health: string;
+  condition: string;
   active_alerts: number;
   targets: {
     name: string;
+    condition: string;
     mode: string;
     since: string | null;
     queue_length: number;
@@ -38,14 +39,18 @@ export async function runStatus(flags: ClientFlags): Promise<void> {
   const ready = await client.get("/readyz", {}, [503]);
   const readiness = readAnswer(client, ready) as Readiness;
   const status = readAnswer(client, await client.get("/status")) as Status;
-  if (ready.status === 503) process.exitCode = EXIT_FAILED;
-  if (flags.json === true) return printJson({ url: client.url, readiness, status });
+  if (flags.json === true) printJson({ url: client.url, readiness, status });
+  else printStatus(client.url, readiness, status);
+  if (ready.status === 503) throw new ReportedFailure();
+}
 
+function printStatus(url: string, readiness: Readiness, status: Status): void {
   const { store, disk } = readiness;
   printFacts([
-    ["gateway", `${client.url} (${readiness.status})`],
+    ["gateway", `${url} (${readiness.status})`],
     ["store", `${store.driver} ${store.version}, sync ${store.sync_mode}`],
-    ["disk", `${formatBytes(disk.free_bytes)} free (${disk.status})`],
+    ["disk", disk.free_bytes === null ? disk.status : `${formatBytes(disk.free_bytes)} free (${disk.status})`],
+    ["health", status.condition],
     ["mode", status.mode],
     ["waiting", countOf(status.queue_length, "delivery", "deliveries")],
     ["alerts", status.active_alerts === 0 ? "none" : `${status.active_alerts} active (posthorn alerts)`],
@@ -61,6 +66,7 @@ export async function runStatus(flags: ClientFlags): Promise<void> {
   const wallMs = Date.now();
   const rows = status.targets.map((target) => [
     target.name,
+    target.condition,
     target.mode,
     formatAgo(target.since, wallMs),
     String(target.queue_length),
@@ -68,5 +74,5 @@ export async function runStatus(flags: ClientFlags): Promise<void> {
     target.last_error ?? "-",
   ]);
   print("");
-  printTable(["TARGET", "MODE", "SINCE", "WAITING", "FAILURES", "LAST ERROR"], rows);
+  printTable(["TARGET", "HEALTH", "MODE", "SINCE", "WAITING", "FAILURES", "LAST ERROR"], rows);
 }

@@ -1,10 +1,11 @@
-import { readEnvironment } from "../config/environment.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { followStream, type StreamFrame } from "./event-stream.ts";
+import { openInterruption } from "./interruption.ts";
 import { note, print, printEscaped } from "./output.ts";
 import { readTime } from "./read-value.ts";
 import { findId, SUBSCRIPTION } from "./resources/find-by-name.ts";
 import { formatFrame } from "./tail-line.ts";
+import { findTerminal } from "./terminal.ts";
 
 export interface TailFlags extends ClientFlags {
   frames?: string;
@@ -31,10 +32,9 @@ export async function runTail(flags: TailFlags): Promise<void> {
   const client = await connect(flags);
   const subscription =
     flags.subscription === undefined ? undefined : await findId(client, SUBSCRIPTION, flags.subscription);
-  const ended = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ended.abort());
-  const isColoured = process.stdout.isTTY && readEnvironment()["NO_COLOR"] === undefined;
-  const show = flags.json === true ? showJson : (frame: StreamFrame) => printEscaped(formatFrame(frame, isColoured));
+  const { signal, close } = openInterruption();
+  const { hasColour } = findTerminal();
+  const show = flags.json === true ? showJson : (frame: StreamFrame) => printEscaped(formatFrame(frame, hasColour));
   const frames = followStream(client, {
     query: {
       types: flags.frames,
@@ -55,12 +55,16 @@ export async function runTail(flags: TailFlags): Promise<void> {
       follow: flags.follow ? undefined : "false",
     },
     after: flags.after,
-    signal: ended.signal,
+    signal,
     onConnected: (isFirst) => note(isFirst ? `following ${client.url}` : "connected again"),
     onLost: (reason) => note(`${reason} Trying again …`),
   });
-  for await (const frame of frames) show(frame);
-  if (ended.signal.aborted) note("the gateway keeps running without this command");
+  try {
+    for await (const frame of frames) show(frame);
+  } finally {
+    close();
+  }
+  if (signal.aborted) note("the gateway keeps running without this command");
 }
 
 /** The unparsed data: parsing would change numbers beyond 2^53. */

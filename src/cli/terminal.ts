@@ -1,4 +1,4 @@
-import { readEnvironment } from "../config/environment.ts";
+import { getSurroundings, type Output } from "./surroundings.ts";
 
 /** The abilities of standard output. */
 export interface Terminal {
@@ -11,25 +11,18 @@ export type Style = "bold" | "dim" | "green" | "yellow" | "red" | "cyan";
 /** Colours a text. The text must already be escaped: it is printed unchanged. */
 export type Paint = (style: Style, text: string) => string;
 
-const DEFAULT_WIDTH = 80;
+export const DEFAULT_WIDTH = 80;
 /** Narrower terminals are treated as this wide: lines wrap, but stay readable. */
-const MIN_WIDTH = 40;
-
-let isColourRefused = false;
-
-/** For `--no-color`. */
-export function refuseColour(): void {
-  isColourRefused = true;
-}
+export const MIN_WIDTH = 40;
 
 /** https://no-color.org: any value that is not empty switches colours off. */
-export function findTerminal(stream: { isTTY?: boolean; columns?: number } = process.stdout): Terminal {
+export function findTerminal(stream: Pick<Output, "isTTY" | "columns"> = getSurroundings().stdout): Terminal {
   if (stream.isTTY !== true) return { width: undefined, hasColour: false };
-  const { NO_COLOR: noColour = "", TERM: term = "" } = readEnvironment();
+  const { NO_COLOR: noColour = "", TERM: term = "" } = getSurroundings().env;
   // A terminal that does not know its size reports 0.
   const { columns = 0 } = stream;
   const width = columns > 0 ? Math.max(MIN_WIDTH, columns) : DEFAULT_WIDTH;
-  return { width, hasColour: !isColourRefused && noColour === "" && term !== "dumb" };
+  return { width, hasColour: noColour === "" && term !== "dumb" };
 }
 
 /** ECMA-48 codes that start and end a style. */
@@ -52,12 +45,15 @@ export function createPaint({ hasColour }: Pick<Terminal, "hasColour">): Paint {
 
 /** The API's words for states. Other words have no colour. */
 const WORDS: Readonly<Record<string, Style>> = Object.fromEntries([
-  ...styled("green", "delivered active ok accepted success completed enabled normal ready NORMAL COMPLETED"),
+  ...styled("green", "delivered active healthy ok accepted success completed enabled normal ready NORMAL COMPLETED"),
   ...styled(
     "yellow",
-    "pending sending running paused inactive held ignored deprecated duplicate QUEUE PENDING degraded",
+    "pending sending running paused failing inactive held ignored deprecated duplicate QUEUE PENDING degraded",
   ),
-  ...styled("red", "dead failed suspended rejected error closed timeout connection_error blocked FAILED missing fired"),
+  ...styled(
+    "red",
+    "dead failed down suspended rejected error closed timeout connection_error blocked FAILED missing fired",
+  ),
   ...styled("dim", "cancelled revoked expired -"),
 ]);
 

@@ -12,6 +12,16 @@ export function wrap(text: string, room: number | undefined): string[] {
   return lines;
 }
 
+/** Fits the prose of a help text to the width. What is indented stays as it is: people copy examples. */
+export function reflow(text: string, width: number): string {
+  // A sentence goes on in the next line.
+  const joined = text.replace(/([^\n.:])\n(?=[^\s])/g, "$1 ");
+  return joined
+    .split("\n")
+    .flatMap((line) => (line.startsWith(" ") ? [line] : wrap(line, width)))
+    .join("\n");
+}
+
 /** The lines after the first begin with the indent, and all of them fit the width. */
 export function wrapIndented(text: string, width: number | undefined, indent: string): string {
   return wrap(text, width === undefined ? undefined : width - indent.length).join(`\n${indent}`);

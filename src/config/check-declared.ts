@@ -7,13 +7,13 @@ import { LOG_CHANNEL, toChannelSubscription, type AlertChannel } from "../domain
 import { checkConnectionInput, ConnectionInput } from "../domain/connection.ts";
 import { toContact } from "../domain/contact.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
-import { checkFallback, checkNoEvents } from "../domain/fallback-rules.ts";
+import { checkFallback, checkNoEvents, warnOfFallback } from "../domain/fallback-rules.ts";
 import { findForwardRival } from "../domain/forward-rules.ts";
 import { checkGate, checkHold } from "../domain/hold-rules.ts";
 import { retryPolicyOf, toRetryPolicySpec } from "../domain/retry-policy.ts";
 import { SourceInput } from "../domain/source.ts";
 import { checkSourceInput } from "../domain/source-rules.ts";
-import { DEFAULT_KIND, type RetryPolicySpec, type SubscriptionInput } from "../domain/subscription.ts";
+import { DEFAULT_KIND, ownerOf, type RetryPolicySpec, type SubscriptionInput } from "../domain/subscription.ts";
 import { checkSharedSettings, type FieldProblem } from "../domain/subscription-rules.ts";
 import { TargetInput } from "../domain/target.ts";
 import { findSharedTarget, toTargetNames } from "../domain/target-names.ts";
@@ -128,8 +128,8 @@ function checkChannel(channel: AlertChannel): readonly FieldProblem[] {
   return [...checkSharedSettings(subscription), ...checkKindSettings(subscription, kinds)];
 }
 
-function nameInTenant({ name, tenant_id: tenantId }: { name: string; tenant_id?: string }): readonly string[] {
-  return [tenantId ?? DEFAULT_TENANT, name];
+function nameInTenant(item: { name: string } & Pick<SubscriptionInput, "tenant_id" | "tenants">): readonly string[] {
+  return [ownerOf(item), item.name];
 }
 
 /** With `ack: delivered` a message is held until it is delivered, so the target must be able to deliver in time. */
@@ -139,7 +139,7 @@ function checkDeclaredHold(
   targets: readonly TargetInput[],
   usual: RetryPolicySpec,
 ): readonly FieldProblem[] {
-  const isOfTenant = (one: { tenant_id?: string }) => (one.tenant_id ?? DEFAULT_TENANT) === tenantId;
+  const isOfTenant = (one: Pick<SubscriptionInput, "tenant_id" | "tenants">) => ownerOf(one) === tenantId;
   const shared = targets.filter(isOfTenant);
   const findShared = (one: SubscriptionInput) => findSharedTarget(one, shared);
   const own = subscriptions.filter(isOfTenant);
@@ -181,6 +181,14 @@ function checkDeclaredFallback(
   return [{ field: "events", message }];
 }
 
+/** Warns of fallbacks that do not accept all events, by the names of their subscriptions. */
+export function listFallbackWarnings(subscriptions: readonly SubscriptionInput[]): string[] {
+  const queueKinds = toQueueKinds(kinds);
+  return subscriptions.flatMap((one) =>
+    warnOfFallback({ ...one, kind: one.kind ?? DEFAULT_KIND }, queueKinds).map((text) => `${one.name}: ${text}`),
+  );
+}
+
 function checkRivals(item: SubscriptionInput, before: readonly SubscriptionInput[]): FieldProblem[] {
   const [tenantId] = nameInTenant(item);
   const rival = findForwardRival(
@@ -192,9 +200,10 @@ function checkRivals(item: SubscriptionInput, before: readonly SubscriptionInput
   return [{ field: "mode", message }];
 }
 
-function checkTarget({ target, tenant_id }: SubscriptionInput, targetKeys: ReadonlySet<string>): FieldProblem[] {
+function checkTarget(item: SubscriptionInput, targetKeys: ReadonlySet<string>): FieldProblem[] {
+  const { target } = item;
   if (target === undefined || target === null || isPresetName(target)) return [];
-  const key = JSON.stringify(nameInTenant({ name: target, ...(tenant_id !== undefined && { tenant_id }) }));
+  const key = JSON.stringify(nameInTenant({ ...item, name: target }));
   if (targetKeys.has(key)) return [];
   const message = `${JSON.stringify(target)} is neither n8n nor a target of its tenant`;
   return [{ field: "target", message }];

@@ -78,7 +78,7 @@ export const Limits = Type.Object(
       default: 2,
       minimum: 1,
       maximum: 1000,
-      description: "The same for one key",
+      description: "The same for one key or portal link",
     }),
     max_streams: Type.Integer({
       default: 100,
@@ -90,7 +90,7 @@ export const Limits = Type.Object(
       default: 25,
       minimum: 1,
       maximum: 10_000,
-      description: "The same for one key",
+      description: "The same for one key or portal link",
     }),
     stream_buffer_bytes: Type.Integer({
       default: 4 * MIB,
@@ -106,6 +106,14 @@ export const Limits = Type.Object(
       description:
         "Live keys of one tenant, and live keys that are not bound to a tenant; more get 409. Of the revoked and " +
         "expired keys, the latest of the same number are kept",
+    }),
+    max_subscriptions_per_tenant: Type.Integer({
+      default: 100,
+      minimum: 1,
+      maximum: 1_000_000,
+      description:
+        "Subscriptions that keys and portal links of a tenant can create, unless the tenant has a quota of its own " +
+        "(`quotas.subscriptions`); keys that are not bound to a tenant have no limit without a quota",
     }),
     shutdown_timeout_s: Type.Number({
       default: 10,
@@ -133,7 +141,9 @@ export const Limits = Type.Object(
       default: 100,
       minimum: 1,
       maximum: 65_535,
-      description: "Open outbound connections to one destination host; one tenant uses at most three quarters of them",
+      description:
+        "Open outbound connections to one destination host; one tenant uses at most three quarters of them, and one " +
+        "that has none gets one beyond the limit",
     }),
     idle_connections_per_host: Type.Integer({
       default: 20,

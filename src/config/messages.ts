@@ -87,13 +87,19 @@ export const Sms = Type.Object(
       default: 30,
       minimum: 1,
       maximum: 100_000,
-      description: "Messages an hour to one number, over all subscriptions; further ones wait",
+      description: "Messages an hour to one number for each tenant, over all of its subscriptions; further ones wait",
     }),
     tenant_rate: Type.Integer({
       default: 120,
       minimum: 1,
       maximum: 1_000_000,
       description: "Messages a minute for each tenant, over all of its subscriptions; further ones wait",
+    }),
+    allow_tenants: Type.Boolean({
+      default: false,
+      description:
+        "Whether keys that are bound to a tenant may create destinations of the kind `sms`. They then decide what is sent, " +
+        "and to whom",
     }),
   }),
   { additionalProperties: false },

@@ -229,6 +229,12 @@ const operation = {
     ],
     { default: "info", description: "The lowest level that is logged" },
   ),
+  access_log: Type.Boolean({
+    default: true,
+    description:
+      "Log one line for each webhook and each attempt: on a terminal from the level `info`, as JSON from `debug`, and " +
+      "each request of the API from `trace`",
+  }),
   log_file: optionalText({
     path: true,
     minLength: 1,

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../domain/clock.ts";
-import { FORWARD_WITHIN_MS, type AwaitedForward } from "../domain/forward-rules.ts";
+import { FORWARD_WITHIN_MS, type AwaitedForward, type ForwardResult } from "../domain/forward-rules.ts";
 
 /**
  * Senders that wait for the first attempt of their webhook. Waiting changes nothing for the delivery: it continues even
@@ -7,13 +7,12 @@ import { FORWARD_WITHIN_MS, type AwaitedForward } from "../domain/forward-rules.
  */
 export interface Forwards {
   /**
-   * Calls `done` once: with true when an attempt has delivered the event; with false when an attempt has failed, or
-   * when there is no point in waiting any longer.
+   * Calls `done` once: with the result of an attempt, or with `queued` when there is no point in waiting any longer.
    */
-  wait(forward: AwaitedForward, done: (isDelivered: boolean) => void): void;
+  wait(forward: AwaitedForward, done: (result: ForwardResult) => void): void;
   isAwaited(eventId: string, subscriptionSeq: number): boolean;
   /** An attempt was made. */
-  note(eventId: string, subscriptionSeq: number, isDelivered: boolean): void;
+  note(eventId: string, subscriptionSeq: number, result: ForwardResult): void;
   /**
    * Whether the first delivery of an ordering key waits for a retry. If so, no sender waits for the deliveries behind
    * it.
@@ -29,14 +28,14 @@ export interface Forwards {
 export interface ForwardsOptions {
   clock: Clock;
   /** Called when a sender gets its answer; `tookMs` counts from the arrival of the webhook. */
-  onAnswer?: ((isDelivered: boolean, tookMs: number) => void) | undefined;
+  onAnswer?: ((result: ForwardResult, tookMs: number) => void) | undefined;
 }
 
 interface Waiting {
   subscriptionSeq: number;
   orderingKey: string | undefined;
   timer: Timer;
-  end: (isDelivered: boolean) => void;
+  end: (result: ForwardResult) => void;
 }
 
 /** Per subscription. Senders behind a key beyond this number wait as long as all others. */
@@ -48,29 +47,29 @@ export function createForwards({ clock, onAnswer }: ForwardsOptions): Forwards {
   const waitingHeads = new Map<number, Set<string>>();
   let isStopping = false;
 
-  function end(eventId: string, isDelivered: boolean): void {
+  function end(eventId: string, result: ForwardResult): void {
     const one = waiting.get(eventId);
     if (one === undefined) return;
     waiting.delete(eventId);
     one.timer.cancel();
-    one.end(isDelivered);
+    one.end(result);
   }
 
   return {
     wait({ eventId, subscriptionSeq, orderingKey, isUnderWay, receivedAt, answerWithinMs = FORWARD_WITHIN_MS }, done) {
-      const answer = (isDelivered: boolean) => {
-        onAnswer?.(isDelivered, Math.max(0, clock.now() - receivedAt));
-        done(isDelivered);
+      const answer = (result: ForwardResult) => {
+        onAnswer?.(result, Math.max(0, clock.now() - receivedAt));
+        done(result);
       };
-      if (!isUnderWay || isStopping) return answer(false);
+      if (!isUnderWay || isStopping) return answer("queued");
       const until = receivedAt + Math.min(answerWithinMs, FORWARD_WITHIN_MS);
-      const timer = clock.setTimer(until, () => end(eventId, false));
+      const timer = clock.setTimer(until, () => end(eventId, "queued"));
       waiting.set(eventId, { subscriptionSeq, orderingKey, timer, end: answer });
     },
     isAwaited: (eventId, subscriptionSeq) => waiting.get(eventId)?.subscriptionSeq === subscriptionSeq,
-    note(eventId, subscriptionSeq, isDelivered) {
+    note(eventId, subscriptionSeq, result) {
       if (waiting.size === 0 || waiting.get(eventId)?.subscriptionSeq !== subscriptionSeq) return;
-      end(eventId, isDelivered);
+      end(eventId, result);
     },
     noteHead(subscriptionSeq, orderingKey = "", isWaiting) {
       const heads = waitingHeads.get(subscriptionSeq);
@@ -81,17 +80,17 @@ export function createForwards({ clock, onAnswer }: ForwardsOptions): Forwards {
       if (heads === undefined) waitingHeads.set(subscriptionSeq, new Set([orderingKey]));
       else if (heads.size < MAX_WAITING_HEADS) heads.add(orderingKey);
       for (const [eventId, one] of waiting) {
-        if (one.subscriptionSeq === subscriptionSeq && (one.orderingKey ?? "") === orderingKey) end(eventId, false);
+        if (one.subscriptionSeq === subscriptionSeq && (one.orderingKey ?? "") === orderingKey) end(eventId, "queued");
       }
     },
     isBehindWaiting: (subscriptionSeq, orderingKey = "") =>
       waitingHeads.get(subscriptionSeq)?.has(orderingKey) === true,
     giveUp(subscriptionSeq) {
-      for (const [eventId, one] of waiting) if (one.subscriptionSeq === subscriptionSeq) end(eventId, false);
+      for (const [eventId, one] of waiting) if (one.subscriptionSeq === subscriptionSeq) end(eventId, "queued");
     },
     stop() {
       isStopping = true;
-      for (const eventId of waiting.keys()) end(eventId, false);
+      for (const eventId of waiting.keys()) end(eventId, "queued");
     },
   };
 }

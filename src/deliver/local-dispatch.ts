@@ -1,4 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
+import { isDamage } from "../domain/errors.ts";
 import type { EventContent } from "../domain/event.ts";
 import { formatDeliveryId } from "../domain/ids.ts";
 import { failedHere, refused, type Outcome } from "../domain/outcome.ts";
@@ -18,6 +19,8 @@ export interface LocalDispatchOptions {
   senders: OpenSenders;
   store: Pick<Store, "reads">;
   clock: Clock;
+  /** A sender has thrown. */
+  onFault?: ((error: unknown) => void) | undefined;
 }
 
 const SILENT = failedHere("the sender reported nothing");
@@ -25,7 +28,7 @@ const SILENT = failedHere("the sender reported nothing");
 const ERASED = refused("the event's body was erased", { result: "error", says: "nothing", deadReason: "erased" });
 
 /** Sends attempts from this process. */
-export function createLocalDispatch({ senders, store, clock }: LocalDispatchOptions): Dispatch {
+export function createLocalDispatch({ senders, store, clock, onFault }: LocalDispatchOptions): Dispatch {
   function send(attempts: readonly Attempt[], subscription: Subscription, done: Done): void {
     const sender = senders.find(subscription.kind);
     if (sender === undefined) {
@@ -36,10 +39,20 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
       );
       return;
     }
-    sender.send(attempts, (reports) => {
+    let isReported = false;
+    const report = (reports: readonly AttemptReport[]) => {
+      if (isReported) return;
+      isReported = true;
       const isWhole = reports.length === attempts.length;
       done(isWhole ? reports : attempts.map((_, i) => reports[i] ?? unsent(subscription, SILENT)));
-    });
+    };
+    try {
+      sender.send(attempts, report);
+    } catch (error) {
+      // An error in one attempt must fail that attempt, not the process.
+      report(attempts.map(() => unsent(subscription, failedHere(`the sender failed: ${String(error)}`))));
+      onFault?.(error);
+    }
   }
 
   function unsent({ place }: Subscription, outcome: Outcome): AttemptReport {
@@ -83,6 +96,7 @@ export function createLocalDispatch({ senders, store, clock }: LocalDispatchOpti
       if (needsEarlier(delivery, subscription)) attempt.earlier = await store.reads.listAttempts(delivery);
       return attempt;
     } catch (error) {
+      if (isDamage(error)) return refused(error.message, { result: "error", says: "nothing", deadReason: "damaged" });
       return failedHere(`the event could not be loaded: ${String(error)}`);
     }
   }

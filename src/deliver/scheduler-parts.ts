@@ -52,6 +52,10 @@ export interface SchedulerOptions {
   /** Whether a job is cancelling the deliveries of a deleted subscription. */
   isCancelling?: ((subscriptionSeq: number) => boolean) | undefined;
   onAttempt?: OnAttempt | undefined;
+  /** The result of an attempt could not be processed, or a listener has thrown; the attempt counts as failed. */
+  onFault: (error: unknown) => void;
+  /** An attempt was the last of its delivery, which is a dead letter. */
+  onDead?: ((subscription: Subscription, delivery: ClaimedDelivery, settlement: Settlement) => void) | undefined;
   /** The result of a test delivery is on disk. */
   onTested?: ((eventId: string, settlement: Settlement) => void) | undefined;
   /** Deliveries that were not sent because they had expired. */

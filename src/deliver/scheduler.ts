@@ -56,6 +56,8 @@ export interface Scheduler extends Arrivals {
   stop(deadlineMs: number): Promise<void>;
 }
 
+const RECORD_WITHIN_MS = 1_000;
+
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { dispatch, clock, findSubscription } = options;
   const advance = (lane: Lane) => driver.advance(lane);
@@ -80,11 +82,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   });
   const driver = createLaneDriver({ ...shared, table, attempts }, (lane) => {
     lanes.forget(lane);
-    if (findSubscription(lane.seq) === undefined) states.forget(lane.seq);
+    if (findSubscription(lane.seq) !== undefined) return;
+    states.forget(lane.seq);
+    missing.forget(lane.seq);
   });
 
   return {
-    ...createArrivals({ ...shared, earlyRetries, driver }),
+    ...createArrivals({ ...shared, earlyRetries, driver, attempts }),
     divert: fallbacks.divert,
     lanes: lanes.all,
     isBehind(subscriptionSeq, byMs) {
@@ -111,6 +115,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       for (const lane of lanes.all()) advance(lane);
       await stopping.wait(deadlineMs);
       await dispatch.close();
+      // What that interrupted is recorded, so that the next start does not take it for a crash.
+      await stopping.wait(RECORD_WITHIN_MS);
     },
   };
 }

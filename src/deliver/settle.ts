@@ -17,6 +17,8 @@ export interface DecidedAt {
   now: number;
   wall: number;
   random: Random;
+  /** The attempt finds out whether a target in QUEUE is back: one that comes before its time uses up no retry. */
+  isTrial?: boolean | undefined;
   /** How long a delivery may wait while its destination does not know its source. */
   maxHeldMs?: number | undefined;
   /** Returns when a delivery of an unknown source is tried again. */
@@ -53,6 +55,8 @@ export function decide(
   const isTest = delivery.event.type === TEST_EVENT_TYPE;
   const tries = attemptNumber - delivery.uncountedAttempts;
 
+  const isSpared = at.isTrial === true && delivery.isEarly === true && outcome.kind === "failed" && !isTest;
+
   let verdict = verdictOf(outcome);
   let deadReason = deadReasonOf(outcome);
   let nextAttemptAt: number | undefined;
@@ -73,7 +77,13 @@ export function decide(
     // The user who tests a destination has the answer already; a retry minutes later would be a surprise.
     const delayMs = isTest
       ? undefined
-      : nextDelayMs(resolveRetryPolicy(subscription.retryPolicy), tries, at.random, retryAfterMs);
+      : nextDelayMs(
+          resolveRetryPolicy(subscription.retryPolicy),
+          // Its last wait begins again.
+          isSpared ? Math.max(1, tries - 1) : tries,
+          at.random,
+          retryAfterMs,
+        );
     if (delayMs === undefined) {
       verdict = "dead";
       deadReason = "retries_exhausted";
@@ -91,11 +101,15 @@ export function decide(
       attemptNumber,
       verdict,
       nextAttemptAt,
-      isUncounted: missesSource || postponedMs !== undefined,
-      keepsTime: saying !== "ill" || retryAfterMs !== undefined,
+      isUncounted: missesSource || postponedMs !== undefined || isSpared,
+      keepsTime: (saying !== "ill" && !isSpared) || retryAfterMs !== undefined,
       deadReason,
       leavesKeyQueue:
-        verdict === "delivered" || deadReason === "held_too_long" || isTest || subscription.onDeadHead === "skip",
+        verdict === "delivered" ||
+        deadReason === "held_too_long" ||
+        deadReason === "damaged" ||
+        isTest ||
+        subscription.onDeadHead === "skip",
       claimNext: false,
       attempt: {
         startedAt: report.startedAt,

@@ -1,4 +1,4 @@
-import { GATEWAY_TENANT } from "./alert.ts";
+import { GATEWAY_TENANT } from "./event.ts";
 import { ALERT_SEVERITIES, type AlertRuleName, type AlertSeverity } from "./alert-rules.ts";
 import { addTexts } from "./notice-texts.ts";
 import type { SubscriptionInput } from "./subscription.ts";

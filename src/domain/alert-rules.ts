@@ -134,6 +134,12 @@ export const ALERT_RULES = {
     margin: 128,
     severity: "critical",
   },
+  damaged_data: {
+    ...COUNT,
+    description: "Stored data is not as it was written, and is not delivered",
+    actionRequired: "Check the disk, then restore a backup, or send these events again and purge their dead letters",
+    severity: "critical",
+  },
   oldest_delivery: {
     ...STATE,
     description: "The oldest open delivery of an active subscription is too old",

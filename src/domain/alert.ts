@@ -3,12 +3,6 @@ import { ALERT_RULE_NAMES, ALERT_RULES, ALERT_SEVERITIES, type AlertRule, type A
 import type { AlertSeverity } from "./alert-rules.ts";
 import { oneOf } from "./shape.ts";
 
-/**
- * The tenant that owns the alerts of the whole gateway. They name things of every tenant, so a key must not be bound to
- * this tenant by accident: ids of tenants that people create cannot begin with `_`.
- */
-export const GATEWAY_TENANT = "_gateway";
-
 /** A rule as set in the configuration; missing fields have the defaults of `ALERT_RULES`. */
 export const AlertRuleInput = Type.Object(
   {

@@ -67,6 +67,15 @@ export const ConnectionInput = Type.Object(
               description: "`classic` if other programs declare the queues like that",
             }),
           ),
+          notifications: Type.Optional(
+            Type.Array(Type.Union([Type.Literal("email"), Type.Literal("sms")]), {
+              maxItems: 2,
+              description:
+                "Creates `notification.email` and `notification.sms` for other programs that take from them; a queue " +
+                "that a source takes from is created anyway",
+              examples: [["email", "sms"]],
+            }),
+          ),
         },
         {
           additionalProperties: false,

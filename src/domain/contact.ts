@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
 import type { GATEWAY_EVENT_TYPES } from "./pattern.ts";
+import { parseUrl } from "./parse-url.ts";
 import { oneOf, withDefault } from "./shape.ts";
 
 /** The topics that a contact can subscribe to, each with its event types. */
@@ -74,4 +75,11 @@ export function listContacts(tenant: {
     if (contact !== undefined) contacts.set(`${contact.way} ${contact.address}`, contact);
   }
   return [...contacts.values()];
+}
+
+/** Enough to recognise a contact in the log, and too little to write to it. */
+export function maskAddress(address: string): string {
+  const at = address.lastIndexOf("@");
+  if (at > 0 && !address.includes("/")) return `${address[0] ?? ""}***${address.slice(at)}`;
+  return address.startsWith("+") ? `***${address.slice(-3)}` : (parseUrl(address)?.origin ?? "***");
 }

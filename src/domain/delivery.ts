@@ -37,6 +37,7 @@ export const DEAD_REASONS = [
   "blocked",
   "too_large",
   "erased",
+  "damaged",
 ] as const;
 export type DeadReason = (typeof DEAD_REASONS)[number];
 
@@ -79,12 +80,33 @@ export function isTerminal(state: DeliveryState): boolean {
 export const EVENT_STATUSES = ["PENDING", "COMPLETED", "FAILED"] as const;
 export type EventStatus = (typeof EVENT_STATUSES)[number];
 
-export function deriveEventStatus(counts: {
+export interface DeliveryCounts {
+  deliveryCount: number;
   open: number;
   delivered: number;
   dead: number;
   cancelled: number;
-}): EventStatus {
+}
+
+/** An event with the counts that its tenant sees, and apart those of operators' subscriptions for several tenants. */
+export interface CountedEvent extends DeliveryCounts {
+  operators: DeliveryCounts;
+}
+
+/** For a tenant, or for those who are bound to none. */
+export function countsSeenBy(tenantId: string | undefined, event: CountedEvent): DeliveryCounts {
+  const { operators } = event;
+  if (tenantId !== undefined || operators.deliveryCount === 0) return event;
+  return {
+    deliveryCount: event.deliveryCount + operators.deliveryCount,
+    open: event.open + operators.open,
+    delivered: event.delivered + operators.delivered,
+    dead: event.dead + operators.dead,
+    cancelled: event.cancelled + operators.cancelled,
+  };
+}
+
+export function deriveEventStatus(counts: Pick<DeliveryCounts, "open" | "dead">): EventStatus {
   if (counts.open > 0) return "PENDING";
   return counts.dead > 0 ? "FAILED" : "COMPLETED";
 }

@@ -104,6 +104,11 @@ export class PosthornError extends Error {
   }
 }
 
+/** Whether something that was stored is no longer as it was written. */
+export function isDamage(error: unknown): error is PosthornError {
+  return error instanceof PosthornError && error.code === "store_corrupt";
+}
+
 /** Returns the error that a parser throws, or undefined when it accepts its input. */
 export function findFault(parse: () => unknown): PosthornError | undefined {
   try {

@@ -37,6 +37,13 @@ export type EventOrigin = "webhook" | "publish";
 
 export const DEFAULT_TENANT = "default";
 
+/**
+ * The tenant that owns the alerts of the whole gateway and the subscriptions for several tenants. They show things of
+ * every tenant, so a key must not be bound to this tenant by accident: ids of tenants that people create cannot begin
+ * with `_`.
+ */
+export const GATEWAY_TENANT = "_gateway";
+
 /** No dot: Standard Webhooks signs `id.timestamp.body`. */
 export const EVENT_ID_PATTERN = "^[A-Za-z0-9_:-]{1,128}$";
 /** Words of letters, digits, `_` and `-`, separated by dots. */

@@ -17,6 +17,8 @@ export interface QueueKinds {
   isQueue(kind: string): boolean;
   /** Whether the messages of a queue can be counted. */
   isCountable(one: FallbackFacts): boolean;
+  /** The size of the largest message that a queue accepts; undefined when events of any size go there. */
+  maxBytesOf(one: FallbackFacts): number | undefined;
 }
 
 const UNCOUNTABLE =
@@ -72,6 +74,16 @@ export function checkNoEvents(
   return field === undefined
     ? []
     : [{ field, message: "selects events, but a fallback must accept all of them; leave it out" }];
+}
+
+/** Warns of a fallback that does not accept all events. */
+export function warnOfFallback(one: FallbackFacts, { maxBytesOf }: Pick<QueueKinds, "maxBytesOf">): string[] {
+  const maxBytes = one.events.length === 0 ? maxBytesOf(one) : undefined;
+  if (maxBytes === undefined) return [];
+  return [
+    `As a fallback it accepts messages of at most ${maxBytes} bytes: larger events stay with the subscription that ` +
+      "forwards them until its target is back. To send them too, use format: message and set destination.claim_check.",
+  ];
 }
 
 /** Problems that a changed fallback would cause for the subscription that uses it. */

@@ -1,3 +1,4 @@
+import type { DeadReason } from "./delivery.ts";
 import { doPatternsOverlap, parsePattern } from "./pattern.ts";
 
 /** How long the first attempt of a forward may take; the sender waits no longer. */
@@ -15,6 +16,18 @@ export interface AwaitedForward {
   receivedAt: number;
   /** How long the sender waits, if that is known to be less than a forward may take. */
   answerWithinMs?: number | undefined;
+}
+
+/** What the sender of a webhook learns of its forward: `queued` while the delivery may still succeed. */
+export type ForwardResult = "forwarded" | "queued" | GivenUp;
+
+/** The delivery is dead already. */
+export interface GivenUp {
+  readonly reason: DeadReason;
+  /** The target's answer, if there was one. */
+  readonly code: number | undefined;
+  /** Whether the sender gets an error. */
+  readonly isError: boolean;
 }
 
 interface Forwarding {

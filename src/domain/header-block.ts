@@ -48,6 +48,14 @@ export function maskCredentials(block: HeaderBlock): HeaderBlock {
     .join("");
 }
 
+/** `names`: in lower case. */
+export function withoutHeaders(block: HeaderBlock, names: ReadonlySet<string>): HeaderBlock {
+  return toLines(block)
+    .filter(([name]) => !names.has(name.toLowerCase()))
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
+}
+
 export function maskAll(block: HeaderBlock): HeaderBlock {
   return toLines(block)
     .map(([name]) => `${name}: ${MASK}\r\n`)

@@ -74,3 +74,13 @@ function readGroups(text: string): number[] {
 function isMapped(bytes: IpBytes): boolean {
   return bytes.slice(0, 10).every((value) => value === 0) && bytes[10] === 0xff && bytes[11] === 0xff;
 }
+
+/**
+ * The unit that limits apply to: an IPv4 address, or the first half of an IPv6 address, because one customer usually
+ * has all addresses of the second half.
+ */
+export function addressGroupOf(address: string): string {
+  const bytes = parseIp(address);
+  if (bytes === undefined || bytes.length === 4) return address;
+  return `${Buffer.from(bytes.slice(0, 8)).toString("hex")}/64`;
+}

@@ -22,19 +22,29 @@ export const EventTypeMask = places(
   'JSON Pointers into the payload: their values are stored and delivered as `"***"`, after the schema was checked',
 );
 
+/** In the place of an index: each element of a list. */
+export const EACH = Symbol("each");
+
+export type MaskPointer = readonly (string | typeof EACH)[];
+
 export interface MaskRules {
-  readonly pointers: readonly (readonly string[])[];
+  readonly pointers: readonly MaskPointer[];
   /** In lower case. */
   readonly headers: ReadonlySet<string>;
 }
 
 const HEADER = "header:";
 
-export function parseMask(list: readonly string[] | null | undefined): MaskRules | undefined {
-  if (list === undefined || list === null || list.length === 0) return undefined;
-  const headers = list.filter((place) => place.startsWith(HEADER));
+/** `ofKind`: what all sources of a kind mask. */
+export function parseMask(
+  list: readonly string[] | null | undefined,
+  ofKind: readonly MaskPointer[] = [],
+): MaskRules | undefined {
+  if ((list ?? []).length + ofKind.length === 0) return undefined;
+  const places = list ?? [];
+  const headers = places.filter((place) => place.startsWith(HEADER));
   return {
-    pointers: list.filter((place) => !place.startsWith(HEADER)).map(parsePointer),
+    pointers: [...ofKind, ...places.filter((place) => !place.startsWith(HEADER)).map(parsePointer)],
     headers: new Set(headers.map((place) => place.slice(HEADER.length).toLowerCase())),
   };
 }
@@ -65,7 +75,8 @@ export function maskJson(
   return { body: Buffer.concat([...pieces, json.subarray(at)]), count: spans.length };
 }
 
-function stepInto(json: Buffer, { start, end }: Span, token: string): Span[] {
+function stepInto(json: Buffer, { start, end }: Span, token: string | typeof EACH): Span[] {
+  if (token === EACH) return json[start] === 0x5b ? elementSpans(json, start, end) : [];
   if (json[start] === 0x7b) return findMembers(json, start, end, token);
   // An index is canonical: no sign, no leading zero.
   if (json[start] !== 0x5b || !/^(0|[1-9][0-9]{0,8})$/.test(token)) return [];

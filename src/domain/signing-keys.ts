@@ -43,14 +43,20 @@ export interface KeyMaker {
   isDeclared: boolean;
 }
 
-/** Applies an input to the keys; returns the same object when it changes nothing. */
+export const DEFAULT_OVERLAP_MS = 14 * 86_400_000;
+
+/**
+ * Applies an input to the keys; returns the same object when it changes nothing. A new secret begins a rotation, so that
+ * receivers have time to follow; one in the configuration file replaces the old one at once.
+ */
 export function applyKeyInput(known: SigningKeys | undefined, input: KeyInput, maker: KeyMaker): SigningKeys {
   const { random, now, isDeclared } = maker;
   const { secret, ed25519 = false } = input;
   const digest = isDeclared && secret !== undefined ? digestOf(secret) : undefined;
   let keys = known ?? createSigningKeys(secret ?? createSecret(random), now);
-  if (known !== undefined && secret !== undefined && !(isDeclared && keys.declared === digest)) {
-    keys = replaceSecret(keys, secret, now);
+  if (isDeclared && secret !== undefined && keys.declared !== digest) keys = replaceSecret(keys, secret, now);
+  if (!isDeclared && secret !== undefined && !keys.secrets.some((live) => live.secret === secret)) {
+    keys = startRotation(keys, { secret, overlapMs: DEFAULT_OVERLAP_MS, force: false }, now);
   }
   if (keys.declared !== digest) keys = { ...keys, declared: digest };
   if (ed25519 === (keys.ed25519 !== undefined)) return keys;

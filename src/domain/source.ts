@@ -2,10 +2,19 @@ import { Type, type Static } from "typebox";
 import type { IpRange } from "./ip-address.ts";
 import type { Pattern } from "./pattern.ts";
 import type { SecretForm } from "./secret-form.ts";
-import { SourceMask, type MaskRules } from "./masking.ts";
+import { SourceMask, type MaskPointer, type MaskRules } from "./masking.ts";
 import { changeOf, oneOf, orNull, TenantId, withDefault } from "./shape.ts";
 
-export const SOURCE_NAME_PATTERN = "^[a-z0-9][a-z0-9_-]{0,63}$";
+/** Words with dots between them: a name is part of event types, and with an ending the name of a file. */
+export const SOURCE_NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+)*$";
+const SOURCE_NAME_MAX_LENGTH = 64;
+export const SOURCE_NAME_WORDS =
+  "1 to 64 letters, digits, - and _, with single dots between them, beginning with a letter or a digit";
+const SOURCE_NAME = new RegExp(SOURCE_NAME_PATTERN);
+
+export function isSourceName(text: string): boolean {
+  return text.length <= SOURCE_NAME_MAX_LENGTH && SOURCE_NAME.test(text);
+}
 
 const Place = Type.String({
   pattern: "^(header:[A-Za-z0-9-]{1,64}|body:(/([^~/]|~[01])*)*)$",
@@ -21,7 +30,7 @@ export type SourceStatus = (typeof SOURCE_STATUSES)[number];
 /** A source as a user declares it. */
 export const SourceInput = Type.Object(
   {
-    name: Type.String({ pattern: SOURCE_NAME_PATTERN, examples: ["partner-hooks"] }),
+    name: Type.String({ pattern: SOURCE_NAME_PATTERN, maxLength: SOURCE_NAME_MAX_LENGTH, examples: ["partner-hooks"] }),
     kind: withDefault(
       Type.String({
         pattern: "^[a-z0-9][a-z0-9-]{0,31}$",
@@ -153,9 +162,11 @@ export interface SourceKindRules {
   secretForm?(options: Readonly<Record<string, unknown>>): SecretForm;
   readonly handshakeMethods?: readonly string[] | undefined;
   readonly pointers?: readonly (readonly string[])[] | undefined;
+  readonly mask?: readonly MaskPointer[] | undefined;
   readonly only?: readonly string[] | undefined;
   /** The largest body that the provider sends, if that is documented and above the default. */
   readonly maxBytes?: number | undefined;
+  readonly queuedStatus?: 202 | undefined;
   readonly replayMark?: ((...request: never[]) => string) | undefined;
   /** Set for pulled sources, which read from a queue over one of the gateway's connections. */
   readonly pull?: { check?(options: Readonly<Record<string, unknown>>): void } | undefined;
@@ -185,6 +196,8 @@ export interface Source {
   only: readonly Pattern[] | undefined;
   /** How long senders wait for an answer, if that is less than a forward may take. */
   answerWithinMs?: number | undefined;
+  /** The status of the answer when an event is queued. */
+  queuedStatus: 200 | 202;
   /** Undefined when every request is allowed. */
   gate: SourceGate | undefined;
   /** Whether a signature that was seen before is ignored. */

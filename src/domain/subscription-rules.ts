@@ -1,8 +1,9 @@
 import { findFault, type PosthornError } from "./errors.ts";
+import { GATEWAY_TENANT } from "./event.ts";
 import { parseFilter } from "./filter.ts";
 import { parsePattern } from "./pattern.ts";
 import { decodeSecret } from "./signature.ts";
-import type { SharedSettings } from "./subscription.ts";
+import { ownerOf, type SharedSettings } from "./subscription.ts";
 
 /**
  * Rules for the settings that all subscriptions share and a JSON Schema cannot express; used by API and configuration.
@@ -19,6 +20,7 @@ const CONTROL = /[\p{Cc}\p{Cs}]/u;
 export function checkSharedSettings(input: SharedSettings): FieldProblem[] {
   return [
     ...checkText(input),
+    ...checkTenants(input),
     ...checkPatterns("events", input.events),
     ...checkPatterns("sources", input.sources ?? []),
     ...checkFilter(input.event_filter),
@@ -35,6 +37,22 @@ function checkText(input: SharedSettings): FieldProblem[] {
   }
   if (input.description?.includes("\0") === true) {
     problems.push({ field: "description", message: "must not contain NUL" });
+  }
+  return problems;
+}
+
+function checkTenants(input: SharedSettings): FieldProblem[] {
+  const { tenants = null, mode, tenant_id: tenantId } = input;
+  if (tenants === null) return [];
+  const problems: FieldProblem[] = [];
+  if (ownerOf(input) !== GATEWAY_TENANT) {
+    const message = `a subscription for several tenants belongs to none of them; leave out tenant_id (${tenantId})`;
+    problems.push({ field: "tenants", message });
+  }
+  // The sender of a tenant's webhook would learn how the operator's destination answered.
+  if (mode === "forward") problems.push({ field: "tenants", message: "cannot be given together with mode: forward" });
+  if (Array.isArray(tenants) && tenants.some((tenant) => CONTROL.test(tenant))) {
+    problems.push({ field: "tenants", message: "must not contain control characters" });
   }
   return problems;
 }

@@ -7,6 +7,8 @@ export interface TargetPreset {
   retryPolicy: RetryPolicySpec;
   /** Statuses that mean "not yet" for one source; other sources may work. */
   sourceStatuses: readonly number[];
+  /** Statuses that the target never answers without a body: then they come from a tunnel in front of it. */
+  emptyStatuses: readonly number[];
   /** A body that means the same with status 200. */
   startingBody: string;
   /** Larger bodies always fail. */
@@ -27,11 +29,13 @@ export type PresetName = (typeof PRESET_NAMES)[number];
 
 /**
  * While it starts, n8n answers 404, or 200 with a text. For a workflow that is not active it answers 404. A body above
- * its limit (`N8N_PAYLOAD_SIZE_MAX`, 16 MiB) gets a 500 like any other.
+ * its limit (`N8N_PAYLOAD_SIZE_MAX`, 16 MiB) gets a 500 like any other. Its 404 is JSON or a page; that of cloudflared,
+ * which has no route to it (`http_status:404`), is empty.
  */
 const N8N: TargetPreset = {
   retryPolicy: "proxy",
   sourceStatuses: [404],
+  emptyStatuses: [404],
   startingBody: "n8n is starting up. Please wait",
   maxBytes: 16 * 1024 * 1024,
   wantsPlainJson: true,
@@ -63,6 +67,7 @@ export function findHealth(
 export interface PresetSettings {
   retryPolicy: RetryPolicySpec | undefined;
   sourceStatuses: readonly number[];
+  emptyStatuses: readonly number[];
   retryBody: string | undefined;
   maxBytes: number | undefined;
   wantsPlainJson: boolean;
@@ -77,6 +82,7 @@ interface PresetChoice {
 const NONE: PresetSettings = {
   retryPolicy: undefined,
   sourceStatuses: [],
+  emptyStatuses: [],
   retryBody: undefined,
   maxBytes: undefined,
   wantsPlainJson: false,
@@ -92,6 +98,7 @@ export function presetSettings(
     retryPolicy: preset.retryPolicy,
     // Statuses that the user lists have the meaning that the user gave them.
     sourceStatuses: preset.sourceStatuses.filter((status) => retryOn?.statuses?.includes(status) !== true),
+    emptyStatuses: preset.emptyStatuses,
     retryBody: retryOn?.body_contains === undefined ? preset.startingBody : undefined,
     maxBytes: shared?.max_bytes ?? preset.maxBytes,
     wantsPlainJson: preset.wantsPlainJson,

@@ -17,7 +17,13 @@ export const TargetThresholds = {
     60,
   ),
   failures_to_open: withDefault(
-    Type.Integer({ minimum: 1, maximum: 1000, description: "Failures in a row that lead to QUEUE" }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      description:
+        "Failures in a row that lead to QUEUE. Without a health check and when not given, they do so only if nothing was " +
+        "accepted for 3 seconds, or after 100 of them",
+    }),
     3,
   ),
   successes_to_close: withDefault(
@@ -89,6 +95,11 @@ export type TargetChange = { [Name in keyof Omit<TargetInput, "name" | "tenant_i
 /** The rules by which a target changes between NORMAL and QUEUE. */
 export interface TargetRules {
   readonly failuresToOpen: number;
+  /**
+   * The target must have accepted nothing for this long before failures in a row lead to QUEUE. 0: these failures are
+   * enough.
+   */
+  readonly sureAfterMs: number;
   readonly successesToClose: number;
   readonly batchSize: number;
   readonly idleWaitMs: number;
@@ -110,6 +121,12 @@ type Rules = Pick<TargetInput, (typeof THRESHOLDS)[number] | "batch_size" | "idl
 
 export const USUAL_MAX_PROBE_MS = 60_000;
 
+/**
+ * Among many deliveries, three failures in a row can be a coincidence. Only where nobody said how many lead to QUEUE,
+ * and no health check says when the target is back.
+ */
+const SURE_AFTER_MS = 3_000;
+
 export function toTargetRules(
   input: Rules,
   health: HealthPlace | undefined,
@@ -118,6 +135,7 @@ export function toTargetRules(
   const set = fillIn(TargetInput.properties, input);
   return {
     failuresToOpen: set.failures_to_open,
+    sureAfterMs: health === undefined && input.failures_to_open === undefined ? SURE_AFTER_MS : 0,
     successesToClose: set.successes_to_close,
     batchSize: set.batch_size,
     idleWaitMs: set.idle_wait_s * 1000,

@@ -1,4 +1,4 @@
-import { Type, type Static, type TSchemaOptions } from "typebox";
+import { Type, type Static } from "typebox";
 import { ContactInput, EmailAddress } from "./contact.ts";
 import { RetentionInput, type RetentionDays } from "./retention.ts";
 import { oneOf, orNull, withDefault } from "./shape.ts";
@@ -14,16 +14,24 @@ export const TENANT_ID_PATTERN = "^[a-z0-9][a-z0-9_-]{0,63}$";
 export const TENANT_STATUSES = ["active", "inactive"] as const;
 export type TenantStatus = (typeof TENANT_STATUSES)[number];
 
-function quota(description: string, minimum: number, maximum: number, more: TSchemaOptions = {}) {
+function quota(description: string, minimum: number, maximum: number) {
   return withDefault(
-    orNull(Type.Integer({ minimum, maximum }), { description: `${description}; null for no limit`, ...more }),
+    orNull(Type.Integer({ minimum, maximum }), { description: `${description}; null for no limit` }),
     null,
   );
 }
 
 export const QuotasInput = Type.Object(
   {
-    subscriptions: quota("Maximum number of subscriptions", 0, 1_000_000, { examples: [10_000] }),
+    subscriptions: withDefault(
+      orNull(Type.Integer({ minimum: 0, maximum: 1_000_000 }), {
+        description:
+          "Maximum number of subscriptions; null for `limits.max_subscriptions_per_tenant` with keys and portal links of " +
+          "the tenant, and no limit with other keys",
+        examples: [10_000],
+      }),
+      null,
+    ),
     events_per_minute: quota("Accepted events per minute", 1, 100_000_000),
     open_deliveries: quota("New events are rejected while this many deliveries are open", 1, 1_000_000_000),
     stored_bytes: quota("New events are rejected when the stored bodies reach this size", 1, 2 ** 50),

@@ -1,5 +1,3 @@
-import { SOURCE_NAME_PATTERN } from "./source.ts";
-
 /**
  * A validation is its owner's description of valid webhooks for an endpoint. The endpoint is the name in
  * `/webhook/{name}`.
@@ -41,10 +39,4 @@ export interface Validation {
   readonly document: Uint8Array;
   /** SHA-256 of the document, in hex. */
   readonly hash: string;
-}
-
-const ENDPOINT = new RegExp(SOURCE_NAME_PATTERN);
-
-export function isEndpoint(name: string): boolean {
-  return ENDPOINT.test(name);
 }

@@ -31,7 +31,7 @@ export function openAcceptance(
   const ingest = tracing === undefined ? untraced : traceIngest(untraced, tracing);
   const forwarding = createForwarding({ forwards, credentials, governor, router, scheduler, subscriptions });
   const ownEvents = createOwnEvents({ ingest, clock, createId, router, onFault: logFault });
-  const failureEvents = createFailureEvents({ ownEvents, clock, findSubscription: subscriptions.find });
+  const failureEvents = createFailureEvents({ ownEvents, clock, findSubscription: subscriptions.find, statistics });
   const modes = createModeEvents({
     targets,
     failureEvents,

@@ -23,6 +23,8 @@ export function openCapacity({ config, logger, parts }: Start, { store, clock }:
       if (isLow) logger.warn({ free_bytes: freeBytes }, "disk is nearly full, new events are rejected with 503");
       else logger.info({ free_bytes: freeBytes }, "disk has room again");
     },
+    onBallastFault: (error) =>
+      logger.warn({ error }, "no ballast file: when the disk is full, what is under way may not be recorded"),
   });
   parts.add(() => disk.close());
   const bounds = { ...limits, maxLagMs: limits.maxLoopLagMs };

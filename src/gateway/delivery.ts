@@ -5,11 +5,14 @@ import { createHealthWatch } from "../deliver/targets/health-watch.ts";
 import { createScheduler } from "../deliver/scheduler.ts";
 import type { SchedulerOptions } from "../deliver/scheduler-parts.ts";
 import { createEndedEvents } from "../receive/pulled/ended-events.ts";
+import type { ForwardResult } from "../domain/forward-rules.ts";
+import { formatDeliveryId } from "../domain/ids.ts";
 import { isGatewayEventType } from "../domain/pattern.ts";
 import { createAttemptWindows, type AttemptWindows } from "../operate/alerts/attempt-window.ts";
 import { createFallbackDepths } from "../operate/fallback-depths.ts";
 import type { Draft } from "../registry/draft.ts";
 import type { Subscription } from "../domain/subscription.ts";
+import type { Settlement } from "../store/port/lanes.ts";
 import { createStatistics, type Statistics } from "../operate/statistics.ts";
 import { startUpkeep } from "../operate/upkeep.ts";
 import { createUtilization } from "../telemetry/loop-lag.ts";
@@ -56,7 +59,13 @@ export function openDelivery(
     maxInFlight: config.limits.maxSockets,
     maxBodyBytes: config.limits.bodyCacheBytes,
     maxHeldMs: config.heldMaxDays * 86_400_000,
-    onAttempt: createAttemptNotes(start, { ...made, forwards, statistics, attemptWindows }, later),
+    onAttempt: createAttemptNotes(start, { ...made, forwards, statistics, attemptWindows }),
+    onDead(subscription, delivery, settlement) {
+      const facts = { event_id: delivery.event.id, subscription: subscription.name, reason: settlement.deadReason };
+      logger.warn({ ...facts, detail: settlement.attempt.error }, "delivery is dead");
+      later().failureEvents.died(subscription, delivery, settlement);
+    },
+    onFault: logFault,
     onTested: (eventId, settlement) => later().tests.noteTested(eventId, settlement),
     onExpired: (dead) => later().failureEvents.diedUnsent(dead),
     onMode: (subscription, change) => later().modes.noted(subscription, change),
@@ -132,20 +141,26 @@ export function openDelivery(
 function createAttemptNotes(
   { logger, options: { activity } }: Start,
   made: Storage & Capacity & { forwards: Forwards; statistics: Statistics; attemptWindows: AttemptWindows },
-  later: () => MutualParts,
 ): NonNullable<SchedulerOptions["onAttempt"]> {
   const { clock, metrics, forwards, statistics, attemptWindows } = made;
-  return (subscription, delivery, report, { settlement }) => {
-    const { verdict, attempt } = settlement;
+  return (subscription, delivery, report, { settlement, testOf }) => {
+    const { attempt, moveTo } = settlement;
+    // One that moves to another subscription, or back, is tried there.
+    const verdict = moveTo === undefined ? settlement.verdict : "retry";
     // A failed delivery of an alert must not cause another alert.
     if (!isGatewayEventType(delivery.event.type)) {
       const [isSuccess, isRetry] = [attempt.result === "success", delivery.attemptCount > 0];
       attemptWindows.note(subscription.seq, { durationMs: report.durationMs, isSuccess, isRetry });
     }
     statistics.note(subscription.seq, report.durationMs, attempt.result === "success");
-    forwards.note(delivery.event.id, subscription.seq, verdict === "delivered");
+    // A test counts for nobody and against nobody.
+    if (verdict !== "retry" && testOf === undefined) {
+      const isFirst = settlement.attemptNumber === 1;
+      statistics.noteEnded(subscription.seq, verdict === "dead" ? "dead" : isFirst ? "first_try" : "later");
+    }
+    forwards.note(delivery.event.id, subscription.seq, toForwardResult(subscription, settlement));
     if (subscription.ordered && subscription.mode === "forward") {
-      const waits = verdict === "retry" && settlement.moveTo === undefined;
+      const waits = verdict === "retry" && moveTo === undefined;
       const isWaiting = waits || (verdict === "dead" && !settlement.leavesKeyQueue);
       forwards.noteHead(subscription.seq, delivery.event.orderingKey, isWaiting);
     }
@@ -158,6 +173,8 @@ function createAttemptNotes(
       dwellMs: verdict === "delivered" ? clock.wall() - delivery.event.receivedAt : undefined,
     });
     activity?.attempt({
+      eventId: delivery.event.id,
+      deliveryId: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq),
       eventType: delivery.event.type,
       subscription: subscription.name,
       number: settlement.attemptNumber,
@@ -165,12 +182,27 @@ function createAttemptNotes(
       responseCode: attempt.responseCode,
       error: attempt.error,
       durationMs: report.durationMs,
-      retryInMs: settlement.nextAttemptAt === undefined ? undefined : settlement.nextAttemptAt - clock.now(),
+      retryInMs: moveTo !== undefined ? 0 : retryIn(settlement, clock.now()),
     });
-    if (verdict === "dead") {
-      const facts = { event_id: delivery.event.id, subscription: subscription.name, reason: settlement.deadReason };
-      logger.warn({ ...facts, detail: attempt.error }, "delivery is dead");
-      later().failureEvents.died(subscription, delivery, settlement);
+    if (moveTo?.isReturn === true) {
+      const facts = { event_id: delivery.event.id, fallback: subscription.name, reason: settlement.deadReason };
+      logger.warn(
+        { ...facts, detail: attempt.error },
+        "the fallback cannot accept this event; it waits for its target",
+      );
     }
   };
+}
+
+function toForwardResult(
+  { onGiveUp }: Subscription,
+  { verdict, deadReason, moveTo, attempt }: Settlement,
+): ForwardResult {
+  if (verdict === "delivered") return "forwarded";
+  if (deadReason === undefined || moveTo !== undefined) return "queued";
+  return { reason: deadReason, code: attempt.responseCode, isError: onGiveUp === "reject" };
+}
+
+function retryIn({ nextAttemptAt }: Settlement, now: number): number | undefined {
+  return nextAttemptAt === undefined ? undefined : nextAttemptAt - now;
 }

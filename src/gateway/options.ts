@@ -18,7 +18,7 @@ export interface GatewayOptions {
   listenFd?: number | undefined;
   /** The disk failed; the process must exit at once with a code other than 0. */
   onFatal: (error: PosthornError) => void;
-  /** Is told of each request and attempt, where somebody watches. */
+  /** Is told of each request and attempt, where somebody watches; unless they are logged. */
   activity?: Activity | undefined;
   /** Source kinds beyond the built-in ones. */
   sourceKinds?: readonly SourceKind[] | undefined;

@@ -22,7 +22,7 @@ import type { Tenancy } from "./tenancy.ts";
 export type Outgoing = ReturnType<typeof openOutgoing>;
 
 export function openOutgoing(
-  { config, options, logger, parts }: Start,
+  { config, options, logger, logFault, parts }: Start,
   { store, clock, secretBox, connections }: Storage & Tenancy & Brokers,
 ) {
   const { limits } = config;
@@ -71,7 +71,7 @@ export function openOutgoing(
   const tracing = findTracing(logger);
   if (tracing !== undefined) parts.add(() => flushSpans(tracing, clock));
   const found = tracing === undefined ? senders : traceSenders(senders, tracing);
-  const dispatch = createLocalDispatch({ senders: found, store, clock });
+  const dispatch = createLocalDispatch({ senders: found, store, clock, onFault: logFault });
   return {
     tracing,
     client,

@@ -116,7 +116,12 @@ function createHoldLimit({ findTrouble, targets, subscriptions }: Capacity & Sub
     const all = name === undefined && !isUntilDelivered ? [] : targets.list(tenantId);
     // A source that names no target means the only one.
     const known = name === undefined && all.length === 1 ? all[0] : all.find((target) => target.name === name);
-    if (known?.state?.mode.isOpen !== true) return maxUnacknowledged;
+    if (known?.state === undefined) return maxUnacknowledged;
+    const { mode, rules, check } = known.state;
+    const isChecked = rules.health !== undefined && known.subscriptions.some(({ status }) => status === "active");
+    // Also before three checks have failed, and before the first one of a start.
+    if (isChecked && mode.forced !== "NORMAL" && (check === undefined || check.error !== undefined)) return 0;
+    if (!mode.isOpen) return maxUnacknowledged;
     // Without a health check, one message at a time probes whether the target is back.
     return sparesDeliveries(known.state) ? 0 : 1;
   };

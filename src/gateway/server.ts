@@ -1,11 +1,13 @@
+import type { IncomingMessage } from "node:http";
 import { VERSION } from "../config/version.ts";
-import { createAuthenticate } from "../http/authenticate.ts";
+import { createAuthenticate, findCaller } from "../http/authenticate.ts";
 import { createClientAddress, createExemption, createProxyTrust } from "../http/client-address.ts";
 import { createConnectionGate } from "../http/connection-gate.ts";
 import { createDashboard } from "../http/dashboard/dashboard.ts";
 import { createIntake } from "../http/intake.ts";
 import { createPublicUrl } from "../http/public-url.ts";
 import { createHttpServer } from "../http/server.ts";
+import { noteAnswer } from "../http/watch-answer.ts";
 import { createPasses } from "../http/session/passes.ts";
 import { createPortalLinks } from "../http/session/portal-links.ts";
 import { createSessions } from "../http/session/sessions.ts";
@@ -26,7 +28,8 @@ export const HTTP_CLOSE_MS = 1500;
 
 export function openServer(start: Start, made: Storage & Capacity & Tenancy & Outgoing & Receivers) {
   const { config, options, logger, parts } = start;
-  const { clock, authors, secretBox, metrics, work, findTrouble, keys, tenants, store, webhooks, publisher } = made;
+  const { clock, createId, authors, secretBox, metrics, work, findTrouble, keys, passRecords, tenants, store } = made;
+  const { webhooks, publisher } = made;
   const { limits, trustedProxies, tlsCert, tlsKey } = config;
   const clientAddress = createClientAddress(trustedProxies);
   const isExempt = createExemption(trustedProxies);
@@ -36,20 +39,20 @@ export function openServer(start: Start, made: Storage & Capacity & Tenancy & Ou
   });
   const oidc = openOidc(start, made, publicUrl);
   const userMark = oidc?.userMark;
-  const passesFor = (use: "session" | "portal") => createPasses({ use, secretBox, keys, userMark, clock });
-  /** An erased tenant stays known by its id. */
+  const passesFor = (use: "session" | "portal") =>
+    createPasses({ use, secretBox, keys, records: passRecords, userMark, clock });
+  /** The id of a deleted tenant can be used again, and an erased one stays known by its id. */
   const isSame = async (tenantId: string, since: number) => {
-    const isKnown = await tenants.get(tenantId).then(
-      () => true,
-      () => false,
-    );
-    const erasure = isKnown ? await store.jobs.findErasure(tenantId) : undefined;
-    return isKnown && (erasure === undefined || erasure.startedAt < since);
+    const found = await tenants.get(tenantId).catch(() => undefined);
+    if (found === undefined || found.createdAt > since) return false;
+    const erasure = await store.jobs.findErasure(tenantId);
+    return erasure === undefined || erasure.startedAt < since;
   };
-  const sessions = createSessions({ passes: passesFor("session"), publicUrl, clock });
-  const portalLinks = createPortalLinks({ passes: passesFor("portal"), isSame, clock });
+  const sessions = createSessions({ passes: passesFor("session"), records: passRecords, publicUrl, clock });
+  const portalLinks = createPortalLinks({ passes: passesFor("portal"), records: passRecords, isSame, clock });
   const dashboard = createDashboard({ version: VERSION, frameOrigins: config.portal.frameOrigins });
-  const authenticate = createAuthenticate({ keys, sessions, portalLinks, clientAddress, isExempt, clock, logger });
+  const callers = { keys, sessions, portalLinks };
+  const authenticate = createAuthenticate({ ...callers, clientAddress, isExempt, clock, logger });
   const onServerError = createServerErrors({ logger, metrics, now: clock.now });
   const intake = createIntake({
     webhooks,
@@ -62,7 +65,9 @@ export function openServer(start: Start, made: Storage & Capacity & Tenancy & Ou
     maxUnansweredBytes: limits.maxUnansweredBytes,
     clock,
     maxPublishBytes: MAX_PUBLISH_BYTES,
+    createId,
     onRequest: metrics.countRequest,
+    noteAnswer: options.activity && noteAnswer,
     onServerError,
   });
   const http = createHttpServer({
@@ -90,6 +95,7 @@ export function openServer(start: Start, made: Storage & Capacity & Tenancy & Ou
     http,
     onServerError,
     authenticate,
+    findCaller: (request: IncomingMessage) => findCaller(callers, request),
     sessions,
     oidc: oidc?.signIn,
     portalLinks,

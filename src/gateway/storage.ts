@@ -29,6 +29,7 @@ export async function openStorage(start: Start) {
     dedupeHorizonMs: config.limits.dedupeHorizonDays * 86_400_000,
     auditSeedHex: deriveAuditSeed(masterKey),
     onCommit: metrics.countCommit,
+    onFault: start.logFault,
     onFatal(error) {
       logger.fatal({ error }, "the store failed");
       options.onFatal(error);

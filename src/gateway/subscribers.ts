@@ -79,8 +79,10 @@ export async function openSubscribers(
     warnOfDestination: senders.warnOf,
     onHeld: ({ name }, why) => logger.warn({ subscription: name, reason: why }, "subscription is held"),
     findTarget: sharedTargets.findInput,
-    examineTemplates: (list, events) => templates.examine(list, listNamedSchemas(events, eventTypes.list())),
+    examineTemplates: (list, events, tenantId) =>
+      templates.examine(list, listNamedSchemas(events, eventTypes.list()), { line: `examinations of ${tenantId}` }),
     findQuota: (draft, tenantId) => tenants.findQuota(draft, tenantId),
+    maxPerTenant: config.limits.maxSubscriptionsPerTenant,
     findHolding,
     async onChange(changes) {
       const { forwarding, scheduler, modes } = later();

@@ -6,6 +6,7 @@ import { createAuthors } from "../registry/authors.ts";
 import { createQuotaGate } from "../operate/quotas.ts";
 import { createRetentionTimes } from "../operate/retention.ts";
 import { openKeys } from "../registry/keys.ts";
+import { openPassRecords } from "../registry/pass-records.ts";
 import { createRegistry } from "../registry/registry.ts";
 import { createSecretBox } from "../registry/secret-box.ts";
 import { openTenants } from "../registry/tenants.ts";
@@ -31,6 +32,7 @@ export async function openTenancy(start: Start, storage: Storage, later: () => M
     adminKey: config.adminKey,
     maxKeysPerTenant: config.limits.maxKeysPerTenant,
   });
+  const passRecords = await openPassRecords({ registry, authors, clock });
   const quotas = createQuotaGate({ store, clock, onFault: logFault });
   parts.add(() => quotas.stop());
   const retention = createRetentionTimes(config.retention);
@@ -47,7 +49,7 @@ export async function openTenancy(start: Start, storage: Storage, later: () => M
       return quotas.update(changes);
     },
   });
-  return { secretBox, authors, trail, registry, keys, quotas, retention, tenants, contacts, setChannels };
+  return { secretBox, authors, trail, registry, keys, passRecords, quotas, retention, tenants, contacts, setChannels };
 }
 
 function openContacts({ config, logger, logFault, parts }: Start, later: () => MutualParts) {

@@ -4,7 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Caller, Keys } from "../registry/keys.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import { groupOf } from "./client-address.ts";
+import { addressGroupOf } from "../domain/ip-address.ts";
 import type { PortalLinks } from "./session/portal-links.ts";
 import type { Sessions } from "./session/sessions.ts";
 
@@ -15,10 +15,13 @@ import type { Sessions } from "./session/sessions.ts";
  */
 export type Authenticate = (request: IncomingMessage, key?: string) => Caller | undefined | Promise<Caller | undefined>;
 
-export interface AuthenticateOptions {
+interface CallerSources {
   keys: Pick<Keys, "authenticate">;
   sessions: Pick<Sessions, "find">;
   portalLinks: Pick<PortalLinks, "find">;
+}
+
+export interface AuthenticateOptions extends CallerSources {
   clientAddress: (request: IncomingMessage) => string;
   /** Invalid keys from these addresses are logged but not limited. */
   isExempt: (address: string) => boolean;
@@ -41,7 +44,7 @@ interface WrongKeys {
 }
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { keys, sessions, portalLinks, clientAddress, isExempt, clock, logger } = options;
+  const { clientAddress, isExempt, clock, logger } = options;
   /** Oldest first. */
   const wrong = new Map<string, WrongKeys>();
   const lines = createTokenBucket(LOG_LINES.perSecond, clock.now(), LOG_LINES.atOnce);
@@ -67,13 +70,13 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 
   function refuseFlood(request: IncomingMessage): void {
     if (wrong.size === 0) return;
-    const found = find(groupOf(clientAddress(request)));
+    const found = find(addressGroupOf(clientAddress(request)));
     if (found?.isLimited === true && found.count >= FLOOD_OF_WRONG_KEYS) throw tooMany(found);
   }
 
   function note(request: IncomingMessage): undefined {
     const address = clientAddress(request);
-    const group = groupOf(address);
+    const group = addressGroupOf(address);
     const found = find(group) ?? begin(group, address);
     found.count++;
     if (found.count === 1 || found.count === MAX_WRONG_KEYS + 1 || found.count === FLOOD_OF_WRONG_KEYS) {
@@ -110,12 +113,21 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 
   return (request, given) => {
     const key = given ?? readKey(request);
-    if (key === undefined) return sessions.find(request)?.caller;
-    refuseFlood(request);
-    const caller = portalLinks.find(key) ?? keys.authenticate(key);
+    if (key !== undefined) refuseFlood(request);
+    const caller = findCaller(options, request, key);
+    if (key === undefined) return caller;
     if (caller instanceof Promise) return caller.then((known) => known ?? note(request));
     return caller ?? note(request);
   };
+}
+
+/** As `Authenticate`, but nobody counts invalid keys: for asking again about a request that was allowed. */
+export function findCaller(
+  { keys, sessions, portalLinks }: CallerSources,
+  request: IncomingMessage,
+  key = readKey(request),
+): ReturnType<Authenticate> {
+  return key === undefined ? sessions.find(request)?.caller : (portalLinks.find(key) ?? keys.authenticate(key));
 }
 
 /** From `Authorization: Bearer KEY` or `x-api-key`. */

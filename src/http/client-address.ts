@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
-import { parseIp } from "../domain/ip-address.ts";
 
 /** Whether an address belongs to a trusted proxy. */
 function createTrust(trustedProxies: readonly string[]): (address: string) => boolean {
@@ -44,16 +43,6 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
     }
     return address;
   };
-}
-
-/**
- * The unit that limits apply to: an IPv4 address, or the first half of an IPv6 address, because one customer usually
- * has all addresses of the second half.
- */
-export function groupOf(address: string): string {
-  const bytes = parseIp(address);
-  if (bytes === undefined || bytes.length === 4) return address;
-  return `${Buffer.from(bytes.slice(0, 8)).toString("hex")}/64`;
 }
 
 function plain(address: string): string {

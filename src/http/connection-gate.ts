@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { groupOf } from "./client-address.ts";
+import { addressGroupOf } from "../domain/ip-address.ts";
 
 /**
  * Limits open connections, in total and per address. When there is one too many, the longest idle connection is
@@ -62,7 +62,7 @@ export function createConnectionGate(options: ConnectionGateOptions): Connection
 
   function add(raw: Socket): Connection {
     const address = raw.remoteAddress ?? "";
-    const group = isExempt(address) ? undefined : groupOf(address);
+    const group = isExempt(address) ? undefined : addressGroupOf(address);
     const connection = { http: raw, address, group, lastUse: ++uses, requestAt: 0, bytesBefore: 0 };
     (raw as Known)[CONNECTION] = connection;
     open.add(connection);

@@ -9,7 +9,7 @@ import { createKeyPlaces } from "./key-places.ts";
  */
 export interface ExportGate {
   /** Throws `too_many_requests` when the limit is reached. Otherwise the export counts until `leave`. */
-  enter(keyId: string, endStalled: () => void): Export;
+  enter(owner: string, endStalled: () => void): Export;
 }
 
 export interface Export {
@@ -40,8 +40,8 @@ export function createExportGate({ maxExports, maxExportsPerKey, clock, giveWay 
   const inTurn = createTurns();
 
   return {
-    enter(keyId, endStalled) {
-      const leave = places.take(keyId);
+    enter(owner, endStalled) {
+      const leave = places.take(owner);
       let takenAt = clock.now();
       const check = () => {
         if (clock.now() - takenAt >= STALLED_MS) endStalled();

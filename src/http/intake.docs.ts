@@ -47,6 +47,16 @@ const Published = named(
 
 const Queued = closed({ status: oneOf(["queued"]), event_id: text(EXAMPLE.webhookEvent), deliveries: count(1) });
 
+const GivenUp = Type.Union([
+  closed({
+    status: oneOf(["rejected_by_target"]),
+    code: Type.Integer({ description: "The status that the target answered", examples: [422] }),
+    reason: Type.String({ description: "Why the delivery is a dead letter", examples: ["refused"] }),
+    event_id: Type.String(),
+  }),
+  closed({ status: oneOf(["dead_letter"]), reason: Type.String(), event_id: Type.String() }),
+]);
+
 const webhook: OperationDocs = {
   description:
     "The body is kept byte for byte, whatever its content type; JSON and XML must be well-formed. The answer is sent " +
@@ -58,17 +68,30 @@ const webhook: OperationDocs = {
   headers: {
     "Idempotency-Key": "For undeclared sources: a request with the same key and body as an earlier one is a duplicate",
   },
-  answer: { status: 202, description: "The event is on disk", schema: Queued },
+  answer: {
+    status: 202,
+    description:
+      "The event is on disk. `queued`: it will be delivered. `rejected_by_target`: it was forwarded, and the target's " +
+      "answer makes it a dead letter at once (`give_up_on` of the subscription, or 410); `dead_letter`: it became one " +
+      "without an answer of the target, such as a body that is too large for it",
+    schema: Type.Union([Queued, GivenUp]),
+  },
   otherAnswers: [
+    {
+      status: 502,
+      description: "The same as `rejected_by_target` and `dead_letter`, if the subscription has `on_give_up: reject`",
+      schema: GivenUp,
+    },
     {
       description:
         "The event was forwarded: a subscription with mode `forward` has delivered it. Or it is a duplicate, or was " +
-        "ignored. Kinds of sources other than `generic` also answer 200 for an event on disk, or whatever their " +
+        "ignored. Kinds of sources for a provider also answer 200 for an event on disk, or whatever their " +
         "provider " +
         "demands",
       schema: Type.Union([
         Queued,
         closed({ status: oneOf(["queued"]), event_ids: Type.Array(Type.String()), deliveries: Count }),
+        GivenUp,
         closed({ status: oneOf(["forwarded", "duplicate"]), event_id: Type.String() }),
         closed({ status: oneOf(["ignored"]), cause: Type.String() }),
       ]),
@@ -77,6 +100,7 @@ const webhook: OperationDocs = {
   errors: [
     "bad_signature",
     "address_not_allowed",
+    "other_origin",
     "unknown_source",
     "method_not_allowed",
     "gone",

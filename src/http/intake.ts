@@ -6,9 +6,9 @@ import { readTrace } from "../domain/trace-context.ts";
 import { GENERIC_KIND, type Source } from "../domain/source.ts";
 import { allows, type Caller } from "../registry/keys.ts";
 import { withoutPathToken } from "../receive/admit.ts";
-import type { PublishResult, Publisher } from "../receive/publish/publish.ts";
+import type { PublishAnswer, PublishResult, Publisher } from "../receive/publish/publish.ts";
 import type { KindAnswer } from "../receive/sources/source-kind.ts";
-import type { WebhookResult } from "../receive/kind-answer.ts";
+import { BAD_GATEWAY, describeGivenUp, type WebhookResult } from "../receive/kind-answer.ts";
 import type { WebhookReceiver } from "../receive/webhook.ts";
 import { addBody, type RequestHead } from "../receive/webhook-request.ts";
 import type { Work } from "../telemetry/overload.ts";
@@ -16,6 +16,7 @@ import type { NoteServerError } from "../telemetry/server-errors.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { ANSWER_HEADERS, describeError, sendProblem, type ProblemOptions } from "./problem.ts";
 import { readBody } from "./read-body.ts";
+import type { AnswerFacts } from "./watch-answer.ts";
 import { refusePublishingPartner } from "./session/partner-routes.ts";
 
 /**
@@ -40,7 +41,10 @@ export interface IntakeOptions {
   maxUnansweredBytes: number;
   clock: Clock;
   maxPublishBytes: number;
+  createId: (prefix: "req") => string;
   onRequest: (outcome: string) => void;
+  /** Set when somebody watches requests. */
+  noteAnswer?: ((response: ServerResponse, facts: AnswerFacts) => void) | undefined;
   onServerError: NoteServerError;
 }
 
@@ -75,6 +79,7 @@ export function createIntake(options: IntakeOptions): Intake {
         url: source.kind === GENERIC_KIND ? "" : options.publicUrl(request),
         keptAs: undefined,
       };
+      refuseForeignPage(request);
       refuseTrouble();
       refuseEncoding(request);
       webhooks.admit(head);
@@ -86,12 +91,10 @@ export function createIntake(options: IntakeOptions): Intake {
       request,
       response,
       opened.source.maxBytes,
-      (body) => {
-        webhooks.receive(addBody(opened, body), (result) => {
-          work.unansweredBytes -= body.length;
-          answerWebhook(response, result, opened.source);
-        });
-      },
+      (body, answer) =>
+        webhooks.receive(addBody(opened, body), (result) =>
+          answer(() => answerWebhook(response, result, opened.source)),
+        ),
       (error) => logUnread(opened, error, Number(request.headers["content-length"] ?? 0)),
     );
   }
@@ -101,29 +104,29 @@ export function createIntake(options: IntakeOptions): Intake {
     return isSendersFault(error) ? webhooks.log(head, error.code, undefined, size) : undefined;
   }
 
-  function answerWebhook(response: ServerResponse, result: WebhookResult, { kind }: Source): void {
+  function answerWebhook(response: ServerResponse, result: WebhookResult, { queuedStatus }: Source): void {
     if (result.kind === "stored") {
-      options.onRequest("accepted");
-      if (result.isForwarded === true) {
-        return sendJson(response, 200, `{"status":"forwarded","event_id":"${result.eventId}"}`);
+      const { eventId, deliveries, forwardResult } = result;
+      tell(response, "accepted", eventId);
+      if (forwardResult === "forwarded") {
+        return sendJson(response, 200, `{"status":"forwarded","event_id":"${eventId}"}`);
       }
-      return sendJson(
-        response,
-        // Some providers treat any status other than 200 as a failure.
-        kind === GENERIC_KIND ? 202 : 200,
-        `{"status":"queued","event_id":"${result.eventId}","deliveries":${result.deliveries}}`,
-      );
+      if (typeof forwardResult === "object") {
+        const body = JSON.stringify({ ...describeGivenUp(forwardResult), event_id: eventId });
+        return sendJson(response, forwardResult.isError ? BAD_GATEWAY : queuedStatus, body);
+      }
+      return sendJson(response, queuedStatus, `{"status":"queued","event_id":"${eventId}","deliveries":${deliveries}}`);
     }
     if (result.kind === "duplicate") {
-      options.onRequest("duplicate");
+      tell(response, "duplicate", result.eventId);
       return sendJson(response, 200, `{"status":"duplicate","event_id":"${result.eventId}"}`);
     }
     if (result.kind === "ignored") {
-      options.onRequest("ignored");
+      tell(response, "ignored");
       return sendJson(response, 200, JSON.stringify({ status: "ignored", cause: result.cause }));
     }
     if (result.kind === "answered") {
-      options.onRequest(result.outcome);
+      tell(response, result.outcome, result.eventId);
       return sendAnswer(response, result.answer);
     }
     refuse(response, result.error, { requestId: result.kind === "refused" ? result.requestId : undefined });
@@ -138,10 +141,7 @@ export function createIntake(options: IntakeOptions): Intake {
     }
     if (caller instanceof Promise) {
       // Meanwhile the body is not read: the key is checked first.
-      caller.then(
-        (known) => publishAs(known, request, response),
-        (error: unknown) => refuse(response, error),
-      );
+      caller.then((known) => publishAs(known, request, response)).catch((error: unknown) => refuse(response, error));
     } else {
       publishAs(caller, request, response);
     }
@@ -162,57 +162,74 @@ export function createIntake(options: IntakeOptions): Intake {
       return refuse(response, error);
     }
     const { tenantId } = caller;
-    takeBody(request, response, options.maxPublishBytes, (body) => {
-      let heldBytes = body.length;
-      const letGo = () => {
-        work.unansweredBytes -= heldBytes;
-        heldBytes = 0;
-      };
-      try {
-        publisher.publish(
-          body,
-          { boundTenant: tenantId, hops, trace: readTrace(request.headers) },
-          ({ isBatch, results }) => {
-            letGo();
-            const failed = results.find(({ kind }) => kind === "failed");
-            // Nothing was accepted, partly because of our own error: 202 would be misleading.
-            if (failed?.kind === "failed" && !results.some(isTakenIn)) return refuse(response, failed.error);
-            if (isBatch) return sendJson(response, 202, `{"events":[${results.map(describePublished).join(",")}]}`);
-            const [result] = results;
-            if (result === undefined)
-              return refuse(response, new PosthornError("internal_error", "Nothing was published."));
-            if (result.kind === "refused" || result.kind === "failed") return refuse(response, result.error);
-            sendJson(response, 202, describePublished(result));
-          },
-        );
-      } catch (error) {
-        letGo();
-        refuse(response, error);
-      }
-    });
+    takeBody(request, response, options.maxPublishBytes, (body, answer) =>
+      publisher.publish(body, { boundTenant: tenantId, hops, trace: readTrace(request.headers) }, (published) =>
+        answer(() => answerPublished(response, published)),
+      ),
+    );
   }
 
+  function answerPublished(response: ServerResponse, { isBatch, results }: PublishAnswer): void {
+    const failed = results.find(({ kind }) => kind === "failed");
+    // Nothing was accepted, partly because of our own error: 202 would be misleading.
+    if (failed?.kind === "failed" && !results.some(isTakenIn)) return refuse(response, failed.error);
+    if (failed?.kind === "failed") options.onServerError(failed.error, describePlace(response.req));
+    const first = results.find(isTakenIn);
+    if (first !== undefined) options.noteAnswer?.(response, { outcome: "accepted", eventId: first.eventId });
+    if (isBatch) return sendJson(response, 202, `{"events":[${results.map(describePublished).join(",")}]}`);
+    const [result] = results;
+    if (result === undefined) return refuse(response, new PosthornError("internal_error", "Nothing was published."));
+    if (result.kind === "refused" || result.kind === "failed") return refuse(response, result.error);
+    sendJson(response, 202, describePublished(result));
+  }
+
+  /** Whatever `take` throws, now or when it answers: the request is answered once, and its body is no longer counted. */
   function takeBody(
     request: IncomingMessage,
     response: ServerResponse,
     maxBytes: number,
-    done: (body: Buffer) => void,
+    take: (body: Buffer, answer: (send: () => void) => void) => void,
     /** Returns the id under which it is stored, if it is. */
     onRefused?: (error: PosthornError) => string | undefined,
   ): void {
     if (request.headers.expect !== undefined && Number(request.headers["content-length"] ?? 0) <= maxBytes) {
       response.writeContinue();
     }
-    readBody(request, maxBytes, options, done, (error) => {
+    const takeWhole = (body: Buffer) => {
+      let isAnswered = false;
+      const answer = (send: () => void) => {
+        if (isAnswered) return;
+        isAnswered = true;
+        work.unansweredBytes -= body.length;
+        try {
+          send();
+        } catch (error) {
+          refuse(response, error);
+        }
+      };
+      try {
+        take(body, answer);
+      } catch (error) {
+        answer(() => refuse(response, error));
+      }
+    };
+    readBody(request, maxBytes, options, takeWhole, (error) => {
       refuse(response, error, { close: true, requestId: onRefused?.(error) });
     });
   }
 
-  function refuse(response: ServerResponse, error: unknown, { close, requestId }: ProblemOptions = {}): void {
+  function refuse(response: ServerResponse, error: unknown, { close, requestId: stored }: ProblemOptions = {}): void {
     const code = error instanceof PosthornError ? error.code : "internal_error";
-    options.onRequest(code);
-    if (!isSendersFault(error)) options.onServerError(error, describePlace(response.req));
+    // The sender's answer and the gateway's log name the same request.
+    const requestId = stored ?? (code === "internal_error" ? options.createId("req") : undefined);
+    tell(response, code);
+    if (!isSendersFault(error)) options.onServerError(error, { ...describePlace(response.req), requestId });
     sendProblem(response, error, { close: close === true || !response.req.complete, requestId });
+  }
+
+  function tell(response: ServerResponse, outcome: string, eventId?: string): void {
+    options.onRequest(outcome);
+    options.noteAnswer?.(response, { outcome, eventId });
   }
 
   function refuseTrouble(): void {
@@ -247,6 +264,17 @@ function splitPath(url: string): { source: string; path: string; query: string }
   };
 }
 
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
+
+/**
+ * Browsers let the page of any site post to this machine, and webhooks need no key. Only browsers send this header, and
+ * a proxy or tunnel passes on the name by which the gateway is known outside.
+ */
+function refuseForeignPage({ headers }: IncomingMessage): void {
+  if (headers["sec-fetch-site"] !== "cross-site" || !LOOPBACK_HOST.test(headers.host ?? "")) return;
+  throw new PosthornError("other_origin", "A page of another site sent this webhook to its visitor's own machine.");
+}
+
 export function refuseEncoding({ headers }: IncomingMessage): void {
   const encoding = headers["content-encoding"] ?? "";
   const transfer = headers["transfer-encoding"];
@@ -265,8 +293,8 @@ function describePlace({ method, url = "/" }: IncomingMessage): { method: string
   return { method, path: url.startsWith(WEBHOOK) ? WEBHOOK + splitPath(url).source : EVENTS };
 }
 
-function isTakenIn({ kind }: PublishResult): boolean {
-  return kind === "stored" || kind === "duplicate";
+function isTakenIn(result: PublishResult): result is PublishResult & { eventId: string } {
+  return result.kind === "stored" || result.kind === "duplicate";
 }
 
 function describePublished(result: PublishResult): string {

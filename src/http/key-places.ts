@@ -1,9 +1,9 @@
 import { PosthornError } from "../domain/errors.ts";
 
-/** Limits long-running answers, in total and per key. */
+/** Limits long-running answers, in total and for each owner: a key or a portal link. */
 export interface KeyPlaces {
   /** Takes a place until the returned function is called. Throws `too_many_requests` when the limit is reached. */
-  take(keyId: string): () => void;
+  take(owner: string): () => void;
 }
 
 export interface KeyPlacesOptions {
@@ -18,7 +18,7 @@ export interface KeyPlacesOptions {
 const RETRY_AFTER_S = 10;
 
 export function createKeyPlaces({ max, maxPerKey, things, advice }: KeyPlacesOptions): KeyPlaces {
-  const byKey = new Map<string, number>();
+  const byOwner = new Map<string, number>();
   let taken = 0;
 
   function refuse(where: string, limit: number): never {
@@ -29,20 +29,20 @@ export function createKeyPlaces({ max, maxPerKey, things, advice }: KeyPlacesOpt
   }
 
   return {
-    take(keyId) {
-      const ofKey = byKey.get(keyId) ?? 0;
-      if (ofKey >= maxPerKey) refuse("with this key", maxPerKey);
+    take(owner) {
+      const ofOwner = byOwner.get(owner) ?? 0;
+      if (ofOwner >= maxPerKey) refuse("with this key or link", maxPerKey);
       if (taken >= max) refuse("on this gateway", max);
-      byKey.set(keyId, ofKey + 1);
+      byOwner.set(owner, ofOwner + 1);
       taken++;
       let isTaken = true;
       return () => {
         if (!isTaken) return;
         isTaken = false;
         taken--;
-        const left = (byKey.get(keyId) ?? 1) - 1;
-        if (left === 0) byKey.delete(keyId);
-        else byKey.set(keyId, left);
+        const left = (byOwner.get(owner) ?? 1) - 1;
+        if (left === 0) byOwner.delete(owner);
+        else byOwner.set(owner, left);
       };
     },
   };

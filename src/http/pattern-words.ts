@@ -1,14 +1,14 @@
 import { EVENT_ID_PATTERN, EVENT_TYPE_PATTERN } from "../domain/event.ts";
 import { EVENT_VERSION_PATTERN } from "../domain/event-type.ts";
-import { SOURCE_NAME_PATTERN } from "../domain/source.ts";
+import { SOURCE_NAME_PATTERN, SOURCE_NAME_WORDS } from "../domain/source.ts";
 import { TENANT_ID_PATTERN } from "../domain/tenant.ts";
 
-const NAME = 'must be 1 to 64 lower-case letters, digits, "-" and "_", and begin with a letter or a digit';
+const TENANT = 'must be 1 to 64 lower-case letters, digits, "-" and "_", and begin with a letter or a digit';
 
 /** What a pattern asks for, in words: few people read regular expressions. */
 const WORDS: ReadonlyMap<string, string> = new Map([
-  [SOURCE_NAME_PATTERN, NAME],
-  [TENANT_ID_PATTERN, NAME],
+  [SOURCE_NAME_PATTERN, `must be ${SOURCE_NAME_WORDS}`],
+  [TENANT_ID_PATTERN, TENANT],
   [EVENT_ID_PATTERN, 'must be 1 to 128 letters, digits, "-", "_" and ":"'],
   [EVENT_TYPE_PATTERN, 'must be words of letters, digits, "-" and "_", separated by dots'],
   [EVENT_VERSION_PATTERN, 'must be 1 to 32 letters, digits, ".", "-" and "_"'],

@@ -52,7 +52,7 @@ export const LINGER_MS = 2000;
 export interface ProblemOptions {
   /** When the body was not read: reading the rest just to keep the connection is not worth it. */
   close?: boolean | undefined;
-  /** Under which the rejected request is stored. */
+  /** Under which the rejected request is stored, or found in the log. */
   requestId?: string | undefined;
 }
 

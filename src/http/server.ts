@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
+import { isLoopbackHost } from "../domain/ip-address.ts";
+import { parseUrl } from "../domain/parse-url.ts";
 import type { Scope } from "../registry/api-key.ts";
 import type { Author, Authors } from "../registry/authors.ts";
 import { actorOf, allows, type Caller } from "../registry/keys.ts";
@@ -24,6 +26,8 @@ declare module "fastify" {
     scope?: Scope;
     /** Only for keys that are not bound to a tenant. */
     unbound?: boolean;
+    /** The key may also come as one of Azure Functions: in the header `x-functions-key`, or as `?code=`. */
+    functionKey?: boolean;
   }
   interface FastifyRequest {
     caller: Caller | undefined;
@@ -58,6 +62,14 @@ function refuseCompiler(): never {
   throw new Error("a route has a schema that nothing compiles; describe answers in its .docs.ts file");
 }
 
+/** Browsers that have once come by https do not come by plain http for half a year. */
+const HSTS = ["strict-transport-security", "max-age=15552000"] as const;
+
+/** For all ports of one's own machine, other programs included, the header would mean https too. */
+function isLoopback({ headers }: IncomingMessage): boolean {
+  return isLoopbackHost(parseUrl(`https://${headers.host ?? ""}`)?.hostname ?? "localhost");
+}
+
 /** Event ids have up to 128 characters, and each may be percent-encoded as three. */
 const MAX_PARAMETER_LENGTH = 512;
 
@@ -69,6 +81,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     serverFactory(handler) {
       node = createNodeServer(options, (request, response) => {
         options.connections.noteRequest(request.socket);
+        if (options.tls !== undefined && !isLoopback(request)) response.setHeader(...HSTS);
         if (options.onAnswered !== undefined) watchAnswer(request, response, options.onAnswered);
         const ambiguity = findAmbiguity(request);
         if (ambiguity !== undefined) return sendProblem(response, ambiguity, { close: true });
@@ -92,26 +105,29 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.decorateRequest("caller", undefined);
   app.addHook("onRequest", async (request, reply) => {
     reply.headers(ANSWER_HEADERS);
-    const { scope, unbound } = request.routeOptions.config;
+    const { scope, unbound, functionKey } = request.routeOptions.config;
+    const key = functionKey === true ? takeFunctionKey(request) : undefined;
     refuseEncoding(request.raw);
-    if (scope !== undefined) request.caller = await authorize(request, scope);
+    if (scope !== undefined) request.caller = await authorize(request, scope, key);
     if (unbound === true) refuseBound(request.caller);
   });
   app.setErrorHandler(refuse);
   app.setNotFoundHandler(async (request, reply) => {
     if (await options.dashboard.send(request, reply)) return reply;
-    const { method, url } = request;
-    const allow = allowedMethods(url.split("?", 1)[0] ?? url);
-    const error =
-      allow.length === 0
-        ? new PosthornError("not_found", `There is nothing at ${method} ${url}.`)
-        : new PosthornError("method_not_allowed", `${method} is not allowed here.`, { details: { allow } });
-    refuse(error, request, reply);
+    refuse(noRoute(request), request, reply);
     return reply;
   });
 
+  function noRoute({ method, url }: FastifyRequest): PosthornError {
+    const allow = allowedMethods(url.split("?", 1)[0] ?? url);
+    return allow.length === 0
+      ? new PosthornError("not_found", `There is nothing at ${method} ${url}.`)
+      : new PosthornError("method_not_allowed", `${method} is not allowed here.`, { details: { allow } });
+  }
+
   function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const known = fromFastify(error);
+    // No route takes QUERY; Fastify asks it for a content type before it looks for one.
+    const known = request.method === "QUERY" ? noRoute(request) : fromFastify(error);
     const code = known instanceof PosthornError ? known.code : "internal_error";
     if (ERRORS[code].status >= 500) {
       const { method, url } = request;
@@ -121,8 +137,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     sendProblem(reply.raw, known, { close: !request.raw.complete });
   }
 
-  async function authorize(request: FastifyRequest, scope: Scope): Promise<Caller> {
-    const caller = await options.authenticate(request.raw);
+  async function authorize(request: FastifyRequest, scope: Scope, key: string | undefined): Promise<Caller> {
+    const caller = await options.authenticate(request.raw, key);
     if (caller === undefined) throw new PosthornError("unauthorized", "Send a valid key as Authorization: Bearer KEY.");
     if (!allows(caller, scope)) throw new PosthornError("forbidden", `This key lacks the scope ${scope}.`);
     if (caller.isPartner === true) refusePartner(request);
@@ -178,6 +194,17 @@ function nameAuthor(route: RouteOptions, { authors, clientAddress }: HttpServerO
   };
 }
 
+/** A key in the query is removed from it: it must not get into a log, nor into an error about an unknown field. */
+function takeFunctionKey(request: FastifyRequest): string | undefined {
+  const { code, ...query } = request.query as Record<string, unknown>;
+  if (code !== undefined) {
+    request.query = query;
+    request.raw.url = request.url.split("?", 1)[0] ?? "/";
+  }
+  const key = request.headers["x-functions-key"] ?? code;
+  return typeof key === "string" ? key : undefined;
+}
+
 function refuseBound(caller: Caller | undefined): void {
   if (caller?.tenantId === undefined) return;
   throw new PosthornError("forbidden", "This concerns the whole gateway. Use a key that is not bound to a tenant.");
@@ -208,7 +235,7 @@ function createNodeServer(
 
 function fromFastify(error: unknown): unknown {
   if (error instanceof PosthornError) return error;
-  const { code, message } = error as { code?: string; message: string };
+  const { code, message, statusCode = 500 } = error as { code?: string; message: string; statusCode?: number };
   switch (code) {
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
       return new PosthornError("unsupported_encoding", "Send the body as application/json.");
@@ -222,7 +249,10 @@ function fromFastify(error: unknown): unknown {
     case "FST_ERR_MAX_PARAM_LENGTH":
       return new PosthornError("bad_request", `The URL is invalid (${message}).`);
     default:
-      return error instanceof SyntaxError ? new PosthornError("unreadable_body", message) : error;
+      if (error instanceof SyntaxError) return new PosthornError("unreadable_body", message);
+      // The sender's fault, whatever Fastify will name it.
+      if (code?.startsWith("FST_ERR_") === true && statusCode < 500) return new PosthornError("bad_request", message);
+      return error;
   }
 }
 

@@ -15,7 +15,8 @@ export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPa
   return (data) => {
     validate ??= getCompiler(httpPart).compile(schema);
     if (validate(data)) return { value: data };
-    return { error: explain(validate) };
+    const isMissing = httpPart === "body" && (data === null || data === undefined);
+    return { error: isMissing ? noBody() : explain(validate) };
   };
 };
 
@@ -34,6 +35,13 @@ function createCompiler(more: object): Ajv {
   return ajv;
 }
 
+function noBody(): Error {
+  return new PosthornError(
+    "invalid_field",
+    "The request has no body. Send a JSON object; the route in /docs has an example.",
+  );
+}
+
 function explain(validate: ValidateFunction): Error {
   // A failed union lists every branch; the deepest error is closest to what the caller meant.
   const errors = validate.errors ?? [];
@@ -43,7 +51,7 @@ function explain(validate: ValidateFunction): Error {
   );
   const field = fieldOf(error);
   return new PosthornError("invalid_field", `${field === "" ? "The body" : field} ${describe(error, errors)}.`, {
-    field,
+    field: field === "" ? undefined : field,
   });
 }
 

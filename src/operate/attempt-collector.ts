@@ -5,6 +5,8 @@ import type { AttemptStats } from "../store/port/jobs.ts";
 export interface AttemptCollector {
   /** `subscriptionSeq` 0 stands for the whole gateway, which is counted in addition to each subscription. */
   note(subscriptionSeq: number, durationMs: number, isSuccess: boolean, wall: number): void;
+  /** Counts a delivery that has ended: at its first try, later, or as a dead letter. */
+  noteEnded(subscriptionSeq: number, ending: Ending, wall: number): void;
   /** Counts an accepted event. */
   noteEvent(wall: number): void;
   /** Returns and clears all sums since the last call. */
@@ -16,6 +18,20 @@ export interface AttemptCollector {
 export const WHOLE_GATEWAY = 0;
 /** The number that stands for accepted events instead of a subscription. */
 export const EVENTS_TAKEN = -1;
+
+/** Each has a bucket of the histogram that stands for endings. */
+export const ENDINGS = ["first_try", "later", "dead"] as const;
+export type Ending = (typeof ENDINGS)[number];
+
+/** The number that stands for the endings of a subscription's deliveries, or of the whole gateway's. */
+export function endingsOf(subscriptionSeq: number): number {
+  return EVENTS_TAKEN - 1 - subscriptionSeq;
+}
+
+/** The subscription, or the whole gateway, whose endings the number stands for; undefined when it stands for none. */
+export function findOwner(endings: number): number | undefined {
+  return endings < EVENTS_TAKEN ? endingsOf(endings) : undefined;
+}
 
 /** The most subscriptions counted together, 6 MB; one more closes the current sums. */
 const MAX_PLACES = 10_001;
@@ -94,6 +110,12 @@ export function createAttemptCollector(): AttemptCollector {
       const bucket = bucketOf(durationMs);
       count(WHOLE_GATEWAY, bucket, isSuccess);
       count(subscriptionSeq, bucket, isSuccess);
+    },
+    noteEnded(subscriptionSeq, ending, wall) {
+      turn(wall);
+      const bucket = ENDINGS.indexOf(ending);
+      count(endingsOf(WHOLE_GATEWAY), bucket, ending !== "dead");
+      count(endingsOf(subscriptionSeq), bucket, ending !== "dead");
     },
     take() {
       close();

@@ -8,8 +8,11 @@ import type { StoredEvent } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 
 export interface BodyErasures {
-  /** Rejected while deliveries are open, unless forced: then they become dead. Resolves to their number. */
-  erase(event: StoredEvent, isForced: boolean): Promise<number>;
+  /**
+   * Rejected while deliveries are open, unless forced: then they become dead. Resolves to their number. A caller that is
+   * bound to a tenant neither waits for deliveries that it does not see, nor learns of them.
+   */
+  erase(event: StoredEvent, isForced: boolean, boundTo: string | undefined): Promise<number>;
 }
 
 export interface BodyErasuresOptions {
@@ -31,15 +34,20 @@ export function createBodyErasures(options: BodyErasuresOptions): BodyErasures {
     if (subscription !== undefined) onDue(subscription);
   }
 
+  function isOf(tenantId: string, subscriptionSeq: number): boolean {
+    return (subscriptions.find(subscriptionSeq)?.tenantId ?? tenantId) === tenantId;
+  }
+
   return {
-    async erase({ seq, id, tenantId, size }, isForced) {
+    async erase({ seq, id, tenantId, size, open, operators }, isForced, boundTo) {
+      const endsUnseen = boundTo !== undefined && open === 0 && operators.open > 0;
       let ended = 0;
       for (;;) {
         const details = { size, forced: isForced, ended_deliveries: ended };
         const note = authors.note({ act: "event.erase_body", kind: "event", id, tenantId, details });
-        const step = orThrow(await store.events.eraseBody(seq, isForced, note));
+        const step = orThrow(await store.events.eraseBody(seq, isForced || endsUnseen, note));
         for (const subscriptionSeq of step.ended) tell(seq, subscriptionSeq);
-        ended += step.ended.length;
+        ended += step.ended.filter((one) => boundTo === undefined || isOf(boundTo, one)).length;
         if (step.isEnd) return ended;
       }
     },

@@ -26,6 +26,8 @@ export interface DiskWatchOptions {
   /** Free space inside the database, which is reused. Read only while the disk itself has little. */
   loadReusableBytes: () => Promise<number>;
   onChange: (isLow: boolean, freeBytes: number) => void;
+  /** There is room for the ballast, but it could not be written. */
+  onBallastFault: (error: unknown) => void;
   /** For tests: replaces the answer of the file system. */
   measure?: () => number;
 }
@@ -42,6 +44,7 @@ export function openDiskWatch(options: DiskWatchOptions): DiskWatch {
   let timer: Timer | undefined;
   let filling: Promise<void> | undefined;
   let givingUp: AbortController | undefined;
+  let hasFailed = false;
 
   const measure = options.measure ?? (() => measureFolder(dataDir));
 
@@ -76,8 +79,12 @@ export function openDiskWatch(options: DiskWatchOptions): DiskWatch {
       } finally {
         await file.close();
       }
-    } catch {
+      hasFailed = false;
+    } catch (error) {
       rmSync(ballast, { force: true });
+      // Tried again every second: it is told once.
+      if (!signal.aborted && !hasFailed) options.onBallastFault(error);
+      hasFailed ||= !signal.aborted;
     }
     filling = undefined;
   }

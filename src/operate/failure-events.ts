@@ -11,6 +11,7 @@ import type { Subscription, SubscriptionStatus } from "../domain/subscription.ts
 import type { Draft } from "../registry/draft.ts";
 import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement } from "../store/port/lanes.ts";
 import type { OwnEvent, OwnEvents } from "./own-events.ts";
+import type { Statistics } from "./statistics.ts";
 import type { KnownTarget } from "./targets.ts";
 
 /**
@@ -54,9 +55,15 @@ export interface FailureEventsOptions {
   ownEvents: OwnEvents;
   clock: Clock;
   findSubscription: (seq: number) => Subscription | undefined;
+  statistics?: Pick<Statistics, "noteEnded"> | undefined;
 }
 
-export function createFailureEvents({ ownEvents, clock, findSubscription }: FailureEventsOptions): FailureEvents {
+export function createFailureEvents({
+  ownEvents,
+  clock,
+  findSubscription,
+  statistics,
+}: FailureEventsOptions): FailureEvents {
   let waiting: OwnEvent[] | undefined = [];
 
   function tell(event: OwnEvent): void {
@@ -163,6 +170,7 @@ export function createFailureEvents({ ownEvents, clock, findSubscription }: Fail
 
     diedUnsent(dead) {
       for (const one of dead) {
+        statistics?.noteEnded(one.subscriptionSeq, "dead");
         const subscription = findSubscription(one.subscriptionSeq);
         if (subscription !== undefined) tellDead(subscription, { ...one, error: undefined });
       }

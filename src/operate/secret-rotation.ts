@@ -1,9 +1,10 @@
-import { GATEWAY_TENANT } from "../domain/alert.ts";
+import { GATEWAY_TENANT } from "../domain/event.ts";
 import type { Clock, Random } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { createSecret, decodeSecret } from "../domain/signature.ts";
 import {
   confirmRotation,
+  DEFAULT_OVERLAP_MS,
   endOverlap,
   findOverlapEnd,
   retireReplaced,
@@ -11,6 +12,7 @@ import {
   type SigningKeys,
 } from "../domain/signing-keys.ts";
 import type { Subscription } from "../domain/subscription.ts";
+import type { TellRotation } from "../registry/subscriptions/subscription-drafts.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
 import { letsThrough } from "../route/wants.ts";
 import type { PeriodicJob } from "./jobs.ts";
@@ -20,6 +22,8 @@ import { toIncomingEvent, type OwnEvents } from "./own-events.ts";
 export interface SecretRotation {
   /** Resolves to the new secret. */
   rotate(subscription: Subscription, wish?: RotationWish): Promise<string>;
+  /** Runs a change of settings that may contain a new secret, which begins a rotation. */
+  save<Result>(change: (tell: TellRotation) => Promise<Result>): Promise<Result>;
   confirm(subscription: Subscription, options: { retire: boolean }): Promise<void>;
   retire(subscription: Subscription): Promise<void>;
   /** Retires due secrets; returns how many, and when the next one is due. */
@@ -59,7 +63,6 @@ export type RotationTrigger = "manual" | "automatic";
 
 const ROTATING = "webhook.secret_rotating" as const;
 const DAY_MS = 86_400_000;
-const DEFAULT_OVERLAP_MS = 14 * DAY_MS;
 
 export function createSecretRotation(options: SecretRotationOptions): SecretRotation {
   const { subscriptions, ownEvents, clock, random } = options;
@@ -67,24 +70,38 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
   async function rotate(subscription: Subscription, wish: RotationWish, trigger: RotationTrigger): Promise<string> {
     const { secret = createSecret(random), overlapMs = DEFAULT_OVERLAP_MS, force = false } = wish;
     decodeSecret(secret);
-    let endsAt: number | undefined;
-    const rotated = await subscriptions.changeKeys(subscription, (known, current, draft) => {
-      const now = clock.now();
-      const keys = startRotation(known, { secret, overlapMs, force }, now);
-      endsAt = findOverlapEnd(keys);
-      ownEvents.tellWith(draft, describe(current, keys, now, trigger));
-      return keys;
-    });
-    if (endsAt !== undefined) await options.onOverlap(endsAt);
-    options.onRotation(rotated, trigger);
+    await save(trigger, (tell) =>
+      subscriptions.changeKeys(subscription, (known, current, draft) => {
+        const keys = startRotation(known, { secret, overlapMs, force }, clock.now());
+        tell(draft, current, keys);
+        return keys;
+      }),
+    );
     return secret;
+  }
+
+  async function save<Result>(
+    trigger: RotationTrigger,
+    change: (tell: TellRotation) => Promise<Result>,
+  ): Promise<Result> {
+    const begun: { subscription: Subscription; endsAt: number | undefined }[] = [];
+    const result = await change((draft, subscription, keys) => {
+      begun[0] = { subscription, endsAt: findOverlapEnd(keys) };
+      ownEvents.tellWith(draft, describe(subscription, keys, clock.now(), trigger));
+    });
+    for (const { subscription, endsAt } of begun) {
+      if (endsAt !== undefined) await options.onOverlap(endsAt);
+      options.onRotation(subscription, trigger);
+    }
+    return result;
   }
 
   /** A paused subscription is rotated when it is active again: until then its owner could not notice the overlap. */
   function isRotatable(subscription: Subscription, keys: SigningKeys): boolean {
     if (options.rotateAfterMs === 0 || subscription.status !== "active") return false;
     // Subscriptions that the gateway created for such messages have no owner to inform.
-    if (subscription.tenantId === GATEWAY_TENANT || subscription.managedBy === "contact") return false;
+    const isForAlerts = subscription.tenantId === GATEWAY_TENANT && subscription.tenants === undefined;
+    if (isForAlerts || subscription.managedBy === "contact") return false;
     // A secret in the configuration file must be changed there.
     return subscription.managedBy !== "config" || keys.declared === undefined;
   }
@@ -134,6 +151,7 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
 
   return {
     rotate: (subscription, wish = {}) => rotate(subscription, wish, "manual"),
+    save: (change) => save("manual", change),
     async confirm(subscription, { retire }) {
       await subscriptions.changeKeys(subscription, (keys) => {
         const confirmed = confirmRotation(keys);

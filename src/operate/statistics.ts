@@ -3,7 +3,7 @@ import { addPacked, createHistogram, quantileOf } from "../domain/latency-histog
 import { startRounds } from "../domain/rounds.ts";
 import type { AttemptStats, Jobs } from "../store/port/jobs.ts";
 import type { AttemptStatsQuery, Reads } from "../store/port/reads.ts";
-import { createAttemptCollector } from "./attempt-collector.ts";
+import { createAttemptCollector, endingsOf, EVENTS_TAKEN, findOwner, type Ending } from "./attempt-collector.ts";
 
 /**
  * Recent results of attempts, for people. Counted in memory and written every few seconds: a crash loses only the last
@@ -12,6 +12,8 @@ import { createAttemptCollector } from "./attempt-collector.ts";
 export interface Statistics {
   /** Called for every attempt. */
   note(subscriptionSeq: number, durationMs: number, isSuccess: boolean): void;
+  /** Called when a delivery has ended: at its first try, later, or as a dead letter. */
+  noteEnded(subscriptionSeq: number, ending: Ending): void;
   /** Called for every event. */
   noteEvent(): void;
   /** A short summary of each subscription; those without attempts are left out. */
@@ -36,6 +38,8 @@ export type WindowName = keyof typeof WINDOWS;
 export interface Figures {
   attempts: number;
   failures: number;
+  /** Deliveries that ended; those that an operator cancelled do not count. */
+  ended: Readonly<Record<Ending, number>>;
   /** Undefined when there were no attempts. */
   p50Ms: number | undefined;
   p99Ms: number | undefined;
@@ -48,7 +52,7 @@ export interface Window extends Figures {
 }
 
 export interface Summary {
-  lastHour: Pick<Figures, "attempts" | "failures">;
+  lastHour: Pick<Figures, "attempts" | "failures" | "ended">;
   lastDay: Figures;
 }
 
@@ -99,7 +103,8 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
   const rounds = startRounds({ clock, everyMs, run: write, onFault });
 
   /** Stored sums and those that wait: each attempt counts once, whatever is being written meanwhile. */
-  async function load(bounds: Bounds, subscriptionSeqs: readonly number[]): Promise<AttemptStats[]> {
+  async function load(bounds: Bounds, seqs: readonly number[]): Promise<AttemptStats[]> {
+    const subscriptionSeqs = [...seqs, ...seqs.filter((seq) => seq !== EVENTS_TAKEN).map(endingsOf)];
     const wanted = new Set(subscriptionSeqs);
     for (;;) {
       await writing;
@@ -139,8 +144,9 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
   async function tallyEach(name: WindowName, subscriptionSeqs: readonly number[]): Promise<Map<number, Tally>> {
     const tallies = new Map<number, Tally>();
     for (const row of await load(boundsOf(name), subscriptionSeqs)) {
-      let tally = tallies.get(row.subscriptionSeq);
-      if (tally === undefined) tallies.set(row.subscriptionSeq, (tally = createTally()));
+      const seq = findOwner(row.subscriptionSeq) ?? row.subscriptionSeq;
+      let tally = tallies.get(seq);
+      if (tally === undefined) tallies.set(seq, (tally = createTally()));
       tally.add(row);
     }
     return tallies;
@@ -149,6 +155,7 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
   return {
     note: (subscriptionSeq, durationMs, isSuccess) =>
       collector.note(subscriptionSeq, durationMs, isSuccess, clock.wall()),
+    noteEnded: (subscriptionSeq, ending) => collector.noteEnded(subscriptionSeq, ending, clock.wall()),
     noteEvent: () => collector.noteEvent(clock.wall()),
     describeWindow,
     async summarise(subscriptionSeqs) {
@@ -185,15 +192,21 @@ interface Tally {
 
 function createTally(): Tally {
   const histogram = createHistogram();
+  const endings = createHistogram();
   let attempts = 0;
   let failures = 0;
   return {
     add(stats) {
+      if (findOwner(stats.subscriptionSeq) !== undefined) return addPacked(endings, stats.latencies);
       attempts += stats.attempts;
       failures += stats.failures;
       addPacked(histogram, stats.latencies);
     },
-    figures: () => ({ attempts, failures, p50Ms: quantileOf(histogram, 0.5), p99Ms: quantileOf(histogram, 0.99) }),
+    figures() {
+      const [first_try = 0, later = 0, dead = 0] = endings;
+      const [p50Ms, p99Ms] = [quantileOf(histogram, 0.5), quantileOf(histogram, 0.99)];
+      return { attempts, failures, ended: { first_try, later, dead }, p50Ms, p99Ms };
+    },
   };
 }
 

@@ -16,6 +16,7 @@ import {
   type ConnectionFacts,
   type PulledFacts,
 } from "./connection-facts.ts";
+import { worstOf } from "./condition.ts";
 import type { FallbackDepths } from "./fallback-depths.ts";
 import { ageOf, createOldestOpenReader } from "./oldest-open.ts";
 import { describeTarget, type TargetFacts } from "./target-facts.ts";
@@ -24,7 +25,10 @@ import type { Targets } from "./targets.ts";
 /** The gateway's reports about itself. */
 export interface Status {
   /** Ready means that the next request is accepted; `trouble` says why it would not be. */
-  readiness(): { trouble: PosthornError | undefined; report: object };
+  readiness(): {
+    trouble: PosthornError | undefined;
+    report: { disk: { status: string; free_bytes: number } };
+  };
   /** For the whole gateway, or for one tenant. */
   status(tenantId: string | undefined): Promise<object>;
   metrics(): Promise<{ text: string; contentType: string }>;
@@ -147,17 +151,17 @@ export function createStatus(options: StatusOptions): Status {
       // Connections belong to the gateway, and their errors name its hosts.
       const connections = tenantId === undefined ? allConnections : [];
       const isLocked = weak.some(({ source }) => source.gate?.isLocked === true);
-      const isIll =
-        isLocked ||
-        cutOff.length > 0 ||
-        suspended.length > 0 ||
-        all.some(({ health }) => health === "error") ||
-        connections.some(isFailed);
+      const isCutOff = isLocked || cutOff.length > 0 || connections.some(isFailed);
+      const isIll = isCutOff || suspended.length > 0 || all.some(({ health }) => health === "error");
+      const conditions = all.map(({ condition }) => condition).filter((one) => one !== "paused");
+      if (suspended.length > 0) conditions.push("suspended");
+      if (isCutOff) conditions.push("failing");
       return {
         mode: all.some(({ mode }) => mode === "QUEUE") ? "QUEUE" : "NORMAL",
         queue_length: rows.reduce((sum, row) => sum + openOf(row), 0) + elsewhere,
         last_error: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
         health: isIll ? "error" : "ok",
+        condition: worstOf(conditions),
         oldest_open_s: await measureOldest(rows),
         active_alerts: options.alerts.countActive(tenantId ?? ""),
         targets: listed.map((target) => ({
@@ -166,6 +170,7 @@ export function createStatus(options: StatusOptions): Status {
           since: target.since,
           reason: target.reason,
           health: target.health,
+          condition: target.condition,
           queue_length: target.queueLength,
           failures: target.failures,
           last_error: target.lastError,

@@ -1,5 +1,6 @@
 import { isHealthy } from "../deliver/targets/target.ts";
 import type { Mode } from "../domain/target.ts";
+import type { Condition } from "./condition.ts";
 import type { KnownTarget } from "./targets.ts";
 
 /** The state of a target, for people and programs. */
@@ -13,6 +14,7 @@ export interface TargetFacts {
   since: string | null;
   reason: string | null;
   health: "ok" | "error";
+  condition: Condition;
   checkedAt: string | null;
   queueLength: number;
   failures: number;
@@ -23,7 +25,7 @@ export interface TargetFacts {
 
 /** `open`: the number of open deliveries of each subscription. */
 export function describeTarget(
-  { tenantId, name, subscriptions, state, ratePerS }: KnownTarget,
+  { tenantId, name, subscriptions, state, condition, ratePerS }: KnownTarget,
   open: ReadonlyMap<number, number>,
 ): TargetFacts {
   const mode = state?.mode;
@@ -36,6 +38,7 @@ export function describeTarget(
     // States saved by early releases have the error instead of a reason.
     reason: mode?.reason ?? (mode?.isOpen === true ? (mode.lastError ?? null) : null),
     health: state === undefined || isHealthy(state) ? "ok" : "error",
+    condition,
     checkedAt: timeOf(state?.check?.at),
     queueLength: subscriptions.reduce((sum, { seq }) => sum + (open.get(seq) ?? 0), 0),
     failures: mode?.failures ?? 0,

@@ -13,6 +13,7 @@ import { findHealth, findPreset } from "../domain/target-presets.ts";
 import type { Authors } from "../registry/authors.ts";
 import type { Change, Entry } from "../registry/resource.ts";
 import type { SharedTarget, SharedTargets } from "../registry/targets.ts";
+import { conditionOf, conditionOfTarget, type Condition } from "./condition.ts";
 import type { AuditNote } from "../store/port/audit.ts";
 import type { Store } from "../store/store.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
@@ -27,6 +28,7 @@ export interface Targets {
   get(name: string, tenantId: string | undefined): KnownTarget;
   /** The target of a subscription. */
   of(subscription: Subscription): KnownTarget;
+  conditionOf(subscription: Subscription): Condition;
   findKnown(target: Target): KnownTarget | undefined;
   /** `auto`: the target's health decides again. On disk when it resolves. */
   force(known: KnownTarget, mode: Mode | "auto"): Promise<void>;
@@ -56,6 +58,7 @@ export interface KnownTarget {
   subscriptions: readonly Subscription[];
   /** Undefined when nothing was ever sent to it. */
   state: Target | undefined;
+  condition: Condition;
   /** The current rate limit; undefined when there is none. */
   ratePerS: number | undefined;
 }
@@ -68,7 +71,7 @@ export interface TargetsOptions {
   /** The longest time between two probes of a target that is down. */
   maxProbeMs?: number | undefined;
   subscriptions: () => Pick<Subscriptions, "list" | "findState">;
-  scheduler: () => Pick<Scheduler, "targetOf" | "stateOf" | "findMode" | "findSuspension" | "targets">;
+  scheduler: () => Pick<Scheduler, "targetOf" | "stateOf" | "findMode" | "findSuspension" | "isFailing" | "targets">;
   onMode: (known: KnownTarget & { state: Target }, change: "opened" | "closed") => void;
   /** Called when the list of checked targets may have changed. */
   onChange: () => void;
@@ -112,16 +115,28 @@ export function createTargets(options: TargetsOptions): Targets {
     const { tenantId, input: declared, managedBy } = thing;
     const subscriptions = listUsers(name, tenantId);
     const state = stateOf(entry);
-    return { tenantId, name, declared, version, managedBy, subscriptions, state, ratePerS: rateOf(state) };
+    return { tenantId, name, declared, version, managedBy, subscriptions, ...nowOf(state, subscriptions) };
+  }
+
+  /** Undefined when nothing was ever sent to it. */
+  function findOwn(subscription: Subscription): Target | undefined {
+    const scheduler = options.scheduler();
+    const isKnown = subscription.targetRules !== undefined || scheduler.findMode(subscription.seq) !== undefined;
+    return isKnown ? scheduler.targetOf(subscription) : undefined;
   }
 
   function knownOwn(subscription: Subscription): KnownTarget {
-    const { tenantId, name, managedBy, targetRules } = subscription;
-    const scheduler = options.scheduler();
-    const isKnown = targetRules !== undefined || scheduler.findMode(subscription.seq) !== undefined;
-    const state = isKnown ? scheduler.targetOf(subscription) : undefined;
+    const { tenantId, name, managedBy } = subscription;
     const own = { declared: undefined, version: undefined, subscriptions: [subscription] };
-    return { tenantId, name, ...own, managedBy, state, ratePerS: rateOf(state) };
+    return { tenantId, name, ...own, managedBy, ...nowOf(findOwn(subscription), own.subscriptions) };
+  }
+
+  function factsOf({ status, seq }: Subscription) {
+    return { status, isFailing: options.scheduler().isFailing(seq) };
+  }
+
+  function nowOf(state: Target | undefined, users: readonly Subscription[]) {
+    return { state, condition: conditionOfTarget(state, users.map(factsOf)), ratePerS: rateOf(state) };
   }
 
   function rateOf(state: Target | undefined): number | undefined {
@@ -166,6 +181,7 @@ export function createTargets(options: TargetsOptions): Targets {
     findShared,
     list,
     of,
+    conditionOf: (one) => conditionOf({ ...factsOf(one), target: findShared(one) ?? findOwn(one) }),
     saveMode: (known) => saveMode(known),
     get(name, tenantId) {
       const all = list(tenantId);

@@ -11,7 +11,7 @@ import { toIncomingEvent } from "./own-events.ts";
 
 /**
  * Tests a destination with `test.event`: an event like any other, stored, signed, sent in its lane and
- * recorded, but only for one subscription. It is not retried, and a failure counts neither towards suspension nor
+ * recorded, but only for one subscription, also while that is suspended. It is not retried, and a failure counts neither towards suspension nor
  * against the destination, so that testing an unfinished destination does no harm. A success of a destination that was
  * down does count.
  */
@@ -79,8 +79,8 @@ export function createTestDeliveries({ store, accept, clock, createId }: TestDel
       const { id: eventId } = event;
       await publish(event, subscription);
       // In the same turn as the commit: the attempt is recorded in a later one.
-      const isHeld = subscription.status !== "active";
-      const key = isHeld ? undefined : await waitForAttempt(eventId, subscription.timeoutMs + ALLOWANCE_MS);
+      const isPaused = subscription.status === "inactive";
+      const key = isPaused ? undefined : await waitForAttempt(eventId, subscription.timeoutMs + ALLOWANCE_MS);
       const [attempt] = key === undefined ? [] : await store.reads.listAttempts(key);
       return key === undefined || attempt === undefined
         ? { kind: "waiting", delivery: await find(eventId, subscription) }

@@ -1,6 +1,6 @@
 import { isAllowedIp } from "../domain/allowed-ips.ts";
 import { PosthornError } from "../domain/errors.ts";
-import type { Source, SourceGate } from "../domain/source.ts";
+import { isSourceName, SOURCE_NAME_WORDS, type Source, type SourceGate } from "../domain/source.ts";
 import { isSameSecret } from "./same-secret.ts";
 import type { RequestHead } from "./webhook-request.ts";
 
@@ -53,7 +53,7 @@ function fits(given: string, type: string): boolean {
 /** Returns the source if it accepts webhooks at this path with this method now; otherwise throws the reason. */
 export function checkOpen(name: string, source: Source | undefined, method: string, path: string): Source {
   if (source === undefined || !hasPathToken(source, path)) {
-    throw new PosthornError("unknown_source", `There is no source "${name}". Declare it, or turn the * source on.`);
+    throw unknownSource(name);
   }
   if (source.status === "closed") throw new PosthornError("gone", `The source "${name}" is closed.`);
   if (source.status === "paused") {
@@ -61,6 +61,14 @@ export function checkOpen(name: string, source: Source | undefined, method: stri
   }
   if (source.handshakeMethods?.includes(method) !== true) refuseMethod(source, method);
   return source;
+}
+
+function unknownSource(name: string): PosthornError {
+  const what = isSourceName(name)
+    ? `There is no source "${name}". Declare it, or accept names that are not declared with any_source: true. Upper and ` +
+      "lower case make a difference."
+    : `${JSON.stringify(name.slice(0, 70))} is not the name of a source, which has ${SOURCE_NAME_WORDS}.`;
+  return new PosthornError("unknown_source", what);
 }
 
 export function refuseMethod({ name, methods }: Source, method: string): void {

@@ -2,6 +2,8 @@ import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { readKeptRequest, writeKeptRequest, type KeptRequest } from "../domain/kept-request.ts";
 import { isGatewayEventType } from "../domain/pattern.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { IngestResult } from "../route/fan-out.ts";
 import type { IncomingEvent } from "../route/incoming-event.ts";
 import type { Accept } from "../route/ingest.ts";
 import type { StoredEvent } from "../store/port/reads.ts";
@@ -11,12 +13,16 @@ import { checkJsonText } from "./text/json-text.ts";
 
 /** Events are never changed: an edited event is sent as a new one that refers to the first. */
 export interface EditedReplays {
-  /** `payload`: JSON, delivered exactly as written. `onId` gets the new id before anything is stored. */
+  /**
+   * `payload`: JSON, delivered exactly as written. `onId` gets the new id before anything is stored. `to`: only these
+   * subscriptions get it, whether or not they want it; undefined for those that do.
+   */
   replay(
     event: StoredEvent,
     payload: Buffer,
     onId: (eventId: string) => Promise<void>,
-  ): Promise<{ eventId: string; deliveries: number }>;
+    to?: readonly Subscription[],
+  ): Promise<{ eventId: string; deliveries: number; operatorDeliveries?: number | undefined }>;
 }
 
 export interface EditedReplaysOptions {
@@ -60,7 +66,7 @@ export function createEditedReplays(options: EditedReplaysOptions): EditedReplay
   }
 
   return {
-    async replay(event, payload, onId) {
+    async replay(event, payload, onId, to) {
       if (isGatewayEventType(event.type)) {
         throw new PosthornError("conflict", `${event.type} is an event of the gateway itself and cannot be edited.`);
       }
@@ -70,10 +76,11 @@ export function createEditedReplays(options: EditedReplaysOptions): EditedReplay
       const checked = type === undefined ? edited : await schemas.check(type, edited, true);
       await onId(edited.id);
       return new Promise((resolve, reject) => {
-        accept(masking.mask(checked), (result) => {
+        const done = (result: IngestResult) => {
           if (result.kind === "stored") resolve(result);
           else reject(result.kind === "failed" ? result.error : new Error(`the new id ${edited.id} already exists`));
-        });
+        };
+        accept(masking.mask(checked), done, to);
       });
     },
   };

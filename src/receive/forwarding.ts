@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { FORWARD_WITHIN_MS, type AwaitedForward } from "../domain/forward-rules.ts";
+import { FORWARD_WITHIN_MS, type AwaitedForward, type ForwardResult } from "../domain/forward-rules.ts";
 import { addSealed } from "../domain/kept-request.ts";
 import type { Source } from "../domain/source.ts";
 import type { Subscription } from "../domain/subscription.ts";
@@ -17,13 +17,13 @@ export interface Forwarding {
   /** Must be called when this subscription was created, changed or deleted. */
   refresh(subscription: Pick<Subscription, "seq">): void;
   /** Calls `done` when the sender need not wait any longer. */
-  wait(event: IncomingEvent, forward: Forward, source: Source, done: (isDelivered: boolean) => void): void;
+  wait(event: IncomingEvent, forward: Forward, source: Source, done: (result: ForwardResult) => void): void;
 }
 
 export interface ForwardingOptions {
   /** The waiting senders, by subscription. */
   forwards: {
-    wait(forward: AwaitedForward, done: (isDelivered: boolean) => void): void;
+    wait(forward: AwaitedForward, done: (result: ForwardResult) => void): void;
     giveUp(subscriptionSeq: number): void;
     isBehindWaiting(subscriptionSeq: number, orderingKey: string | undefined): boolean;
   };

@@ -19,18 +19,31 @@ export function orElse<Value>(step: () => Soon<Value>, otherwise: (error: unknow
   }
 }
 
-/** Calls `done` with the result of the steps or `fail` with the error. An error in `done` itself is not caught. */
+/**
+ * Calls `done` with the result of the steps. If they or `done` throw, `fail` gets the error: an error on the way of one
+ * request must fail that request, not the process.
+ */
 export function conclude<Value>(
   steps: () => Soon<Value>,
   done: (value: Value) => void,
   fail: (error: unknown) => void,
 ): void {
-  let value: Soon<Value>;
   try {
-    value = steps();
+    const value = steps();
+    if (value instanceof Promise) value.then(done).catch(fail);
+    else done(value);
   } catch (error) {
-    return fail(error);
+    fail(error);
   }
-  if (value instanceof Promise) value.then(done, fail);
-  else done(value);
+}
+
+/** The same for a step that others call later. */
+export function guard<Value>(step: (value: Value) => void, fail: (error: unknown) => void): (value: Value) => void {
+  return (value) => {
+    try {
+      step(value);
+    } catch (error) {
+      fail(error);
+    }
+  };
 }

@@ -1,5 +1,6 @@
 import { webhookKey } from "../domain/dedupe-key.ts";
 import { ERRORS, PosthornError } from "../domain/errors.ts";
+import type { ForwardResult } from "../domain/forward-rules.ts";
 import type { Source } from "../domain/source.ts";
 import type { IngestResult } from "../route/fan-out.ts";
 import { addDetail, type IncomingEvent } from "../route/incoming-event.ts";
@@ -7,7 +8,7 @@ import type { Accept } from "../route/ingest.ts";
 import type { Forwarding } from "./forwarding.ts";
 import type { Masking } from "./masking.ts";
 import { inVersion, type SchemaChecker } from "./schema/schema-check.ts";
-import { conclude } from "./soon.ts";
+import { conclude, guard } from "./soon.ts";
 import { GENERIC } from "./sources/generic.ts";
 import type { Reading, SourceKind } from "./sources/source-kind.ts";
 import type { WellFormed } from "./text/well-formed.ts";
@@ -25,8 +26,8 @@ export interface ReadRequest {
   readonly reading: Reading | undefined;
 }
 
-/** `isForwarded`: a destination already has it. */
-export type TakenEvent = IngestResult & { isForwarded?: boolean | undefined };
+/** `forwardResult`: how its forward ended, if the sender has waited for one. */
+export type TakenEvent = IngestResult & { forwardResult?: ForwardResult | undefined };
 
 /** The result of one event of a request. */
 export type Part =
@@ -51,7 +52,8 @@ export function createTakeEvent({ accept, createId, schemas, masking, forwarding
   function keep({ request, kind }: ReadRequest, draft: IncomingEvent, done: (part: Part) => void): void {
     const masked = masking.mask(draft, request.source.mask);
     const event = forwarding?.keepCredentials(masked, request.headers) ?? masked;
-    accept(event, (result) => {
+    const fail = (error: unknown) => done({ kind: "refused", error });
+    const answer = guard((result: IngestResult) => {
       if (result.kind === "duplicate" && result.isReplay === true) {
         return done({ kind: "ignored", cause: "replayed", eventId: result.eventId });
       }
@@ -59,10 +61,11 @@ export function createTakeEvent({ accept, createId, schemas, masking, forwarding
       if (result.kind !== "stored" || forwarding === undefined || kind.pull !== undefined) return done(result);
       const { eventId, deliveries, forward } = result;
       if (forward === undefined) return done(result);
-      forwarding.wait(event, forward, request.source, (isForwarded) =>
-        done({ kind: "stored", eventId, deliveries, isForwarded }),
-      );
-    });
+      const answerForwarded = (forwardResult: ForwardResult) =>
+        done({ kind: "stored", eventId, deliveries, forwardResult });
+      forwarding.wait(event, forward, request.source, guard(answerForwarded, fail));
+    }, fail);
+    accept(event, answer);
   }
 
   /** Stores the event without deliveries; it can be replayed. */
@@ -72,8 +75,11 @@ export function createTakeEvent({ accept, createId, schemas, masking, forwarding
     error: PosthornError,
     done: (part: Part) => void,
   ): void {
-    const answer = (result: IngestResult) =>
-      done(result.kind === "failed" ? result : { kind: "ignored", cause: "invalid", eventId: result.eventId });
+    const answer = guard(
+      (result: IngestResult) =>
+        done(result.kind === "failed" ? result : { kind: "ignored", cause: "invalid", eventId: result.eventId }),
+      (fault) => done({ kind: "refused", error: fault }),
+    );
     accept(masking.mask(toInvalidEvent(event, error, createId), request.source.mask), answer, []);
   }
 

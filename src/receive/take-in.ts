@@ -41,9 +41,10 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
   const toEvent = createWebhookEvents(options);
   const take = createTakeEvent(options);
 
-  function checkBody({ body, headers, source }: WebhookRequest): Soon<WellFormed> {
+  function checkBody(request: WebhookRequest): Soon<WellFormed> {
+    const { body, headers, source } = request;
     const wantsValue = validations?.wantsValue(source.name);
-    return bodies.check(body, headers["content-type"], source.pointers, wantsValue);
+    return bodies.check(body, headers["content-type"], source.pointers, wantsValue, request);
   }
 
   /** The errors of its validation; thrown if the sender should be told. */
@@ -92,7 +93,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
       (from) => {
         const { reading } = from;
         if (reading === undefined || isSingle(reading)) takeOne(from, done);
-        else takeParts({ from, reading, toEvent, take, log }).then(done, refuse);
+        else takeParts({ from, reading, toEvent, take, log }).then(done).catch(refuse);
       },
       refuse,
     );

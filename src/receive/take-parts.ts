@@ -1,4 +1,5 @@
 import { PosthornError } from "../domain/errors.ts";
+import type { GivenUp } from "../domain/forward-rules.ts";
 import type { IncomingEvent } from "../route/incoming-event.ts";
 import type { KindResult } from "./kind-answer.ts";
 import type { ReadEvent, Reading } from "./sources/source-kind.ts";
@@ -49,6 +50,7 @@ async function takePart({ from, toEvent, take }: PartsOptions, read: ReadEvent, 
 function sumUp(request: WebhookRequest, parts: readonly Part[], log: WebhookLog): KindResult {
   const eventIds: string[] = [];
   let deliveries = 0;
+  const givenUp: GivenUp[] = [];
   let duplicateOf: string | undefined;
   let kept: Extract<Part, { kind: "ignored" }> | undefined;
   let cause: string | undefined;
@@ -58,6 +60,7 @@ function sumUp(request: WebhookRequest, parts: readonly Part[], log: WebhookLog)
     if (part.kind === "stored") {
       eventIds.push(part.eventId);
       deliveries += part.deliveries;
+      if (typeof part.forwardResult === "object") givenUp.push(part.forwardResult);
     } else if (part.kind === "duplicate") {
       duplicateOf ??= part.eventId;
     } else {
@@ -71,7 +74,11 @@ function sumUp(request: WebhookRequest, parts: readonly Part[], log: WebhookLog)
     const main = kept?.cause ?? (duplicateOf === undefined ? cause : "duplicate") ?? "empty";
     log.ignored(request, main, kept?.eventId ?? duplicateOf, parts.map(describe));
   }
-  if (eventIds.length > 0) return { kind: "split", eventIds, deliveries };
+  // While one of them may still be delivered, the sender has nothing to correct.
+  const isGivenUp = givenUp.length === eventIds.length;
+  if (eventIds.length > 0) {
+    return { kind: "split", eventIds, deliveries, givenUp: isGivenUp ? givenUp[0] : undefined };
+  }
   if (kept === undefined && duplicateOf !== undefined) return { kind: "duplicate", eventId: duplicateOf };
   return { kind: "ignored", cause: kept?.cause ?? cause ?? "empty" };
 }

@@ -8,7 +8,7 @@ import type { RequestHead, WebhookRequest } from "./webhook-request.ts";
 export interface WebhookLog {
   /** Returns the id under which it is stored, unless too much is being rejected to store it. */
   rejected(request: RequestHead, cause: string, body: Buffer | undefined, size: number): string | undefined;
-  /** Rejects a request; it is stored only if the error is the sender's. */
+  /** Rejects a request; it is stored only if the error is the sender's. Never throws. */
   refuse(request: WebhookRequest, error: unknown): RefusedWebhook;
   /** `parts`: the result of each event, if the request was split. */
   ignored(request: WebhookRequest, cause: string, eventId: string | undefined, parts?: readonly LoggedPart[]): void;
@@ -67,17 +67,26 @@ export function createWebhookLog({ logRequest, createId }: WebhookLogOptions): W
     return write(request, { outcome: "rejected", cause, eventId: undefined, parts: undefined, size, body });
   }
 
+  function failed(fault: unknown): RefusedWebhook {
+    const error =
+      fault instanceof PosthornError
+        ? fault
+        : new PosthornError("internal_error", "The webhook could not be processed. See the gateway's log.", {
+            cause: fault,
+          });
+    return { kind: "refused", error, requestId: undefined };
+  }
+
   return {
     rejected,
     refuse(request, error) {
       const { body } = request;
-      const requestId = isSendersFault(error) ? rejected(request, error.code, body, body.length) : undefined;
-      const known = error instanceof PosthornError ? error : undefined;
-      return {
-        kind: "refused",
-        error: known ?? new PosthornError("internal_error", "The webhook could not be read.", { cause: error }),
-        requestId,
-      };
+      if (!isSendersFault(error)) return failed(error);
+      try {
+        return { kind: "refused", error, requestId: rejected(request, error.code, body, body.length) };
+      } catch (fault) {
+        return failed(fault);
+      }
     },
     ignored(request, cause, eventId, parts) {
       const { body } = request;

@@ -1,7 +1,8 @@
-import { DEFAULT_TENANT } from "../domain/event.ts";
+import { ownerOf, type SubscriptionInput } from "../domain/subscription.ts";
 import { toTargetNames } from "../domain/target-names.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { EventTypes } from "./event-types/event-types.ts";
+import type { Registry } from "./registry.ts";
 import type { Sources } from "./sources/sources.ts";
 import type { Subscriptions } from "./subscriptions/subscriptions.ts";
 import type { SharedTargets } from "./targets.ts";
@@ -9,37 +10,37 @@ import type { Tenants } from "./tenants.ts";
 
 /** The lists that the configuration declares. */
 export interface Declared {
-  eventTypes: Parameters<EventTypes["applyDeclared"]>[0];
-  tenants: Parameters<Tenants["applyDeclared"]>[0];
-  sources: Parameters<Sources["applyDeclared"]>[0];
-  targets: Parameters<SharedTargets["applyDeclared"]>[0];
-  subscriptions: Parameters<Subscriptions["applyDeclared"]>[0];
+  eventTypes: Parameters<EventTypes["declareIn"]>[1];
+  tenants: Parameters<Tenants["declareIn"]>[1];
+  sources: Parameters<Sources["declareIn"]>[1];
+  targets: Parameters<SharedTargets["declareIn"]>[1];
+  subscriptions: Parameters<Subscriptions["declareIn"]>[1];
 }
 
 export interface DeclaredParts {
+  registry: Pick<Registry, "changeAll">;
   eventTypes: EventTypes;
   tenants: Tenants;
   sources: Sources;
-  targets: Pick<SharedTargets, "applyDeclared">;
+  targets: Pick<SharedTargets, "declareIn">;
   subscriptions: Subscriptions;
   logger: Logger;
 }
 
-/** Applies the declared lists. Items that are no longer declared stay in the store, but are inactive. */
+/** Applies the declared lists, all or nothing. Items that are no longer declared stay in the store, but are inactive. */
 export async function applyDeclared(declared: Declared, parts: DeclaredParts): Promise<void> {
-  const { eventTypes, tenants, sources, targets, subscriptions, logger } = parts;
-  await sources.checkDeclared(declared.sources);
-  const left = {
-    // First, so that nothing of the file is applied when a schema cannot be used.
-    eventTypes: (await eventTypes.applyDeclared(declared.eventTypes)).left,
-    tenants: (await tenants.applyDeclared(declared.tenants)).left,
-    sources: (await sources.applyDeclared(declared.sources, (tenantId) => listTargetNames(declared, tenantId))).left,
-    // Before the resources that name them.
-    targets: (await targets.applyDeclared(declared.targets)).left,
-    subscriptions: (await subscriptions.applyDeclared(declared.subscriptions)).left,
-  };
-  for (const { name, tenant_id: tenantId = DEFAULT_TENANT } of declared.subscriptions) {
-    const all = subscriptions.list(tenantId);
+  const { registry, eventTypes, tenants, sources, targets, subscriptions, logger } = parts;
+  // Those that name others come after them.
+  const left = await registry.changeAll(async (draft) => ({
+    eventTypes: await eventTypes.declareIn(draft, declared.eventTypes),
+    tenants: await tenants.declareIn(draft, declared.tenants),
+    sources: await sources.declareIn(draft, declared.sources, (tenantId) => listTargetNames(declared, tenantId)),
+    targets: await targets.declareIn(draft, declared.targets),
+    subscriptions: await subscriptions.declareIn(draft, declared.subscriptions),
+  }));
+  for (const input of declared.subscriptions) {
+    const { name } = input;
+    const all = subscriptions.list(ownerOf(input));
     const saved = all.find((one) => one.name === name);
     // Of two subscriptions with a conflict, the younger one gets the warning.
     const older = all.filter(({ seq }) => seq < (saved?.seq ?? 0));
@@ -62,6 +63,6 @@ export async function applyDeclared(declared: Declared, parts: DeclaredParts): P
 
 /** The names that sources may give as their target. */
 function listTargetNames({ targets, subscriptions }: Declared, tenantId: string): string[] {
-  const isOfTenant = (one: { tenant_id?: string }) => (one.tenant_id ?? DEFAULT_TENANT) === tenantId;
+  const isOfTenant = (one: Pick<SubscriptionInput, "tenant_id" | "tenants">) => ownerOf(one) === tenantId;
   return toTargetNames(targets.filter(isOfTenant), subscriptions.filter(isOfTenant));
 }

@@ -13,6 +13,8 @@ export interface Collection<Thing> {
   hasNewer(id: string, tenantId?: string): boolean;
   /** Sorted by age; the same array until something changes. */
   list(): readonly Entry<Thing>[];
+  /** Whether it was deleted and not made again; false unless the kind remembers deleted things. */
+  wasDeleted(id: string, tenantId?: string): boolean;
   /** Empty unless the kind remembers deleted things. */
   listDeleted(): readonly DeletedThing[];
 }
@@ -58,6 +60,7 @@ export function createCollection<Thing>(resource: Resource<Thing>): OpenCollecti
     findBySeq: (seq) => bySeq.get(seq),
     hasNewer: (id, tenantId = "") => newer.has(keyText(id, tenantId)),
     list: () => (listed ??= [...bySeq.values()].sort((a, b) => a.seq - b.seq)),
+    wasDeleted: (id, tenantId = "") => deleted.has(keyText(id, tenantId)),
     listDeleted: () => [...deleted.values()],
     refuseNewer,
     toEntry,

@@ -27,6 +27,7 @@ export async function declare<Thing extends { managedBy: ManagedBy }>(
   { managedBy = "config", tenantId }: { managedBy?: ManagedBy; tenantId?: string } = {},
 ): Promise<readonly Entry<Thing>[]> {
   const kept = new Set<Entry<Thing>>();
+  const changed: Thing[] = [];
   const before = draft.list(of, tenantId);
   for (const { id, name = id, tenantId, build } of declared) {
     const known = draft.find(of, id, tenantId);
@@ -34,10 +35,12 @@ export async function declare<Thing extends { managedBy: ManagedBy }>(
     const thing = await (managedBy === "config"
       ? orDeclaredFault(of.resource.noun, name, () => build(known))
       : build(known));
-    if (known === undefined || !isSame(of.resource, known.thing, thing)) draft.put(of, thing);
+    if (known === undefined || !isSame(of.resource, known.thing, thing)) changed.push(thing);
   }
   const left = before.filter((entry) => entry.thing.managedBy === managedBy && !kept.has(entry));
-  for (const { thing } of left) draft.put(of, toFormer(thing));
+  changed.push(...left.map(({ thing }) => toFormer(thing)));
+  // Only now: while they are checked, they see each other as before.
+  for (const thing of changed) draft.put(of, thing);
   return left;
 }
 

@@ -6,6 +6,8 @@ import type {
   RecordChange,
   RecordExpectation,
   RecordGuard,
+  RecordKey,
+  RecordKind,
   WriteRequest,
   WriteResult,
 } from "../store/port/records.ts";
@@ -17,6 +19,7 @@ import type { Entry, LiveRecord, Resource } from "./resource.ts";
 /**
  * One change while it is being checked. The draft notes what the checks read: if any of that has changed when the
  * change is written, nothing is written and the checks run again. So a rule over several things is a simple `if`.
+ * What was put is found and listed as put.
  */
 export interface Draft {
   /** Its record must not change until the write. */
@@ -64,6 +67,9 @@ export function createDraft(options: {
 }): OpenDraft {
   const reads = new Map<string, RecordExpectation>();
   const taken = new Map<string, Entry<unknown>>();
+  /** What was put, by kind and key. */
+  const puts = new Map<RecordKind, Map<string, Entry<unknown>>>();
+  const listed = new Map<RecordKind, readonly Entry<unknown>[]>();
   const guards = new Map<string, RecordGuard>();
   const changes = new Map<string, RecordChange>();
   const told = new Map<string, AuditNote>();
@@ -76,7 +82,7 @@ export function createDraft(options: {
     const collection = options.open(of);
     collection.refuseNewer(id, tenantId);
     const key = { kind: of.resource.kind, tenantId, id };
-    const text = JSON.stringify(key);
+    const text = keyText(key.kind, key);
     const entry = (taken.get(text) as Entry<Thing> | undefined) ?? collection.find(id, tenantId);
     // The first read counts: the checks began with it.
     if (!reads.has(text)) reads.set(text, { ...key, expected: entry?.version ?? "absent" });
@@ -90,7 +96,27 @@ export function createDraft(options: {
   }
 
   function find<Thing>(of: Collection<Thing>, id: string, tenantId?: string): Entry<Thing> | undefined {
-    return read(of, id, tenantId).entry;
+    const { entry, text } = read(of, id, tenantId);
+    return (puts.get(of.resource.kind)?.get(text) as Entry<Thing> | undefined) ?? entry;
+  }
+
+  function listAll<Thing>(of: Collection<Thing>): readonly Entry<Thing>[] {
+    const { kind } = of.resource;
+    const changed = puts.get(kind);
+    if (changed === undefined) return of.list();
+    let all = listed.get(kind);
+    if (all === undefined) {
+      const known = of.list().map((entry): [string, Entry<unknown>] => [keyText(kind, entry), entry]);
+      listed.set(kind, (all = [...new Map([...known, ...changed]).values()]));
+    }
+    return all as readonly Entry<Thing>[];
+  }
+
+  function show<Thing>(of: Collection<Thing>, text: string, entry: Entry<Thing>): void {
+    const { kind } = of.resource;
+    const ofKind = puts.get(kind) ?? new Map<string, Entry<unknown>>();
+    puts.set(kind, ofKind.set(text, entry));
+    listed.delete(kind);
   }
 
   return {
@@ -100,15 +126,17 @@ export function createDraft(options: {
       const { tenantId, id, version } = record;
       const key = { kind: of.resource.kind, tenantId, id };
       const entry = options.open(of).toEntry(record);
-      taken.set(JSON.stringify(key), entry);
-      reads.set(JSON.stringify(key), { ...key, expected: version });
+      const text = keyText(key.kind, key);
+      taken.set(text, entry);
+      reads.set(text, { ...key, expected: version });
       return entry;
     },
     list(of, tenantId) {
       const { kind } = of.resource;
       const text = JSON.stringify([kind, tenantId]);
       if (!guards.has(text)) guards.set(text, { kind, tenantId, since: options.version() });
-      return tenantId === undefined ? of.list() : of.list().filter((entry) => entry.tenantId === tenantId);
+      const all = listAll(of);
+      return tenantId === undefined ? all : all.filter((entry) => entry.tenantId === tenantId);
     },
     put(of, thing) {
       const { tenantId = "", id } = of.resource.keyOf(thing);
@@ -118,6 +146,7 @@ export function createDraft(options: {
       const place = of.resource.keptAs?.(thing);
       changes.set(text, { ...expectation, act: "put", format, data, blob, kept: place && { ...place, data } });
       tell(of.resource, text, describeChange(of.resource, known?.thing, thing));
+      show(of, text, { ...(known ?? UNWRITTEN), tenantId, id, thing });
       const pending: { entry: Entry<typeof thing> | undefined } = { entry: undefined };
       onWritten.push((seqs, version, at) => {
         const seq = seqs.get(text) as number;
@@ -168,6 +197,13 @@ export function createDraft(options: {
       if (replay !== undefined) job?.done(replay);
     },
   };
+}
+
+/** Of an entry that the store has not numbered yet. */
+const UNWRITTEN = { seq: 0, version: 0, state: undefined, createdAt: 0, updatedAt: 0 };
+
+function keyText(kind: RecordKind, { tenantId, id }: Pick<RecordKey, "tenantId" | "id">): string {
+  return JSON.stringify({ kind, tenantId, id });
 }
 
 function withReasons(note: AuditNote, reasons: readonly Readonly<Record<string, unknown>>[]): AuditNote {

@@ -18,6 +18,8 @@ export interface Caller {
   expiresAt: number | undefined;
   /** Came through a portal link that the key created: may only do what a partner needs. */
   isPartner?: boolean | undefined;
+  /** Identifies that link among all of the key. */
+  linkId?: string | undefined;
   /** What the portal link says about the look of its page. */
   theme?: LinkTheme | undefined;
   /** Signed in with OpenID Connect: there is no key, and `keyId` is `oidc:` and the subject. */
@@ -39,6 +41,12 @@ export function actorOf(caller: Caller | undefined): string {
   if (caller === undefined) return "anonymous";
   if (caller.isPartner === true) return `portal:${caller.keyId}`;
   return caller.user === undefined ? `key:${caller.keyId}` : caller.keyId;
+}
+
+/** Who shares the limits for long-running answers: all with one key, but each portal link on its own. */
+export function placeOwnerOf(caller: Caller | undefined): string {
+  const { keyId = "", linkId } = caller ?? {};
+  return linkId === undefined ? keyId : `${keyId} ${linkId}`;
 }
 
 /** Refers to a key without containing it, for sessions and links. */
@@ -368,6 +376,6 @@ function tooManyKeys(tenantId: string | undefined, limit: number, used: number):
   );
 }
 
-export function allows(caller: Caller, scope: Scope): boolean {
+export function allows(caller: Pick<Caller, "scopes">, scope: Scope): boolean {
   return caller.scopes.includes("admin") || caller.scopes.includes(scope);
 }

@@ -28,13 +28,15 @@ export interface Registry {
    * one after the other. `judge` is called again, with a new draft, when another process was faster.
    */
   change<Thing, Result>(of: Collection<Thing>, judge: Judge<Result>): Promise<Result>;
+  /** As `change` for several kinds at once: no other change runs at the same time. */
+  changeAll<Result>(judge: Judge<Result>): Promise<Result>;
   /** As `change` for one thing; resolves to its written entry. */
   changeOne<Thing>(of: Collection<Thing>, judge: Judge<Written<Thing>>): Promise<Entry<Thing>>;
   /** The same for a thing that is created or replaced. */
   put<Thing>(of: Collection<Thing>, judge: Judge<PendingPut<Thing>>): Promise<Put<Thing>>;
   /** As `change`, but only once: a repeated request with the same `Idempotency-Key` gets the result of the first. */
   make<Thing>(of: Collection<Thing>, once: Once | undefined, judge: Judge<Pending<Thing>>): Promise<Made<Thing>>;
-  /** Reads the changes of other processes. */
+  /** Reads the changes of other processes, and announces again what a listener failed at. */
   follow(): Promise<void>;
 }
 
@@ -85,38 +87,54 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
   const collections = new Map<RecordKind, OpenCollection<unknown>>();
   const turns = new Map<RecordKind, ReturnType<typeof createTurns>>();
   const followInTurn = createTurns();
+  /** By kind: changes in memory that its listener has not processed. */
+  const unannounced = new Map<RecordKind, Change<unknown>[]>();
   let version = 0;
 
   function openOf<Thing>(of: Collection<Thing>): OpenCollection<Thing> {
     return collections.get(of.resource.kind) as unknown as OpenCollection<Thing>;
   }
 
-  async function announce(taken: ReadonlyMap<OpenCollection<unknown>, Change<unknown>[]>): Promise<void> {
-    for (const [collection, changes] of taken) await collection.resource.onChange?.(changes, collection.list);
-  }
-
-  function take(changed: readonly StoredRecord[]): Map<OpenCollection<unknown>, Change<unknown>[]> {
-    const taken = new Map<OpenCollection<unknown>, Change<unknown>[]>();
+  function take(changed: readonly StoredRecord[]): void {
     for (const record of changed) {
       const collection = collections.get(record.kind);
       const change = collection?.take(record);
-      if (collection === undefined || change === undefined) continue;
-      const changes = taken.get(collection) ?? [];
+      if (change === undefined) continue;
+      const changes = unannounced.get(record.kind) ?? [];
       changes.push(change);
-      taken.set(collection, changes);
+      unannounced.set(record.kind, changes);
     }
-    return taken;
   }
 
-  /** One run after the other, so that listeners get changes in order. */
-  function follow(wanted = Number.POSITIVE_INFINITY): Promise<void> {
+  /** Calls every listener, whatever becomes of the others. A listener that fails gets its changes again later. */
+  async function announce(): Promise<ReadonlyMap<RecordKind, unknown>> {
+    const failed = new Map<RecordKind, unknown>();
+    for (const [kind, changes] of unannounced) {
+      const { resource, list } = collections.get(kind) as OpenCollection<unknown>;
+      try {
+        await resource.onChange?.(changes, list);
+        unannounced.delete(kind);
+      } catch (error) {
+        failed.set(kind, error);
+      }
+    }
+    return failed;
+  }
+
+  /** One run after the other, so that listeners get changes in order. Resolves to the errors of the listeners. */
+  function catchUp(wanted = Number.POSITIVE_INFINITY): Promise<ReadonlyMap<RecordKind, unknown>> {
     return followInTurn(async () => {
-      if (version >= wanted) return;
-      const changed = await records.changesSince(version, [...collections.keys()]);
-      const taken = take(changed.records);
-      version = changed.version;
-      await announce(taken);
+      if (version < wanted) {
+        const changed = await records.changesSince(version, [...collections.keys()]);
+        take(changed.records);
+        version = changed.version;
+      }
+      return announce();
     });
+  }
+
+  async function follow(): Promise<void> {
+    throwAll([...(await catchUp()).values()]);
   }
 
   async function judgeAndWrite<Result>(
@@ -131,7 +149,7 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
         result = await judge(draft);
       } catch (error) {
         // Read the latest changes before rejecting anything.
-        await follow();
+        await catchUp();
         if (version === judgedBy || time === MAX_JUDGEMENTS) throw error;
         continue;
       }
@@ -142,10 +160,12 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
       const written = await records.write({ ...draft.request, mark, at });
       if (written.kind === "written") {
         draft.written(written, at);
-        await follow(written.version);
+        const failed = await catchUp(written.version);
+        const own = draft.request.changes.find(({ kind }) => failed.has(kind));
+        if (own !== undefined) throw notInEffect(failed.get(own.kind));
         return result;
       }
-      await follow();
+      await catchUp();
       refuseForGood(written);
     }
     throw new PosthornError("unavailable", "Others change the configuration at this moment. Try again.", {
@@ -190,7 +210,7 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
       const mark = await records.findMark(once.scope, once.key);
       if (mark === undefined) return undefined;
       // Another process may have created it just now.
-      await follow();
+      await catchUp();
       return answerAgain(of, once, mark);
     };
     const earlier = await findEarlier();
@@ -223,10 +243,15 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
       if (collections.size === 0) version = loaded.version;
       turns.set(resource.kind, createTurns());
       collections.set(resource.kind, collection);
-      await announce(take(loaded.records));
+      take(loaded.records);
+      throwAll([...(await announce()).values()]);
       return collection;
     },
     change,
+    changeAll<Result>(judge: Judge<Result>) {
+      const run = () => judgeAndWrite(judge, () => undefined);
+      return [...turns.values()].reduce<typeof run>((inner, turn) => () => turn(inner), run)();
+    },
     async changeOne(of, judge) {
       return (await change(of, judge)).entry;
     },
@@ -238,8 +263,22 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
       if (once !== undefined) return makeOnce(of, once, judge);
       return { entry: (await change(of, judge)).entry, isReplay: false };
     },
-    follow: () => follow(),
+    follow,
   };
+}
+
+function throwAll(errors: readonly unknown[]): void {
+  if (errors.length > 1) throw new AggregateError(errors, "several kinds of changes are not in effect");
+  if (errors.length === 1) throw errors[0];
+}
+
+function notInEffect(cause: unknown): PosthornError {
+  return new PosthornError(
+    "internal_error",
+    "The change is saved but not in effect yet. Do not repeat it: the gateway tries again every " +
+      `${FOLLOW_EVERY_MS / 1000} seconds until it is. The gateway's log has the reason.`,
+    { cause },
+  );
 }
 
 /** The error for a tenant whose erasure the store has reported. */

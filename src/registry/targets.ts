@@ -26,8 +26,8 @@ export interface SharedTargets {
   listIn(draft: Draft, tenantId: string): readonly SharedTarget[];
   /** Rejected while a subscription sends to it or a source names it. */
   remove(name: string, tenantId: string, ifMatch?: string): Promise<void>;
-  /** Applies the declared targets, all or nothing; returns the names that are no longer declared. */
-  applyDeclared(declared: readonly TargetInput[]): Promise<{ left: readonly string[] }>;
+  /** Puts the declared targets into the draft; returns the names that are no longer declared. */
+  declareIn(draft: Draft, declared: readonly TargetInput[]): Promise<readonly string[]>;
 }
 
 export interface SharedTarget {
@@ -135,21 +135,20 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
         if (source !== undefined) throw targetOfSource(name, source);
         draft.remove(targets, name, tenantId);
       }),
-    applyDeclared: (declared) =>
-      registry.change(targets, async (draft) => {
-        const things = declared.map((input) => ({
-          id: input.name,
-          tenantId: tenantOf(input),
-          build() {
-            checkUrls(input);
-            // Subscriptions of the same file are changed next, and checked then.
-            options.checkUsers?.(draft, input, "api");
-            return toTarget(input, "config");
-          },
-        }));
-        const left = await declare(draft, targets, things, toFormer);
-        return { left: left.map(({ id }) => id) };
-      }),
+    async declareIn(draft, declared) {
+      const things = declared.map((input) => ({
+        id: input.name,
+        tenantId: tenantOf(input),
+        build() {
+          checkUrls(input);
+          // Subscriptions of the same file are changed next, and checked then.
+          options.checkUsers?.(draft, input, "api");
+          return toTarget(input, "config");
+        },
+      }));
+      const left = await declare(draft, targets, things, toFormer);
+      return left.map(({ id }) => id);
+    },
   };
 }
 

@@ -28,8 +28,8 @@ export interface Tenants {
   remove(id: string, ifMatch?: string): Promise<void>;
   /** How many subscriptions it may have; the quota must not change until the draft is written. */
   findQuota(draft: Draft, id: string): number | undefined;
-  /** Applies the declared tenants; returns the ids that are no longer declared. */
-  applyDeclared(declared: readonly TenantInput[]): Promise<{ left: readonly string[] }>;
+  /** Puts the declared tenants into the draft; returns the ids that are no longer declared. */
+  declareIn(draft: Draft, declared: readonly TenantInput[]): Promise<readonly string[]>;
 }
 
 export interface TenantsOptions {
@@ -155,15 +155,14 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
         refuseUsed(draft, id);
         draft.remove(tenants, id);
       }),
-    applyDeclared: (declared) =>
-      registry.change(tenants, async (draft) => {
-        const things = declared.map((input) => ({
-          id: input.id,
-          build: (known: Entry<Tenant> | undefined) => toTenant(input, "config", known?.thing),
-        }));
-        const left = await declare(draft, tenants, things, toFormer);
-        return { left: left.map(({ id }) => id).filter((id) => id !== DEFAULT_TENANT) };
-      }),
+    async declareIn(draft, declared) {
+      const things = declared.map((input) => ({
+        id: input.id,
+        build: (known: Entry<Tenant> | undefined) => toTenant(input, "config", known?.thing),
+      }));
+      const left = await declare(draft, tenants, things, toFormer);
+      return left.map(({ id }) => id).filter((id) => id !== DEFAULT_TENANT);
+    },
   };
 }
 

@@ -130,6 +130,7 @@ export async function openStoredValidations(options: StoredValidationsOptions): 
     const known = draft.find(validations, idOf(input));
     if (known?.thing.hash === hash) return { pending: { entry: known }, latestVersion: latest };
     await refuseWrong(input, hash);
+    if (known === undefined) refuseLookalike(endpoint, draft.list(validations));
     if (known === undefined && draft.list(validations).length >= MAX_VALIDATIONS) {
       throw new PosthornError("conflict", `There are ${MAX_VALIDATIONS} validations, the maximum. Delete one first.`);
     }
@@ -260,14 +261,22 @@ function idOf({ endpoint, format }: ValidationFile): string {
   return `${endpoint}.${format}`;
 }
 
-/** Names of endpoints contain no dot. */
 function toFile(id: string): ValidationFile {
-  const [endpoint = "", format] = id.split(".");
-  return { endpoint, format: format as ValidationFormat };
+  const dot = id.lastIndexOf(".");
+  return { endpoint: id.slice(0, dot), format: id.slice(dot + 1) as ValidationFormat };
 }
 
 export function hashOf(document: Uint8Array): string {
   return createHash("sha256").update(document).digest("hex");
+}
+
+/** Both would be one file where the file system ignores case, and each would replace the other. */
+function refuseLookalike(endpoint: string, all: readonly Entry<LiveValidation>[]): void {
+  const isLookalike = (other: string) => other !== endpoint && other.toLowerCase() === endpoint.toLowerCase();
+  const other = all.find(({ thing }) => isLookalike(thing.endpoint))?.thing.endpoint;
+  if (other !== undefined) {
+    throw invalid(endpoint, `differs from that of ${other} only in upper and lower case, so their files could be one`);
+  }
 }
 
 function invalid(endpoint: string, fault: string): PosthornError {

@@ -1,6 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
-import { PosthornError } from "../domain/errors.ts";
+import { isDamage, PosthornError } from "../domain/errors.ts";
 import { hopsOf } from "../domain/hops.ts";
+import { TEST_EVENT_TYPE } from "../domain/pattern.ts";
 import { traceOf } from "../domain/trace-context.ts";
 import { originIdOf } from "../domain/origin-event.ts";
 import type { Subscription } from "../domain/subscription.ts";
@@ -12,7 +13,15 @@ import type { Router } from "./router.ts";
 import { takesFrom } from "./wants.ts";
 
 export type IngestResult =
-  | { kind: "stored"; eventId: string; deliveries: number; forward?: Forward | undefined }
+  | {
+      kind: "stored";
+      eventId: string;
+      /** Those that the event's tenant sees. */
+      deliveries: number;
+      /** Those of operators' subscriptions for several tenants. */
+      operatorDeliveries?: number | undefined;
+      forward?: Forward | undefined;
+    }
   | { kind: "duplicate"; eventId: string; isReplay?: boolean | undefined }
   | { kind: "failed"; error: PosthornError };
 
@@ -50,7 +59,7 @@ export interface FanOut {
 /** The scheduler, as the fan-out needs it. */
 export interface Deliverer {
   /** Whether a delivery may be claimed at birth. Its place is reserved until it is written or released. */
-  reserve(subscription: Subscription, dueAt: number, bodyBytes: number): boolean;
+  reserve(subscription: Subscription, dueAt: number, bodyBytes: number, isTest: boolean): boolean;
   unreserve(subscription: Subscription): void;
   born(delivery: ClaimedDelivery): void;
   /** The fallback that gets the delivery because its target is down; undefined when there is none. */
@@ -93,22 +102,38 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
     // An expired delivery must wait in the lane, where it is found and becomes a dead letter.
     const mayGo = event.expiresAt === undefined || event.expiresAt > clock.now();
-    const deliveries = first.map((subscription) =>
-      toDelivery(subscription, event, mayGo && scheduler.reserve(subscription, event.dueAt, event.body.length)),
-    );
+    const isTest = event.type === TEST_EVENT_TYPE;
     const isPartial = first.length < subscriptions.length;
-    const answer = (result: AcceptResult) => {
-      if (result.kind === "stored") {
-        const forward = handOver(event, result.eventSeq, first, deliveries, result.claimed);
-        if (isPartial) continueLater(result.eventSeq, event, subscriptions.slice(first.length));
-        if (subscriptions.length === 0) onUnmatched?.(event);
-        done({ kind: "stored", eventId: event.id, deliveries: subscriptions.length, forward });
-      } else {
-        deliveries.forEach(({ claim }, i) => claim && scheduler.unreserve(first[i] as Subscription));
-        done(result);
-      }
+    const deliveries: NewDelivery[] = [];
+    // One object for all deliveries: a thousand of them hold the event's body once.
+    let content: ClaimedDelivery["event"] | undefined;
+    const unreserveAll = () =>
+      deliveries.forEach(({ claim }, i) => claim && scheduler.unreserve(first[i] as Subscription));
+    const goOn = ({ eventSeq, claimed }: AcceptResult & { kind: "stored" }): IngestResult => {
+      if (isPartial) continueLater(eventSeq, event, subscriptions.slice(first.length));
+      if (subscriptions.length === 0) onUnmatched?.(event);
+      const forward = handOver(event, { eventSeq, claimed, content }, first, deliveries);
+      const unseen = countForSeveral(subscriptions);
+      const seen = subscriptions.length - unseen;
+      const operatorDeliveries = unseen > 0 ? unseen : undefined;
+      return { kind: "stored", eventId: event.id, deliveries: seen, operatorDeliveries, forward };
     };
-    store.events.accept(isPartial ? withCursor(event, cursorAfter(first)) : event, deliveries, answer);
+    const answer = (result: AcceptResult) => {
+      if (result.kind === "stored") return done(orNotAccepted(() => goOn(result)));
+      unreserveAll();
+      done(result);
+    };
+    try {
+      for (const subscription of first) {
+        const claim = mayGo && scheduler.reserve(subscription, event.dueAt, event.body.length, isTest);
+        deliveries.push(toDelivery(subscription, event, claim));
+        if (claim) content ??= contentOf(event);
+      }
+      store.events.accept(isPartial ? withCursor(event, cursorAfter(first)) : event, deliveries, answer);
+    } catch (error) {
+      unreserveAll();
+      throw error;
+    }
   }
 
   /** All ordered deliveries are written with the event: a later event must find the delivery of the event before it. */
@@ -117,16 +142,15 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     return subscriptions.slice(0, Math.max(maxDeliveries, ordered));
   }
 
+  /** A delivery that cannot begin keeps no other of the event from it; the error is thrown after the last. */
   function handOver(
     event: IncomingEvent,
-    eventSeq: number,
+    { eventSeq, claimed, content }: Written,
     subscriptions: readonly Subscription[],
     deliveries: readonly NewDelivery[],
-    claimed: readonly boolean[],
   ): Forward | undefined {
     let forward: Forward | undefined;
-    // One object for all deliveries: a thousand of them hold the event's body once.
-    let content: ClaimedDelivery["event"] | undefined;
+    let fault: { error: unknown } | undefined;
     for (let i = 0; i < subscriptions.length; i++) {
       const subscription = subscriptions[i] as Subscription;
       const isForwarding = subscription.mode === "forward";
@@ -134,26 +158,31 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
       if (isForwarding && (forward === undefined || subscription.seq < forward.subscriptionSeq)) {
         forward = { subscriptionSeq: subscription.seq, isClaimed: claimed[i] === true };
       }
-      if (claimed[i] === true) {
-        scheduler.born({
-          eventSeq,
-          subscriptionSeq: subscription.seq,
-          generation: 1,
-          attemptCount: 0,
-          uncountedAttempts: 0,
-          trigger: "first",
-          expiresAt: deliveries[i]?.expiresAt,
-          request: isForwarding || subscription.needs?.request === true ? event.request : undefined,
-          hasDetails: event.details !== undefined,
-          details: subscription.needs?.details === true ? event.details : undefined,
-          event: (content ??= contentOf(event)),
-        });
-      } else if (deliveries[i]?.claim === true) {
-        scheduler.unreserve(subscription);
-      } else {
-        scheduler.notePending(subscription, event.dueAt);
+      try {
+        if (claimed[i] === true && content !== undefined) {
+          scheduler.born({
+            eventSeq,
+            subscriptionSeq: subscription.seq,
+            generation: 1,
+            attemptCount: 0,
+            uncountedAttempts: 0,
+            trigger: "first",
+            expiresAt: deliveries[i]?.expiresAt,
+            request: isForwarding || subscription.needs?.request === true ? event.request : undefined,
+            hasDetails: event.details !== undefined,
+            details: subscription.needs?.details === true ? event.details : undefined,
+            event: content,
+          });
+        } else if (deliveries[i]?.claim === true) {
+          scheduler.unreserve(subscription);
+        } else {
+          scheduler.notePending(subscription, event.dueAt);
+        }
+      } catch (error) {
+        fault ??= { error };
       }
     }
+    if (fault !== undefined) throw fault.error;
     return forward;
   }
 
@@ -201,9 +230,16 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     });
   }
 
-  async function loadBodyForFilters(event: UnfinishedFanOut): Promise<Uint8Array | undefined> {
+  /** The fan-out of a damaged event stays unfinished: nobody can know who wants it. */
+  async function loadBodyForFilters(event: UnfinishedFanOut): Promise<{ body: Uint8Array | undefined } | "damaged"> {
     const isNeeded = router.match(event.tenantId, event.type).some(({ filter }) => filter?.readsData === true);
-    return isNeeded ? (await store.reads.loadEvent(event.eventSeq))?.body : undefined;
+    if (!isNeeded) return { body: undefined };
+    try {
+      return { body: (await store.reads.loadEvent(event.eventSeq))?.body };
+    } catch (error) {
+      if (isDamage(error)) return "damaged";
+      throw error;
+    }
   }
 
   return {
@@ -220,8 +256,8 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         deliveries,
         done(result) {
           if (result.kind !== "stored") return;
-          handOver(event, result.eventSeq, first, deliveries, result.claimed);
           if (isPartial) continueLater(result.eventSeq, event, subscriptions.slice(first.length));
+          handOver(event, { ...result, content: undefined }, first, deliveries);
         },
       };
     },
@@ -229,15 +265,33 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
       isResumed = true;
       for (const event of await store.events.loadUnfinishedFanOuts()) {
         // A subscription created in between gets the event too: a wall clock that was set back must not exclude it.
-        const wanting = router.select({ ...event, body: await loadBodyForFilters(event) });
+        const filtered = await loadBodyForFilters(event);
+        if (filtered === "damaged") continue;
+        const wanting = router.select({ ...event, ...filtered });
         const rest = wanting.filter(({ seq, ordered }) => ordered || seq > event.cursor);
-        await continueFanOut(event.eventSeq, { ...event, dueAt: clock.now() }, rest);
+        await continueFanOut(event.eventSeq, event, rest);
       }
     },
     async settled() {
       await Promise.all(running);
     },
   };
+}
+
+function orNotAccepted(run: () => IngestResult): IngestResult {
+  try {
+    return run();
+  } catch (error) {
+    return { kind: "failed", error: notAccepted(error) };
+  }
+}
+
+/** For an error that nobody expected. */
+export function notAccepted(error: unknown): PosthornError {
+  if (error instanceof PosthornError) return error;
+  return new PosthornError("internal_error", "The event could not be accepted. See the gateway's log.", {
+    cause: error,
+  });
 }
 
 /** Every field by name: with a spread, V8 gives each object a hidden class of its own. */
@@ -262,6 +316,12 @@ function contentOf(event: IncomingEvent): ClaimedDelivery["event"] {
   };
 }
 
+function countForSeveral(subscriptions: readonly Subscription[]): number {
+  let count = 0;
+  for (const { tenants } of subscriptions) if (tenants !== undefined) count++;
+  return count;
+}
+
 function withCursor(event: IncomingEvent, fanOutCursor: number): IncomingEvent {
   return { ...event, fanOutCursor };
 }
@@ -270,6 +330,13 @@ function withCursor(event: IncomingEvent, fanOutCursor: number): IncomingEvent {
 function cursorAfter(subscriptions: readonly Subscription[]): number {
   const last = subscriptions.at(-1);
   return last === undefined || last.ordered ? 0 : last.seq;
+}
+
+interface Written {
+  eventSeq: number;
+  claimed: readonly boolean[];
+  /** What is sent of the event; undefined when no delivery was to be claimed. */
+  content: ClaimedDelivery["event"] | undefined;
 }
 
 interface Ageing {

@@ -3,12 +3,15 @@ import type { Subscription } from "../domain/subscription.ts";
 import type { AcceptResult } from "../store/port/event-log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Work } from "../telemetry/overload.ts";
-import type { FanOut, IngestResult, Plan } from "./fan-out.ts";
+import { notAccepted, type FanOut, type IngestResult, type Plan } from "./fan-out.ts";
 import type { IncomingEvent } from "./incoming-event.ts";
 
 /** The one stage that every event passes on its way into the store: it is metered, counted, routed and written. */
 export interface Ingest {
-  /** Calls `done` once; an event that it reports as stored is on disk. `to`: only these subscriptions get the event. */
+  /**
+   * Calls `done` once, whatever fails; an event that it reports as stored is on disk. `to`: only these subscriptions get
+   * the event.
+   */
   accept: Accept;
   /** The same without quotas: a tenant whose backlog is too long must still be told why. */
   acceptOwn: Accept;
@@ -52,8 +55,12 @@ export function createIngest(options: IngestOptions): Ingest {
       if (result.kind === "failed" && result.error.code === "store_full") disk.noteFull();
       done(result);
     };
-    if (to === undefined) fanOut.accept(event, answer);
-    else fanOut.acceptFor(event, to, answer);
+    try {
+      if (to === undefined) fanOut.accept(event, answer);
+      else fanOut.acceptFor(event, to, answer);
+    } catch (error) {
+      answer({ kind: "failed", error: notAccepted(error) });
+    }
   };
 
   return {

@@ -1,5 +1,5 @@
 import { parsePattern, type Pattern } from "../domain/pattern.ts";
-import type { Subscription } from "../domain/subscription.ts";
+import { ALL_TENANTS, type Subscription } from "../domain/subscription.ts";
 import { applyFilters, asksFor, takesFrom } from "./wants.ts";
 import type { FilteredEvent } from "./filter-facts.ts";
 
@@ -31,6 +31,7 @@ const MAX_REMEMBERED = 10_000;
 
 export function createRouter({ onTooCostly }: RouterOptions = {}): Router {
   let byTenant = new Map<string, Subscription[]>();
+  let ofAllTenants: Subscription[] = [];
   // Keyed by pattern text: when one subscription changes, the patterns of the others are not parsed again.
   const patterns = new Map<string, Pattern>();
   let remembered = new Map<string, Found>();
@@ -40,13 +41,20 @@ export function createRouter({ onTooCostly }: RouterOptions = {}): Router {
   function rebuild(subscriptions: Iterable<Subscription>): void {
     changed = undefined;
     byTenant = new Map();
+    ofAllTenants = [];
     remembered = new Map();
     if (patterns.size > MAX_REMEMBERED) patterns.clear();
     for (const subscription of subscriptions) {
-      const ofTenant = byTenant.get(subscription.tenantId);
-      if (ofTenant === undefined) byTenant.set(subscription.tenantId, [subscription]);
-      else ofTenant.push(subscription);
+      const { tenantId, tenants = [tenantId] } = subscription;
+      if (tenants === ALL_TENANTS) ofAllTenants.push(subscription);
+      else for (const one of new Set(tenants)) addTo(one, subscription);
     }
+  }
+
+  function addTo(tenantId: string, subscription: Subscription): void {
+    const ofTenant = byTenant.get(tenantId);
+    if (ofTenant === undefined) byTenant.set(tenantId, [subscription]);
+    else ofTenant.push(subscription);
   }
 
   function patternOf(text: string): Pattern {
@@ -57,7 +65,7 @@ export function createRouter({ onTooCostly }: RouterOptions = {}): Router {
 
   function findAll(tenantId: string, eventType: string): Subscription[] {
     const found: Subscription[] = [];
-    for (const subscription of byTenant.get(tenantId) ?? []) {
+    for (const subscription of [...(byTenant.get(tenantId) ?? []), ...ofAllTenants]) {
       if (asksFor(subscription, eventType, patternOf)) found.push(subscription);
     }
     return found.sort((a, b) => Number(b.ordered) - Number(a.ordered) || a.seq - b.seq);

@@ -10,9 +10,15 @@ export interface AnsweredRequest {
   path: string;
   status: number;
   durationMs: number;
+  /** Of a webhook or of published events: what became of it, as the metrics name it. */
+  outcome?: string | undefined;
+  /** Its event; the first of several. */
+  eventId?: string | undefined;
 }
 
 export interface EndedAttempt {
+  eventId: string;
+  deliveryId: string;
   eventType: string;
   subscription: string;
   number: number;

@@ -1,4 +1,5 @@
 import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
+import type { ForwardResult } from "../domain/forward-rules.ts";
 import { createAlertGauge, type AlertValues } from "./alert-gauge.ts";
 import { createLatencyWindow } from "./latency-window.ts";
 import { createCounter, createHistogram, createSummary } from "./meters.ts";
@@ -20,7 +21,7 @@ export interface Metrics {
   countCostlyFilters(count: number): void;
   countAttempt(attempt: AttemptFacts): void;
   /** Counts a webhook for a forwarding subscription that was answered. */
-  countForward(isForwarded: boolean, tookMs: number): void;
+  countForward(result: ForwardResult, tookMs: number): void;
   countModeChange(target: { tenantId: string; name: string }, mode: string): void;
   /** Counts a group of writes that is on disk. */
   countCommit(rows: number, tookMs: number): void;
@@ -123,10 +124,11 @@ export function createMetrics(now: () => number = () => performance.now()): Metr
   const commitRows = histogram("posthorn_commit_rows", "Approximate rows of a group of writes", COMMIT_ROWS).with({});
   const forwards = counter(
     "posthorn_forwards_total",
-    "Webhooks for forwarding subscriptions by answer: forwarded at once, or queued",
+    "Webhooks for forwarding subscriptions by answer: forwarded at once, queued, or rejected by the target",
   );
   const forwarded = forwards.with({ outcome: "forwarded" });
   const queued = forwards.with({ outcome: "queued" });
+  const rejected = forwards.with({ outcome: "rejected" });
   const forwardLatency = histogram(
     "posthorn_forward_latency_seconds",
     "From receiving a webhook to the answer that it was forwarded",
@@ -188,9 +190,9 @@ export function createMetrics(now: () => number = () => performance.now()): Metr
       if (attempt.result === "success") successes.value++;
       if (attempt.dwellMs !== undefined) dwell.observe(attempt.dwellMs / 1000);
     },
-    countForward(isForwarded, tookMs) {
-      (isForwarded ? forwarded : queued).value++;
-      if (isForwarded) forwardLatency.observe(tookMs / 1000);
+    countForward(result, tookMs) {
+      (result === "forwarded" ? forwarded : result === "queued" ? queued : rejected).value++;
+      if (result === "forwarded") forwardLatency.observe(tookMs / 1000);
     },
     countModeChange: ({ tenantId, name }, mode) => void modeCounts(`${tenantId}\0${name}`)(mode).value++,
     countCommit(rows, tookMs) {

@@ -3,7 +3,10 @@ import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Reports errors that are our own fault, with the place, but without secrets of a URL. */
-export type NoteServerError = (error: unknown, place: { method?: string | undefined; path: string }) => void;
+export type NoteServerError = (
+  error: unknown,
+  place: { method?: string | undefined; path: string; requestId?: string | undefined },
+) => void;
 
 export interface ServerErrorsOptions {
   logger: Logger;
@@ -22,7 +25,7 @@ const MAX_KINDS = 200;
 export function createServerErrors({ logger, metrics, now }: ServerErrorsOptions): NoteServerError {
   const told = new Map<string, { at: number; untold: number }>();
 
-  return (error, { method, path }) => {
+  return (error, { method, path, requestId }) => {
     const known = error instanceof PosthornError ? error : undefined;
     const code: ErrorCode = known?.code ?? "internal_error";
     metrics.countServerError(code);
@@ -35,7 +38,14 @@ export function createServerErrors({ logger, metrics, now }: ServerErrorsOptions
     }
     if (last === undefined && told.size >= MAX_KINDS) told.clear();
     told.set(kind, { at: now(), untold: 0 });
-    const place = { code, status: ERRORS[code].status, method, path, ...(last?.untold && { untold: last.untold }) };
+    const place = {
+      code,
+      status: ERRORS[code].status,
+      method,
+      path,
+      ...(requestId !== undefined && { request_id: requestId }),
+      ...(last?.untold && { untold: last.untold }),
+    };
     if (code === "internal_error") logger.error({ ...place, error }, "request failed");
     else logger.warn({ ...place, detail: message, ...(known?.cause !== undefined && { cause: known.cause }) }, REFUSED);
   };

@@ -1,10 +1,12 @@
+import { createHash } from "node:crypto";
 import { mayBeJson } from "../domain/json-type.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { createThreadLines, type Send } from "../threads/thread-lines.ts";
 import { Overdue } from "../threads/thread-seat.ts";
+import type { FieldProblem } from "../domain/subscription-rules.ts";
 import type { JobReply, RenderJob, TemplateCall, TemplateReply } from "./template-call.ts";
 import type { SentFacts } from "./template-scope.ts";
-import type { Rendered, Template, TemplateFacts, Templates } from "./templates.ts";
+import type { EventTypeSchema, Rendered, Template, TemplateFacts, Templates } from "./templates.ts";
 
 export interface TemplatesOptions {
   /** The time that a thread may work on one call. */
@@ -18,6 +20,14 @@ interface Waiting {
   readonly byteLength: number;
   readonly since: number;
   readonly done: (rendered: Rendered) => void;
+}
+
+type ExamineTerms = NonNullable<Parameters<Templates["examine"]>[2]>;
+
+interface Examined {
+  readonly problems: readonly FieldProblem[];
+  /** Set when it took longer than this; another time it may not. */
+  readonly tooLong?: { withinMs: number; until: number };
 }
 
 /** A list of templates that the threads know by its number. */
@@ -34,7 +44,12 @@ const MAX_BATCH_BYTES = 1024 * 1024;
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 /** After this wait, a rendering fails for now and is requested again later. */
 const MAX_WAIT_MS = 5000;
-const EXAMINATIONS = "examinations";
+const EXAMINATIONS = { line: "examinations" };
+/** Somebody who works on a template examines the same texts again, and then saves them. */
+const MAX_EXAMINED = 1000;
+/** The last of many templates has this time at least. */
+const MIN_EXAMINE_MS = 100;
+const TOO_LONG_FOR_MS = 60_000;
 
 export function openTemplates({ renderMs = 1000, examineMs = 10_000 }: TemplatesOptions = {}): Templates {
   const lines = createThreadLines<TemplateCall, TemplateReply>({
@@ -48,7 +63,10 @@ export function openTemplates({ renderMs = 1000, examineMs = 10_000 }: Templates
   const sets = new WeakMap<readonly Template[], TemplateSet>();
   const queues = new Map<string, Waiting[]>();
   const open = new Set<Waiting>();
+  const examined = new Map<string, Examined>();
+  const schemaNumbers = new WeakMap<object, number>();
   let lastSet = 0;
+  let lastSchema = 0;
 
   function setOf(templates: readonly Template[]): TemplateSet {
     let set = sets.get(templates);
@@ -112,29 +130,71 @@ export function openTemplates({ renderMs = 1000, examineMs = 10_000 }: Templates
     for (const one of queued) settle(one, busy(error instanceof Error ? error.message : String(error)));
   }
 
+  /** The registry keeps the same object for a schema until the gateway ends. */
+  function numberOf({ schema }: EventTypeSchema): number {
+    const number = schemaNumbers.get(schema) ?? ++lastSchema;
+    schemaNumbers.set(schema, number);
+    return number;
+  }
+
+  function keyOf({ name, text, place, isBuiltIn, own }: Template, schemas: readonly number[]): string {
+    const facts = JSON.stringify([name, text, place, isBuiltIn, own, schemas]);
+    return createHash("sha256").update(facts).digest("base64");
+  }
+
+  function keepExamined(key: string, result: Examined): void {
+    examined.delete(key);
+    const [oldest] = examined.size >= MAX_EXAMINED ? examined.keys() : [];
+    if (oldest !== undefined) examined.delete(oldest);
+    examined.set(key, result);
+  }
+
+  function findExamined(key: string, withinMs: number): readonly FieldProblem[] | undefined {
+    const { problems, tooLong } = examined.get(key) ?? {};
+    const isStale = tooLong !== undefined && (tooLong.withinMs < withinMs || tooLong.until < performance.now());
+    return isStale ? undefined : problems;
+  }
+
   return {
-    async examine(templates, schemas = []) {
-      if (templates.length === 0) return [];
-      const bytes = templates.reduce((sum, { text }) => sum + text.length, 0);
-      try {
-        const reply = await lines.run(EXAMINATIONS, bytes, (send) => send({ examine: templates, schemas }, examineMs));
-        return "problems" in reply ? reply.problems : [];
-      } catch (error) {
-        if (error instanceof Overdue) return [{ field: templates[0]?.name ?? "", message: TOO_LONG }];
-        throw error;
-      }
+    async examine(templates, schemas = [], { line, withinMs = examineMs }: ExamineTerms = EXAMINATIONS) {
+      const numbers = schemas.map(numberOf);
+      const list = templates.map((template) => ({ template, key: keyOf(template, numbers) }));
+      const found = new Map(list.map(({ key }) => [key, findExamined(key, withinMs)]));
+      const asked = list.filter(({ key }) => found.get(key) === undefined);
+      const bytes = asked.reduce((sum, { template }) => sum + template.text.length, 0);
+      const examineAll = async (send: Send<TemplateCall, TemplateReply>): Promise<void> => {
+        const endAt = performance.now() + withinMs;
+        for (const { template, key } of asked) {
+          const leftMs = Math.max(MIN_EXAMINE_MS, endAt - performance.now());
+          try {
+            const reply = await send({ examine: [template], schemas }, leftMs);
+            const problems = "problems" in reply ? reply.problems : [];
+            found.set(key, problems);
+            keepExamined(key, { problems });
+          } catch (error) {
+            if (!(error instanceof Overdue)) throw error;
+            const problems = [{ field: template.name, message: TOO_LONG }];
+            found.set(key, problems);
+            const until = performance.now() + TOO_LONG_FOR_MS;
+            return keepExamined(key, { problems, tooLong: { withinMs, until } });
+          }
+        }
+      };
+      if (asked.length > 0) await lines.run(line, bytes, examineAll);
+      return list.flatMap(({ key }) => found.get(key) ?? []);
     },
-    render: (templates, facts) =>
+    render: (templates, facts, line = facts.subscription?.id ?? facts.event.tenantId) =>
       new Promise((done) => {
         const sent = toSent(facts);
         const byteLength = sent.body.length + (sent.request?.length ?? 0) + (sent.details?.length ?? 0);
         const one: Waiting = { set: setOf(templates), facts: sent, byteLength, since: performance.now(), done };
         open.add(one);
-        queue(facts.subscription?.id ?? facts.event.tenantId, one);
+        queue(line, one);
       }),
     async close() {
-      await lines.close();
+      // Before the threads end: a rendering must not fail for good because of that.
       for (const one of open) settle(one, busy("the gateway stops"));
+      await lines.close();
     },
   };
 }

@@ -42,14 +42,18 @@ export type Rendered = { readonly texts: readonly string[] } | { readonly fault:
 export interface Templates {
   /**
    * Returns their problems by name; empty when they can be used. A field of `data` that is in none of the schemas
-   * is a problem; without schemas, every field is allowed.
+   * is a problem; without schemas, every field is allowed. Examinations of one `line` wait for each other.
    */
-  examine(templates: readonly Template[], schemas?: readonly EventTypeSchema[]): Promise<readonly FieldProblem[]>;
+  examine(
+    templates: readonly Template[],
+    schemas?: readonly EventTypeSchema[],
+    terms?: { line: string; withinMs?: number },
+  ): Promise<readonly FieldProblem[]>;
   /**
    * Renders all of them in one call. Never rejects: a fault is a value. Fastest with the same list of templates each
-   * time.
+   * time. Waits for others of its `line`, by default those of the subscription.
    */
-  render(templates: readonly Template[], facts: TemplateFacts): Promise<Rendered>;
+  render(templates: readonly Template[], facts: TemplateFacts, line?: string): Promise<Rendered>;
   close(): Promise<void>;
 }
 

@@ -1,17 +1,23 @@
 import { PosthornError } from "../domain/errors.ts";
-import { createThreadSeat, type ThreadOptions, type ThreadSeat } from "./thread-seat.ts";
+import { createThreadSeat, stopped, type ThreadOptions, type ThreadSeat } from "./thread-seat.ts";
 
 /**
- * Shares a few threads among senders. Each sender has a waiting line, which uses one thread at a time; the lines take
- * turns. Slow lines always leave one thread to the others, so no sender waits for the slow work of another. A job that
- * misses its deadline is stopped together with its thread.
+ * Shares a few threads among waiting lines. A line uses one thread at a time; the lines take turns, and so do the
+ * senders in a line. Slow lines always leave one thread to the others, so no line waits for the slow work of another. A
+ * job that misses its deadline is stopped together with its thread.
  */
 export interface ThreadLines<Call, Reply> {
   /**
-   * The job has a thread to itself until it settles. Rejects with `overloaded` when too much is waiting in this line or
-   * in all lines together; otherwise with the error of the job.
+   * The job has a thread to itself until it settles. Rejects with `overloaded` when too much of its sender is waiting in
+   * this line, or in all lines together; otherwise with the error of the job.
    */
-  run<Result>(line: string, byteLength: number, job: (send: Send<Call, Reply>) => Promise<Result>): Promise<Result>;
+  run<Result>(
+    line: string,
+    byteLength: number,
+    job: (send: Send<Call, Reply>) => Promise<Result>,
+    sender?: string,
+  ): Promise<Result>;
+  /** Calls that wait or run, and later ones, are rejected with `unavailable`. */
   close(): Promise<void>;
 }
 
@@ -23,18 +29,23 @@ export interface ThreadLinesOptions extends ThreadOptions {
   /** A thread without work ends after this time. With `keepFirst`, the first thread stays. */
   idleMs: number;
   keepFirst?: boolean;
+  /** How much of one sender, and of all together, may wait. */
+  maxSenderBytes?: number;
+  maxWaitingBytes?: number;
 }
 
 interface Job<Call, Reply> {
+  sender: string;
   byteLength: number;
   start: (send: Send<Call, Reply>) => Promise<void>;
 }
 
 interface Line<Call, Reply> {
   readonly name: string;
-  readonly waiting: Job<Call, Reply>[];
-  /** Cost of the jobs that wait or run. */
-  bytes: number;
+  /** By sender, in the order of their turns. Holds only senders that wait. */
+  readonly waiting: Map<string, Job<Call, Reply>[]>;
+  /** Cost of the jobs that wait or run, by sender. */
+  readonly bytes: Map<string, number>;
   isServed: boolean;
   /** The line counts as slow until then, because its recent work took long. */
   slowUntil: number;
@@ -49,8 +60,8 @@ interface Place<Call, Reply> {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** A line with this much work waits one or two seconds at worst. */
-const MAX_LINE_BYTES = 8 * 1024 * 1024;
+/** A sender with this much work waits one or two seconds at worst, if nobody else sends. */
+const MAX_SENDER_BYTES = 8 * 1024 * 1024;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** The cost of a job in addition to its bytes. */
 const JOB_BYTES = 1024;
@@ -60,6 +71,7 @@ const SLOW_FOR_MS = 30_000;
 
 export function createThreadLines<Call, Reply extends object>(options: ThreadLinesOptions): ThreadLines<Call, Reply> {
   const { maxThreads, idleMs, keepFirst = false } = options;
+  const { maxSenderBytes = MAX_SENDER_BYTES, maxWaitingBytes = MAX_WAITING_BYTES } = options;
   const maxSlow = Math.max(1, maxThreads - 1);
   /** In the order of their turns. Holds only lines that have work or were slow recently. */
   const lines = new Map<string, Line<Call, Reply>>();
@@ -70,7 +82,7 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
   function getLine(name: string): Line<Call, Reply> {
     const known = lines.get(name);
     if (known !== undefined) return known;
-    const line: Line<Call, Reply> = { name, waiting: [], bytes: 0, isServed: false, slowUntil: 0 };
+    const line: Line<Call, Reply> = { name, waiting: new Map(), bytes: new Map(), isServed: false, slowUntil: 0 };
     lines.set(name, line);
     return line;
   }
@@ -82,7 +94,7 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
   function findNext(): Line<Call, Reply> | undefined {
     const slowServed = places.filter(({ line }) => line !== undefined && isSlow(line)).length;
     for (const line of lines.values()) {
-      if (line.waiting.length > 0 && !line.isServed && (slowServed < maxSlow || !isSlow(line))) return line;
+      if (line.waiting.size > 0 && !line.isServed && (slowServed < maxSlow || !isSlow(line))) return line;
     }
     return undefined;
   }
@@ -110,8 +122,18 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
       // Added again at the end: the line's next turn comes after all others.
       lines.delete(line.name);
       lines.set(line.name, line);
-      void serve(place, line, line.waiting.shift() as Job<Call, Reply>);
+      void serve(place, line, takeJob(line));
     }
+  }
+
+  /** Of a line that has one. */
+  function takeJob({ waiting }: Line<Call, Reply>): Job<Call, Reply> {
+    const [[sender, jobs]] = waiting as unknown as [[string, Job<Call, Reply>[]]];
+    waiting.delete(sender);
+    const job = jobs.shift() as Job<Call, Reply>;
+    // Added again at the end, as a line is.
+    if (jobs.length > 0) waiting.set(sender, jobs);
+    return job;
   }
 
   async function serve(place: Place<Call, Reply>, line: Line<Call, Reply>, job: Job<Call, Reply>): Promise<void> {
@@ -130,7 +152,9 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
     });
     place.line = undefined;
     line.isServed = false;
-    line.bytes -= job.byteLength;
+    const left = bytesOf(line, job.sender) - job.byteLength;
+    if (left > 0) line.bytes.set(job.sender, left);
+    else line.bytes.delete(job.sender);
     waitingBytes -= job.byteLength;
     forgetIdleLines();
     if (!place.staysForEver) place.timer = setTimeout(place.seat.stop, idleMs).unref();
@@ -138,30 +162,41 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
   }
 
   function forgetIdleLines(): void {
-    for (const [name, line] of lines) if (line.bytes === 0 && !isSlow(line)) lines.delete(name);
+    for (const [name, line] of lines) if (line.bytes.size === 0 && !isSlow(line)) lines.delete(name);
   }
 
-  function refuseTooMuch(line: Line<Call, Reply>, byteLength: number): void {
-    const isLineFull = line.bytes > 0 && line.bytes + byteLength > MAX_LINE_BYTES;
-    if (!isLineFull && (waitingBytes === 0 || waitingBytes + byteLength <= MAX_WAITING_BYTES)) return;
+  function bytesOf({ bytes }: Line<Call, Reply>, sender: string): number {
+    return bytes.get(sender) ?? 0;
+  }
+
+  function refuseTooMuch(senderBytes: number, byteLength: number): void {
+    const isSenderFull = senderBytes > 0 && senderBytes + byteLength > maxSenderBytes;
+    if (!isSenderFull && (waitingBytes === 0 || waitingBytes + byteLength <= maxWaitingBytes)) return;
     throw new PosthornError("overloaded", "Too much is waiting to be checked.", { retryAfterS: 1 });
   }
 
   return {
-    async run(name, bytes, job) {
+    async run(name, bytes, job, sender = "") {
+      if (isClosed) throw stopped();
       const byteLength = JOB_BYTES + bytes;
       const line = getLine(name);
-      refuseTooMuch(line, byteLength);
+      const senderBytes = bytesOf(line, sender);
+      refuseTooMuch(senderBytes, byteLength);
       waitingBytes += byteLength;
-      line.bytes += byteLength;
+      line.bytes.set(sender, senderBytes + byteLength);
       return new Promise((resolve, reject) => {
-        line.waiting.push({ byteLength, start: (send) => job(send).then(resolve, reject) });
+        const added: Job<Call, Reply> = { sender, byteLength, start: (send) => job(send).then(resolve, reject) };
+        const jobs = line.waiting.get(sender);
+        if (jobs === undefined) line.waiting.set(sender, [added]);
+        else jobs.push(added);
         goOn();
       });
     },
     async close() {
       isClosed = true;
       for (const { timer } of places) clearTimeout(timer);
+      const jobs = [...lines.values()].flatMap(({ waiting }) => [...waiting.values()].flat());
+      for (const { start } of jobs) void start(() => Promise.reject(stopped()));
       await Promise.all(places.map(({ seat }) => seat.close()));
     },
   };

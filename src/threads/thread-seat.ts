@@ -14,7 +14,7 @@ export interface ThreadSeat<Call, Reply> {
   send(call: Call, deadlineMs: number): Promise<Reply>;
   /** Ends the thread; the next call starts another. */
   stop(): void;
-  /** Resolves when all threads of this seat have ended. */
+  /** Rejects the running call with `unavailable`. Resolves when all threads of this seat have ended. */
   close(): Promise<void>;
 }
 
@@ -141,11 +141,16 @@ export function createThreadSeat<Call, Reply extends object>(options: ThreadOpti
       }),
     stop,
     async close() {
-      clearTimeout(timer);
       stop();
+      end((one) => one.reject(stopped()));
       await ending;
     },
   };
+}
+
+/** For calls that have no answer when the gateway stops. */
+export function stopped(): PosthornError {
+  return new PosthornError("unavailable", "The gateway stops.", { retryAfterS: 5 });
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findFaults } from "../support/browser.ts";
+import { findFaults, replaceText } from "../support/browser.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { openVisits } from "../support/visits.ts";
@@ -79,6 +79,60 @@ describe("an event that is no JSON", () => {
     const { page } = await visit(`/events/${await publish({ event_type: "plain.json" })}`);
     await button(page, "Edit and replay").waitFor();
     expect(await page.getByText("Only JSON can be edited").count()).toBe(0);
+  });
+});
+
+describe("an event that is edited", () => {
+  it("shows all that its schema rejects at their lines, and goes to those who are chosen", async () => {
+    await gateway.post("/api/v1/event-types", {
+      name: "edited.order",
+      enforce: true,
+      versions: [
+        {
+          version: "1.0",
+          schema: { required: ["id"], properties: { id: { type: "integer" }, total: { type: "number" } } },
+        },
+      ],
+    });
+    const at = (path: string) => sink.requests.filter((request) => request.path.endsWith(path)).length;
+    for (const name of ["erp", "shop", "stranger"]) {
+      const events = name === "stranger" ? ["other.*"] : ["edited.*"];
+      await gateway.subscribe({ name, url: `${sink.url}/edited-${name}`, events });
+    }
+    const id = await publish({ event_type: "edited.order", payload: { id: 1, total: 2 } });
+    await gateway.settled();
+    const { page } = await visit(`/events/${id}`);
+    await button(page, "Edit and replay").click();
+    const dialog = page.getByRole("dialog");
+    await replaceText(page.getByRole("textbox", { name: "Payload" }), '{\n"id": "x",\n"total": "y"\n}');
+    await button(page, "Send as a new event").click();
+    await dialog.getByText("/id must be integer").first().waitFor();
+    await dialog.getByText("/total must be number").first().waitFor();
+    await expect.poll(() => dialog.locator(".cm-lint-marker-error").count()).toBe(2);
+    expect(await page.locator(".toast").count()).toBe(0);
+    expect(await findFaults(page)).toEqual([]);
+
+    await replaceText(page.getByRole("textbox", { name: "Payload" }), '{"id": 1, "total": 3}');
+    await page.getByLabel("Only those chosen here").check();
+    await dialog.getByRole("checkbox", { name: /^erp/ }).uncheck();
+    await page.getByLabel("Add another subscription").selectOption("stranger");
+    expect(await findFaults(page)).toEqual([]);
+    await button(page, "Send as a new event").click();
+    await page.getByText("Edited from").waitFor();
+    await gateway.settled();
+    expect([at("/edited-erp"), at("/edited-shop"), at("/edited-stranger")]).toEqual([1, 2, 1]);
+  });
+
+  it("goes to nobody while nobody is chosen", async () => {
+    await gateway.subscribe({ name: "Lonely", url: sink.url, events: ["lonely.*"] });
+    const id = await publish({ event_type: "lonely.one" });
+    const { page } = await visit(`/events/${id}`);
+    await button(page, "Edit and replay").click();
+    await page.getByLabel("Only those chosen here").check();
+    await page.getByRole("checkbox", { name: /^Lonely/ }).uncheck();
+    expect(await button(page, "Send as a new event").isDisabled()).toBe(true);
+    await page.getByLabel("Every subscription that wants it").check();
+    expect(await button(page, "Send as a new event").isDisabled()).toBe(false);
   });
 });
 

@@ -2,14 +2,13 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../support/api-client.ts";
-import { openBrowser, openPage, signIn, type OpenPage } from "../support/browser.ts";
 import { runCommand } from "../support/run-command.ts";
-import { skipBecause, skipWithoutService } from "../support/skip.ts";
+import { skipWithoutService } from "../support/skip.ts";
 import { openSinkServer, type SinkRequest, type SinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
 
 const SHELLS = ["/bin/sh", "/bin/bash", "/bin/zsh"].filter((shell) => existsSync(shell));
 const TRICKY = 'it\'s "quoted" $HOME $(id) `id` \\n \\ 100% !! é€🎺';
@@ -22,29 +21,22 @@ interface Sent {
   body: Buffer;
 }
 
-let browser: Browser | undefined;
 let gateway: TestGateway;
 let sink: SinkServer;
 let folder: string;
-let opened: OpenPage;
+const visits = openVisits();
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "posthorn-curl-"));
-  [browser, gateway, sink] = await Promise.all([openBrowser(), startTestGateway(), openSinkServer()]);
-  if (browser === undefined) return;
-  opened = await openPage(browser, gateway.url);
-  await opened.context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await signIn(opened.page, "/events", ADMIN_KEY);
+  [gateway, sink] = await Promise.all([startTestGateway(), openSinkServer()]);
 });
 afterAll(async () => {
-  await browser?.close();
   await Promise.all([gateway.close(), sink.close()]);
   rmSync(folder, { recursive: true, force: true });
 });
 beforeEach(async (context) => {
-  if (browser === undefined) skipWithoutService(context, "Chromium");
   const { exitCode } = await runCommand("sh", ["-c", "command -v curl && command -v base64"], folder);
-  if (exitCode !== 0) skipBecause(context, "there is no curl or no base64 here");
+  if (exitCode !== 0) skipWithoutService(context, "curl or base64");
 });
 
 /** With exactly these headers, in bytes as they are given. */
@@ -64,10 +56,11 @@ function send({ path = "/webhook/shop", headers, body }: Sent): Promise<Record<s
 }
 
 async function copyCommand(path: string): Promise<string> {
-  await opened.page.goto(path);
-  await opened.page.getByRole("button", { name: "Copy as curl" }).click();
-  await opened.page.getByRole("button", { name: "Copied" }).waitFor();
-  return opened.page.evaluate<string>("navigator.clipboard.readText()");
+  const { page, context } = await visits.visit(gateway.url, path);
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("button", { name: "Copy as curl" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  return page.evaluate<string>("navigator.clipboard.readText()");
 }
 
 /** From a file, as a system lets no argument be as long as what is pasted may be. */

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DASHBOARD_PAGES } from "../../src/http/dashboard/pages.ts";
-import { asOtherMachine } from "../support/browser.ts";
+import { asOtherMachine, replaceText, signIn } from "../support/browser.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { openVisits } from "../support/visits.ts";
@@ -38,7 +38,8 @@ describe("signing in", () => {
     expect(await page.getByRole("navigation").count()).toBe(0);
 
     // The same gateway, key and page, by the name of this machine.
-    const near = await visit("/events");
+    const near = await newPage();
+    await signIn(near, "/events", ADMIN_KEY);
     await near.getByRole("heading", { name: "Events" }).waitFor();
     expect(await near.context().cookies()).toHaveLength(1);
   });
@@ -54,7 +55,8 @@ describe("signing in", () => {
       ["/alerts?show=rules", "Alerts"],
       ["/validation/orders?show=edit", "orders"],
     ] as const) {
-      const page = await visit(path);
+      const page = await newPage();
+      await signIn(page, path, ADMIN_KEY);
       await page.getByRole("heading", { name: title }).first().waitFor();
       expect(page.url()).toBe(gateway.url + path);
     }
@@ -183,10 +185,11 @@ describe("an edited replay", () => {
     expect(await audited()).toEqual([]);
 
     await page.getByRole("button", { name: "Edit and replay" }).click();
-    await page.getByLabel("Payload").fill('{"n": 12345678901234567890');
-    await page.getByText("This is no JSON").waitFor();
+    const payload = page.getByRole("textbox", { name: "Payload" });
+    await replaceText(payload, '{"n": 12345678901234567890');
+    await page.getByText("This is not valid JSON").first().waitFor();
     expect(await page.getByRole("button", { name: "Send as a new event" }).isDisabled()).toBe(true);
-    await page.getByLabel("Payload").fill('{"n": 12345678901234567890}');
+    await replaceText(payload, '{"n": 12345678901234567890}');
     await page.getByRole("button", { name: "Send as a new event" }).click();
     await page.getByText("Edited from").waitFor();
     const second = decodeURIComponent(pathOf(page).split("/")[2] ?? "");

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { signIn } from "../support/browser.ts";
+import { visitWithKey } from "../support/browser.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { openVisits } from "../support/visits.ts";
@@ -71,7 +71,7 @@ describe("the list of events", () => {
   it("shows each event once, while it is read to its end and new ones arrive", async () => {
     await publish("read", 0, MANY);
     const page = await newPage();
-    await signIn(page, "/events?event_type=many.read", ADMIN_KEY);
+    await visitWithKey(page, "/events?event_type=many.read", ADMIN_KEY);
     await live(page).waitFor();
     await publish("read", MANY, 3);
     await row(page, `read-${MANY + 2}`).waitFor();
@@ -94,7 +94,7 @@ describe("the list of events", () => {
       const response = await route.fetch({ url: again.href });
       await route.fulfill({ response, json: { ...((await response.json()) as object), next_cursor: null } });
     });
-    await signIn(page, "/events?event_type=many.twice", ADMIN_KEY);
+    await visitWithKey(page, "/events?event_type=many.twice", ADMIN_KEY);
     await page.getByRole("list", { name: "Events" }).getByRole("listitem").first().waitFor();
     const ids = await readList(page);
     expect(ids.length).toBeGreaterThan(new Set(ids).size);
@@ -102,7 +102,7 @@ describe("the list of events", () => {
 
   it("misses nothing of what came during a pause, however much it was", async () => {
     const page = await newPage();
-    await signIn(page, "/events?event_type=many.paused", ADMIN_KEY);
+    await visitWithKey(page, "/events?event_type=many.paused", ADMIN_KEY);
     await pauseDuring(page, "paused");
     await hasRows(page, MANY);
     expect(await readList(page)).toEqual(idsOf("paused", MANY));
@@ -119,7 +119,7 @@ describe("the list of events", () => {
       const { "last-event-id": _, ...headers } = route.request().headers();
       await route.continue({ headers });
     });
-    await signIn(page, "/events?event_type=many.forgotten", ADMIN_KEY);
+    await visitWithKey(page, "/events?event_type=many.forgotten", ADMIN_KEY);
     await pauseDuring(page, "forgotten");
     await live(page).waitFor();
     await publish("forgotten", MANY, 1);
@@ -142,7 +142,7 @@ describe("the status of an event in the list", () => {
       await gateway.subscribe({ name: "slow", url: slow.url, events: ["many.two", "many.mixed"] });
       await gateway.subscribe({ name: "dead", url: dead.url, events: ["many.mixed"] });
       const page = await newPage();
-      await signIn(page, "/events?event_type=many.*", ADMIN_KEY);
+      await visitWithKey(page, "/events?event_type=many.*", ADMIN_KEY);
       await live(page).waitFor();
       await publish("two", 0, 3);
       await publish("mixed", 0, 1);
@@ -168,7 +168,7 @@ describe("the status of an event in the list", () => {
       await publish("late", 0, 60);
       await gateway.settled();
       const page = await newPage();
-      await signIn(page, "/events?event_type=many.late", ADMIN_KEY);
+      await visitWithKey(page, "/events?event_type=many.late", ADMIN_KEY);
       await live(page).waitFor();
       await hasRows(page, 60);
       await page.evaluate("scrollTo(0, 1000)");

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { signIn, findFaults } from "../support/browser.ts";
+import { findFaults, visitWithKey } from "../support/browser.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, ALERTING, startTestGateway, STEADY_ALERT, type TestGateway } from "../support/test-gateway.ts";
 import { openVisits } from "../support/visits.ts";
@@ -31,18 +31,18 @@ describe("the overview", () => {
     const { page, complaints } = await visits.open(gateway.url);
     await page.addInitScript(NO_POLLING);
     const isStreaming = page.waitForResponse(/\/api\/v1\/stream/);
-    await signIn(page, "/overview", ADMIN_KEY);
+    await visitWithKey(page, "/overview", ADMIN_KEY);
     await isStreaming;
-    await page.getByText("All targets are delivered to.").waitFor();
+    await page.getByText("Everything is delivered.").waitFor();
     await page.getByText("None.", { exact: true }).waitFor();
     await gateway.publish({ event_type: "live.refused", payload: {} });
     await page.locator(".alert-title", { hasText: "Refuses" }).waitFor();
     // What the alert is about has changed with it.
     await page.getByRole("row", { name: /Refuses/ }).waitFor();
     await force(id, "QUEUE");
-    await page.getByText("One target is down. What is for it waits").waitFor();
+    await page.getByText("One target is down. Its deliveries wait").waitFor();
     await force(id, "auto");
-    await page.getByText("All targets are delivered to.").waitFor();
+    await page.getByText("Everything is delivered.").waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -54,9 +54,9 @@ describe("the overview", () => {
     }
     for (const id of ids.slice(0, 2)) await force(id, "QUEUE");
     const { page } = await visits.visit(gateway.url, "/overview");
-    await page.getByText("2 targets are down. What is for them waits, and is delivered when they are back.").waitFor();
+    await page.getByText("2 targets are down. Their deliveries wait, and are sent when they are back.").waitFor();
     expect(await page.getByText(/^and \d+ more$/).count()).toBe(0);
-    const link = page.getByRole("link", { name: "Down 2" });
+    const link = page.getByRole("region", { name: "Mode" }).getByRole("link", { name: "Down 2" });
     await expect.poll(() => link.getAttribute("href")).toBe(`/targets/${String(ids[1])}`);
     await link.click();
     await page.getByRole("heading", { name: "Down 2" }).waitFor();

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findFaults, type PageOptions } from "../support/browser.ts";
+import { findFaults } from "../support/browser.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { openVisits } from "../support/visits.ts";
@@ -19,8 +19,7 @@ afterAll(async () => {
   await Promise.all([gateway.close(), sink.close()]);
 });
 
-const visit = (path: string, { key, ...options }: PageOptions & { key?: string } = {}) =>
-  visits.visit(gateway.url, path, key, options);
+const visit = (path: string, key?: string) => visits.visit(gateway.url, path, key);
 
 async function settingsOf(id: string): Promise<Record<string, unknown>> {
   return (await gateway.get(`/api/v1/subscriptions/${id}`)).json;
@@ -62,6 +61,44 @@ describe("subscriptions in the dashboard", () => {
     });
     // The rejected one is told by the browser too.
     expect(complaints.filter((text) => !text.includes("422"))).toEqual([]);
+  });
+
+  it("creates no tenant for a misspelt one, but one that somebody asks for", async () => {
+    await gateway.post("/api/v1/tenants", { id: "acme", name: "Acme" });
+    const { page } = await visit("/subscriptions?tenant_id=acme");
+    await page.getByRole("link", { name: "Create subscription" }).click();
+    const tenant = page.getByLabel("Tenant id");
+    await expect.poll(() => tenant.inputValue()).toBe("acme");
+    await page.getByLabel("Name (required)").fill("Of Acme");
+    await page.getByLabel("URL (required)").fill(sink.url);
+    await page.getByLabel("Events (required)").fill("order.*");
+    await tenant.fill("acmee");
+    await page.getByRole("button", { name: "Create subscription" }).click();
+    await page.locator('[data-field="tenant_id"] .error-text').getByText("There is no tenant acmee.").waitFor();
+    await page.getByText("There is no tenant acmee; did you mean acme?").waitFor();
+    expect((await gateway.get("/api/v1/tenants/acmee")).status).toBe(404);
+    expect((await gateway.get("/api/v1/subscriptions?tenant_id=acmee")).json["data"]).toEqual([]);
+    expect(await findFaults(page)).toEqual([]);
+
+    await page.getByRole("button", { name: "Create tenant acmee" }).click();
+    await expect.poll(async () => (await gateway.get("/api/v1/tenants/acmee")).status).toBe(200);
+    await page.getByRole("button", { name: "Create subscription" }).click();
+    await page.getByRole("heading", { name: "Of Acme" }).waitFor();
+    expect(await settingsOf(idIn(page))).toMatchObject({ tenant_id: "acmee" });
+  });
+
+  it.each([
+    ["/sources/-new", "Create source"],
+    ["/targets/new", "Create target"],
+  ])("creates no tenant for a misspelt one at %s", async (path, act) => {
+    const { page } = await visit(path);
+    await page.locator('[data-field="name"]').getByRole("textbox").fill("misspelt");
+    const more = page.getByText("More settings");
+    if (path.startsWith("/sources")) await more.click();
+    await page.getByLabel("Tenant id").fill("acmeee");
+    await page.getByRole("button", { name: act }).click();
+    await page.locator('[data-field="tenant_id"] .error-text').getByText("There is no tenant acmeee.").waitFor();
+    expect((await gateway.get("/api/v1/tenants/acmeee")).status).toBe(404);
   });
 
   it("makes a form for another kind, and shows what a template makes of an event", async () => {
@@ -131,6 +168,18 @@ describe("subscriptions in the dashboard", () => {
     expect((await gateway.get(`/api/v1/subscriptions/${id}`)).status).toBe(404);
   });
 
+  it("tests one that is suspended, and says that it still is", async () => {
+    sink.answerWith({ status: 410 });
+    const { id } = await gateway.subscribe({ name: "Gone", url: sink.url, events: ["gone.*"] });
+    await gateway.publish({ event_type: "gone.one", payload: {} });
+    await expect.poll(async () => (await settingsOf(id))["status"]).toBe("suspended");
+    sink.answerWith({ status: 200 });
+    const { page } = await visit(`/subscriptions/${id}`);
+    await page.getByRole("button", { name: "Test", exact: true }).click();
+    await page.getByText("The destination accepted it").waitFor();
+    await page.getByText("It is still suspended").waitFor();
+  });
+
   it("recovers what died since a time, after it was counted", async () => {
     sink.answerWith({ status: 400 });
     const { id } = await gateway.subscribe({ name: "Recover", url: sink.url, events: ["lost.*"] });
@@ -168,7 +217,7 @@ describe("subscriptions in the dashboard", () => {
 
   it("has no button for a key that may only read", async () => {
     const { id } = await gateway.subscribe({ name: "Looked at", url: sink.url, events: ["a.b"] });
-    const { page } = await visit(`/subscriptions/${id}`, { key: readKey });
+    const { page } = await visit(`/subscriptions/${id}`, readKey);
     await page.getByRole("heading", { name: "History of its status" }).waitFor();
     for (const name of ["Test", "Pause", "Recover", "Reveal", "Rotate", "Delete"]) {
       expect([name, await page.getByRole("button", { name, exact: true }).count()]).toEqual([name, 0]);
@@ -205,10 +254,10 @@ describe("targets in the dashboard", () => {
     await page.getByRole("button", { name: "Create target" }).click();
     await page.locator('[data-field="name"] .error-text').getByText("name").waitFor();
     await page.getByLabel("Name (required)").fill("erp");
-    await page.getByLabel("Failures to open").fill("5");
+    await page.getByLabel("Failures until QUEUE").fill("5");
     await page.getByRole("button", { name: "Create target" }).click();
     await page.getByRole("link", { name: "Edit" }).click();
-    await page.getByLabel("Failures to open").fill("");
+    await page.getByLabel("Failures until QUEUE").fill("");
     await page.getByLabel("Description").fill("The ERP");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { name: "erp", exact: true }).waitFor();
@@ -226,22 +275,20 @@ describe("the pages of subscriptions and targets", () => {
     });
     await gateway.publish({ event_type: "wide.one", payload: {} });
     await gateway.post("/api/v1/targets", { name: "wide", description: "W".repeat(300) });
-    for (const theme of ["light", "dark"] as const) {
-      const { page } = await visit("/subscriptions", { theme });
-      for (const [path, text] of [
-        ["/subscriptions", "WWW"],
-        [`/subscriptions/${id}`, "wide.one"],
-        [`/subscriptions/${id}/edit`, "1 of the latest 1 match"],
-        ["/subscriptions/new", "Enter a pattern"],
-        ["/targets", "WWW"],
-        [`/targets/${id}`, "When it changes its mode"],
-        ["/targets/new", "Failures to open"],
-        ["/targets/wide/edit", "Edit wide"],
-      ] as const) {
-        await page.goto(path);
-        await page.getByText(text).first().waitFor();
-        expect([path, theme, await findFaults(page)]).toEqual([path, theme, []]);
-      }
+    const { page } = await visit("/subscriptions");
+    for (const [path, text] of [
+      ["/subscriptions", "WWW"],
+      [`/subscriptions/${id}`, "wide.one"],
+      [`/subscriptions/${id}/edit`, "1 of the latest 1 match"],
+      ["/subscriptions/new", "Enter a pattern"],
+      ["/targets", "WWW"],
+      [`/targets/${id}`, "When it changes its mode"],
+      ["/targets/new", "Failures until QUEUE"],
+      ["/targets/wide/edit", "Edit wide"],
+    ] as const) {
+      await page.goto(path);
+      await page.getByText(text).first().waitFor();
+      expect([path, await findFaults(page)]).toEqual([path, []]);
     }
   });
 });

@@ -6,16 +6,27 @@ import {
   type TakenMessage,
   type TakerOptions,
 } from "../../src/brokers/broker.ts";
-import { skipBecause } from "../support/skip.ts";
 import { ODD_BODY, takeSome, toMessage, type BrokerQueue, type BrokerWorld, type Ready } from "./broker-world.ts";
 import { checkParked } from "./parked-checks.ts";
 import { checkSeeAll } from "./see-all-checks.ts";
 
 const WAIT_MS = 60_000;
 const HOLD_MS = 3_000;
+/** The shortest that every broker knows. */
+const SHORT_HOLD_MS = 1_000;
+
+/** What the kind of broker can do beside what all can. */
+interface BrokerAbilities {
+  canRenew: boolean;
+  canPage: boolean;
+}
 
 /** What every kind of broker promises to sources and senders, on a real one. */
-export function brokerContract(name: string, openWorld: (context: TestContext) => Promise<BrokerWorld>): void {
+export function brokerContract(
+  name: string,
+  { canRenew, canPage }: BrokerAbilities,
+  openWorld: (context: TestContext) => Promise<BrokerWorld>,
+): void {
   describe(`${name} as a broker`, () => {
     const open: { close(): Promise<void> }[] = [];
 
@@ -94,7 +105,7 @@ export function brokerContract(name: string, openWorld: (context: TestContext) =
     it("brings again what a taker held when its connection ended", async (context) => {
       const { world, queue, take, publish } = await prepare(context);
       const other = world.connect();
-      const first = other.openTaker(takerOptions(queue));
+      const first = other.openTaker(takerOptions(queue, { holdMs: SHORT_HOLD_MS }));
       await publish("held");
       const [held] = await first.take(1, WAIT_MS);
       await other.close();
@@ -110,25 +121,33 @@ export function brokerContract(name: string, openWorld: (context: TestContext) =
       expect(await held?.acknowledge().catch(() => "lost")).toBe("lost");
     });
 
-    it("keeps a message hidden for as long as it is renewed, where it can be", async (context) => {
-      const { world, connection, take, publish } = await prepare(context);
-      if (!connection.limits.canRenew) skipBecause(context, `${name} cannot renew`);
-      await publish("renewed", "left alone");
-      const taker = take();
-      const messages = await takeSome(taker, 2);
-      const renewed = messages.find(({ body }) => body.toString() === "renewed");
+    it.for(canRenew ? [HOLD_MS] : [])(
+      "keeps a message hidden for as long as it is renewed, where it can be",
+      async (holdMs, context) => {
+        const { world, take, publish } = await prepare(context);
+        await publish("renewed", "left alone");
+        const taker = take({ holdMs });
+        const messages = await takeSome(taker, 2);
+        const renewed = messages.find(({ body }) => body.toString() === "renewed");
 
-      let again: TakenMessage | undefined;
-      while (again === undefined) {
-        expect(await renewed?.renew?.()).toBe("settled");
-        world.passSome();
-        [again] = await taker.take(1, 100);
-      }
-      expect(again.body.toString()).toBe("left alone");
-      expect(await renewed?.acknowledge()).toBe("settled");
-      const [old] = messages.filter(({ body }) => body.toString() === "left alone");
-      expect(await old?.acknowledge()).toBe("lost");
-      await again.acknowledge();
+        let again: TakenMessage | undefined;
+        while (again === undefined) {
+          expect(await renewed?.renew?.()).toBe("settled");
+          world.passSome();
+          [again] = await taker.take(1, 100);
+        }
+        expect(again.body.toString()).toBe("left alone");
+        expect(await renewed?.acknowledge()).toBe("settled");
+        const [old] = messages.filter(({ body }) => body.toString() === "left alone");
+        expect(await old?.acknowledge()).toBe("lost");
+        await again.acknowledge();
+      },
+    );
+
+    it("says what it can do that not every broker can", async (context) => {
+      const { connection, queue } = await prepare(context);
+      const { limits } = connection.openParked({ queue: queue.name, parkedIn: queue.parkedQueue });
+      expect({ canRenew: connection.limits.canRenew, canPage: limits.canPage }).toEqual({ canRenew, canPage });
     });
 
     it("holds no more than it may", async (context) => {
@@ -208,7 +227,7 @@ export function brokerContract(name: string, openWorld: (context: TestContext) =
       expect(messageOf(connection)).toMatch(/^[^\n]* cannot be reached: connection refused\.$/);
     });
 
-    checkParked(name, prepare);
+    checkParked(canPage, prepare);
     checkSeeAll(prepare);
 
     it("can be closed while the broker is away, and ends whoever waits for it", async (context) => {

@@ -37,9 +37,14 @@ export interface SentMessage {
   isBare?: boolean;
 }
 
-export function pulledSourceContract(name: string, harness: PulledHarness, limits: PulledSourceKind["pull"]["limits"]) {
+export function pulledSourceContract(
+  name: string,
+  harness: PulledHarness,
+  limits: PulledSourceKind["pull"]["limits"],
+  all = PULLED_CHECKS,
+) {
   describe(`a source of the kind ${name}`, () => {
-    const checks = PULLED_CHECKS.filter(({ appliesTo }) => appliesTo?.(limits) ?? true);
+    const checks = all.filter(({ appliesTo }) => appliesTo?.(limits) ?? true);
     it.for(checks)("$name", async ({ run }, context) => {
       const inContext: PulledHarness = { ...harness, open: (now) => harness.open(now, context) };
       expect(await run(inContext)).toBeUndefined();

@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Collection } from "../../src/registry/collection.ts";
-import type { Resource } from "../../src/registry/resource.ts";
+import type { Change, Resource } from "../../src/registry/resource.ts";
 import { createRegistry } from "../../src/registry/registry.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -18,11 +17,12 @@ import { keysCase } from "./registry/keys.ts";
 import { tenantsCase } from "./registry/tenants.ts";
 import { subscriptionsCase } from "./registry/subscriptions.ts";
 import { DEDUPE_HORIZON_MS } from "./store/harness.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 
 afterAll(collectGarbage);
 
 async function openPlace(): Promise<RegistryPlace> {
-  const folder = mkdtempSync(join(tmpdir(), "posthorn-registry-"));
+  const folder = mkdtempSync(join(MEMORY_FOLDER, "posthorn-registry-"));
   const store = await openSqliteStore({
     file: join(folder, "posthorn.db"),
     createClock: () => createStandingClock(),
@@ -200,5 +200,37 @@ describe("a change of the registry", () => {
         ["x", "y"],
         ["y", undefined],
       ]);
+    }));
+
+  it("hides nobody else's when a listener fails, says so to its own author, and is announced again", () =>
+    onTwo(async ({ store }) => {
+      const told: string[] = [];
+      let isBroken = false;
+      const registry = createRegistry({ records: store.records, clock: { wall: () => NOON } });
+      const listen = (name: string, mayFail: boolean) => ({
+        onChange(changes: readonly Change<Note>[]) {
+          if (mayFail && isBroken) throw new Error("the reader is busy");
+          told.push(...changes.map(({ after }) => `${name} ${after?.thing.text}`));
+        },
+      });
+      const notes = await registry.open<Note>({ ...NOTES, ...listen("note", true) });
+      const others = await registry.open<Note>({ ...OTHER_NOTES, ...listen("other", false) });
+      const put = (of: Collection<Note>, text: string) =>
+        registry.change(of, (draft) => draft.put(of, { id: "a", text }));
+
+      isBroken = true;
+      const [broken, healthy] = await Promise.allSettled([put(notes, "x"), put(others, "y")]);
+      expect(broken).toMatchObject({
+        reason: { code: "internal_error", message: expect.stringContaining("is saved") },
+      });
+      expect(healthy.status).toBe("fulfilled");
+      expect([told, notes.find("a")?.thing.text]).toEqual([["other y"], "x"]);
+      await expect(registry.follow()).rejects.toThrow("the reader is busy");
+
+      isBroken = false;
+      await put(others, "z");
+      expect(told.toSorted()).toEqual(["note x", "other y", "other z"]);
+      await registry.follow();
+      expect(told).toHaveLength(3);
     }));
 });

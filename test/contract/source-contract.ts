@@ -210,9 +210,10 @@ async function onlyOwnErrors(run: () => Promise<void>): Promise<void> {
   }
 }
 
+afterAll(bodies.close);
+
 export function sourceContract(fixture: SourceFixture): void {
   describe(`the source contract: ${fixture.kind.name}`, () => {
-    afterAll(bodies.close);
     const checks = SOURCE_CHECKS.filter(({ appliesTo }) => appliesTo === undefined || appliesTo(fixture));
     it.each(checks)("$name", async ({ run }) => {
       await expect(run(fixture)).resolves.toBeUndefined();

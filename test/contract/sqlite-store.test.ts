@@ -1,5 +1,4 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import type { Clock } from "../../src/domain/clock.ts";
@@ -11,6 +10,7 @@ import { createStandingClock } from "../support/store-fixtures.ts";
 import { storeContract } from "./store-contract.ts";
 import { AUDIT_SEED } from "./store/audit.ts";
 import { DEDUPE_HORIZON_MS, type StoreHarness } from "./store/harness.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 
 function createHarness(thread: boolean): StoreHarness {
   function openIn(folder: string, createClock: (lastKnownNow: number) => Clock): Promise<Store> {
@@ -28,7 +28,7 @@ function createHarness(thread: boolean): StoreHarness {
 
   return {
     async open() {
-      const root = mkdtempSync(join(tmpdir(), "posthorn-store-"));
+      const root = mkdtempSync(join(MEMORY_FOLDER, "posthorn-store-"));
       const clock = createStandingClock();
       let lastKnownNow = 0;
       const continueClock = (known: number) => {

@@ -48,7 +48,8 @@ describe("an alert", () => {
   it("goes to its channel over HTTP, signed, and is listed, shown, counted and acknowledged", async () => {
     await gateway.subscribe({ name: "partner", url: bad.url, events: ["order.paid"], tenant_id: "acme" });
     await gateway.publish({ event_type: "order.paid", payload: {}, tenant_id: "acme" });
-    const [request] = await ops.received(1);
+    await gateway.moveClockUntil(() => ops.requests.length > 0);
+    const [request] = ops.requests;
     expect(read(request)).toMatchObject({
       event: "alert.fired",
       data: {
@@ -116,7 +117,8 @@ describe("an alert", () => {
     const [after] = await alertsOf(gateway);
     expect(after?.id).toBe(before?.id);
     await gateway.post("/api/v1/dead-letters/purge", { all: true, confirm: "purge" });
-    const [, over] = await ops.received(2);
+    await gateway.moveClockUntil(() => ops.requests.length > 1);
+    const [, over] = ops.requests;
     expect(read(over)).toMatchObject({ event: "alert.cleared", data: { alert_id: before?.id } });
     expect(await alertsOf(gateway, "status=active")).toEqual([]);
     expect((await alertsOf(gateway, "status=cleared"))[0]).toMatchObject({ id: before?.id, status: "cleared" });
@@ -125,7 +127,7 @@ describe("an alert", () => {
   it("that cannot be delivered says so in the list, and makes no other alert", async () => {
     await gateway.reload(yamlOf(`{ name: broken, url: "${bad.url}" }`, "{ rule: dead_letters, cool_down_s: 0 }"));
     await gateway.publish({ event_type: "order.paid", payload: {}, tenant_id: "acme" });
-    await until(async () => (await alertsOf(gateway, "status=active"))[0]?.told[0]?.dead === 1);
+    await gateway.moveClockUntil(async () => (await alertsOf(gateway, "status=active"))[0]?.told[0]?.dead === 1);
     gateway.moveClock(60_000);
     await gateway.publish({ event_type: "order.seen", payload: {} });
     const active = await alertsOf(gateway, "status=active");
@@ -138,7 +140,7 @@ describe("an alert", () => {
     const lines = () => gateway.log.filter(({ msg }) => msg.startsWith("alert")).length;
     await gateway.reload(yamlOf("{ name: l, kind: log, rules: [disk_low] }", "{ rule: dead_letters, enabled: false }"));
     const before = lines();
-    await until(async () => (await alertsOf(gateway, "status=active")).length === 0);
+    await gateway.moveClockUntil(async () => (await alertsOf(gateway, "status=active")).length === 0);
     expect(lines()).toBe(before);
     const { json } = await gateway.get("/api/v1/alerts/rules");
     const rules = json["data"] as { rule: string; enabled: boolean }[];
@@ -153,7 +155,7 @@ describe("messages that are parked at a broker", () => {
     const yaml = `sources: [${queue.source}]\n${queue.settings}`;
     const other = await startTestGateway({ yaml, env: ALERTING });
     try {
-      await until(async () => (await alertsOf(other, "status=active")).length > 0);
+      await other.moveClockUntil(async () => (await alertsOf(other, "status=active")).length > 0);
       expect((await alertsOf(other))[0]).toMatchObject({
         rule: "parked_messages",
         causes: [{ name: EXAMPLE.queueSource, cause: `source ${EXAMPLE.queueSource}` }],

@@ -1,4 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { get } from "node:https";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { SERVER_PAIR, TEST_CA } from "../support/certificates.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { openRawSocket } from "../support/raw-socket.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
@@ -50,5 +55,27 @@ describe("answers", () => {
     const { status, headers } = await socket.answer();
     expect([status, headers["x-content-type-options"], headers["cache-control"]]).toEqual([400, "nosniff", "no-store"]);
     socket.destroy();
+  });
+
+  it("over the gateway's own https keep browsers from plain http, but not those of the same machine", async () => {
+    const folder = mkdtempSync(join(MEMORY_FOLDER, "posthorn-tls-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+    writeFileSync(cert, SERVER_PAIR.cert);
+    writeFileSync(key, SERVER_PAIR.key);
+    const secure = await startTestGateway({ env: { TLS_CERT: cert, TLS_KEY: key } });
+    onTestFinished(() => secure.close());
+    const hstsOf = (path: string, host: string) =>
+      new Promise((resolve, reject) => {
+        const at = { port: secure.port, path, ca: TEST_CA, servername: "sink.test", headers: { host } };
+        get({ host: "127.0.0.1", ...at }, (answer) => {
+          answer.resume();
+          resolve(answer.headers["strict-transport-security"]);
+        }).on("error", reject);
+      });
+    for (const path of ["/health", "/nothing", "/webhook/shop"]) {
+      expect(await hstsOf(path, "hooks.example.com")).toBe("max-age=15552000");
+      for (const own of ["localhost:8080", "127.0.0.1"]) expect(await hstsOf(path, own)).toBeUndefined();
+    }
   });
 });

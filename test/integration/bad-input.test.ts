@@ -95,12 +95,16 @@ describe("bad input", () => {
   it("at a path that is not there is 404, with a method that is not there 405", async () => {
     expect(problemOf(await gateway.get("/api/v1/nothing"))).toMatchObject(problem("not_found"));
     expect(problemOf(await gateway.get("/webhook"))).toMatchObject(problem("not_found"));
+    expect(problemOf(await gateway.request("QUERY", "/api/v1/nothing"))).toMatchObject(problem("not_found"));
     for (const [method, path, allow] of [
       ["PUT", "/api/v1/events", "GET, HEAD, POST"],
       ["DELETE", "/api/v1/events/evt_1", "GET, HEAD"],
       ["GET", "/api/v1/dead-letters/replay", "POST"],
       ["POST", "/api/v1/subscriptions/sub_1", "DELETE, GET, HEAD, PATCH, PUT"],
       ["POST", "/health", "GET, HEAD"],
+      // Which Fastify refuses by itself without a content type.
+      ["QUERY", "/", "GET, HEAD"],
+      ["QUERY", "/api/v1/events", "GET, HEAD, POST"],
     ] as const) {
       const answer = await gateway.request(method, path);
       expect([method, path, answer.status]).toEqual([method, path, 405]);
@@ -259,6 +263,16 @@ describe("bad input", () => {
     );
   });
 
+  it("that has no body where one is needed says so, and names no field", async () => {
+    const { status, json } = await gateway.request("POST", "/api/v1/subscriptions");
+    expect([status, json["code"], json["detail"]]).toEqual([
+      422,
+      "invalid_field",
+      expect.stringMatching(/^The request has no body\. Send a JSON object/),
+    ]);
+    expect(json).not.toHaveProperty("field");
+  });
+
   it("that names what is not there is 404", async () => {
     for (const path of [
       "events/evt_none",
@@ -266,7 +280,7 @@ describe("bad input", () => {
       "deliveries/none",
       "requests/req_none",
       "subscriptions/sub_none",
-      "sources/NOT-A-NAME/requests",
+      "sources/-not-a-name/requests",
     ]) {
       expect(problemOf(await gateway.get(`/api/v1/${path}`))).toMatchObject(problem("not_found"));
     }

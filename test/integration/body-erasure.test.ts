@@ -46,6 +46,51 @@ describe("the body of an event, once it is erased", () => {
     expect(readFileSync(file).includes(CANARY)).toBe(false);
   });
 
+  it("is in no URL and no header that a template made of it, and others that were sent the same keep theirs", async () => {
+    const sink = await openSinkServer();
+    const gateway = await startTestGateway();
+    onTestFinished(() => Promise.all([gateway.close(), sink.close()]).then(() => undefined));
+    const events = ["a.b"];
+    const url = `${sink.url}/{{ data.who }}`;
+    await gateway.subscribe({ name: "by URL", url: sink.url, events, template: { url } });
+    await gateway.subscribe({
+      name: "by header",
+      url: sink.url,
+      events,
+      template: { headers: { "X-Who": "{{ data.who }}" } },
+    });
+    for (const [event_id, who] of [
+      ["one", CANARY],
+      ["two", "shared"],
+      ["three", "shared"],
+    ]) {
+      await gateway.publish({ event_type: "a.b", event_id, payload: { who } });
+    }
+    await gateway.settled();
+    const shown = async (event: string) => {
+      const { deliveries } = (await gateway.get(`/api/v1/events/${event}`)).json as { deliveries: { id: string }[] };
+      const all = await Promise.all(deliveries.map(({ id }) => gateway.get(`/api/v1/deliveries/${id}`)));
+      return all.map(({ text }) => text).join("\n");
+    };
+    // The control: they are shown before.
+    expect((await shown("one")).split(CANARY)).toHaveLength(3);
+    for (const event of ["one", "two"]) await gateway.request("DELETE", `/api/v1/events/${event}/body`);
+    expect(await shown("one")).not.toContain(CANARY);
+    expect(await shown("two")).not.toContain("shared");
+    expect((await shown("three")).split("shared")).toHaveLength(3);
+    // Later attempts find no form that was removed.
+    await gateway.publish({ event_type: "a.b", event_id: "four", payload: { who: CANARY } });
+    await gateway.settled();
+    expect((await shown("four")).split(CANARY)).toHaveLength(3);
+    await gateway.request("DELETE", "/api/v1/events/four/body");
+    await gateway.stop();
+    const file = join(gateway.dataDir, "posthorn.db");
+    const db = new DatabaseSync(file);
+    db.exec("vacuum");
+    db.close();
+    expect(readFileSync(file).includes(CANARY)).toBe(false);
+  });
+
   it("is refused while deliveries are open; forced, they are dead", async () => {
     const gateway = await startTestGateway();
     onTestFinished(() => gateway.close());

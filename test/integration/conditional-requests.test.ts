@@ -219,13 +219,12 @@ describe("keys", () => {
   });
 
   it("that are the last to do everything stay so", async () => {
-    const alone = await startTestGateway({ env: { ADMIN_KEY: "" } });
-    const key = await alone.createKey(["admin"]);
-    const admin = alone.as(key);
-    const [first, second] = (await admin.get("/api/v1/keys")).json["data"] as { id: string; name: string }[];
-    const patch = (id: string | undefined, body: object) => send("PATCH", `keys/${id}`, body, {}, admin);
-    const own = [first, second].find(({ name } = { id: "", name: "" }) => name !== "first admin key")?.id;
-    const other = [first, second].find((one) => one?.id !== own)?.id;
+    const alone = await startTestGateway();
+    const make = (name: string) => alone.post("/api/v1/keys", { name, scopes: ["admin"] });
+    const [{ id: other }, { id: own, key }] = [(await make("other")).json, (await make("own")).json];
+    await alone.restart({ env: { ADMIN_KEY: "" } });
+    const admin = alone.as(String(key));
+    const patch = (id: unknown, body: object) => send("PATCH", `keys/${String(id)}`, body, {}, admin);
     expect((await patch(other, { scopes: ["read"] })).status).toBe(200);
     expect(codeOf(await patch(own, { scopes: ["read"] }))).toEqual([409, "conflict"]);
     expect(codeOf(await patch(own, { expires_at: new Date(Date.now() + 60_000).toISOString() }))).toEqual([

@@ -119,5 +119,9 @@ describe("the contacts of a tenant", () => {
     }
     await gateway.post("/api/v1/tenants", { id: "far", contacts: [{ phone: "+493012345678" }] });
     await until(() => Promise.resolve(gateway.log.some(({ msg }) => msg === "a contact cannot be told anything")));
+    expect(gateway.log.find(({ msg }) => msg === "a contact cannot be told anything")).toMatchObject({
+      contact: "***678",
+    });
+    expect(gateway.logText()).not.toContain("+493012345678");
   });
 });

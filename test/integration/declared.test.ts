@@ -103,6 +103,33 @@ describe("what the configuration declares", () => {
     await gateway.close();
   });
 
+  it("changes nothing when a part of it is refused", async () => {
+    const gateway = await startTestGateway({ yaml: SOURCES, env: { ALLOW_PRIVATE_DESTINATIONS: false } });
+    const audited = async () => (await gateway.get("/api/v1/audit")).json["data"];
+    const before = await audited();
+    const edited =
+      "event_types:\n  - name: shop.order\n" +
+      "tenants:\n  - id: acme\n" +
+      "targets:\n  - name: home\n    url: https://example.com/\n" +
+      `${SOURCES}    status: paused\n` +
+      subscriptions("http://10.0.0.5/", "    target: home\n");
+    await expect(gateway.reload(edited)).rejects.toMatchObject({
+      code: "config_invalid",
+      message: expect.stringContaining("The declared subscription warehouse is not valid"),
+    });
+
+    expect((await gateway.webhook("shop", "{}")).status).toBe(202);
+    expect(await audited()).toEqual(before);
+    const statuses = ["event-types/shop.order", "tenants/acme", "targets/home"].map(
+      async (path) => (await gateway.get(`/api/v1/${path}`)).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([404, 404, 404]);
+    await gateway.reload(edited.replace("http://10.0.0.5/", "https://example.com/"));
+    expect((await gateway.webhook("shop", "{}")).json["code"]).toBe("source_paused");
+    expect((await gateway.get("/api/v1/targets/home")).status).toBe(200);
+    await gateway.close();
+  });
+
   it("takes over changes of a source at a reload", async () => {
     const gateway = await startTestGateway({ yaml: SOURCES });
     await gateway.reload(`${SOURCES}    max_bytes: 10\n    id_from: body:/id\n`);

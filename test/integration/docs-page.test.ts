@@ -1,58 +1,56 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, type TestContext } from "vitest";
-import { openChromium, type Chromium } from "../support/chromium.ts";
-import { skipWithoutService } from "../support/skip.ts";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { openVisits } from "../support/visits.ts";
 
-const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
 
 let gateway: TestGateway;
-let found: Chromium | undefined;
+let page: Page;
+let complaints: string[];
+const visits = openVisits();
 
 beforeAll(async () => {
-  [gateway, found] = await Promise.all([startTestGateway(), openChromium()]);
+  gateway = await startTestGateway();
   await gateway.subscribe({ name: "orders of all", url: "http://127.0.0.1:9/hook", events: ["never.once"] });
 });
 afterAll(async () => {
-  await found?.close();
   await gateway.close();
 });
 
-let browser: Chromium;
-beforeEach(async (context: TestContext) => {
-  if (found === undefined) skipWithoutService(context, "Chromium");
-  browser = found;
-  await browser.open(`${gateway.url}/docs`, WIDE);
+beforeEach(async () => {
+  ({ page, complaints } = await visits.open(gateway.url));
+  await page.goto("/docs");
 });
 
 /** Types into the search field, and gives the titles that are left. */
 const search = (text: string) =>
-  browser.evaluate(`(() => {
+  page.evaluate(`(() => {
     const field = document.getElementById("search");
     field.value = ${JSON.stringify(text)};
     field.dispatchEvent(new Event("input"));
     return [...document.querySelectorAll("article:not([hidden]) h3")].map((title) => title.textContent);
   })()`) as Promise<string[]>;
 const textOf = (selector: string) =>
-  browser.evaluate(`document.querySelector(${JSON.stringify(selector)})?.textContent`) as Promise<string | undefined>;
+  page.evaluate(`document.querySelector(${JSON.stringify(selector)})?.textContent`) as Promise<string | undefined>;
 const isShown = (selector: string) =>
-  browser.evaluate(`document.querySelector(${JSON.stringify(selector)}).checkVisibility()`) as Promise<boolean>;
-const click = (selector: string) => browser.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`);
+  page.evaluate(`document.querySelector(${JSON.stringify(selector)}).checkVisibility()`) as Promise<boolean>;
+const click = (selector: string) => page.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`);
 
 /** Opens the form of a route, fills it in, sends it, and gives what is shown. */
 async function tryOut(id: string, fields: Readonly<Record<string, string>>): Promise<string> {
   const form = `document.querySelector("#${id} form")`;
-  if ((await browser.evaluate(`${form} === null`)) === true) await click(`#${id} [data-act=try]`);
-  await expect.poll(() => browser.evaluate(`${form} !== null`)).toBe(true);
+  if ((await page.evaluate(`${form} === null`)) === true) await click(`#${id} [data-act=try]`);
+  await expect.poll(() => page.evaluate(`${form} !== null`)).toBe(true);
   for (const [selector, value] of Object.entries(fields)) {
-    await browser.evaluate(`(() => {
+    await page.evaluate(`(() => {
       const field = ${form}.querySelector(${JSON.stringify(selector)});
       field.value = ${JSON.stringify(value)};
       field.dispatchEvent(new Event("input"));
     })()`);
   }
-  await browser.evaluate(`${form}.querySelector(".output").replaceChildren()`);
-  await browser.evaluate(`${form}.requestSubmit()`);
+  await page.evaluate(`${form}.querySelector(".output").replaceChildren()`);
+  await page.evaluate(`${form}.requestSubmit()`);
   await expect.poll(() => textOf(`#${id} .output pre`)).toBeDefined();
   return (await textOf(`#${id} .output`)) ?? "";
 }
@@ -69,9 +67,9 @@ describe("the search of the reference", () => {
     expect(await textOf("#found")).toMatch(/^\d+ routes, \d+ schemas$/);
     expect(await isShown("#schema-SubscriptionInput")).toBe(true);
     expect(await isShown("#schema-AuditEntry")).toBe(false);
-    expect(await search("no such words")).toEqual([]);
+    expect(await search("xyzzy")).toEqual([]);
     expect(await search("")).toEqual(all);
-    expect(browser.complaints).toEqual([]);
+    expect(complaints).toEqual([]);
   });
 });
 
@@ -84,32 +82,33 @@ describe("a request that is tried out", () => {
     // The key is there for the other routes too.
     expect(await tryOut("get_events_by_id", { "[name=id]": "a/b" })).toMatch(/events\/a%2Fb: 404/);
     expect(await tryOut("get_stream", { "[name=follow]": "false" })).toContain("caught_up");
-    const refused = browser.complaints.filter((text) => !/status of 40[14]/.test(text));
+    const refused = complaints.filter((text) => !/status of 40[14]/.test(text));
     expect(refused).toEqual([]);
   });
 
   it("leaves no key behind", async () => {
     await tryOut("get_subscriptions", { ".key": ADMIN_KEY });
-    expect(await browser.evaluate("localStorage.length + sessionStorage.length + document.cookie.length")).toBe(0);
-    await browser.open(`${gateway.url}/docs`, WIDE);
+    expect(await page.evaluate("localStorage.length + sessionStorage.length + document.cookie.length")).toBe(0);
+    await page.goto("/docs");
     await click("#get_subscriptions [data-act=try]");
-    await expect.poll(() => browser.evaluate('document.querySelector(".key")?.value')).toBe("");
+    await expect.poll(() => page.evaluate('document.querySelector(".key")?.value')).toBe("");
   });
 
   it("only reads", async () => {
     const others =
       "[...document.querySelectorAll('article')].filter((one) => !one.querySelector('.get')).map((one) => one.querySelectorAll('[data-act=try]').length)";
-    expect(new Set((await browser.evaluate(others)) as number[])).toEqual(new Set([0]));
+    expect(new Set(await page.evaluate<number[]>(others))).toEqual(new Set([0]));
   });
 });
 
 describe("the reference on a phone", () => {
   it("is as wide as the screen, with its contents behind a button", async () => {
-    await browser.open(`${gateway.url}/docs`, PHONE);
-    await browser.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))");
+    await page.setViewportSize(PHONE);
+    await page.goto("/docs");
+    await page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))");
     await tryOut("get_subscriptions", { ".key": ADMIN_KEY });
     await click("#post_subscriptions .fields");
-    expect(await browser.evaluate("document.documentElement.scrollWidth")).toBe(PHONE.width);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(PHONE.width);
     expect(await isShown("#contents")).toBe(false);
     await click("#menu");
     expect(await isShown("#contents")).toBe(true);

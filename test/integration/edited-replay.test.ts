@@ -44,6 +44,35 @@ it("sends what was edited as a new event that names the old one, byte for byte, 
   expect(data[0]).toMatchObject({ id: "first", actor: "key:config", details: { event_id: id } });
 });
 
+it("sends what was edited only to those who are chosen", async () => {
+  const at = (path: string) => sink.requests.filter((request) => request.path.endsWith(path)).length;
+  const [one, two] = await Promise.all(
+    ["/one", "/two", "/three"].map((path) =>
+      gateway.subscribe({ name: path, url: `${sink.url}${path}`, events: ["chosen.*"] }),
+    ),
+  );
+  await gateway.publish({ event_type: "chosen.first", payload: { n: 1 }, event_id: "chosen" });
+  await gateway.settled();
+  expect([at("/one"), at("/two"), at("/three")]).toEqual([1, 1, 1]);
+  const edited = await replay("chosen", `{"payload": {"n": 2}, "subscription_ids": ["${one?.id}", "${two?.id}"]}`);
+  expect(edited).toMatchObject({ status: 201, json: { delivery_count: 2 } });
+  await gateway.settled();
+  expect([at("/one"), at("/two"), at("/three")]).toEqual([2, 2, 1]);
+  expect(await replay("chosen", `{"payload": {"n": 3}, "subscription_id": "${one?.id}"}`)).toMatchObject({
+    status: 201,
+    json: { delivery_count: 1 },
+  });
+  await gateway.settled();
+  expect([at("/one"), at("/two"), at("/three")]).toEqual([3, 2, 1]);
+});
+
+it("sends it to nobody when one of the chosen is another tenant's", async () => {
+  const theirs = await gateway.subscribe({ name: "theirs", url: sink.url, events: ["x"], tenant_id: "other" });
+  const before = (await gateway.get("/api/v1/events?event_type=chosen.first")).json["data"] as unknown[];
+  expect((await replay("chosen", `{"payload": {}, "subscription_ids": ["${theirs.id}"]}`)).status).toBe(404);
+  expect((await gateway.get("/api/v1/events?event_type=chosen.first")).json["data"]).toHaveLength(before.length);
+});
+
 it("edits a received webhook, and keeps how it was sent", async () => {
   const { json } = await gateway.webhook("shop?from=test", '{"a":1}', { "x-shop": "yes" });
   const answer = await replay(String(json["event_id"]), '{"payload": [1, 2]}');
@@ -57,7 +86,12 @@ it("edits a received webhook, and keeps how it was sent", async () => {
 });
 
 it("refuses what it cannot send, and goes on without a payload as before", async () => {
-  expect((await replay("first", '{"payload": {}, "subscription_id": "sub_1"}')).status).toBe(422);
+  expect((await replay("first", '{"payload": {}, "subscription_id": "sub_1"}')).status).toBe(404);
+  expect((await replay("first", '{"payload": {}, "subscription_ids": []}')).status).toBe(422);
+  expect(
+    (await replay("first", '{"payload": {}, "subscription_id": "sub_1", "subscription_ids": ["sub_2"]}')).status,
+  ).toBe(422);
+  expect((await replay("first", '{"subscription_ids": ["sub_2"]}')).status).toBe(422);
   expect((await replay("first", '{"payload": {"a": }}')).status).toBe(400);
   expect(
     (await replay("first", `{"payload": ${"[".repeat(200)}${"]".repeat(200)}}`)).json["status"],

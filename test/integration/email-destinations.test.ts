@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, createVerify } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { EMAIL } from "../../src/deliver/senders/email/kind.ts";
 import type { DestinationKind } from "../../src/deliver/senders/sender.ts";
 import { until } from "../support/api-client.ts";
@@ -24,14 +24,38 @@ interface World {
   destinationKinds?: readonly DestinationKind[];
 }
 
-async function start({ server, env, destinationKinds }: World = {}): Promise<void> {
-  mail = await openMailServer(server);
-  closing.push(() => mail.close());
-  gateway = await startTestGateway({
-    env: { SMTP_URL: mail.url, SMTP_FROM: "Shop <shop@example.com>", SMTP_TENANT_RATE: 1_000_000, ...env },
+async function open({ server, env, destinationKinds }: World = {}): Promise<{
+  mail: MailServer;
+  gateway: TestGateway;
+}> {
+  const opened = await openMailServer(server);
+  const started = await startTestGateway({
+    env: { SMTP_URL: opened.url, SMTP_FROM: "Shop <shop@example.com>", SMTP_TENANT_RATE: 1_000_000, ...env },
     ...(destinationKinds && { destinationKinds }),
   });
-  closing.push(() => gateway.close());
+  return { mail: opened, gateway: started };
+}
+
+/** For tests that want settings of their own, or stop it. */
+async function start(world: World = {}): Promise<void> {
+  ({ mail, gateway } = await open(world));
+  closing.push(mail.close, gateway.close);
+}
+
+let shared: Awaited<ReturnType<typeof open>>;
+beforeAll(async () => {
+  shared = await open();
+});
+afterAll(async () => {
+  await shared.gateway.close();
+  await shared.mail.close();
+});
+
+/** The gateway of all other tests, as if it were new. */
+function share(): void {
+  ({ mail, gateway } = shared);
+  mail.forget();
+  closing.push(gateway.deleteSubscriptions);
 }
 
 const DESTINATION = { to: "ops@example.com", subject: "An order", text: "There is an order." };
@@ -60,7 +84,7 @@ async function attempted(eventId: string, count: number): Promise<void> {
 
 describe("a destination of the kind email", () => {
   it("sends what its templates say, to whom they say, with headers that tell where it comes from", async () => {
-    await start();
+    share();
     await subscribe({
       to: "{{ data.customer.name }} <{{ data.customer.email }}>",
       cc: ["sales@example.com"],
@@ -104,7 +128,7 @@ describe("a destination of the kind email", () => {
   });
 
   it("has the same Message-ID in every try, and another after a replay", async () => {
-    await start();
+    share();
     mail.behave({ message: 451 });
     await subscribe();
     const eventId = await publish();
@@ -169,7 +193,7 @@ describe("a destination of the kind email", () => {
   });
 
   it("is delivered with a warning when some are refused for good, and refused when all are", async () => {
-    await start();
+    share();
     mail.behave({ recipients: { "c@example.com": 550 } });
     await subscribe(RECIPIENTS);
     const delivery = await ended(await publish());
@@ -184,7 +208,7 @@ describe("a destination of the kind email", () => {
   });
 
   it("is a dead letter with a reason when the server refuses the sender or the message", async () => {
-    await start();
+    share();
     await subscribe();
     mail.behave({ sender: 553 });
     expect(await ended(await publish())).toMatchObject({
@@ -200,7 +224,7 @@ describe("a destination of the kind email", () => {
   });
 
   it("is tried again when the connection is lost in the message, refused, or never greeted", async () => {
-    await start();
+    share();
     await subscribe(DESTINATION, { timeout: 1, retry_policy: { delays_s: [1, 1, 1, 1, 1, 1] }, rate_limit: null });
     mail.behave({ message: "drop" });
     const eventId = await publish();
@@ -210,10 +234,7 @@ describe("a destination of the kind email", () => {
     await attempted(eventId, 2);
     mail.behave({ greeting: "hang" });
     gateway.moveClock(MINUTE_MS);
-    await until(async () => {
-      gateway.moveClock(2000);
-      return (await gateway.deliveryOf(eventId)).attempt_count >= 3;
-    });
+    await gateway.moveClockUntil(async () => (await gateway.deliveryOf(eventId)).attempt_count >= 3);
     mail.behave({});
     gateway.moveClock(30 * MINUTE_MS);
     const { attempts, status } = await ended(eventId);
@@ -242,7 +263,7 @@ describe("a destination of the kind email", () => {
   });
 
   it("lets no line break of an event into a header: the delivery says why", async () => {
-    await start();
+    share();
     await subscribe({ ...DESTINATION, subject: "Order of {{ data.who }}", to: "{{ data.to }}" });
     const evil = "x\r\nBcc: victim@example.com";
     const subject = await ended(await publish({ who: evil, to: "a@example.com" }));
@@ -263,14 +284,14 @@ describe("notification.email", () => {
   const PAYLOAD = { to: "a@example.com", subject: "Hello", text: "Hi", html: "<b>Hi</b>" };
 
   it("sends nothing without a subscription that an operator has made", async () => {
-    await start();
+    share();
     const eventId = await publish(PAYLOAD, "notification.email");
     expect(await gateway.event(eventId)).toMatchObject({ status: "COMPLETED", unmatched: true });
     expect(mail.mails).toEqual([]);
   });
 
   it("takes recipient and texts of the payload where an operator says so", async () => {
-    await start();
+    share();
     await subscribe({ fields_from: "payload" }, { events: ["notification.email"] });
     expect((await ended(await publish(PAYLOAD, "notification.email"))).status).toBe("delivered");
     expect(mail.mails[0]?.to).toEqual(["a@example.com"]);
@@ -289,7 +310,7 @@ describe("notification.email", () => {
     ["too much text", { html: "ü".repeat(300_000) }, "html: has more than"],
     ["too many recipients", { to: Array.from({ length: 51 }, (_, n) => `u${n}@example.com`) }, "the maximum is 50"],
   ])("turns %s into a dead letter that says so", async (_, wrong, reason) => {
-    await start();
+    share();
     await subscribe({ fields_from: "payload" }, { events: ["notification.email"] });
     const dead = await ended(await publish({ ...PAYLOAD, ...wrong }, "notification.email"));
     expect(dead).toMatchObject({ status: "dead", dead_reason: "refused", attempt_count: 1 });
@@ -331,7 +352,7 @@ describe("settings of the kind email", () => {
     ["fields twice", { fields_from: "payload" }, "destination.to"],
     ["an unknown setting", { attachments: [] }, "destination.attachments"],
   ])("refuses %s with 422 and names the field", async (_, wrong, field) => {
-    await start();
+    share();
     const destination = { ...DESTINATION, ...wrong };
     const input = { name: "mail", kind: "email", events: ["order.*"], destination };
     const { status, json } = await gateway.post("/api/v1/subscriptions", input);
@@ -339,7 +360,7 @@ describe("settings of the kind email", () => {
   });
 
   it("names the way to take a mail from the payload where no address is given", async () => {
-    await start();
+    share();
     const input = { name: "mail", kind: "email", events: ["notification.email"], destination: {} };
     const { status, json } = await gateway.post("/api/v1/subscriptions", input);
     expect([status, json["field"]]).toEqual([422, "destination.to"]);

@@ -86,10 +86,9 @@ describe("what the gateway tells of failing subscriptions", () => {
     const rules = { retry_policy: { delays_s: [] }, suspend_after_dead: limit, concurrency: 1 };
     const { id } = await gateway.subscribe({ name: "shop", url: sink.url, events: ["order.*"], ...rules });
     for (let n = 0; n < 6; n++) await gateway.publish({ event_type: "order.created", payload: { n } });
-    await until(async () => {
-      gateway.moveClock(1000);
-      return (await gateway.get(`/api/v1/subscriptions/${id}`)).json["status"] === "suspended";
-    });
+    await gateway.moveClockUntil(
+      async () => (await gateway.get(`/api/v1/subscriptions/${id}`)).json["status"] === "suspended",
+    );
     expect((await toldOnce(gateway, "webhook.suspended")).payload).toMatchObject({
       webhook_id: id,
       dead_in_a_row: limit + 1,
@@ -147,7 +146,7 @@ describe("what the gateway tells of failing subscriptions", () => {
     });
     expect((await gateway.get("/status")).json["mode"]).toBe("QUEUE");
     sink.answerWith({ status: 200 });
-    await until(async () => (await told(gateway, "gateway.mode_changed")).length === 2);
+    await gateway.moveClockUntil(async () => (await told(gateway, "gateway.mode_changed")).length === 2);
     expect((await told(gateway, "gateway.mode_changed"))[1]?.payload).toMatchObject({
       mode: "NORMAL",
       previous_mode: "QUEUE",
@@ -215,8 +214,8 @@ describe("what the gateway tells of failing subscriptions", () => {
     } else {
       await until(async () => (await gateway.get("/status")).json["mode"] === "QUEUE");
       sink.answerWith({ status: 200 });
-      await until(async () => (await gateway.get("/status")).json["mode"] === "NORMAL");
-      await gateway.settled();
+      await gateway.moveClockUntil(async () => (await gateway.get("/status")).json["mode"] === "NORMAL");
+      await gateway.moveClockUntil(async () => (await gateway.get("/status")).json["queue_length"] === 0);
     }
     const types = (await allEvents(gateway)).map(({ event_type }) => event_type);
     expect(new Set(types)).toEqual(new Set(["webhook.resumed"]));

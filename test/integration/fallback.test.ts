@@ -11,6 +11,7 @@ import {
   SHARED_QUEUES,
   type SharedQueue,
 } from "../support/brokers/shared-queues.ts";
+import { useAzurite } from "../support/services/shared.ts";
 import { openSinkServer, type SinkAnswer, type SinkServer } from "../support/sink-server.ts";
 import { openTcpGate, type TcpGate } from "../support/tcp-gate.ts";
 import { ALERTING, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -40,12 +41,16 @@ afterEach(async () => {
 interface Settings {
   forward?: object;
   fallback?: object;
+  /** More settings of its destination, and connections that these need. */
+  destination?: object;
+  connections?: object[];
   sourcesOf?: (queue: string) => object[];
   env?: Record<string, string | number | boolean>;
 }
 
 async function openWorld(context: TestContext, kind: BrokerKind, settings: Settings = {}): Promise<World> {
-  const { forward = {}, fallback = {}, sourcesOf = () => [], env = {} } = settings;
+  const { forward = {}, fallback = {}, destination = {}, connections: more = [] } = settings;
+  const { sourcesOf = () => [], env = {} } = settings;
   const shared = await SHARED_QUEUES[kind](context);
   closing.push(() => shared.close());
   const gate = await openTcpGate(shared.port);
@@ -60,7 +65,7 @@ async function openWorld(context: TestContext, kind: BrokerKind, settings: Setti
   const gateway = await startTestGateway({
     env,
     yaml: JSON.stringify({
-      connections: [reachedAt(shared, gate.port)],
+      connections: [reachedAt(shared, gate.port), ...more],
       sources: [{ name: "keyed", ordering_key_from: "header:X-Key" }, ...sourcesOf(shared.queue)],
       subscriptions: [
         {
@@ -85,6 +90,7 @@ async function openWorld(context: TestContext, kind: BrokerKind, settings: Setti
             format: "message",
             message_key: "a key that both gateways have",
             forward_headers: ["*", "x-api-key"],
+            ...destination,
           },
           retry_policy: { delays_s: Array.from({ length: 100 }, () => 0.2) },
           ...fallback,
@@ -107,6 +113,7 @@ async function openWorld(context: TestContext, kind: BrokerKind, settings: Setti
     posts: () => target.requests.filter(({ method }) => method === "POST").map(({ body }) => body.toString()),
     depth,
     async takeAll() {
+      const count = await depth();
       const taker = broker.openTaker({
         queue: shared.queue,
         maxUnacknowledged: 100,
@@ -115,10 +122,8 @@ async function openWorld(context: TestContext, kind: BrokerKind, settings: Setti
         sessions: false,
       });
       const bodies: string[] = [];
-      for (;;) {
-        const messages = await taker.take(32, 500);
-        if (messages.length === 0 && (await depth()) === 0) break;
-        for (const message of messages) {
+      while (bodies.length < count) {
+        for (const message of await taker.take(32, 10_000)) {
           bodies.push(bodyOf(message));
           await message.acknowledge();
         }
@@ -169,6 +174,132 @@ describe.each(BROKER_KINDS)("the fallback of one that forwards, of the kind %s,"
     // The sender has its answer before the delivery is on record.
     await gateway.settled();
   });
+
+  it("gets what waited before the target was down, and keeps its order per key until it is drained", async (context) => {
+    const { gateway, far, posts, depth, takeAll } = await openWorld(context, kind, {
+      // How long RabbitMQ's queue is seen empty: it does not count what others hold.
+      forward: { ordered: true, drain_within_s: 1 },
+      fallback: { ordered: true },
+    });
+    far.answer = { status: 500 };
+    // The head keeps its place while the target is in NORMAL; the others wait behind it.
+    for (const n of [1, 2, 3]) await gateway.webhook("keyed", `{"n":${n}}`, { "x-key": "a" });
+    expect(await depth()).toBe(0);
+    far.health = DOWN;
+    await until(async () => (await depth()) === 3);
+    await gateway.webhook("keyed", '{"n":4}', { "x-key": "a" });
+    await until(async () => (await depth()) === 4);
+    const before = posts().length;
+    far.health = far.answer = OK;
+    await until(async () => (await gateway.get("/api/v1/targets/n8n")).json["health"] === "ok");
+    await gateway.webhook("keyed", '{"n":5}', { "x-key": "a" });
+    await until(async () => (await depth()) === 5);
+    expect(posts()).toHaveLength(before);
+    expect(await takeAll()).toEqual([1, 2, 3, 4, 5].map((n) => `{"n":${n}}`));
+    await reaches(gateway, "n8n", "NORMAL");
+    expect((await gateway.webhook("keyed", '{"n":6}', { "x-key": "a" })).json["status"]).toBe("forwarded");
+    expect(posts().slice(before)).toEqual(['{"n":6}']);
+  });
+});
+
+describe("an event of 2 MB while the target is down", () => {
+  const large = JSON.stringify({ large: "x".repeat(2_000_000) });
+  /** Bodies that are too large for a queue are kept in Blob storage. */
+  const claimCheck = async (context: TestContext) => ({
+    connections: [{ name: "blobs", kind: "azure-storage-queue", connection_string: await useAzurite(context) }],
+    destination: { claim_check: { connection: "blobs", container: "large-bodies" } },
+  });
+
+  it.for([
+    ["amqp", "is in the queue", false],
+    ["azure-service-bus", "is in the queue", true],
+    ["azure-storage-queue", "is in the queue", true],
+    ["azure-service-bus", "waits for the target", false],
+    ["azure-storage-queue", "waits for the target", false],
+  ] as const)("with %s as the fallback %s (claim check: %s)", async ([kind, place, isClaimed], context) => {
+    const { connections = [], destination = {} } = isClaimed ? await claimCheck(context) : {};
+    const { gateway, far, posts, depth, takeAll } = await openWorld(context, kind, { connections, destination });
+    far.health = far.answer = DOWN;
+    await reaches(gateway, "n8n", "QUEUE");
+    const answer = await gateway.webhook("orders", large);
+    expect([answer.status, answer.json["status"]]).toEqual([202, "queued"]);
+    await gateway.webhook("orders", '{"n":1}');
+    const isTaken = place === "is in the queue";
+    await until(async () => (await depth()) === (isTaken ? 2 : 1));
+    const eventId = String(answer.json["event_id"]);
+    const shown = async () => (await gateway.event(eventId)).deliveries.map(({ status }) => status).toSorted();
+    await until(async () => (await shown()).join() === (isTaken ? "delivered" : "cancelled,pending"));
+    expect(await gateway.deliveries("status=dead")).toEqual([]);
+    const before = posts().length;
+    far.health = far.answer = OK;
+    expect((await takeAll()).length).toBe(isTaken ? 2 : 1);
+    await reaches(gateway, "n8n", "NORMAL");
+    await gateway.settled();
+    expect(posts().slice(before)).toEqual(isTaken ? [] : [large]);
+    if (isTaken) return;
+
+    // One replay is one delivery, at the target.
+    expect((await gateway.post(`/api/v1/events/${eventId}/replay`, {})).status).toBeLessThan(300);
+    await until(() => posts().length === before + 2);
+    await gateway.settled();
+    expect([posts().at(-1), await depth()]).toEqual([large, 0]);
+  });
+
+  it("keeps its place in its ordering key, and holds up no other key", async (context) => {
+    const { gateway, far, posts, depth, takeAll } = await openWorld(context, "azure-storage-queue", {
+      forward: { ordered: true, drain_within_s: 1 },
+      fallback: { ordered: true },
+    });
+    far.health = far.answer = DOWN;
+    await reaches(gateway, "n8n", "QUEUE");
+    for (const [key, body] of [
+      ["a", '{"a":1}'],
+      ["a", large],
+      ["a", '{"a":3}'],
+      ["b", '{"b":1}'],
+    ] as const) {
+      await gateway.webhook("keyed", body, { "x-key": key });
+    }
+    await expect.poll(depth, { timeout: 30_000 }).toBe(2);
+    await gateway.webhook("keyed", '{"a":4}', { "x-key": "a" });
+    await expect.poll(async () => (await gateway.deliveries("status=pending")).length, { timeout: 30_000 }).toBe(3);
+    const before = posts().length;
+    far.health = far.answer = OK;
+    await until(async () => (await gateway.get("/api/v1/targets/n8n")).json["health"] === "ok");
+    // What is in the queue goes first.
+    expect(posts()).toHaveLength(before);
+    expect((await takeAll()).toSorted()).toEqual(['{"a":1}', '{"b":1}']);
+    await reaches(gateway, "n8n", "NORMAL");
+    await gateway.settled();
+    expect(posts().slice(before)).toEqual([large, '{"a":3}', '{"a":4}']);
+  });
+
+  it("goes to the target when a dead letter of the fallback is replayed", async (context) => {
+    const { gateway, far, posts } = await openWorld(context, "azure-storage-queue");
+    far.health = far.answer = DOWN;
+    await reaches(gateway, "n8n", "QUEUE");
+    const eventId = String((await gateway.webhook("orders", large)).json["event_id"]);
+    const attemptsThere = async () => {
+      const { deliveries } = await gateway.event(eventId);
+      const there = deliveries.find(({ status }) => status === "cancelled")?.id;
+      return there === undefined ? { count: 0 } : { there, count: (await gateway.delivery(there)).attempt_count };
+    };
+    await until(async () => (await attemptsThere()).count === 1);
+    const { there } = await attemptsThere();
+    // As if an operator sent it there again.
+    expect((await gateway.post(`/api/v1/deliveries/${there}/retry`, {})).status).toBeLessThan(300);
+    await until(async () => (await attemptsThere()).count === 2);
+    const before = posts().length;
+    far.health = far.answer = OK;
+    await until(() => posts().length === before + 1);
+    expect(posts().slice(before)).toEqual([large]);
+    await gateway.settled();
+    expect(await gateway.deliveries("status=dead")).toEqual([]);
+  });
+});
+
+describe("the fallback of one that forwards", () => {
+  const kind = "amqp";
 
   it("has the forward that its sender waits for when that fails, and the delivery says where it went", async (context) => {
     const { gateway, far, posts, depth } = await openWorld(context, kind);
@@ -223,32 +354,6 @@ describe.each(BROKER_KINDS)("the fallback of one that forwards, of the kind %s,"
     expect(await depth()).toBe(0);
   });
 
-  it("gets what waited before the target was down, and keeps its order per key until it is drained", async (context) => {
-    const { gateway, far, posts, depth, takeAll } = await openWorld(context, kind, {
-      // How long RabbitMQ's queue is seen empty: it does not count what others hold.
-      forward: { ordered: true, drain_within_s: 1 },
-      fallback: { ordered: true },
-    });
-    far.answer = { status: 500 };
-    // The head keeps its place while the target is in NORMAL; the others wait behind it.
-    for (const n of [1, 2, 3]) await gateway.webhook("keyed", `{"n":${n}}`, { "x-key": "a" });
-    expect(await depth()).toBe(0);
-    far.health = DOWN;
-    await until(async () => (await depth()) === 3);
-    await gateway.webhook("keyed", '{"n":4}', { "x-key": "a" });
-    await until(async () => (await depth()) === 4);
-    const before = posts().length;
-    far.health = far.answer = OK;
-    await until(async () => (await gateway.get("/api/v1/targets/n8n")).json["health"] === "ok");
-    await gateway.webhook("keyed", '{"n":5}', { "x-key": "a" });
-    await until(async () => (await depth()) === 5);
-    expect(posts()).toHaveLength(before);
-    expect(await takeAll()).toEqual([1, 2, 3, 4, 5].map((n) => `{"n":${n}}`));
-    await reaches(gateway, "n8n", "NORMAL");
-    expect((await gateway.webhook("keyed", '{"n":6}', { "x-key": "a" })).json["status"]).toBe("forwarded");
-    expect(posts().slice(before)).toEqual(['{"n":6}']);
-  });
-
   it("is not emptied by a source of the same gateway, which would take what is there for known", async (context) => {
     const options = { body: "message", own: "take", idle_wait_s: 1 };
     const takingBack = (queue: string) => [
@@ -263,12 +368,11 @@ describe.each(BROKER_KINDS)("the fallback of one that forwards, of the kind %s,"
     expect((await gateway.webhook("orders", '{"n":1}')).status).toBe(202);
     await until(async () => (await depth()) === 1);
     // Another queue is taken from meanwhile.
-    const [publisher, subject] = kind === "amqp" ? ["", other] : [other, undefined];
-    await broker.openPublisher(publisher).publish({
+    await broker.openPublisher("").publish({
       id: "broken",
       body: Buffer.from("{broken"),
       contentType: undefined,
-      subject,
+      subject: other,
       sessionId: undefined,
       correlationId: undefined,
       timestamp: Date.now(),
@@ -372,6 +476,20 @@ describe("bad settings of a fallback", () => {
     await queue("counted", { ...bus, destination: { queue: "webhooks" } });
     const counted = await patch(`/api/v1/subscriptions/${user}`, { ordered: true, fallback: "counted" });
     expect(counted.status).toBe(200);
+  });
+
+  it("are saved with a warning where it does not accept every event", async () => {
+    const warning = expect.stringMatching(/at most 47616 bytes.*until its target is back.*claim_check/) as string;
+    const plain = { queue: "webhooks", format: "message", message_key: "a key that both gateways have" };
+    const { id, warnings } = (await queue("home", { destination: plain })).json as { id: string; warnings: string[] };
+    expect(warnings).toEqual([warning]);
+    expect(gateway.log).toContainEqual(expect.objectContaining({ warnings: [warning] }));
+    const claim_check = { connection: "default", container: "large-bodies" };
+    const changed = await patch(`/api/v1/subscriptions/${id}`, { destination: { ...plain, claim_check } });
+    expect([changed.status, changed.json["warnings"]]).toEqual([200, undefined]);
+    // The control: one that asks for events itself has dead letters, and no warning.
+    const own = await queue("own", { events: ["order.*"], destination: plain });
+    expect(own.json["warnings"]).toBeUndefined();
   });
 
   it("are refused in the file, one that is nobody's fallback among them", async () => {

@@ -1,14 +1,18 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openSinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 describe("a subscription that forwards", () => {
   let gateway: TestGateway;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     gateway = await startTestGateway();
   });
-  afterEach(() => gateway.close());
+  afterEach(async () => {
+    await gateway.reload("");
+    await gateway.deleteSubscriptions();
+  });
+  afterAll(() => gateway.close());
 
   const make = (more: object) =>
     gateway.post("/api/v1/subscriptions", { url: "http://127.0.0.1:9/", mode: "forward", ...more });
@@ -40,6 +44,9 @@ describe("a subscription that forwards", () => {
   });
 
   it("is saved beside one whose patterns overlap with its own, with a warning that says who answers", async () => {
+    const countWarnings = () =>
+      gateway.log.filter(({ msg }) => msg === "a subscription was saved with a warning").length;
+    const before = countWarnings();
     const first = await make({ name: "first", events: ["webhook.*"] });
     expect(first.json).not.toHaveProperty("warnings");
     const second = await make({ name: "second", events: ["webhook.orders", "x.y"] });
@@ -61,7 +68,7 @@ describe("a subscription that forwards", () => {
     ]);
     expect((await change(path, { events: ["x.y"] })).json).not.toHaveProperty("warnings");
     expect((await change(path, { events: ["#.orders"], mode: "queue" })).json).not.toHaveProperty("warnings");
-    expect(gateway.log.filter(({ msg }) => msg === "a subscription was saved with a warning")).toHaveLength(2);
+    expect(countWarnings()).toBe(before + 2);
     const elsewhere = await make({ name: "elsewhere", events: ["webhook.#"], tenant_id: "other" });
     expect(elsewhere.json).not.toHaveProperty("warnings");
   });
@@ -92,7 +99,11 @@ describe("a subscription that forwards", () => {
       [{ forward_headers: ["Host"] }, "forward_headers[0]"],
       [{ forward_headers: ["*", "X-Forwarded-For"] }, "forward_headers[1]"],
       [{ forward_headers: ["a\0b"] }, "forward_headers[0]"],
-      [{ forward_headers: ["webhook-signature"] }, "forward_headers[0]"],
+      [{ forward_headers: ["webhook_signature"] }, "forward_headers[0]"],
+      [{ forward_headers: ["traceparent"] }, "forward_headers[0]"],
+      [{ give_up_on: [200] }, "give_up_on.0"],
+      [{ give_up_on: [404, 422], retry_on: { statuses: [422] } }, "give_up_on[1]"],
+      [{ on_give_up: "wait" }, "on_give_up"],
       [{ mode: "wait" }, "mode"],
     ];
     for (const [more, field] of cases) {

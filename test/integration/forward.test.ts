@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../support/api-client.ts";
 import { openRawSocket } from "../support/raw-socket.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
@@ -21,10 +21,23 @@ describe("forwarding a webhook while its sender waits", () => {
   let gateway: TestGateway;
   let target: SinkServer;
 
-  beforeEach(async () => {
-    [gateway, target] = await Promise.all([startTestGateway({ yaml: YAML }), openSinkServer()]);
+  beforeAll(async () => {
+    gateway = await startTestGateway({ yaml: YAML });
   });
-  afterEach(() => Promise.all([gateway.close(), target.close()]));
+  beforeEach(async () => {
+    target = await openSinkServer();
+  });
+  afterEach(async () => {
+    await gateway.deleteSubscriptions();
+    await target.close();
+  });
+  afterAll(() => gateway.close());
+
+  /** What a metric counts in all its series that begin so. */
+  async function count(series: string): Promise<number> {
+    const lines = (await gateway.get("/metrics")).text.split("\n").filter((line) => line.startsWith(series));
+    return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
+  }
 
   const forwardAll = (more: object = {}) =>
     gateway.subscribe({ name: "n8n", url: `${target.url}/hook/{source}`, mode: "forward", ...more });
@@ -90,15 +103,67 @@ describe("forwarding a webhook while its sender waits", () => {
     expect(await gateway.event(String(answer.json["event_id"]))).toMatchObject({ status: "COMPLETED" });
   });
 
-  it("answers 202 for what the target refuses for good", async () => {
-    await forwardAll();
+  it.each([302, 400, 401, 404, 422, 500])("queues what the target answers with %i, and tries again", async (status) => {
+    await forwardAll({ retry_policy: { delays_s: [30] } });
+    target.answerWith((_, index) => ({ status: index === 0 ? status : 200 }));
+    const answer = await gateway.webhook("orders", "{}");
+    expect([answer.status, answer.json]).toEqual([
+      202,
+      { status: "queued", event_id: expect.any(String), deliveries: 1 },
+    ]);
+    const eventId = String(answer.json["event_id"]);
+    await until(async () => (await gateway.deliveryOf(eventId)).attempts.length === 1);
+    expect(await gateway.deliveryOf(eventId)).toMatchObject({ status: "pending" });
+    await gateway.moveClockUntil(async () => (await gateway.event(eventId))["status"] === "COMPLETED");
+    expect(target.requests).toHaveLength(2);
+  });
+
+  it("makes a dead letter of what the target refuses at every try of the policy", async () => {
+    const { id } = await forwardAll({ retry_policy: { delays_s: [0, 0] } });
+    target.answerWith({ status: 422 });
+    expect((await gateway.webhook("orders", "{}")).json).toMatchObject({ status: "queued" });
+    await until(async () => (await gateway.deadLetters(`subscription_id=${id}`)).length === 1);
+    expect(await gateway.deadLetters(`subscription_id=${id}`)).toMatchObject([
+      { dead_reason: "retries_exhausted", attempt_count: 3 },
+    ]);
+  });
+
+  it("gives up where that is asked for, and tells the sender, who may get an error instead", async () => {
+    const { id } = await forwardAll({ give_up_on: [422] });
+    const rejected = { status: "rejected_by_target", code: 422, reason: "refused", event_id: expect.any(String) };
+    const before = await count('posthorn_forwards_total{outcome="rejected"}');
+    target.answerWith({ status: 422 });
+    const accepted = await gateway.webhook("orders", "{}");
+    expect([accepted.status, accepted.json]).toEqual([202, rejected]);
+    const change = { body: '{"on_give_up":"reject"}', headers: { "content-type": "application/json" } };
+    await gateway.request("PATCH", `/api/v1/subscriptions/${id}`, change);
+    const refused = await gateway.webhook("orders", "{}");
+    expect([refused.status, refused.json]).toEqual([502, rejected]);
+    await until(async () => (await gateway.deadLetters(`subscription_id=${id}`)).length === 2);
+    expect(await count('posthorn_forwards_total{outcome="rejected"}')).toBe(before + 2);
     target.answerWith({ status: 400 });
-    expect((await gateway.webhook("orders", "{}")).status).toBe(202);
-    await until(async () => (await gateway.deadLetters()).length === 1);
+    expect((await gateway.webhook("orders", "{}")).json).toMatchObject({ status: "queued" });
+  });
+
+  it("says so when nothing will be tried again for another reason", async () => {
+    const { id } = await forwardAll({ retry_policy: { delays_s: [] }, timeout: 1 });
+    target.answerWith("hang");
+    const late = gateway.webhook("orders", "{}");
+    await target.received(1);
+    gateway.moveClock(1000);
+    expect((await late).json).toEqual({
+      status: "dead_letter",
+      reason: "retries_exhausted",
+      event_id: expect.any(String),
+    });
+    target.answerWith({ status: 410 });
+    expect((await gateway.webhook("orders", "{}")).json).toMatchObject({ status: "rejected_by_target", code: 410 });
+    await until(async () => (await gateway.get(`/api/v1/subscriptions/${id}`)).json["status"] === "suspended");
   });
 
   it("answers 202 at once while the target is down, and everything arrives when it is back", async () => {
     await forwardAll({ retry_policy: "proxy", timeout: 1 });
+    const queuedBefore = await count('posthorn_forwards_total{outcome="queued"}');
     target.answerWith({ status: 503 });
     for (let i = 0; i < 3; i++) expect((await gateway.webhook("orders", `{"i":${i}}`)).status).toBe(202);
     await until(async () => (await gateway.get("/status")).json["mode"] === "QUEUE");
@@ -106,21 +171,21 @@ describe("forwarding a webhook while its sender waits", () => {
     const later = await Promise.all([3, 4, 5].map((i) => gateway.webhook("orders", `{"i":${i}}`)));
     expect(later.map(({ status }) => status)).toEqual([202, 202, 202]);
     expect(target.requests).toHaveLength(before);
-    expect((await gateway.get("/metrics")).text).toContain('posthorn_forwards_total{outcome="queued"} 6');
+    expect(await count('posthorn_forwards_total{outcome="queued"}')).toBe(queuedBefore + 6);
     target.answerWith({ status: 200 });
-    await gateway.settled();
+    await gateway.moveClockUntil(async () => (await gateway.get("/status")).json["queue_length"] === 0);
     expect(new Set(target.requests.map(({ body }) => body.toString())).size).toBe(6);
     expect((await gateway.webhook("orders", "{}")).json).toMatchObject({ status: "forwarded" });
   });
 
   it("lets those go who wait for a target that others have found to be down", async () => {
     await forwardAll({ concurrency: 3 });
+    const before = await count("webhook_delivery_total");
     target.answerWith((_, index) => (index < 3 ? { status: 503, delayMs: 100 } : "hang"));
     const answers = await Promise.all([0, 1, 2, 3, 4, 5].map((i) => gateway.webhook("orders", `{"i":${i}}`)));
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 202, 202, 202]);
     // Others hang still: nobody waited for those.
-    const { text } = await gateway.get("/metrics");
-    expect(text.match(/^webhook_delivery_total\{.*\} (\d+)$/m)?.[1]).toBe("3");
+    expect((await count("webhook_delivery_total")) - before).toBe(3);
   });
 
   it("forwards many at once, more than go to the target at a time", async () => {
@@ -134,7 +199,10 @@ describe("forwarding a webhook while its sender waits", () => {
   it("answers 202 when the attempt runs out of time, and when the subscription is paused", async () => {
     const { id } = await forwardAll({ timeout: 1 });
     target.answerWith("hang");
-    expect((await gateway.webhook("orders", "{}")).status).toBe(202);
+    const answer = gateway.webhook("orders", "{}");
+    await target.received(1);
+    gateway.moveClock(1000);
+    expect((await answer).status).toBe(202);
     await gateway.post(`/api/v1/subscriptions/${id}/pause`);
     expect((await gateway.webhook("orders", "{}")).status).toBe(202);
     expect(target.requests).toHaveLength(1);
@@ -163,18 +231,19 @@ describe("forwarding a webhook while its sender waits", () => {
     // Whoever began to wait before, for one in flight, still does.
     expect(ended).toEqual([]);
     expect(target.requests).toHaveLength(2);
+    gateway.moveClock(30_000);
     await held;
   });
 
   it("goes on when the sender hangs up", async () => {
-    await forwardAll();
+    const { id } = await forwardAll();
     target.answerWith({ status: 200, delayMs: 200 });
     const socket = await openRawSocket(gateway.port);
     socket.write("POST /webhook/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}");
     await target.received(1);
     socket.destroy();
     await gateway.settled();
-    const [delivery] = await gateway.deliveries();
+    const [delivery] = await gateway.deliveries(`subscription_id=${id}`);
     expect(delivery).toMatchObject({ status: "delivered", attempt_count: 1 });
     expect((await gateway.webhook("orders", "{}")).status).toBe(200);
   });
@@ -227,10 +296,10 @@ describe("forwarding a webhook while its sender waits", () => {
 
   it("counts how many were forwarded, and how long that took", async () => {
     await forwardAll();
+    const series = ['posthorn_forwards_total{outcome="forwarded"}', "posthorn_forward_latency_seconds_count"];
+    const before = await Promise.all(series.map(count));
     await gateway.webhook("orders", "{}");
-    const { text } = await gateway.get("/metrics");
-    expect(text).toContain('posthorn_forwards_total{outcome="forwarded"} 1');
-    expect(text).toContain("posthorn_forward_latency_seconds_count 1");
+    expect(await Promise.all(series.map(count))).toEqual(before.map((counted) => counted + 1));
   });
 
   it("hands credentials on that are named, keeps them sealed, and shows them to nobody", async () => {
@@ -259,11 +328,40 @@ describe("forwarding a webhook while its sender waits", () => {
       expect(status).toBe(200);
       expect(text).not.toMatch(/canary|sealed/);
     }
-    await gateway.stop();
+    await gateway.restart();
     for (const name of ["posthorn.db", "posthorn.db-wal"]) {
       expect(readIfThere(join(gateway.dataDir, name))).not.toContain("canary");
     }
     expect(gateway.logText()).not.toContain("canary");
+  });
+
+  it("hands on what the sender signed where that is asked for, and then signs nothing over it", async () => {
+    const trio = ["webhook-id", "webhook-timestamp", "webhook-signature"];
+    const { id, secret } = await forwardAll({ forward_headers: ["*", ...trio] });
+    const body = '{"n":1}';
+    const sent = { "webhook-id": "msg_1", "webhook-timestamp": "1700000000", "webhook-signature": "v1,c2lnbmF0dXJl" };
+    const answer = await gateway.webhook("orders", body, { ...sent, "x-webhook-signature": "sha256=00" });
+    const [first] = await target.received(1);
+    expect(first?.headers).toMatchObject({ ...sent, "x-webhook-attempt": "1" });
+    expect(first?.rawHeaders.filter((name) => /^webhook-/i.test(name))).toHaveLength(3);
+    expect(first?.headers["x-webhook-signature"]).toBe(verifySeed(secret, Buffer.from(body)));
+    await gateway.settled();
+    const { attempts } = await gateway.deliveryOf(String(answer.json["event_id"]));
+    const shown = attempts[0]?.["request_headers"] as Record<string, string>;
+    const ofStandard = Object.entries(shown).filter(([name]) => /^webhook-/i.test(name));
+    expect(Object.fromEntries(ofStandard)).toEqual(sent);
+    // A sender that signs nothing: nothing claims that it did.
+    await gateway.webhook("orders", body);
+    expect(trio.map((name) => target.requests.at(-1)?.headers[name])).toEqual([undefined, undefined, undefined]);
+    await gateway.publish({ event_type: "webhook.orders", payload: {} });
+    expect((await target.received(3)).at(-1)?.headers["webhook-id"]).toMatch(/^evt_/);
+    const change = { forward_headers: ["X-Webhook-Signature", "X-Webhook-Timestamp"] };
+    const headers = { "content-type": "application/json" };
+    await gateway.request("PATCH", `/api/v1/subscriptions/${id}`, { body: JSON.stringify(change), headers });
+    const own = { "x-webhook-signature": "sha256=ab", "x-webhook-timestamp": "1700000001" };
+    const next = await gateway.webhook("orders", body, { ...own, ...sent, "webhook-id": "msg_2" });
+    expect(target.requests.at(-1)?.headers).toMatchObject({ ...own, "webhook-id": next.json["event_id"] });
+    expect(target.requests.at(-1)?.headers["webhook-signature"]).not.toBe(sent["webhook-signature"]);
   });
 
   it("never lets a sender choose another host or leave the target's path", async () => {

@@ -106,7 +106,7 @@ describe("the count of hops", () => {
     await gateway.restart();
     const before = sink.requests.length;
     sink.answerWith({ status: 200 });
-    await gateway.settled();
+    await gateway.moveClockUntil(async () => (await gateway.get("/status")).json["queue_length"] === 0);
     expect(sink.requests.length).toBeGreaterThan(before);
     expect(new Set(hopsOf(sink))).toEqual(new Set(["5"]));
     expect(new Set(sink.requests.slice(before).map(({ path }) => path)).size).toBe(2);

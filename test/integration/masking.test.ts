@@ -1,14 +1,43 @@
 import { createHash, createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../support/api-client.ts";
 import { openSinkServer } from "../support/sink-server.ts";
-import { startTestGateway } from "../support/test-gateway.ts";
+import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 const CANARY = "canary-7f3a@example.com";
 const SECRET = "a-secret-of-the-shop-0123456789";
 
 describe("fields that are masked at ingest", () => {
+  let plain: TestGateway;
+  beforeAll(async () => {
+    plain = await startTestGateway();
+  });
+  afterAll(() => plain.close());
+
+  it("are those of the kind too: the clientState of Microsoft Graph is its secret", async () => {
+    const sink = await openSinkServer();
+    onTestFinished(() => sink.close());
+    await plain.post("/api/v1/sources", { name: "graph", kind: "microsoft-graph", secrets: [SECRET] });
+    await plain.subscribe({ name: "graph", url: sink.url, events: ["microsoft-graph.#"], format: "raw" });
+    const notification = (id: string, clientState = SECRET) => ({ id, subscriptionId: "7f10", clientState });
+    const send = (value: unknown) => plain.webhook("graph", JSON.stringify({ value }));
+    expect((await send([notification("1"), notification("2")])).status).toBe(202);
+    // Not stored as events, but kept as requests.
+    expect((await send([notification("3"), notification("4", "another")])).status).toBe(401);
+    expect((await send(notification("5"))).status).toBe(401);
+    await sink.received(2);
+    const delivered = sink.requests.map(({ body }) => JSON.parse(body.toString()) as object);
+    expect(delivered).toEqual(["1", "2"].map((id) => notification(id, "***")));
+    await until(async () => (await plain.refused("graph")).length === 2);
+    const kept = await Promise.all((await plain.refused("graph")).map(({ id }) => plain.get(`/api/v1/requests/${id}`)));
+    expect(kept.map(({ status, text }) => [status, text.includes("clientState"), text.includes(SECRET)])).toEqual([
+      [200, true, false],
+      [200, true, false],
+    ]);
+  });
+
   it("are verified as they came, and nowhere to be found afterwards", async () => {
     const sink = await openSinkServer();
     const gateway = await startTestGateway();
@@ -61,9 +90,7 @@ describe("fields that are masked at ingest", () => {
     [{ name: "a", mask: ["/order"], ordering_key_from: "body:/order/id" }, "mask"],
     [{ name: "a", mask: ["/id"], id_from: "body:/id" }, "mask"],
   ])("are refused with 422 for %j", async (input, field) => {
-    const gateway = await startTestGateway();
-    onTestFinished(() => gateway.close());
-    const answer = await gateway.post("/api/v1/sources", input);
+    const answer = await plain.post("/api/v1/sources", input);
     expect(answer.status).toBe(422);
     expect(String(answer.json["field"])).toContain(field);
   });

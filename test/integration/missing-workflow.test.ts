@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/api-client.ts";
 import { openN8nServer, type N8nServer } from "../support/n8n-server.ts";
+import { openSinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 const SOURCES = `
@@ -60,4 +61,24 @@ describe("n8n with a workflow that is not active", () => {
     const { json } = await gateway.get("/status");
     expect(json["missing_sources"]).toEqual([]);
   });
+});
+
+it("n8n behind a tunnel that has no route to it is away, and no workflow is missed", async () => {
+  const [gateway, tunnel] = await Promise.all([startTestGateway(), openSinkServer({ answer: { status: 404 } })]);
+  try {
+    await gateway.subscribe({ name: "n8n", url: `${tunnel.url}/webhook/{source}`, mode: "forward", target: "n8n" });
+    for (let n = 0; n < 3; n++)
+      expect((await gateway.webhook("orders", "{}")).json).toMatchObject({ status: "queued" });
+    const status = async () => (await gateway.get("/status")).json;
+    await gateway.moveClockUntil(async () => (await status())["mode"] === "QUEUE");
+    expect(await status()).toMatchObject({ health: "error", missing_sources: [] });
+    const attempts = (await gateway.deliveries()).map(({ attempt_count: count }) => count);
+    gateway.moveClock(300_000);
+    tunnel.answerWith({ status: 200, body: '{"status":"ok"}' });
+    await gateway.moveClockUntil(async () => (await status())["queue_length"] === 0);
+    // Five attempts 30 s apart would have been over long ago.
+    expect((await gateway.deliveries()).map(({ attempt_count: count }) => count)).toEqual(attempts.map((n) => n + 1));
+  } finally {
+    await Promise.all([gateway.close(), tunnel.close()]);
+  }
 });

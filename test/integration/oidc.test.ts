@@ -178,6 +178,25 @@ describe("the sign-in with a provider", () => {
     const cookie = await sessionOf("rob");
     const answer = await as(cookie, "DELETE", "/api/v1/session");
     expect([answer.status, answer.headers.get("set-cookie")?.split(";").at(-1)]).toEqual([204, " Max-Age=0"]);
+    expect((await as(cookie, "GET", "/status")).status).toBe(401);
+  });
+
+  it("is ended for all browsers of a user, and for the portal links that the user made", async () => {
+    await gateway.post("/api/v1/tenants", { id: "acme" });
+    const [one, other, reader] = [await sessionOf("ada"), await sessionOf("ada"), await sessionOf("rob")];
+    const { json } = await as(one, "POST", "/api/v1/tenants/acme/portal-link", {});
+    const partner = gateway.as(String(json["url"]).split("#token=")[1]);
+    const statuses = async () => [
+      ...(await Promise.all([one, other, reader].map(async (cookie) => (await as(cookie, "GET", "/status")).status))),
+      (await partner.get("/api/v1/events")).status,
+    ];
+    expect(await statuses()).toEqual([200, 200, 200, 200]);
+    expect((await as(reader, "DELETE", "/api/v1/sessions/oidc:ada")).status).toBe(403);
+    expect((await gateway.request("DELETE", "/api/v1/sessions/nobody")).status).toBe(404);
+    expect((await gateway.request("DELETE", "/api/v1/sessions/oidc:ada")).status).toBe(204);
+    expect(await statuses()).toEqual([401, 401, 200, 401]);
+    gateway.moveClock(1);
+    expect((await as(await sessionOf("ada"), "GET", "/status")).status).toBe(200);
   });
 });
 

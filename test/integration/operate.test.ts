@@ -24,7 +24,14 @@ describe("operating the gateway", () => {
       status: "ok",
       store: { driver: "sqlite", sync_mode: "FULL", version: expect.stringMatching(/^3\.\d+/) },
       queue: { driver: "local" },
+      disk: { status: "ok", free_bytes: null },
     });
+    // How much is free is for operators alone.
+    const bound = gateway.as(await gateway.createKey(["admin"], "acme"));
+    for (const client of [bound, gateway.as("phk_wrong")]) {
+      expect((await client.get("/readyz")).json["disk"]).toEqual({ status: "ok", free_bytes: null });
+    }
+    expect((await gateway.get("/readyz")).json["disk"]).toEqual({ status: "ok", free_bytes: expect.any(Number) });
   });
 
   it("shows how each target is, and QUEUE while one is down", async () => {

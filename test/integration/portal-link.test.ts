@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { until } from "../support/api-client.ts";
+import { until, type ApiClient } from "../support/api-client.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
+import { openStream } from "../support/stream-client.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 let gateway: TestGateway;
@@ -15,11 +16,12 @@ beforeEach(async () => {
   await gateway.post("/api/v1/tenants", { id: "acme" });
 });
 
-async function partnerOf(tenant: string, body: object = {}) {
-  const { status, json } = await gateway.post(`/api/v1/tenants/${tenant}/portal-link`, body);
+async function tokenOf(tenant: string, body: object = {}, by: ApiClient = gateway): Promise<string> {
+  const { status, json } = await by.post(`/api/v1/tenants/${tenant}/portal-link`, body);
   expect(status).toBe(201);
-  return gateway.as(String(json["url"]).split("#token=")[1]);
+  return String(json["url"]).split("#token=")[1] ?? "";
 }
+const partnerOf = async (tenant: string, body: object = {}) => gateway.as(await tokenOf(tenant, body));
 
 describe("the look of a portal", () => {
   it("is the configured one, and what the link says instead", async () => {
@@ -93,5 +95,123 @@ describe("a partner", () => {
     // Its id can be used again, with new links.
     gateway.moveClock(1000);
     expect((await (await partnerOf("erased")).get("/api/v1/subscriptions")).status).toBe(200);
+  });
+
+  it("stays gone when its tenant is made again, by hand or by an event, and its stream ends", async () => {
+    const again = {
+      "by-hand": () => gateway.post("/api/v1/tenants", { id: "by-hand" }),
+      "by-event": () => gateway.publish({ event_type: "a.b", payload: {}, tenant_id: "by-event" }),
+    };
+    for (const [id, makeAgain] of Object.entries(again)) {
+      await gateway.post("/api/v1/tenants", { id });
+      const token = await tokenOf(id);
+      const partner = gateway.as(token);
+      const stream = await openStream(gateway.url, { key: token });
+      await stream.received("ready", 1);
+      gateway.moveClock(1000);
+      expect((await gateway.request("DELETE", `/api/v1/tenants/${id}`)).status).toBe(200);
+      expect((await makeAgain()).status).toBeLessThan(300);
+      await until(async () => (await gateway.get(`/api/v1/tenants/${id}`)).status === 200);
+      expect([id, (await partner.get("/api/v1/events")).status]).toEqual([id, 401]);
+      await gateway.moveClockUntil(() => stream.frames.at(-1)?.name === "dropped");
+      expect(stream.frames.at(-1)).toMatchObject({ data: { reason: "key_revoked" } });
+      // The control: a new link to the new tenant works.
+      expect((await (await partnerOf(id)).get("/api/v1/events")).status).toBe(200);
+    }
+  });
+
+  it("uses up its own streams and exports, and not those of the key or of other links", async () => {
+    await gateway.restart({ yaml: "limits: { max_streams_per_key: 1, max_exports_per_key: 1 }" });
+    const [mine, theirs] = [await tokenOf("acme"), await tokenOf("acme")];
+    const open = (key?: string) => openStream(gateway.url, key === undefined ? {} : { key });
+    const streams = [await open(mine), await open(theirs), await open()];
+    expect(streams.map(({ status }) => status)).toEqual([200, 200, 200]);
+    // The control: each has its own limit.
+    expect(await Promise.all([open(mine), open(theirs), open()])).toMatchObject([
+      { status: 429 },
+      { status: 429 },
+      { status: 429 },
+    ]);
+    for (const stream of streams) stream.close();
+  });
+
+  it("may do no more than the key that made its link may still do", async () => {
+    const { json } = await gateway.post("/api/v1/keys", { name: "maker", scopes: ["admin"] });
+    const partner = gateway.as(await tokenOf("acme", {}, gateway.as(String(json["key"]))));
+    const statuses = async () => {
+      const made = await partner.post("/api/v1/subscriptions", { name: "x", url: sink.url, events: ["x.*"] });
+      await partner.request("DELETE", `/api/v1/subscriptions/${String(made.json["id"])}`);
+      return [made.status, (await partner.get("/api/v1/subscriptions")).status];
+    };
+    const reduceTo = (scopes: readonly string[]) =>
+      gateway.request("PATCH", `/api/v1/keys/${String(json["id"])}`, {
+        body: JSON.stringify({ scopes }),
+        headers: { "content-type": "application/json" },
+      });
+    expect(await statuses()).toEqual([201, 200]);
+    await reduceTo(["read"]);
+    expect(await statuses()).toEqual([403, 200]);
+    await reduceTo(["publish"]);
+    expect(await statuses()).toEqual([401, 401]);
+    await reduceTo(["admin"]);
+    expect(await statuses()).toEqual([201, 200]);
+  });
+
+  it("has a link that is listed without its token, and can be revoked by itself, for good", async () => {
+    await gateway.post("/api/v1/tenants", { id: "listed" });
+    const links = async () =>
+      (await gateway.get("/api/v1/tenants/listed/portal-links")).json["data"] as { id: string }[];
+    const [one, other] = [await tokenOf("listed"), await tokenOf("listed", { access: "read", expires_in_s: 60 })];
+    const listed = await links();
+    expect(listed).toMatchObject([
+      { tenant_id: "listed", access: "manage", created_by: "config" },
+      { access: "read", created_by: "config" },
+    ]);
+    expect(JSON.stringify(listed)).not.toContain(one.slice(4, 40));
+    const stream = await openStream(gateway.url, { key: one });
+    await stream.received("ready", 1);
+    const at = `/api/v1/tenants/listed/portal-links/${listed[0]?.id}`;
+    expect((await gateway.request("DELETE", at)).status).toBe(204);
+    expect((await gateway.request("DELETE", "/api/v1/tenants/acme/portal-links/nothing")).status).toBe(404);
+    await gateway.moveClockUntil(() => stream.frames.at(-1)?.name === "dropped");
+    const statusOf = async (token: string) => (await gateway.as(token).get("/api/v1/subscriptions")).status;
+    expect([await statusOf(one), await statusOf(other), (await links()).length]).toEqual([401, 200, 1]);
+    await gateway.restart();
+    expect([await statusOf(one), await statusOf(other)]).toEqual([401, 200]);
+    gateway.moveClock(60_000);
+    expect([await statusOf(other), await links()]).toEqual([401, []]);
+    const { json } = await gateway.get("/api/v1/audit?tenant_id=listed");
+    const acts = (json["data"] as { act: string }[]).map(({ act }) => act);
+    expect(acts.filter((act) => act.includes("portal"))).toEqual([
+      "tenant.revoke_portal_link",
+      "tenant.portal_link",
+      "tenant.portal_link",
+    ]);
+    expect(acts.filter((act) => act.startsWith("pass."))).toEqual([]);
+  });
+
+  it("is told the kinds of destinations that it may create", async () => {
+    const kindsOf = async (client: ApiClient) => (await client.get("/api/v1/session")).json["destination_kinds"];
+    expect(await kindsOf(await partnerOf("acme"))).toEqual(["http", "batch"]);
+    expect(await kindsOf(gateway)).toEqual(expect.arrayContaining(["http", "batch", "email", "sms", "amqp"]));
+  });
+
+  it("is not told whose key made its link, nor who else sends and gets events", async () => {
+    const maker = String((await gateway.post("/api/v1/keys", { name: "maker", scopes: ["admin"] })).json["key"]);
+    const partner = gateway.as(await tokenOf("acme", {}, gateway.as(maker)));
+    await gateway.post("/api/v1/event-types", {
+      name: "secret.kept",
+      producer: "internal-shop",
+      consumers: ["internal-ledger"],
+      versions: [{ version: "1.0", schema: { type: "object" }, example: {} }],
+    });
+    await partner.subscribe({ name: "own", url: sink.url, events: ["x.*"] });
+    const paths = ["session", "event-types", "event-types/secret.kept", "event-types/export", "subscriptions"];
+    const shown = await Promise.all(paths.map((path) => partner.get(`/api/v1/${path}`)));
+    expect(shown.map(({ status }) => status)).toEqual(paths.map(() => 200));
+    for (const { text } of shown) expect(text).not.toMatch(/internal-|"key_[0-9a-z]{10}/);
+    // The control: the operator sees all of it.
+    const own = await Promise.all(paths.map((path) => gateway.as(maker).get(`/api/v1/${path}`)));
+    for (const { text } of own) expect(text).toMatch(/internal-|"key_[0-9a-z]{10}/);
   });
 });

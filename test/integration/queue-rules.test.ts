@@ -1,15 +1,24 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
+import { createClaimCheck, type BodyOwner } from "../../src/brokers/claim-check.ts";
 import { writeMessage } from "../../src/brokers/message.ts";
 import type { Claim } from "../../src/brokers/message-schema.ts";
 import type { PulledSourceKind } from "../../src/receive/sources/source-kind.ts";
 import { until } from "../support/api-client.ts";
 import { createMemoryBroker, type MemoryBroker } from "../support/memory-queue.ts";
 import { readStoreId } from "../support/read-store-id.ts";
+import { useAzurite } from "../support/services/shared.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 const ANOTHER_STORE = "str_0123456789abcdef0123456789abcdef";
+const OWNER: BodyOwner = {
+  origin: ANOTHER_STORE,
+  deliveryId: "dlv_1",
+  broker: "azure-storage-queue",
+  connection: "default",
+  queue: "elsewhere",
+};
 const JSON_TYPE = { "content-type": "application/json" };
 const opened: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
@@ -174,6 +183,32 @@ describe("a message that comes again", () => {
     expect(sink.requests).toEqual([]);
   });
 
+  it("does not overtake one before it whose body has to be fetched first", async () => {
+    const body = Buffer.from('{"n":1}');
+    const sha256 = createHash("sha256").update(body).digest("hex");
+    let give: (() => void) | undefined;
+    const isGiven = new Promise<void>((resolve) => (give = resolve));
+    const claims = {
+      read: () => isGiven.then(() => ({ body, etag: "first" })),
+      removeUnchanged: () => Promise.resolve(true),
+    };
+    const { broker, gateway, sink, addSource, isEmpty } = await openWorld((kind) => ({
+      ...kind,
+      pull: { ...kind.pull, findClaims: () => claims },
+    }));
+    await gateway.subscribe({ name: "all", url: sink.url, format: "raw", ordered: true });
+    const queue = broker.queue("whole");
+    const claim = { container: "bodies", blob: "one", size: body.length, sha256 };
+    queue.send(toMessage("evt_1", { claim }), { id: "m1" });
+    queue.send(toMessage("evt_2", { body: Buffer.from('{"n":2}') }), { id: "m2" });
+    await addSource("whole", { body: "message" });
+    await until(() => queue.countHeld() === 2);
+    give?.();
+    await isEmpty("whole");
+    await until(() => sink.requests.length === 2);
+    expect(sink.requests.map((request) => request.body.toString())).toEqual(['{"n":1}', '{"n":2}']);
+  });
+
   it("is known before its body is fetched; a parked one keeps its body", async () => {
     const body = Buffer.from('{"n":1}');
     const claim = (blob: string): Claim => ({
@@ -190,11 +225,9 @@ describe("a message that comes again", () => {
         const found = blobs.get(blob);
         return found?.length !== size
           ? { problem: "The body that the message claims does not exist." }
-          : { body: found };
+          : { body: found, etag: "first" };
       },
-      async remove({ blob }: Claim) {
-        blobs.delete(blob);
-      },
+      removeUnchanged: async ({ name }: { name: string }) => blobs.delete(name),
     };
     const { broker, gateway, sink, addSource, isEmpty, listEvents } = await openWorld((kind) => ({
       ...kind,
@@ -208,14 +241,44 @@ describe("a message that comes again", () => {
       await isEmpty("whole");
     }
     expect(sink.requests.map((request) => request.body.toString())).toEqual(['{"n":1}']);
-    expect([reads, blobs.size, queue.parked.length]).toEqual([["good"], 0, 0]);
+    // The second one was settled before its body was looked for, to delete it.
+    await until(() => reads.length === 2);
+    expect([reads, blobs.size, queue.parked.length]).toEqual([["good", "good"], 0, 0]);
     // The control: whose event nobody knows needs its body, and is parked with what is left of it.
     blobs.set("kept", body);
     queue.send(toMessage("evt_2", { claim: claim("gone") }), { id: "m2" });
     queue.send(toMessage("evt_3", { claim: { ...claim("kept"), size: 99_000_000 } }), { id: "m3" });
     await until(() => queue.parked.length === 2);
-    expect([reads, [...blobs.keys()]]).toEqual([["good", "gone", "kept"], ["kept"]]);
+    expect([reads, [...blobs.keys()]]).toEqual([["good", "good", "gone", "kept"], ["kept"]]);
     expect(await listEvents()).toHaveLength(1);
+  });
+
+  it("does not delete the body of another message by a false claim", async (context) => {
+    const account = { connectionString: await useAzurite(context) };
+    const claims = createClaimCheck({ account, container: `claims-${randomUUID()}`, maxBytes: 1_000_000 });
+    const put = (name: string, text: string) => claims.put(name, Buffer.from(text), OWNER);
+    const { broker, addSource, isEmpty, listEvents } = await openWorld((kind) => ({
+      ...kind,
+      pull: { ...kind.pull, findClaims: () => claims },
+    }));
+    await addSource("whole", { body: "message" });
+    const send = (eventId: string, claim: Claim) =>
+      broker.queue("whole").send(toMessage(eventId, { claim }), { id: randomUUID() });
+    const left = async () => (await claims.list(10)).bodies.map(({ name }) => name);
+
+    const victim = await put("victim", '{"waits":"elsewhere"}');
+    send("evt_known", await put("own", '{"n":1}'));
+    await until(async () => (await listEvents()).length === 1 && (await left()).length === 1);
+    // Its event is stored already, so it is settled without its body.
+    send("evt_known", { ...victim, size: 7 });
+    send("evt_known", { ...victim, sha256: "0".repeat(64) });
+    send("evt_known", { ...victim, container: "another" });
+    await isEmpty("whole");
+    // The control: a true claim of a message that comes again is deleted, after all that came before it.
+    send("evt_known", await put("again", '{"n":1}'));
+    await until(async () => !(await left()).includes("again"));
+    expect(await left()).toEqual(["victim"]);
+    expect(await claims.read(victim)).toMatchObject({ body: Buffer.from('{"waits":"elsewhere"}') });
   });
 });
 
@@ -245,6 +308,27 @@ async function countHeldInQueue(isChecked: boolean): Promise<{ most: number; hel
 describe("a source whose target is in QUEUE", () => {
   it("takes nothing where a health check finds out when it is back", async () => {
     expect(await countHeldInQueue(true)).toEqual({ most: 0, held: 0, left: 5 });
+  });
+
+  it("takes nothing after one check that failed, and goes on after the next good one", async () => {
+    const { broker, gateway, sink, addSource, isEmpty } = await openWorld();
+    const far = { health: { status: 503, body: "" } };
+    sink.answerWith(({ method }) => (method === "GET" ? far.health : { status: 200 }));
+    const health = { health_url: `${sink.url}/healthz`, health_interval_s: 3600 };
+    await gateway.subscribe({ name: "home", url: sink.url, retry_policy: "proxy", ...health });
+    const healthOf = async () => (await gateway.get("/api/v1/targets/home")).json;
+    await until(async () => (await healthOf())["health"] === "error");
+    for (let n = 0; n < 5; n++) broker.queue("vps").send("{}", { id: `m${n}`, headers: JSON_TYPE });
+    await addSource("vps", { acknowledge: "delivered", target: "home" });
+    await until(async () => (await gateway.get("/metrics")).text.includes('posthorn_source_queue_depth{source="vps"}'));
+    for (let look = 0; look < 3; look++) {
+      gateway.moveClock(1000);
+      expect(await healthOf()).toMatchObject({ mode: "NORMAL", health: "error", failures: 1 });
+      expect(broker.queue("vps").countHeld()).toBe(0);
+    }
+    far.health = { status: 200, body: '{"status":"ok"}' };
+    gateway.moveClock(3_600_000);
+    await isEmpty("vps");
   });
 
   it("takes one message to find out where there is no health check", async () => {

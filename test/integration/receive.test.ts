@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readdirSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../support/api-client.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -187,6 +190,79 @@ describe("receiving webhooks", () => {
   });
 });
 
+describe("names of sources", () => {
+  let gateway: TestGateway;
+  const put = (endpoint: string, schema: object) =>
+    gateway.request("PUT", `/validations/${endpoint}`, {
+      body: JSON.stringify(schema),
+      headers: { "content-type": "application/json" },
+    });
+
+  beforeAll(async () => {
+    const sources = "[{ name: shop, auth: { header: X-Gate, token: 0123456789abcdef-token } }, { name: new.Item }]";
+    gateway = await startTestGateway({ yaml: `sources: ${sources}` });
+  });
+  afterAll(() => gateway.close());
+
+  it("are those that n8n has: with capitals, and with dots between words", async () => {
+    for (const name of ["newOrder", "new.order", "new.Item", "A", "v1.2-x_y"]) {
+      const answer = await gateway.webhook(name, "{}");
+      expect([name, answer.status]).toEqual([name, 202]);
+      const event = await gateway.event(String(answer.json["event_id"]));
+      expect(event).toMatchObject({ source: name, event_type: `webhook.${name}` });
+    }
+  });
+
+  it("are never a way out of a folder, nor hidden files", async () => {
+    for (const name of [".orders", "a..b", "a.", "-a", "a%2Fb", "a b", "a".repeat(65), "newOrder%00"]) {
+      const answer = await gateway.webhook(encodeURI(name), "{}");
+      expect([name, answer.status]).toEqual([name, 404]);
+      expect(answer.json["detail"]).toContain("is not the name of a source");
+    }
+  });
+
+  it("do not let a sender pass by the checks of a declared source in other letters", async () => {
+    for (const name of ["Shop", "SHOP", "NEW.item"]) {
+      const answer = await gateway.webhook(name, "{}");
+      expect([name, answer.status]).toEqual([name, 404]);
+      expect(answer.json["detail"]).toContain("any_source");
+    }
+    expect((await gateway.webhook("later", "{}")).status).toBe(202);
+    expect((await gateway.post("/api/v1/sources", { name: "Later" })).status).toBe(201);
+    expect((await gateway.webhook("later", "{}")).status).toBe(404);
+    expect((await gateway.webhook("Later", "{}")).status).toBe(202);
+  });
+
+  it("have validations of their own, each in its file", async () => {
+    const needs = (name: string) => ({ type: "object", required: [name] });
+    expect((await put("newOrder", needs("a"))).json).toMatchObject({ endpoint: "newOrder" });
+    expect((await put("new.order", needs("b"))).json).toMatchObject({ endpoint: "new.order" });
+    expect((await put("new", needs("c"))).status).toBe(200);
+    const folder = join(gateway.dataDir, "..", "validations");
+    expect(readdirSync(folder).sort()).toEqual(["new.json", "new.order.json", "newOrder.json"]);
+    await gateway.restart();
+    const passes = [
+      ["newOrder", '{"a":1}', 202],
+      ["newOrder", '{"b":1}', 422],
+      ["new.order", '{"b":1}', 202],
+      ["new.order", '{"a":1}', 422],
+      ["new", '{"c":1}', 202],
+      ["new", '{"a":1}', 422],
+    ] as const;
+    for (const [name, body, status] of passes) {
+      expect([name, body, (await gateway.webhook(name, body)).status]).toEqual([name, body, status]);
+    }
+    expect((await gateway.get("/validations/new.order/versions")).json["data"]).toMatchObject([
+      { format: "json", version: 1 },
+    ]);
+    const lookalike = await put("NewOrder", {});
+    expect([lookalike.status, lookalike.json["detail"]]).toEqual([
+      422,
+      expect.stringContaining("newOrder only in upper"),
+    ]);
+  });
+});
+
 describe("without the * source", () => {
   it("knows declared sources only", async () => {
     const gateway = await startTestGateway({ yaml: "any_source: false\nsources: [{ name: shop }]" });
@@ -196,7 +272,32 @@ describe("without the * source", () => {
       expect([name, answer.status]).toEqual([name, 404]);
       expect(answer.headers.get("content-type")).toMatch(/^application\/problem\+json/);
     }
-    expect((await gateway.webhook("other", "{}")).json["code"]).toBe("unknown_source");
+    expect((await gateway.webhook("other", "{}")).json).toMatchObject({
+      code: "unknown_source",
+      detail: expect.stringContaining("any_source: true"),
+    });
     await gateway.close();
   });
+});
+
+it("refuses a page of another site on this machine, and takes it where a proxy passes on a public name", async () => {
+  const gateway = await startTestGateway();
+  onTestFinished(() => gateway.close());
+  const post = (headers: Record<string, string>) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const options = { method: "POST", headers: { "content-type": "text/plain", ...headers } };
+      const request = httpRequest(`${gateway.url}/webhook/orders`, options, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      request.on("error", reject).end("{}");
+    });
+  const crossSite = { "sec-fetch-site": "cross-site" };
+  expect([
+    await post(crossSite),
+    await post({ ...crossSite, host: `localhost:${gateway.port}` }),
+    await post({ ...crossSite, host: "hooks.example.org" }),
+    await post({ "sec-fetch-site": "same-origin" }),
+    await post({}),
+  ]).toEqual([403, 403, 202, 202, 202]);
 });

@@ -67,6 +67,55 @@ describe("work on many deliveries", () => {
     expect(await some.dead()).toEqual([]);
   });
 
+  it("finds dead letters and deliveries by the name of their subscription, in the caller's tenant", async () => {
+    const [some, acme] = [await makeDead(2), gateway.as(await gateway.createKey(["admin", "publish"], "acme"))];
+    const other = await makeDead(1, { name: some.name }, acme);
+    const find = async (client: ApiClient, route: string, query: string) => {
+      const { status, json } = await client.get(`/api/v1/${route}?${query}`);
+      return [status, (json["data"] as unknown[] | undefined)?.length ?? json["field"]];
+    };
+    for (const route of ["dead-letters", "deliveries"]) {
+      expect(await find(gateway, route, `subscription=${some.name}&tenant_id=default`)).toEqual([200, 2]);
+      expect(await find(gateway, route, `subscription=${some.id}`)).toEqual([200, 2]);
+      expect(await find(acme, route, `subscription=${some.name}`)).toEqual([200, 1]);
+      expect(await find(acme, route, `subscription=${some.id}`)).toEqual([404, undefined]);
+      expect(await find(gateway, route, `subscription=${some.name}`)).toEqual([422, "subscription"]);
+      expect(await find(gateway, route, "subscription=nobody")).toEqual([404, undefined]);
+      const both = `subscription=${other.id}&subscription_id=${other.id}`;
+      expect(await find(acme, route, both)).toEqual([422, "subscription"]);
+    }
+    expect(await find(acme, "dead-letters/groups", `subscription=${some.name}`)).toEqual([200, 1]);
+  });
+
+  it("tells what became of them: delivered, failed again, or waiting still", async () => {
+    const some = await makeDead(4, { retry_policy: { delays_s: [3600] } });
+    const dead = await makeDead(1);
+    sink.answerWith(({ path, headers }) => {
+      if (path !== `/${some.name}`) return { status: 200 };
+      if (headers["webhook-id"] === some.ids[0]) return { status: 400 };
+      // Else the success of another would bring the retry forward.
+      return headers["webhook-id"] === some.ids[1]
+        ? { status: 503, headers: { "retry-after": "3600" } }
+        : { status: 200 };
+    });
+    const answer = await gateway.post("/api/v1/dead-letters/replay", { filter: { subscription_id: some.id } });
+    expect(await ended(answer)).toMatchObject({ done: 4 });
+    await until(async () => some.received().length === 4);
+    await until(async () => ((await show(answer.json["id"]))["results"] as { delivered: number }).delivered === 2);
+    expect((await show(answer.json["id"]))["results"]).toEqual({
+      delivered: 2,
+      failed_again: 1,
+      waiting: 1,
+      cancelled: 0,
+      counted: 4,
+    });
+    // What still waits would be waited for by the tests after this one.
+    await gateway.request("DELETE", `/api/v1/subscriptions/${some.id}`);
+    sink.answerWith({ status: 200 });
+    const purge = { filter: { subscription_id: dead.id }, confirm: 1 };
+    expect((await ended(await gateway.post("/api/v1/dead-letters/purge", purge)))["results"]).toBe(null);
+  });
+
   it("finds dead letters by reason, type and time", async () => {
     const refused = await subscribe({ retry_policy: { delays_s: [] } });
     sink.answerWith(({ path }) => ({ status: path === `/${refused.name}` ? 400 : 200 }));

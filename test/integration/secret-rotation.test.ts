@@ -80,6 +80,38 @@ describe("a rotation", () => {
     expect(await overlapEnd(gateway, id)).toBe(rotated.json["overlap_ends_at"]);
   });
 
+  it.each(["PATCH", "PUT"])("is what a %s with another secret begins, and the tenant is told", async (method) => {
+    const both = await openBoth();
+    const { gateway, sink } = both;
+    const settings = { name: "orders", url: sink.url, events: ["order.*"] };
+    const { id, secret: old } = await gateway.subscribe(settings);
+    const listener = await openSinkServer();
+    onTestFinished(() => listener.close());
+    await gateway.subscribe({ name: "told", url: listener.url, events: ["webhook.secret_rotating"] });
+    const save = (secret: string) =>
+      gateway.request(method, `/api/v1/subscriptions/${id}`, {
+        body: JSON.stringify(method === "PUT" ? { ...settings, secret } : { secret }),
+        headers: { "content-type": "application/json" },
+      });
+    const saved = await save(OWN_SECRET);
+    expect([saved.status, saved.json["warnings"]]).toEqual([200, [expect.stringContaining("rotate-secret/confirm")]]);
+    const during = await deliver(both);
+    expect([officialsAccept(old, during), officialsAccept(OWN_SECRET, during)]).toEqual([true, true]);
+    expect(findSeedSecret({ old, next: OWN_SECRET }, during)).toBe("old");
+    const [told] = await listener.received(1);
+    expect(told?.body.toString()).toContain('"webhook.secret_rotating"');
+    const endsAt = Date.parse(String(await overlapEnd(gateway, id)));
+    expect((endsAt - gateway.now()) / 86_400_000).toBeCloseTo(14, 1);
+    // Sent again it changes nothing, and a third one has to wait.
+    expect((await save(OWN_SECRET)).status).toBe(200);
+    expect((await save(old)).status).toBe(200);
+    expect((await save("another secret of 24 bytes")).json).toMatchObject({ status: 409, code: "conflict" });
+    expect(Date.parse(String(await overlapEnd(gateway, id)))).toBe(endsAt);
+    gateway.moveClock(14 * 86_400_000);
+    await until(async () => (await overlapEnd(gateway, id)) === null);
+    expect(officialsAccept(old, await deliver(both))).toBe(false);
+  });
+
   it("ends by itself, on time", async () => {
     const both = await openBoth();
     const { gateway, sink } = both;

@@ -106,6 +106,15 @@ describe("signing in", () => {
     const answer = await withCookie(cookie, "DELETE", "/api/v1/session", same());
     expect(answer.status).toBe(204);
     expect(answer.headers.get("set-cookie")).toMatch(/^posthorn-\d+=; .*Max-Age=0$/);
+    // Also a copy of it, and what it was before it was renewed.
+    expect((await withCookie(cookie, "GET", "/status")).status).toBe(401);
+    const first = cookieOf(await signIn({ key: ADMIN_KEY }));
+    gateway.moveClock(7 * 3_600_000);
+    const renewed = cookieOf(await withCookie(first, "GET", "/api/v1/session"));
+    expect((await withCookie(first, "GET", "/status")).status).toBe(200);
+    await withCookie(renewed, "DELETE", "/api/v1/session", same());
+    await gateway.restart();
+    for (const one of [first, renewed]) expect((await withCookie(one, "GET", "/status")).status).toBe(401);
   });
 });
 

@@ -22,6 +22,8 @@ const YAML = readFileSync(`${EXAMPLE}bus.yaml`, "utf8").replace(
 /** As the dairy's own class writes it. */
 const [WRITTEN = ""] = readFileSync(new URL("../support/dairy-events.ndjson", import.meta.url), "utf8").split("\n");
 
+const NOTIFICATIONS = ["notification.email", "notification.sms"];
+
 let gateway: TestGateway;
 let model: ChannelModel;
 let channel: ConfirmChannel;
@@ -49,6 +51,7 @@ async function declareAsTheDairy(): Promise<void> {
     durable: true,
     arguments: { "x-dead-letter-exchange": "smart_dairy.dlx", "x-dead-letter-routing-key": "webhook.failed" },
   });
+  for (const queue of NOTIFICATIONS) await channel.assertQueue(queue, { durable: true });
 }
 
 beforeEach(async (context: TestContext) => {
@@ -62,7 +65,9 @@ beforeEach(async (context: TestContext) => {
 
 afterEach(async () => {
   await gateway.close();
-  for (const queue of ["webhook.delivery", "webhook.failed", "listener"]) await channel.deleteQueue(queue);
+  for (const queue of ["webhook.delivery", "webhook.failed", "listener", ...NOTIFICATIONS]) {
+    await channel.deleteQueue(queue);
+  }
   await model.close();
 });
 
@@ -111,13 +116,14 @@ describe("the dairy's bus", () => {
   it("hears what came by HTTP, and the gateway does not hear itself", async () => {
     await channel.assertQueue("listener", { durable: true });
     await channel.bindQueue("listener", "smart_dairy.events", "#");
-    await gateway.publish({ event_type: "milk.recorded", payload: { litres: 12.5 }, event_id: "milk-1" });
+    await gateway.publish({ event_type: "milk.recorded", tenant_id: 7, payload: { litres: 12.5 }, event_id: "milk-1" });
     const { properties, content, fields } = await next("listener");
     expect(fields.routingKey).toBe("milk.recorded");
     expect(properties.messageId).toBe("milk-1");
     expect(JSON.parse(content.toString("utf8"))).toMatchObject({
       event_id: "milk-1",
       event_type: "milk.recorded",
+      tenant_id: 7,
       payload: { litres: 12.5 },
       published_at: expect.any(String) as string,
     });
@@ -145,14 +151,73 @@ describe("the dairy's bus", () => {
 
   it("puts what cannot be delivered into webhook.failed, as the dairy's handler reads it", async () => {
     const sink = await openSinkServer({ answer: { status: 400 } });
-    const { id } = await gateway.subscribe({ name: "partner", url: sink.url, events: ["order.cancelled"] });
-    await gateway.publish({ event_type: "order.cancelled", payload: { order_id: 7 } });
+    const partner = { name: "partner", url: sink.url, events: ["order.cancelled"], tenant_id: "7" };
+    const { id } = await gateway.subscribe(partner);
+    await gateway.publish({ event_type: "order.cancelled", tenant_id: 7, payload: { order_id: 7 } });
     const { content } = await next("webhook.failed");
     expect(JSON.parse(content.toString("utf8"))).toMatchObject({
       delivery_id: expect.stringMatching(/^dlv_/) as string,
       webhook_id: id,
       error: expect.stringMatching(/./) as string,
     });
+    await sink.close();
+  });
+
+  it("keeps a field that a subclass of its Event adds", async () => {
+    const event = { ...(JSON.parse(WRITTEN) as object), event_id: "with-region", tenant_id: 7, region: "north" };
+    await publish(JSON.stringify(event));
+    await until(async () => (await listEvents()).length === 1, undefined, "the event");
+    expect(await gateway.event("with-region")).toMatchObject({ tenant_id: "7", metadata: { region: "north" } });
+  });
+
+  it("parks a retry of its RetryService after the delay, and says why", async () => {
+    const body = Buffer.from(JSON.stringify({ delivery_id: "d-1", attempt: 2 }));
+    channel.publish("smart_dairy.delayed", "webhook.retry", body, {
+      persistent: true,
+      headers: { "x-delay": 120_000 },
+    });
+    await channel.waitForConfirms();
+    const countParked = async () => (await gateway.get("/api/v1/sources/bus/parked")).json["count"];
+    await until(async () => (await gateway.refused("bus")).length === 1, undefined, "the refusal");
+    expect(await countParked()).toBe(0);
+    gateway.moveClock(119_000);
+    expect(await countParked()).toBe(0);
+    gateway.moveClock(2000);
+    await until(async () => (await countParked()) === 1, undefined, "what is parked");
+    const { json } = await gateway.get("/api/v1/sources/bus/parked");
+    expect(json["data"]).toMatchObject([
+      { reason: "foreign_retry", description: expect.stringContaining('attempt 2 of the delivery "d-1"') as string },
+    ]);
+  });
+
+  it("has the messages for its own workers in their queues", async () => {
+    const payload = { to: "farm@example.com", subject: "Feed is low", text: "Order some." };
+    await gateway.publish({ event_type: "notification.email", tenant_id: 7, payload });
+    const { content } = await next("notification.email");
+    expect(JSON.parse(content.toString("utf8"))).toMatchObject({ tenant_id: 7, payload });
+  });
+
+  it("says until when an event is wanted", async () => {
+    await channel.assertQueue("listener", { durable: true });
+    await channel.bindQueue("listener", "smart_dairy.events", "#");
+    const expires_at = new Date(gateway.now() + 60_000).toISOString();
+    await gateway.publish({ event_type: "milk.recorded", payload: {}, expires_at });
+    const { properties } = await next("listener");
+    expect(Number(properties.expiration)).toBeGreaterThan(30_000);
+    expect(Number(properties.expiration)).toBeLessThanOrEqual(60_000);
+    expect(properties.headers?.["tenant_id"]).toBe(null);
+  });
+
+  it("says when a tenant's partner is suspended", async () => {
+    await channel.assertQueue("listener", { durable: true });
+    await channel.bindQueue("listener", "smart_dairy.events", "webhook.#");
+    const sink = await openSinkServer({ answer: { status: 410 } });
+    const partner = { name: "partner", url: sink.url, events: ["order.cancelled"], tenant_id: "7" };
+    const { id } = await gateway.subscribe(partner);
+    await gateway.publish({ event_type: "order.cancelled", tenant_id: 7, payload: { order_id: 7 } });
+    const { content, fields } = await next("listener");
+    expect(fields.routingKey).toBe("webhook.suspended");
+    expect(JSON.parse(content.toString("utf8"))).toMatchObject({ tenant_id: 7, payload: { webhook_id: id } });
     await sink.close();
   });
 });

@@ -78,7 +78,7 @@ describe("the dairy with its consumers", () => {
 
   it("delivers one order by webhook, e-mail, SMS and to analytics", async () => {
     const metadata = { phone: "01712-345678" };
-    const event = { event_type: "order.created", source: "odoo-sales", payload: ORDER, metadata };
+    const event = { event_type: "order.created", source: "odoo-sales", tenant_id: 7, payload: ORDER, metadata };
     const { json } = await gateway.publish(event);
     const eventId = String(json["event_id"]);
     expect(json["deliveries"]).toBe(5);

@@ -293,6 +293,26 @@ describe("the audit", () => {
     opened.close();
   });
 
+  it("says why it failed, and goes on with the next webhook and the next source", async () => {
+    const opened = await open();
+    await opened.admin.register("smartsheet");
+    for (const { id } of smartsheet.webhooks) {
+      await smartsheet.setStatus(id, "DISABLED_CALLBACK_FAILED", { quiet: true });
+    }
+    const [orders] = smartsheet.webhooks;
+    smartsheet.failNext({ status: 403, errorCode: 1004 }, 1, `PUT /webhooks/${orders?.id}`);
+    const { summary } = await opened.auditJob.run({ shouldStop: () => false });
+    expect(summary).toMatchObject({ sources: 1, enabled: 1, failed: 1 });
+    const said = () => log.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === WHY);
+    const WHY = "a webhook of Smartsheet could not be checked";
+    expect(said()).toMatchObject([{ level: "warn", source: "smartsheet", webhook_id: orders?.id }]);
+    expect(JSON.stringify(said()[0]?.["error"])).toContain("Injected failure.");
+    smartsheet.failNext({ status: 403, errorCode: 1004 }, 1, "GET /webhooks");
+    expect((await opened.auditJob.run({ shouldStop: () => false })).summary).toMatchObject({ sources: 1, failed: 1 });
+    expect(said()).toHaveLength(2);
+    opened.close();
+  });
+
   it("takes over a secret that was reset, and the old one for a while", async () => {
     const opened = await open();
     await opened.admin.register("smartsheet");

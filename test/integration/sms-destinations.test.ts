@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../support/api-client.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -11,14 +11,17 @@ const TAKEN = {
 
 let gateway: TestGateway;
 let sink: SinkServer;
+beforeAll(async () => {
+  gateway = await startTestGateway({ env: { SMS_DEFAULT_COUNTRY: "DE", SMS_NUMBER_RATE: 1000 } });
+});
 beforeEach(async () => {
   sink = await openSinkServer({ answer: TAKEN });
-  gateway = await startTestGateway({ env: { SMS_DEFAULT_COUNTRY: "DE" } });
 });
 afterEach(async () => {
-  await gateway.close();
+  await gateway.deleteSubscriptions();
   await sink.close();
 });
+afterAll(() => gateway.close());
 
 const twilio = () => ({
   gateway: "twilio",
@@ -207,7 +210,12 @@ describe("SMS by any other gateway", () => {
   });
 
   it("sends to one number only so often, and later what is more, without counting a try", async () => {
-    await gateway.restart({ env: { SMS_NUMBER_RATE: 2 } });
+    const shared = gateway;
+    gateway = await startTestGateway({ env: { SMS_NUMBER_RATE: 2 } });
+    onTestFinished(async () => {
+      await gateway.close();
+      gateway = shared;
+    });
     sink.answerWith({ status: 200, body: '{"status":"ok"}' });
     await subscribe({ ...generic(), text: "{{ data.number }}" }, { retry_policy: { delays_s: [] } });
     const ids: string[] = [];
@@ -220,9 +228,15 @@ describe("SMS by any other gateway", () => {
     expect(waiting).toEqual(
       Array.from({ length: 2 }, () => expect.stringContaining("2 messages within an hour") as string),
     );
+    // Another tenant that writes to the same number neither waits for these, nor learns of them.
+    await subscribe(generic(), { tenant_id: "acme" });
+    const acme = gateway.as(await gateway.createKey(["publish"], "acme"));
+    const payload = { phone: "+491511234567", number: 6 };
+    const { json } = await acme.publish({ event_type: "order.created", payload });
+    expect((await ended(String(json["event_id"]))).status).toBe("delivered");
     gateway.moveClock(HOUR_MS + 1000);
     for (const id of ids) expect((await ended(id)).status).toBe("delivered");
-    expect(sink.requests).toHaveLength(5);
+    expect(sink.requests).toHaveLength(6);
   });
 });
 

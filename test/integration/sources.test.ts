@@ -55,6 +55,19 @@ describe("kinds of sources", () => {
 });
 
 describe("sources by API", () => {
+  it("that are deleted stay closed until they are made again: the * source does not open their names", async () => {
+    const input = { name: "guarded", auth: { header: "X-Token", token: "a-token-of-the-shop-0123456789" } };
+    await make(input);
+    const status = async () => (await gateway.webhook("guarded", "{}")).status;
+    expect([await status(), (await send("DELETE", "/guarded")).status, await status()]).toEqual([401, 200, 410]);
+    await gateway.restart();
+    expect(await status()).toBe(410);
+    // The control: a name that was never declared.
+    expect((await gateway.webhook("never-declared", "{}")).status).toBe(202);
+    await make(input);
+    expect(await status()).toBe(401);
+  });
+
   it("are made, read, listed, replaced, changed and deleted; what they are takes effect at once", async () => {
     const made = await make({ name: "crm", event_type: "crm.{source}", max_bytes: 10, methods: ["PUT"] });
     expect(made.json).toMatchObject({

@@ -118,4 +118,33 @@ describe("statistics", () => {
     expect((await gateway.get("/api/v1/subscriptions/sub_nobody/stats")).status).toBe(404);
     expect((await gateway.get("/api/v1/stats?since=1h")).json["field"]).toBe("since");
   });
+
+  it("tell deliveries apart from attempts: an outage that lost nothing is no loss", async () => {
+    const failed = new Set<string>();
+    sink.answerWith(({ headers }) => {
+      const id = String(headers["webhook-id"]);
+      if (!id.startsWith("late") || failed.has(id)) return { status: 200 };
+      failed.add(id);
+      return { status: 500 };
+    });
+    const settings = { url: sink.url, retry_policy: { delays_s: [0, 0] } };
+    const { id } = await gateway.subscribe({ name: "outage", events: ["outage.event"], ...settings });
+    for (const event_id of ["late-1", "early-1", "early-2", "late-2"]) {
+      await gateway.publish({ event_type: "outage.event", payload: {}, event_id });
+      await gateway.settled();
+    }
+    expect((await statsOf(id))["last_1h"]).toMatchObject({
+      delivered_count: 4,
+      delivered_rate: 1,
+      first_try_rate: 0.5,
+      attempt_count: 6,
+      success_rate: 0.6667,
+    });
+    const { stats } = (await gateway.get(`/api/v1/subscriptions/${id}`)).json;
+    expect(stats).toMatchObject({ delivered_rate_1h: 1, delivered_rate_24h: 1, first_try_rate_24h: 0.5 });
+    // A test counts for nobody and against nobody.
+    sink.answerWith({ status: 400 });
+    await gateway.post(`/api/v1/subscriptions/${id}/test`);
+    expect((await statsOf(id))["last_1h"]).toMatchObject({ delivered_count: 4, delivered_rate: 1 });
+  });
 });

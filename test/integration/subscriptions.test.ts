@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openReadConnection } from "../../src/store/sqlite/connection.ts";
 import { until } from "../support/api-client.ts";
 import { verifySeed } from "../support/verify-signature.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
@@ -51,6 +53,96 @@ describe("subscriptions", () => {
     expect(shown.json).not.toHaveProperty("secret");
     expect(shown.text).not.toContain(created.secret);
     expect((await gateway.get("/api/v1/subscriptions")).text).not.toContain("whsec_");
+  });
+
+  /** `Webhook(...).dict()` of a program whose webhooks become subscriptions. */
+  const toWebhook = (more: object = {}) => ({
+    id: `webhook-${number}`,
+    tenant_id: 7,
+    name,
+    url: sink.url,
+    events: ["never.once"],
+    event_filter: null,
+    secret: "9f".repeat(32),
+    signature_header: "X-Webhook-Signature",
+    status: "active",
+    created_at: "2026-01-31 12:00:00.250000",
+    updated_at: null,
+    retry_count: 3,
+    retry_interval: 60,
+    timeout: 30,
+    rate_limit: 100,
+    description: null,
+    created_by: 42,
+    ...more,
+  });
+
+  it("are made of another program's model as it writes it, and say what was not taken over", async () => {
+    const { status, json } = await gateway.post("/api/v1/subscriptions", toWebhook());
+    expect([status, json]).toMatchObject([
+      201,
+      {
+        id: `webhook-${number}`,
+        tenant_id: "7",
+        status: "active",
+        retry_count: 3,
+        retry_interval: 60,
+        rate_limit: 100,
+        secret: "9f".repeat(32),
+        warnings: ["created_at, updated_at, created_by: ignored, the gateway notes them itself."],
+      },
+    ]);
+    // A second time it is the same one, and not another.
+    expect((await gateway.post("/api/v1/subscriptions", toWebhook())).status).toBe(409);
+    const other = { id: "webhook 7", name: `${name} b`, status: "suspended" };
+    const odd = await gateway.post("/api/v1/subscriptions", toWebhook(other));
+    expect(odd.json).toMatchObject({ id: expect.stringMatching(/^sub_/) as string, status: "inactive" });
+    expect(String(odd.json["warnings"])).toMatch(/id was ignored.*only the gateway suspends/s);
+    for (const wrong of [{ tenant_id: 7.5 }, { created: "x" }, { name: 7 }]) {
+      expect((await gateway.post("/api/v1/subscriptions", toWebhook(wrong))).status).toBe(422);
+    }
+  });
+
+  it("are in the view webhook_subscription, without a secret", async () => {
+    const headers = { Authorization: "Bearer canary-header" };
+    const { id, secret } = await gateway.subscribe({
+      ...toWebhook(),
+      id: undefined,
+      tenant_id: "9",
+      name,
+      headers,
+    });
+    await patch(id, { status: "inactive" });
+    const db = openReadConnection(join(gateway.dataDir, "posthorn.db"));
+    const [row, ...others] = db.prepare("select * from webhook_subscription where id = ?").all(id) as object[];
+    db.close();
+    expect(others).toEqual([]);
+    const { json } = await gateway.get(path(id));
+    expect(row).toEqual({
+      id,
+      tenant_id: "9",
+      name,
+      kind: "http",
+      url: sink.url,
+      events: '["never.once"]',
+      event_filter: null,
+      tenants: null,
+      signature_header: "X-Webhook-Signature",
+      status: "inactive",
+      retry_count: 3,
+      retry_interval: 60,
+      timeout: 30,
+      rate_limit: 100,
+      description: null,
+      created_by: json["created_by"],
+      created_at: json["created_at"],
+      updated_at: json["updated_at"],
+      delivery_count: 0,
+      success_count: 0,
+      failure_count: 0,
+      last_delivery: null,
+    });
+    expect(JSON.stringify(row)).not.toMatch(new RegExp(`canary|${secret}`));
   });
 
   it("keep a secret that was given, and sign with it", async () => {

@@ -51,7 +51,7 @@ describe("a subscription that is suspended", () => {
     sink.answerWith(ILL);
     const { id } = await subscribe({ target: "shop", suspend_after_s: 1, events: ["#"] });
     await gateway.publish({ event_type: "order.made", payload: {} });
-    await until(async () => (await statusOf(id)) === "suspended");
+    await gateway.moveClockUntil(async () => (await statusOf(id)) === "suspended");
     const shown = await status();
     expect(shown).toMatchObject({ health: "error", queue_length: 1 });
     expect(shown["suspended"]).toMatchObject([
@@ -63,8 +63,8 @@ describe("a subscription that is suspended", () => {
       { id, reason: expect.stringContaining("could not be reached") },
     ]);
     sink.answerWith(WELL);
-    await until(async () => (await statusOf(id)) === "active");
-    await gateway.settled();
+    await gateway.moveClockUntil(async () => (await statusOf(id)) === "active");
+    await gateway.moveClockUntil(async () => Number((await status())["queue_length"]) === 0);
     expect((await status())["suspended"]).toEqual([]);
   });
 

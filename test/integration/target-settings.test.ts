@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ApiClient } from "../support/api-client.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 const PATH = "/api/v1/targets";
@@ -130,5 +131,30 @@ describe("targets by API", () => {
     const body = JSON.stringify({ name: "x", url: "https://e.example/", events: ["x"], target: "secret-home" });
     const refused = await gateway.as(other).request("POST", "/api/v1/subscriptions", { ...post, body });
     expect([refused.status, refused.json["code"]]).toEqual([422, "invalid_field"]);
+  });
+
+  it("are checked every 5 seconds at most where a key or link of a tenant says so", async () => {
+    const { json } = await gateway.post("/api/v1/tenants/default/portal-link");
+    const partner = gateway.as(String(json["url"]).split("#token=")[1]);
+    const bound = gateway.as(await gateway.createKey(["admin"], "default"));
+    const health = { health_url: "https://victim.example.com/", health_interval_s: 0.1 };
+    const input = { name: "often", url: "https://erp.example.com/", events: ["x"], ...health };
+    const often = { status: 422, json: { field: "health_interval_s" } };
+    const patch = (client: ApiClient, path: string, body: object) =>
+      client.request("PATCH", path, { body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+    const made = await subscribe("by operator", health);
+    expect(made.status).toBe(201);
+    const at = `/api/v1/subscriptions/${String(made.json["id"])}`;
+    for (const client of [partner, bound]) {
+      expect(await client.post("/api/v1/subscriptions", input)).toMatchObject(often);
+      expect(await patch(client, at, { health_interval_s: 4.9 })).toMatchObject(often);
+      // What an operator has set stays while other settings change.
+      expect((await patch(client, at, { timeout: 9 })).json).toMatchObject({ health_interval_s: 0.1 });
+    }
+    expect((await patch(bound, at, { health_interval_s: 5 })).status).toBe(200);
+    expect(await bound.post(PATH, { name: "often", ...health })).toMatchObject(often);
+    expect((await bound.post(PATH, { name: "often", ...health, health_interval_s: 5 })).status).toBe(201);
+    expect(await patch(bound, `${PATH}/often`, { health_interval_s: 1 })).toMatchObject(often);
+    expect((await patch(gateway, `${PATH}/often`, { health_interval_s: 1 })).status).toBe(200);
   });
 });

@@ -38,13 +38,12 @@ async function openGateway(yaml = ""): Promise<TestGateway> {
   return gateway;
 }
 
-/** Checked ten times a second, so that nobody waits a minute. */
 function shared(url: string, more = ""): string {
   return `
 targets:
   - name: home
     health_url: ${url}/healthz
-    health_interval_s: 0.1
+    health_interval_s: 1
 ${more}
 subscriptions:
   - { name: orders, url: "${url}/orders", target: home, events: [webhook.orders], retry_policy: proxy }
@@ -62,7 +61,7 @@ async function target(gateway: TestGateway, name: string): Promise<ShownTarget> 
 }
 
 const reaches = (gateway: TestGateway, name: string, mode: string) =>
-  until(async () => (await target(gateway, name)).mode === mode, undefined, `${name} in ${mode}`);
+  gateway.moveClockUntil(async () => (await target(gateway, name)).mode === mode, `${name} in ${mode}`);
 
 const setMode = (gateway: TestGateway, name: string, mode: string) =>
   gateway.post(`/api/v1/targets/${encodeURIComponent(name)}/mode`, { mode });
@@ -71,7 +70,7 @@ describe("a target that two subscriptions share", () => {
   it("is in QUEUE for both when its health is bad, over a restart, and both get all when it is back", async () => {
     const far = await openFarEnd();
     const gateway = await openGateway(shared(far.sink.url));
-    await until(() => far.checks() > 0);
+    await gateway.moveClockUntil(() => far.checks() > 0);
     far.health = { status: 503, body: '{"status":"error"}' };
     await reaches(gateway, "home", "QUEUE");
     for (let n = 0; n < 50; n++) {
@@ -103,7 +102,7 @@ describe("a target that two subscriptions share", () => {
     expect(await target(gateway, "home")).toMatchObject({ mode: "QUEUE", since: down["since"] });
     far.health = OK;
     await reaches(gateway, "home", "NORMAL");
-    await gateway.settled();
+    await gateway.moveClockUntil(async () => (await gateway.get("/status")).json["queue_length"] === 0);
     for (const path of ["/orders", "/leads"]) {
       const bodies = far.posts().filter((request) => request.path === path);
       expect(new Set(bodies.map(({ body }) => body.toString())).size).toBe(50);
@@ -131,7 +130,7 @@ describe("a target that two subscriptions share", () => {
     await gateway.webhook("orders", "{}");
     await gateway.restart();
     const checks = far.checks();
-    await until(() => far.checks() > checks + 5);
+    await gateway.moveClockUntil(() => far.checks() > checks + 5);
     expect(await target(gateway, "home")).toMatchObject({
       mode: "QUEUE",
       forced: "QUEUE",
@@ -146,7 +145,7 @@ describe("a target that two subscriptions share", () => {
 
     await setMode(gateway, "home", "NORMAL");
     far.health = { status: 500 };
-    await until(async () => Number((await target(gateway, "home"))["failures"]) > 5);
+    await gateway.moveClockUntil(async () => Number((await target(gateway, "home"))["failures"]) > 5);
     expect(await target(gateway, "home")).toMatchObject({ mode: "NORMAL", forced: "NORMAL", health: "error" });
     expect((await gateway.get("/status")).json).toMatchObject({ mode: "NORMAL", health: "error" });
     await setMode(gateway, "home", "auto");
@@ -186,7 +185,7 @@ describe("a target that two subscriptions share", () => {
       "target left the configuration and stays unchanged for subscriptions that name it",
     );
     const checks = far.checks();
-    await until(() => far.checks() > checks + 3);
+    await gateway.moveClockUntil(() => far.checks() > checks + 3);
   });
 });
 
@@ -284,7 +283,7 @@ subscriptions:
       return { status: 200, body: '{"message":"Workflow was started"}' };
     };
     far.health = OK;
-    await gateway.settled();
+    await gateway.moveClockUntil(async () => (await gateway.get("/status")).json["queue_length"] === 0);
     await reaches(gateway, "n8n-home", "NORMAL");
     expect(far.posts().length).toBeGreaterThanOrEqual(24);
     expect((await gateway.get("/api/v1/dead-letters")).json["data"]).toEqual([]);
@@ -327,5 +326,36 @@ subscriptions:
     const own = { retry_policy: "dairy", health_url: "https://example.com/up" };
     expect(await gateway.subscribe({ name: "b", url, target: "n8n", ...own })).toMatchObject(own);
     expect(await target(gateway, "b")).toMatchObject({ health_url: "https://example.com/up" });
+  });
+});
+
+describe("how things are", () => {
+  it("is said in the same word by the subscription, its target and the status", async () => {
+    const far = await openFarEnd();
+    const gateway = await openGateway();
+    const { id } = await gateway.subscribe({ name: "erp", url: far.sink.url, events: ["a.b"], suspend_after_s: 600 });
+    const publish = () => gateway.publish({ event_type: "a.b", payload: {} });
+    const words = async () => {
+      const { json } = await gateway.get("/status");
+      const [listed] = json["targets"] as { condition: string }[];
+      return [
+        (await gateway.get(`/api/v1/subscriptions/${id}`)).json["condition"],
+        (await target(gateway, id))["condition"],
+        listed?.condition,
+        json["condition"],
+      ];
+    };
+    expect(await words()).toEqual(Array(4).fill("healthy"));
+    far.answer = { status: 503 };
+    await publish();
+    await until(async () => (await words())[0] === "failing");
+    expect(await words()).toEqual(Array(4).fill("failing"));
+    await reaches(gateway, id, "QUEUE");
+    expect(await words()).toEqual(Array(4).fill("down"));
+    await gateway.moveClockUntil(async () => (await words())[0] === "suspended");
+    expect(await words()).toEqual(Array(4).fill("suspended"));
+    await gateway.post(`/api/v1/subscriptions/${id}/pause`);
+    // What somebody has paused is no trouble of the gateway.
+    expect(await words()).toEqual(["paused", "paused", "paused", "healthy"]);
   });
 });

@@ -53,6 +53,8 @@ async function fill(gateway: TestGateway, sinkUrl: string): Promise<{ key: strin
   const headers = { "X-Private": CANARY };
   const made = { tenant_id, url: sinkUrl, events: ["*"] };
   await make("/api/v1/subscriptions", { ...made, name: `echo ${CANARY}`, headers });
+  // An operator's, whose answers repeat what the tenant sent.
+  await make("/api/v1/subscriptions", { name: "bus", url: sinkUrl, events: ["*"], tenants: [TENANT] });
   const { json: held } = await make("/api/v1/subscriptions", { ...made, name: `held ${CANARY}` });
   await make(`/api/v1/subscriptions/${String(held["id"])}/pause`, {});
   await make("/api/v1/sources", { name: "acme-shop", tenant_id, mask: [`/${CANARY}`] });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { until, type Answer } from "../support/api-client.ts";
+import type { Answer, ApiClient } from "../support/api-client.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
@@ -217,6 +217,22 @@ describe("quotas", () => {
     expect((await make("two", tenant)).status).toBe(201);
   });
 
+  it("are the usual one for what keys of a tenant create, unless it has its own", async () => {
+    const one = await startTestGateway({ yaml: "limits: { max_subscriptions_per_tenant: 2 }" });
+    onTestFinished(() => one.close());
+    const bound = one.as(await one.createKey(["admin"], "acme"));
+    const make = (client: ApiClient, name: string, more: object = {}) =>
+      client.post("/api/v1/subscriptions", { name, url: sink.url, events: ["never.once"], ...more });
+    for (const name of ["a", "b"]) expect((await make(bound, name)).status).toBe(201);
+    expect(await make(bound, "c")).toMatchObject({ status: 409, json: { code: "subscription_quota", quota: 2 } });
+    // The control: neither operators nor tenants with a larger quota meet it.
+    expect((await make(one, "c", { tenant_id: "acme" })).status).toBe(201);
+    expect((await make(bound, "d")).status).toBe(409);
+    await send(one, "PUT", "/api/v1/tenants/acme", { quotas: { subscriptions: 4 } });
+    expect((await make(bound, "d")).status).toBe(201);
+    expect((await make(bound, "e")).json).toMatchObject({ quota: 4 });
+  });
+
   it("bound the inbound rate: 429 on the API, each item of a batch for itself", async () => {
     onTestFinished(gateway.holdClock());
     await limit({ events_per_minute: 5 });
@@ -272,7 +288,7 @@ describe("quotas", () => {
     const shown = await gateway.get(`/api/v1/tenants/${tenant}`);
     expect(shown.json["usage"]).toEqual({ subscriptions: 1, open_deliveries: 3, stored_bytes: 6 });
     await gateway.post(`/api/v1/subscriptions/${subscription.id}/resume`);
-    await until(async () => (await publish()).status === 202);
+    await gateway.moveClockUntil(async () => (await publish()).status === 202);
   });
 
   it("bound the stored bytes, to the byte, and over a restart", async () => {

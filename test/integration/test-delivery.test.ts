@@ -100,6 +100,44 @@ describe("a test delivery", () => {
     await until(async () => (await gateway.delivery(String(json["id"]))).status === "delivered");
   });
 
+  it("goes through a suspension, and nothing else does", async () => {
+    sink.answerWith({ status: 410 });
+    const subscription = await subscribe({ events: ["held.*"], ordered: true, on_dead_head: "skip" });
+    const publish = (type: string) => gateway.publish({ event_type: `held.${type}`, payload: {} });
+    await publish("first");
+    await until(async () => (await statusOf(subscription)) === "suspended");
+    const held = String((await publish("second")).json["event_id"]);
+    const before = sink.requests.length;
+    const failed = await test(subscription);
+    expect([failed.status, failed.json["result"], failed.json["response_code"]]).toEqual([200, "failed", 410]);
+    sink.answerWith({ status: 200 });
+    const { status, json } = await test(subscription);
+    expect([status, json["result"], json["response_code"]]).toEqual([200, "success", 200]);
+    expect(await gateway.delivery(String(json["delivery_id"]))).toMatchObject({ status: "delivered" });
+
+    expect(sink.requests.slice(before).map(({ headers }) => headers["x-webhook-event"])).toEqual([
+      "test.event",
+      "test.event",
+    ]);
+    expect(await statusOf(subscription)).toBe("suspended");
+    expect(await gateway.deliveryOf(held)).toMatchObject({ status: "pending", hold_reason: "suspended" });
+    await gateway.post(`/api/v1/subscriptions/${subscription.id}/resume`);
+    await until(async () => (await gateway.deliveryOf(held)).status === "delivered");
+  });
+
+  it("goes through a suspension of what could not be reached for too long", async () => {
+    sink.answerWith({ status: 503 });
+    const name = "unreachable";
+    const subscription = await subscribe({ name, events: ["far.*"], suspend_after_s: 600 });
+    await gateway.publish({ event_type: "far.away", payload: {} });
+    await gateway.moveClockUntil(async () => (await statusOf(subscription)) === "suspended");
+    expect(await modeOf(name)).toMatchObject({ mode: "QUEUE" });
+    sink.answerWith({ status: 200 });
+    const { status, json } = await test(subscription);
+    expect([status, json["result"]]).toEqual([200, "success"]);
+    expect(await statusOf(subscription)).toBe("suspended");
+  });
+
   it("of a throttled subscription answers 202 when its turn does not come in time", async () => {
     const subscription = await subscribe({ rate_limit: 1, timeout: 10 });
     expect((await test(subscription)).status).toBe(200);
@@ -119,7 +157,7 @@ describe("a test delivery", () => {
     sink.answerWith({ status: 200 });
     const { status } = await test(subscription);
     expect(status).toBe(200);
-    await until(async () => (await modeOf(name))?.mode === "NORMAL");
+    await gateway.moveClockUntil(async () => (await modeOf(name))?.mode === "NORMAL");
     // What waited for an hour need not wait any longer.
     await until(async () => (await gateway.deliveryOf(name)).status === "delivered");
   });

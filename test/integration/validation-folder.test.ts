@@ -1,7 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { until } from "../support/api-client.ts";
 import { checkOwnEvent } from "../support/own-event-document.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { ALERTING, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -38,11 +37,11 @@ describe("the folder of a running gateway", () => {
   it("brings in what is edited by hand, and ends what is deleted", async () => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "users.json"), OBJECT);
-    await until(async () => (await statusOf("users", "[]")) === 422);
+    await gateway.moveClockUntil(async () => (await statusOf("users", "[]")) === 422);
     writeFileSync(join(folder, "users.json"), ARRAY);
-    await until(async () => (await statusOf("users", "[]")) === 202);
+    await gateway.moveClockUntil(async () => (await statusOf("users", "[]")) === 202);
     rmSync(join(folder, "users.json"));
-    await until(async () => (await statusOf("users", "{}")) === 202);
+    await gateway.moveClockUntil(async () => (await statusOf("users", "{}")) === 202);
     const { json } = await gateway.get("/validations/users/versions");
     expect((json["data"] as { created_by: string }[]).map(({ created_by }) => created_by)).toEqual(
       Array(3).fill("folder"),
@@ -55,12 +54,14 @@ describe("the folder of a running gateway", () => {
     await gateway.subscribe({ name: "alerts", url: sink.url, events: ["alert.*"], format: "envelope" });
     await put("payments", OBJECT);
     writeFileSync(join(folder, "payments.json"), '{"type":');
-    const [fired] = await sink.received(1);
+    await gateway.moveClockUntil(() => sink.requests.length > 0);
+    const [fired] = sink.requests;
     expect(await statusOf("payments", "[]")).toBe(422);
     expect(await statusOf("payments", "{}")).toBe(202);
     writeFileSync(join(folder, "payments.json"), ARRAY);
-    const [, cleared] = await sink.received(2);
-    await until(async () => (await statusOf("payments", "[]")) === 202);
+    await gateway.moveClockUntil(() => sink.requests.length > 1);
+    const [, cleared] = sink.requests;
+    await gateway.moveClockUntil(async () => (await statusOf("payments", "[]")) === 202);
     for (const [type, received] of [
       ["alert.fired", fired],
       ["alert.cleared", cleared],

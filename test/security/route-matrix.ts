@@ -12,7 +12,7 @@ import {
 /**
  * What each route is to answer to whom. Every operation of the OpenAPI document has an entry here: a new one without it
  * fails the test, and so does a document that says otherwise. The requests are the document's examples, on things of the
- * tenant `victim`, made afresh for each call because some calls use them up.
+ * victim that each operation has of its own, made afresh after each call that may have used them up.
  */
 export interface RouteEntry {
   /** Undefined: open to everybody. */
@@ -58,6 +58,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/session": { things: { [EXAMPLE.keyInClear]: { make: ({ operator }) => newKeyInClear(operator) } } },
   "GET /api/v1/session": { scope: "read" },
   "DELETE /api/v1/session": {},
+  "DELETE /api/v1/sessions/:key_id": { scope: "admin", unbound: true },
   "GET /api/v1/sign-in": {},
   "GET /api/v1/sign-in/oidc": { hasNoHead: true },
   "GET /api/v1/sign-in/oidc/callback": { hasNoHead: true },
@@ -66,12 +67,12 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
 
   "POST /api/v1/events": {
     scope: "publish",
-    cases: () => [at("own", "/api/v1/events", [{ event_type: "a.b", payload: {}, tenant_id: "victim" }])],
+    cases: ({ tenant }) => [at("own", "/api/v1/events", [{ event_type: "a.b", payload: {}, tenant_id: tenant }])],
   },
   "GET /api/v1/events": {
     scope: "read",
     cases: async (victim) => [
-      at("own", "/api/v1/events?tenant_id=victim&limit=500"),
+      at("own", `/api/v1/events?tenant_id=${victim.tenant}&limit=500`),
       at("own", `/api/v1/events?id=${await newEvent(victim, "dead")}`),
       at("own", "/api/v1/events?text=private&status=FAILED"),
     ],
@@ -80,7 +81,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
     scope: "read",
     hasNoHead: true,
     cases: async (victim) => [
-      at("own", "/api/v1/events/export?tenant_id=victim"),
+      at("own", `/api/v1/events/export?tenant_id=${victim.tenant}`),
       at("own", `/api/v1/events/export?id=${await newEvent(victim, "dead")}`),
     ],
   },
@@ -88,7 +89,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
     scope: "read",
     hasNoHead: true,
     cases: async (victim) => [
-      at("own", "/api/v1/stream?tenant_id=victim&follow=false&body=true"),
+      at("own", `/api/v1/stream?tenant_id=${victim.tenant}&follow=false&body=true`),
       at(404, `/api/v1/stream?follow=false&subscription_id=${await newSubscription(victim)}`),
     ],
   },
@@ -103,13 +104,13 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "GET /api/v1/dead-letters": { scope: "read" },
   "GET /api/v1/dead-letters/groups": {
     scope: "read",
-    cases: () => [at("own", "/api/v1/dead-letters/groups?tenant_id=victim")],
+    cases: ({ tenant }) => [at("own", `/api/v1/dead-letters/groups?tenant_id=${tenant}`)],
   },
   "POST /api/v1/dead-letters/replay": {
     scope: "admin",
     cases: async (victim) => [
       at(404, "/api/v1/dead-letters/replay", { filter: { subscription_id: await newSubscription(victim) } }),
-      at(403, "/api/v1/dead-letters/replay", { filter: { tenant_id: "victim" } }),
+      at(403, "/api/v1/dead-letters/replay", { filter: { tenant_id: victim.tenant } }),
       at("own", "/api/v1/dead-letters/replay", { all: true, plan: true }),
     ],
   },
@@ -120,7 +121,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
         filter: { subscription_id: await newSubscription(victim) },
         confirm: "purge",
       }),
-      at(403, "/api/v1/dead-letters/purge", { filter: { tenant_id: "victim" }, confirm: "purge" }),
+      at(403, "/api/v1/dead-letters/purge", { filter: { tenant_id: victim.tenant }, confirm: "purge" }),
     ],
   },
   "POST /api/v1/deliveries/cancel": {
@@ -135,7 +136,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
     scope: "admin",
     cases: async (victim) => [
       at(404, "/api/v1/replays", { kind: "events", filter: { subscription_id: await newSubscription(victim) } }),
-      at(403, "/api/v1/replays", { kind: "dead_letters", filter: { tenant_id: "victim" } }),
+      at(403, "/api/v1/replays", { kind: "dead_letters", filter: { tenant_id: victim.tenant } }),
       at("own", "/api/v1/replays", { kind: "dead_letters", plan: true }),
     ],
   },
@@ -167,7 +168,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "GET /api/v1/sources/:name/requests": { scope: "read" },
   "GET /api/v1/requests": {
     scope: "read",
-    cases: () => [at("own", "/api/v1/requests?tenant_id=victim&limit=500")],
+    cases: ({ tenant }) => [at("own", `/api/v1/requests?tenant_id=${tenant}&limit=500`)],
   },
   "POST /api/v1/requests/:id/replay": { scope: "admin" },
   "GET /api/v1/requests/:id": {
@@ -210,7 +211,10 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "POST /api/v1/targets/:name/mode": { scope: "admin" },
   "POST /api/v1/subscriptions/:id/drain": { scope: "admin" },
 
-  "GET /api/v1/audit": { scope: "admin", cases: () => [at("own", "/api/v1/audit?tenant_id=victim&limit=500")] },
+  "GET /api/v1/audit": {
+    scope: "admin",
+    cases: ({ tenant }) => [at("own", `/api/v1/audit?tenant_id=${tenant}&limit=500`)],
+  },
   "GET /api/v1/audit/export": { scope: "admin", unbound: true, hasNoHead: true },
   "GET /api/v1/audit/verify": { scope: "admin", unbound: true, hasNoHead: true },
   "GET /api/v1/subscriptions/:id/history": { scope: "read" },
@@ -219,7 +223,7 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
     scope: "read",
     cases: async (victim) => {
       await findAlert(victim);
-      return [at("own", "/api/v1/alerts?tenant_id=victim"), at("own", "/api/v1/alerts")];
+      return [at("own", `/api/v1/alerts?tenant_id=${victim.tenant}`), at("own", "/api/v1/alerts")];
     },
   },
   "GET /api/v1/alerts/rules": { scope: "admin", unbound: true },
@@ -281,6 +285,8 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "PATCH /api/v1/tenants/:id": { scope: "admin", unbound: true },
   "DELETE /api/v1/tenants/:id": { scope: "admin", unbound: true },
   "POST /api/v1/tenants/:id/portal-link": { scope: "admin", unbound: true },
+  "GET /api/v1/tenants/:id/portal-links": { scope: "admin", unbound: true },
+  "DELETE /api/v1/tenants/:id/portal-links/:link": { scope: "admin", unbound: true },
   "POST /api/v1/tenants/:id/erase": { scope: "admin", unbound: true },
   "GET /api/v1/tenants/:id/erase": { scope: "admin", unbound: true },
 

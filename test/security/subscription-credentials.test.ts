@@ -1,7 +1,9 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { DatabaseSync } from "@photostructure/sqlite";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { until } from "../support/api-client.ts";
+import { until, type ApiClient } from "../support/api-client.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
@@ -128,5 +130,196 @@ describe("what a subscription sends to its destination alone", () => {
     expect(JSON.stringify([other.requests[0]?.headers, sink.requests])).not.toContain("canary");
     expect((await send("PATCH", id, { url: `${sink.url}/d`, headers: null })).json).toMatchObject({ headers: {} });
     expect((await send("PUT", id, settingsOf("a", url))).status).toBe(200);
+  });
+});
+
+describe("credentials of the operator in a subscription of a tenant", () => {
+  const TOKEN = "canary-operator-77";
+  const auth = { type: "bearer", token: TOKEN };
+  const masked = { type: "bearer", token: "***" };
+  let gateway: TestGateway;
+  let sink: SinkServer;
+
+  beforeEach(async () => {
+    [gateway, sink] = await Promise.all([startTestGateway(), openSinkServer()]);
+    await gateway.post("/api/v1/tenants", { id: "acme" });
+  });
+  afterEach(() => Promise.all([gateway.close(), sink.close()]));
+
+  async function openPartner() {
+    const { json } = await gateway.post("/api/v1/tenants/acme/portal-link");
+    return gateway.as(String(json["url"]).split("#token=")[1]);
+  }
+  const boundCallers = async () => [await openPartner(), gateway.as(await gateway.createKey(["admin"], "acme"))];
+  const change = (client: ApiClient, id: string, body: object, method = "PATCH") =>
+    client.request(method, `/api/v1/subscriptions/${id}`, { body: JSON.stringify(body), headers: JSON_TYPE });
+  const ofOperator = (more: object = {}) =>
+    gateway.subscribe({ name: "erp", url: `${sink.url}/hooks`, tenant_id: "acme", auth, ...more });
+
+  it("cannot be used for other requests by a key or portal link of the tenant", async () => {
+    const { id, credentials_by: by } = await ofOperator({ headers: HEADERS });
+    const url = `${sink.url}/admin/secrets?delete=all`;
+    const whole = { name: "erp", url: `${sink.url}/hooks`, events: ["#"], headers: MASKED, auth: masked };
+    const attacks: [string, object][] = [
+      ["PATCH", { url }],
+      ["PATCH", { url, auth: masked, headers: MASKED }],
+      ["PATCH", { url, auth: { ...auth, token: "own" } }],
+      ["PATCH", { template: { body: '"phish"' } }],
+      ["PATCH", { mode: "forward" }],
+      ["PATCH", { format: "raw" }],
+      ["PATCH", { headers: { ...MASKED, "X-Action": "delete" } }],
+      ["PATCH", { headers: { "X-Site": "other" } }],
+      ["PATCH", { auth: null }],
+      ["PUT", { ...whole, url }],
+      ["PUT", { ...whole, headers: {} }],
+    ];
+    for (const client of await boundCallers()) {
+      for (const [method, body] of attacks) {
+        const { status, json } = await change(client, id, body, method);
+        expect([method, body, status, json["code"]]).toEqual([method, body, 403, "forbidden"]);
+      }
+      const event = { event_id: "e1", event_type: "a.b", payload: {}, tenant_id: "acme" };
+      await gateway.publish(event);
+      expect((await client.post(`/api/v1/subscriptions/${id}/test`)).status).toBe(403);
+      expect((await client.post(`/api/v1/subscriptions/${id}/preview`, { event_id: "e1" })).status).toBe(403);
+      // The control: what does not concern the requests may be changed, and what comes back as it was shown.
+      expect((await change(client, id, { timeout: 9, events: ["#"], format: "auto" })).status).toBe(200);
+      expect((await change(client, id, whole, "PUT")).status).toBe(200);
+    }
+    await gateway.settled();
+    expect(new Set(sink.requests.map(({ path }) => path))).toEqual(new Set(["/hooks"]));
+    expect(by).toBe("operator");
+    // The control: an operator may do all of it.
+    expect((await change(gateway, id, { url })).status).toBe(200);
+    expect((await gateway.post(`/api/v1/subscriptions/${id}/test`)).status).toBe(200);
+    expect(sink.requests.at(-1)).toMatchObject({
+      path: "/admin/secrets?delete=all",
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+  });
+
+  it("make room for the tenant's own, which are then the tenant's to use", async () => {
+    const { id } = await ofOperator();
+    for (const client of await boundCallers()) {
+      const url = `${sink.url}/own`;
+      const moved = await change(client, id, { url, auth: { ...auth, token: "own-token" } });
+      expect(moved).toMatchObject({ status: 200, json: { credentials_by: "tenant" } });
+      expect((await client.post(`/api/v1/subscriptions/${id}/test`)).status).toBe(200);
+      expect(sink.requests.at(-1)?.headers).toMatchObject({ authorization: "Bearer own-token" });
+      expect((await change(client, id, { url: `${sink.url}/later` })).status).toBe(200);
+      // What an operator changes besides leaves them the tenant's; new ones are the operator's again.
+      expect((await change(gateway, id, { timeout: 9, auth: masked })).json["credentials_by"]).toBe("tenant");
+      expect((await change(gateway, id, { auth })).json["credentials_by"]).toBe("operator");
+      expect((await change(client, id, { url })).status).toBe(403);
+    }
+    const [client] = await boundCallers();
+    const without = await change(client as ApiClient, id, { name: "erp", url: sink.url, events: ["#"] }, "PUT");
+    expect(without).toMatchObject({ status: 200, json: { credentials_by: null } });
+  });
+
+  it("are the operator's where an earlier release did not remember who gave them", async () => {
+    const client = gateway.as(await gateway.createKey(["admin"], "acme"));
+    const { id } = await client.subscribe({ name: "own", url: sink.url, events: ["#"], auth });
+    expect((await client.post(`/api/v1/subscriptions/${id}/test`)).status).toBe(200);
+    await gateway.stop();
+    const database = new DatabaseSync(join(gateway.dataDir, "posthorn.db"));
+    const forgotten = "update records set data = json_remove(data, '$.credentialsBy') where kind = 'subscription'";
+    expect(database.prepare(forgotten).run().changes).toBe(1);
+    database.close();
+    await gateway.restart();
+    expect((await client.post(`/api/v1/subscriptions/${id}/test`)).status).toBe(403);
+    expect((await change(client, id, { url: `${sink.url}/other` })).status).toBe(403);
+    expect((await change(client, id, { url: `${sink.url}/other`, auth })).status).toBe(200);
+    expect((await client.post(`/api/v1/subscriptions/${id}/test`)).status).toBe(200);
+  });
+
+  it("of an SMS gateway send no message of a tenant, unless the configuration allows it", async () => {
+    const destination = {
+      gateway: "twilio",
+      account_sid: "AC1",
+      auth_token: TOKEN,
+      from: "+15005550006",
+      to: "+15005550001",
+      text: "Your order was sent.",
+      url: sink.url,
+    };
+    const made = await gateway.post("/api/v1/subscriptions", {
+      name: "sms",
+      kind: "sms",
+      events: ["#"],
+      tenant_id: "acme",
+      destination,
+    });
+    const id = String(made.json["id"]);
+    const phish = { to: "+4915112345678", text: "phish", auth_token: "***" };
+    const own = { name: "own", kind: "sms", events: ["#"], destination };
+    for (const client of await boundCallers()) {
+      expect((await change(client, id, { destination: phish })).status).toBe(403);
+      expect((await client.post(`/api/v1/subscriptions/${id}/test`)).status).toBe(403);
+      expect((await client.post("/api/v1/subscriptions", own)).status).toBe(403);
+    }
+    expect(sink.requests).toEqual([]);
+    await gateway.restart({ env: { SMS_ALLOW_TENANTS: true } });
+    for (const client of await boundCallers()) {
+      expect((await change(client, id, { destination: phish })).status).toBe(403);
+      expect((await client.post(`/api/v1/subscriptions/${id}/test`)).status).toBe(403);
+      const { status, json } = await client.post("/api/v1/subscriptions", own);
+      expect(status).toBe(201);
+      await client.request("DELETE", `/api/v1/subscriptions/${String(json["id"])}`);
+    }
+    expect(sink.requests).toEqual([]);
+  });
+});
+
+describe("a subscription that only operators may configure", () => {
+  const folder = mkdtempSync(join(MEMORY_FOLDER, "posthorn-batches-"));
+  let gateway: TestGateway;
+  let sink: SinkServer;
+
+  beforeEach(async () => {
+    [gateway, sink] = await Promise.all([startTestGateway({ env: { BATCH_DIR: folder } }), openSinkServer()]);
+    await gateway.post("/api/v1/tenants", { id: "acme" });
+  });
+  afterEach(async () => {
+    await Promise.all([gateway.close(), sink.close()]);
+    rmSync(folder, { recursive: true });
+  });
+
+  it("is closed to keys and portal links of its tenant on every route that changes, shows or uses it", async () => {
+    const path = join(folder, "archive");
+    const input = { name: "archive", kind: "batch", events: ["#"] };
+    const made = await gateway.post("/api/v1/subscriptions", { ...input, tenant_id: "acme", destination: { path } });
+    expect(made.status).toBe(201);
+    const at = `/api/v1/subscriptions/${String(made.json["id"])}`;
+    await gateway.publish({ event_id: "e1", event_type: "a.b", payload: {}, tenant_id: "acme" });
+    const taken = { ...input, destination: { url: `${sink.url}/evil` } };
+    const { json } = await gateway.post("/api/v1/tenants/acme/portal-link");
+    const partner = gateway.as(String(json["url"]).split("#token=")[1]);
+    const bound = gateway.as(await gateway.createKey(["admin"], "acme"));
+    const requests: [string, string, object?][] = [
+      ["PUT", at, taken],
+      ["POST", `${at}/plan`, taken],
+      ["PATCH", at, { destination: taken.destination }],
+      ["PATCH", at, { name: "mine" }],
+      ["POST", `${at}/pause`],
+      ["POST", `${at}/resume`],
+      ["POST", `${at}/rotate-secret`],
+      ["POST", `${at}/rotate-secret/confirm`],
+      ["POST", `${at}/rotate-secret/retire`],
+      ["GET", `${at}/secret`],
+      ["POST", `${at}/test`],
+      ["POST", `${at}/preview`, { event_id: "e1" }],
+      ["DELETE", at],
+    ];
+    for (const client of [partner, bound]) {
+      for (const [method, url, body] of requests) {
+        const sent = body === undefined ? {} : { body: JSON.stringify(body), headers: JSON_TYPE };
+        const { status } = await client.request(method, url, sent);
+        expect([method, url, status]).toEqual([method, url, 403]);
+      }
+    }
+    // The control: it is there to be seen, and nothing of it has changed.
+    expect((await bound.get(at)).json).toMatchObject({ name: "archive", status: "active", destination: { path } });
+    expect((await gateway.get(`${at}/secret`)).status).toBe(200);
   });
 });

@@ -84,7 +84,7 @@ describe("a secret that can be guessed", () => {
     const forged = await gateway.webhook("rotated", BODY, { "x-signature": SIGNED_WITH_NOTHING });
     expect(forged.status).toBe(401);
     const signature = createHmac("sha256", Buffer.from(secret, "hex")).update(BODY).digest("hex");
-    expect((await gateway.webhook("rotated", BODY, { "x-signature": signature })).status).toBe(200);
+    expect((await gateway.webhook("rotated", BODY, { "x-signature": signature })).status).toBe(202);
 
     await gateway.post(PATH, { name: "keyed", kind: "discord", secrets: ["ab".repeat(12) + "cdef0123".repeat(5)] });
     const impossible = await gateway.post(`${PATH}/keyed/rotate-secret`, {});
@@ -161,7 +161,7 @@ describe("a secret that can be guessed and is stored already", () => {
       const rotated = await old.post(`${PATH}/hexed/rotate-secret`);
       const key = Buffer.from(String(rotated.json["secret"]), "hex");
       const signature = createHmac("sha256", key).update(BODY).digest("hex");
-      expect((await old.webhook("hexed", BODY, { "x-signature": signature })).status).toBe(200);
+      expect((await old.webhook("hexed", BODY, { "x-signature": signature })).status).toBe(202);
       expect((await old.webhook("hexed", BODY, { "x-signature": SIGNED_WITH_NOTHING })).status).toBe(401);
       await old.request("PATCH", `${PATH}/gated`, patch({ auth: { header: "X-Token", token: GOOD } }));
       await old.request("PATCH", `${PATH}/sheets`, patch({ secrets: [GOOD] }));

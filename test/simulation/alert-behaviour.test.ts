@@ -1,16 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { GATEWAY_TENANT, toActiveRules, type AlertRuleInput } from "../../src/domain/alert.ts";
+import { toActiveRules, type AlertRuleInput } from "../../src/domain/alert.ts";
+import { GATEWAY_TENANT } from "../../src/domain/event.ts";
 import { toChannelSubscription } from "../../src/domain/alert-channel.ts";
 import { ALERT_RULE_NAMES, type AlertRuleName } from "../../src/domain/alert-rules.ts";
 import { failed, refused } from "../../src/domain/outcome.ts";
 import type { openAlerts } from "../../src/operate/alerts/alerts.ts";
 import { EVERY_MS, openAlertWorld, type AlertWorld, type AlertWorldOptions } from "../support/alert-world.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { useFolder } from "../support/store-folder.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-const folder = useFolder();
+const folder = useFolder(MEMORY_FOLDER);
 
 async function open(options: Omit<AlertWorldOptions, "folder"> = {}): Promise<AlertWorld> {
   const world = await openAlertWorld({ folder: folder.path, ...options });

@@ -4,13 +4,14 @@ import type { Subscription } from "../../src/domain/subscription.ts";
 import type { AlertRuleInput } from "../../src/domain/alert.ts";
 import { ALERT_RULE_NAMES, type AlertRuleName } from "../../src/domain/alert-rules.ts";
 import { EVERY_MS, openAlertWorld, type AlertWorld, type AlertWorldOptions } from "../support/alert-world.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { useFolder } from "../support/store-folder.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-const folder = useFolder();
+const folder = useFolder(MEMORY_FOLDER);
 
 async function open(options: Omit<AlertWorldOptions, "folder"> = {}): Promise<AlertWorld> {
   const world = await openAlertWorld({ folder: folder.path, ...options });

@@ -1,6 +1,5 @@
 /** A gateway in virtual time with many tenants and destinations, which tells how long each delivery took. */
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Slots } from "../../src/deliver/lanes/slots.ts";
 import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/deliver/senders/sender.ts";
@@ -9,6 +8,7 @@ import type { Subscription, SubscriptionInput } from "../../src/domain/subscript
 import type { IncomingEvent } from "../../src/route/incoming-event.ts";
 import { createChance, type Chance } from "../support/chance.ts";
 import { answered, recordOf, timedOut } from "../support/http-outcomes.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";
 import { NOON } from "../support/store-fixtures.ts";
 import { createVirtualTime, type VirtualTime } from "../support/virtual-clock.ts";
@@ -60,7 +60,7 @@ export interface FairWorld {
 const COMMIT_MS = 2;
 
 export async function openFairWorld(options: FairWorldOptions): Promise<FairWorld> {
-  const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "posthorn-fairness-"));
+  const folder = mkdtempSync(join(MEMORY_FOLDER, "posthorn-fairness-"));
   const time = createVirtualTime(NOON);
   const chance = createChance(7);
   const answers = chance.fork();

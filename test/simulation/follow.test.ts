@@ -5,12 +5,13 @@ import { createChance } from "../support/chance.ts";
 import { createSimulatedSender } from "../support/simulated-destination.ts";
 import { openSimulatedGateway } from "../support/simulated-gateway.ts";
 import { newEvent, NOON } from "../support/store-fixtures.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { useFolder } from "../support/store-folder.ts";
 import { createVirtualTime, moveClock } from "../support/virtual-clock.ts";
 import { settleCalls } from "../support/watched-store.ts";
 
 describe("two gateways on one store", () => {
-  const folder = useFolder();
+  const folder = useFolder(MEMORY_FOLDER);
 
   async function openTwo(follows: boolean) {
     const time = createVirtualTime(NOON);

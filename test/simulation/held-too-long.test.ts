@@ -7,6 +7,7 @@ import { createChance } from "../support/chance.ts";
 import { createSimulatedSender, type Mood } from "../support/simulated-destination.ts";
 import { openSimulatedGateway } from "../support/simulated-gateway.ts";
 import { NOON } from "../support/store-fixtures.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { useFolder } from "../support/store-folder.ts";
 import { createVirtualTime, moveClock } from "../support/virtual-clock.ts";
 import { settleCalls, watchCalls } from "../support/watched-store.ts";
@@ -15,7 +16,7 @@ const DAY_MS = 86_400_000;
 const MAX_DAYS = 30;
 
 describe("weeks on hold", () => {
-  const folder = useFolder();
+  const folder = useFolder(MEMORY_FOLDER);
 
   async function open() {
     const time = createVirtualTime(NOON);

@@ -24,6 +24,8 @@ export interface Observer {
   modeChanged: SchedulerOptions["onMode"];
   /** An operator had his hand in it: its times are no longer those of the schedule. */
   touched(key: DeliveryKey): void;
+  /** From here on an attempt may end without being counted, because our own stop cuts it. */
+  stopBegan(): void;
   /** The gateway stopped while these were being sent. */
   interrupted(inFlight: Iterable<Sending>, now: number): void;
   interruptionsOf(deliveryId: string): number;
@@ -61,6 +63,7 @@ export function createObserver(time: VirtualTime): Observer {
   const probes = new Map<number, ClaimedDelivery>();
   let attempts = 0;
   let interruptedAccepted = 0;
+  let isStopping = false;
 
   function trace(text: string): void {
     tail.push(`${(time.elapsedMs / 1000).toFixed(3).padStart(12)} s  ${text}`);
@@ -76,6 +79,10 @@ export function createObserver(time: VirtualTime): Observer {
     let lane = notBefore.get(seq);
     if (lane === undefined) notBefore.set(seq, (lane = new Map()));
     return lane;
+  }
+
+  function noteInterrupted(deliveryId: string): void {
+    interruptions.set(deliveryId, (interruptions.get(deliveryId) ?? 0) + 1);
   }
 
   function checkConcurrency({ attempt }: Sending, inFlight: Iterable<Sending>): void {
@@ -144,12 +151,17 @@ export function createObserver(time: VirtualTime): Observer {
       trace(
         `  ${delivery.eventSeq}/${subscription.seq}#${settlement.attemptNumber} ${report.outcome.kind} → ${settlement.verdict}`,
       );
-      const interrupted = interruptions.get(formatDeliveryId(delivery.eventSeq, subscription.seq)) ?? 0;
+      const deliveryId = formatDeliveryId(delivery.eventSeq, subscription.seq);
+      if (settlement.isUncounted) {
+        if (!isStopping) violation(`${key} was tried without being counted`);
+        noteInterrupted(deliveryId);
+      }
+      const interrupted = interruptions.get(deliveryId) ?? 0;
       if (made > allowedTries(subscription) + interrupted) violation(`${key} was tried ${made} times`);
       if (settlement.verdict === "dead" && settlement.deadReason === undefined)
         violation(`${key} died without a reason`);
       const isHastened = time.elapsedMs - (closedAt.get(subscription.seq) ?? Number.NEGATIVE_INFINITY) < HASTENING_MS;
-      const wasEarly = early.delete(formatDeliveryId(delivery.eventSeq, subscription.seq));
+      const wasEarly = early.delete(deliveryId);
       if (settlement.verdict !== "retry") takenAt.set(subscription.seq, time.elapsedMs);
       if (settlement.nextAttemptAt !== undefined && !isHastened) {
         const next = { at: settlement.nextAttemptAt, failedAt: time.elapsedMs, wasEarly };
@@ -166,11 +178,16 @@ export function createObserver(time: VirtualTime): Observer {
     touched(key) {
       notBefore.get(key.subscriptionSeq)?.delete(key.eventSeq);
     },
+    stopBegan() {
+      trace("stop");
+      isStopping = true;
+    },
     interrupted(inFlight, now) {
+      isStopping = false;
       buckets.clear();
       probes.clear();
       for (const { attempt, accepted } of inFlight) {
-        interruptions.set(attempt.deliveryId, (interruptions.get(attempt.deliveryId) ?? 0) + 1);
+        noteInterrupted(attempt.deliveryId);
         notBefore.get(attempt.subscription.seq)?.delete(parseDeliveryId(attempt.deliveryId)?.eventSeq ?? 0);
         if (accepted) interruptedAccepted++;
       }

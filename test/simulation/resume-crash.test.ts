@@ -5,6 +5,7 @@ import { createChance } from "../support/chance.ts";
 import { createSimulatedSender } from "../support/simulated-destination.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";
 import { NOON, countOpen, newEvent } from "../support/store-fixtures.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { useFolder } from "../support/store-folder.ts";
 import { createVirtualTime, moveClock } from "../support/virtual-clock.ts";
 import { settleCalls } from "../support/watched-store.ts";
@@ -13,7 +14,7 @@ import { withPort } from "../support/with-port.ts";
 const HELD = 1200;
 
 describe("a crash while what was held is skipped", () => {
-  const folder = useFolder();
+  const folder = useFolder(MEMORY_FOLDER);
 
   it("leaves the subscription paused with less held; nothing skipped is sent, and the same call goes on", async () => {
     const time = createVirtualTime(NOON);

@@ -16,6 +16,7 @@ import { createChance } from "../support/chance.ts";
 import { findSeedSecret, officialsAccept, type Received } from "../support/official-verifiers.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";
 import { NOON } from "../support/store-fixtures.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { useFolder } from "../support/store-folder.ts";
 import { createVirtualTime, moveClock } from "../support/virtual-clock.ts";
 import { settleCalls, watchCalls } from "../support/watched-store.ts";
@@ -37,7 +38,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());
 
 describe("months of automatic rotation", () => {
-  const folder = useFolder();
+  const folder = useFolder(MEMORY_FOLDER);
 
   /** A partner with one secret, who fetches the new one some days after it is told, and says so when it has it. */
   async function simulate(days: number, partner: { followsAfterDays: number; confirms: boolean }) {

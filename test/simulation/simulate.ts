@@ -1,9 +1,8 @@
 /** Runs one seed: a gateway's days, with crashes, wrong clocks and operators, and then the reckoning. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { existsSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createChance } from "../support/chance.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import type { BrokenParts } from "../support/simulated-gateway.ts";
 import { checkWorld } from "./reckoning.ts";
 import { drawScenario, HOUR, MINUTE } from "./scenario.ts";
@@ -30,7 +29,7 @@ const WATCHES = 12;
 const MAX_VIOLATIONS = 20;
 
 export async function simulate(seed: number, broken?: BrokenParts): Promise<SimulationReport> {
-  const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "posthorn-simulation-"));
+  const folder = mkdtempSync(join(MEMORY_FOLDER, "posthorn-simulation-"));
   const chance = createChance(seed);
   const world = await openWorld({ folder, chance, scenario: drawScenario(chance.fork()), broken });
   try {

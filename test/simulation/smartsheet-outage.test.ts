@@ -8,6 +8,7 @@ import { PROJECT_ROOT } from "../support/sample-checkout.ts";
 import { createSimulatedSender, type Destination, type Mood } from "../support/simulated-destination.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";
 import { NOON, countOpen, newEvent } from "../support/store-fixtures.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { useFolder } from "../support/store-folder.ts";
 import { createVirtualTime, moveClock } from "../support/virtual-clock.ts";
 import { settleCalls } from "../support/watched-store.ts";
@@ -25,7 +26,7 @@ const [CORE] = loadConfig({
 }).config.subscriptions;
 
 describe("a core app that is down for hours while sheets change", () => {
-  const folder = useFolder();
+  const folder = useFolder(MEMORY_FOLDER);
 
   async function run(hours: number, mood: Mood, change: { health_url?: null } = {}) {
     const time = createVirtualTime(NOON);

@@ -6,6 +6,7 @@ import { count, report } from "../support/report.ts";
 import { createSimulatedSender, type Destination, type Mood } from "../support/simulated-destination.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";
 import { NOON, countOpen, newEvent } from "../support/store-fixtures.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { useFolder } from "../support/store-folder.ts";
 import { createVirtualTime, moveClock } from "../support/virtual-clock.ts";
 import { settleCalls } from "../support/watched-store.ts";
@@ -26,7 +27,7 @@ interface Outcome {
 
 /** 1,000 events come while n8n is away; the gateway is killed in between; n8n comes back as it starts. */
 describe("n8n that goes away and comes back while the gateway is killed", () => {
-  const folder = useFolder();
+  const folder = useFolder(MEMORY_FOLDER);
 
   /** With a liar, the health check says that all is well. */
   async function run(seed: number, isLiar = false): Promise<Outcome> {
@@ -77,7 +78,7 @@ describe("n8n that goes away and comes back while the gateway is killed", () => 
       events: [`shop.${name}`],
       ordered: name === "a",
     }));
-    await gateway.sharedTargets.applyDeclared([{ name: "home", preset: "n8n", url: "https://n8n.example/" }]);
+    await gateway.sharedTargets.create({ name: "home", preset: "n8n", url: "https://n8n.example/" });
     for (const subscription of subscriptions) await gateway.subscriptions.create(subscription);
     const move = (byMs: number) => moveClock(time, byMs, settle);
     const publish = (n: number) => {

@@ -265,7 +265,7 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
       observer.trace("started again");
     },
     async restart(restartChance) {
-      observer.trace("stop");
+      observer.stopBegan();
       isDown = true;
       let left = [...sender.inFlight];
       await pump(gateway.stop(20_000), () => (left = left.filter((sending) => sender.inFlight.has(sending))));

@@ -1,5 +1,6 @@
 /** The engine with its alerts, in virtual time: what is wrong, and what is told of it. */
-import { toActiveRules, GATEWAY_TENANT, type AlertRuleInput } from "../../src/domain/alert.ts";
+import { toActiveRules, type AlertRuleInput } from "../../src/domain/alert.ts";
+import { GATEWAY_TENANT } from "../../src/domain/event.ts";
 import type { Undrained } from "../../src/deliver/targets/fallback-drain.ts";
 import { createNotedCertificates } from "../../src/deliver/wire/noted-certificates.ts";
 import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/deliver/senders/sender.ts";
@@ -149,6 +150,7 @@ export async function openAlertWorld(options: AlertWorldOptions): Promise<AlertW
       clock,
       loadReusableBytes: () => Promise.resolve(0),
       onChange: () => undefined,
+      onBallastFault: onFault,
       measure: () => wrongs.freeMib * MIB,
     });
     const certificates = createNotedCertificates(clock);

@@ -4,7 +4,15 @@ import { join } from "node:path";
 import { createApiClient, until, type ApiClient } from "./api-client.ts";
 import { ADMIN_KEY, startGatewayProcess } from "./gateway-process.ts";
 import { openSinkServer } from "./sink-server.ts";
-import { storeWeek, WEEK_SOURCES, WEEK_TENANTS, WEEK_TYPES, type WeekEvent, type WeekLane } from "./stored-week.ts";
+import {
+  RARE,
+  storeWeek,
+  WEEK_SOURCES,
+  WEEK_TENANTS,
+  WEEK_TYPES,
+  type WeekEvent,
+  type WeekLane,
+} from "./stored-week.ts";
 
 /** A gateway as a process of its own that has been busy for a week: every page of its dashboard has something to show. */
 export interface BusyGateway {
@@ -21,10 +29,10 @@ export interface BusyGateway {
 export const LOAD_SOURCE = "load";
 const REJECTED_REQUESTS = 300;
 
-export async function startBusyGateway(count: number): Promise<BusyGateway> {
+export async function startBusyGateway(count: number, env: Record<string, string> = {}): Promise<BusyGateway> {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-busy-"));
   const sink = await openSinkServer();
-  let gateway = startGatewayProcess({ folder });
+  let gateway = startGatewayProcess({ folder, env });
   async function close(): Promise<void> {
     await gateway.kill("SIGTERM");
     await sink.close();
@@ -38,7 +46,7 @@ export async function startBusyGateway(count: number): Promise<BusyGateway> {
     const startedAt = performance.now();
     await storeWeek(folder, { count, lanes });
     const filledMs = performance.now() - startedAt;
-    gateway = startGatewayProcess({ folder });
+    gateway = startGatewayProcess({ folder, env });
     url = await gateway.ready;
     // What has died in that week is told of once the rules were looked at.
     await until(async () => ((await client.get("/api/v1/alerts?status=active")).json["data"] as []).length > 0);
@@ -102,4 +110,31 @@ async function configure(client: ApiClient, sinkUrl: string): Promise<WeekLane[]
   }
   await make("/api/v1/replays", { kind: "dead_letters", filter: { subscription_id: lanes[0]?.id } });
   return lanes;
+}
+
+export const eventsWith = (filters: Record<string, string>) => `/events?${new URLSearchParams(filters).toString()}`;
+
+/** Views that people open, by what they look for. */
+export function listViews({ quietId }: Pick<BusyGateway, "quietId">): Record<string, string> {
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+  return {
+    "events of a type": eventsWith({ event_type: "order.paid" }),
+    "events of a pattern": eventsWith({ event_type: "order.*" }),
+    "events of a tenant's source": eventsWith({ tenant_id: "acme", source: "billing" }),
+    "failed events": eventsWith({ status: "FAILED" }),
+    "pending events": eventsWith({ status: "PENDING" }),
+    "events by a field of the payload": eventsWith({ data: '{"order":{"total":{"$gt":500}}}' }),
+    "events by a field that few have": eventsWith({ data: JSON.stringify({ coupon: RARE.coupon }) }),
+    "events by a field that none has": eventsWith({ data: '{"nowhere":true}' }),
+    "events by a text that few have": eventsWith({ text: RARE.coupon }),
+    "events of a type that few have": eventsWith({ event_type: RARE.type }),
+    "events of two hours of last week": eventsWith({ since: daysAgo(5), until: daysAgo(5 - 2 / 24) }),
+    "events by an ordering key": eventsWith({ ordering_key: "customer-4711" }),
+    "the last week on the overview": "/overview?window=last_7d",
+    "dead letters of a cause": "/dead-letters?reason=refused",
+    "dead letters of a type": "/dead-letters?event_type=order.paid",
+    "dead letters of a tenant": "/dead-letters?tenant_id=acme",
+    "rejected requests of a source": "/requests?source=shop",
+    "a subscription that has long got nothing": `/subscriptions/${quietId}`,
+  };
 }

@@ -38,6 +38,14 @@ export async function createClickTimes(page: Page): Promise<ClickTimes> {
   };
 }
 
+/** The pages of the menu. */
+export async function listLinks(page: Page): Promise<{ label: string; path: string }[]> {
+  const links = await page.locator("nav[aria-label=Pages] a").all();
+  return Promise.all(
+    links.map(async (link) => ({ label: await link.innerText(), path: String(await link.getAttribute("href")) })),
+  );
+}
+
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;

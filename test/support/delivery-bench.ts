@@ -1,6 +1,5 @@
 /** A scheduler on a real store in virtual time, with a dispatch that answers when the test says so. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach } from "vitest";
 import type { Clock } from "../../src/domain/clock.ts";
@@ -23,6 +22,7 @@ import { answered, HTTP_DESTINATION, recordOf, unreachable } from "./http-outcom
 import { newEvent, insertSubscription, NOON } from "./store-fixtures.ts";
 import { createVirtualClock, createVirtualTime, moveClock, type VirtualTime } from "./virtual-clock.ts";
 import { settleCalls, watchCalls, type Life } from "./watched-store.ts";
+import { MEMORY_FOLDER } from "./memory-folder.ts";
 
 export interface Flight {
   readonly eventId: string;
@@ -77,7 +77,10 @@ export function gone(): Outcome {
 }
 
 export interface DeliveryBenchOptions extends Partial<
-  Pick<SchedulerOptions, "maxInFlight" | "maxBodyBytes" | "findSavedState" | "findSharedTarget" | "onAttempt">
+  Pick<
+    SchedulerOptions,
+    "maxInFlight" | "maxBodyBytes" | "findSavedState" | "findSharedTarget" | "onAttempt" | "onFault"
+  >
 > {
   /** How many go in one attempt; without it each goes alone. */
   limits?: BatchLimits;
@@ -105,7 +108,7 @@ export function useDeliveryBench(): (options?: DeliveryBenchOptions) => Promise<
 }
 
 async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<DeliveryBench> {
-  const folder = mkdtempSync(join(tmpdir(), "posthorn-bench-"));
+  const folder = mkdtempSync(join(MEMORY_FOLDER, "posthorn-bench-"));
   const time = createVirtualTime(NOON);
   const clock = createVirtualClock(time);
   const life: Life = { state: "alive", calls: { made: 0, open: 0 }, tell: (run) => run() };
@@ -176,6 +179,7 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
     findSharedTarget: options.findSharedTarget,
     onIll: (target) => health.checkSoon(target),
     onAttempt: options.onAttempt,
+    onFault: options.onFault ?? throwFault,
     onMode: ({ name }, change) => told.push(`${name} ${change}`),
     onFailing: ({ name }) => told.push(`${name} failing`),
     onState: () => undefined,
@@ -256,6 +260,10 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+function throwFault(error: unknown): never {
+  throw error;
 }
 
 const BASE: Omit<Subscription, "seq" | "id" | "name" | "tenantId"> = {

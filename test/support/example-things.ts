@@ -113,6 +113,11 @@ async function newTenant({ operator, tenant }: Owner): Promise<string> {
   return String(json["id"]);
 }
 
+async function newPortalLink({ operator, tenant }: Owner): Promise<string> {
+  const { json } = await operator.post(`/api/v1/tenants/${tenant}/portal-link`, {});
+  return String(json["id"]);
+}
+
 async function newErasedTenant(owner: Owner): Promise<string> {
   const id = await newTenant(owner);
   await owner.operator.post(`/api/v1/tenants/${id}/erase`, { confirm: id });
@@ -190,6 +195,7 @@ export const THINGS: Readonly<Record<string, Thing>> = {
   [EXAMPLE.key]: { make: newKey, isOwned: true },
   [EXAMPLE.keyInClear]: { make: ({ client }) => newKeyInClear(client) },
   [EXAMPLE.tenant]: { make: ({ tenant }) => tenant, isOwned: true },
+  [EXAMPLE.portalLink]: { make: newPortalLink, isOwned: true },
   [EXAMPLE.emptyTenant]: { make: newTenant, isOwned: true },
   [EXAMPLE.erasedTenant]: { make: newErasedTenant, isOwned: true },
   [EXAMPLE.eventType]: { make: newEventType },

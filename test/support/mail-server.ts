@@ -14,6 +14,8 @@ export interface MailServer {
   received(count: number): Promise<readonly ReceivedMail[]>;
   /** Closes connections in the middle of whatever they are doing. */
   dropConnections(): void;
+  /** Drops what came so far, and takes mails again. */
+  forget(): void;
   close(): Promise<void>;
 }
 
@@ -115,6 +117,10 @@ export async function openMailServer(options: MailServerOptions = {}): Promise<M
             waiting.push({ count, resolve });
           }),
     dropConnections,
+    forget() {
+      mails.length = 0;
+      how = {};
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

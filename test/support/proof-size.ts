@@ -1,6 +1,6 @@
 /**
- * How much a proof does. `npm test` runs them all in their short form, which asserts counts and never times;
- * `npm run proofs` in the middle one, which judges time as a ratio to what is measured beside it; `…:long` in full.
+ * How much a proof does. `npm test` runs those in `proofs/sized` in their short form, `npm run proofs` all in the
+ * middle one, `…:long` in full. They assert counts; what judges time is in `proofs/timed`, which has no short form.
  */
 export type ProofSize = "short" | "middle" | "long";
 
@@ -10,16 +10,6 @@ export const PROOF_SIZE = parseProofSize(process.env["PROOFS"] ?? "short");
 
 export function sized<Value>(sizes: Readonly<Record<ProofSize, Value>>): Value {
   return sizes[PROOF_SIZE];
-}
-
-/** How many times as long as what is measured beside it something may take: only a run that does nothing else judges. */
-export function timeLimit(ratio: number): number {
-  return PROOF_SIZE === "short" ? Number.POSITIVE_INFINITY : ratio;
-}
-
-/** How many times as long a control must take to show that the proof can fail. */
-export function timeExcess(ratio: number): number {
-  return PROOF_SIZE === "short" ? 0 : ratio;
 }
 
 function parseProofSize(text: string): ProofSize {

@@ -33,10 +33,7 @@ export async function openCliFolder(): Promise<CliFolder> {
   const running = new Set<Running>();
   const own: Record<string, string> = {};
 
-  function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-    const foreign = Object.keys(process.env).filter((name) => name.startsWith("POSTHORN_"));
-    return { ...Object.fromEntries(foreign.map((name) => [name, undefined])), ...own, ...env };
-  }
+  const environment = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({ ...withoutOwnSettings(), ...own, ...env });
 
   function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
     const command = startCommand(process.execPath, [LAUNCHER, ...args], path, environment(env));
@@ -70,4 +67,10 @@ export async function openCliFolder(): Promise<CliFolder> {
       await rm(path, { recursive: true, force: true });
     },
   };
+}
+
+/** The environment of the tests with their own settings undefined, which a process then does not get. */
+export function withoutOwnSettings(): NodeJS.ProcessEnv {
+  const names = Object.keys(process.env).filter((name) => name.startsWith("POSTHORN_"));
+  return { ...process.env, ...Object.fromEntries(names.map((name) => [name, undefined])) };
 }

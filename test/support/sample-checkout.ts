@@ -1,5 +1,5 @@
-// A small checkout with this project's real scripts and stand-ins for the compiler, the bundler and the test runner, so that the
-// scripts can be tried from nothing, offline and in no time.
+// A small checkout with this project's real scripts and stand-ins for the bundler and the test runner, so that the scripts can
+// be tried from nothing, offline and in no time.
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -7,21 +7,15 @@ import { fileURLToPath } from "node:url";
 
 export const PROJECT_ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-const FAKE_TSC = `
-import { appendFileSync, readdirSync, readFileSync } from "node:fs";
-appendFileSync("tsc-runs.log", "run\\n");
-for (const name of readdirSync("src", { recursive: true })) {
-  if (name.endsWith(".ts") && readFileSync("src/" + name, "utf8").includes("BROKEN")) process.exit(2);
-}
-`;
-
 const FAKE_ROLLDOWN = `
-import { copyFileSync, existsSync, mkdirSync } from "node:fs";
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 export async function rolldown({ input }) {
+  const entries = Object.entries(input).filter(([, source]) => existsSync(source));
+  if ("cli/main" in input) appendFileSync("builds.log", "built\\n");
+  if (entries.some(([, source]) => readFileSync(source, "utf8").includes("BROKEN"))) process.exit(2);
   return {
     async write({ dir }) {
-      const entries = Object.entries(input).filter(([, source]) => existsSync(source));
       const output = entries.map(([name, source]) => {
         const fileName = name + ".js";
         mkdirSync(dirname(join(dir, fileName)), { recursive: true });
@@ -39,6 +33,7 @@ const FAKE_VITEST = `
 import { writeFileSync } from "node:fs";
 const option = process.argv.find((arg) => arg.startsWith("--outputFile.json="));
 if (process.env.REPORT) writeFileSync(option.slice(option.indexOf("=") + 1), process.env.REPORT);
+if (process.env.CPU_LINES) writeFileSync(process.env.POSTHORN_TEST_CPU_LOG, process.env.CPU_LINES);
 process.exitCode = Number(process.env.VITEST_EXIT_CODE ?? 0);
 `;
 
@@ -68,25 +63,29 @@ export async function openSampleCheckout(mainSource: string): Promise<SampleChec
   for (const folder of ["scripts", "bin"]) {
     await cp(join(PROJECT_ROOT, folder), join(checkout.root, folder), { recursive: true });
   }
-  const fakes = {
-    typescript: ["bin/tsc", FAKE_TSC],
-    rolldown: ["index.js", FAKE_ROLLDOWN],
-    vitest: ["vitest.mjs", FAKE_VITEST],
-  } as const;
+  await cp(join(PROJECT_ROOT, "test/projects.mjs"), join(checkout.root, "test/projects.mjs"));
   const packages: Record<string, object> = {};
-  const devDependencies: Record<string, string> = {};
-  for (const [name, [file, source]] of Object.entries(fakes)) {
-    devDependencies[name] = `file:fakes/${name}`;
+  const addFake = async (name: string, file: string, source: string) => {
     packages[`fakes/${name}`] = { version: "1.0.0", dev: true };
     packages[`node_modules/${name}`] = { resolved: `fakes/${name}`, link: true };
-    await checkout.write(
-      `fakes/${name}/package.json`,
-      JSON.stringify({ name, version: "1.0.0", type: "module", main: file }),
-    );
+    const manifest = { name, version: "1.0.0", type: "module", main: file };
+    await checkout.write(`fakes/${name}/package.json`, JSON.stringify(manifest));
     await checkout.write(`fakes/${name}/${file}`, source);
-  }
+    return { [name]: `file:fakes/${name}` };
+  };
+  const addWorkspace = async (folder: string, devDependencies: Record<string, string>) => {
+    const manifest = { name: `@posthorn/${folder}`, version: "1.0.0", devDependencies };
+    packages[folder] = manifest;
+    packages[`node_modules/@posthorn/${folder}`] = { resolved: folder, link: true };
+    await checkout.write(`${folder}/package.json`, JSON.stringify(manifest));
+  };
+  const devDependencies = await addFake("rolldown", "index.js", FAKE_ROLLDOWN);
+  const { vitest } = await addFake("vitest", "vitest.mjs", FAKE_VITEST);
+  await addWorkspace("dashboard", {});
+  await addWorkspace("test", { vitest: String(vitest).replace("file:", "file:../") });
   const { scripts } = JSON.parse(await readFile(join(PROJECT_ROOT, "package.json"), "utf8")) as { scripts: object };
-  const manifest = { name: "sample", version: "1.0.0", type: "module", scripts, devDependencies };
+  const workspaces = ["dashboard", "test"];
+  const manifest = { name: "sample", version: "1.0.0", type: "module", workspaces, scripts, devDependencies };
   await checkout.write("package.json", JSON.stringify(manifest));
   await checkout.write(
     "package-lock.json",

@@ -207,6 +207,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     maxBodyBytes: options.maxBodyBytes,
     slots: broken?.slots,
     onAttempt: options.onAttempt,
+    onFault,
     onMode(subscription, change, target) {
       options.onMode?.(subscription, change, target);
       targets.saveMode(targets.of(subscription)).catch(onFault);

@@ -1,4 +1,4 @@
-// Skips that say why. `npm test` prints the reason, and a missing service is a failure where CI=true.
+// Skips that say why. `npm test` prints the reason, and a missing service or tool is a failure where CI=true.
 import type { TestContext } from "vitest";
 
 declare module "vitest" {
@@ -13,7 +13,8 @@ export function skipBecause(context: TestContext, reason: string): never {
   context.skip(reason);
 }
 
-export function skipWithoutService(context: TestContext, service: string): never {
+/** A service, a tool or a right of the machine that the test needs. */
+export function skipWithoutService(context: TestContext, service: string, reason = `${service} is not there`): never {
   context.task.meta.missingService = service;
-  skipBecause(context, `${service} is not there`);
+  skipBecause(context, reason);
 }

@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "vitest";
-import { skipBecause } from "./skip.ts";
+import { skipWithoutService } from "./skip.ts";
 
 /** A disk of its own that is soon full. */
 export interface SmallDisk {
@@ -21,7 +21,8 @@ export function mountSmallDisk(context: TestContext, megabytes: number): SmallDi
   const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path], { encoding: "utf8" });
   if (mounted.status !== 0) {
     rmSync(path, { recursive: true });
-    skipBecause(context, `a small disk cannot be mounted here: ${mounted.error?.message ?? mounted.stderr.trim()}`);
+    const why = mounted.error?.message ?? mounted.stderr.trim();
+    skipWithoutService(context, "mount", `a small disk cannot be mounted here: ${why}`);
   }
   const filler = join(path, "filler");
   return {

@@ -178,9 +178,9 @@ export function createStandingClock(time = NOON): StandingClock {
 }
 
 /** What is asked of the store from now on happens then. Its clock must be one that stands still. */
-export function setTime({ clock }: Pick<Store, "clock">, now: number): void {
+export function setTime({ clock }: Pick<Store, "clock">, now: number, wall = now): void {
   if (!("set" in clock)) throw new Error("the clock of this store goes by itself");
-  (clock as StandingClock).set(now);
+  (clock as StandingClock).set(now, wall);
 }
 
 /** Resolves when everything that was asked for before is written. */

@@ -1,11 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach } from "vitest";
 import { collectGarbage } from "./collect-garbage.ts";
+import { MEMORY_FOLDER } from "./memory-folder.ts";
 
 /** A folder for each test that asks for one, gone after it with all that was opened there. */
-export function useFolder(): { readonly path: string; onEnd(close: () => void | Promise<void>): void } {
+export function useFolder(parent = MEMORY_FOLDER): {
+  readonly path: string;
+  onEnd(close: () => void | Promise<void>): void;
+} {
   let path: string | undefined;
   let closers: (() => void | Promise<void>)[] = [];
 
@@ -19,7 +22,7 @@ export function useFolder(): { readonly path: string; onEnd(close: () => void | 
 
   return {
     get path() {
-      return (path ??= mkdtempSync(join(tmpdir(), "posthorn-")));
+      return (path ??= mkdtempSync(join(parent, "posthorn-")));
     },
     onEnd(close) {
       closers.push(close);

@@ -1,13 +1,15 @@
+import { spawnSync } from "node:child_process";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import type { TestContext } from "vitest";
+import { findTool } from "../../scripts/test-tools.mjs";
 import { until } from "./api-client.ts";
-import { installPackage, runs } from "./debian.ts";
-import { skipBecause, skipWithoutService } from "./skip.ts";
+import { skipWithoutService } from "./skip.ts";
 
-/** Skips where the calls of a process cannot be watched; fetches strace first where that is possible. */
+/** Skips where the calls of a process cannot be watched. */
 export function requireStrace(context: TestContext): void {
-  if (!runs("strace", "-V") && !installPackage("strace")) skipWithoutService(context, "strace");
-  if (!runs("strace", "-f", "-o", "/dev/null", "true")) skipBecause(context, "this kernel forbids tracing processes");
+  if (findTool("strace") === undefined) skipWithoutService(context, "strace");
+  const { status } = spawnSync("strace", ["-f", "-o", "/dev/null", "true"], { stdio: "ignore" });
+  if (status !== 0) skipWithoutService(context, "strace", "this kernel forbids tracing processes");
 }
 
 /** In the background (-D) strace may still be writing when the process that it watched is gone: its end comes last. */

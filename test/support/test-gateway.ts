@@ -1,13 +1,11 @@
-import { DatabaseSync } from "@photostructure/sqlite";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ALERT_RULE_NAMES } from "../../src/domain/alert-rules.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { Config } from "../../src/config/settings-tree.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
 import type { PartMakers } from "../../src/gateway/options.ts";
-import { createApiKey, toNewKeyChange, type Scope } from "../../src/registry/api-key.ts";
+import type { Scope } from "../../src/registry/api-key.ts";
 import type { DestinationKind } from "../../src/deliver/senders/sender.ts";
 import type { Plugin } from "../../src/plugins/plugin.ts";
 import type { SourceKind } from "../../src/receive/sources/source-kind.ts";
@@ -15,6 +13,7 @@ import { createLogger } from "../../src/telemetry/logger.ts";
 import { createApiClient, until, type ApiClient } from "./api-client.ts";
 import { breakPromises, type BrokenPromises } from "./broken-promises.mjs";
 import { createMovableTime } from "./movable-time.ts";
+import { MEMORY_FOLDER } from "./memory-folder.ts";
 
 /** A whole gateway in this process, on a free port of loopback and with a folder of its own. */
 export interface TestGateway extends ApiClient {
@@ -27,7 +26,7 @@ export interface TestGateway extends ApiClient {
   logText(): string;
   /** What called for the end of the process. */
   readonly fatal: readonly Error[];
-  /** Makes a key as the command line does, behind the gateway's back, and waits until it is known. */
+  /** Makes a key with the admin key, which a test must not have replaced. */
   createKey(scopes: readonly Scope[], tenantId?: string): Promise<string>;
   /** A client with another key, or without one. */
   as(key: string | undefined): ApiClient;
@@ -35,8 +34,12 @@ export interface TestGateway extends ApiClient {
   now(): number;
   /** Moves its clock on, also while it is stopped. */
   moveClock(byMs: number): void;
+  /** Moves its clock on, a second at a time, until something is true: for what waits for a retry, a check or a round. */
+  moveClockUntil(isTrue: () => boolean | Promise<boolean>, what?: string): Promise<void>;
   /** Its time passes only by `moveClock` until the returned function is called: for what fills up as time goes by. */
   holdClock(): () => void;
+  /** For the next test: what was open is cancelled. */
+  deleteSubscriptions(): Promise<void>;
   /** Takes over another `posthorn.yaml` while it runs. */
   reload(yaml: string): Promise<void>;
   /** Ends it and starts it again on the same folder; the port stays. */
@@ -82,7 +85,7 @@ export const STEADY_ALERT = `alerts: { rules: [${ALERT_RULE_NAMES.map((rule) =>
 export const ADMIN_KEY = "test-admin-key-0123456789";
 
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const folder = mkdtempSync(join(tmpdir(), "posthorn-gateway-"));
+  const folder = mkdtempSync(join(MEMORY_FOLDER, "posthorn-gateway-"));
   const dataDir = join(folder, "data");
   const lines: string[] = [];
   const fatal: Error[] = [];
@@ -149,13 +152,14 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   }
 
   const place = { url: () => url };
+  const admin = createApiClient(place, ADMIN_KEY);
   options.prepare?.(dataDir);
   await start().catch((error: unknown) => {
     rmSync(folder, { recursive: true, force: true });
     throw error;
   });
   return {
-    ...createApiClient(place, ADMIN_KEY),
+    ...admin,
     get url() {
       return url;
     },
@@ -169,14 +173,30 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     logText: () => lines.join(""),
     fatal,
     async createKey(scopes, tenantId) {
-      const key = insertKey(join(dataDir, "posthorn.db"), scopes, tenantId);
-      await until(async () => (await createApiClient(place, key).get("/status")).status !== 401);
-      return key;
+      const wanted = { name: `${tenantId ?? "all"}: ${scopes.join(", ")}`, scopes, tenant_id: tenantId };
+      const answer = await admin.post("/api/v1/keys", wanted);
+      if (answer.status !== 201) throw new Error(`no key: ${answer.status} ${answer.text}`);
+      return String(answer.json["key"]);
     },
     as: (key) => createApiClient(place, key),
     now: time.wall,
     moveClock: time.moveOn,
+    moveClockUntil(isTrue, what) {
+      const isTrueLater = async () => {
+        if (await isTrue()) return true;
+        time.moveOn(1000);
+        return false;
+      };
+      return until(isTrueLater, undefined, what);
+    },
     holdClock: time.hold,
+    async deleteSubscriptions() {
+      const { data } = (await admin.get("/api/v1/subscriptions?limit=500")).json as { data: { id: string }[] };
+      for (const { id } of data) {
+        const { status } = await admin.request("DELETE", `/api/v1/subscriptions/${id}`);
+        if (status !== 200 && status !== 204) throw new Error(`${id} is not deleted: ${status}`);
+      }
+    },
     async reload(yaml) {
       current = { ...current, yaml };
       await gateway?.reload(load());
@@ -192,24 +212,4 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** Without a prepared statement: one keeps its file open until it is collected as garbage. */
-function insertKey(file: string, scopes: readonly Scope[], tenantId: string | undefined): string {
-  const id = `key_${process.hrtime.bigint()}`;
-  const { key, made } = createApiKey({ id, name: id, scopes, tenantId, createdAt: Date.now() });
-  const { data } = toNewKeyChange(made);
-  const db = new DatabaseSync(file, { timeout: 60_000 });
-  try {
-    db.exec(`
-      begin immediate;
-      update meta set value = value + 1 where key = 'record_version';
-      insert into records (kind, tenant_id, id, version, format, data, created_at, updated_at)
-      select 'key', '${tenantId ?? ""}', '${id}', value, 1, '${data}', ${made.createdAt}, ${made.createdAt}
-      from meta where key = 'record_version';
-      commit`);
-  } finally {
-    db.close();
-  }
-  return key;
 }

@@ -1,7 +1,7 @@
 // A real terminal of a given width, with a shell in it.
 import { spawnSync } from "node:child_process";
 import { expect } from "vitest";
-import { installPackage, runs } from "./debian.ts";
+import { findTool } from "../../scripts/test-tools.mjs";
 
 export interface TmuxTerminal {
   /** Types a command and waits until it has ended. Resolves to the lines that it printed, each as long as it was. */
@@ -18,7 +18,7 @@ const PATIENCE_MS = 60_000;
 let count = 0;
 
 export function hasTmux(): boolean {
-  return runs("tmux", "-V") || (installPackage("tmux") && runs("tmux", "-V"));
+  return findTool("tmux") !== undefined;
 }
 
 export function openTmux(columns: number, cwd: string, env: NodeJS.ProcessEnv): TmuxTerminal {

@@ -1,7 +1,7 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, beforeEach } from "vitest";
-import { openBrowser, openPage, signIn, type OpenPage, type PageOptions } from "./browser.ts";
-import { skipWithoutService } from "./skip.ts";
+import { chromium, type Browser } from "playwright-core";
+import { afterAll, afterEach, beforeEach } from "vitest";
+import { openPage, visitWithKey, type OpenPage, type PageOptions } from "./browser.ts";
+import { useChromium } from "./services/shared.ts";
 import { ADMIN_KEY } from "./test-gateway.ts";
 
 export interface Visits {
@@ -11,19 +11,18 @@ export interface Visits {
   visit(url: string, path: string, key?: string, options?: PageOptions): Promise<OpenPage>;
 }
 
-/** One browser for all tests of a file, which are skipped without one; what they open is closed at the end. */
+/** In the browser of the run; tests are skipped without one. What a test opens is closed with it: open pages go on working. */
 export function openVisits(): Visits {
   let browser: Browser | undefined;
   const opened: OpenPage[] = [];
-  beforeAll(async () => {
-    browser = await openBrowser();
+  beforeEach(async (context) => {
+    browser ??= await chromium.connect(await useChromium(context));
+  });
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map(({ context }) => context.close()));
   });
   afterAll(async () => {
-    await Promise.all(opened.map(({ context }) => context.close()));
     await browser?.close();
-  });
-  beforeEach((context) => {
-    if (browser === undefined) skipWithoutService(context, "Chromium");
   });
 
   async function open(url: string, options: PageOptions = {}): Promise<OpenPage> {
@@ -36,7 +35,7 @@ export function openVisits(): Visits {
     open,
     async visit(url, path, key = ADMIN_KEY, options = {}) {
       const one = await open(url, options);
-      await signIn(one.page, path, key);
+      await visitWithKey(one.page, path, key);
       return one;
     },
   };

@@ -9,6 +9,14 @@ interface Complaint {
   field?: string | undefined;
   /** Of `confirmation_required`. */
   count?: number | undefined;
+  /** All that is wrong with a payload. */
+  errors?: readonly PayloadError[] | undefined;
+}
+
+export interface PayloadError {
+  /** A JSON Pointer. */
+  path: string;
+  message: string;
 }
 
 /** What the gateway said no with, or that it could not be reached. */
@@ -19,13 +27,16 @@ export class ApiError extends Error {
   readonly field: string | undefined;
   /** How many there are, where that must be confirmed. */
   readonly count: number | undefined;
+  /** All that is wrong with a payload, where that is what is wrong. */
+  readonly errors: readonly PayloadError[];
 
-  constructor({ status, code, detail, field, count }: Complaint) {
+  constructor({ status, code, detail, field, count, errors = [] }: Complaint) {
     super(detail);
     this.status = status;
     this.code = code;
     this.field = field;
     this.count = count;
+    this.errors = errors;
   }
 
   get isSignedOut(): boolean {

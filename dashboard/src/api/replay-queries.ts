@@ -28,5 +28,8 @@ export const replayQuery = (id: string) =>
   queryOptions({
     queryKey: ["replays", "one", id],
     queryFn: ({ signal }) => getJson<Replay>(`/api/v1/replays/${encodeURIComponent(id)}`, {}, signal),
-    refetchInterval: ({ state }) => (state.data !== undefined && !isUnderWay(state.data) ? false : OFTEN_MS / 2),
+    refetchInterval({ state: { data } }) {
+      if (data === undefined || isUnderWay(data)) return OFTEN_MS / 2;
+      return (data.results?.waiting ?? 0) > 0 ? OFTEN_MS : false;
+    },
   });

@@ -3,7 +3,7 @@ import type { DeadReason } from "../api/types.ts";
 /** Why a delivery is not tried again, and what to do about it. */
 export const DEAD_CAUSES: Readonly<Record<DeadReason, { label: string; advice: string }>> = {
   refused: {
-    label: "rejected",
+    label: "refused",
     advice: "The target answered that it will never accept this. Fix the target or the subscription, then replay.",
   },
   retries_exhausted: {
@@ -26,6 +26,10 @@ export const DEAD_CAUSES: Readonly<Record<DeadReason, { label: string; advice: s
   },
   too_large: { label: "too large", advice: "The target cannot hold a message of this size." },
   erased: { label: "body erased", advice: "The body was erased, so it cannot be delivered again. Purge it." },
+  damaged: {
+    label: "damaged on disk",
+    advice: "What is stored is not what came in, so it is not sent. Check the disk; a backup may have the event.",
+  },
 };
 
 export const DEAD_CAUSE_LABELS: Readonly<Record<string, string>> = Object.fromEntries(

@@ -11,6 +11,7 @@ interface TextEditingProps {
 
 /** The editor, what the gateway rejects at its line, and both versions where somebody else was first. */
 export function TextEditing({ label, language, edited }: TextEditingProps) {
+  const ownFault = language === "json" ? describeJsonFault(edited.text) : undefined;
   return (
     <>
       {edited.outdated !== undefined && <Outdated {...edited.outdated} />}
@@ -22,7 +23,7 @@ export function TextEditing({ label, language, edited }: TextEditingProps) {
         onChange={edited.setText}
         faults={edited.faults}
       />
-      <FaultList faults={edited.faults} />
+      <FaultList faults={ownFault === undefined ? edited.faults : [{ message: ownFault }]} />
     </>
   );
 }
@@ -40,10 +41,14 @@ function FaultList({ faults }: { faults: readonly Fault[] }) {
 }
 
 export function isJson(text: string): boolean {
+  return describeJsonFault(text) === undefined;
+}
+
+function describeJsonFault(text: string): string | undefined {
   try {
     JSON.parse(text);
-    return true;
-  } catch {
-    return false;
+    return undefined;
+  } catch (error) {
+    return `This is not valid JSON: ${(error as Error).message}`;
   }
 }

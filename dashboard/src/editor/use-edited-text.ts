@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { Versioned } from "../api/client.ts";
 import { isOutdated, type OutdatedProps } from "../ui/outdated.tsx";
 import { useAct } from "../ui/use-act.ts";
-import { faultOfMessage, type Fault } from "./faults.ts";
+import { faultsOf, type Fault } from "./faults.ts";
 
 interface EditedTextOptions<Answer> {
   /** What the editor begins with. */
@@ -42,7 +42,7 @@ export function useEditedText<Answer>(options: EditedTextOptions<Answer>): Edite
     onDone,
     isFailureShown(error) {
       if (isOutdated(error)) return load !== undefined;
-      setFaults([faultOfMessage(error.message)]);
+      setFaults(faultsOf(error));
       return true;
     },
   });

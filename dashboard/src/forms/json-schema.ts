@@ -20,7 +20,8 @@ export interface JsonSchema {
   "x-kinds"?: Readonly<Record<string, JsonSchema>>;
   /** Of a kind: its settings stand beside those that all kinds share. */
   "x-flat"?: boolean;
-  "x-operator-only"?: boolean;
+  /** Of a kind: settings that only operators may set. */
+  "x-operator-settings"?: readonly string[];
   /** Which other members belong to which value of `type`. */
   "x-fields-by-type"?: Readonly<Record<string, readonly string[]>>;
 }

@@ -3,6 +3,7 @@ import type { Field, Shape } from "./fields.ts";
 import { ListControl } from "./list-control.tsx";
 import { MapControl } from "./map-control.tsx";
 import { JsonControl, NumberControl } from "./parsed-control.tsx";
+import { TenantControl } from "./tenant-control.tsx";
 
 interface ControlProps {
   shape: Shape;
@@ -38,6 +39,16 @@ export function Control({ shape, field, value, onChange, described }: ControlPro
     case "map":
       return <MapControl described={described} value={value} onChange={onChange} isText={shape.isText} />;
     case "text":
+      if (field.name === "tenant_id") {
+        return (
+          <TenantControl
+            described={described}
+            value={String(value ?? "")}
+            onChange={(id) => onChange(id === "" ? undefined : id)}
+            placeholder={placeholder}
+          />
+        );
+      }
       return shape.isLong ? (
         <textarea
           {...described}

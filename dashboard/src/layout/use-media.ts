@@ -1,5 +1,8 @@
 import { useSyncExternalStore } from "react";
 
+/** Where lists break their rows into lines, as the styles have it. */
+export const NARROW_LIST = "(max-width: 1100px)";
+
 /** Whether a media query of CSS holds now. */
 export function useMedia(query: string): boolean {
   return useSyncExternalStore(

@@ -1,7 +1,17 @@
-import { Fragment } from "react";
+import { Fragment, type ReactNode } from "react";
+import { labelOf } from "../forms/field-name.ts";
+import { formatSpan } from "./time.tsx";
+
+/** A setting with its name, as people read both: a span of seconds is a span of time. */
+export function toRow(name: string, value: unknown): [label: string, value: ReactNode] {
+  const isSpan = name.endsWith("_s") && typeof value === "number" && value >= 60;
+  return isSpan
+    ? [labelOf(name.slice(0, -2)), <code key={name}>{formatSpan(value * 1000)}</code>]
+    : [labelOf(name), <ValueText key={name} value={value} />];
+}
 
 /** What was set, as people read it; objects as JSON. */
-export function ValueText({ value }: { value: unknown }) {
+function ValueText({ value }: { value: unknown }) {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "string" || typeof value === "number") return <code>{value}</code>;
   if (Array.isArray(value) && value.every((item) => typeof item !== "object")) {

@@ -9,6 +9,8 @@ export interface Shop {
   readonly accepted: readonly SentOrder[];
   /** Sends an order and tells of it; resolves to the status of the answer. */
   send(order?: Partial<Order>, token?: string): Promise<number>;
+  /** The same, without a word of it. */
+  sendQuietly(order?: Partial<Order>): Promise<number>;
   /** Tells of the first only; resolves to all statuses. */
   sendMany(count: number): Promise<readonly number[]>;
 }
@@ -64,6 +66,7 @@ export function openShop({ sent, answered, say }: Story, gatewayUrl: string): Sh
     statuses,
     accepted,
     send,
+    sendQuietly: async (given = {}) => (await post(create(given), TOKEN)).status,
     async sendMany(count) {
       const told = [await send()];
       while (told.length < count) told.push((await post(create({}), TOKEN)).status);

@@ -41,7 +41,7 @@ export async function openBus(story: Story): Promise<Bus | undefined> {
 
 async function startOwn({ world, say }: Story): Promise<string | undefined> {
   say("Starting RabbitMQ, where it is installed …");
-  const starting = startRabbitMq(["smart-dairy"], { mayInstall: false });
+  const starting = startRabbitMq(["smart-dairy"]);
   const rabbitMq = await world.own("RabbitMQ", starting, (opened) => opened?.close() ?? Promise.resolve());
   return rabbitMq?.url();
 }

@@ -7,10 +7,14 @@ export interface DairyEvent {
   event_version: string;
   timestamp: string;
   source: string;
+  tenant_id: number;
   payload: object;
   metadata: object;
   priority: string;
 }
+
+/** Every event is of a tenant: the farm that it happened at. */
+export const FARM = 7;
 
 function createEvent(source: string, type: string, payload: object, metadata: object = {}): DairyEvent {
   return {
@@ -19,6 +23,7 @@ function createEvent(source: string, type: string, payload: object, metadata: ob
     event_version: "1.0",
     timestamp: new Date().toISOString(),
     source,
+    tenant_id: FARM,
     payload,
     metadata,
     priority: type === "health.alert" ? "critical" : "normal",

@@ -10,6 +10,8 @@ export interface Producers {
   readonly published: Readonly<Record<"erp" | "mobile" | "iot", readonly string[]>>;
   /** Resolves when all have sent what they had to send. */
   run(onOrder: (number: number) => void): Promise<void>;
+  /** The order after all those, `turn` by `turn`, with what happens on the farm meanwhile. */
+  goOn(turn: number): Promise<void>;
 }
 
 export interface ProducersOptions {
@@ -65,6 +67,11 @@ export function createProducers(
 
   return {
     published,
+    async goOn(turn) {
+      await send("erp", publishOrders, createOrder(orders + turn));
+      await send("mobile", publish, [createFarmEvent(orders + turn)]);
+      await send("iot", publish, [createReading(turn), createReading(turn + 1)]);
+    },
     run: async (onOrder) => void (await Promise.all([sell(onOrder), measure()])),
   };
 }

@@ -147,6 +147,7 @@ import type {
   TenantSettings,
   TenantsDeleteAnswer,
   TenantsEraseBody,
+  TenantsListPortalLinksAnswer,
   TenantsListQuery,
   TenantsPlanBody,
   TenantsPortalLinkBody,
@@ -184,6 +185,7 @@ export interface Resources {
   replays: ReplaysResource;
   requests: RequestsResource;
   session: SessionResource;
+  sessions: SessionsResource;
   signIn: SignInResource;
   smartsheet: SmartsheetResource;
   sourceKinds: SourceKindsResource;
@@ -280,7 +282,7 @@ export interface EventsResource {
   eraseBody(id: string, query?: EventsEraseBodyQuery, options?: RequestOptions): Promise<EventsEraseBodyAnswer>;
   /** Export events with their bodies, as NDJSON. Takes the same filters as the list. When the gateway stops, the export ends early, without a final line break. */
   export(query?: EventsExportQuery, options?: RequestOptions): AsyncIterable<ExportedEvent>;
-  /** Replay an event, unchanged or edited. With a `payload`, a new event is created and routed like any other. Its `replay_of` is the id of this event, and its body is delivered byte for byte as you wrote it. */
+  /** Replay an event, unchanged or edited. With a `payload`, a new event is created and routed like any other, or only to the subscriptions that you name. Its `replay_of` is the id of this event, and its body is delivered byte for byte as you wrote it. */
   replay(id: string, body?: EventsReplayBody, options?: RequestOptions): Promise<EventsReplayAnswer | EventsReplayAnswer2>;
 }
 
@@ -361,6 +363,11 @@ export interface SessionResource {
   delete(options?: RequestOptions): Promise<void>;
 }
 
+export interface SessionsResource {
+  /** End all sessions of a user or key. For a user who has left, or a cookie that was lost. Ends all sessions of a user or key, and the portal links that they made; a live stream within 15 seconds. They can sign in again: to keep them out, remove their group or revoke the key. Keys that a user made stay valid. Only for keys that are not bound to a tenant. */
+  delete(key_id: string, options?: RequestOptions): Promise<void>;
+}
+
 export interface SignInResource {
   /** Show the ways to sign in to the dashboard */
   get(options?: RequestOptions): Promise<SignInWays>;
@@ -370,9 +377,9 @@ export interface SmartsheetResource {
   /** List Smartsheet's webhooks. Lists all webhooks that the access token can see, each with its state for the source. Only for keys that are not bound to a tenant. */
   listWebhooks(query?: SmartsheetListWebhooksQuery, options?: RequestOptions): Promise<SmartsheetListWebhooksAnswer>;
   /** Register the sheets of a manifest at Smartsheet. For each sheet: creates a webhook unless there is one, stores its secret, enables it, and reports the result. Needs POSTHORN_PUBLIC_URL, because Smartsheet sends its challenge to that URL. Only for keys that are not bound to a tenant. */
-  registerWebhooks(body: SmartsheetRegisterWebhooksBody, options?: RequestOptions): Promise<SmartsheetRegisterWebhooksAnswer>;
+  registerWebhooks(body?: SmartsheetRegisterWebhooksBody, options?: RequestOptions): Promise<SmartsheetRegisterWebhooksAnswer>;
   /** Delete Smartsheet's webhooks that are not needed. Removes duplicates and webhooks that were registered here but are useless: they call another address, their sheet has left the manifest, or they have ended. Webhooks of others stay. Only for keys that are not bound to a tenant. */
-  cleanupWebhooks(body: SmartsheetCleanupWebhooksBody, options?: RequestOptions): Promise<SmartsheetCleanupWebhooksAnswer>;
+  cleanupWebhooks(body?: SmartsheetCleanupWebhooksBody, options?: RequestOptions): Promise<SmartsheetCleanupWebhooksAnswer>;
 }
 
 export interface SourceKindsResource {
@@ -436,7 +443,7 @@ export interface SubscriptionsResource {
   recover(id: string, body: SubscriptionsRecoverBody, options?: CreateOptions): Promise<ReplayPlan | Replay>;
   /** List subscriptions */
   list(query?: SubscriptionsListQuery, options?: RequestOptions): Pages<Subscription>;
-  /** Create a subscription */
+  /** Create a subscription. The body may also be another program's model of a webhook: an `id` is kept, `tenant_id` may be an integer, `description` null and `status` `suspended` (which becomes `inactive`); `created_at`, `updated_at` and `created_by` are ignored, and `warnings` says so. */
   create(body: SubscriptionInput, options?: CreateOptions): Promise<SubscriptionWithSecret>;
   /** Get a subscription */
   get(id: string, options?: RequestOptions): Promise<Subscription>;
@@ -454,7 +461,7 @@ export interface SubscriptionsResource {
   resume(id: string, body?: SubscriptionsResumeBody, options?: ChangeOptions): Promise<ResumedSubscription>;
   /** Get success rates and latencies of a subscription */
   getStats(id: string, options?: RequestOptions): Promise<SubscriptionStatistics>;
-  /** Send a test event. Sends a `test.event` to this subscription only, whatever its event types and filter are. There is one attempt, and a failure does not count against the destination. */
+  /** Send a test event. Sends a `test.event` to this subscription only, whatever its event types and filter are, also while it is suspended. There is one attempt, and a failure does not count against the destination. */
   test(id: string, options?: RequestOptions): Promise<TestAttempt | Delivery>;
   /** Preview the request of an event. Shows the request of the first attempt, in the subscription's format and signed with its current secrets. Nothing is sent. Credentials for the destination are left out, and values of headers that the subscription sets are masked. */
   preview(id: string, body: SubscriptionsPreviewBody, options?: RequestOptions): Promise<RequestPreview>;
@@ -497,8 +504,12 @@ export interface TemplatesResource {
 }
 
 export interface TenantsResource {
-  /** Create a portal link for a tenant. Anybody with the link sees the events, subscriptions and deliveries of this tenant only, and the catalogue. It cannot publish events, nor erase or edit them. The link works until it expires, the key that created it is revoked, or the tenant is deleted or erased. Sites in `portal.frame_origins` may show the page in a frame. Only for keys that are not bound to a tenant. */
+  /** Create a portal link for a tenant. Anybody with the link sees the events, subscriptions and deliveries of this tenant only, and the catalogue. It cannot publish events, nor erase or edit them. The link works until it expires or is revoked, the key that created it is revoked, or the tenant is deleted or erased. It never allows more than that key. Sites in `portal.frame_origins` may show the page in a frame. Only for keys that are not bound to a tenant. */
   portalLink(id: string, body?: TenantsPortalLinkBody, options?: RequestOptions): Promise<PortalLink>;
+  /** List the portal links of a tenant. Only for keys that are not bound to a tenant. */
+  listPortalLinks(id: string, options?: RequestOptions): Promise<TenantsListPortalLinksAnswer>;
+  /** Revoke a portal link. The link ends at once; a live stream that was opened with it within 15 seconds. Only for keys that are not bound to a tenant. */
+  deletePortalLink(id: string, link: string, options?: RequestOptions): Promise<void>;
   /** List tenants. Only for keys that are not bound to a tenant. */
   list(query?: TenantsListQuery, options?: RequestOptions): Pages<Tenant>;
   /** Create a tenant. Only for keys that are not bound to a tenant. */
@@ -633,6 +644,9 @@ export function createResources(call: Call): Resources {
       get: (options) => call.json("GET", "/api/v1/session", {}, options),
       delete: (options) => call.json("DELETE", "/api/v1/session", {}, options),
     },
+    sessions: {
+      delete: (key_id, options) => call.json("DELETE", path`/api/v1/sessions/${key_id}`, {}, options),
+    },
     signIn: {
       get: (options) => call.json("GET", "/api/v1/sign-in", {}, options),
     },
@@ -707,6 +721,8 @@ export function createResources(call: Call): Resources {
     },
     tenants: {
       portalLink: (id, body, options) => call.json("POST", path`/api/v1/tenants/${id}/portal-link`, { body }, options),
+      listPortalLinks: (id, options) => call.json("GET", path`/api/v1/tenants/${id}/portal-links`, {}, options),
+      deletePortalLink: (id, link, options) => call.json("DELETE", path`/api/v1/tenants/${id}/portal-links/${link}`, {}, options),
       list: (query, options) => call.pages("/api/v1/tenants", query, options),
       create: (body, options) => call.json("POST", "/api/v1/tenants", { body, isKeyed: true }, options),
       get: (id, options) => call.json("GET", path`/api/v1/tenants/${id}`, {}, options),

@@ -12,7 +12,7 @@ export interface Problem {
   detail: string;
   /** The invalid field */
   field?: string | undefined;
-  /** Of a rejected webhook that was stored: `GET /api/v1/requests/{id}` shows it */
+  /** Of a rejected webhook that was stored: `GET /api/v1/requests/{id}` shows it. With `internal_error`: in the gateway's log */
   request_id?: string | undefined;
   [member: string]: unknown;
 }
@@ -72,7 +72,8 @@ export interface Readiness {
   };
   disk: {
     status: "ok" | "low";
-    free_bytes: number;
+    /** Null without a key that is bound to no tenant */
+    free_bytes: number | null;
   };
   /** Connections to brokers */
   connections: ({
@@ -90,6 +91,8 @@ export interface Status {
   queue_length: number;
   last_error: string | null;
   health: "ok" | "error";
+  /** The worst `condition` of its targets and subscriptions; paused ones do not count */
+  condition: "healthy" | "paused" | "failing" | "down" | "suspended";
   /** The age of the oldest open delivery in seconds; null when none is open */
   oldest_open_s: number | null;
   /** `GET /api/v1/alerts` lists them */
@@ -101,6 +104,8 @@ export interface Status {
     since: string | null;
     reason: string | null;
     health: "ok" | "error";
+    /** The one word for how it is: `healthy`; `failing`, when attempts fail or its health check does; `down`, when its deliveries wait in QUEUE; `paused` by somebody; or `suspended` by the gateway */
+    condition: "healthy" | "paused" | "failing" | "down" | "suspended";
     queue_length: number;
     /** Failed attempts in a row */
     failures: number;
@@ -160,8 +165,8 @@ export interface Status {
 }
 
 export interface Session {
-  /** The id of the API key that the session stands for; `oidc:` and the subject for a user who signed in with OpenID Connect */
-  key_id: string;
+  /** The id of the API key that the session stands for; `oidc:` and the subject for a user who signed in with OpenID Connect; null for a portal link */
+  key_id: string | null;
   scopes: ("admin" | "publish" | "read")[];
   /** The tenant that the key is bound to; null for all tenants */
   tenant_id: string | null;
@@ -170,6 +175,8 @@ export interface Session {
   /** The address at which senders reach the gateway */
   public_url: string;
   expires_at: string | null;
+  /** The kinds of destinations that subscriptions of the caller can have */
+  destination_kinds: string[];
   /** The user who signed in with OpenID Connect; null for keys */
   user: {
     /** From the provider; only for people */
@@ -196,9 +203,22 @@ export interface SignInWays {
 }
 
 export interface PortalLink {
+  /** Identifies the link; it is not the token */
+  id: string;
   url: string;
   tenant_id: string;
   access: "read" | "manage";
+  expires_at: string;
+}
+
+export interface ListedPortalLink {
+  /** Identifies the link; it is not the token */
+  id: string;
+  tenant_id: string;
+  access: "read" | "manage";
+  /** The id of the key, or `oidc:` and the subject of the user, that created it */
+  created_by: string;
+  created_at: string;
   expires_at: string;
 }
 
@@ -256,6 +276,10 @@ export interface EventWithDeliveries extends Event {
   payload?: unknown;
   /** A body that is not text */
   payload_base64?: string | undefined;
+  /** Instead of the body: it is damaged on disk, or, in the live stream, larger than 256 KiB */
+  payload_omitted?: boolean | undefined;
+  /** What is damaged */
+  damage?: string | undefined;
 }
 
 /** The delivery of one event to one subscription */
@@ -275,7 +299,7 @@ export interface Delivery {
   attempt_count: number;
   next_attempt_at: string | null;
   last_error: string | null;
-  dead_reason: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | null;
+  dead_reason: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | "damaged" | null;
   created_at: string;
   completed_at: string | null;
 }
@@ -285,6 +309,10 @@ export interface ExportedEvent extends Event {
   payload?: unknown;
   /** A body that is not text */
   payload_base64?: string | undefined;
+  /** Instead of the body: it is damaged on disk, or, in the live stream, larger than 256 KiB */
+  payload_omitted?: boolean | undefined;
+  /** What is damaged */
+  damage?: string | undefined;
 }
 
 export interface StreamEvent extends Event {
@@ -298,8 +326,10 @@ export interface StreamEvent extends Event {
   payload?: unknown;
   /** A body that is not text */
   payload_base64?: string | undefined;
-  /** Set with `body` when the body is larger than 256 KiB; get the event to read it */
+  /** Instead of the body: it is damaged on disk, or, in the live stream, larger than 256 KiB */
   payload_omitted?: boolean | undefined;
+  /** What is damaged */
+  damage?: string | undefined;
 }
 
 export interface StreamAttempt extends Delivery {
@@ -367,7 +397,7 @@ export interface DeadLetterGroup {
   subscription_id: string;
   /** The current name of the subscription; null when it was deleted */
   subscription_name: string | null;
-  reason: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | null;
+  reason: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | "damaged" | null;
   count: number;
   latest_at: string;
   /** Of the latest */
@@ -386,11 +416,23 @@ export interface Replay {
   total: number;
   /** False when there were more than could be counted in time */
   total_exact: boolean;
+  /** The deliveries that were opened again, cancelled or purged; `results` says what became of them */
   done: number;
   /** Deliveries that had changed in the meantime */
   skipped: number;
   /** Deliveries whose subscription was deleted */
   failed: number;
+  /** Only in the answer for one replay: what has become of the deliveries that it opened. Null for a job that opens none */
+  results?: {
+    delivered: number;
+    /** Dead letters again */
+    failed_again: number;
+    /** Not sent yet, or waiting for a retry */
+    waiting: number;
+    cancelled: number;
+    /** How many were counted: all, or the first 5,000 */
+    counted: number;
+  } | null | undefined;
   /** Why the job failed; set with the status `failed` */
   error: string | null;
   created_at: string;
@@ -409,7 +451,7 @@ export interface ReplayFilter {
   /** Only events from this source */
   source?: string | undefined;
   /** Only deliveries that are dead for this reason */
-  reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
+  reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | "damaged" | undefined;
   /** Only pending deliveries, not those being sent right now */
   status?: "pending" | undefined;
   /** Replay dead letters, events that the subscription never got, or both. Default: `"failed"` */
@@ -661,6 +703,8 @@ export interface Subscription {
   /** A name for people; unique per tenant */
   name: string;
   tenant_id: string;
+  /** The tenants whose events are delivered: `*` for all, or their ids. Only for operators: it needs a key that is not bound to a tenant, or the configuration. Such a subscription belongs to the tenant `_gateway`, and no tenant sees it or its deliveries. By default only events of `tenant_id` */
+  tenants: "*" | string[] | null;
   kind: "http" | "email" | "sms" | "batch" | "amqp" | "azure-service-bus" | "azure-storage-queue";
   /** The settings of the destination, for kinds that have them here */
   destination?: Record<string, unknown> | undefined;
@@ -697,7 +741,7 @@ export interface Subscription {
   target: string | null;
   /** Seconds between health checks */
   health_interval_s: number;
-  /** Failures in a row that lead to QUEUE */
+  /** Failures in a row that lead to QUEUE. Without a health check and when not given, they do so only if nothing was accepted for 3 seconds, or after 100 of them */
   failures_to_open: number;
   /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried */
   successes_to_close: number;
@@ -711,6 +755,8 @@ export interface Subscription {
   labels: Record<string, string>;
   /** `forward`: the sender of a webhook waits for the first attempt; sub-path, query and method are passed on */
   mode: "queue" | "forward";
+  /** With `mode: forward`: the answer to a sender whose webhook became a dead letter at the first attempt. `accept`: 202, because the event is kept; `reject`: 502 */
+  on_give_up: "accept" | "reject";
   /** With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target is in QUEUE, or when a forward fails while its sender waits, the event goes there instead */
   fallback: string | null;
   /** With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was not seen empty. If the subscription is `ordered`, it must be seen empty; on RabbitMQ, which does not count messages that are being processed, for this many seconds */
@@ -726,6 +772,8 @@ export interface Subscription {
     statuses?: number[] | undefined;
     body_contains?: string | undefined;
   } | null | undefined;
+  /** Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes and 410 are retried without it */
+  give_up_on?: number[] | null | undefined;
   /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored */
   headers?: Record<string, string> | undefined;
   /** A URL that answers 2xx and `{"status":"ok"}` while the destination is healthy; checked every minute */
@@ -743,6 +791,8 @@ export interface Subscription {
   handshake?: "cloudevents" | null | undefined;
   /** Allow a `url` that leads back to this gateway; an event that goes round is refused after 8 times */
   allow_own_url?: boolean | undefined;
+  /** The one word for how it is: `healthy`; `failing`, when attempts fail or its health check does; `down`, when its deliveries wait in QUEUE; `paused` by somebody; or `suspended` by the gateway */
+  condition: "healthy" | "paused" | "failing" | "down" | "suspended";
   /** Why nothing is sent: this release does not know the kind of destination */
   held_reason?: string | undefined;
   /** Only with `handshake`: the destination's answer since the last change of the subscription or start of the gateway */
@@ -755,9 +805,11 @@ export interface Subscription {
   ed25519_public_key: string | null;
   /** Only in answers to changes: settings that will not work as one might expect */
   warnings?: string[] | undefined;
+  /** Who gave the credentials that are sent to the destination; null when there are none. With those of the `operator`, a key or portal link of the tenant cannot change where requests go and what they contain, nor test or preview it, without giving credentials again */
+  credentials_by: "operator" | "tenant" | null;
   /** Where it can be changed; `contact`: it is a contact of its tenant, and is changed there */
   managed_by: "api" | "config" | "former_config" | "contact";
-  /** The id of the key that created the subscription */
+  /** The id of the key that created the subscription; null for portal links, which do not see it */
   created_by: string | null;
   created_at: string;
   updated_at: string;
@@ -769,9 +821,17 @@ export interface Subscription {
     last_delivery: string | null;
     open_count: number;
     dead_count: number;
-    /** From 0 to 1; null without attempts */
+    /** Of the deliveries that ended, the share that was delivered; null when none ended */
+    delivered_rate_1h: number | null;
+    /** Of the deliveries that ended, the share that was delivered; null when none ended */
+    delivered_rate_24h: number | null;
+    /** The same for those that were delivered at the first try */
+    first_try_rate_1h: number | null;
+    /** The same for those that were delivered at the first try */
+    first_try_rate_24h: number | null;
+    /** Of the attempts, the share that succeeded; null without attempts */
     success_rate_1h: number | null;
-    /** From 0 to 1; null without attempts */
+    /** Of the attempts, the share that succeeded; null without attempts */
     success_rate_24h: number | null;
     /** Milliseconds, from the attempts of the last 24 hours */
     latency_p50_ms: number | null;
@@ -813,6 +873,8 @@ export interface SubscriptionInput {
   name: string;
   /** Default: `"default"` */
   tenant_id?: string | undefined;
+  /** The tenants whose events are delivered: `*` for all, or their ids. Only for operators: it needs a key that is not bound to a tenant, or the configuration. Such a subscription belongs to the tenant `_gateway`, and no tenant sees it or its deliveries. By default only events of `tenant_id` */
+  tenants?: "*" | string[] | null | undefined;
   /** The kind of destination. Default: `"http"` */
   kind?: string | undefined;
   /** The settings of the kind; for `http` they are given at the top level instead */
@@ -825,7 +887,7 @@ export interface SubscriptionInput {
   event_filter?: Record<string, unknown> | string | null | undefined;
   /** `inactive` holds deliveries until the subscription is `active` again. Default: `"active"` */
   status?: "active" | "inactive" | undefined;
-  /** `whsec_` and base64 of 24 to 64 bytes, or a text of 16 to 128 printable characters that the receiver has already; generated by default; shown only in the answer */
+  /** `whsec_` and base64 of 24 to 64 bytes, or a text of 16 to 128 printable characters that the receiver has already; generated by default; shown only in the answer. A new one for an existing subscription begins a rotation, except in the configuration file, where it replaces the old one */
   secret?: string | undefined;
   /** Also sign with a key pair (`v1a` of Standard Webhooks); the public key is shown. Default: `false` */
   ed25519?: boolean | undefined;
@@ -853,7 +915,7 @@ export interface SubscriptionInput {
   target?: string | null | undefined;
   /** Seconds between health checks. Default: `60` */
   health_interval_s?: number | undefined;
-  /** Failures in a row that lead to QUEUE. Default: `3` */
+  /** Failures in a row that lead to QUEUE. Without a health check and when not given, they do so only if nothing was accepted for 3 seconds, or after 100 of them. Default: `3` */
   failures_to_open?: number | undefined;
   /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried. Default: `3` */
   successes_to_close?: number | undefined;
@@ -867,6 +929,8 @@ export interface SubscriptionInput {
   labels?: Record<string, string> | undefined;
   /** `forward`: the sender of a webhook waits for the first attempt; sub-path, query and method are passed on. Default: `"queue"` */
   mode?: "queue" | "forward" | undefined;
+  /** With `mode: forward`: the answer to a sender whose webhook became a dead letter at the first attempt. `accept`: 202, because the event is kept; `reject`: 502. Default: `"accept"` */
+  on_give_up?: "accept" | "reject" | undefined;
   /** With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target is in QUEUE, or when a forward fails while its sender waits, the event goes there instead */
   fallback?: string | null | undefined;
   /** With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was not seen empty. If the subscription is `ordered`, it must be seen empty; on RabbitMQ, which does not count messages that are being processed, for this many seconds. Default: `600` */
@@ -883,6 +947,8 @@ export interface SubscriptionInput {
     statuses?: number[] | undefined;
     body_contains?: string | undefined;
   } | undefined;
+  /** Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes and 410 are retried without it */
+  give_up_on?: number[] | null | undefined;
   /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored. Default: `{}` */
   headers?: Record<string, string> | null | undefined;
   /** A URL that answers 2xx and `{"status":"ok"}` while the destination is healthy; checked every minute */
@@ -914,6 +980,8 @@ export interface HttpDestination {
     statuses?: number[] | undefined;
     body_contains?: string | undefined;
   } | undefined;
+  /** Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes and 410 are retried without it */
+  give_up_on?: number[] | null | undefined;
   /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored. Default: `{}` */
   headers?: Record<string, string> | null | undefined;
   /** A URL that answers 2xx and `{"status":"ok"}` while the destination is healthy; checked every minute */
@@ -1102,6 +1170,8 @@ export interface SubscriptionWithSecret extends Subscription {
 export interface SubscriptionChange {
   /** A name for people; unique per tenant */
   name?: string | undefined;
+  /** The tenants whose events are delivered: `*` for all, or their ids. Only for operators: it needs a key that is not bound to a tenant, or the configuration. Such a subscription belongs to the tenant `_gateway`, and no tenant sees it or its deliveries. By default only events of `tenant_id` */
+  tenants?: "*" | string[] | null | undefined;
   /** The kind of destination. Default: `"http"` */
   kind?: string | undefined;
   /** The settings of the kind; for `http` they are given at the top level instead */
@@ -1114,7 +1184,7 @@ export interface SubscriptionChange {
   event_filter?: Record<string, unknown> | string | null | undefined;
   /** `inactive` holds deliveries until the subscription is `active` again. Default: `"active"` */
   status?: "active" | "inactive" | undefined;
-  /** `whsec_` and base64 of 24 to 64 bytes, or a text of 16 to 128 printable characters that the receiver has already; generated by default; shown only in the answer */
+  /** `whsec_` and base64 of 24 to 64 bytes, or a text of 16 to 128 printable characters that the receiver has already; generated by default; shown only in the answer. A new one for an existing subscription begins a rotation, except in the configuration file, where it replaces the old one */
   secret?: string | undefined;
   /** Also sign with a key pair (`v1a` of Standard Webhooks); the public key is shown. Default: `false` */
   ed25519?: boolean | undefined;
@@ -1142,7 +1212,7 @@ export interface SubscriptionChange {
   target?: string | null | undefined;
   /** Seconds between health checks. Default: `60` */
   health_interval_s?: number | undefined;
-  /** Failures in a row that lead to QUEUE. Default: `3` */
+  /** Failures in a row that lead to QUEUE. Without a health check and when not given, they do so only if nothing was accepted for 3 seconds, or after 100 of them. Default: `3` */
   failures_to_open?: number | undefined;
   /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried. Default: `3` */
   successes_to_close?: number | undefined;
@@ -1156,6 +1226,8 @@ export interface SubscriptionChange {
   labels?: Record<string, string> | undefined;
   /** `forward`: the sender of a webhook waits for the first attempt; sub-path, query and method are passed on. Default: `"queue"` */
   mode?: "queue" | "forward" | undefined;
+  /** With `mode: forward`: the answer to a sender whose webhook became a dead letter at the first attempt. `accept`: 202, because the event is kept; `reject`: 502. Default: `"accept"` */
+  on_give_up?: "accept" | "reject" | undefined;
   /** With `mode: forward` and a health check: the name of a subscription that sends to a queue. While the target is in QUEUE, or when a forward fails while its sender waits, the event goes there instead */
   fallback?: string | null | undefined;
   /** With `fallback`: after this many seconds of good health the target returns to NORMAL even if the queue was not seen empty. If the subscription is `ordered`, it must be seen empty; on RabbitMQ, which does not count messages that are being processed, for this many seconds. Default: `600` */
@@ -1172,6 +1244,8 @@ export interface SubscriptionChange {
     statuses?: number[] | undefined;
     body_contains?: string | undefined;
   } | undefined;
+  /** Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes and 410 are retried without it */
+  give_up_on?: number[] | null | undefined;
   /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored. Default: `{}` */
   headers?: Record<string, string> | null | undefined;
   /** A URL that answers 2xx and `{"status":"ok"}` while the destination is healthy; checked every minute */
@@ -1227,10 +1301,16 @@ export interface SubscriptionStatistics {
 
 /** Counters of attempts and their results */
 export interface StatisticsWindow {
+  /** Deliveries that were delivered */
+  delivered_count: number;
+  /** Of the deliveries that ended, the share that was delivered; null when none ended */
+  delivered_rate: number | null;
+  /** The same for those that were delivered at the first try */
+  first_try_rate: number | null;
   attempt_count: number;
   success_count: number;
   failure_count: number;
-  /** From 0 to 1; null without attempts */
+  /** Of the attempts, the share that succeeded; null without attempts */
   success_rate: number | null;
   latency_p50_ms: number | null;
   latency_p99_ms: number | null;
@@ -1239,10 +1319,16 @@ export interface StatisticsWindow {
   /** Sorted by time, latest last */
   series: ({
     at: string;
+    /** Deliveries that were delivered */
+    delivered_count: number;
+    /** Of the deliveries that ended, the share that was delivered; null when none ended */
+    delivered_rate: number | null;
+    /** The same for those that were delivered at the first try */
+    first_try_rate: number | null;
     attempt_count: number;
     success_count: number;
     failure_count: number;
-    /** From 0 to 1; null without attempts */
+    /** Of the attempts, the share that succeeded; null without attempts */
     success_rate: number | null;
     latency_p50_ms: number | null;
     latency_p99_ms: number | null;
@@ -1251,10 +1337,16 @@ export interface StatisticsWindow {
 
 export interface StatisticsSeries {
   window: "last_15m" | "last_1h" | "last_24h" | "last_7d";
+  /** Deliveries that were delivered */
+  delivered_count: number;
+  /** Of the deliveries that ended, the share that was delivered; null when none ended */
+  delivered_rate: number | null;
+  /** The same for those that were delivered at the first try */
+  first_try_rate: number | null;
   attempt_count: number;
   success_count: number;
   failure_count: number;
-  /** From 0 to 1; null without attempts */
+  /** Of the attempts, the share that succeeded; null without attempts */
   success_rate: number | null;
   latency_p50_ms: number | null;
   latency_p99_ms: number | null;
@@ -1265,10 +1357,16 @@ export interface StatisticsSeries {
   /** Sorted by time, latest last */
   series: ({
     at: string;
+    /** Deliveries that were delivered */
+    delivered_count: number;
+    /** Of the deliveries that ended, the share that was delivered; null when none ended */
+    delivered_rate: number | null;
+    /** The same for those that were delivered at the first try */
+    first_try_rate: number | null;
     attempt_count: number;
     success_count: number;
     failure_count: number;
-    /** From 0 to 1; null without attempts */
+    /** Of the attempts, the share that succeeded; null without attempts */
     success_rate: number | null;
     latency_p50_ms: number | null;
     latency_p99_ms: number | null;
@@ -1338,7 +1436,7 @@ export interface Target {
   health_url: string | null;
   /** Seconds between health checks */
   health_interval_s: number;
-  /** Failures in a row that lead to QUEUE */
+  /** Failures in a row that lead to QUEUE. Without a health check and when not given, they do so only if nothing was accepted for 3 seconds, or after 100 of them */
   failures_to_open: number;
   /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried */
   successes_to_close: number;
@@ -1361,6 +1459,8 @@ export interface Target {
   /** Why the target is in its mode; null when the mode never changed */
   reason: string | null;
   health: "ok" | "error";
+  /** The one word for how it is: `healthy`; `failing`, when attempts fail or its health check does; `down`, when its deliveries wait in QUEUE; `paused` by somebody; or `suspended` by the gateway */
+  condition: "healthy" | "paused" | "failing" | "down" | "suspended";
   checked_at: string | null;
   /** Open deliveries */
   queue_length: number;
@@ -1384,7 +1484,7 @@ export interface TargetInput {
   health_url?: string | undefined;
   /** Seconds between health checks. Default: `60` */
   health_interval_s?: number | undefined;
-  /** Failures in a row that lead to QUEUE. Default: `3` */
+  /** Failures in a row that lead to QUEUE. Without a health check and when not given, they do so only if nothing was accepted for 3 seconds, or after 100 of them. Default: `3` */
   failures_to_open?: number | undefined;
   /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried. Default: `3` */
   successes_to_close?: number | undefined;
@@ -1406,7 +1506,7 @@ export interface TargetChange {
   health_url?: string | null | undefined;
   /** Seconds between health checks. Default: `60` */
   health_interval_s?: number | null | undefined;
-  /** Failures in a row that lead to QUEUE. Default: `3` */
+  /** Failures in a row that lead to QUEUE. Without a health check and when not given, they do so only if nothing was accepted for 3 seconds, or after 100 of them. Default: `3` */
   failures_to_open?: number | null | undefined;
   /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried. Default: `3` */
   successes_to_close?: number | null | undefined;
@@ -1433,7 +1533,7 @@ export interface Tenant {
     about: string[];
   })[];
   quotas: {
-    /** Maximum number of subscriptions; null for no limit */
+    /** Maximum number of subscriptions; null for `limits.max_subscriptions_per_tenant` with keys and portal links of the tenant, and no limit with other keys */
     subscriptions: number | null;
     /** Accepted events per minute; null for no limit */
     events_per_minute: number | null;
@@ -1483,7 +1583,7 @@ export interface TenantInput {
     about?: ("suspended" | "failing" | "rotation" | "alerts")[] | undefined;
   })[] | undefined;
   quotas?: {
-    /** Maximum number of subscriptions; null for no limit */
+    /** Maximum number of subscriptions; null for `limits.max_subscriptions_per_tenant` with keys and portal links of the tenant, and no limit with other keys */
     subscriptions?: number | null | undefined;
     /** Accepted events per minute; null for no limit */
     events_per_minute?: number | null | undefined;
@@ -1523,7 +1623,7 @@ export interface TenantSettings {
     about?: ("suspended" | "failing" | "rotation" | "alerts")[] | undefined;
   })[] | undefined;
   quotas?: {
-    /** Maximum number of subscriptions; null for no limit */
+    /** Maximum number of subscriptions; null for `limits.max_subscriptions_per_tenant` with keys and portal links of the tenant, and no limit with other keys */
     subscriptions?: number | null | undefined;
     /** Accepted events per minute; null for no limit */
     events_per_minute?: number | null | undefined;
@@ -1757,7 +1857,7 @@ export interface AuditEntry {
 
 export interface Alert {
   id: string;
-  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "damaged_data" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   /** Null for an alert of the whole gateway */
   tenant_id: string | null;
   status: "active" | "cleared";
@@ -1813,7 +1913,7 @@ export interface Alert {
 }
 
 export interface AlertRule {
-  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "damaged_data" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   description: string;
   enabled: boolean;
   severity: "info" | "warning" | "critical";
@@ -1978,7 +2078,7 @@ export interface WebhookDeliveryDead {
   subscription_id: string;
   /** The name of the subscription */
   name: string;
-  reason: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | null;
+  reason: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | "damaged" | null;
   /** The error of the last attempt; null when there was no attempt */
   last_error: string | null;
   /** The same as `last_error`, or the reason without an attempt */
@@ -2012,9 +2112,9 @@ export interface SourceDisabled {
 
 export interface AlertFired {
   alert_id: string;
-  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "damaged_data" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   /** The same as `rule` */
-  code: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  code: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "damaged_data" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   severity: "info" | "warning" | "critical";
   /** One line for a chat or a phone */
   summary: string;
@@ -2048,9 +2148,9 @@ export interface AlertFired {
 
 export interface AlertCleared {
   alert_id: string;
-  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  rule: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "damaged_data" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   /** The same as `rule` */
-  code: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
+  code: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "damaged_data" | "oldest_delivery" | "certificate_expiring" | "secret_overdue";
   severity: "info" | "warning" | "critical";
   summary: string;
   description: string;
@@ -2095,6 +2195,17 @@ export type WebhooksSendAnswer = {
   event_ids: string[];
   deliveries: number;
 } | {
+  status: "rejected_by_target";
+  /** The status that the target answered */
+  code: number;
+  /** Why the delivery is a dead letter */
+  reason: string;
+  event_id: string;
+} | {
+  status: "dead_letter";
+  reason: string;
+  event_id: string;
+} | {
   status: "forwarded" | "duplicate";
   event_id: string;
 } | {
@@ -2102,11 +2213,22 @@ export type WebhooksSendAnswer = {
   cause: string;
 };
 
-export interface WebhooksSendAnswer2 {
+export type WebhooksSendAnswer2 = {
   status: "queued";
   event_id: string;
   deliveries: number;
-}
+} | {
+  status: "rejected_by_target";
+  /** The status that the target answered */
+  code: number;
+  /** Why the delivery is a dead letter */
+  reason: string;
+  event_id: string;
+} | {
+  status: "dead_letter";
+  reason: string;
+  event_id: string;
+};
 
 export type WebhooksSendToPathAnswer = {
   status: "queued";
@@ -2117,6 +2239,17 @@ export type WebhooksSendToPathAnswer = {
   event_ids: string[];
   deliveries: number;
 } | {
+  status: "rejected_by_target";
+  /** The status that the target answered */
+  code: number;
+  /** Why the delivery is a dead letter */
+  reason: string;
+  event_id: string;
+} | {
+  status: "dead_letter";
+  reason: string;
+  event_id: string;
+} | {
   status: "forwarded" | "duplicate";
   event_id: string;
 } | {
@@ -2124,11 +2257,22 @@ export type WebhooksSendToPathAnswer = {
   cause: string;
 };
 
-export interface WebhooksSendToPathAnswer2 {
+export type WebhooksSendToPathAnswer2 = {
   status: "queued";
   event_id: string;
   deliveries: number;
-}
+} | {
+  status: "rejected_by_target";
+  /** The status that the target answered */
+  code: number;
+  /** Why the delivery is a dead letter */
+  reason: string;
+  event_id: string;
+} | {
+  status: "dead_letter";
+  reason: string;
+  event_id: string;
+};
 
 export type EventsPublishBody = PublishInput | PublishInput[];
 
@@ -2215,6 +2359,10 @@ export interface TenantsPortalLinkBody {
   } | undefined;
 }
 
+export interface TenantsListPortalLinksAnswer {
+  data: ListedPortalLink[];
+}
+
 /** Get an event with its body and deliveries: what to ask for */
 export interface EventsGetQuery {
   /** `true`: show the body as JSON or text; `base64`: byte for byte in `payload_base64`. Default: `"true"` */
@@ -2275,7 +2423,7 @@ export interface StreamQuery {
   /** Only attempts whose delivery has this status when the frame is created */
   status?: "pending" | "sending" | "delivered" | "dead" | "cancelled" | undefined;
   /** Only deliveries that are dead for this reason */
-  reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
+  reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | "damaged" | undefined;
   /** An event id, or the beginning of one followed by `*` */
   id?: string | undefined;
   /** The ordering key */
@@ -2285,7 +2433,7 @@ export interface StreamQuery {
   /** True: only events that no subscription matched; false: only events that one did */
   unmatched?: boolean | undefined;
   /** Only alerts of this rule */
-  rule?: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue" | undefined;
+  rule?: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "damaged_data" | "oldest_delivery" | "certificate_expiring" | "secret_overdue" | undefined;
   /** Only alerts of this severity */
   severity?: "info" | "warning" | "critical" | undefined;
   /** Include bodies of up to 256 KiB. `true`: as JSON or text; `base64`: byte for byte. Default: `"false"` */
@@ -2305,6 +2453,8 @@ export interface DeliveriesListQuery {
   /** `next_cursor` of the previous page */
   cursor?: string | undefined;
   subscription_id?: string | undefined;
+  /** The id or the name of a subscription */
+  subscription?: string | undefined;
   tenant_id?: string | undefined;
   status?: "pending" | "sending" | "delivered" | "dead" | "cancelled" | undefined;
 }
@@ -2315,34 +2465,36 @@ export interface DeadLettersListQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page */
   cursor?: string | undefined;
-  /** Only deliveries to this subscription */
   subscription_id?: string | undefined;
   /** Only deliveries of this tenant; for keys that are not bound to a tenant */
   tenant_id?: string | undefined;
   /** Only deliveries that are dead for this reason */
-  reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
+  reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | "damaged" | undefined;
   /** Only events of exactly this type */
   event_type?: string | undefined;
   /** Dead at this time or later */
   since?: string | undefined;
   /** Dead before this time */
   until?: string | undefined;
+  /** The id or the name of a subscription */
+  subscription?: string | undefined;
 }
 
 /** List the dead letters by subscription and cause: what to ask for */
 export interface DeadLettersListGroupsQuery {
-  /** Only deliveries to this subscription */
   subscription_id?: string | undefined;
   /** Only deliveries of this tenant; for keys that are not bound to a tenant */
   tenant_id?: string | undefined;
   /** Only deliveries that are dead for this reason */
-  reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
+  reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | "damaged" | undefined;
   /** Only events of exactly this type */
   event_type?: string | undefined;
   /** Dead at this time or later */
   since?: string | undefined;
   /** Dead before this time */
   until?: string | undefined;
+  /** The id or the name of a subscription */
+  subscription?: string | undefined;
 }
 
 export interface DeadLettersListGroupsAnswer {
@@ -2359,7 +2511,7 @@ export interface DeadLettersReplayBody {
     /** Only deliveries of this tenant; for keys that are not bound to a tenant */
     tenant_id?: string | undefined;
     /** Only deliveries that are dead for this reason */
-    reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
+    reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | "damaged" | undefined;
     /** Only events of exactly this type */
     event_type?: string | undefined;
     /** Dead at this time or later */
@@ -2384,7 +2536,7 @@ export interface DeadLettersPurgeBody {
     /** Only deliveries of this tenant; for keys that are not bound to a tenant */
     tenant_id?: string | undefined;
     /** Only deliveries that are dead for this reason */
-    reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
+    reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | "damaged" | undefined;
     /** Only events of exactly this type */
     event_type?: string | undefined;
     /** Dead at this time or later */
@@ -2411,7 +2563,7 @@ export interface ReplaysCreateBody {
     /** Only events from this source */
     source?: string | undefined;
     /** Only deliveries that are dead for this reason */
-    reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | undefined;
+    reason?: "refused" | "retries_exhausted" | "gone" | "expired" | "held_too_long" | "poison" | "blocked" | "too_large" | "erased" | "damaged" | undefined;
     /** Only pending deliveries, not those being sent right now */
     status?: "pending" | undefined;
     /** Replay dead letters, events that the subscription never got, or both. Default: `"failed"` */
@@ -2835,7 +2987,7 @@ export interface TargetsPutBody {
   health_url?: string | undefined;
   /** Seconds between health checks. Default: `60` */
   health_interval_s?: number | undefined;
-  /** Failures in a row that lead to QUEUE. Default: `3` */
+  /** Failures in a row that lead to QUEUE. Without a health check and when not given, they do so only if nothing was accepted for 3 seconds, or after 100 of them. Default: `3` */
   failures_to_open?: number | undefined;
   /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried. Default: `3` */
   successes_to_close?: number | undefined;
@@ -2874,7 +3026,7 @@ export interface TargetsPlanBody {
   health_url?: string | undefined;
   /** Seconds between health checks. Default: `60` */
   health_interval_s?: number | undefined;
-  /** Failures in a row that lead to QUEUE. Default: `3` */
+  /** Failures in a row that lead to QUEUE. Without a health check and when not given, they do so only if nothing was accepted for 3 seconds, or after 100 of them. Default: `3` */
   failures_to_open?: number | undefined;
   /** Successful health checks in a row that lead back to NORMAL, once all waiting deliveries were tried. Default: `3` */
   successes_to_close?: number | undefined;
@@ -2931,7 +3083,7 @@ export interface TenantsPutBody {
     about?: ("suspended" | "failing" | "rotation" | "alerts")[] | undefined;
   })[] | undefined;
   quotas?: {
-    /** Maximum number of subscriptions; null for no limit */
+    /** Maximum number of subscriptions; null for `limits.max_subscriptions_per_tenant` with keys and portal links of the tenant, and no limit with other keys */
     subscriptions?: number | null | undefined;
     /** Accepted events per minute; null for no limit */
     events_per_minute?: number | null | undefined;
@@ -2976,7 +3128,7 @@ export interface TenantsPlanBody {
     about?: ("suspended" | "failing" | "rotation" | "alerts")[] | undefined;
   })[] | undefined;
   quotas?: {
-    /** Maximum number of subscriptions; null for no limit */
+    /** Maximum number of subscriptions; null for `limits.max_subscriptions_per_tenant` with keys and portal links of the tenant, and no limit with other keys */
     subscriptions?: number | null | undefined;
     /** Accepted events per minute; null for no limit */
     events_per_minute?: number | null | undefined;
@@ -3134,7 +3286,7 @@ export interface EventTypesImportAnswer {
 }
 
 export interface SubscriptionsRotateSecretBody {
-  /** `whsec_` and base64 of 24 to 64 bytes, or a text of 16 to 128 printable characters that the receiver has already; generated by default; shown only in the answer */
+  /** `whsec_` and base64 of 24 to 64 bytes, or a text of 16 to 128 printable characters that the receiver has already; generated by default; shown only in the answer. A new one for an existing subscription begins a rotation, except in the configuration file, where it replaces the old one */
   secret?: string | undefined;
   /** How many seconds both secrets sign deliveries; 0 retires the old one at once. Default: `1209600` */
   overlap_s?: number | undefined;
@@ -3227,7 +3379,7 @@ export interface AlertsListQuery {
   /** List the alerts of this tenant instead of those of the whole gateway */
   tenant_id?: string | undefined;
   status?: "active" | "cleared" | undefined;
-  rule?: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "oldest_delivery" | "certificate_expiring" | "secret_overdue" | undefined;
+  rule?: "success_rate" | "latency_p99" | "retry_rate" | "dead_letters" | "subscription_suspended" | "subscription_failing" | "target_queue" | "fallback_not_drained" | "source_disabled" | "parked_messages" | "validation_broken" | "key_queue_blocked" | "disk_low" | "damaged_data" | "oldest_delivery" | "certificate_expiring" | "secret_overdue" | undefined;
   severity?: "info" | "warning" | "critical" | undefined;
   acknowledged?: boolean | undefined;
 }
@@ -3373,6 +3525,8 @@ export interface SmartsheetCleanupWebhooksAnswer {
 export interface EventsReplayBody {
   /** Replay to this subscription only; it need not have received the event before */
   subscription_id?: string | undefined;
+  /** With a `payload`: only these subscriptions get the new event, whether or not they want its type */
+  subscription_ids?: string[] | undefined;
   /** The body of a new event that is sent instead; any JSON, kept byte for byte */
   payload?: unknown;
 }

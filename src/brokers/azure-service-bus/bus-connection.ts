@@ -6,8 +6,8 @@ import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
 import { describeNamespace, openNamespace, type BusNamespace, type OpenNamespace } from "./bus-namespace.ts";
 import { toBusFault } from "./bus-fault.ts";
 import { openBusParked, seeAllOfBus } from "./bus-parked.ts";
-import { withDeadline } from "./with-deadline.ts";
-import { checkBusQueue, declareBusQueue, type BusQueueWish } from "./bus-queue-settings.ts";
+import { whileConnected, withDeadline } from "./with-deadline.ts";
+import { checkBusQueue, declareBusQueue, MAX_MESSAGE_BYTES, type BusQueueWish } from "./bus-queue-settings.ts";
 import { openBusTaker } from "./bus-taker.ts";
 
 export interface BusConnection extends BrokerConnection {
@@ -33,18 +33,16 @@ export interface BusLink extends Reconnecting<OpenNamespace> {
   noteFault(handle: OpenNamespace, error: unknown): BrokerFault;
 }
 
-/**
- * Limits of the Standard tier, with room for what AMQP adds. The service renews locks for as long as it is asked to.
- */
+/** The service renews locks for as long as it is asked to. */
 const LIMITS: BrokerLimits = {
-  maxMessageBytes: 256 * 1024 - 8 * 1024,
+  maxMessageBytes: MAX_MESSAGE_BYTES,
   canRenew: true,
   longestHoldMs: 5 * 60_000,
   canDelayRetry: false,
   countsHeld: true,
 };
 
-/** The package would wait a minute for a lost connection to come back. */
+/** The package would wait a minute for a far end that hangs. */
 const SEND_WITHIN_MS = 15_000;
 const SEE_WITHIN_MS = 60_000;
 
@@ -124,6 +122,8 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
 function openBusPublisher(queue: string, link: BusLink, clock: Clock): Publisher {
   let current: { handle: OpenNamespace; sender: ServiceBusSender } | undefined;
   let isClosed = false;
+  /** Ends a send that nobody waits for any more: until then, nothing that it uses can be closed. */
+  const underWay = new Set<AbortController>();
 
   function senderOf(handle: OpenNamespace): ServiceBusSender {
     if (current?.handle !== handle) current = { handle, sender: handle.client.createSender(queue) };
@@ -139,17 +139,25 @@ function openBusPublisher(queue: string, link: BusLink, clock: Clock): Publisher
       } catch (error) {
         return { outcome: "failed", fault: error as BrokerFault, mayHaveArrived: false };
       }
+      const sending = new AbortController();
+      underWay.add(sending);
       try {
-        await withDeadline(senderOf(handle).sendMessages(toBusMessage(message)), SEND_WITHIN_MS, clock);
+        const { signal: abortSignal } = sending;
+        const sent = senderOf(handle).sendMessages(toBusMessage(message), { abortSignal });
+        await withDeadline(whileConnected(handle.client, sent), SEND_WITHIN_MS, clock);
         link.prove(handle);
         return { outcome: "confirmed" };
       } catch (error) {
-        const fault = link.noteFault(handle, error);
-        return { outcome: "failed", fault, mayHaveArrived: fault.kind === "unreachable" };
+        sending.abort();
+        const fault = isClosed ? closedFault() : link.noteFault(handle, error);
+        return { outcome: "failed", fault, mayHaveArrived: isClosed || fault.kind === "unreachable" };
+      } finally {
+        underWay.delete(sending);
       }
     },
     async close() {
       isClosed = true;
+      for (const sending of underWay) sending.abort();
       await current?.sender.close();
     },
   };

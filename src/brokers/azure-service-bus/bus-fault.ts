@@ -16,8 +16,7 @@ const MISSING_CLAIMS = /(?:^|[\s.])'?([A-Z][A-Za-z, ]*?)'? claim\S* (?:is |are )
 /** `place`: the namespace's host. */
 export function toBusFault(error: unknown, place: string): BrokerFault {
   if (error instanceof BrokerFault) return error;
-  // Several tries failed; the last one shows the current state.
-  if (error instanceof AggregateError) return toBusFault(error.errors.at(-1), place);
+  if (error instanceof AggregateError) return toBusFault(lastOf(error), place);
   const { code, statusCode } = (error ?? {}) as BusError;
   const trouble = findNetworkTrouble(error);
   if (code === "MessageLockLost" || code === "SessionLockLost") {
@@ -62,9 +61,14 @@ function findEntity(error: unknown): string {
   return entity === undefined ? "of that name" : JSON.stringify(entity.replace("/$management", ""));
 }
 
+/** Where several tries failed, the last one shows the current state. */
+function lastOf(error: unknown): unknown {
+  return error instanceof AggregateError ? lastOf(error.errors.at(-1)) : error;
+}
+
 /** The client was closed while it was in use, because the connection was lost. Only the error's text says so. */
 export function isOfClosedLink(error: unknown): boolean {
-  return error instanceof Error && /(?:link|connection|receiver|sender|session).* closed/is.test(error.message);
+  return /(?:link|connection|receiver|sender|session).* closed/is.test(textOf(error));
 }
 
 /**
@@ -72,5 +76,10 @@ export function isOfClosedLink(error: unknown): boolean {
  * have settled the message, or the message comes again. Only the error's text says so.
  */
 export function isOfSettledMessage(error: unknown): boolean {
-  return error instanceof Error && error.message.includes("already settled");
+  return textOf(error).includes("already settled");
+}
+
+function textOf(error: unknown): string {
+  const last = lastOf(error);
+  return last instanceof Error ? last.message : "";
 }

@@ -126,6 +126,7 @@ type Use = <Result>(act: (handle: OpenNamespace) => Promise<Result>) => Promise<
 function openWalk(queue: string, use: Use, openReceiver: (handle: OpenNamespace) => ServiceBusReceiver): ParkedWalk {
   const held = new Set<ServiceBusReceivedMessage>();
   let opened: { handle: OpenNamespace; receiver: ServiceBusReceiver; sender: ServiceBusSender } | undefined;
+  let last: ServiceBusReceivedMessage | undefined;
 
   function hold(message: ServiceBusReceivedMessage, receiver: ServiceBusReceiver): HeldParked {
     held.add(message);
@@ -151,7 +152,10 @@ function openWalk(queue: string, use: Use, openReceiver: (handle: OpenNamespace)
         // Messages can be settled only over the link that brought them.
         opened ??= { handle, receiver: openReceiver(handle), sender: handle.client.createSender(queue) };
         const { receiver } = opened;
-        const messages = await receiver.receiveMessages(max, { maxWaitTimeInMs: NOTHING_AFTER_MS });
+        const wanted = await countNext(receiver, last, max);
+        if (wanted === 0) return [];
+        const messages = await receiver.receiveMessages(wanted, { maxWaitTimeInMs: NOTHING_AFTER_MS });
+        last = messages.at(-1) ?? last;
         return messages.map((message) => hold(message, receiver));
       }),
     async close() {
@@ -162,6 +166,23 @@ function openWalk(queue: string, use: Use, openReceiver: (handle: OpenNamespace)
       await opened?.sender.close().catch(() => undefined);
     },
   };
+}
+
+/**
+ * How many messages to ask for after that one. The package waits a second whenever it gets fewer than it asked for, so
+ * a look shows before how many there are.
+ */
+async function countNext(
+  receiver: ServiceBusReceiver,
+  last: ServiceBusReceivedMessage | undefined,
+  max: number,
+): Promise<number> {
+  const number = last?.sequenceNumber;
+  // Numbers are derived from one that the package returned: the first message brings it.
+  if (number === undefined) return 1;
+  // Numbers of a partitioned queue begin with the partition, and are in no order.
+  if (number.getHighBitsUnsigned() >>> 16 !== 0) return max;
+  return (await receiver.peekMessages(max, { fromSequenceNumber: number.add(1) })).length;
 }
 
 function toParked(message: ServiceBusReceivedMessage, queue: string): ParkedMessage {

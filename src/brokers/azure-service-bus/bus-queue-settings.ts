@@ -8,6 +8,9 @@ export interface BusQueueWish {
   sessions: boolean;
 }
 
+/** The limit of the Standard tier, with room for what AMQP adds. */
+export const MAX_MESSAGE_BYTES = 256 * 1024 - 8 * 1024;
+
 const DUPLICATE_WINDOW = "PT10M";
 const MAX_DELIVERY_COUNT = 10;
 

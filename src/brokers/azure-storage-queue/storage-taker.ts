@@ -25,15 +25,26 @@ export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
   let pollMs = SHORTEST_POLL_MS;
   let rests = 0;
   let isClosed = false;
+  /** The request that was sent last, until what it brought is handed out or given back. */
+  let underWay: Promise<void> = Promise.resolve();
 
   async function receive(max: number): Promise<TakenMessage[]> {
     const wanted = Math.min(max, MAX_BATCH, options.maxUnacknowledged - held);
     if (wanted < 1) return [];
-    const { receivedMessageItems } = await callWhenOpen((service) =>
-      service.getQueueClient(queue).receiveMessages({ numberOfMessages: wanted, visibilityTimeout: holdS }),
-    );
-    held += receivedMessageItems.length;
-    return receivedMessageItems.map(toTaken);
+    let end = () => {};
+    try {
+      const { receivedMessageItems } = await callWhenOpen((service) => {
+        underWay = new Promise((resolve) => (end = resolve));
+        return service.getQueueClient(queue).receiveMessages({ numberOfMessages: wanted, visibilityTimeout: holdS });
+      });
+      held += receivedMessageItems.length;
+      const taken = receivedMessageItems.map(toTaken);
+      if (!isClosed) return taken;
+      await Promise.all(taken.map((message) => message.retry().catch(() => undefined)));
+      throw closedFault();
+    } finally {
+      end();
+    }
   }
 
   function toTaken(item: DequeuedMessageItem): TakenMessage {
@@ -109,6 +120,8 @@ export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
         const leftMs = until - clock.now();
         if (leftMs <= 0 || rests > restsBefore) return [];
         await bell.wait(Math.min(pollMs, leftMs));
+        // Asking once more would take what others give back now.
+        if (rests > restsBefore) return [];
         pollMs = Math.min(pollMs * 2, Math.max(waitMs, SHORTEST_POLL_MS));
       }
     },
@@ -119,6 +132,7 @@ export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
     async close() {
       isClosed = true;
       bell.ring();
+      await underWay;
     },
   };
 }

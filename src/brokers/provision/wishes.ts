@@ -74,14 +74,20 @@ function readUse({ settings, isOrdered }: BrokerUse): Used {
 
 function toTopology({ topology = {} }: ConnectionInput, used: readonly Used[]): AmqpTopology {
   const named = used.find((one) => one.namespace !== undefined)?.namespace;
-  const { namespace = named ?? DEFAULT_NAMESPACE, queue_type: queueType = DEFAULT_QUEUE_TYPE } = topology;
+  const {
+    namespace = named ?? DEFAULT_NAMESPACE,
+    queue_type: queueType = DEFAULT_QUEUE_TYPE,
+    notifications = [],
+  } = topology;
   const queues = unique(used.map(({ queue }) => queue));
   const exchanges = unique(used.map(({ exchange }) => exchange));
   const own = OWN_EXCHANGES.map((name) => `${namespace}.${name}`);
   return {
     namespace,
     queueType,
-    notifications: NOTIFICATIONS.filter((name) => queues.includes(`notification.${name}`)),
+    notifications: NOTIFICATIONS.filter(
+      (name) => notifications.includes(name) || queues.includes(`notification.${name}`),
+    ),
     queues: queues.filter((name) => !OWN_QUEUES.includes(name)),
     foreignExchanges: exchanges.filter((name) => name !== "" && !own.includes(name)),
   };

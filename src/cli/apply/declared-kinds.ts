@@ -1,7 +1,7 @@
 import type { TProperties } from "typebox";
 import type { DeclaredList } from "../../config/load.ts";
 import { SUBSCRIPTION_FIELDS } from "../../deliver/senders/subscription-schema.ts";
-import { DEFAULT_TENANT } from "../../domain/event.ts";
+import { DEFAULT_TENANT, GATEWAY_TENANT } from "../../domain/event.ts";
 import { EventTypeInput } from "../../domain/event-type.ts";
 import { stableId } from "../../domain/ids.ts";
 import { fillIn } from "../../domain/shape.ts";
@@ -29,7 +29,8 @@ export interface DeclaredKind {
   queryOf?(known: Row): Readonly<Record<string, string>>;
 }
 
-const tenantOf = ({ tenant_id: tenantId }: Row) => asText(tenantId) ?? DEFAULT_TENANT;
+const tenantOf = ({ tenant_id: tenantId, tenants = null }: Row) =>
+  asText(tenantId) ?? (tenants === null ? DEFAULT_TENANT : GATEWAY_TENANT);
 const nameInTenant = (thing: Row) => `${tenantOf(thing)}/${asText(thing["name"])}`;
 const nameOf = ({ name }: Row) => asText(name) ?? "";
 

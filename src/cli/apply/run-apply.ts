@@ -1,10 +1,10 @@
 import { createInterface } from "node:readline/promises";
-import { readEnvironment } from "../../config/environment.ts";
 import { loadDeclared } from "../../config/load.ts";
 import type { ApiClient } from "../api-client.ts";
 import { connect, type ClientFlags } from "../connect.ts";
-import { CommandFailure, usageFailure } from "../failure.ts";
+import { CommandFailure, ReportedFailure, usageFailure } from "../failure.ts";
 import { countOf, note } from "../output.ts";
+import { getSurroundings } from "../surroundings.ts";
 import { carryOut } from "./carry-out.ts";
 import { makePlan, type Plan, type Step } from "./plan.ts";
 import { showPlan, showPlanAsJson } from "./show-plan.ts";
@@ -27,7 +27,7 @@ export async function runDiff(flags: DiffFlags): Promise<void> {
   if (flags.json === true) showPlanAsJson(plan, false);
   else showPlan(plan);
   refuseRefused(plan);
-  if (flags.exitCode === true && plan.steps.length > 0) process.exitCode = EXIT_DIFFERENT;
+  if (flags.exitCode === true && plan.steps.length > 0) throw new ReportedFailure(EXIT_DIFFERENT);
 }
 
 export async function runApply(flags: ApplyFlags): Promise<void> {
@@ -43,7 +43,8 @@ export async function runApply(flags: ApplyFlags): Promise<void> {
 }
 
 async function planFor(flags: DiffFlags): Promise<{ client: ApiClient; plan: Plan }> {
-  const file = loadDeclared({ file: flags.file, env: readEnvironment(), cwd: process.cwd() });
+  const { env, cwd } = getSurroundings();
+  const file = loadDeclared({ file: flags.file, env, cwd });
   const client = await connect(flags);
   const plan = await makePlan(client, file, flags.prune === true);
   if (file.others.length > 0) {
@@ -62,10 +63,12 @@ function refuseRefused({ refused }: Plan): void {
 
 async function confirm(steps: readonly Step[], isYes: boolean): Promise<void> {
   if (isYes) return;
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+  const { openStdin, stderr } = getSurroundings();
+  const stdin = openStdin();
+  if (stdin.isTTY !== true || stderr.isTTY !== true) {
     throw usageFailure("There is no terminal to ask on, and nothing was changed. Add --yes to make the changes.");
   }
-  const input = createInterface({ input: process.stdin, output: process.stderr });
+  const input = createInterface({ input: stdin, output: stderr });
   try {
     const deletions = steps.filter(({ act }) => act === "delete").length;
     const warning = deletions === 0 ? "" : ` ${countOf(deletions, "deletion")} cannot be undone.`;

@@ -21,7 +21,7 @@ export function showPlan({ steps, unchanged, skipped, refused }: Plan): void {
     if (step.note !== undefined) printEscaped(`    ${step.note}`);
   }
   for (const { label, reason } of skipped) note(`${label} is skipped: ${reason}`);
-  for (const { label, reason } of refused) note(`${label} is refused: ${reason}`);
+  for (const { label, reason } of refused) note(`${label} is rejected: ${reason}`);
   if (steps.length === 0) note(`no changes: ${describeUnchanged(unchanged)}`);
   else note(summarise(steps, unchanged));
 }

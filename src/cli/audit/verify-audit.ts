@@ -11,6 +11,7 @@ import { openAuditOf } from "../../store/sqlite/audit-file.ts";
 import { CommandFailure, usageFailure } from "../failure.ts";
 import { loadLocal, type LocalFlags } from "../local.ts";
 import { countOf, print, printJson } from "../output.ts";
+import { resolvePath } from "../surroundings.ts";
 
 export interface VerifyAuditFlags extends LocalFlags {
   publicKey?: string;
@@ -68,7 +69,7 @@ function openDatabase(path: string): Opened {
 
 /** Reads a file that `GET /api/v1/audit/export` has written. */
 async function openExport(file: string): Promise<Opened> {
-  const input = createReadStream(file, "utf8");
+  const input = createReadStream(resolvePath(file), "utf8");
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]();
   const first = await lines.next().catch((error: Error) => {
     throw new CommandFailure(`${file} cannot be read: ${error.message}.`);

@@ -1,5 +1,6 @@
 import { COMMANDS } from "../commands.ts";
 import { createProgram } from "../program.ts";
+import { getSurroundings } from "../surroundings.ts";
 import { writeBash } from "./bash.ts";
 import { listNodes } from "./command-tree.ts";
 import { writeFish } from "./fish.ts";
@@ -15,5 +16,5 @@ export async function printCompletion(shell: Shell): Promise<void> {
     const group = program.commands.find((command) => command.name() === name);
     if (group !== undefined) await fill?.(group);
   }
-  process.stdout.write(WRITERS[shell](listNodes(program)));
+  getSurroundings().stdout.write(WRITERS[shell](listNodes(program)));
 }

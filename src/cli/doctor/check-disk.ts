@@ -18,7 +18,7 @@ export function checkDisk({ dataDir, limits }: Config, judge: Judge): string | u
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
   const state = folder === dataDir ? dataDir : `${dataDir} does not exist yet (the first start creates it); ${folder}`;
-  const detail = `${state} has ${formatBytes(free)} free; new events are refused below ${formatBytes(limits.diskMinFreeBytes)}`;
+  const detail = `${state} has ${formatBytes(free)} free; new events are rejected below ${formatBytes(limits.diskMinFreeBytes)}`;
   if (free < limits.diskMinFreeBytes) judge("problem", `${detail}. Free some space, or move the data dir`);
   else if (free < 2 * limits.diskMinFreeBytes) judge("warning", `${detail}. Free some space soon`);
   else judge("ok", detail);

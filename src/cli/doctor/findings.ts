@@ -1,4 +1,4 @@
-import { EXIT_FAILED } from "../failure.ts";
+import { ReportedFailure } from "../failure.ts";
 import { printEscaped, printJson } from "../output.ts";
 import { createPaint, findTerminal, type Style } from "../terminal.ts";
 import { wrapIndented } from "../wrap.ts";
@@ -30,10 +30,15 @@ const STYLES: Readonly<Record<Result, Style>> = { ok: "green", warning: "yellow"
 
 const RESULT_WIDTH = Math.max(...Object.keys(STYLES).map((result) => result.length));
 
+/** Throws when there are problems. */
 export function printFindings(findings: readonly Finding[], isJson: boolean): void {
   const isWell = findings.every(({ result }) => result !== "problem");
-  if (!isWell) process.exitCode = EXIT_FAILED;
-  if (isJson) return printJson({ ok: isWell, checks: findings });
+  if (isJson) printJson({ ok: isWell, checks: findings });
+  else printLines(findings);
+  if (!isWell) throw new ReportedFailure();
+}
+
+function printLines(findings: readonly Finding[]): void {
   const terminal = findTerminal();
   const paint = createPaint(terminal);
   const width = Math.max(...findings.map(({ check }) => check.length));

@@ -16,6 +16,7 @@ export interface ListenedEvent {
   payload_base64?: string;
   /** The body is too large for a frame. */
   payload_omitted?: boolean;
+  damage?: string;
   /** Set when the body was erased. */
   body_erased_at: string | null;
 }
@@ -80,8 +81,12 @@ async function readBody(client: ApiClient, event: ListenedEvent): Promise<Buffer
   if (event.payload_omitted !== true) return Buffer.alloc(0);
   const path = `/api/v1/events/${encodeURIComponent(event.event_id)}`;
   const whole = readAnswer(client, await client.get(path, { body: "base64" })) as ListenedEvent;
+  if (whole.damage !== undefined) throw new DamagedBody(whole.damage);
   return Buffer.from(whole.payload_base64 ?? "", "base64");
 }
+
+/** The gateway has the event, but not as it came in. */
+export class DamagedBody extends Error {}
 
 /** Builds the request that the subscription's destination would get: in its format, signed with its secrets. */
 export async function buildDelivery(

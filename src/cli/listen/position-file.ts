@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { readEnvironment } from "../../config/environment.ts";
 import { CommandFailure } from "../failure.ts";
+import { getSurroundings } from "../surroundings.ts";
 
 /** Saves how far a run has listened, for the next run. One file for each gateway and source or subscription. */
 export interface PositionFile {
@@ -40,7 +40,7 @@ export function openPositionFile(url: string, what: string): PositionFile {
 }
 
 function stateDir(): string {
-  const { XDG_STATE_HOME: given = "", HOME: home = homedir() } = readEnvironment();
+  const { XDG_STATE_HOME: given = "", HOME: home = homedir() } = getSurroundings().env;
   return given === "" ? join(home, ".local", "state") : given;
 }
 

@@ -4,9 +4,10 @@ import type { ApiClient } from "../api-client.ts";
 import { connect, type ClientFlags } from "../connect.ts";
 import { followStream, type StreamFrame } from "../event-stream.ts";
 import { usageFailure } from "../failure.ts";
+import { openInterruption } from "../interruption.ts";
 import { countOf, note, print, printEscaped } from "../output.ts";
 import { readCount, readTime } from "../read-value.ts";
-import { buildDelivery, buildReceived, type BuiltRequest, type ListenedEvent } from "./build-request.ts";
+import { buildDelivery, buildReceived, DamagedBody, type BuiltRequest, type ListenedEvent } from "./build-request.ts";
 import { describeConsequence } from "./consequence.ts";
 import { findListened, type Listened } from "./listened.ts";
 import { describeAnswer, describeRequest, describeWhole, headersOf } from "./listen-line.ts";
@@ -24,7 +25,6 @@ export interface ListenFlags extends ClientFlags {
   follow: boolean;
 }
 
-const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const AWAY_RETRY_MS = 1000;
 
 /** Runs until a signal ends it or, without following, until everything was forwarded. */
@@ -35,10 +35,8 @@ export async function runListen(given: string | undefined, flags: ListenFlags): 
   const listened = await findListened(client, given, flags.follow);
   const file = openPositionFile(client.url, listened.key);
   const start = readStart(flags.from, file);
-  const ended = new AbortController();
-  const end = () => ended.abort();
-  for (const signal of SIGNALS) process.once(signal, end);
-  const forwarder = createForwarder(client, listened, { to, fail, flags, signal: ended.signal });
+  const { signal, close } = openInterruption();
+  const forwarder = createForwarder(client, listened, { to, fail, flags, signal });
   const frames = followStream(client, {
     query: {
       ...listened.query,
@@ -48,7 +46,7 @@ export async function runListen(given: string | undefined, flags: ListenFlags): 
       follow: flags.follow ? undefined : "false",
     },
     after: start.after,
-    signal: ended.signal,
+    signal,
     // A rehearsal sends nothing: the next run must not miss what it showed.
     ...(fail === undefined && { onPosition: file.save }),
     onConnected: (isFirst) => note(isFirst ? describeStart(listened, client, start, { to, fail }) : "connected again"),
@@ -60,7 +58,7 @@ export async function runListen(given: string | undefined, flags: ListenFlags): 
       else if (!(await forwarder.forward(JSON.parse(frame.data) as ListenedEvent))) break;
     }
   } finally {
-    for (const signal of SIGNALS) process.off(signal, end);
+    close();
   }
   if (fail === undefined) tellEnd(forwarder.count, listened, file);
   else note("nothing was forwarded, and the position is where it was; the gateway continues without this command");
@@ -170,7 +168,14 @@ function createForwarder(client: ApiClient, listened: Listened, options: Forward
         note(`${event.event_id}: its body was erased, so there is nothing to forward`);
         return true;
       }
-      const built = await build(event);
+      const built = await build(event).catch((error: unknown) => {
+        if (error instanceof DamagedBody) return error;
+        throw error;
+      });
+      if (built instanceof DamagedBody) {
+        note(`${event.event_id}: ${built.message}, so it is not forwarded`);
+        return true;
+      }
       if (built.hidden.length > 0) {
         tellOnce(`headers not forwarded, because the gateway never shows their values: ${built.hidden.join(", ")}`);
       }

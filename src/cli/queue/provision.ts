@@ -1,11 +1,12 @@
 import { createConnections } from "../../brokers/connections.ts";
 import { checkWish, declareWish, type Provision } from "../../brokers/provision/provision.ts";
 import { listWishes, type BrokerUse, type Wish } from "../../brokers/provision/wishes.ts";
+import { listFallbackWarnings } from "../../config/check-declared.ts";
 import { listConnections } from "../../config/connections.ts";
 import type { Config } from "../../config/settings-tree.ts";
 import { BROKER_KINDS, DEFAULT_CONNECTION } from "../../domain/connection.ts";
 import { createSystemClock } from "../../domain/system-clock.ts";
-import { EXIT_FAILED, usageFailure } from "../failure.ts";
+import { ReportedFailure, usageFailure } from "../failure.ts";
 import { loadLocal, type LocalFlags } from "../local.ts";
 import { note, print, printJson } from "../output.ts";
 import { openManagement } from "./ask-management.ts";
@@ -25,13 +26,18 @@ export async function runProvision(act: "declare" | "check", flags: ProvisionFla
   const inputs = listConnections(config);
   const wishes = named === undefined ? listWishes(inputs, listUses(config)) : listNamedWishes(inputs, named);
   const results = await provision(act, wishes, inputs);
+  const unfit = named === undefined ? listFallbackWarnings(config.subscriptions) : [];
   const isWell = results.every(({ differences, error }) => differences.length === 0 && error === undefined);
-  if (!isWell) process.exitCode = EXIT_FAILED;
-  if (flags.json === true) return printJson({ ok: isWell, results: results.map(present) });
-  for (const result of results) print(describe(act, result));
-  if (inputs.length === 0) note("the configuration has no connections to brokers");
-  else if (results.length === 0) note("no source or subscription of the configuration uses a queue");
-  if (inputs.length > 0 && named === undefined) note(ONLY_DECLARED);
+  if (flags.json === true) {
+    printJson({ ok: isWell, results: results.map(present), warnings: unfit });
+  } else {
+    for (const result of results) print(describe(act, result));
+    for (const warning of unfit) print(`warn  ${warning}`);
+    if (inputs.length === 0) note("the configuration has no connections to brokers");
+    else if (results.length === 0) note("no source or subscription of the configuration uses a queue");
+    if (inputs.length > 0 && named === undefined) note(ONLY_DECLARED);
+  }
+  if (!isWell) throw new ReportedFailure();
 }
 
 const ONLY_DECLARED =

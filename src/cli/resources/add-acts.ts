@@ -3,6 +3,7 @@ import { readAnswer, type ApiAnswer, type ApiClient } from "../api-client.ts";
 import { addClientOptions } from "../client-commands.ts";
 import { connect } from "../connect.ts";
 import { refuseUnknownCommand } from "../default-command.ts";
+import { CommandFailure } from "../failure.ts";
 import { print } from "../output.ts";
 import { printFields, wholeOf, type Row } from "./fields.ts";
 import { findId } from "./find-by-name.ts";
@@ -84,6 +85,14 @@ export function requestOf(resource: Resource, name: string, act: Act, call: Call
   return { method: typeof act.method === "function" ? act.method(call) : usualMethod(name, act), path };
 }
 
+/** The gateway names a member of the request, which may have another name as a flag. */
+function withFlag(error: unknown, flags: readonly Flag[]): unknown {
+  if (!(error instanceof CommandFailure) || error.field === undefined) return error;
+  const { long } = flags.find(({ field }) => field === error.field)?.options[0] ?? {};
+  if (typeof long !== "string" || long === `--${error.field.replaceAll("_", "-")}`) return error;
+  return new CommandFailure(`${error.message} The flag for it is ${long}.`, error.exitCode);
+}
+
 async function runAct(resource: Resource, name: string, act: Act, call: Call): Promise<void> {
   const { method, path } = requestOf(resource, name, act, call);
   if (isListing(name, act)) {
@@ -92,7 +101,9 @@ async function runAct(resource: Resource, name: string, act: Act, call: Call): P
   }
   const body = act.body === undefined ? bodyOf(method, call) : act.body(call);
   const client = await connect(call.flags);
-  const first = await send(client, method, path, { ...call, body });
+  const first = await send(client, method, path, { ...call, body }).catch((error: unknown) => {
+    throw withFlag(error, act.flags ?? []);
+  });
   const answer = (await act.follow?.(client, first, call)) ?? first;
   await tellAnswer(resource, name, act, { call, client, answer });
 }

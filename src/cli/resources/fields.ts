@@ -107,7 +107,12 @@ export const rate: TextFormat = ([share]) =>
 
 export const ms: TextFormat = ([count]) => (typeof count === "number" ? `${count} ms` : undefined);
 
-export const seconds: TextFormat = ([count]) => (typeof count === "number" ? `${count} s` : undefined);
+/** Long ones in the unit that people would use: 259200 s are 72 h. */
+export const seconds: TextFormat = ([count]) => {
+  if (typeof count !== "number") return undefined;
+  if (count >= 3600 && count % 3600 === 0) return `${count / 3600} h`;
+  return count >= 60 && count % 60 === 0 ? `${count / 60} min` : `${count} s`;
+};
 
 /** `dead (refused)`: the value with the first reason that is set. */
 export const because: TextFormat = ([value, ...reasons]) => {

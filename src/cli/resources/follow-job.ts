@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { readAnswer, type ApiAnswer, type ApiClient } from "../api-client.ts";
-import { EXIT_INTERRUPTED } from "../failure.ts";
+import { runUntilInterrupted } from "../interruption.ts";
 import { note } from "../output.ts";
 import { openProgress } from "../progress.ts";
 import type { Row } from "./fields.ts";
@@ -25,22 +25,21 @@ export async function followJob(
   let job = readAnswer(client, answer) as Row;
   const total = Math.max(1, Number(job["total"]));
   const progress = openProgress(total);
-  const leave = () => {
-    progress.close();
-    note(`the gateway continues the job; to follow it again: ${again(job)}`);
-    process.exit(EXIT_INTERRUPTED);
-  };
-  process.once("SIGINT", leave);
-  try {
+  const follow = async (signal: AbortSignal): Promise<ApiAnswer> => {
     while (job["status"] === "running" || job["status"] === "paused") {
       progress.show(Math.min(total, doneOf(job)));
-      await wait(POLL_MS);
+      await wait(POLL_MS, undefined, { signal });
       answer = await client.get(path(job));
       job = readAnswer(client, answer) as Row;
     }
+    return answer;
+  };
+  try {
+    return await runUntilInterrupted(follow, () => {
+      progress.close();
+      note(`the gateway continues the job; to follow it again: ${again(job)}`);
+    });
   } finally {
-    process.off("SIGINT", leave);
     progress.close();
   }
-  return answer;
 }

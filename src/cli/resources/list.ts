@@ -89,7 +89,9 @@ function chooseColumns(given: unknown, columns: readonly Field[], rows: readonly
     if (!members.includes(name)) {
       const headings = columns.map(([heading]) => heading.toLowerCase());
       const all = [...new Set([...headings, ...members])];
-      throw usageFailure(`--columns: "${name}" is unknown${suggestName(name, all)} Choose from ${all.join(", ")}.`);
+      throw usageFailure(
+        `--columns: "${name}" is unknown${suggestName(name, all) || "."} Choose from ${all.join(", ")}.`,
+      );
     }
     const [heading, ...rest] = byName(name);
     return [heading.toUpperCase(), ...rest];

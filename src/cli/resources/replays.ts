@@ -15,10 +15,22 @@ const PATH = "/api/v1/replays";
 export const WAIT = flag("--wait", "until it is done", { place: "here" });
 export const PLAN = flag("--plan", "only count, without doing anything");
 
+const PAST: Readonly<Record<string, string>> = { cancel: "cancelled", purge: "purged" };
+
 const PROGRESS: readonly [string, Format] = [
-  "done total total_exact",
-  ([done, total, isExact]) => `${asText(done)} of ${isExact === true ? "" : "at least "}${asText(total)}`,
+  "done total total_exact kind",
+  ([done, total, isExact, kind]) =>
+    `${asText(done)} of ${isExact === true ? "" : "at least "}${asText(total)} ${PAST[String(kind)] ?? "opened again"}`,
 ];
+
+/** What became of those that were opened again. */
+const results: Format = ([given, done]) => {
+  if (typeof given !== "object" || given === null) return undefined;
+  const { delivered, failed_again: failed, waiting, cancelled, counted } = given as Record<string, number>;
+  const texts = [`${delivered} delivered`, `${failed} failed again`, `${waiting} waiting`];
+  if (cancelled !== 0) texts.push(`${cancelled} cancelled`);
+  return `${texts.join(", ")}${Number(counted) < Number(done) ? ` (of the first ${counted})` : ""}`;
+};
 
 const FACTS: readonly Field[] = [
   ["replay", "id"],
@@ -26,7 +38,8 @@ const FACTS: readonly Field[] = [
   ["status", "status"],
   ["tenant", "tenant_id"],
   ["filter", "filter", pairs],
-  ["done", ...PROGRESS],
+  ["progress", ...PROGRESS],
+  ["results", "results done", results],
   ["skipped", "skipped", ([count]) => (count === 0 ? undefined : `${asText(count)} (changed in the meantime)`)],
   ["failed", "failed", ([count]) => (count === 0 ? undefined : `${asText(count)} (their subscription was deleted)`)],
   ["started", "created_at", ago],
@@ -74,7 +87,7 @@ export const RESOURCE: Resource = {
     ["REPLAY", "id"],
     ["KIND", "kind"],
     ["STATUS", "status"],
-    ["DONE", ...PROGRESS],
+    ["PROGRESS", ...PROGRESS],
     ["STARTED", "created_at", ago],
     ["FILTER", "filter", pairs],
   ],

@@ -120,6 +120,9 @@ function kindOf(field: string, shape: Shape): Kind {
   const plain = { name, isNullable, limits: { min: first.minimum ?? 0, ...(first.maximum && { max: first.maximum }) } };
   const literals = given.flatMap(({ const: value }) => (typeof value === "string" ? [value] : []));
   if (given.some(({ type }) => type === "boolean")) return { ...plain, type: "boolean", label: "" };
+  if (literals.length > 0 && given.some(({ type }) => type === "array")) {
+    return { ...plain, type: "list", label: `${word.replace(/s$/, "")}...` };
+  }
   if (literals.length > 0) return { ...plain, type: "text", label: word, choices: literals };
   if (given.length > 1) return { ...plain, type: "json", label: "json" };
   const one = { ...plain, name: name.replace(/s$/, "") };

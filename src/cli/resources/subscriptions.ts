@@ -1,4 +1,5 @@
 import { RECOVER_INCLUDES } from "../../domain/replay.ts";
+import { ALL_TENANTS } from "../../domain/subscription.ts";
 import { SUBSCRIPTION_FIELDS } from "../../deliver/senders/subscription-schema.ts";
 import { CommandFailure, usageFailure } from "../failure.ts";
 import { countOf, print } from "../output.ts";
@@ -28,6 +29,11 @@ const SCHEMA = { properties: { url, events, ...SUBSCRIPTION_FIELDS } };
 
 const EXCEPTIONS: Exceptions = {
   tenant_id: null,
+  tenants: {
+    flag: "--tenants <tenant...>",
+    help: "for operators: deliver the events of these tenants, or of all with '*'; no tenant sees the subscription",
+    readAll: (ids) => (ids.length === 1 && ids[0] === ALL_TENANTS ? ALL_TENANTS : ids),
+  },
   url: { flag: "--to <url>" },
   events: { flag: "--events <pattern...>" },
   event_filter: {
@@ -53,6 +59,11 @@ const EXCEPTIONS: Exceptions = {
   },
   ordered: { off: "in any order" },
   on_dead_head: { flag: "--on-dead-head <what>" },
+  on_give_up: { flag: "--on-give-up <what>" },
+  give_up_on: {
+    flag: "--give-up-on <status...>",
+    read: (status, name) => readNumber(status, name),
+  },
   target: { flag: "--target <name>" },
   resume_when_healthy: { flag: "--resume-when-healthy <yes|no>", read: readYesNo },
   retry_policy: {
@@ -62,7 +73,7 @@ const EXCEPTIONS: Exceptions = {
   allowed_ips: { flag: "--allowed-ip <cidr...>" },
   signature_header: { flag: "--signature-header <name>", help: "header of the plain HMAC signature" },
   forward_headers: { flag: "--forward-header <name...>" },
-  allow_own_url: { off: "refuse a destination that leads back to this gateway" },
+  allow_own_url: { off: "reject a destination that leads back to this gateway" },
   description: { flag: "--description <text>", help: "for people" },
 };
 
@@ -79,6 +90,10 @@ function withPolicy({ body: { retry_delays: delays, ...body } }: Call): Row {
   }
   return { ...body, retry_policy: { delays_s: delays } };
 }
+
+/** The tenants whose events it gets. */
+const tenantsOf: Format = ([owner, tenants]) =>
+  tenants === ALL_TENANTS ? "all tenants" : asText(Array.isArray(tenants) ? tenants : owner);
 
 const attempts: Format = ([count, failed]) => `${asText(count)}, ${asText(failed)} of them failed`;
 
@@ -122,7 +137,8 @@ const FIGURES: readonly Field[] = [
   ["TIME", "at"],
   ["ATTEMPTS", "attempt_count"],
   ["FAILED", "failure_count"],
-  ["SUCCESS", "success_rate", rate],
+  ["DELIVERED", "delivered_rate", rate],
+  ["FIRST TRY", "first_try_rate", rate],
   ["P50", "latency_p50_ms", ms],
   ["P99", "latency_p99_ms", ms],
 ];
@@ -142,19 +158,20 @@ export const RESOURCE: Resource = {
   named: SUBSCRIPTION,
   columns: [
     ["NAME", "name"],
-    ["TENANT", "tenant_id"],
-    ["STATUS", "status"],
+    ["TENANT", "tenant_id tenants", tenantsOf],
+    ["HEALTH", "condition"],
     ["EVENTS", "events"],
     ["URL", "url kind", ([url, kind]) => asText(url) ?? `(${asText(kind)})`],
     ["OPEN", "stats.open_count"],
     ["DEAD", "stats.dead_count"],
-    ["SUCCESS 24H", "stats.success_rate_24h", rate],
+    ["DELIVERED 24H", "stats.delivered_rate_24h", rate],
     ["LAST DELIVERY", "stats.last_delivery", ago],
     ["ID", "id"],
   ],
-  expendable: ["ID", "TENANT", "LAST DELIVERY", "SUCCESS 24H", "EVENTS"],
+  expendable: ["ID", "TENANT", "LAST DELIVERY", "DELIVERED 24H", "EVENTS"],
   facts: [
     ["subscription", "id"],
+    ["health", "condition"],
     [
       "destination",
       "destination kind",
@@ -165,6 +182,7 @@ export const RESOURCE: Resource = {
       "handshake_result.status handshake_result.error",
       ([status, error]) => (status === undefined ? undefined : (asText(error) ?? asText(status))),
     ],
+    ["tenants", "tenant_id tenants", tenantsOf],
     ["filter", "event_filter"],
     ["ordered", "ordered", ([isOrdered]) => (isOrdered === true ? "by ordering key" : undefined)],
     RETRIES,
@@ -198,11 +216,12 @@ export const RESOURCE: Resource = {
     ["last delivery", "stats.last_delivery", ago],
     [
       "last 24 hours",
-      "stats.success_rate_24h stats.latency_p50_ms stats.latency_p99_ms",
-      ([share, p50, p99], moment) =>
+      "stats.delivered_rate_24h stats.first_try_rate_24h stats.latency_p50_ms stats.latency_p99_ms",
+      ([share, first, p50, p99], moment) =>
         share === null
           ? undefined
-          : `${rate([share], moment)} succeeded, half within ${asText(p50)} ms, 99% within ${asText(p99)} ms`,
+          : `${rate([share], moment)} delivered, ${rate([first], moment)} at the first try; half of the attempts took ` +
+            `at most ${asText(p50)} ms, 99% at most ${asText(p99)} ms`,
     ],
     ["open", "stats.open_count"],
     ["dead letters", "stats.dead_count"],
@@ -291,6 +310,8 @@ Examples:
   posthorn subscriptions create --file erp.json
   posthorn subscriptions create mail --kind email --events order.created \\
     --destination '{"to": "{{ data.email }}", "subject": "Your order", "text": "It is here."}'
+  posthorn subscriptions create bus --kind amqp --tenants '*' --events '*' \\
+    --destination '{"exchange": "dairy.events"}'
   posthorn subscriptions update erp --rate-limit 100 --header 'X-Team: blue'
   posthorn subscriptions resume erp --skip-held
   posthorn subscriptions recover erp --since 2h --include all`,

@@ -32,7 +32,7 @@ export const RESOURCE: Resource = {
     ["TENANT", "tenant_id"],
     ["MODE", "mode forced", MODE],
     ["SINCE", "since", ago],
-    ["HEALTH", "health"],
+    ["HEALTH", "condition"],
     ["WAITING", "queue_length"],
     ["FAILURES", "failures"],
     ["LAST ERROR", "last_error"],
@@ -40,6 +40,7 @@ export const RESOURCE: Resource = {
   facts: [
     ["target", "name"],
     ["subscriptions", "subscriptions shared", ([ids, isShared]) => (isShared === true ? asText(ids) : undefined)],
+    ["health", "condition"],
     ["mode", "mode forced", MODE],
     ["since", "since", at],
     ["checked", "checked_at", ago],

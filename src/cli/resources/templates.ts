@@ -1,4 +1,4 @@
-import { EXIT_FAILED } from "../failure.ts";
+import { ReportedFailure } from "../failure.ts";
 import { note, print } from "../output.ts";
 import { readBytes, readJson } from "../read-value.ts";
 import { asText, printRows, type Field, type Row } from "./fields.ts";
@@ -45,8 +45,9 @@ export const RESOURCE: Resource = {
       body: ({ body, args: [file], flags }) =>
         file === undefined ? body : { ...body, templates: [read(file, flags)] },
       tell: tellPreview,
-      judge: ({ problems, fault }) =>
-        void ((fault !== null || (problems as Row[]).length > 0) && (process.exitCode = EXIT_FAILED)),
+      judge({ problems, fault }) {
+        if (fault !== null || (problems as Row[]).length > 0) throw new ReportedFailure();
+      },
     },
   },
   notes: `Exit code 1 when something is wrong.

@@ -1,5 +1,5 @@
 import { VALIDATION_FORMATS } from "../../domain/validation.ts";
-import { EXIT_FAILED } from "../failure.ts";
+import { ReportedFailure } from "../failure.ts";
 import { connect } from "../connect.ts";
 import { formatBytes, note, print, printDocument } from "../output.ts";
 import { readBytes, readCount } from "../read-value.ts";
@@ -86,7 +86,9 @@ export const RESOURCE: Resource = {
       ],
       body: readFile,
       tell: tellTest,
-      judge: ({ valid }) => void (valid === false && (process.exitCode = EXIT_FAILED)),
+      judge({ valid }) {
+        if (valid === false) throw new ReportedFailure();
+      },
     },
   },
   notes: `\`test\` exits with 1 when the payload does not pass.

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { readEnvironment } from "../../config/environment.ts";
 import { CommandFailure } from "../failure.ts";
+import { getSurroundings } from "../surroundings.ts";
 
 /** A gateway that a command starts for itself, as a process that it may kill. No other gateway is touched. */
 export interface OwnGateway {
@@ -31,11 +31,9 @@ export async function withTrialFolder<Result>(
 ): Promise<Result> {
   let folder: string;
   try {
-    folder = mkdtempSync(join(resolve(dir), ".posthorn-trial-"));
+    folder = mkdtempSync(join(dir, ".posthorn-trial-"));
   } catch (error) {
-    throw new CommandFailure(
-      `${resolve(dir)} cannot be written (${(error as Error).message}). Name another with --dir.`,
-    );
+    throw new CommandFailure(`${dir} cannot be written (${(error as Error).message}). Name another with --dir.`);
   }
   const remove = () => rmSync(folder, { recursive: true, force: true });
   process.once("exit", remove);
@@ -95,7 +93,7 @@ export const startOwnGateway: StartOwnGateway = async (folder) => {
 
 /** The environment without the settings of the user's own gateway. */
 function withoutSettings(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(readEnvironment()).filter(([name]) => !/^(POSTHORN|AZURE)_/.test(name)));
+  return Object.fromEntries(Object.entries(getSurroundings().env).filter(([name]) => !/^(POSTHORN|AZURE)_/.test(name)));
 }
 
 function settingsFor(folder: string): Record<string, string> {

@@ -1,12 +1,12 @@
-import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { runInterruptible } from "../backup/interruptible.ts";
 import { CommandFailure } from "../failure.ts";
 import { describeFileSystem, measureFsync, type FsyncTime } from "../fsync-time.ts";
+import { runInterruptible } from "../interruption.ts";
 import { note, printJson, printTable } from "../output.ts";
 import { formatMs, percentileOf } from "../percentile.ts";
 import { openProgress, type Progress } from "../progress.ts";
 import { readCount } from "../read-value.ts";
+import { resolvePath } from "../surroundings.ts";
 import { openFarEnd, type FarEnd } from "./far-end.ts";
 import { flood, type Flooded } from "./flood.ts";
 import { startOwnGateway, withTrialFolder } from "./own-gateway.ts";
@@ -35,7 +35,7 @@ interface Round {
 /** Benchmarks a gateway of its own in a temporary folder, never one that is in use. */
 export async function runBench(flags: BenchFlags): Promise<void> {
   const seconds = readCount(flags.seconds, "--seconds", { min: 2, max: 600 });
-  const dir = resolve(flags.dir);
+  const dir = resolvePath(flags.dir);
   const progress = openProgress(2 * ROUNDS + 2);
   const measured = await runInterruptible((signal) => measure(dir, seconds, progress, signal)).finally(() =>
     progress.close(),
@@ -158,6 +158,6 @@ function tell({ fsync, rounds }: Measured, dir: string, isJson: boolean): void {
       ["fsync", formatMs(figures.fsync_median_ms), `median; p99 ${formatMs(figures.fsync_p99_ms)}, on ${name}`],
     ],
   );
-  if (figures.refused > 0) note(`${figures.refused} requests were refused at first: the gateway was overloaded`);
+  if (figures.refused > 0) note(`${figures.refused} requests were rejected at first: the gateway was overloaded`);
   note(`${figures.events.toLocaleString("en-US")} events; load, sink and gateway shared this machine`);
 }

@@ -1,11 +1,11 @@
-import { resolve } from "node:path";
-import { runInterruptible } from "../backup/interruptible.ts";
-import { EXIT_FAILED } from "../failure.ts";
+import { ReportedFailure } from "../failure.ts";
 import { describeFileSystem, findFsyncDoubt, measureFsync, type FileSystem, type FsyncTime } from "../fsync-time.ts";
+import { runInterruptible } from "../interruption.ts";
 import { note, print, printFacts, printJson } from "../output.ts";
 import { formatMs } from "../percentile.ts";
 import { openProgress } from "../progress.ts";
 import { readCount } from "../read-value.ts";
+import { resolvePath } from "../surroundings.ts";
 import { startOwnGateway, withTrialFolder } from "./own-gateway.ts";
 import { isSound, performSelftest, type Account } from "./selftest.ts";
 
@@ -20,7 +20,7 @@ const MAX_SHOWN = 10;
 
 export async function runSelftest(flags: SelftestFlags): Promise<void> {
   const seconds = readCount(flags.seconds, "--seconds", { min: 3, max: 600 });
-  const dir = resolve(flags.dir);
+  const dir = resolvePath(flags.dir);
   const progress = openProgress(seconds, " s");
   const { account, fsync } = await runInterruptible(async (signal) => {
     const measured = await withTrialFolder(dir, {}, async (folder) => measureFsync(folder, FSYNCS));
@@ -34,6 +34,7 @@ export async function runSelftest(flags: SelftestFlags): Promise<void> {
     return { account: found, fsync: measured };
   }).finally(() => progress.close());
   tell(account, { dir, fsync, fileSystem: describeFileSystem(dir) }, flags.json === true);
+  if (!isSound(account)) throw new ReportedFailure();
 }
 
 interface Disk {
@@ -45,7 +46,6 @@ interface Disk {
 function tell(account: Account, { dir, fsync, fileSystem }: Disk, isJson: boolean): void {
   const { kills, acknowledged, lost, undelivered, changed, repeated } = account;
   const isWell = isSound(account);
-  if (!isWell) process.exitCode = EXIT_FAILED;
   const doubt = findFsyncDoubt(fsync, fileSystem);
   if (isJson) {
     return printJson({

@@ -1,4 +1,3 @@
-import { readEnvironment } from "../../config/environment.ts";
 import { loadConfig } from "../../config/load.ts";
 import type { Sample } from "../../receive/sources/samples/sample.ts";
 import { readAnswer, type ApiClient } from "../api-client.ts";
@@ -6,6 +5,7 @@ import { CommandFailure, usageFailure } from "../failure.ts";
 import { note } from "../output.ts";
 import { asText, type Row } from "../resources/fields.ts";
 import { listAll } from "../resources/find-by-name.ts";
+import { getSurroundings } from "../surroundings.ts";
 
 /** The source that a sample is sent to, as far as the gateway shows it. */
 export interface SampleSource {
@@ -81,7 +81,8 @@ export function findSecret(
 
 function findDeclared(name: string): string | undefined {
   try {
-    const { config } = loadConfig({ env: readEnvironment(), cwd: process.cwd() });
+    const { env, cwd } = getSurroundings();
+    const { config } = loadConfig({ env, cwd });
     const secret = config.sources.find((source) => source.name === name)?.secrets?.[0];
     if (secret !== undefined) note(`using the secret of ${name} in posthorn.yaml`);
     return secret;

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { readEnvironment } from "../../config/environment.ts";
 import { suggestName } from "../../domain/nearest-name.ts";
 import { JSON_CONTENT, type Sample, type SampleContent, type Signed } from "../../receive/sources/samples/sample.ts";
 import { createApiClient, type ApiAnswer } from "../api-client.ts";
@@ -8,6 +7,7 @@ import { CommandFailure, EXIT_FAILED, usageFailure } from "../failure.ts";
 import { countOf, note, print, printJson } from "../output.ts";
 import { openProgress } from "../progress.ts";
 import { HEADER, isJson, readBytes, readCount, readPairs, readPayload, readSecret } from "../read-value.ts";
+import { getSurroundings } from "../surroundings.ts";
 import { findSecret, findSource, type SampleSource } from "./find-source.ts";
 import { getSample, listSamples, loadSamples } from "./samples.ts";
 
@@ -50,7 +50,7 @@ async function send(sample: Sample, event: string, flags: TriggerFlags): Promise
   const secret = findSecret(sample, source, readGivenSecret(flags));
   // Without a key, like a provider: webhooks must not carry the gateway's API key.
   const sender = createApiClient(client.url, undefined);
-  const origin = flags.publicUrl ?? readEnvironment()["POSTHORN_PUBLIC_URL"] ?? client.url;
+  const origin = flags.publicUrl ?? getSurroundings().env["POSTHORN_PUBLIC_URL"] ?? client.url;
   const progress = openProgress(count);
   const outcomes: Outcome[] = [];
   try {

@@ -1,16 +1,20 @@
+import { TEST_EVENT_TYPE } from "../../domain/pattern.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { ClaimedDelivery, DeliveryKey } from "../../store/port/lanes.ts";
 import type { SchedulerParts } from "../scheduler-parts.ts";
 import { changeRateLimit, noteMore, type Lane } from "./lane.ts";
-import { admitsNew } from "./lane-gates.ts";
+import { admitsNew, admitsTest } from "./lane-gates.ts";
 
 /**
  * How deliveries enter lanes: claimed at birth when there is room, otherwise through the table. Also handles changes to
  * subscriptions.
  */
 export interface Arrivals {
-  /** Whether a new delivery may be written as being sent. If so, its place is reserved until `born` or `unreserve`. */
-  reserve(subscription: Subscription, dueAt: number, bodyBytes: number): boolean;
+  /**
+   * Whether a new delivery may be written as being sent. If so, its place is reserved until `born` or `unreserve`. A test
+   * may be sent although the subscription is suspended.
+   */
+  reserve(subscription: Subscription, dueAt: number, bodyBytes: number, isTest?: boolean): boolean;
   unreserve(subscription: Subscription): void;
   /** A delivery with a reserved place has been recorded. */
   born(delivery: ClaimedDelivery): void;
@@ -26,10 +30,11 @@ export interface Arrivals {
 
 type Uses =
   | ("store" | "clock" | "findSubscription" | "lanes" | "states" | "ready" | "stopping" | "driver" | "dispatch")
-  | "earlyRetries";
+  | ("earlyRetries" | "attempts");
 
 export function createArrivals(parts: Pick<SchedulerParts, Uses>): Arrivals {
-  const { store, clock, findSubscription, lanes, states, ready, stopping, driver, dispatch, earlyRetries } = parts;
+  const { store, clock, findSubscription, lanes, states, ready, stopping, driver, dispatch, earlyRetries, attempts } =
+    parts;
 
   function change(lane: Lane, subscription: Subscription): void {
     const now = clock.now();
@@ -45,11 +50,13 @@ export function createArrivals(parts: Pick<SchedulerParts, Uses>): Arrivals {
   }
 
   return {
-    reserve(subscription, dueAt, bodyBytes) {
+    reserve(subscription, dueAt, bodyBytes, isTest = false) {
       const now = clock.now();
       const lane = lanes.of(subscription);
       const mayComeNow = dueAt <= now && !stopping.isStopping && ready.hasRoomForBody(bodyBytes);
-      const isBorn = mayComeNow && admitsNew(lane, subscription, ready.roomFor(lane), now);
+      const isBorn =
+        mayComeNow &&
+        (admitsNew(lane, subscription, ready.roomFor(lane), now) || (isTest && admitsTest(lane, subscription, now)));
       if (isBorn) ready.keepPlace(lane);
       else driver.leave(lane, now);
       return isBorn;
@@ -63,6 +70,10 @@ export function createArrivals(parts: Pick<SchedulerParts, Uses>): Arrivals {
       const lane = lanes.find(delivery.subscriptionSeq);
       if (lane === undefined) return;
       ready.freePlace(lane);
+      const subscription = findSubscription(lane.seq);
+      if (delivery.event.type === TEST_EVENT_TYPE && subscription?.status === "suspended" && !stopping.isStopping) {
+        return attempts.beginAlone(lane, subscription, delivery, clock.now());
+      }
       ready.add(lane, delivery);
       driver.advance(lane);
     },

@@ -32,6 +32,8 @@ export interface Attempts {
   begin(lane: Lane, subscription: Subscription, now: number): void;
   /** Begins an attempt with the first delivery that is ready, to find out whether its target is back. */
   beginProbe(lane: Lane, subscription: Subscription, now: number): void;
+  /** Begins an attempt with this delivery alone, whatever the lane holds back. */
+  beginAlone(lane: Lane, subscription: Subscription, delivery: ClaimedDelivery, now: number): void;
 }
 
 /** Probes do not wait for a slot; but when thousands of targets are down, probes must not take all slots. */
@@ -110,5 +112,6 @@ export function createAttempts(
       probes++;
       send(lane, subscription, batch, now, lane.target);
     },
+    beginAlone: (lane, subscription, delivery, now) => send(lane, subscription, [delivery], now),
   };
 }

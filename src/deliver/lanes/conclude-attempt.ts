@@ -1,4 +1,5 @@
 import type { Subscription } from "../../domain/subscription.ts";
+import { failedHere } from "../../domain/outcome.ts";
 import { isGatewayEventType } from "../../domain/pattern.ts";
 import type { ClaimedDelivery } from "../../store/port/lanes.ts";
 import type { SchedulerParts } from "../scheduler-parts.ts";
@@ -19,6 +20,8 @@ interface Ended {
   report: AttemptReport;
   place: number;
   decision: Decision;
+  /** Where the delivery goes instead of staying in its lane. */
+  movesTo: Subscription | undefined;
 }
 
 /**
@@ -39,13 +42,28 @@ type Uses =
       | "targets"
       | "maxHeldMs"
       | "onAttempt"
+      | "onDead"
       | "onTested"
+      | "onFault"
     );
 
 export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): ConcludeAttempt {
   const { store, clock, random, inFlight, findSubscription, slots, ready, stopping, advance } = parts;
-  const { fallbacks, table, rounds, missing, earlyRetries, suspensions, targets, maxHeldMs, onAttempt, onTested } =
-    parts;
+  const { fallbacks, table, rounds, missing, earlyRetries, suspensions, targets, maxHeldMs } = parts;
+  const { onAttempt, onDead, onTested, onFault } = parts;
+
+  /** A listener that throws must not change the result of the attempt. */
+  function tell(listener: () => void): void {
+    try {
+      listener();
+    } catch (error) {
+      onFault(error);
+    }
+  }
+
+  function tellDead(subscription: Subscription, { delivery, decision }: Ended): void {
+    tell(() => onDead?.(subscription, delivery, decision.settlement));
+  }
 
   function noteTime(lane: Lane, durationMs: number, now: number): void {
     if (durationMs < PROMPT_MS) lane.heardAt = now;
@@ -55,7 +73,7 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
   }
 
   function decideAll(
-    { lane, deliveries, places }: RunningAttempt,
+    { lane, deliveries, places, round }: RunningAttempt,
     reports: readonly AttemptReport[],
     subscription: Subscription,
     now: number,
@@ -64,21 +82,19 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
     const jitter = deliveries.length > 1 ? random.next() : undefined;
     const chance =
       jitter === undefined ? random : { bytes: (length: number) => random.bytes(length), next: () => jitter };
-    const at = { now, wall: clock.wall(), random: chance, maxHeldMs, noteMiss: missing.noteMiss };
+    const isTrial = round?.target !== undefined;
+    const at = { now, wall: clock.wall(), random: chance, isTrial, maxHeldMs, noteMiss: missing.noteMiss };
     const behind = lane.limits.keepsOrder === true ? createKeysHeld() : undefined;
     const ended: Ended[] = [];
     for (let i = 0; i < deliveries.length; i++) {
       const delivery = deliveries[i] as ClaimedDelivery;
       const given = reports[i] as AttemptReport;
-      const report = behind?.isHeld(delivery) === true ? withoutTry(given) : given;
-      // Interrupted by our own stop: the next start finds the delivery as being sent, and the retry schedule does not
-      // count this attempt.
-      if (stopping.isStopping && report.outcome.result === "error") lane.unsettled--;
-      else {
-        const decision = decide(delivery, subscription, report, at);
-        behind?.note(delivery, decision);
-        ended.push({ delivery, report, place: places[i] ?? 0, decision });
-      }
+      const isInterrupted = stopping.isStopping && given.outcome.result === "error";
+      const report = isInterrupted || behind?.isHeld(delivery) === true ? withoutTry(given) : given;
+      const decision = decide(delivery, subscription, report, at);
+      behind?.note(delivery, decision);
+      const movesTo = fallbacks.returnRefused(subscription, decision);
+      ended.push({ delivery, report, place: places[i] ?? 0, decision, movesTo });
     }
     return ended;
   }
@@ -95,25 +111,27 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
     }
     const said = findSaidMost(ended);
     targets.noteAttempt(lane, subscription, said, probed !== undefined);
-    if (round !== undefined) rounds.noteEnded(round, said.says !== "well" && said.says !== "nothing");
+    if (round !== undefined) rounds.noteEnded(round, said.says);
   }
 
   function settle(lane: Lane, subscription: Subscription, ended: Ended, now: number): void {
-    const { delivery, report, place, decision } = ended;
+    const { delivery, report, decision } = ended;
     const { settlement } = decision;
     if (settlement.verdict === "delivered") {
       if (lane.target.hasMissed) earlyRetries.noteTaken(lane);
       missing.noteTaken(lane, delivery.event.source);
     }
+    if (decision.missesSource) missing.noteNext(lane.seq, delivery.event.source, settlement.nextAttemptAt);
     // Must come first: a listener may end the wait of the event's sender.
-    const movedTo = fallbacks.takeOver(lane, subscription, ended);
-    onAttempt?.(subscription, delivery, report, decision);
+    ended.movesTo ??= fallbacks.takeOver(lane, subscription, ended);
+    tell(() => onAttempt?.(subscription, delivery, report, decision));
+    if (settlement.verdict === "dead" && ended.movesTo === undefined) tellDead(subscription, ended);
     // Where a batch holds several of a key, the next are claimed together.
     const isAlone = lane.limits.keepsOrder !== true;
     const mayGoOn = subscription.ordered && isAlone && !decision.suspends && !stopping.isStopping;
     settlement.claimNext = mayGoOn && admitsNext(lane, subscription, now);
     if (settlement.claimNext) ready.keepPlace(lane);
-    record(lane, decision, place, movedTo);
+    record(lane, subscription, ended);
   }
 
   function endRecord(lane: Lane, { settlement }: Decision): void {
@@ -122,13 +140,14 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
   }
 
   /** Also frees the delivery's place in the in-flight file. */
-  function record(lane: Lane, decision: Decision, place: number, movedTo: Subscription | undefined): void {
+  function record(lane: Lane, subscription: Subscription, ended: Ended): void {
+    const { place, decision, movesTo } = ended;
     const { settlement, testOf } = decision;
     store.lanes.settle(settlement, (result) => {
       if ("failed" in result) {
         // The result must be recorded. Until it is, the delivery stays claimed.
         if (!stopping.isStopping) {
-          clock.setTimer(clock.now() + TRY_AGAIN_MS, () => record(lane, decision, place, movedTo));
+          clock.setTimer(clock.now() + TRY_AGAIN_MS, () => record(lane, subscription, ended));
           return;
         }
         endRecord(lane, decision);
@@ -139,8 +158,10 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
       endRecord(lane, decision);
       if (result.next !== undefined) ready.add(lane, result.next);
       const { verdict, nextAttemptAt, keepsTime } = settlement;
-      const isRetry = verdict === "retry" && movedTo === undefined;
-      if (movedTo !== undefined && result.applied) table.noteMoved(movedTo);
+      const isKept = movesTo === undefined || result.isKept === true;
+      const isRetry = verdict === "retry" && isKept;
+      if (movesTo !== undefined && isKept && verdict === "dead") tellDead(subscription, ended);
+      if (!isKept && result.applied) table.noteMoved(movesTo);
       if (isRetry && !keepsTime) earlyRetries.noteMissed(lane);
       // Only after the commit: a claim that is already under way may be answered before this row exists.
       if (result.movedUp || isRetry) noteMore(lane, isRetry ? (nextAttemptAt ?? 0) : clock.now());
@@ -148,18 +169,35 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
     });
   }
 
+  /** For a result that could not be processed: it counts as a failure that says nothing about the destination. */
+  function settleUnprocessed(attempt: RunningAttempt, report: AttemptReport, i: number, now: number): void {
+    const { lane, sentBy, places } = attempt;
+    const delivery = attempt.deliveries[i] as ClaimedDelivery;
+    const outcome = failedHere("the result of the attempt could not be processed");
+    const at = { now, wall: clock.wall(), random, maxHeldMs };
+    const decision = decide(delivery, sentBy, { ...report, outcome }, at);
+    record(lane, sentBy, { delivery, report, place: places[i] ?? 0, decision, movesTo: undefined });
+  }
+
   return (attempt, reports) => {
-    const { lane, sentBy } = attempt;
+    const { lane, sentBy, deliveries } = attempt;
     const now = clock.now();
-    // The subscription may have changed since the attempt began: the rules of now apply.
-    const subscription = findSubscription(lane.seq) ?? sentBy;
-    const ended = decideAll(attempt, reports, subscription, now);
-    if (ended.length > 0) {
-      // Before anything else is sent: those that wait may be behind one that failed.
-      if (lane.limits.keepsOrder === true && ended.some(staysInKey)) table.giveBackReady(lane);
-      noteTime(lane, reports[0]?.durationMs ?? 0, now);
-      noteSaid(attempt, ended, subscription);
-      for (const one of ended) settle(lane, subscription, one, now);
+    let settled = 0;
+    try {
+      // The subscription may have changed since the attempt began: the rules of now apply.
+      const subscription = findSubscription(lane.seq) ?? sentBy;
+      const ended = decideAll(attempt, reports, subscription, now);
+      if (ended.length > 0) {
+        // Before anything else is sent: those that wait may be behind one that failed.
+        if (lane.limits.keepsOrder === true && ended.some(staysInKey)) table.giveBackReady(lane);
+        noteTime(lane, reports[0]?.durationMs ?? 0, now);
+        noteSaid(attempt, ended, subscription);
+        for (; settled < ended.length; settled++) settle(lane, subscription, ended[settled] as Ended, now);
+      }
+    } catch (error) {
+      // An error in one attempt must fail that attempt, not the process.
+      onFault(error);
+      for (let i = settled; i < deliveries.length; i++) settleUnprocessed(attempt, reports[i] as AttemptReport, i, now);
     }
     advance(lane);
   };
@@ -183,7 +221,10 @@ function createKeysHeld() {
   };
 }
 
-/** A delivery that failed behind another one of its ordering key: only the first of a key uses up its retries. */
+/**
+ * A failure that uses up no retry: of a delivery behind another one of its ordering key, of which only the first is
+ * tried, and of one that our own stop interrupted.
+ */
 function withoutTry(report: AttemptReport): AttemptReport {
   const { outcome } = report;
   return outcome.kind === "failed" ? { ...report, outcome: { ...outcome, says: "nothing", postponedMs: 0 } } : report;

@@ -32,7 +32,7 @@ export function createLaneDriver(parts: Pick<SchedulerParts, Uses>, forget: (lan
     if (lane.limits.lingerMs > 0) noteReady(lane, now);
     const subscription = findSubscription(lane.seq);
     shared.movesTo = lane.target.mode.isOpen ? fallbacks.findFor(lane, subscription) : undefined;
-    if (shared.movesTo === undefined) lane.isMovedOut = false;
+    if (shared.movesTo === undefined) lane.movesAt = 0;
     return nextStep(lane, subscription, shared, now);
   }
 
@@ -90,15 +90,18 @@ export function createLaneDriver(parts: Pick<SchedulerParts, Uses>, forget: (lan
   function fillSlots(): void {
     if (isFilling) return;
     isFilling = true;
-    for (let lane = slots.findNext(); lane !== undefined; lane = slots.findNext()) {
-      if (governor?.maySend() === false) break;
-      slots.take(lane);
-      const subscription = findSubscription(lane.seq);
-      const now = clock.now();
-      if (!stopping.isStopping && maySend(lane, subscription, now)) attempts.begin(lane, subscription, now);
-      advance(lane);
+    try {
+      for (let lane = slots.findNext(); lane !== undefined; lane = slots.findNext()) {
+        if (governor?.maySend() === false) break;
+        slots.take(lane);
+        const subscription = findSubscription(lane.seq);
+        const now = clock.now();
+        if (!stopping.isStopping && maySend(lane, subscription, now)) attempts.begin(lane, subscription, now);
+        advance(lane);
+      }
+    } finally {
+      isFilling = false;
     }
-    isFilling = false;
   }
 
   governor?.onResume(fillSlots);

@@ -60,7 +60,7 @@ export function gateOpensAt({ round, rateLimit, limits, target }: Lane, now: num
   return Math.max(ratesAllowAt, paceOpensAt(target.pace, now));
 }
 
-/** How many more deliveries rate limit, pace and round allow now, beyond those already in memory. */
+/** How many more deliveries rate limit, pace and round allow now, beyond those in memory or being claimed. */
 export function tokensLeft(lane: Lane, now: number): number {
   const attempts = Math.min(
     lane.rateLimit?.available(now) ?? NEVER,
@@ -68,7 +68,7 @@ export function tokensLeft(lane: Lane, now: number): number {
     paceAllows(lane.target.pace, now),
     lane.round?.room ?? NEVER,
   );
-  return attempts * lane.limits.maxBatch - held(lane);
+  return attempts * lane.limits.maxBatch - held(lane) - lane.claiming;
 }
 
 /** Takes one token of each limit for an attempt, whatever its size. */
@@ -121,6 +121,12 @@ export function admitsNew(lane: Lane, subscription: Subscription, room: number, 
   if (hasDue && (lane.isBehind || held(lane) >= ahead / 2)) return false;
   // A delivery that has to wait for a token should stay unclaimed.
   return tokensLeft(lane, now) > 0;
+}
+
+/** Whether a test of a suspended subscription may go: its destination must be tested before it is resumed. */
+export function admitsTest(lane: Lane, subscription: Subscription | undefined, now: number): boolean {
+  if (subscription?.status !== "suspended" || lane.isGone) return false;
+  return placesLeft(lane, subscription, 0) > 0 && tokensLeft(lane, now) > 0;
 }
 
 /** Whether the next delivery of an ordering key may take the place of the finished one and go at once. */

@@ -60,16 +60,23 @@ export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
       advance(lane);
       then(count);
     };
-    store.lanes.changeLane(lane.seq, { act: "hasten", ...which }).then(
-      ({ changed }) => go(changed),
-      () => go(0),
-    );
+    const ask = () => {
+      store.lanes.changeLane(lane.seq, { act: "hasten", ...which }).then(
+        ({ changed }) => go(changed),
+        // Without it the retries keep their times, which may be hours away.
+        () => (stopping.isStopping ? go(0) : tryAgain(ask)),
+      );
+    };
+    ask();
   }
 
   function hastenAll(lane: Lane): void {
+    const { target } = lane;
     hasten(lane, undefined, (count) => {
-      // If the target has failed since, the retries keep their own times.
-      if (count > 0 && (lane.round !== undefined || lane.target.mode.failures === 0)) hastenAll(lane);
+      // If the target has failed since, the retries keep their own times; while it recovers, all of them are tried.
+      const isRecovering = target.mode.isOpen && target.successes > 0;
+      const isWanted = lane.round !== undefined || isRecovering || target.mode.failures === 0;
+      if (count > 0 && isWanted) hastenAll(lane);
     });
   }
 
@@ -82,22 +89,25 @@ export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
   function move(lane: Lane, to: Subscription): void {
     lane.unsettled++;
     lane.isMoving = true;
-    // A delivery that is recorded meanwhile sets this again.
+    // A delivery that is recorded meanwhile sets these again.
     lane.mayHaveMore = false;
-    const go = (nextDueAt: number | undefined) => {
+    lane.movesAt = Number.POSITIVE_INFINITY;
+    const go = (nextDueAt: number | undefined, nextMoveAt = Number.POSITIVE_INFINITY) => {
       lane.unsettled--;
       lane.isMoving = false;
+      const movesAt = Math.min(lane.movesAt, nextMoveAt);
       if (nextDueAt !== undefined) noteMore(lane, nextDueAt);
+      // What stays because the fallback cannot accept it is due, but not to be moved.
+      lane.movesAt = movesAt;
       advance(lane);
     };
     const moveTo = { subscriptionSeq: to.seq, ordered: to.ordered };
     store.lanes.changeLane(lane.seq, { act: "move", to: moveTo }).then(
-      ({ changed, nextDueAt }) => {
-        lane.isMovedOut = changed === 0;
+      ({ changed, nextDueAt, nextMoveAt }) => {
         if (changed > 0) noteMoved(to);
-        go(nextDueAt);
+        go(nextDueAt, nextMoveAt);
       },
-      () => (stopping.isStopping ? go(clock.now()) : tryAgain(() => go(clock.now()))),
+      () => (stopping.isStopping ? go(clock.now(), 0) : tryAgain(() => go(clock.now(), 0))),
     );
   }
 

@@ -27,8 +27,8 @@ export interface Lane {
   claiming: number;
   /** Waiting deliveries are being moved to the fallback. */
   isMoving: boolean;
-  /** All deliveries that could be moved to the fallback were moved. */
-  isMovedOut: boolean;
+  /** When there may be something to move to the fallback; 0 when that is not known. */
+  movesAt: number;
   /** The table may hold pending deliveries of this lane, the earliest due at `nextDueAt`. */
   mayHaveMore: boolean;
   nextDueAt: number;
@@ -74,7 +74,7 @@ export function createLane(
     reserved: 0,
     claiming: 0,
     isMoving: false,
-    isMovedOut: false,
+    movesAt: 0,
     mayHaveMore: false,
     nextDueAt: 0,
     isBehind: false,
@@ -114,6 +114,7 @@ export function noteReady(lane: Lane, now: number): void {
 export function noteMore(lane: Lane, dueAt: number): void {
   lane.nextDueAt = lane.mayHaveMore ? Math.min(lane.nextDueAt, dueAt) : dueAt;
   lane.mayHaveMore = true;
+  lane.movesAt = Math.min(lane.movesAt, dueAt);
 }
 
 /** The earliest due time that the table held when it was asked at `now`; undefined when it held nothing. */

@@ -103,9 +103,8 @@ function stepInQueue(lane: Lane, shared: SharedRoom, now: number): Step {
     return !isFoundOut && shared.mayProbe && target.mode.probeAt <= now ? PROBE : GIVE_BACK;
   }
   if (shared.movesTo !== undefined && lane.mayHaveMore && lane.claiming === 0 && !lane.isMoving) {
-    // Retries move at once, before their time. The rest was scheduled for later and moves when it is due.
-    const isDue = !lane.isMovedOut || lane.nextDueAt <= now;
-    return isDue ? { act: "move", to: shared.movesTo } : waitUntil(lane.nextDueAt);
+    // Retries move at once, before their time. What was scheduled for later moves when it is due.
+    return lane.movesAt <= now ? { act: "move", to: shared.movesTo } : waitUntil(lane.movesAt);
   }
   if (isFoundOut || lane.claiming > 0 || !lane.mayHaveMore) return REST;
   const at = Math.max(target.mode.probeAt, lane.nextDueAt);

@@ -25,16 +25,21 @@ export interface Slots {
 /** Lanes that compete with each other, by tenant. */
 interface Pool {
   readonly tenants: Map<string, TenantQueue>;
-  readonly waiting: Set<TenantQueue>;
+  /** Those with lanes that wait, as a binary heap: with thousands of them, each attempt looks at only a few. */
+  readonly waiting: TenantQueue[];
   inFlight: number;
   /** The number of turns so far, over all pools. */
-  readonly turns: { count: number };
+  readonly turns: { count: number; waits: number };
 }
 
 interface TenantQueue {
   inFlight: number;
   /** The number of its last turn. */
   servedAt: number;
+  /** Its place in `waiting`; undefined while nothing waits. */
+  place: number | undefined;
+  /** The number of its wait, over all pools. */
+  waitsAs: number;
   /** Lanes that have never had an answer: they come first, to find out how fast they are. */
   readonly fresh: Lane[];
   /** Lanes with nothing in flight: they come next. */
@@ -48,7 +53,7 @@ const PER_FREE = 1;
 const PER_FREE_IF_IDLE = 4;
 
 export function createSlots(maxInFlight: number): Slots {
-  const turns = { count: 0 };
+  const turns = { count: 0, waits: 0 };
   const prompt = createPool(turns);
   const slow = createPool(turns);
   const maxSlow = Math.max(1, Math.floor(maxInFlight * SHARE_OF_SLOW));
@@ -63,7 +68,10 @@ export function createSlots(maxInFlight: number): Slots {
     const pool = poolOf(lane);
     const queue = queueOf(pool, lane.tenantId);
     listFor(queue, lane).push(lane);
-    pool.waiting.add(queue);
+    if (queue.place !== undefined) return;
+    queue.waitsAs = ++turns.waits;
+    queue.place = pool.waiting.push(queue) - 1;
+    moveUp(pool.waiting, queue);
   }
 
   /** Free slots are kept for lanes with nothing in flight, and the last of them for new lanes and other tenants. */
@@ -80,14 +88,16 @@ export function createSlots(maxInFlight: number): Slots {
     enqueue,
     findNext() {
       if (prompt.inFlight + slow.inFlight >= maxInFlight) return undefined;
-      const first = fewestInFlight(prompt);
-      const firstSlow = fewestInFlight(slow);
+      const [first] = prompt.waiting;
+      const [firstSlow] = slow.waiting;
       if (firstSlow === undefined || !mayHaveSlow(firstSlow)) return first && headOf(first);
       return headOf(first === undefined || isBefore(firstSlow, first) ? firstSlow : first);
     },
     take(lane) {
       const pool = poolOf(lane);
-      queueOf(pool, lane.tenantId).servedAt = ++turns.count;
+      const queue = queueOf(pool, lane.tenantId);
+      queue.servedAt = ++turns.count;
+      moveDown(pool.waiting, queue);
       unqueue(pool, lane);
     },
     occupy(lane) {
@@ -109,27 +119,71 @@ export function createSlots(maxInFlight: number): Slots {
 }
 
 function createPool(turns: Pool["turns"]): Pool {
-  return { tenants: new Map(), waiting: new Set(), inFlight: 0, turns };
+  return { tenants: new Map(), waiting: [], inFlight: 0, turns };
 }
 
 function queueOf({ tenants, turns }: Pool, tenantId: string): TenantQueue {
   let queue = tenants.get(tenantId);
   // A new queue starts behind those that wait already: otherwise a queue that is forgotten after each turn would always
   // be first.
-  if (queue === undefined)
-    tenants.set(tenantId, (queue = { inFlight: 0, servedAt: turns.count, fresh: [], idle: [], busy: [] }));
+  if (queue === undefined) {
+    const lists = { fresh: [], idle: [], busy: [] };
+    queue = { inFlight: 0, servedAt: turns.count, place: undefined, waitsAs: 0, ...lists };
+    tenants.set(tenantId, queue);
+  }
   return queue;
-}
-
-function fewestInFlight({ waiting }: Pool): TenantQueue | undefined {
-  let best: TenantQueue | undefined;
-  for (const queue of waiting) if (best === undefined || isBefore(queue, best)) best = queue;
-  return best;
 }
 
 /** Among tenants with equally many attempts in flight, the one that was served longest ago comes first. */
 function isBefore(a: TenantQueue, b: TenantQueue): boolean {
-  return a.inFlight === b.inFlight ? a.servedAt < b.servedAt : a.inFlight < b.inFlight;
+  if (a.inFlight !== b.inFlight) return a.inFlight < b.inFlight;
+  return a.servedAt === b.servedAt ? a.waitsAs < b.waitsAs : a.servedAt < b.servedAt;
+}
+
+function putAt(waiting: TenantQueue[], place: number, queue: TenantQueue): void {
+  waiting[place] = queue;
+  queue.place = place;
+}
+
+/** The queue may come before others than it did. Does nothing when it does not wait. */
+function moveUp(waiting: TenantQueue[], queue: TenantQueue): void {
+  if (queue.place === undefined) return;
+  let place: number = queue.place;
+  while (place > 0) {
+    const above = (place - 1) >> 1;
+    const other = waiting[above] as TenantQueue;
+    if (!isBefore(queue, other)) break;
+    putAt(waiting, place, other);
+    place = above;
+  }
+  putAt(waiting, place, queue);
+}
+
+/** The queue may come after others than it did. Does nothing when it does not wait. */
+function moveDown(waiting: TenantQueue[], queue: TenantQueue): void {
+  if (queue.place === undefined) return;
+  let place: number = queue.place;
+  for (;;) {
+    const left = 2 * place + 1;
+    const [one, other] = [waiting[left], waiting[left + 1]];
+    const next = one !== undefined && other !== undefined && isBefore(other, one) ? other : one;
+    if (next === undefined || !isBefore(next, queue)) break;
+    const below = next.place as number;
+    putAt(waiting, place, next);
+    place = below;
+  }
+  putAt(waiting, place, queue);
+}
+
+function removeFrom(waiting: TenantQueue[], queue: TenantQueue): void {
+  const { place } = queue;
+  if (place === undefined) return;
+  queue.place = undefined;
+  const last = waiting.pop() as TenantQueue;
+  if (last === queue) return;
+  putAt(waiting, place, last);
+  moveUp(waiting, last);
+  moveDown(waiting, last);
 }
 
 function listFor(queue: TenantQueue, lane: Lane): Lane[] {
@@ -149,7 +203,7 @@ function unqueue(pool: Pool, lane: Lane): void {
   const queue = queueOf(pool, lane.tenantId);
   if (!remove(queue.fresh, lane) && !remove(queue.idle, lane)) remove(queue.busy, lane);
   lane.isQueued = false;
-  if (isEmpty(queue)) pool.waiting.delete(queue);
+  if (isEmpty(queue)) removeFrom(pool.waiting, queue);
 }
 
 /** The lane is nearly always the first in the list. */
@@ -160,13 +214,16 @@ function remove(lanes: Lane[], lane: Lane): boolean {
 }
 
 function join(pool: Pool, tenantId: string, count: number): void {
+  const queue = queueOf(pool, tenantId);
   pool.inFlight += count;
-  queueOf(pool, tenantId).inFlight += count;
+  queue.inFlight += count;
+  moveDown(pool.waiting, queue);
 }
 
 function leave(pool: Pool, tenantId: string, count: number): void {
   const queue = queueOf(pool, tenantId);
   pool.inFlight -= count;
   queue.inFlight -= count;
+  moveUp(pool.waiting, queue);
   if (queue.inFlight === 0 && isEmpty(queue)) pool.tenants.delete(tenantId);
 }

@@ -19,6 +19,12 @@ export interface RetryOn {
   readonly sourceStatuses: readonly number[];
   readonly bodyContains: string | undefined;
   readonly bodyIs: string | undefined;
+  /** Statuses that end the delivery. */
+  readonly giveUpOn?: readonly number[] | undefined;
+  /** Whether all other answers count as failures to retry. */
+  readonly allOthers?: boolean | undefined;
+  /** Statuses that, without a body, do not come from the destination itself. */
+  readonly emptyStatuses?: readonly number[] | undefined;
 }
 
 const TOO_MANY_REQUESTS = 429;
@@ -54,10 +60,15 @@ function classifyAnswer(answer: HttpResult & { kind: "response" }, retryOn: Retr
   if (retryOn.statuses.includes(status)) {
     return failed(error, { says: says === "limited" ? says : "ill", retryAfterMs });
   }
+  if (answer.body.length === 0 && retryOn.emptyStatuses?.includes(status) === true) {
+    return failed(`${error} without a body: a tunnel or proxy has no way to the target`, { retryAfterMs });
+  }
+  if (retryOn.giveUpOn?.includes(status) === true) return refused(error, { says });
   if (status === 410) return gone(error);
   if (status === 508 && isLoop(answer)) return refused(`${error}: ${LOOP}`, { says });
   if (retryOn.sourceStatuses.includes(status)) return failed(error, { says, missesSource: true });
-  return isTransientStatus(status) ? failed(error, { says, retryAfterMs }) : refused(error, { says });
+  const isRetried = retryOn.allOthers === true || isTransientStatus(status);
+  return isRetried ? failed(error, { says, retryAfterMs }) : refused(error, { says });
 }
 
 /** Some destinations answer 200 while they are not ready (n8n does while it starts). */
@@ -86,6 +97,14 @@ function isLoop({ body }: HttpResponse): boolean {
 /** Only for answers that are not a success. */
 function signOf(status: number): HealthSign {
   if (status === TOO_MANY_REQUESTS) return "limited";
-  if (status >= 502 && status <= 504) return "ill";
+  if ((status >= 502 && status <= 504) || isOfCloudflare(status)) return "ill";
   return status < 500 ? "well" : "doubtful";
+}
+
+/**
+ * Cloudflare answers so while it cannot reach the server behind it, or the tunnel to it (530). Not 520, which a faulty
+ * answer of the server causes too.
+ */
+function isOfCloudflare(status: number): boolean {
+  return (status >= 521 && status <= 526) || status === 530;
 }

@@ -1,11 +1,11 @@
 import { isCredentialHeader } from "../../domain/credential-header.ts";
 import { MASK } from "../../domain/mask.ts";
-import { findForwardedNameProblem, isHeaderName, plainHeaderName } from "./outgoing-header.ts";
+import { findForwardedNameProblem, isHeaderName, isOursUnlessNamed, plainHeaderName } from "./outgoing-header.ts";
 
 /**
  * Which headers of a received request a forwarding subscription passes on. `*` means the usual ones: all except those
- * of the connection, of proxies, credentials, and headers that every delivery sets itself. Credentials and the sender's
- * User-Agent are passed on only when they are named.
+ * of the connection, of proxies, credentials, and headers that every delivery sets itself. Credentials, the sender's User-Agent,
+ * and its headers of Standard Webhooks and the like, which then replace ours, are passed on only when they are named.
  */
 export const USUAL_HEADERS = "*";
 
@@ -47,7 +47,7 @@ export function createHeaderChoice(
 }
 
 function isUsual(name: string): boolean {
-  return !isCredentialHeader(name) && name !== "user-agent";
+  return !isCredentialHeader(name) && !isOursUnlessNamed(name) && name !== "user-agent";
 }
 
 /** Headers that `Connection` names belong to the connection of the received request (RFC 9110 §7.6.1). */

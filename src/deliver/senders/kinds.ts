@@ -40,5 +40,6 @@ export function toQueueKinds(kinds: DestinationKinds): QueueKinds {
   return {
     isQueue: (kind) => kinds.find(kind)?.isQueue === true,
     isCountable: ({ kind, destination }) => kinds.find(kind)?.isCountable?.(destination ?? {}) !== false,
+    maxBytesOf: ({ kind, destination }) => kinds.find(kind)?.maxBytesOf?.(destination ?? {}),
   };
 }

@@ -23,4 +23,5 @@ export interface SmsConfig {
   readonly numberRate: number;
   /** Messages per minute of one tenant. */
   readonly tenantRate: number;
+  readonly allowTenants: boolean;
 }

@@ -9,7 +9,7 @@ export interface Senders {
   find(kind: string): Sender | undefined;
   /** Rejects when these settings must not be used on this gateway. */
   refuse(kind: DestinationKind, settings: object): Promise<void>;
-  /** Whether the configuration reserves a kind for the operator. */
+  /** Whether a kind is reserved for the operator, always or by the configuration. */
   isForOperators(kind: DestinationKind): boolean;
   /** Warnings about settings whose effect their owner may not expect, as sentences. */
   warnOf(kind: DestinationKind, settings: object): readonly string[];
@@ -35,7 +35,7 @@ export function openSenders(kinds: DestinationKinds, services: SenderServices): 
     async refuse({ name }, settings) {
       await senders.get(name)?.refuse?.(settings);
     },
-    isForOperators: ({ name }) => senders.get(name)?.isForOperators === true,
+    isForOperators: ({ name, isForOperators }) => isForOperators === true || senders.get(name)?.isForOperators === true,
     warnOf: ({ name }, settings) => senders.get(name)?.warnOf?.(settings) ?? [],
     beginHandshake: (subscription) => senders.get(subscription.kind)?.beginHandshake?.(subscription),
     handshakeOf: (subscription) => senders.get(subscription.kind)?.handshakeOf?.(subscription),

@@ -24,8 +24,17 @@ const OURS =
 const NEVER_THE_SIGNATURE =
   /^(?:content-type|accept-encoding|trace.*|user-agent|webhook-.*|x-posthorn-.*|x-webhook-(?:id|event|timestamp|attempt))$/;
 /** Part of every delivery; a provider's own signature headers are not included. */
-const ALWAYS_OURS =
-  /^(?:content-type|accept-encoding|trace(?:parent|state)|webhook-(?:id|timestamp|signature)|x-posthorn-.*|x-webhook-(?:id|event|timestamp|attempt))$/;
+const ALWAYS_OURS = /^(?:content-type|accept-encoding|trace(?:parent|state)|x-posthorn-.*)$/;
+/** The headers of Standard Webhooks belong together: a signature covers the id and the time. */
+const STANDARD_WEBHOOKS = ["webhook-id", "webhook-timestamp", "webhook-signature"];
+/** Ours too, unless a subscription asks for the sender's. */
+const OURS_UNLESS_NAMED: ReadonlySet<string> = new Set([
+  ...STANDARD_WEBHOOKS,
+  "x-webhook-id",
+  "x-webhook-event",
+  "x-webhook-timestamp",
+  "x-webhook-attempt",
+]);
 
 export function isHeaderName(name: string): boolean {
   return HEADER_NAME.test(name);
@@ -45,8 +54,24 @@ export function findSignatureHeaderProblem(name: string): string | undefined {
 
 /** For a header of a received request that is passed on with the sender's value. */
 export function findForwardedNameProblem(name: string): string | undefined {
-  if (SIGNED_IN.test(plainHeaderName(name))) return "names a user who signed in at a proxy";
+  const plainName = plainHeaderName(name);
+  if (SIGNED_IN.test(plainName)) return "names a user who signed in at a proxy";
+  // A server that takes `_` for `-` would get it twice.
+  if (OURS_UNLESS_NAMED.has(plainName) && plainName !== name.toLowerCase()) return "is set by the gateway";
   return findNameProblem(name, ALWAYS_OURS);
+}
+
+/** Whether the sender's header is passed on only where a subscription names it; in lower case. */
+export function isOursUnlessNamed(name: string): boolean {
+  return OURS_UNLESS_NAMED.has(name);
+}
+
+/** Our headers that a delivery does not have, because the subscription asks for the sender's. All are in lower case. */
+export function findLeftOut(forwardHeaders: readonly string[], signatureHeader: string): ReadonlySet<string> {
+  const leftOut = new Set(forwardHeaders.filter(isOursUnlessNamed));
+  if (STANDARD_WEBHOOKS.some((name) => leftOut.has(name))) for (const name of STANDARD_WEBHOOKS) leftOut.add(name);
+  if (forwardHeaders.includes(signatureHeader)) leftOut.add(signatureHeader).add(`${signatureHeader}-next`);
+  return leftOut;
 }
 
 /** CGI turns both `X-Real-IP` and `X_Real_IP` into `HTTP_X_REAL_IP`: such names count as one. */

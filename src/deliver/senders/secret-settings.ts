@@ -19,6 +19,13 @@ export function secretSettings<Settings extends object>(
       Object.entries(settings).map(([field, value]) => [field, isSecret(field, value) ? map(field, value) : value]),
     );
 
+  function findCarried(given: object, stored: object, isWhole: boolean): string | undefined {
+    const [wished, known] = [fieldsOf(given), fieldsOf(stored)];
+    const isKept = (field: string) => wished[field] === MASK || (wished[field] === undefined && !isWhole);
+    const carried = secrets.find((field) => (known[field] ?? null) !== null && isKept(field));
+    return carried && fieldOf(carried, {});
+  }
+
   return {
     hide(settings) {
       const hidden = Object.fromEntries(Object.entries(settings).filter(([field, value]) => isSecret(field, value)));
@@ -35,18 +42,13 @@ export function secretSettings<Settings extends object>(
       const restore = (field: string, value: unknown) => (value === MASK ? (known[field] ?? value) : value);
       return mapSecrets(given, restore) as Partial<Settings>;
     },
+    findCarried,
     refuseCarried(given, stored, isWhole) {
       const [wished, known] = [fieldsOf(given), fieldsOf(stored)];
       if (!place.some((field) => wished[field] !== undefined && wished[field] !== known[field])) return;
-      const carried = secrets.find(
-        (field) =>
-          (known[field] ?? null) !== null && (wished[field] === MASK || (wished[field] === undefined && !isWhole)),
-      );
-      if (carried === undefined) return;
-      const name = fieldOf(carried, {});
-      throw new PosthornError("invalid_field", `${name}: the destination has changed; give ${carried} again.`, {
-        field: name,
-      });
+      const field = findCarried(given, stored, isWhole);
+      if (field === undefined) return;
+      throw new PosthornError("invalid_field", `${field}: the destination has changed; give it again.`, { field });
     },
   };
 }

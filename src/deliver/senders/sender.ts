@@ -27,8 +27,8 @@ export interface DestinationKind<Settings extends object = object> {
   readonly canForward?: boolean;
   /** The kind reaches systems of the gateway's operator: only keys that are bound to no tenant may configure it. */
   readonly isForOperators?: boolean;
-  /** The same, when it depends on the settings. */
-  isForOperatorsWith?(settings: Settings): boolean;
+  /** The same for destinations that have one of these settings. */
+  readonly operatorSettings?: readonly string[];
   /** Delivered messages wait there to be taken: the kind can be the fallback of a forward. */
   readonly isQueue?: boolean;
   /**
@@ -36,6 +36,8 @@ export interface DestinationKind<Settings extends object = object> {
    * not given.
    */
   isCountable?(destination: object): boolean;
+  /** For a queue: the size of the largest message, by its settings; undefined when events of any size go there. */
+  maxBytesOf?(settings: object): number | undefined;
   /** Settings that name the health check. They belong to the target when several subscriptions share one. */
   readonly healthSettings?: readonly string[];
   /** Rules that a schema cannot express. Fields are named as in the settings. */
@@ -92,9 +94,11 @@ export interface SettingsSecrets<Settings extends object = object> {
   /** A masked value that a client sends back stands for the stored one. */
   restore(given: Partial<Settings>, stored: Settings): Partial<Settings>;
   /**
-   * Throws when a stored secret would be sent to another place only because the place changed. `isWhole`: settings that
-   * are not given are removed, so their secrets need not be given again.
+   * The name on the wire of a stored secret that stays without being given again. `isWhole`: settings that are not
+   * given are removed, and their secrets with them.
    */
+  findCarried(given: Partial<Settings>, stored: Settings, isWhole: boolean): string | undefined;
+  /** Throws when a stored secret would be sent to another place only because the place changed. */
   refuseCarried(given: Partial<Settings>, stored: Settings, isWhole: boolean): void;
 }
 

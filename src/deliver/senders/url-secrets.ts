@@ -24,6 +24,15 @@ export function createUrlSecrets<Settings extends UrlSettings>({
   expand = (url) => url,
 }: UrlSecretsOptions = {}): SettingsSecrets<Settings> {
   const originOf = (url: string) => parseUrl(expand(url))?.origin;
+
+  function findCarried(given: UrlSettings, stored: UrlSettings, isWhole: boolean): string | undefined {
+    const hasHeaders = Object.keys(stored.headers ?? {}).length > 0;
+    if (hasHeaders && (hasMaskedHeader(given) || (given.headers === undefined && !isWhole))) return `${prefix}headers`;
+    const hasAuth = stored.auth !== undefined && stored.auth !== null && stored.auth.type !== "ca";
+    const isKept = hasMaskedField(given.auth) || (given.auth === undefined && !isWhole);
+    return hasAuth && isKept ? `${prefix}auth` : undefined;
+  }
+
   return {
     hide(settings) {
       const { auth, ...rest } = settings;
@@ -57,12 +66,13 @@ export function createUrlSecrets<Settings extends UrlSettings>({
       return shown;
     },
     restore: restoreMasked,
+    findCarried,
     refuseCarried(given, stored, isWhole) {
       const origin = given.url === undefined ? undefined : originOf(given.url);
       // An invalid URL is rejected elsewhere.
       if (origin === undefined || origin === originOf(stored.url ?? "")) return;
       const carried = findCarried(given, stored, isWhole);
-      if (carried !== undefined) refuse(`${prefix}${carried}`);
+      if (carried !== undefined) refuse(carried);
     },
   };
 }
@@ -92,14 +102,6 @@ function restoreMasked<Change extends UrlSettings>(input: Change, stored: UrlSet
     restored.auth = auth;
   }
   return restored;
-}
-
-/** Finds stored secrets that would go to another place without being given again. */
-function findCarried(change: UrlSettings, stored: UrlSettings, isWhole: boolean): "headers" | "auth" | undefined {
-  const hasHeaders = Object.keys(stored.headers ?? {}).length > 0;
-  if (hasHeaders && (hasMaskedHeader(change) || (change.headers === undefined && !isWhole))) return "headers";
-  const hasAuth = stored.auth !== undefined && stored.auth !== null && stored.auth.type !== "ca";
-  return hasAuth && (hasMaskedField(change.auth) || (change.auth === undefined && !isWhole)) ? "auth" : undefined;
 }
 
 function refuse(field: string): never {

@@ -16,8 +16,10 @@ export interface Fallbacks {
   divert(subscription: Subscription, dueAt: number): Subscription | undefined;
   /** The fallback that gets the waiting deliveries of the lane. */
   findFor(lane: Lane, subscription: Subscription | undefined): Subscription | undefined;
-  /** The fallback that takes over a delivery whose attempt failed. The decision is replaced accordingly. */
+  /** The fallback that takes over a delivery whose attempt failed, unless it could not accept it before. */
   takeOver(lane: Lane, subscription: Subscription, tried: Tried): Subscription | undefined;
+  /** A delivery that a fallback will never accept returns to the subscription that it came from. */
+  returnRefused(fallback: Subscription, decision: Decision): Subscription | undefined;
 }
 
 interface Tried {
@@ -26,9 +28,11 @@ interface Tried {
   decision: Decision;
 }
 
-type Uses = "clock" | "states" | "findFallback" | "isAwaited";
+type Uses = "clock" | "states" | "findFallback" | "findForward" | "isAwaited";
 
-export function createFallbacks({ clock, states, findFallback, isAwaited }: Pick<SchedulerParts, Uses>): Fallbacks {
+export function createFallbacks(parts: Pick<SchedulerParts, Uses>): Fallbacks {
+  const { clock, states, findFallback, findForward, isAwaited } = parts;
+
   /** The fallback, if it can accept deliveries now. */
   function findWell(subscription: Subscription): Subscription | undefined {
     if (subscription.fallback === undefined) return undefined;
@@ -63,11 +67,15 @@ export function createFallbacks({ clock, states, findFallback, isAwaited }: Pick
       if (!isDown(subscription) && !isAlone) return undefined;
       const fallback = findWell(subscription);
       if (fallback === undefined) return undefined;
-      settlement.verdict = "retry";
-      settlement.nextAttemptAt = clock.now();
-      settlement.deadReason = undefined;
       settlement.moveTo = { subscriptionSeq: fallback.seq, ordered: fallback.ordered };
       return fallback;
+    },
+    returnRefused(fallback, { settlement, testOf }) {
+      if (settlement.verdict !== "dead" || testOf !== undefined) return undefined;
+      const forward = findForward?.(fallback);
+      if (forward === undefined) return undefined;
+      settlement.moveTo = { subscriptionSeq: forward.seq, ordered: forward.ordered, isReturn: true };
+      return forward;
     },
   };
 }

@@ -4,7 +4,8 @@ import type { HealthPlace } from "../../domain/target.ts";
 import { noteOthersFailed } from "./mode.ts";
 import type { FallbackDrain } from "./fallback-drain.ts";
 import type { RoundEnd } from "./rounds.ts";
-import { beginChecks, noteCheckFailed, noteCheckSucceeded, noteTried, type Target } from "./target.ts";
+import { beginChecks, isFailingAtAll, noteCheckFailed, noteCheckSucceeded, noteTried, type Target } from "./target.ts";
+import { createSharedChecks, type SharedChecks } from "./shared-checks.ts";
 import type { TargetLanes } from "./target-lanes.ts";
 
 /**
@@ -45,11 +46,14 @@ export const HEALTH = {
   soonMs: 1_000,
   atOnce: 100,
   spreadMs: 10,
+  /** Targets with the same health URL share an answer of up to this age, or of half their own interval. */
+  sharedMs: 1_000,
 } as const;
 
 export function createHealthWatch(options: HealthWatchOptions): HealthWatch {
   const { clock, random } = options;
   const watched = new Map<Target, TargetChecks>();
+  const shared = createSharedChecks(options.check, clock);
   return {
     watch(targets) {
       for (const [target, checks] of watched) {
@@ -64,7 +68,7 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch {
           known.checkAfter(waitMs(target));
           continue;
         }
-        const checks = createTargetChecks(target, owner, options);
+        const checks = createTargetChecks(target, owner, shared, options);
         watched.set(target, checks);
         beginChecks(target);
         checks.checkAt(clock.now() + random.next() * spreadMs(targets.size, target));
@@ -74,6 +78,7 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch {
     stop() {
       for (const checks of watched.values()) checks.stop();
       watched.clear();
+      shared.stop();
     },
   };
 }
@@ -103,8 +108,13 @@ interface TargetChecks {
   stop(): void;
 }
 
-function createTargetChecks(target: Target, owner: string, options: HealthWatchOptions): TargetChecks {
-  const { clock, random, check, lanes, onMode, drain, onWell } = options;
+function createTargetChecks(
+  target: Target,
+  owner: string,
+  shared: SharedChecks,
+  options: HealthWatchOptions,
+): TargetChecks {
+  const { clock, random, lanes, onMode, drain, onWell } = options;
   let timer: Timer | undefined;
   let dueAt = 0;
   let isChecking = false;
@@ -129,11 +139,11 @@ function createTargetChecks(target: Target, owner: string, options: HealthWatchO
   }
 
   function run(): void {
-    const { health } = target.rules;
+    const { health, checkEveryMs } = target.rules;
     if (health === undefined || isChecking) return;
     isChecking = true;
     checkedAt = clock.now();
-    check(health, owner, (error) => {
+    shared.ask(health, owner, Math.min(HEALTH.sharedMs, checkEveryMs / 2), (error) => {
       if (isStopped) return;
       target.check = { at: clock.wall(), error };
       if (error === undefined) lookAround();
@@ -176,13 +186,17 @@ function createTargetChecks(target: Target, owner: string, options: HealthWatchO
     if (!target.mode.isOpen) return onWell?.(target);
     if (target.mode.forced === "QUEUE") return;
     if (change === "recovering") {
+      target.hastens = true;
       recoversFrom = clock.wall();
       failedRounds = 0;
       roundAt = 0;
     }
     if (isHeld || clock.now() < roundAt) return;
     // Must come first: the round must not see a lane as empty while its retries are being brought forward.
-    if (change === "recovering" && target.wasIll) lanes.hasten(target);
+    if (target.hastens) lanes.hasten(target);
+    // Otherwise nothing would show that the target accepts deliveries again, however long their retries wait.
+    else if (isFailingAtAll(target)) lanes.hasten(target, 1);
+    target.hastens = false;
     lanes.startRound(target, {
       newAfter: recoversFrom + MAX_RANK_OFFSET_MS,
       onTried: () => {
@@ -197,7 +211,8 @@ function createTargetChecks(target: Target, owner: string, options: HealthWatchO
     const { idleWaitMs } = target.rules;
     failedRounds = end === "failed" ? failedRounds + 1 : 0;
     const failedWaitMs = HEALTH.failedRoundMs * 2 ** (failedRounds - 1);
-    roundAt = clock.now() + (failedRounds > 0 ? Math.min(idleWaitMs, failedWaitMs) : idleWaitMs);
+    const waitMs = failedRounds > 0 ? Math.min(idleWaitMs, failedWaitMs) : idleWaitMs;
+    roundAt = target.hastens ? 0 : clock.now() + waitMs;
   }
 
   function close(): void {

@@ -8,10 +8,15 @@ import type { SchedulerParts } from "../scheduler-parts.ts";
 export interface MissingSources {
   /** The target does not know the source. Returns how long to wait before the next try. */
   noteMiss(subscriptionSeq: number, source: string, error: string): number;
+  /** The next try of a delivery that was missed; undefined when it died instead. */
+  noteNext(subscriptionSeq: number, source: string, nextAttemptAt: number | undefined): void;
   /** The target accepted a delivery of the source. */
   noteTaken(lane: Lane, source: string): void;
   /** The target is back: all sources may be tried again. */
   wake(lane: Lane): void;
+  /** The subscription was deleted. */
+  forget(subscriptionSeq: number): void;
+  /** Only sources of which something waits. */
   list(subscriptionSeq: number): readonly MissingSource[];
 }
 
@@ -30,10 +35,21 @@ const EVERY_MS = 300_000;
 const PER_MS = 1 / 1000;
 const MAX_MS = 3_600_000;
 
+/**
+ * Anybody may send to any name, and a name that is not known here costs memory until its deliveries have died. All names
+ * beyond this many share one entry.
+ */
+const MAX_NAMES = 1000;
+const OTHERS = "";
+/** A retry may begin late. When none has come by then, nothing of the source waits: what did was cancelled or died. */
+const LATE_MS = 300_000;
+
 interface Missing extends MissingSource {
   /** Recent misses, and when counting them began. */
   misses: number;
   countedFrom: number;
+  /** The latest retry of all waiting deliveries. */
+  waitsUntil: number;
 }
 
 export function createMissingSources({ clock, table }: Pick<SchedulerParts, "clock" | "table">): MissingSources {
@@ -52,13 +68,26 @@ export function createMissingSources({ clock, table }: Pick<SchedulerParts, "clo
     return true;
   }
 
+  function forgetLate(seq: number, now: number): void {
+    for (const { source, waitsUntil } of lanes.get(seq)?.values() ?? []) {
+      if (waitsUntil + LATE_MS < now) forget(seq, source);
+    }
+  }
+
+  function nameIn(seq: number, given: string, now: number): string {
+    const isFull = () => (lanes.get(seq)?.size ?? 0) >= MAX_NAMES && lanes.get(seq)?.has(given) !== true;
+    if (isFull()) forgetLate(seq, now);
+    return isFull() ? OTHERS : given;
+  }
+
   return {
-    noteMiss(seq, source, error) {
+    noteMiss(seq, given, error) {
       const now = clock.now();
+      const source = nameIn(seq, given, now);
       const sources = lanes.get(seq) ?? new Map<string, Missing>();
       lanes.set(seq, sources);
       const known = sources.get(source);
-      const one = known ?? { source, since: now, nextTryAt: now, error, misses: 0, countedFrom: now };
+      const one = known ?? { source, since: now, nextTryAt: now, error, misses: 0, countedFrom: now, waitsUntil: now };
       if (now - one.countedFrom >= EVERY_MS) {
         one.misses = 0;
         one.countedFrom = now;
@@ -68,8 +97,15 @@ export function createMissingSources({ clock, table }: Pick<SchedulerParts, "clo
       const delayMs = Math.min(MAX_MS, Math.max(waitAfter(now - one.since), one.misses / PER_MS));
       // The earliest retry of all waiting deliveries.
       one.nextTryAt = one.nextTryAt > now ? Math.min(one.nextTryAt, now + delayMs) : now + delayMs;
+      one.waitsUntil = Math.max(one.waitsUntil, now + delayMs);
       sources.set(source, one);
       return delayMs;
+    },
+    noteNext(seq, source, nextAttemptAt) {
+      const one = lanes.get(seq)?.get(source);
+      if (one === undefined) return;
+      if (nextAttemptAt !== undefined) one.waitsUntil = Math.max(one.waitsUntil, nextAttemptAt);
+      else if (one.waitsUntil <= clock.now()) forget(seq, source);
     },
     noteTaken(lane, source) {
       if (lanes.size > 0 && forget(lane.seq, source)) bringForward(lane, source);
@@ -77,9 +113,13 @@ export function createMissingSources({ clock, table }: Pick<SchedulerParts, "clo
     wake(lane) {
       const sources = lanes.get(lane.seq);
       lanes.delete(lane.seq);
-      for (const source of sources?.keys() ?? []) bringForward(lane, source);
+      for (const source of sources?.keys() ?? []) if (source !== OTHERS) bringForward(lane, source);
     },
-    list: (seq) => [...(lanes.get(seq)?.values() ?? [])],
+    forget: (seq) => void lanes.delete(seq),
+    list(seq) {
+      forgetLate(seq, clock.now());
+      return [...(lanes.get(seq)?.values() ?? [])].filter(({ source }) => source !== OTHERS);
+    },
   };
 }
 

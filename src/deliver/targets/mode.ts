@@ -34,11 +34,6 @@ export const MODE = {
   failuresToOpen: 3,
   /** So many failures in a row are no coincidence, even if a delivery was accepted a moment ago. */
   failuresInAnyCase: 100,
-  /**
-   * A target that accepted something since then is not down: among many deliveries, three failures in a row can be a
-   * coincidence.
-   */
-  sureAfterMs: 3_000,
   firstProbeMs: 1_000,
   maxProbeMs: USUAL_MAX_PROBE_MS,
   /**
@@ -122,11 +117,14 @@ export interface Failure {
   isProbe: boolean;
   /** How many failures in a row open it; the usual number when not given. */
   failuresToOpen?: number;
+  /** For how long the target must have accepted nothing. */
+  sureAfterMs?: number;
   maxProbeMs?: number;
 }
 
 export function noteFailure(mode: TargetMode, failure: Failure): "opened" | "still" | undefined {
-  const { now, error, jitter, isProbe, failuresToOpen = MODE.failuresToOpen, maxProbeMs } = failure;
+  const { now, error, jitter, isProbe, maxProbeMs } = failure;
+  const { failuresToOpen = MODE.failuresToOpen, sureAfterMs = 0 } = failure;
   mode.failures++;
   mode.lastError = error;
   if (mode.isOpen) {
@@ -136,18 +134,19 @@ export function noteFailure(mode: TargetMode, failure: Failure): "opened" | "sti
     postponeProbe(mode, now, jitter, maxProbeMs);
     return "still";
   }
-  if (!isDown(mode, now, failuresToOpen)) return undefined;
+  if (!isDown(mode, now, failuresToOpen, sureAfterMs)) return undefined;
   openMode(mode, now, error, jitter, maxProbeMs);
   return "opened";
 }
 
-/**
- * A busy target may fail three times in a row by coincidence and accept the next delivery: to be down, it must have
- * accepted nothing for a while.
- */
-function isDown({ failures, failedChecks, tookAt }: TargetMode, now: number, failuresToOpen: number): boolean {
+function isDown(
+  { failures, failedChecks, tookAt }: TargetMode,
+  now: number,
+  failuresToOpen: number,
+  sureAfterMs: number,
+): boolean {
   if (failures < failuresToOpen) return false;
-  if (tookAt === undefined || now - tookAt >= MODE.sureAfterMs) return true;
+  if (tookAt === undefined || now - tookAt >= sureAfterMs) return true;
   return failedChecks >= failuresToOpen || failures >= Math.max(failuresToOpen, MODE.failuresInAnyCase);
 }
 

@@ -2,6 +2,7 @@ import type { ClaimedDelivery } from "../../store/port/lanes.ts";
 import { isBusy, type Lane } from "../lanes/lane.ts";
 import { isActive } from "../lanes/lane-gates.ts";
 import type { SchedulerParts } from "../scheduler-parts.ts";
+import type { Saying } from "../settle.ts";
 import type { Target } from "./target.ts";
 
 /**
@@ -45,7 +46,7 @@ export interface Rounds {
   leave(lane: Lane): void;
   noteClaimed(lane: Lane, claimed: readonly ClaimedDelivery[]): void;
   /** An attempt of a round ended. */
-  noteEnded(round: Round, isFailed: boolean): void;
+  noteEnded(round: Round, says: Saying): void;
   /** A lane of the round has done all it can for now. */
   goOn(round: Round): void;
 }
@@ -127,9 +128,11 @@ export function createRounds({ clock, findSubscription, advance }: Uses): Rounds
       round.caughtUp.add(lane);
       if ([...round.lanes].every((one) => round.caughtUp.has(one) || isDone(one))) onTried();
     },
-    noteEnded(round, isFailed) {
+    noteEnded(round, says) {
       round.inFlight--;
-      if (isFailed) end(round, "failed");
+      // Where the target accepts others, a delivery that fails again says nothing against it.
+      const isUnclear = says === "unclear" && round.target?.isTaking === true;
+      if (says !== "well" && says !== "nothing" && !isUnclear) end(round, "failed");
     },
   };
 }

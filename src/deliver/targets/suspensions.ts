@@ -69,7 +69,8 @@ export function createSuspensions({ clock, onFailing, onSuspend, onState }: Uses
       if (suspends) suspend(lane, subscription, error ?? "gone", lane.state.ownTarget);
       else if (testOf !== undefined) return;
       else if (settlement.verdict === "delivered") delivered(lane, subscription);
-      else if (settlement.verdict === "dead") died(lane, subscription, error);
+      // What a fallback cannot accept returns to its own lane, and nothing died.
+      else if (settlement.verdict === "dead" && settlement.moveTo === undefined) died(lane, subscription, error);
     },
     noteStillDown(lane, subscription) {
       const { target, state } = lane;

@@ -22,8 +22,8 @@ export interface TargetLanes {
   /** Begins to send waiting deliveries although the target is in QUEUE; does nothing when a round is running. */
   startRound(target: Target, events: RoundEvents): void;
   endRound(target: Target): void;
-  /** Makes all retries due now. */
-  hasten(target: Target): void;
+  /** Makes retries due now: all of them, or at most `limit` of each lane. */
+  hasten(target: Target, limit?: number): void;
   /** The target is in NORMAL again: sources that it did not know may be known now. */
   wakeMissing(target: Target): void;
   /** The target is still in QUEUE: subscriptions that send there may have waited too long. */
@@ -49,8 +49,12 @@ export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLane
     return lane.target === lane.state.ownTarget ? [] : lanes.ofTarget(lane.target).filter((one) => one !== lane);
   }
 
-  function hasten(members: readonly Lane[]): void {
-    for (const lane of members) if (isActive(lane, findSubscription(lane.seq))) table.hastenAll(lane);
+  function hasten(members: readonly Lane[], limit?: number): void {
+    for (const lane of members) {
+      if (!isActive(lane, findSubscription(lane.seq))) continue;
+      if (limit === undefined) table.hastenAll(lane);
+      else table.hasten(lane, { limit }, () => undefined);
+    }
   }
 
   function noteStillDown(target: Target): void {
@@ -117,7 +121,7 @@ export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLane
 
   return {
     endRound: (target) => rounds.stop(target.round),
-    hasten: (target) => hasten(lanes.ofTarget(target)),
+    hasten: (target, limit) => hasten(lanes.ofTarget(target), limit),
     refresh(target) {
       const members = lanes.ofTarget(target);
       if (!target.mode.isOpen) for (const { round } of members) rounds.stop(round);

@@ -34,9 +34,9 @@ export interface Target extends TargetCondition {
   check: { at: number; error: string | undefined } | undefined;
   /** Successful checks in a row while it is in QUEUE. */
   successes: number;
-  /** A check failed since the target came into QUEUE: once it is back, retries are brought forward. */
-  wasIll: boolean;
-  /** Since the first of these successes, all waiting deliveries were tried once. */
+  /** The target may be back: before the next round all waiting retries are brought forward. */
+  hastens: boolean;
+  /** Since then, all waiting deliveries were tried once. */
   isTried: boolean;
   /** Since then: whether the target accepted one of them, and how many failed. */
   isTaking: boolean;
@@ -68,7 +68,7 @@ export function createTarget({ mode, pace, notices }: TargetCondition, rules: Ta
     isProbing: false,
     check: undefined,
     successes: 0,
-    wasIll: false,
+    hastens: false,
     isTried: false,
     isTaking: false,
     failedTries: 0,
@@ -105,6 +105,8 @@ export function noteAnswered(target: Target, now: number): ModeChange {
     return change;
   }
   mode.tookAt = now;
+  // Until now it failed at all of them: those that it failed at are tried once more.
+  if (isFailingAtAll(target)) target.hastens = true;
   target.isTaking = true;
   if (mode.forced === "QUEUE") forgetFailures(mode);
   return undefined;
@@ -134,8 +136,9 @@ export function noteIll(target: Target, { now, error, jitter, isProbe }: Failure
   const { mode } = target;
   if (mode.isOpen) target.failedTries++;
   noteBad(target.pace, now, mode.failures + 1);
-  const { maxProbeMs } = target.rules;
-  const change = noteFailure(mode, { now, error, jitter, isProbe, failuresToOpen: failuresToOpen(target), maxProbeMs });
+  const { maxProbeMs, sureAfterMs } = target.rules;
+  const toOpen = { failuresToOpen: failuresToOpen(target), sureAfterMs, maxProbeMs };
+  const change = noteFailure(mode, { now, error, jitter, isProbe, ...toOpen });
   if (change === "opened") beginQueue(target, now);
   return mode.forced === "QUEUE" ? undefined : change;
 }
@@ -144,7 +147,6 @@ export function noteCheckFailed(target: Target, failure: Omit<Failure, "isProbe"
   target.mode.failedChecks++;
   const change = noteIll(target, { ...failure, isProbe: true });
   forgetTries(target);
-  target.wasIll = true;
   return change;
 }
 
@@ -157,9 +159,9 @@ export function noteCheckSucceeded(target: Target, now: number): "recovering" | 
     if (mode.failures === 0 && !mode.isOpen) mode.lastError = undefined;
     return undefined;
   }
-  if (target.successes === 0) target.failedTries = 0;
   target.successes++;
   if (target.successes > 1) return closeIfBack(target, now);
+  target.failedTries = 0;
   mode.failedProbes = 0;
   return closeIfBack(target, now) ?? "recovering";
 }
@@ -177,7 +179,7 @@ export function startSlowly({ mode, pace }: Target, now: number, minPerS: number
 
 /** All waiting deliveries were tried once since the first success. */
 export function noteTried(target: Target, now: number): "closed" | undefined {
-  if (!target.mode.isOpen || target.successes === 0) return undefined;
+  if (!target.mode.isOpen || target.successes === 0 || target.hastens) return undefined;
   target.isTried = true;
   return closeIfBack(target, now);
 }
@@ -218,21 +220,27 @@ function forgetTries(target: Target): void {
   target.isTried = false;
   target.isTaking = false;
   target.failedTries = 0;
-  target.wasIll = false;
+  target.hastens = false;
 }
 
 /**
  * The health is good, but the target accepts nothing. A few failures and nothing else say little: one event that always
  * fails must not keep the target in QUEUE for days.
  */
-function isFailingAtAll({ isTaking, failedTries }: Target): boolean {
+export function isFailingAtAll({ isTaking, failedTries }: Target): boolean {
   return !isTaking && failedTries >= MODE.failuresToOpen;
 }
 
 function closeIfBack(target: Target, now: number): "closed" | undefined {
   const { mode, rules, successes } = target;
   if (mode.forced === "QUEUE" || rules.health === undefined) return undefined;
-  if (!target.isDrained || !target.isTried || successes < rules.successesToClose || isFailingAtAll(target))
+  if (
+    !target.isDrained ||
+    !target.isTried ||
+    target.hastens ||
+    successes < rules.successesToClose ||
+    isFailingAtAll(target)
+  )
     return undefined;
   forgetFailures(mode);
   const times = rules.successesToClose === 1 ? "once" : `${rules.successesToClose} times`;

@@ -49,7 +49,10 @@ export interface Connection {
 export interface ConnectionsOptions {
   connect: GuardedConnect;
   clock: Clock;
-  /** Maximum number of open connections to a host, over all its pools. With several tenants, none gets all of them. */
+  /**
+   * Maximum number of open connections to a host, over all its pools. With several tenants, none gets all of them; one
+   * that has none gets one beyond the maximum, up to twice as many in all.
+   */
   perHost: number;
   /** How many idle connections are kept; more are closed after a moment. */
   keptPerHost: number;
@@ -83,6 +86,7 @@ interface Pool {
   readonly waiting: WaitingLine<Waiter>;
   isStarved: boolean;
   readonly mayServe: (owner: string) => boolean;
+  readonly mayGoBeyond: (owner: string) => boolean;
 }
 
 class Slot extends Wire {
@@ -104,10 +108,12 @@ const SPARE_MS = 1000;
 const MAX_KEEP_ALIVE_MS = 60_000;
 /**
  * A tenant may use one more connection of a host while it uses less than this multiple of the unused rest. Alone, a
- * tenant gets at most three quarters, and the next tenant as much of the rest. So there is always one for a newcomer,
- * however long the others are used.
+ * tenant gets at most three quarters, and the next tenant as much of the rest. So there is nearly always one for a
+ * newcomer, however long the others are used.
  */
 const SHARE_OF_REST = 3;
+/** Several tenants together may still use all of them: newcomers get one beyond the maximum, up to this multiple. */
+const MAX_BEYOND = 2;
 
 export function openConnections(options: ConnectionsOptions): Connections {
   const { connect, clock, perHost, keptPerHost, max, maxHeadBytes, maxReadBytes } = options;
@@ -133,6 +139,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
         waiting: createWaitingLine(),
         isStarved: false,
         mayServe: (owner) => mayUse(host, owner),
+        mayGoBeyond: (owner) => mayGoBeyond(host, owner),
       };
       host.pools.add(pool);
       pools.set(target.pool, pool);
@@ -168,6 +175,11 @@ export function openConnections(options: ConnectionsOptions): Connections {
     const held = owner === "" ? 0 : (host.held.get(owner) ?? 0);
     const left = perHost - (host.open - host.idle);
     return held === 0 || held < SHARE_OF_REST * (left - 1);
+  }
+
+  /** While others use all connections of the host. */
+  function mayGoBeyond(host: Host, owner: string): boolean {
+    return !host.held.has(owner) && host.open < perHost * MAX_BEYOND;
   }
 
   function give(slot: Slot, waiter: Waiter): void {
@@ -235,15 +247,18 @@ export function openConnections(options: ConnectionsOptions): Connections {
   function serve(pool: Pool): void {
     while (pool.waiting.has(pool.mayServe)) {
       const hasRoomAtHost = makeRoomAtHost(pool.host);
-      if (!hasRoomAtHost || !makeRoom()) {
+      const mayTake = hasRoomAtHost ? pool.mayServe : pool.mayGoBeyond;
+      const waiter = pool.waiting.has(mayTake) && makeRoom() ? pool.waiting.take(mayTake) : undefined;
+      if (waiter === undefined) {
         if (pool.open === 0 && !pool.isStarved) {
           pool.isStarved = true;
           (hasRoomAtHost ? starved : pool.host.starved).push(pool);
         }
+        // Its tenant may be without a connection when the next one ends.
+        if (!hasRoomAtHost) pool.host.holdsBack = true;
         return;
       }
-      const waiter = pool.waiting.take(pool.mayServe);
-      if (waiter !== undefined) give(openSlot(pool, waiter.owner), waiter);
+      give(openSlot(pool, waiter.owner), waiter);
     }
     if (!pool.waiting.isEmpty) pool.host.holdsBack = true;
     forgetUnused(pool);
@@ -370,7 +385,12 @@ export function openConnections(options: ConnectionsOptions): Connections {
       pool.host.idle += 1;
       const waiter = pool.waiting.isEmpty ? undefined : pool.waiting.take(pool.mayServe);
       pool.host.idle -= 1;
-      if (waiter !== undefined) return give(slot, waiter);
+      if (waiter !== undefined) {
+        give(slot, waiter);
+        if (pool.host.pools.size > 1) serveHeldBack(pool.host);
+        return;
+      }
+      if (pool.host.open > perHost) return discard(slot);
       slot.keptUntil = clock.now() + keptFor(keepAliveMs);
       pool.idle.push(slot);
       idle.add(slot);

@@ -38,6 +38,8 @@ export const EXAMPLE = {
   pathToken: "Zk3wq0Yb7mR1xT5uJ8nC2vL6sD9fG4hA",
   /** A request that was ignored, and would be accepted now. */
   ignoredRequest: "req_01m7hwa0b7e6fsk6n8d3x2t9va",
+  portalLink: "9f2c41d07ab8e365",
+  signedOutUser: "oidc:248289761001",
   key: "key_01m7hwa17nec4b0n057n5najkh",
   keyInClear: "phk_H6YC8sgpxmyWepwJL2kfRkjtvxRf0f5c2lBldEbabdg",
   /** An active alert of a tenant. */

@@ -17,7 +17,10 @@ export const Problem = named(
       detail: Type.String({ description: "What was wrong, with which value, and what to do" }),
       field: Type.Optional(Type.String({ description: "The invalid field" })),
       request_id: Type.Optional(
-        Type.String({ description: "Of a rejected webhook that was stored: `GET /api/v1/requests/{id}` shows it" }),
+        Type.String({
+          description:
+            "Of a rejected webhook that was stored: `GET /api/v1/requests/{id}` shows it. With `internal_error`: in the gateway's log",
+        }),
       ),
     },
     {

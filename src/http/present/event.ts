@@ -1,12 +1,14 @@
-import { deriveEventStatus } from "../../domain/delivery.ts";
+import { countsSeenBy, deriveEventStatus } from "../../domain/delivery.ts";
+import { isDamage } from "../../domain/errors.ts";
 import { readKeptRequest } from "../../domain/kept-request.ts";
-import type { StoredEvent } from "../../store/port/reads.ts";
+import type { LoadedEvent, StoredEvent } from "../../store/port/reads.ts";
 import { isoTime } from "./time.ts";
 
-/** The one mapping of an event to the wire. */
-export function presentEvent(event: StoredEvent) {
-  const details = event.details === undefined ? {} : (JSON.parse(event.details) as PublishedDetails);
-  const request = event.request === undefined ? undefined : readKeptRequest(event.request);
+/** The one mapping of an event to the wire, as a tenant sees it, or those who are bound to none. */
+export function presentEvent(event: StoredEvent, tenantId: string | undefined) {
+  const counts = countsSeenBy(tenantId, event);
+  const details = readSound(event.details, (text) => JSON.parse(text) as PublishedDetails) ?? {};
+  const request = readSound(event.request, readKeptRequest);
   return {
     event_id: event.id,
     event_type: event.type,
@@ -22,8 +24,8 @@ export function presentEvent(event: StoredEvent) {
     deliver_at: isoTime(details.deliver_at),
     expires_at: isoTime(details.expires_at),
     metadata: details.metadata,
-    status: deriveEventStatus(event),
-    unmatched: event.deliveryCount === 0,
+    status: deriveEventStatus(counts),
+    unmatched: counts.deliveryCount === 0,
     received_at: isoTime(event.receivedAt),
     published_at: isoTime(event.publishedAt),
     content_type: event.contentType ?? null,
@@ -33,7 +35,7 @@ export function presentEvent(event: StoredEvent) {
     replay_of: details.replay_of,
     body_erased_at: isoTime(event.erasedAt) ?? null,
     headers: request?.headers,
-    delivery_count: event.deliveryCount,
+    delivery_count: counts.deliveryCount,
   };
 }
 
@@ -53,8 +55,32 @@ interface PublishedDetails {
 
 /** The request line of a received webhook; undefined for other events. */
 export function presentEventRequest({ request }: Pick<StoredEvent, "request">) {
-  const { method, path, query } = request === undefined ? {} : readKeptRequest(request);
+  const { method, path, query } = readSound(request, readKeptRequest) ?? {};
   return method === undefined ? undefined : { method, path, query };
+}
+
+/** What is damaged on disk may be no JSON; the other events of a list are shown all the same. */
+function readSound<T>(text: string | undefined, read: (text: string) => T): T | undefined {
+  try {
+    return text === undefined ? undefined : read(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The body, or why it is left out. */
+export async function presentStoredBody(
+  event: StoredEvent,
+  load: () => Promise<Pick<LoadedEvent, "body"> | undefined>,
+  form: "json" | "base64" = "json",
+): Promise<string> {
+  try {
+    const body = (await load())?.body;
+    return form === "base64" && body !== undefined ? presentBytes(body) : presentBody(event, body);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return `"payload_omitted":true,"damage":${JSON.stringify(error.details?.["damage"] ?? error.message)}`;
+  }
 }
 
 /** Byte for byte. */

@@ -1,5 +1,16 @@
-import type { ReplayRow } from "../../store/port/jobs.ts";
+import type { ReplayResults, ReplayRow } from "../../store/port/jobs.ts";
 import { isoTime } from "./time.ts";
+
+/** Undefined `results` for a job that opens no deliveries. */
+export function presentReplayWith(replay: ReplayRow, results: ReplayResults | undefined) {
+  if (results === undefined) return { ...presentReplay(replay), results: null };
+  const { delivered, dead, open, cancelled } = results;
+  const counted = delivered + dead + open + cancelled;
+  return {
+    ...presentReplay(replay),
+    results: { delivered, failed_again: dead, waiting: open, cancelled, counted },
+  };
+}
 
 export function presentReplay(replay: ReplayRow) {
   return {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 const STYLE = `
-:root { color-scheme: light dark; }
+:root { color-scheme: light dark; background: Canvas; }
 body { font: 16px/1.6 system-ui, sans-serif; max-width: 36rem; margin: 4rem auto; padding: 0 1.25rem; }
 h1 { font-size: 1.4rem; }
 p { overflow-wrap: anywhere; }

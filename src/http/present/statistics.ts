@@ -19,6 +19,10 @@ export function presentCounters(counters: Sum = sumOf([])) {
 /** A summary: latencies of the last 24 hours. */
 export function presentSummary(summary: Summary | undefined) {
   return {
+    delivered_rate_1h: presentEnded(summary?.lastHour).delivered_rate,
+    delivered_rate_24h: presentEnded(summary?.lastDay).delivered_rate,
+    first_try_rate_1h: presentEnded(summary?.lastHour).first_try_rate,
+    first_try_rate_24h: presentEnded(summary?.lastDay).first_try_rate,
     success_rate_1h: rateOf(summary?.lastHour),
     success_rate_24h: rateOf(summary?.lastDay),
     latency_p50_ms: summary?.lastDay.p50Ms ?? null,
@@ -36,6 +40,7 @@ export function presentWindow({ spanMs, series, ...figures }: Window) {
 
 function presentFigures(figures: Figures) {
   return {
+    ...presentEnded(figures),
     attempt_count: figures.attempts,
     success_count: figures.attempts - figures.failures,
     failure_count: figures.failures,
@@ -45,10 +50,23 @@ function presentFigures(figures: Figures) {
   };
 }
 
+function presentEnded(figures: Pick<Figures, "ended"> | undefined) {
+  const { first_try: first, later, dead } = figures?.ended ?? { first_try: 0, later: 0, dead: 0 };
+  const delivered = first + later;
+  return {
+    delivered_count: delivered,
+    delivered_rate: shareOf(delivered, delivered + dead),
+    first_try_rate: shareOf(first, delivered + dead),
+  };
+}
+
 /** From 0 to 1; null without attempts. */
 function rateOf(counted: Counted | undefined): number | null {
-  if (counted === undefined || counted.attempts === 0) return null;
-  return Number(((counted.attempts - counted.failures) / counted.attempts).toFixed(4));
+  return counted === undefined ? null : shareOf(counted.attempts - counted.failures, counted.attempts);
+}
+
+function shareOf(count: number, all: number): number | null {
+  return all === 0 ? null : Number((count / all).toFixed(4));
 }
 
 type Sum = Omit<DeliveryCounters, "subscriptionSeq" | "tenantId">;

@@ -2,8 +2,10 @@ import { publicKeyOf } from "../../domain/ed25519.ts";
 import { fillIn } from "../../domain/shape.ts";
 import { SharedSettings, USUAL_RETRIES, type Subscription } from "../../domain/subscription.ts";
 import type { Handshake } from "../../deliver/senders/sender.ts";
+import type { Condition } from "../../operate/condition.ts";
 import type { Summary } from "../../operate/statistics.ts";
 import type { Settings } from "../../registry/sealed-settings.ts";
+import type { CredentialsBy } from "../../registry/subscriptions/subscription-record.ts";
 import type { DeliveryCounters } from "../../store/port/reads.ts";
 import type { AnswerOf } from "../openapi/operation-docs.ts";
 import type { Subscription as Described } from "../routes/subscriptions.docs.ts";
@@ -14,15 +16,19 @@ export interface ShownParts {
   settings: Settings;
   /** The settings that the kind shows: as fields of the subscription, or in `destination`. */
   destination: Readonly<Record<string, unknown>>;
+  credentialsBy: CredentialsBy | undefined;
+  condition: Condition;
   counters: DeliveryCounters | undefined;
   recent: Summary | undefined;
   handshake: Handshake | undefined;
+  /** A partner does not get to know keys of others. */
+  isForPartner: boolean;
 }
 
 /** The one mapping of a subscription to the wire, without its secret: the answer to create adds it. */
 export function presentSubscription(
   subscription: Subscription,
-  { settings, destination, counters, recent, handshake }: ShownParts,
+  { settings, destination, credentialsBy, condition, counters, recent, handshake, isForPartner }: ShownParts,
 ): AnswerOf<typeof Described> {
   const { suspension, ed25519Key: key } = subscription;
   const {
@@ -38,6 +44,7 @@ export function presentSubscription(
     tenant_id: subscription.tenantId,
     ...destination,
     status: subscription.status,
+    condition,
     ...(subscription.heldBecause !== undefined && { held_reason: subscription.heldBecause }),
     ...(handshake !== undefined && { handshake_result: presentHandshake(handshake) }),
     ed25519: key !== undefined,
@@ -50,8 +57,9 @@ export function presentSubscription(
         }),
     suspend_after_dead: suspension?.afterDead ?? null,
     suspend_after_s: suspension?.afterMs === undefined ? null : suspension.afterMs / 1000,
+    credentials_by: credentialsBy ?? null,
     managed_by: subscription.managedBy,
-    created_by: subscription.createdBy ?? null,
+    created_by: isForPartner ? null : (subscription.createdBy ?? null),
     created_at: isoTime(subscription.createdAt),
     updated_at: isoTime(subscription.updatedAt),
     stats: { ...presentCounters(counters), ...presentSummary(recent) },

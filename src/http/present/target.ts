@@ -20,6 +20,7 @@ export function presentTarget(known: KnownTarget, facts: TargetFacts): AnswerOf<
     since: facts.since,
     reason: facts.reason,
     health: facts.health,
+    condition: facts.condition,
     checked_at: facts.checkedAt,
     queue_length: facts.queueLength,
     failures: facts.failures,

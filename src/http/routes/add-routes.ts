@@ -13,6 +13,7 @@ import type { BulkReplays } from "../../operate/replays/bulk-replays.ts";
 import type { EventTypes } from "../../registry/event-types/event-types.ts";
 import type { Jobs } from "../../operate/jobs.ts";
 import type { Keys } from "../../registry/keys.ts";
+import type { PassRecords } from "../../registry/pass-records.ts";
 import type { Replays } from "../../operate/replays/replays.ts";
 import type { Resume } from "../../operate/resume.ts";
 import type { SecretRotation } from "../../operate/secret-rotation.ts";
@@ -89,10 +90,13 @@ export interface RouteParts extends SourceKindRoutesOptions {
   onServerError: NoteServerError;
   authors: Authors;
   authenticate: Authenticate;
+  /** As `authenticate`, but nobody counts invalid keys. */
+  findCaller: (request: IncomingMessage) => ReturnType<Authenticate>;
   sessions: Sessions;
   oidc: OidcSignIn | undefined;
   clientAddress: (request: IncomingMessage) => string;
   portalLinks: PortalLinks;
+  passRecords: PassRecords;
   publicUrl: (request: IncomingMessage) => string;
   dashboard: Dashboard;
   portal: PortalTheme;
@@ -101,7 +105,7 @@ export interface RouteParts extends SourceKindRoutesOptions {
   scheduler: Pick<Scheduler, "findMode" | "targets">;
   status: Status;
   kinds: DestinationKinds;
-  senders: Pick<Senders, "handshakeOf" | "preview">;
+  senders: Pick<Senders, "handshakeOf" | "preview" | "isForOperators">;
   subscriptions: Subscriptions;
   subscriptionLanes: Pick<SubscriptionLanes, "remove">;
   targets: Targets;
@@ -138,18 +142,20 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   const present = createDeliveryPresenter(parts);
   addOperationRoutes(app, {
     readiness: status.readiness,
+    authenticate: parts.authenticate,
     onServerError: parts.onServerError,
     status: status.status,
     metrics: status.metrics,
     statusIsPublic: open.status,
     metricsArePublic: open.metrics,
   });
-  addSessionRoutes(app, { ...parts, theme: parts.portal });
+  addSessionRoutes(app, { ...parts, theme: parts.portal, isForOperators: parts.senders.isForOperators });
   addSignInRoutes(app, parts);
   addPortalRoutes(app, parts);
   addEventRoutes(app, {
     store,
     replays,
+    subscriptions,
     editedReplays: parts.editedReplays,
     onEdited: ({ id, tenantId }, eventId) =>
       trail.note({ act: "event.replay_edited", kind: "event", id, tenantId, details: { event_id: eventId } }),
@@ -157,7 +163,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
     presentDelivery: present,
   });
   addEventExportRoute(app, { store, exports: parts.exports });
-  addStreamRoute(app, { streams: parts.streams, subscriptions, keys, store });
+  addStreamRoute(app, { streams: parts.streams, subscriptions, keys, findCaller: parts.findCaller, store });
   addDeliveryRoutes(app, { store, kinds, subscriptions, replays, bulkReplays, presentDelivery: present });
   addReplayRoutes(app, { bulkReplays });
   addRequestRoutes(app, {
@@ -184,10 +190,12 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   addSubscriptionRoutes(app, {
     subscriptions,
     remove: parts.subscriptionLanes.remove,
+    targets: parts.targets,
     statistics,
     store,
     senders: parts.senders,
     resume: resume.resume,
+    rotation,
     onWarnings: ({ id, name }, warnings) =>
       logger.warn({ subscription_id: id, subscription: name, warnings }, "a subscription was saved with a warning"),
   });

@@ -5,6 +5,7 @@ import type { AuditTrail, OpenTrail } from "../../operate/audit-trail.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import type { Export, ExportGate } from "../export-gate.ts";
 import { presentAuditEntry, presentMark, presentStatusChange } from "../present/audit.ts";
+import { placeOwnerOf } from "../../registry/keys.ts";
 import { PageQuery, pageOf, pageQuery, presentPage } from "./paging.ts";
 
 const Word = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }));
@@ -58,7 +59,7 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
     },
     async (request, reply) => {
       const { raw } = reply;
-      const place = exports.enter(request.caller?.keyId ?? "", () => raw.destroy());
+      const place = exports.enter(placeOwnerOf(request.caller), () => raw.destroy());
       raw.once("close", place.leave);
       const opened = await place.read(() => trail.open());
       return reply

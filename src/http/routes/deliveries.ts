@@ -18,18 +18,30 @@ import { PageQuery, pageOf, presentPage } from "./paging.ts";
 import { DeadLetterFilter, DeadLetterPurge, DeadLetterReplay } from "./replay-bodies.ts";
 import { createReplayAnswers } from "./replay-answers.ts";
 
+const OfSubscription = {
+  subscription_id: Type.Optional(Type.String({ maxLength: 128 })),
+  subscription: Type.Optional(Type.String({ maxLength: 200, description: "The id or the name of a subscription" })),
+};
 const Filter = {
   ...PageQuery,
-  subscription_id: Type.Optional(Type.String({ maxLength: 128 })),
+  ...OfSubscription,
   tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
 };
 /** What one read may look at: a group beyond it is still shown, and told to be larger. */
 const MAX_GROUPED = 50_000;
-const DeadLetterQuery = Type.Object({ ...PageQuery, ...DeadLetterFilter.properties }, { additionalProperties: false });
+const DeadLetterFields = { ...DeadLetterFilter.properties, ...OfSubscription };
+const DeadLetterGroupQuery = Type.Object(DeadLetterFields, { additionalProperties: false });
+const DeadLetterQuery = Type.Object({ ...PageQuery, ...DeadLetterFields }, { additionalProperties: false });
 const ListQuery = Type.Object(
   { ...Filter, status: Type.Optional(Type.Union(DELIVERY_STATES.map((state) => Type.Literal(state)))) },
   { additionalProperties: false },
 );
+
+interface FilterQuery {
+  tenant_id?: string;
+  subscription_id?: string;
+  subscription?: string;
+}
 
 export interface DeliveryRoutesOptions {
   store: Store;
@@ -44,13 +56,27 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
   const { store, subscriptions, kinds, replays, presentDelivery } = options;
   const { startReplay, toWish } = createReplayAnswers(options.bulkReplays);
 
-  function toFilter(query: { tenant_id?: string; subscription_id?: string }, request: FastifyRequest): DeliveryFilter {
+  function toFilter(query: FilterQuery, request: FastifyRequest): DeliveryFilter {
     const tenantId = request.caller?.tenantId ?? query.tenant_id;
-    const { subscription_id: id } = query;
-    return { tenantId, subscriptionSeq: id === undefined ? undefined : subscriptions.getById(id, tenantId).seq };
+    return { tenantId, subscriptionSeq: findMeant(query, tenantId)?.seq };
   }
 
-  function toDeadLetterFilter(query: Static<typeof DeadLetterFilter>, request: FastifyRequest) {
+  function findMeant({ subscription_id: id, subscription: given }: FilterQuery, tenantId: string | undefined) {
+    if (id !== undefined && given !== undefined) {
+      const message = "Give either subscription, which is an id or a name, or subscription_id.";
+      throw new PosthornError("invalid_field", message, { field: "subscription" });
+    }
+    if (given === undefined) return id === undefined ? undefined : subscriptions.getById(id, tenantId);
+    const known = subscriptions.findById(given, tenantId);
+    if (known !== undefined) return known;
+    const [named, ...others] = subscriptions.list(tenantId).filter(({ name }) => name === given);
+    if (named === undefined) throw new PosthornError("not_found", `No subscription has the id or name "${given}".`);
+    if (others.length === 0) return named;
+    const message = `${others.length + 1} tenants have a subscription "${given}". Add tenant_id, or give its id.`;
+    throw new PosthornError("invalid_field", message, { field: "subscription" });
+  }
+
+  function toDeadLetterFilter(query: Static<typeof DeadLetterGroupQuery>, request: FastifyRequest) {
     const { reason, event_type: type, since, until } = query;
     return {
       ...toFilter(query, request),
@@ -135,11 +161,11 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     },
   );
 
-  app.get<{ Querystring: Static<typeof DeadLetterFilter> }>(
+  app.get<{ Querystring: Static<typeof DeadLetterGroupQuery> }>(
     "/api/v1/dead-letters/groups",
     {
       config: { scope: "read" },
-      schema: { summary: "List the dead letters by subscription and cause", querystring: DeadLetterFilter },
+      schema: { summary: "List the dead letters by subscription and cause", querystring: DeadLetterGroupQuery },
     },
     async (request) => {
       const filter = toDeadLetterFilter(request.query, request);

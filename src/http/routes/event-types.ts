@@ -13,6 +13,7 @@ import { oneOf } from "../../domain/shape.ts";
 import { exportOpenApi } from "../../registry/event-types/event-types-export.ts";
 import { readOpenApi } from "../../registry/event-types/event-types-import.ts";
 import type { EventTypes } from "../../registry/event-types/event-types.ts";
+import type { Caller } from "../../registry/keys.ts";
 import type { Entry } from "../../registry/resource.ts";
 import { presentEventType } from "../present/event-type.ts";
 import { cutPage, pageQuery } from "./paging.ts";
@@ -41,7 +42,8 @@ export interface EventTypeRoutesOptions {
 
 export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoutesOptions): void {
   const { eventTypes } = options;
-  let exported: { of: readonly EventType[]; json: string } | undefined;
+  /** For partners it is another text. */
+  const exported: Partial<Record<"own" | "partner", { of: readonly EventType[]; json: string }>> = {};
 
   const send = addResourceRoutes<Entry<EventType>, EventType, EventTypeInput, EventTypeChange, ListQuery>(app, {
     path: PATH,
@@ -54,12 +56,15 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
     change: EventTypeChange,
     query: ListQuery,
     maxBodyBytes: MAX_BODY_BYTES,
-    list(query) {
+    list(query, { caller }) {
       const { cursor = "", status: wanted } = query;
       const rest = eventTypes
         .list()
         .filter(({ name, status }) => name > cursor && (wanted === undefined || wanted === status));
-      return { page: cutPage(rest, query, ({ name }) => name), present: presentEventType };
+      return {
+        page: cutPage(rest, query, ({ name }) => name),
+        present: (type) => presentEventType(shownTo(caller, type)),
+      };
     },
     get: (name) => eventTypes.get(name),
     async make(input, { once }) {
@@ -73,17 +78,22 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
     },
     patch: async (name, change, { ifMatch }) => ({ thing: await eventTypes.change(name, change, ifMatch) }),
     remove: (name, { ifMatch }) => eventTypes.remove(name, ifMatch),
-    present: ({ thing }) => presentEventType(thing),
+    present: ({ thing }, caller) => presentEventType(shownTo(caller, thing)),
   });
 
   app.get(
     `${PATH}/export`,
     { config: { scope: "read" }, schema: { summary: "Export event types as OpenAPI webhooks" } },
-    async (_request, reply) => {
+    async ({ caller }, reply) => {
       const types = eventTypes.list();
+      const whose = caller?.isPartner === true ? "partner" : "own";
       // Large when there are thousands of types, so it is written once for each version of the registry.
-      if (exported?.of !== types) exported = { of: types, json: JSON.stringify(exportOpenApi(types)) };
-      return reply.type("application/json").send(exported.json);
+      let known = exported[whose];
+      if (known?.of !== types) {
+        const shown = types.map((type) => shownTo(caller, type));
+        exported[whose] = known = { of: types, json: JSON.stringify(exportOpenApi(shown)) };
+      }
+      return reply.type("application/json").send(known.json);
     },
   );
 
@@ -130,6 +140,11 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
       return send(reply, { thing: await eventTypes.removeVersion(name, version, ifMatch) });
     },
   );
+}
+
+/** Who else sends and gets such events is no business of a partner's. */
+function shownTo(caller: Caller | undefined, type: EventType): EventType {
+  return caller?.isPartner === true ? { ...type, producer: undefined, consumers: [] } : type;
 }
 
 const NAME = new RegExp(EVENT_TYPE_PATTERN);

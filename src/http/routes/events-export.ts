@@ -4,7 +4,8 @@ import { Type, type Static } from "typebox";
 import type { EventFilter } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
 import type { Export, ExportGate } from "../export-gate.ts";
-import { oneLine, presentBody, presentEvent } from "../present/event.ts";
+import { oneLine, presentEvent, presentStoredBody } from "../present/event.ts";
+import { placeOwnerOf } from "../../registry/keys.ts";
 import { EventQuery, readEventFilter } from "./event-query.ts";
 
 const ExportQuery = Type.Object(EventQuery, { additionalProperties: false });
@@ -31,7 +32,7 @@ export function addEventExportRoute(app: FastifyInstance, { store, exports }: Ev
     async (request, reply) => {
       const filter = readEventFilter(request.query, request);
       const { raw } = reply;
-      const place = exports.enter(request.caller?.keyId ?? "", () => raw.destroy());
+      const place = exports.enter(placeOwnerOf(request.caller), () => raw.destroy());
       raw.once("close", place.leave);
       const lines = exportEvents(store, filter, place);
       // The first line is read before the answer begins, so that an error until then sets the status.
@@ -55,9 +56,9 @@ async function* exportEvents(
       store.reads.listEvents(filter, { limit: EVENTS_AT_ONCE, cursor, budgetMs: BUDGET_MS }),
     );
     for (const event of page.rows) {
-      const shown = JSON.stringify(presentEvent(event));
-      const body = (await place.read(() => store.reads.loadEvent(event.seq)))?.body;
-      const line = Buffer.from(`${shown.slice(0, -1)},${oneLine(presentBody(event, body))}}\n`);
+      const shown = JSON.stringify(presentEvent(event, filter.tenantId));
+      const body = await presentStoredBody(event, () => place.read(() => store.reads.loadEvent(event.seq)));
+      const line = Buffer.from(`${shown.slice(0, -1)},${oneLine(body)}}\n`);
       // In pieces, so that progress is visible even if the client reads a large body slowly.
       for (let at = 0; at < line.length; at += PIECE_BYTES) {
         yield line.subarray(at, at + PIECE_BYTES);

@@ -80,6 +80,12 @@ export const Payload = {
     Type.Unknown({ description: "The body: JSON exactly as received, other text as a string", examples: [payload] }),
   ),
   payload_base64: Type.Optional(Type.String({ description: "A body that is not text" })),
+  payload_omitted: Type.Optional(
+    Type.Boolean({
+      description: "Instead of the body: it is damaged on disk, or, in the live stream, larger than 256 KiB",
+    }),
+  ),
+  damage: Type.Optional(Type.String({ description: "What is damaged" })),
 };
 
 const EventWithDeliveries = named(
@@ -146,9 +152,8 @@ export const EVENT_DOCS: AreaDocs = {
     },
     "POST /api/v1/events/:id/replay": {
       description:
-        "With a `payload`, a new event is created and routed like any other. Its `replay_of` is the id of this " +
-        "event, and " +
-        "its body is delivered byte for byte as you wrote it.",
+        "With a `payload`, a new event is created and routed like any other, or only to the subscriptions that you " +
+        "name. Its `replay_of` is the id of this event, and its body is delivered byte for byte as you wrote it.",
       otherAnswers: [
         {
           status: 201,

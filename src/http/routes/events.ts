@@ -4,10 +4,12 @@ import { PosthornError } from "../../domain/errors.ts";
 import { SEARCH_BUDGET_MS } from "../../domain/event-search.ts";
 import { refuseErased, type BodyErasures } from "../../operate/body-erasure.ts";
 import type { Replays } from "../../operate/replays/replays.ts";
+import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
+import { isFor, type Subscription } from "../../domain/subscription.ts";
 import type { EditedReplays } from "../../receive/edited-replay.ts";
 import type { StoredDelivery, StoredEvent } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
-import { presentBody, presentBytes, presentEvent, presentEventRequest } from "../present/event.ts";
+import { presentEvent, presentEventRequest, presentStoredBody } from "../present/event.ts";
 import { isoTime } from "../present/time.ts";
 import { findJsonMember, keepJsonText } from "../json-text.ts";
 import { refusePublishingPartner } from "../session/partner-routes.ts";
@@ -28,12 +30,22 @@ const OneQuery = Type.Object(
   { additionalProperties: false },
 );
 
+const MAX_RECIPIENTS = 100;
+
 const ReplayBody = Type.Object(
   {
     subscription_id: Type.Optional(
       Type.String({
         maxLength: 128,
         description: "Replay to this subscription only; it need not have received the event before",
+      }),
+    ),
+    subscription_ids: Type.Optional(
+      Type.Array(Type.String({ maxLength: 128 }), {
+        minItems: 1,
+        maxItems: MAX_RECIPIENTS,
+        uniqueItems: true,
+        description: "With a `payload`: only these subscriptions get the new event, whether or not they want its type",
       }),
     ),
     payload: Type.Optional(
@@ -57,6 +69,7 @@ const EraseQuery = Type.Object(
 export interface EventRoutesOptions {
   store: Store;
   replays: Replays;
+  subscriptions: Pick<Subscriptions, "getById">;
   editedReplays: EditedReplays;
   /** Called when somebody sends an edited event. The note is on disk before the event is. */
   onEdited: (event: StoredEvent, eventId: string) => Promise<void>;
@@ -80,7 +93,7 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
       const filter = readEventFilter(request.query, request);
       const page = await store.reads.listEvents(filter, { ...pageOf(request.query), budgetMs: SEARCH_BUDGET_MS });
       return {
-        ...presentPage(page, presentEvent),
+        ...presentPage(page, (event) => presentEvent(event, filter.tenantId)),
         searched_until: isoTime(page.searchedUntil) ?? null,
         ...((filter.text !== undefined || filter.data !== undefined) && { skipped_bodies: page.skippedBodies }),
       };
@@ -94,16 +107,17 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
       schema: { summary: "Get an event with its body and deliveries", querystring: OneQuery },
     },
     async (request, reply) => {
-      const event = await getEvent(request.params.id, request.caller?.tenantId);
-      const { rows: deliveries } = await store.reads.listDeliveries({ eventSeq: event.seq }, FIRST_DELIVERIES);
+      const tenantId = request.caller?.tenantId;
+      const event = await getEvent(request.params.id, tenantId);
+      const ofEvent = { eventSeq: event.seq, tenantId };
+      const { rows: deliveries } = await store.reads.listDeliveries(ofEvent, FIRST_DELIVERIES);
       const shown = JSON.stringify({
-        ...presentEvent(event),
+        ...presentEvent(event, tenantId),
         request: presentEventRequest(event),
         deliveries: deliveries.map(presentDelivery),
       });
-      const bytes = (await store.reads.loadEvent(event.seq))?.body;
-      const isExact = request.query.body === "base64" && bytes !== undefined;
-      const body = isExact ? presentBytes(bytes) : presentBody(event, bytes);
+      const form = request.query.body === "base64" ? "base64" : "json";
+      const body = await presentStoredBody(event, () => store.reads.loadEvent(event.seq), form);
       return reply.type("application/json").send(`${shown.slice(0, -1)},${body}}`);
     },
   );
@@ -126,11 +140,13 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
         const payload = findJsonMember(request, "payload");
         if (payload !== undefined) {
           refusePublishingPartner(caller);
-          refuseOneReceiver(body?.subscription_id);
-          const { eventId, deliveries } = await editedReplays.replay(event, payload, (made) => onEdited(event, made));
-          return reply.code(201).send({ event_id: eventId, replay_of: event.id, delivery_count: deliveries });
+          const to = findRecipients(body ?? {}, event, caller?.tenantId);
+          const made = await editedReplays.replay(event, payload, (id) => onEdited(event, id), to);
+          const count = made.deliveries + (caller?.tenantId === undefined ? (made.operatorDeliveries ?? 0) : 0);
+          return reply.code(201).send({ event_id: made.eventId, replay_of: event.id, delivery_count: count });
         }
-        const deliveries = await replays.replayEvent(event, body?.subscription_id);
+        refuseSeveral(body?.subscription_ids);
+        const deliveries = await replays.replayEvent(event, body?.subscription_id, caller?.tenantId);
         return reply.code(202).send({ event_id: event.id, deliveries: deliveries.map(presentDelivery) });
       },
     );
@@ -141,9 +157,32 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
     { config: { scope: "admin" }, schema: { summary: "Erase the body of an event", querystring: EraseQuery } },
     async ({ params, query, caller }) => {
       const event = await getEvent(params.id, caller?.tenantId);
-      return { event_id: event.id, ended_deliveries: await bodyErasures.erase(event, query.force === true) };
+      return {
+        event_id: event.id,
+        ended_deliveries: await bodyErasures.erase(event, query.force === true, caller?.tenantId),
+      };
     },
   );
+
+  /** Undefined when the request names none. */
+  function findRecipients(
+    body: Static<typeof ReplayBody>,
+    event: StoredEvent,
+    boundTo: string | undefined,
+  ): readonly Subscription[] | undefined {
+    const { subscription_id: one, subscription_ids: several } = body;
+    if (one !== undefined && several !== undefined) {
+      throw new PosthornError("invalid_field", "Give either subscription_id or subscription_ids, not both.", {
+        field: "subscription_ids",
+      });
+    }
+    const ids = one === undefined ? several : [one];
+    return ids?.map((id) => {
+      const subscription = options.subscriptions.getById(id, boundTo);
+      if (!isFor(subscription, event.tenantId)) throw new PosthornError("not_found", `There is no subscription ${id}.`);
+      return subscription;
+    });
+  }
 
   async function getEvent(id: string, tenantId: string | undefined): Promise<StoredEvent> {
     const event = await store.reads.findEvent(id, tenantId);
@@ -152,12 +191,11 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
   }
 }
 
-function refuseOneReceiver(subscriptionId: string | undefined): void {
-  if (subscriptionId === undefined) return;
+function refuseSeveral(subscriptionIds: readonly string[] | undefined): void {
+  if (subscriptionIds === undefined) return;
   throw new PosthornError(
     "invalid_field",
-    "An edited event goes to all subscriptions that match it. Leave out subscription_id, or replay the event " +
-      "unchanged.",
-    { field: "subscription_id" },
+    "subscription_ids needs a payload. Without one, the event is replayed to all who had it, or to subscription_id.",
+    { field: "subscription_ids" },
   );
 }

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { CONDITIONS } from "../../operate/condition.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
   Count,
@@ -12,6 +13,7 @@ import {
   textOrNull,
   type AreaDocs,
 } from "../openapi/operation-docs.ts";
+import { ConditionDocs } from "./targets.docs.ts";
 
 export const ConnectionState = oneOf(
   ["unused", "connecting", "connected", "failed"],
@@ -25,7 +27,10 @@ const Readiness = named(
     status: oneOf(["ok", "degraded", "overloaded", "stopping"]),
     store: closed({ driver: text("sqlite"), version: text("3.53.0"), sync_mode: text("FULL") }),
     queue: closed({ driver: text("local") }),
-    disk: closed({ status: oneOf(["ok", "low"]), free_bytes: count(83_958_673_408) }),
+    disk: closed({
+      status: oneOf(["ok", "low"]),
+      free_bytes: nullable(count(83_958_673_408, "Null without a key that is bound to no tenant")),
+    }),
     connections: Type.Array(closed({ kind: text("amqp"), name: text("default"), state: ConnectionState }), {
       description: "Connections to brokers",
     }),
@@ -48,6 +53,7 @@ const GatewayStatus = named(
     }),
     last_error: LastError,
     health: Health,
+    condition: oneOf(CONDITIONS, "The worst `condition` of its targets and subscriptions; paused ones do not count"),
     oldest_open_s: nullable(
       Type.Integer({
         minimum: 0,
@@ -62,6 +68,7 @@ const GatewayStatus = named(
         since: nullable(Time),
         reason: textOrNull(),
         health: Health,
+        condition: ConditionDocs,
         queue_length: Count,
         failures: Type.Integer({ minimum: 0, description: "Failed attempts in a row" }),
         last_error: LastError,

@@ -1,10 +1,13 @@
 import type { FastifyInstance } from "fastify";
+import type { IncomingMessage } from "node:http";
 import { ERRORS, type PosthornError } from "../../domain/errors.ts";
+import type { Authenticate } from "../authenticate.ts";
 import type { NoteServerError } from "../../telemetry/server-errors.ts";
 
 /** Health, status and metrics of the gateway. */
 export interface OperationRoutesOptions {
   readiness: () => Readiness;
+  authenticate: Authenticate;
   onServerError: NoteServerError;
   /** The status of the whole gateway, or of one tenant. */
   status: (tenantId: string | undefined) => Promise<object>;
@@ -15,19 +18,31 @@ export interface OperationRoutesOptions {
 
 export interface Readiness {
   trouble: PosthornError | undefined;
-  report: object;
+  report: { disk: { status: string; free_bytes: number } };
 }
 
 export function addOperationRoutes(app: FastifyInstance, options: OperationRoutesOptions): void {
+  /** A probe is answered whatever its key is worth. */
+  async function isOperator(request: IncomingMessage): Promise<boolean> {
+    try {
+      const caller = await options.authenticate(request);
+      return caller !== undefined && caller.tenantId === undefined;
+    } catch {
+      return false;
+    }
+  }
+
   app.get("/health", { schema: { summary: "Check that the gateway is running" } }, async () => ({ status: "ok" }));
   app.get("/livez", { schema: { summary: "Check that the gateway is running, for an orchestrator" } }, async () => ({
     status: "ok",
   }));
-  app.get("/readyz", { schema: { summary: "Check whether the gateway accepts requests" } }, async (_request, reply) => {
+  app.get("/readyz", { schema: { summary: "Check whether the gateway accepts requests" } }, async (request, reply) => {
     const { trouble, report } = options.readiness();
-    if (trouble === undefined) return reply.send(report);
+    const { disk, ...rest } = report;
+    const shown = (await isOperator(request.raw)) ? report : { ...rest, disk: { ...disk, free_bytes: null } };
+    if (trouble === undefined) return reply.send(shown);
     options.onServerError(trouble, { method: "GET", path: "/readyz" });
-    return reply.code(ERRORS[trouble.code].status).send(report);
+    return reply.code(ERRORS[trouble.code].status).send(shown);
   });
   app.get(
     "/status",

@@ -34,9 +34,27 @@ export const Replay = named(
         description: "False when there were more than could be counted in time",
         examples: [true],
       }),
-      done: count(400),
+      done: count(
+        400,
+        "The deliveries that were opened again, cancelled or purged; `results` says what became of them",
+      ),
       skipped: Type.Integer({ minimum: 0, description: "Deliveries that had changed in the meantime" }),
       failed: Type.Integer({ minimum: 0, description: "Deliveries whose subscription was deleted" }),
+      results: Type.Optional(
+        nullable(
+          closed(
+            {
+              delivered: count(390),
+              failed_again: count(4, "Dead letters again"),
+              waiting: count(6, "Not sent yet, or waiting for a retry"),
+              cancelled: Count,
+              counted: count(400, "How many were counted: all, or the first 5,000"),
+            },
+            "Only in the answer for one replay: what has become of the deliveries that it opened. Null for a job that " +
+              "opens none",
+          ),
+        ),
+      ),
       error: textOrNull("Why the job failed; set with the status `failed`"),
       created_at: Time,
       started_at: Time,
@@ -66,6 +84,7 @@ export const PLANNED = {
 
 const filter = { subscription_id: EXAMPLE.subscription };
 const REPLAY = { ...exampleOf(Replay), filter: { ...filter, tenant_id: EXAMPLE.tenant } };
+const RESULTS = { delivered: 390, failed_again: 4, waiting: 6, cancelled: 0, counted: 400 };
 const shown = { schema: Replay, example: REPLAY };
 const begun = { ...shown, status: 202, description: "The job, which runs in the background" };
 export const BEGIN_ERRORS = ["not_found", "conflict", "idempotency_key_reused"] as const;
@@ -92,7 +111,7 @@ export const REPLAY_DOCS: AreaDocs = {
     },
     "GET /api/v1/replays/:id": {
       params: { id: EXAMPLE.runningReplay },
-      answer: { ...shown, description: "The job and its progress" },
+      answer: { ...shown, description: "The job and its progress", example: { ...REPLAY, results: RESULTS } },
     },
     "POST /api/v1/replays/:id/pause": {
       params: { id: EXAMPLE.runningReplay },

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { REPLAY_STATUSES, type ReplayFilter } from "../../domain/replay.ts";
 import type { BulkReplays } from "../../operate/replays/bulk-replays.ts";
-import { presentReplay } from "../present/replay.ts";
+import { presentReplay, presentReplayWith } from "../present/replay.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 import { DeliveryCancel, ReplayStart, SubscriptionRecover } from "./replay-bodies.ts";
 import { createReplayAnswers } from "./replay-answers.ts";
@@ -53,7 +53,10 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkRep
   app.get(
     "/api/v1/replays/:id",
     { config: { scope: "read" }, schema: { summary: "Get a replay and its progress" } },
-    async (request) => presentReplay(await get(request)),
+    async (request) => {
+      const replay = await get(request);
+      return presentReplayWith(replay, await bulkReplays.loadResults(replay));
+    },
   );
 
   for (const { act, status, summary } of CHANGES) {

@@ -32,12 +32,14 @@ export interface ResourceRoutes<Thing extends Versioned, Row, Input extends obje
   /** Loads a page of objects, and presents each. */
   list(query: Query, by: Asked): Promise<ListedPage<Row>> | ListedPage<Row>;
   get(key: string, by: Asked): Promise<Thing> | Thing;
-  make(input: Input, by: Asked): Promise<Saved<Thing>>;
+  /** Brings a body that another program wrote for its own model into the form that is validated. */
+  adopt?(body: unknown): Adopted;
+  make(input: Input, by: Asked, adopted?: Adopted): Promise<Saved<Thing>>;
   put(input: Input, by: Asked, key: string): Promise<Saved<Thing>>;
   patch(key: string, change: Change, by: Asked): Promise<Saved<Thing>>;
   /** The body of the answer; undefined for 204. */
   remove(key: string, by: Asked): Promise<Saved<Thing> | { gone: object } | void>;
-  present(thing: Thing): Promise<object> | object;
+  present(thing: Thing, caller: Caller | undefined): Promise<object> | object;
 }
 
 interface Versioned {
@@ -62,6 +64,14 @@ export interface Saved<Thing> {
   isReplay?: boolean;
   /** Fields that only this answer shows. */
   more?: object | undefined;
+}
+
+export interface Adopted {
+  body: unknown;
+  /** The id that the body gives. */
+  id?: string | undefined;
+  /** What was not taken over, as sentences. */
+  notes: readonly string[];
 }
 
 export interface ListedPage<Row> {
@@ -119,7 +129,9 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
     const { version } = thing;
     if (isReplay === true) void reply.header("idempotency-replayed", "true");
     if (version !== undefined) void reply.header("etag", etagOf({ version }));
-    return reply.code(isNew === true ? 201 : 200).send({ ...(await resource.present(thing)), ...more });
+    return reply
+      .code(isNew === true ? 201 : 200)
+      .send({ ...(await resource.present(thing, reply.request.caller)), ...more });
   }
 
   function readInput({ body, caller }: FastifyRequest): Input {
@@ -147,11 +159,24 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
     },
   );
 
+  const adopted = new WeakMap<FastifyRequest, Adopted>();
   app.post(
     path,
-    { config: writers, schema: { summary: summaries.make, body: input }, ...limit },
-    async (request, reply) =>
-      send(reply, { isNew: true, ...(await resource.make(readInput(request), asked(request))) }),
+    {
+      config: writers,
+      schema: { summary: summaries.make, body: input },
+      ...limit,
+      async preValidation(request) {
+        const made = resource.adopt?.(request.body);
+        if (made === undefined) return;
+        adopted.set(request, made);
+        request.body = made.body;
+      },
+    },
+    async (request, reply) => {
+      const saved = await resource.make(readInput(request), asked(request), adopted.get(request));
+      return send(reply, { isNew: true, ...saved });
+    },
   );
 
   app.get(pathOfOne, { config: readers, schema: { summary: summaries.read, ...ofOne } }, async (request, reply) =>

@@ -7,15 +7,22 @@ import { Time, closed, named, nullable, oneOf, text, textOrNull, type AreaDocs }
 export const Session = named(
   "Session",
   closed({
-    key_id: text(
-      EXAMPLE.key,
-      "The id of the API key that the session stands for; `oidc:` and the subject for a user who signed in with OpenID Connect",
+    key_id: nullable(
+      text(
+        EXAMPLE.key,
+        "The id of the API key that the session stands for; `oidc:` and the subject for a user who signed in with OpenID " +
+          "Connect; null for a portal link",
+      ),
     ),
     scopes: Type.Array(oneOf(SCOPES), { examples: [["admin"]] }),
     tenant_id: textOrNull("The tenant that the key is bound to; null for all tenants"),
     version: text("0.1.0", "The version of the gateway"),
     public_url: text("https://hooks.example.com", "The address at which senders reach the gateway"),
     expires_at: nullable(Time),
+    destination_kinds: Type.Array(Type.String(), {
+      description: "The kinds of destinations that subscriptions of the caller can have",
+      examples: [["http"]],
+    }),
     user: nullable(
       closed(
         { name: text("ada@example.com", "From the provider; only for people") },
@@ -59,8 +66,16 @@ export const SESSION_DOCS: AreaDocs = {
     },
     "DELETE /api/v1/session": {
       headers: ORIGIN,
-      answer: { status: 204, description: "Signed out; the cookie is removed" },
+      answer: { status: 204, description: "Signed out; the cookie is removed, and worth nothing from now on" },
       errors: ["other_origin"],
+    },
+    "DELETE /api/v1/sessions/:key_id": {
+      description:
+        "For a user who has left, or a cookie that was lost. Ends all sessions of a user or key, and the portal links " +
+        "that they made; a live stream within 15 seconds. They can sign in again: to keep them out, remove their group " +
+        "or revoke the key. Keys that a user made stay valid.",
+      params: { key_id: EXAMPLE.signedOutUser },
+      answer: { status: 204, description: "Ended" },
     },
   },
 };

@@ -1,11 +1,14 @@
 import type { FastifyInstance } from "fastify";
 import type { IncomingMessage } from "node:http";
 import { Type, type Static } from "typebox";
+import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
+import type { DestinationKind } from "../../deliver/senders/sender.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import type { PortalTheme } from "../../domain/portal-theme.ts";
 import type { AuditTrail } from "../../operate/audit-trail.ts";
 import type { Authors } from "../../registry/authors.ts";
-import { actorOf, allows, type Caller, type Keys } from "../../registry/keys.ts";
+import { actorOf, allows, USER_PREFIX, type Caller, type Keys } from "../../registry/keys.ts";
+import type { PassRecords } from "../../registry/pass-records.ts";
 import type { Authenticate } from "../authenticate.ts";
 import type { AnswerOf } from "../openapi/operation-docs.ts";
 import { isoTime } from "../present/time.ts";
@@ -23,20 +26,32 @@ const SignIn = Type.Object(
   { additionalProperties: false },
 );
 
+const HolderParams = Type.Object({
+  key_id: Type.String({
+    minLength: 1,
+    maxLength: 300,
+    description: "The id of a key, or `oidc:` and the subject of a user, as the audit log names them",
+  }),
+});
+
 export interface SessionRoutesOptions {
   version: string;
   publicUrl: (request: IncomingMessage) => string;
   sessions: Sessions;
   authenticate: Authenticate;
-  keys: Pick<Keys, "takeSignIn">;
+  keys: Pick<Keys, "takeSignIn" | "findHolder">;
+  passRecords: Pick<PassRecords, "endAllOf">;
   trail: Pick<AuditTrail, "note">;
   authors: Pick<Authors, "run" | "current">;
+  kinds: DestinationKinds;
+  /** Whether only operators may create subscriptions of a kind. */
+  isForOperators: (kind: DestinationKind) => boolean;
   /** The look of the partner page. */
   theme: PortalTheme;
 }
 
 export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOptions): void {
-  const { version, sessions, authenticate, keys, trail, authors, theme } = options;
+  const { version, sessions, authenticate, keys, passRecords, trail, authors, theme } = options;
 
   function present(
     request: IncomingMessage,
@@ -44,12 +59,17 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
     expiresAt: number | undefined,
   ): AnswerOf<typeof Described> {
     return {
-      key_id: caller.keyId,
+      // A partner's link was made with somebody else's key.
+      key_id: caller.isPartner === true ? null : caller.keyId,
       scopes: caller.scopes,
       tenant_id: caller.tenantId ?? null,
       version,
       public_url: publicBaseOf(options.publicUrl, request),
       expires_at: isoTime(expiresAt) ?? null,
+      destination_kinds: options.kinds
+        .list()
+        .filter((kind) => caller.tenantId === undefined || !options.isForOperators(kind))
+        .map(({ name }) => name),
       user: caller.user === undefined || caller.isPartner === true ? null : { name: caller.user.name },
       portal: caller.isPartner === true ? presentTheme({ ...theme, ...caller.theme }) : null,
     };
@@ -97,15 +117,39 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
       if (session === undefined || !sessions.isOld(session)) {
         return present(request.raw, caller, session?.expiresAt ?? caller.expiresAt);
       }
-      const { cookie, expiresAt } = sessions.open(request.raw, session.caller);
+      const { cookie, expiresAt } = sessions.open(request.raw, session.caller, session.id);
       return reply.header("set-cookie", cookie).send(present(request.raw, caller, expiresAt));
     },
   );
 
   app.delete("/api/v1/session", { schema: { summary: "End the dashboard session" } }, async (request, reply) => {
     sessions.refuseOtherOrigin(request.raw);
-    return reply.header("set-cookie", sessions.close(request.raw)).code(204).send();
+    const { ended, cookie } = await sessions.close(request.raw);
+    if (ended !== undefined) {
+      const { keyId: id, tenantId, user } = ended.caller;
+      const deed = { act: "session.end", kind: user === undefined ? "key" : "user", id, tenantId };
+      await authors.run({ ...authors.current(), actor: actorOf(ended.caller) }, () => trail.note(deed));
+    }
+    return reply.header("set-cookie", cookie).code(204).send();
   });
+
+  app.delete<{ Params: Static<typeof HolderParams> }>(
+    "/api/v1/sessions/:key_id",
+    {
+      config: { scope: "admin", unbound: true },
+      schema: { summary: "End all sessions of a user or key", params: HolderParams },
+    },
+    async ({ params }, reply) => {
+      const { key_id: id } = params;
+      const isUser = id.startsWith(USER_PREFIX);
+      if (!isUser && keys.findHolder(id) === undefined) {
+        throw new PosthornError("not_found", `There is no live key ${id}. Users are named ${USER_PREFIX}SUBJECT.`);
+      }
+      await passRecords.endAllOf(id);
+      await trail.note({ act: "session.end_all", kind: isUser ? "user" : "key", id });
+      return reply.code(204).send();
+    },
+  );
 }
 
 function presentTheme({ name, accent, appearance }: PortalTheme) {

@@ -26,13 +26,21 @@ export const CounterDocs = {
   dead_count: Count,
 };
 
+const share = (description: string, example: number) =>
+  nullable(Type.Number({ minimum: 0, maximum: 1, description, examples: [example] }));
+
+/** Shares of deliveries, not of attempts. */
+export const DELIVERED = "Of the deliveries that ended, the share that was delivered; null when none ended";
+export const FIRST_TRY = "The same for those that were delivered at the first try";
+
 const figures = {
+  delivered_count: count(98, "Deliveries that were delivered"),
+  delivered_rate: share(DELIVERED, 0.99),
+  first_try_rate: share(FIRST_TRY, 0.97),
   attempt_count: count(100),
   success_count: count(99),
   failure_count: count(1),
-  success_rate: nullable(
-    Type.Number({ minimum: 0, maximum: 1, description: "From 0 to 1; null without attempts", examples: [0.99] }),
-  ),
+  success_rate: share("Of the attempts, the share that succeeded; null without attempts", 0.99),
   latency_p50_ms: nullable(Type.Number({ minimum: 0, examples: [42.1] })),
   latency_p99_ms: nullable(Type.Number({ minimum: 0, examples: [198.6] })),
 };

@@ -92,7 +92,9 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
         tenant_id: tenantId ?? null,
         events: {
           accepted: total(ours.map(({ accepted }) => accepted)),
-          unmatched: total(ours.map(({ unmatched }) => unmatched)),
+          unmatched: total(
+            ours.map(({ unmatched, operatorsOnly }) => unmatched - (tenantId === undefined ? operatorsOnly : 0)),
+          ),
           duplicates: total(ours.map(({ duplicates }) => duplicates)),
         },
         deliveries: {

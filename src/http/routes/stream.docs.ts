@@ -20,9 +20,6 @@ const EventFrame = named(
   extended(Event, {
     request: EventRequest,
     ...Payload,
-    payload_omitted: Type.Optional(
-      Type.Boolean({ description: "Set with `body` when the body is larger than 256 KiB; get the event to read it" }),
-    ),
   }),
 );
 

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { IncomingMessage } from "node:http";
 import { Type, type Static } from "typebox";
 import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../../domain/alert-rules.ts";
 import { DELIVERY_STATES } from "../../domain/delivery.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { parseLabel } from "../../domain/event-search.ts";
 import { oneOf } from "../../domain/shape.ts";
-import type { Caller, Keys } from "../../registry/keys.ts";
+import { placeOwnerOf, type Caller, type Keys } from "../../registry/keys.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import type { Store } from "../../store/store.ts";
 import { FRAME_TYPES, type FrameType } from "../stream/frames.ts";
@@ -79,12 +80,14 @@ export interface StreamRouteOptions {
   streams: Streams;
   subscriptions: Pick<Subscriptions, "getById">;
   keys: Pick<Keys, "stillAllows">;
+  /** Looks again for the caller of a request that was allowed. */
+  findCaller: (request: IncomingMessage) => Caller | undefined | Promise<Caller | undefined>;
   store: Pick<Store, "reads">;
 }
 
 export function addStreamRoute(
   app: FastifyInstance,
-  { streams, subscriptions, keys, store }: StreamRouteOptions,
+  { streams, subscriptions, keys, findCaller, store }: StreamRouteOptions,
 ): void {
   function readAfter(request: FastifyRequest<{ Querystring: StreamQuery }>): StreamRequest["after"] {
     const given = request.headers["last-event-id"];
@@ -122,7 +125,7 @@ export function addStreamRoute(
         subscriptionId === undefined ? undefined : subscriptions.getById(subscriptionId, tenantId).seq;
       const since = request.query.since === undefined ? undefined : Date.parse(request.query.since);
       const after = readAfter(request) ?? (since === undefined ? undefined : await findSince(since));
-      const leave = streams.enter(caller.keyId);
+      const leave = streams.enter(placeOwnerOf(caller));
       reply.hijack();
       const output = openStreamOutput(reply.raw);
       output.onClose(leave);
@@ -148,6 +151,7 @@ export function addStreamRoute(
           isFollowing: follow !== false,
           after,
           isAllowed: () => keys.stillAllows(caller, "read"),
+          isKnown: async () => (await findCaller(request.raw)) !== undefined,
         },
         output,
       );

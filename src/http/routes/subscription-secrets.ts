@@ -43,13 +43,12 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
   function get(request: FastifyRequest): Subscription {
     const { id } = request.params as { id: string };
     const tenantId = request.caller?.tenantId;
-    const subscription = subscriptions.findById(id, tenantId);
-    if (subscription === undefined && subscriptions.wasDeleted(id, tenantId)) {
+    if (subscriptions.findById(id, tenantId) === undefined && subscriptions.wasDeleted(id, tenantId)) {
       throw new PosthornError("invalid_field", `The subscription ${id} was deleted and has no secret to change.`, {
         field: "id",
       });
     }
-    return subscription ?? subscriptions.getById(id, tenantId);
+    return subscriptions.getFor("change", id, { tenantId, boundTo: tenantId });
   }
 
   function present(subscription: Subscription) {
@@ -98,7 +97,9 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
     "/api/v1/subscriptions/:id/secret",
     { config: { scope: "admin" }, schema: { summary: "Get the secrets of a subscription" } },
     async (request, reply) => {
-      const subscription = subscriptions.getById((request.params as { id: string }).id, request.caller?.tenantId);
+      const { id } = request.params as { id: string };
+      const tenantId = request.caller?.tenantId;
+      const subscription = subscriptions.getFor("change", id, { tenantId, boundTo: tenantId });
       await options.onSecretRead(subscription, request.caller);
       return reply.send(presentSecrets(subscription, subscriptions.keysOf(subscription), rotation.plan(subscription)));
     },

@@ -23,7 +23,8 @@ import {
 } from "../openapi/operation-docs.ts";
 import { resourceDocs } from "../openapi/resource-docs.ts";
 import { exampleOf, shownFields } from "../openapi/shown.ts";
-import { CounterDocs } from "./statistics.docs.ts";
+import { ConditionDocs } from "./targets.docs.ts";
+import { CounterDocs, DELIVERED, FIRST_TRY } from "./statistics.docs.ts";
 import { SubscriptionChange } from "./subscriptions.ts";
 
 named("SubscriptionInput", SubscriptionSchema);
@@ -35,6 +36,7 @@ for (const kind of KINDS) {
   annotated(kind.settings, {
     ...(kind.isFlat === true && { "x-flat": true }),
     ...(isForOperators && { "x-operator-only": true }),
+    ...(kind.operatorSettings !== undefined && { "x-operator-settings": kind.operatorSettings }),
   });
 }
 annotated(DestinationAuthInput, {
@@ -49,7 +51,10 @@ const flat = KINDS.filter(({ isFlat }) => isFlat === true).flatMap(({ settings }
   Object.entries(shownFields(settings)),
 );
 
-const Rate = nullable(Type.Number({ minimum: 0, maximum: 1, description: "From 0 to 1; null without attempts" }));
+const rate = (description: string) => nullable(Type.Number({ minimum: 0, maximum: 1, description }));
+const Delivered = rate(DELIVERED);
+const FirstTry = rate(FIRST_TRY);
+const Rate = rate("Of the attempts, the share that succeeded; null without attempts");
 const Latency = nullable(
   Type.Number({ minimum: 0, description: "Milliseconds, from the attempts of the last 24 hours" }),
 );
@@ -72,6 +77,7 @@ export const Subscription = named(
         }),
       ),
       status: oneOf(SUBSCRIPTION_STATUSES),
+      condition: ConditionDocs,
       held_reason: Type.Optional(
         Type.String({ description: "Why nothing is sent: this release does not know the kind of destination" }),
       ),
@@ -99,12 +105,30 @@ export const Subscription = named(
           description: "Only in answers to changes: settings that will not work as one might expect",
         }),
       ),
+      credentials_by: nullable(
+        Type.Enum(["operator", "tenant"], {
+          description:
+            "Who gave the credentials that are sent to the destination; null when there are none. With those of the " +
+            "`operator`, a key or portal link of the tenant cannot change where requests go and what they contain, nor " +
+            "test or preview it, without giving credentials again",
+          examples: ["operator"],
+        }),
+      ),
       managed_by: ManagedByDocs,
-      created_by: nullable(text(EXAMPLE.key, "The id of the key that created the subscription")),
+      created_by: nullable(
+        text(
+          EXAMPLE.key,
+          "The id of the key that created the subscription; null for portal links, which do not see it",
+        ),
+      ),
       created_at: Time,
       updated_at: Time,
       stats: closed({
         ...CounterDocs,
+        delivered_rate_1h: Delivered,
+        delivered_rate_24h: Delivered,
+        first_try_rate_1h: FirstTry,
+        first_try_rate_24h: FirstTry,
         success_rate_1h: Rate,
         success_rate_24h: Rate,
         latency_p50_ms: Latency,
@@ -141,7 +165,14 @@ export const SUBSCRIPTION_DOCS: AreaDocs = {
       },
       refusals,
       list: { answer: { description: "Subscriptions, oldest first" } },
-      make: { request, errors: ["subscription_quota", "managed_by_config"] },
+      make: {
+        description:
+          "The body may also be another program's model of a webhook: an `id` is kept, `tenant_id` may be an integer, " +
+          "`description` null and `status` `suspended` (which becomes `inactive`); `created_at`, `updated_at` and " +
+          "`created_by` are ignored, and `warnings` says so.",
+        request,
+        errors: ["subscription_quota", "managed_by_config"],
+      },
       read: { answer: { description: "The subscription" } },
       replace: {
         description:

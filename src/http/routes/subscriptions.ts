@@ -1,18 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
-import { PosthornError } from "../../domain/errors.ts";
-import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { changeOf, oneOf, withDefault } from "../../domain/shape.ts";
 import type { Senders } from "../../deliver/senders/open-senders.ts";
 import { SUBSCRIPTION_FIELDS, SubscriptionSchema } from "../../deliver/senders/subscription-schema.ts";
-import type { Subscription, SubscriptionInput } from "../../domain/subscription.ts";
+import { ownerOf, type Subscription, type SubscriptionInput } from "../../domain/subscription.ts";
 import type { Statistics } from "../../operate/statistics.ts";
 import type { Resume } from "../../operate/resume.ts";
+import type { SecretRotation } from "../../operate/secret-rotation.ts";
 import type { SubscriptionLanes } from "../../operate/subscription-lanes.ts";
+import type { Targets } from "../../operate/targets.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import type { Store } from "../../store/store.ts";
 import { presentSubscription } from "../present/subscription.ts";
 import { cutPage, pageQuery } from "./paging.ts";
+import { adoptWebhook } from "./adopt-webhook.ts";
 import { addResourceRoutes, asked, type Asked, type Saved } from "./resource-routes.ts";
 
 export const SubscriptionChange = changeOf(SUBSCRIPTION_FIELDS, ["tenant_id"]);
@@ -39,44 +40,37 @@ type ListQuery = Static<typeof ListQuery>;
 export interface SubscriptionRoutesOptions {
   subscriptions: Subscriptions;
   remove: SubscriptionLanes["remove"];
+  targets: Pick<Targets, "conditionOf">;
   statistics: Pick<Statistics, "summarise">;
   store: Store;
   senders: Pick<Senders, "handshakeOf">;
   resume: Resume["resume"];
+  rotation: Pick<SecretRotation, "save">;
   /** The subscription was saved, but some settings will not work as its owner may expect. */
   onWarnings: (subscription: Subscription, warnings: readonly string[]) => void;
+}
+
+/** What was saved from: the settings as they were given, and what is to be said of them. */
+interface SavedFrom {
+  given?: Partial<SubscriptionInput>;
+  notes?: readonly string[] | undefined;
 }
 
 export function addSubscriptionRoutes(app: FastifyInstance, options: SubscriptionRoutesOptions): void {
   const { subscriptions, statistics, store } = options;
 
-  /** Only operators may configure destinations that reach a broker or the gateway's own disk. */
-  function refuseTenant(input: SubscriptionInput, caller: Asked["caller"]): void {
-    const bound = caller?.tenantId;
-    if (bound === undefined || !subscriptions.isForOperators(input)) return;
-    throw new PosthornError(
-      "forbidden",
-      `Such destinations of the kind ${input.kind} need a key that is not bound to a tenant; this key is bound to ` +
-        `${bound}.`,
-    );
-  }
-
-  /** Gets a subscription that the caller is allowed to change. */
-  function getForChange(id: string, { tenantId, caller }: Pick<Asked, "tenantId" | "caller">): Subscription {
-    const subscription = subscriptions.getById(id, tenantId);
-    refuseTenant(subscriptions.settingsOf(subscription), caller);
-    return subscription;
-  }
-
+  const getForChange = (id: string, { tenantId, caller }: Pick<Asked, "tenantId" | "caller">) =>
+    subscriptions.getFor("change", id, { tenantId, boundTo: caller?.tenantId });
   const get = (request: FastifyRequest) => getForChange((request.params as { id: string }).id, asked(request));
 
   const partsOf = (one: Subscription) => ({
     settings: subscriptions.settingsOf(one),
     destination: subscriptions.destinationOf(one),
+    credentialsBy: subscriptions.credentialsByOf(one),
   });
 
   /** Subscriptions with their figures, which are read once for all. */
-  async function presentAll(rows: readonly Subscription[]) {
+  async function presentAll(rows: readonly Subscription[], caller: Asked["caller"]) {
     // Before the first await, because a subscription may be deleted meanwhile.
     const shown = new Map(rows.map((one) => [one, partsOf(one)]));
     const { deliveries } = await store.reads.loadCounters();
@@ -85,16 +79,20 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     return (one: Subscription) =>
       presentSubscription(one, {
         ...(shown.get(one) ?? partsOf(one)),
+        condition: options.targets.conditionOf(one),
         counters: counters.get(one.seq),
         recent: recent.get(one.seq),
         handshake: options.senders.handshakeOf(one),
+        isForPartner: caller?.isPartner === true,
       });
   }
 
   /** Adds the warnings of a change and, for a new subscription, its secret, which otherwise only `/secret` shows. */
-  function saved(thing: Subscription, isNew: boolean): Saved<Subscription> {
-    const warnings = subscriptions.warningsOf(thing);
+  function saved(thing: Subscription, isNew: boolean, { given, notes = [] }: SavedFrom = {}): Saved<Subscription> {
+    const warnings = [...subscriptions.warningsOf(thing)];
+    if (given?.secret !== undefined && given.secret === thing.nextSecret) warnings.push(describeRotation(thing));
     if (warnings.length > 0) options.onWarnings(thing, warnings);
+    warnings.push(...notes);
     const secret = isNew ? { secret: thing.secrets[0] } : {};
     return { thing, isNew, more: warnings.length > 0 ? { warnings, ...secret } : secret };
   }
@@ -111,38 +109,43 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
       change: SubscriptionChange,
       query: ListQuery,
       chosenKey: Type.String({ pattern: "^[A-Za-z0-9_-]{1,64}$", description: "An id of your choice" }),
-      async list(query, { tenantId }) {
+      async list(query, { caller, tenantId }) {
         const rest = subscriptions
           .list(tenantId)
           .filter((one) => one.seq > Number(query.cursor ?? 0))
           .filter((one) => hasLabel(subscriptions.settingsOf(one).labels ?? {}, query.label));
         const page = cutPage(rest, query, ({ seq }) => String(seq));
-        return { page, present: await presentAll(page.rows) };
+        return { page, present: await presentAll(page.rows, caller) };
       },
       get: (id, { tenantId }) => subscriptions.getById(id, tenantId),
-      async make(input, { caller, once }) {
-        refuseTenant(input, caller);
-        const { tenant_id: tenantId = DEFAULT_TENANT } = input;
-        const made = { createdBy: caller?.keyId, once: once(`subscriptions ${tenantId}`, tenantId) };
+      adopt: adoptWebhook,
+      async make(input, { caller, once }, adopted) {
+        const tenantId = ownerOf(input);
+        const by = { createdBy: caller?.keyId, boundTo: caller?.tenantId };
+        const made = { ...by, id: adopted?.id, once: once(`subscriptions ${tenantId}`, tenantId) };
         const { subscription, isReplay } = await subscriptions.make(input, made);
-        return { ...saved(subscription, true), isReplay };
+        return { ...saved(subscription, true, { notes: adopted?.notes }), isReplay };
       },
       async put(input, { caller, ifMatch }, id) {
-        refuseTenant(input, caller);
         const terms = { boundTo: caller?.tenantId, createdBy: caller?.keyId, ifMatch };
-        const { subscription, isNew } = await subscriptions.put(id, input, terms);
-        return saved(subscription, isNew);
+        const { subscription, isNew } = await options.rotation.save((tellRotation) =>
+          subscriptions.put(id, input, { ...terms, tellRotation }),
+        );
+        return saved(subscription, isNew, { given: input });
       },
       async patch(id, change, by) {
+        const terms = { boundTo: by.caller?.tenantId, ifMatch: by.ifMatch };
         const subscription = getForChange(id, by);
-        refuseTenant({ ...subscriptions.settingsOf(subscription), ...change }, by.caller);
-        return saved(await subscriptions.change(subscription, change, by.ifMatch), false);
+        const changed = await options.rotation.save((tellRotation) =>
+          subscriptions.change(subscription, change, { ...terms, tellRotation }),
+        );
+        return saved(changed, false, { given: change });
       },
       async remove(id, by) {
         const { cancelled, jobId } = await options.remove(getForChange(id, by), by.ifMatch);
         return { gone: { id, cancelled_deliveries: cancelled, job_id: jobId ?? null } };
       },
-      present: async (one) => (await presentAll([one]))(one),
+      present: async (one, caller) => (await presentAll([one], caller))(one),
     },
   );
 
@@ -169,6 +172,13 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
       const { subscription, skipped } = await options.resume(get(request), request.body?.held ?? "deliver", ifMatch);
       return send(reply, { thing: subscription, more: { skipped_deliveries: skipped } });
     },
+  );
+}
+
+function describeRotation({ id }: Subscription): string {
+  return (
+    "A rotation has begun: the old and the new secret both sign until the overlap ends. When the receiver has the new " +
+    `one, POST /api/v1/subscriptions/${id}/rotate-secret/confirm; POST …/rotate-secret/retire ends the old one at once.`
   );
 }
 

@@ -13,12 +13,19 @@ import {
 } from "../openapi/operation-docs.ts";
 import { resourceDocs } from "../openapi/resource-docs.ts";
 import { exampleOf, shownFields } from "../openapi/shown.ts";
+import { CONDITIONS } from "../../operate/condition.ts";
 import { MODES, TargetChange, TargetInput } from "../../domain/target.ts";
 
 named("TargetInput", TargetInput);
 named("TargetChange", TargetChange);
 
 const Mode = oneOf(MODES, "`QUEUE`: deliveries wait until the destination is back");
+
+export const ConditionDocs = oneOf(
+  CONDITIONS,
+  "The one word for how it is: `healthy`; `failing`, when attempts fail or its health check does; `down`, when its " +
+    "deliveries wait in QUEUE; `paused` by somebody; or `suspended` by the gateway",
+);
 
 /** The fields that can be set, and read-only fields. */
 export const Target = named(
@@ -39,6 +46,7 @@ export const Target = named(
       since: nullable(Time),
       reason: textOrNull("Why the target is in its mode; null when the mode never changed"),
       health: oneOf(["ok", "error"]),
+      condition: ConditionDocs,
       checked_at: nullable(Time),
       queue_length: Type.Integer({ minimum: 0, description: "Open deliveries" }),
       failures: Type.Integer({ minimum: 0, description: "Failed attempts in a row" }),

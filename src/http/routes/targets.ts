@@ -9,6 +9,7 @@ import type { Subscriptions } from "../../registry/subscriptions/subscriptions.t
 import type { AuditTrail } from "../../operate/audit-trail.ts";
 import { describeTarget } from "../../operate/target-facts.ts";
 import type { KnownTarget, Targets } from "../../operate/targets.ts";
+import { refuseFrequentChecks } from "../../registry/health-interval.ts";
 import type { SharedTargets } from "../../registry/targets.ts";
 import type { Store } from "../../store/store.ts";
 import { presentTarget } from "../present/target.ts";
@@ -30,8 +31,8 @@ const ModeBody = Type.Object(
 
 export interface TargetRoutesOptions {
   targets: Pick<Targets, "list" | "get" | "of" | "force" | "known">;
-  sharedTargets: Pick<SharedTargets, "create" | "put" | "change" | "remove">;
-  subscriptions: Pick<Subscriptions, "getById">;
+  sharedTargets: Pick<SharedTargets, "create" | "put" | "change" | "remove" | "findInput">;
+  subscriptions: Pick<Subscriptions, "getFor">;
   scheduler: Pick<Scheduler, "targets">;
   store: Pick<Store, "reads">;
   trail: Pick<AuditTrail, "note">;
@@ -47,6 +48,7 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     );
   }
 
+  const findShared = (name: string, tenantId = DEFAULT_TENANT) => sharedTargets.findInput(name, tenantId) ?? {};
   const present = async (known: KnownTarget) => presentTarget(known, describeTarget(known, await loadOpen()));
 
   // A target that belongs to one subscription has no version of its own: it is changed with the subscription.
@@ -74,16 +76,19 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     },
     get: (name, { tenantId }) => targets.get(name, tenantId),
     async make(input, { caller, once }) {
+      refuseFrequentChecks(input, {}, caller?.tenantId);
       const mark = once(`targets ${caller?.tenantId ?? ""}`, input.tenant_id ?? DEFAULT_TENANT);
       const { entry, isReplay } = await sharedTargets.create(input, mark);
       return { thing: targets.known(entry), isReplay };
     },
-    async put(input, { ifMatch }) {
+    async put(input, { caller, tenantId, ifMatch }) {
+      refuseFrequentChecks(input, findShared(input.name, tenantId), caller?.tenantId);
       const { entry, isNew } = await sharedTargets.put(input, ifMatch);
       return { thing: targets.known(entry), isNew };
     },
-    async patch(given, change, { tenantId: of, ifMatch }) {
+    async patch(given, change, { caller, tenantId: of, ifMatch }) {
       const { name, tenantId } = targets.get(given, of);
+      refuseFrequentChecks(change, findShared(name, tenantId), caller?.tenantId);
       return { thing: targets.known(await sharedTargets.change(name, tenantId, change, ifMatch)) };
     },
     async remove(given, { tenantId: of, ifMatch }) {
@@ -115,7 +120,8 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
       schema: { summary: "Send waiting deliveries now, whatever the mode", body: NoBody },
     },
     async ({ caller, params }, reply) => {
-      const subscription = subscriptions.getById(params.id, caller?.tenantId);
+      const bound = caller?.tenantId;
+      const subscription = subscriptions.getFor("change", params.id, { tenantId: bound, boundTo: bound });
       if (subscription.status !== "active") {
         throw new PosthornError("conflict", `The subscription is ${subscription.status}. Resume it instead.`);
       }

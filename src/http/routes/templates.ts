@@ -77,8 +77,10 @@ export function addTemplateRoutes(app: FastifyInstance, parts: TemplateRoutePart
       const list = findTemplates(body, caller?.tenantId);
       const facts = await findFacts(body, caller?.tenantId);
       const schemas = listNamedSchemas(readPatterns(body.events ?? [facts.event.type]), eventTypes.list());
-      const problems = await templates.examine(list, schemas);
-      const rendered = await templates.render(list, facts);
+      // Neither other tenants nor deliveries wait for previews.
+      const line = `previews of ${caller?.tenantId ?? "operators"}`;
+      const problems = await templates.examine(list, schemas, { line, withinMs: PREVIEW_MS });
+      const rendered = await templates.render(list, facts, line);
       if ("fault" in rendered && rendered.isPassing) {
         throw new PosthornError("unavailable", `It could not be rendered now: ${rendered.fault}.`, { retryAfterS: 5 });
       }
@@ -141,6 +143,8 @@ export function addTemplateRoutes(app: FastifyInstance, parts: TemplateRoutePart
   }
 }
 
+/** Many are asked for by somebody who types; few take a tenth of it. */
+const PREVIEW_MS = 1000;
 const EXAMPLE_SUBSCRIPTION = { id: "sub_preview", name: "preview" };
 
 function readPatterns(patterns: readonly string[]): readonly string[] {

@@ -77,12 +77,25 @@ const Erasure = named(
     "The progress of a tenant's erasure, which continues after a restart",
   ),
 );
+const linkId = text(EXAMPLE.portalLink, "Identifies the link; it is not the token");
 export const PortalLink = named(
   "PortalLink",
   closed({
+    id: linkId,
     url: text("https://hooks.example.com/portal#token=php_…"),
     tenant_id: text(EXAMPLE.tenant),
     access: oneOf(PORTAL_ACCESS),
+    expires_at: Time,
+  }),
+);
+export const ListedPortalLink = named(
+  "ListedPortalLink",
+  closed({
+    id: linkId,
+    tenant_id: text(EXAMPLE.tenant),
+    access: oneOf(PORTAL_ACCESS),
+    created_by: text(EXAMPLE.key, "The id of the key, or `oidc:` and the subject of the user, that created it"),
+    created_at: Time,
     expires_at: Time,
   }),
 );
@@ -126,11 +139,24 @@ export const TENANT_DOCS: AreaDocs = {
     "POST /api/v1/tenants/:id/portal-link": {
       description:
         "Anybody with the link sees the events, subscriptions and deliveries of this tenant only, and the catalogue. " +
-        "It cannot publish events, nor erase or edit them. The link works until it expires, the key that created it is " +
-        "revoked, or the tenant is deleted or erased. Sites in `portal.frame_origins` may show the page in a frame.",
+        "It cannot publish events, nor erase or edit them. The link works until it expires or is revoked, the key that " +
+        "created it is revoked, or the tenant is deleted or erased. It never allows more than that key. Sites in `portal.frame_origins` may show the page in a frame.",
       params: { id: EXAMPLE.tenant },
       request: { access: "manage", expires_in_s: 3600, theme: { name: "Acme", accent: "#0a7d4f" } },
       answer: { status: 201, description: "The link; its token is shown only here", schema: PortalLink },
+    },
+    "GET /api/v1/tenants/:id/portal-links": {
+      params: { id: EXAMPLE.tenant },
+      answer: {
+        description: "The links that still work, oldest first; without their tokens",
+        schema: closed({ data: Type.Array(ListedPortalLink) }),
+        example: { data: [exampleOf(ListedPortalLink)] },
+      },
+    },
+    "DELETE /api/v1/tenants/:id/portal-links/:link": {
+      description: "The link ends at once; a live stream that was opened with it within 15 seconds.",
+      params: { id: EXAMPLE.tenant, link: EXAMPLE.portalLink },
+      answer: { status: 204, description: "Revoked" },
     },
     "GET /api/v1/tenants/:id/erase": {
       params: { id: EXAMPLE.erasedTenant },

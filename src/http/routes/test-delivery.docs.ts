@@ -14,9 +14,8 @@ export const TEST_DELIVERY_DOCS: AreaDocs = {
   operations: {
     "POST /api/v1/subscriptions/:id/test": {
       description:
-        "Sends a `test.event` to this subscription only, whatever its event types and filter are. There is one " +
-        "attempt, " +
-        "and a failure does not count against the destination.",
+        "Sends a `test.event` to this subscription only, whatever its event types and filter are, also while it is " +
+        "suspended. There is one attempt, and a failure does not count against the destination.",
       params: { id: EXAMPLE.subscription },
       answer: {
         description: "The attempt, whether it succeeded or not",

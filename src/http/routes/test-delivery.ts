@@ -3,6 +3,7 @@ import { Type, type Static } from "typebox";
 import type { Senders } from "../../deliver/senders/open-senders.ts";
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import { PosthornError } from "../../domain/errors.ts";
+import { isFor } from "../../domain/subscription.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import { TEST_EVENT_TYPE } from "../../domain/pattern.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
@@ -18,7 +19,7 @@ const PreviewBody = Type.Object({ event_id: StoredEventId }, { additionalPropert
 const NoBody = Type.Union([Type.Object({}, { additionalProperties: false }), Type.Null()]);
 
 export interface TestDeliveryRoutesOptions {
-  subscriptions: Pick<Subscriptions, "getById">;
+  subscriptions: Pick<Subscriptions, "getFor">;
   kinds: DestinationKinds;
   tests: TestDeliveries;
   trail: Pick<AuditTrail, "note">;
@@ -29,6 +30,8 @@ export interface TestDeliveryRoutesOptions {
 
 export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliveryRoutesOptions): void {
   const { subscriptions, kinds, tests, trail, presentDelivery } = options;
+  const getForUse = (id: string, tenantId: string | undefined) =>
+    subscriptions.getFor("use", id, { tenantId, boundTo: tenantId });
 
   app.post<{ Params: { id: string } }>(
     "/api/v1/subscriptions/:id/test",
@@ -37,7 +40,7 @@ export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliver
       schema: { summary: "Send a test event", body: NoBody },
     },
     async ({ params, caller }, reply) => {
-      const subscription = subscriptions.getById(params.id, caller?.tenantId);
+      const subscription = getForUse(params.id, caller?.tenantId);
       const { id, tenantId } = subscription;
       await trail.note({ act: "subscription.test", kind: "subscription", id, tenantId });
       const result = await tests.send(subscription);
@@ -58,8 +61,10 @@ export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliver
     // The answer is signed: anybody who has it can pose as the gateway.
     { config: { scope: "admin" }, schema: { summary: "Preview the request of an event", body: PreviewBody } },
     async ({ params, body, caller }) => {
-      const subscription = subscriptions.getById(params.id, caller?.tenantId);
-      const event = await options.store.reads.findEvent(body.event_id, subscription.tenantId);
+      const subscription = getForUse(params.id, caller?.tenantId);
+      const owner = subscription.tenants === undefined ? subscription.tenantId : undefined;
+      const found = await options.store.reads.findEvent(body.event_id, owner);
+      const event = found !== undefined && isFor(subscription, found.tenantId) ? found : undefined;
       const content = event && (await options.store.reads.loadEvent(event.seq));
       if (event === undefined || content === undefined) {
         throw new PosthornError("not_found", `There is no event ${body.event_id} of the subscription's tenant.`, {

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../domain/errors.ts";
-import { isEndpoint, VALIDATION_FORMATS, type ValidationFormat } from "../../domain/validation.ts";
+import { isSourceName, SOURCE_NAME_WORDS } from "../../domain/source.ts";
+import { VALIDATION_FORMATS, type ValidationFormat } from "../../domain/validation.ts";
 import type { Validations } from "../../operate/validations/validations.ts";
 import { findBodyKind } from "../../receive/text/content-type.ts";
 import { etagOf } from "../../registry/if-match.ts";
@@ -140,14 +141,11 @@ export function readBytes({ body }: FastifyRequest): Buffer {
 
 export function readEndpoint({ params }: FastifyRequest): string {
   const { endpoint } = params as EndpointParams;
-  if (isEndpoint(endpoint)) return endpoint;
+  if (isSourceName(endpoint)) return endpoint;
   const shown = JSON.stringify(endpoint.slice(0, 70));
-  throw new PosthornError(
-    "bad_request",
-    `${shown} is not an endpoint. Write 1 to 64 lower-case letters, digits, _ and -, and begin with a letter or a ` +
-      "digit.",
-    { field: "endpoint" },
-  );
+  throw new PosthornError("bad_request", `${shown} is not an endpoint. Write ${SOURCE_NAME_WORDS}.`, {
+    field: "endpoint",
+  });
 }
 
 function readFormat(document: Buffer, contentType: string | undefined): ValidationFormat {

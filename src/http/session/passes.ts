@@ -1,21 +1,34 @@
+import { createHash, randomBytes } from "node:crypto";
 import type { Clock } from "../../domain/clock.ts";
 import type { LinkTheme } from "../../domain/portal-theme.ts";
 import type { Scope } from "../../registry/api-key.ts";
-import type { Caller, KeyHolder, Keys, SignedInUser } from "../../registry/keys.ts";
+import { allows, type Caller, type KeyHolder, type Keys, type SignedInUser } from "../../registry/keys.ts";
+import type { PassRecords } from "../../registry/pass-records.ts";
 import type { SecretBox } from "../../registry/secret-box.ts";
 
 /**
  * A pass stands for a key: it holds the key's id and an expiry time, encrypted with the master key. It is not stored,
- * so it stays valid after a restart. The key is looked up each time, so the pass ends with the key. The pass of a user
- * who signed in with a provider holds the rights themselves, and ends when the settings of the sign-in change.
+ * so it stays valid after a restart. The key is looked up each time, so the pass ends with the key, and never allows
+ * more than the key. The pass of a user who signed in with a provider holds the rights themselves, and ends when the
+ * settings of the sign-in change.
  */
 export interface Passes {
   /** Undefined when the key no longer exists. */
-  make(caller: Caller, terms: PassTerms): string | undefined;
-  find(pass: string): { caller: Caller; madeAt: number; expiresAt: number } | undefined;
+  make(caller: Caller, terms: PassTerms): { pass: string; id: string; madeAt: number } | undefined;
+  find(pass: string): FoundPass | undefined;
+}
+
+export interface FoundPass {
+  caller: Caller;
+  /** Tells it from all others without containing it. A session keeps its id when it is renewed. */
+  id: string;
+  madeAt: number;
+  expiresAt: number;
 }
 
 export interface PassTerms {
+  /** Of the pass that is renewed. */
+  id?: string | undefined;
   expiresAt: number;
   /** For a partner: limits the pass to this tenant and these scopes. */
   partner?: { tenantId: string; scopes: readonly Scope[]; theme?: LinkTheme | undefined } | undefined;
@@ -26,6 +39,7 @@ export interface PassesOptions {
   use: "session" | "portal";
   secretBox: Pick<SecretBox, "seal" | "open">;
   keys: Pick<Keys, "findHolder">;
+  records: Pick<PassRecords, "isEnded">;
   /** Changes with the settings of the sign-in with a provider; undefined when there is none. */
   userMark: string | undefined;
   clock: Pick<Clock, "wall">;
@@ -40,10 +54,22 @@ interface Sealed extends PassTerms {
 
 type SealedUser = SignedInUser & Pick<Caller, "scopes" | "tenantId">;
 
+/** Of a pass of an early release, which holds no id. */
+function hashOf(pass: string): string {
+  return createHash("sha256").update(pass).digest("hex").slice(0, 16);
+}
+
+/** What a partner may do is what the link gives, as far as the key may still do it. */
+function commonScopes(link: Pick<Caller, "scopes">, holder: Caller): readonly Scope[] {
+  if (holder.scopes.includes("admin")) return link.scopes;
+  // Every link may read, and none may publish.
+  return allows(holder, "read") ? ["read"] : [];
+}
+
 /** No pass is longer than this. */
 const MAX_LENGTH = 2048;
 
-export function createPasses({ use, secretBox, keys, userMark, clock }: PassesOptions): Passes {
+export function createPasses({ use, secretBox, keys, records, userMark, clock }: PassesOptions): Passes {
   function open(pass: string): Sealed | undefined {
     if (pass.length > MAX_LENGTH) return undefined;
     try {
@@ -59,25 +85,29 @@ export function createPasses({ use, secretBox, keys, userMark, clock }: PassesOp
   }
 
   return {
-    make({ keyId, scopes, tenantId, user }, { expiresAt, partner }) {
+    make({ keyId, scopes, tenantId, user }, { id = randomBytes(8).toString("hex"), expiresAt, partner }) {
       const mark = user === undefined ? keys.findHolder(keyId)?.mark : userMark;
       if (mark === undefined) return undefined;
       const maker = user && { ...user, scopes, tenantId };
-      const sealed: Sealed = { keyId, mark, madeAt: clock.wall(), expiresAt, partner, user: maker };
-      return Buffer.from(secretBox.seal(JSON.stringify(sealed), use)).toString("base64url");
+      const madeAt = clock.wall();
+      const sealed: Sealed = { id, keyId, mark, madeAt, expiresAt, partner, user: maker };
+      const pass = Buffer.from(secretBox.seal(JSON.stringify(sealed), use)).toString("base64url");
+      return { pass, id, madeAt };
     },
     find(pass) {
       const sealed = open(pass);
       if (sealed === undefined || sealed.expiresAt <= clock.wall()) return undefined;
-      const { keyId, expiresAt, partner, user } = sealed;
+      const { id = hashOf(pass), keyId, madeAt, expiresAt, partner, user } = sealed;
+      if (records.isEnded({ id, keyId, madeAt, tenantId: partner?.tenantId })) return undefined;
       const holder = user === undefined ? keys.findHolder(keyId) : toHolder(keyId, user);
       if (holder === undefined || holder.mark !== sealed.mark) return undefined;
-      const { madeAt } = sealed;
-      if (partner === undefined) return { caller: holder.caller, madeAt, expiresAt };
+      if (partner === undefined) return { caller: holder.caller, id, madeAt, expiresAt };
+      const scopes = commonScopes(partner, holder.caller);
+      if (scopes.length === 0) return undefined;
       const { name } = user ?? {};
-      const link = { keyId, ...partner, expiresAt, isPartner: true };
+      const link = { keyId, ...partner, scopes, expiresAt, isPartner: true, linkId: id };
       const caller = name === undefined ? link : { ...link, user: { name, until: expiresAt } };
-      return { caller, madeAt, expiresAt };
+      return { caller, id, madeAt, expiresAt };
     },
   };
 }

@@ -3,6 +3,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import type { LinkTheme } from "../../domain/portal-theme.ts";
 import type { Scope } from "../../registry/api-key.ts";
 import type { Caller } from "../../registry/keys.ts";
+import type { PassRecords } from "../../registry/pass-records.ts";
 import type { Passes } from "./passes.ts";
 
 /**
@@ -10,7 +11,7 @@ import type { Passes } from "./passes.ts";
  * cookies in frames of other sites: the page sends it as a key.
  */
 export interface PortalLinks {
-  make(caller: Caller, terms: PortalTerms): { token: string; expiresAt: number };
+  make(caller: Caller, terms: PortalTerms): Promise<{ id: string; token: string; expiresAt: number }>;
   /** Undefined when it is no portal link; a promise of undefined when it does not work any more. */
   find(token: string): Promise<Caller | undefined> | undefined;
 }
@@ -24,6 +25,7 @@ export interface PortalTerms {
 
 export interface PortalLinksOptions {
   passes: Passes;
+  records: Pick<PassRecords, "addLink">;
   /** Whether the tenant still exists and was not erased since: its links end with it. */
   isSame: (tenantId: string, since: number) => Promise<boolean>;
   clock: Pick<Clock, "wall">;
@@ -37,7 +39,7 @@ export const PORTAL_ACCESS = Object.keys(SCOPES) as PortalAccess[];
 /** The prefix that identifies a token as a portal link. */
 const PREFIX = "php_";
 
-export function createPortalLinks({ passes, isSame, clock }: PortalLinksOptions): PortalLinks {
+export function createPortalLinks({ passes, records, isSame, clock }: PortalLinksOptions): PortalLinks {
   async function findPartner(pass: string): Promise<Caller | undefined> {
     const found = passes.find(pass);
     const tenantId = found?.caller.tenantId;
@@ -46,11 +48,13 @@ export function createPortalLinks({ passes, isSame, clock }: PortalLinksOptions)
   }
 
   return {
-    make(caller, { tenantId, access, lifetimeMs, theme }) {
+    async make(caller, { tenantId, access, lifetimeMs, theme }) {
       const expiresAt = Math.min(clock.wall() + lifetimeMs, caller.expiresAt ?? Infinity);
-      const pass = passes.make(caller, { expiresAt, partner: { tenantId, scopes: SCOPES[access], theme } });
-      if (pass === undefined) throw new PosthornError("unauthorized", "The key was revoked.");
-      return { token: PREFIX + pass, expiresAt };
+      const made = passes.make(caller, { expiresAt, partner: { tenantId, scopes: SCOPES[access], theme } });
+      if (made === undefined) throw new PosthornError("unauthorized", "The key was revoked.");
+      const { pass, id, madeAt } = made;
+      await records.addLink({ id, tenantId, keyId: caller.keyId, access, madeAt, expiresAt });
+      return { id, token: PREFIX + pass, expiresAt };
     },
     find: (token) => (token.startsWith(PREFIX) ? findPartner(token.slice(PREFIX.length)) : undefined),
   };

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import type { Caller } from "../../registry/keys.ts";
+import type { PassRecords } from "../../registry/pass-records.ts";
 import { createCookies } from "./cookies.ts";
 import type { Passes } from "./passes.ts";
 import { refuseOtherOrigin, requireOwnOrigin } from "./same-origin.ts";
@@ -14,21 +15,23 @@ export interface Sessions {
   refuseOtherOrigin(request: IncomingMessage): void;
   /** Rejects a sign-in whose cookie could be read on the network, before a link is used up for it. */
   refuseInsecure(request: IncomingMessage): void;
-  /** Starts a session for the caller. */
-  open(request: IncomingMessage, caller: Caller): { cookie: string; expiresAt: number };
-  /** Returns the cookie that ends the session. */
-  close(request: IncomingMessage): string;
+  /** Starts a session for the caller, or goes on with the one that has this id. */
+  open(request: IncomingMessage, caller: Caller, id?: string): { cookie: string; expiresAt: number };
+  /** Ends the session of the request, if it has one: its cookie is worth nothing from then on. */
+  close(request: IncomingMessage): Promise<{ ended: Session | undefined; cookie: string }>;
   /** Whether the session is so old that the browser should get a new cookie. */
   isOld(session: Session): boolean;
 }
 
 export interface Session {
+  id: string;
   caller: Caller;
   expiresAt: number;
 }
 
 export interface SessionsOptions {
   passes: Passes;
+  records: Pick<PassRecords, "endSession">;
   publicUrl: (request: IncomingMessage) => string;
   clock: Pick<Clock, "wall">;
 }
@@ -36,7 +39,7 @@ export interface SessionsOptions {
 /** The lifetime of an unused session; while the page is open, it is renewed. */
 const SESSION_MS = 12 * 3_600_000;
 
-export function createSessions({ passes, publicUrl, clock }: SessionsOptions): Sessions {
+export function createSessions({ passes, records, publicUrl, clock }: SessionsOptions): Sessions {
   const cookies = createCookies({ name: "posthorn", sameSite: "Strict", publicUrl });
   return {
     find(request) {
@@ -47,14 +50,19 @@ export function createSessions({ passes, publicUrl, clock }: SessionsOptions): S
     },
     refuseOtherOrigin: (request) => refuseOtherOrigin(request, publicUrl),
     refuseInsecure: cookies.refuseInsecure,
-    open(request, caller) {
+    open(request, caller, id) {
       const now = clock.wall();
       const expiresAt = Math.min(now + SESSION_MS, lastEndOf(caller));
-      const pass = passes.make(caller, { expiresAt });
-      if (pass === undefined) throw new PosthornError("unauthorized", "The key was revoked.");
-      return { cookie: cookies.write(request, pass, Math.floor((expiresAt - now) / 1000)), expiresAt };
+      const made = passes.make(caller, { id, expiresAt });
+      if (made === undefined) throw new PosthornError("unauthorized", "The key was revoked.");
+      return { cookie: cookies.write(request, made.pass, Math.floor((expiresAt - now) / 1000)), expiresAt };
     },
-    close: cookies.clear,
+    async close(request) {
+      const pass = cookies.read(request);
+      const ended = pass === undefined ? undefined : passes.find(pass);
+      if (ended !== undefined) await records.endSession({ id: ended.id, keyId: ended.caller.keyId });
+      return { ended, cookie: cookies.clear(request) };
+    },
     isOld: ({ expiresAt, caller }) => expiresAt - clock.wall() < SESSION_MS / 2 && expiresAt < lastEndOf(caller),
   };
 }

@@ -1,4 +1,5 @@
 import type { LoggedAttempt, LoggedEvent, LogPage, LogPosition } from "../../store/port/log-reads.ts";
+import type { CountedEvent } from "../../domain/delivery.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";
 import { oneLine, presentBody, presentBytes, presentEvent, presentEventRequest } from "../present/event.ts";
 import { isoTime } from "../present/time.ts";
@@ -21,11 +22,11 @@ export interface Entry {
   /** Why the delivery is dead; undefined for an event. */
   readonly deadReason: StoredDelivery["deadReason"];
   /** Undefined for an attempt. */
-  readonly event: Pick<LoggedEvent, "details" | "deliveryCount"> | undefined;
+  readonly event: Pick<LoggedEvent, "details" | keyof CountedEvent> | undefined;
   /** Of an alert; read on first use. */
   alert(): AlertFacts | undefined;
-  /** Built on first use, and once for all clients. */
-  frame(body: BodyForm): string;
+  /** Built on first use, and once for all clients of a tenant, or of none. */
+  frame(body: BodyForm, tenantId: string | undefined): string;
 }
 
 export interface AlertFacts {
@@ -64,7 +65,7 @@ export function toEntries(page: LogPage, after: LogPosition, options: EntryOptio
 
 function fromEvent(event: LoggedEvent, position: LogPosition, { ids }: EntryOptions): Entry {
   const type = OWN_FRAMES.get(event.type) ?? "event";
-  const frames: Partial<Record<BodyForm, string>> = {};
+  const frames = new Map<string, string>();
   let facts: AlertFacts | undefined;
   return {
     type,
@@ -79,9 +80,14 @@ function fromEvent(event: LoggedEvent, position: LogPosition, { ids }: EntryOpti
     deadReason: undefined,
     event,
     alert: () => (type === "alert" ? (facts ??= readAlert(event)) : undefined),
-    frame(asked) {
+    frame(asked, tenantId) {
       const form = asked === "none" && type !== "event" ? "json" : asked;
-      return (frames[form] ??= writeFrame(type, writeEvent(event, form), ids.write(position)));
+      const key = `${form} ${tenantId === undefined ? "all" : "tenant"}`;
+      let frame = frames.get(key);
+      if (frame === undefined) {
+        frames.set(key, (frame = writeFrame(type, writeEvent(event, form, tenantId), ids.write(position))));
+      }
+      return frame;
     },
   };
 }
@@ -91,8 +97,8 @@ function readAlert({ body }: LoggedEvent): AlertFacts {
   return body === undefined || body.length === 0 ? {} : (JSON.parse(Buffer.from(body).toString()) as AlertFacts);
 }
 
-function writeEvent(event: LoggedEvent, form: BodyForm): string {
-  const shown = presentEvent(event);
+function writeEvent(event: LoggedEvent, form: BodyForm, tenantId: string | undefined): string {
+  const shown = presentEvent(event, tenantId);
   if (form === "none") return JSON.stringify(shown);
   const json = JSON.stringify({ ...shown, request: presentEventRequest(event) });
   return `${json.slice(0, -1)},${writeBody(event, form)}}`;
@@ -100,7 +106,8 @@ function writeEvent(event: LoggedEvent, form: BodyForm): string {
 
 function writeBody(event: LoggedEvent, form: BodyForm): string {
   const { body, size } = event;
-  if (body === undefined && size > MAX_FRAME_BODY_BYTES) return `"payload_omitted":true`;
+  // The size of an erased body is 0.
+  if (body === undefined && size > 0) return `"payload_omitted":true`;
   if (body !== undefined && form === "base64") return presentBytes(body);
   return oneLine(presentBody(event, body));
 }

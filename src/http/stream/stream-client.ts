@@ -18,6 +18,8 @@ export interface StreamRequest {
   after: { position: LogPosition } | { isForeign: true } | undefined;
   /** Whether the client's key may still read. */
   isAllowed: () => boolean;
+  /** Whether its request would still be let in; asked now and then, because it may have to look into the store. */
+  isKnown: () => Promise<boolean>;
 }
 
 export interface StreamClient {
@@ -94,6 +96,6 @@ export function createStreamClient(request: StreamRequest, output: StreamOutput,
 /** Joins the frames of a page that match a client's filter. */
 export function joinFrames(entries: readonly Entry[], { fits, request }: StreamClient): Buffer {
   let frames = "";
-  for (const entry of entries) if (fits(entry)) frames += entry.frame(request.body);
+  for (const entry of entries) if (fits(entry)) frames += entry.frame(request.body, request.filter.tenantId);
   return Buffer.from(frames);
 }

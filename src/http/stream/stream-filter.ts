@@ -1,5 +1,5 @@
 import type { AlertRuleName, AlertSeverity } from "../../domain/alert-rules.ts";
-import type { DeadReason, DeliveryState } from "../../domain/delivery.ts";
+import { countsSeenBy, type DeadReason, type DeliveryState } from "../../domain/delivery.ts";
 import { hasLabels, type EventLabel } from "../../domain/event-search.ts";
 import { matchesPattern, parsePattern } from "../../domain/pattern.ts";
 import type { Entry } from "./entries.ts";
@@ -60,11 +60,11 @@ function createIdMatch(id: string | undefined): Fits {
   return ({ eventId }) => eventId.startsWith(beginning);
 }
 
-function createEventMatch({ labels, unmatched }: StreamFilter): Fits {
+function createEventMatch({ tenantId, labels, unmatched }: StreamFilter): Fits {
   if (labels === undefined && unmatched === undefined) return () => true;
   return ({ event }) =>
     event !== undefined &&
-    (unmatched === undefined || (event.deliveryCount === 0) === unmatched) &&
+    (unmatched === undefined || (countsSeenBy(tenantId, event).deliveryCount === 0) === unmatched) &&
     (labels === undefined || hasLabels(event.details, labels));
 }
 

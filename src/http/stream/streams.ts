@@ -23,8 +23,8 @@ import type { StreamOutput } from "./stream-output.ts";
  */
 export interface Streams {
   readonly ids: FrameIds;
-  /** Takes a place for a key; throws when none is free. */
-  enter(keyId: string): () => void;
+  /** Takes a place for a key or portal link; throws when none is free. */
+  enter(owner: string): () => void;
   open(request: StreamRequest, output: StreamOutput): void;
   /** Ends all streams and tells the clients to reconnect. */
   close(): Promise<void>;
@@ -159,12 +159,18 @@ export function createStreams(options: StreamsOptions): Streams {
     beating ??= clock.setTimer(clock.now() + HEARTBEAT_MS, () => {
       beating = undefined;
       for (const client of clients) {
-        if (!client.request.isAllowed()) drop(client, "key_revoked");
-        else if (client.isStalled()) drop(client, "stalled");
-        else client.beat();
+        if (client.isStalled()) drop(client, "stalled");
+        else void beatOn(client).catch(onFault);
       }
       if (clients.size > 0) beatSoon();
     });
+  }
+
+  async function beatOn(client: StreamClient): Promise<void> {
+    const isAllowed = client.request.isAllowed() && (await client.request.isKnown());
+    if (!client.isOpen) return;
+    if (isAllowed) client.beat();
+    else drop(client, "key_revoked");
   }
 
   /** Sets where a client begins. Returns where it ends if it does not follow. */
@@ -214,9 +220,9 @@ export function createStreams(options: StreamsOptions): Streams {
 
   return {
     ids,
-    enter(keyId) {
+    enter(owner) {
       if (isClosed) throw new PosthornError("shutting_down", "The gateway is stopping.", { retryAfterS: 5 });
-      return places.take(keyId);
+      return places.take(owner);
     },
     open(request, output) {
       const client = createStreamClient(request, output, ids);

@@ -1,11 +1,5 @@
-import {
-  GATEWAY_TENANT,
-  MAX_NAMED_CAUSES,
-  type ActiveRule,
-  type Alert,
-  type Cause,
-  type Telling,
-} from "../../domain/alert.ts";
+import { MAX_NAMED_CAUSES, type ActiveRule, type Alert, type Cause, type Telling } from "../../domain/alert.ts";
+import { GATEWAY_TENANT } from "../../domain/event.ts";
 import { describeSpan } from "../../domain/time-span.ts";
 import type { OwnEvent } from "../own-events.ts";
 import type { Ending } from "./judge.ts";

@@ -14,12 +14,19 @@ export function toContactSubscription(
   const destination = toDestination(way, address, sms);
   if (destination === undefined) return undefined;
   return addTexts({
-    name: `contact: ${address}`.slice(0, 200),
+    name: `${NAME_PREFIX}${address}`.slice(0, 200),
     tenant_id: tenantId,
     description: "A contact of the tenant; change it at the tenant",
     events: about.flatMap((topic) => CONTACT_TOPICS[topic]),
     ...destination,
   });
+}
+
+const NAME_PREFIX = "contact: ";
+
+/** The address in the name of a contact's subscription. */
+export function addressIn(name: string): string {
+  return name.slice(NAME_PREFIX.length);
 }
 
 function toDestination(

@@ -1,10 +1,10 @@
-import { listContacts } from "../../domain/contact.ts";
+import { listContacts, maskAddress } from "../../domain/contact.ts";
 import type { SubscriptionInput } from "../../domain/subscription.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import type { TenantChange } from "../../registry/tenants.ts";
 import type { SubscriptionLanes } from "../subscription-lanes.ts";
-import { toContactSubscription, type SmsSettings } from "./contact-subscriptions.ts";
+import { addressIn, toContactSubscription, type SmsSettings } from "./contact-subscriptions.ts";
 
 /** Keeps the subscriptions of tenants' contacts in line with the tenants. */
 export interface Contacts {
@@ -21,7 +21,7 @@ export interface ContactsOptions {
   lanes: () => Pick<SubscriptionLanes, "remove">;
   /** The current settings for sending SMS. */
   findSms: () => SmsSettings;
-  /** Called for a contact that cannot be notified, with the reason. */
+  /** Called for a contact that cannot be notified, with its masked address and the reason. */
   onUnreachable: (tenantId: string, address: string, reason: string) => void;
   onFault: (error: unknown) => void;
 }
@@ -42,7 +42,7 @@ export function createContacts(options: ContactsOptions): Contacts {
       if (input !== undefined) return [input];
       onUnreachable(
         id,
-        contact.address,
+        maskAddress(contact.address),
         "alerts.channels has no channel of the kind sms, whose settings would be used",
       );
       return [];
@@ -57,7 +57,7 @@ export function createContacts(options: ContactsOptions): Contacts {
     const inputs = tenant === undefined ? [] : wanted(tenant);
     const subscriptions = options.subscriptions();
     await subscriptions.applyContacts(tenantId, inputs, (name, error) =>
-      onUnreachable(tenantId, name, error instanceof Error ? error.message : String(error)),
+      onUnreachable(tenantId, maskAddress(addressIn(name)), error instanceof Error ? error.message : String(error)),
     );
     const left = subscriptions
       .list(tenantId)

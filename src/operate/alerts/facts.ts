@@ -3,9 +3,9 @@ import type { Subscription } from "../../domain/subscription.ts";
 import type { Scheduler } from "../../deliver/scheduler.ts";
 import type { Undrained } from "../../deliver/targets/fallback-drain.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
-import type { DeliveryCounters, OldestOpen, Reads } from "../../store/port/reads.ts";
+import type { Damage, DeliveryCounters, OldestOpen, Reads } from "../../store/port/reads.ts";
 import { createOldestOpenReader } from "../oldest-open.ts";
-import { GATEWAY_TENANT } from "../../domain/alert.ts";
+import { GATEWAY_TENANT } from "../../domain/event.ts";
 import type { DiskWatch } from "../disk-watch.ts";
 import type { KnownTarget, Targets } from "../targets.ts";
 import type { ParkedCounts } from "./parked-counts.ts";
@@ -30,6 +30,7 @@ export interface Facts {
   readonly parked: readonly ParkedCount[];
   readonly brokenFiles: readonly BrokenFile[];
   readonly certificates: readonly NotedCertificate[];
+  readonly damages: readonly Damage[];
   readonly overdueSecrets: readonly Subscription[];
   /** Whether the source's broker has reported how many messages are parked. */
   isCounted(source: string): boolean;
@@ -67,7 +68,7 @@ export interface NotedCertificate {
 
 export interface FactsOptions {
   clock: Clock;
-  store: { reads: Pick<Reads, "loadCounters" | "findOldestOpen" | "countBlockedKeys"> };
+  store: { reads: Pick<Reads, "loadCounters" | "findOldestOpen" | "countBlockedKeys" | "listDamages"> };
   subscriptions: Pick<Subscriptions, "list">;
   targets: Pick<Targets, "list">;
   scheduler: Pick<Scheduler, "isFailing" | "findSuspension">;
@@ -112,7 +113,9 @@ export function createFactsReader(options: FactsOptions): () => Promise<Facts> {
       subscriptions: all,
       attempts,
       counters,
-      targets: targets.list(undefined).filter(({ tenantId }) => tenantId !== GATEWAY_TENANT),
+      targets: targets
+        .list(undefined)
+        .filter(({ tenantId, subscriptions: users }) => tenantId !== GATEWAY_TENANT || users.some(isOrdinary)),
       oldestOpen,
       blockedKeys,
       disk,
@@ -124,6 +127,7 @@ export function createFactsReader(options: FactsOptions): () => Promise<Facts> {
       isUnseen: (seq) => !oldest.hasSeen(seq) && openOf(counters.get(seq)) > 0,
       brokenFiles: options.listBrokenFiles(),
       certificates: options.listCertificates(),
+      damages: await store.reads.listDamages(),
       overdueSecrets: options.listOverdueSecrets().filter(isOrdinary),
       isFailing: ({ seq }) => scheduler.isFailing(seq),
       findSuspensionReason: ({ seq }) => scheduler.findSuspension(seq)?.reason,
@@ -131,8 +135,9 @@ export function createFactsReader(options: FactsOptions): () => Promise<Facts> {
   };
 }
 
-function isOrdinary({ tenantId, managedBy }: Subscription): boolean {
-  return tenantId !== GATEWAY_TENANT && managedBy !== "contact";
+/** The gateway's other subscriptions carry the alerts themselves. */
+function isOrdinary({ tenantId, tenants, managedBy }: Subscription): boolean {
+  return (tenantId !== GATEWAY_TENANT || tenants !== undefined) && managedBy !== "contact";
 }
 
 function openOf(row: DeliveryCounters | undefined): number {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ActiveRule, Alert, AlertGroup, Cause, Mute } from "../../domain/alert.ts";
-import { DEFAULT_TENANT } from "../../domain/event.ts";
+import { DEFAULT_TENANT, GATEWAY_TENANT } from "../../domain/event.ts";
 import { isBad } from "../../domain/alert-rules.ts";
 
 /** The state of a group between two evaluations; only in memory. */
@@ -38,11 +38,15 @@ export function findCauses(
   return causes.sort((one, other) => sign * (one.value - other.value) || compare(one.key, other.key));
 }
 
-/** By tenant; causes of the gateway's own things belong to `default`. All causes together are under `""`. */
+/**
+ * By tenant; causes of the gateway's own things belong to `default`. All causes together are under `""`, and those of
+ * subscriptions for several tenants only there.
+ */
 export function groupCauses(causes: readonly Cause[]): Map<string, Cause[]> {
   const groups = new Map<string, Cause[]>();
   for (const cause of causes) {
-    for (const tenantId of ["", cause.tenantId ?? DEFAULT_TENANT]) {
+    const owner = cause.tenantId ?? DEFAULT_TENANT;
+    for (const tenantId of owner === GATEWAY_TENANT ? [""] : ["", owner]) {
       const group = groups.get(tenantId);
       if (group === undefined) groups.set(tenantId, [cause]);
       else group.push(cause);

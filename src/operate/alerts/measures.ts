@@ -1,6 +1,7 @@
 import { ageOf } from "../oldest-open.ts";
 import type { ActiveRule, Cause } from "../../domain/alert.ts";
 import type { AlertRuleName } from "../../domain/alert-rules.ts";
+import { formatDeliveryId } from "../../domain/ids.ts";
 import { parseUrl } from "../../domain/parse-url.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { AttemptTally } from "./attempt-window.ts";
@@ -64,8 +65,19 @@ export const MEASURES: Readonly<Record<AlertRuleName, Measure>> = {
       ? []
       : [{ key: "disk", tenantId: undefined, name: "data directory", value: isLow ? 0 : Math.floor(freeBytes / MIB) }],
 
+  damaged_data: measureDamages,
   certificate_expiring: measureCertificates,
 };
+
+function measureDamages({ damages, subscriptions }: Facts): Cause[] {
+  return damages.map(({ delivery, description }) => {
+    if (delivery === undefined) return { key: `data ${description}`, tenantId: undefined, name: description, value: 1 };
+    const { eventSeq, subscriptionSeq } = delivery;
+    const tenantId = subscriptions.find(({ seq }) => seq === subscriptionSeq)?.tenantId;
+    const name = formatDeliveryId(eventSeq, subscriptionSeq);
+    return { key: `delivery ${name}`, tenantId, name, value: 1, detail: description };
+  });
+}
 
 /** Once for each tenant that sends there; hosts whose certificates have enough time left are skipped. */
 function measureCertificates({ certificates, subscriptions, wall }: Facts, rule: ActiveRule): Cause[] {

@@ -6,7 +6,7 @@ import type { Subscription } from "../../domain/subscription.ts";
 import type { Authors } from "../../registry/authors.ts";
 import type { Draft } from "../../registry/draft.ts";
 import { tenantErasing } from "../../registry/registry.ts";
-import type { NewReplay, ReplayRow } from "../../store/port/jobs.ts";
+import type { NewReplay, ReplayResults, ReplayRow } from "../../store/port/jobs.ts";
 import type { Page, PageOf } from "../../store/port/reads.ts";
 import { readAll } from "../../store/read-all.ts";
 import type { Store } from "../../store/store.ts";
@@ -27,6 +27,8 @@ export interface BulkReplays {
     page: Page,
   ): Promise<PageOf<ReplayRow>>;
   get(id: string, tenantId: string | undefined): Promise<ReplayRow>;
+  /** What became of the deliveries that it opened; undefined for a job that opens none. */
+  loadResults(replay: ReplayRow): Promise<ReplayResults | undefined>;
   setStatus(replay: ReplayRow, status: "running" | "paused" | "cancelled"): Promise<ReplayRow>;
 }
 
@@ -183,6 +185,8 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
       }
       return replay;
     },
+
+    loadResults: async ({ id, kind }) => (opensDeliveries(kind) ? store.jobs.loadReplayResults(id) : undefined),
 
     async setStatus(known, status) {
       const { id, laneSeq, status: current } = known;

@@ -1,6 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
+import { isDamage } from "../../domain/errors.ts";
 import { opensDeliveries } from "../../domain/replay.ts";
-import type { Subscription } from "../../domain/subscription.ts";
+import { ALL_TENANTS, type Subscription } from "../../domain/subscription.ts";
 import { asksFor, letsThrough } from "../../route/wants.ts";
 import type { FoundDelivery, NewReplay, ReplayItem, ReplayWalk } from "../../store/port/jobs.ts";
 import type { Store } from "../../store/store.ts";
@@ -11,7 +12,7 @@ import { createMovedDeliveries } from "./moved-deliveries.ts";
 export interface ReplaySelection {
   /** `subscriptionSeq`: only the lane of this subscription. */
   walkOf(replay: Walked, subscriptionSeq?: number): ReplayWalk;
-  /** `impossible`: its subscription was deleted. */
+  /** `impossible`: its subscription was deleted, or its event is damaged. */
   select(replay: Walked, found: readonly FoundDelivery[]): Promise<{ items: ReplayItem[]; impossible: number }>;
 }
 
@@ -53,20 +54,27 @@ export function createReplaySelection({ store, subscriptions, clock }: ReplaySel
     return event !== undefined && letsThrough(subscription, event);
   }
 
+  /** The tenants whose events the subscription gets; undefined for all. */
+  function tenantsOf(seq: number | undefined, tenantId: string | undefined): readonly string[] | undefined {
+    const tenants = seq === undefined ? undefined : subscriptions.find(seq)?.tenants;
+    if (tenants === ALL_TENANTS) return undefined;
+    return tenants ?? (tenantId === undefined ? undefined : [tenantId]);
+  }
+
   return {
     walkOf({ kind, filter, tenantId, subscriptionSeq, upToSeq }, lane) {
       const since = filter.since === undefined ? undefined : Date.parse(filter.since);
       const until = filter.until === undefined ? undefined : Date.parse(filter.until);
       const { event_type: type, source, reason } = filter;
-      const shared = { upToSeq, tenantId, type, source, reason, since, until, now: clock.now() };
+      const shared = { upToSeq, type, source, reason, since, until, now: clock.now() };
       // A walk over one subscription's events examines no deliveries of the others.
       if (kind === "recover" || (kind === "events" && lane !== undefined)) {
         const include =
           kind === "recover" ? (filter.include ?? "failed") : subscriptionSeq === undefined ? "had" : "any";
-        return { ...shared, over: "events", subscriptionSeq: lane, include };
+        return { ...shared, over: "events", tenants: tenantsOf(lane, tenantId), subscriptionSeq: lane, include };
       }
       const isPending = filter.status === "pending";
-      return { ...shared, over: OVER[kind], subscriptionSeq: lane ?? subscriptionSeq, isPending };
+      return { ...shared, over: OVER[kind], tenantId, subscriptionSeq: lane ?? subscriptionSeq, isPending };
     },
 
     async select(replay, found) {
@@ -80,7 +88,11 @@ export function createReplaySelection({ store, subscriptions, clock }: ReplaySel
           impossible++;
           continue;
         }
-        if (subscription !== undefined && isMissing && !(await isWanted(subscription, one))) continue;
+        if (subscription !== undefined && isMissing) {
+          const wanted = await isWanted(subscription, one).catch(asDamaged);
+          if (wanted === "damaged") impossible++;
+          if (wanted !== true) continue;
+        }
         if (subscription !== undefined && opens && (await isElsewhere(replay, one, subscription))) continue;
         const maxAgeMs = subscription?.maxAgeMs;
         items.push({
@@ -94,4 +106,10 @@ export function createReplaySelection({ store, subscriptions, clock }: ReplaySel
       return { items, impossible };
     },
   };
+}
+
+/** Nobody can know whether the subscription wants it, and it could not be delivered. */
+function asDamaged(error: unknown): "damaged" {
+  if (isDamage(error)) return "damaged";
+  throw error;
 }

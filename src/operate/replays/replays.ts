@@ -4,7 +4,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
 import { readMove } from "../../domain/moved-delivery.ts";
 import { orThrow } from "../../domain/refusal.ts";
-import type { Subscription } from "../../domain/subscription.ts";
+import { isFor, type Subscription } from "../../domain/subscription.ts";
 import type { ReopeningMessage } from "../../store/port/event-log.ts";
 import type { DeliveryChange, DeliveryKey } from "../../store/port/lanes.ts";
 import type { StoredDelivery, StoredEvent } from "../../store/port/reads.ts";
@@ -22,8 +22,15 @@ export interface Replays {
   purge(key: DeliveryKey): Promise<StoredDelivery>;
   /** Opens an ended delivery again. */
   replay(key: DeliveryKey): Promise<StoredDelivery>;
-  /** To every subscription that got the event, or to the named one in any case. */
-  replayEvent(event: StoredEvent, subscriptionId: string | undefined): Promise<readonly StoredDelivery[]>;
+  /**
+   * To every subscription that got the event, or to the named one in any case; a caller that is bound to a tenant
+   * replays to that tenant's.
+   */
+  replayEvent(
+    event: StoredEvent,
+    subscriptionId: string | undefined,
+    boundTo?: string,
+  ): Promise<readonly StoredDelivery[]>;
   /** For a message that came again in a higher generation or after it was parked; false when neither is the case. */
   reopenByMessage(event: StoredEvent, message: ReopeningMessage): Promise<boolean>;
 }
@@ -82,6 +89,14 @@ export function createReplays(options: ReplaysOptions): Replays {
     return readAll((page) => store.reads.listDeliveries({ eventSeq }, page));
   }
 
+  /** The subscription, if it is of the event's tenant, or for several tenants and this is one of them. */
+  function getMeant(id: string, { tenantId }: StoredEvent, boundTo: string | undefined): Subscription {
+    const subscription = boundTo === undefined ? subscriptions.findById(id, undefined) : undefined;
+    return subscription !== undefined && isFor(subscription, tenantId)
+      ? subscription
+      : subscriptions.getById(id, tenantId);
+  }
+
   /** The ended deliveries with their subscriptions; only one of the two when a delivery went to a fallback or back. */
   async function listReplayable(eventSeq: number): Promise<Subscription[]> {
     const deliveries = await listDeliveries(eventSeq);
@@ -113,12 +128,11 @@ export function createReplays(options: ReplaysOptions): Replays {
       return find(key);
     },
     replay: ({ eventSeq, subscriptionSeq }) => replay(eventSeq, getSubscription(subscriptionSeq)),
-    async replayEvent(event, subscriptionId) {
-      if (subscriptionId !== undefined) {
-        return [await replay(event.seq, subscriptions.getById(subscriptionId, event.tenantId))];
-      }
+    async replayEvent(event, subscriptionId, boundTo) {
+      if (subscriptionId !== undefined) return [await replay(event.seq, getMeant(subscriptionId, event, boundTo))];
       const replayed: StoredDelivery[] = [];
       for (const subscription of await listReplayable(event.seq)) {
+        if (boundTo !== undefined && subscription.tenantId !== boundTo) continue;
         replayed.push(await replay(event.seq, subscription));
       }
       return replayed;

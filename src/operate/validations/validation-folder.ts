@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isEndpoint, VALIDATION_FORMATS, VALIDATION_LIMITS } from "../../domain/validation.ts";
+import { isSourceName } from "../../domain/source.ts";
+import { VALIDATION_FORMATS, VALIDATION_LIMITS } from "../../domain/validation.ts";
 import type { ValidationFile } from "../../registry/validations.ts";
 
 /** The folder where validations can be edited by hand: `orders.json`, `orders.xsd`. */
@@ -24,6 +25,7 @@ export interface FolderLook {
   strangers: readonly string[];
 }
 
+/** The last dot begins the ending: a name may contain others. */
 const NAME = /^(.*)\.([a-z]+)$/;
 
 export function createValidationFolder(path: string): ValidationFolder {
@@ -90,7 +92,7 @@ function toFile(name: string): ValidationFile | "stranger" | "hidden" {
   const [, endpoint = "", ending] = NAME.exec(name) ?? [];
   const format = VALIDATION_FORMATS.find((one) => one === ending);
   if (format === undefined) return "hidden";
-  return isEndpoint(endpoint) ? { endpoint, format } : "stranger";
+  return isSourceName(endpoint) ? { endpoint, format } : "stranger";
 }
 
 async function signatureOf(path: string): Promise<string | undefined> {

@@ -83,6 +83,8 @@ export interface SmartsheetAdminOptions {
   /** Called when a webhook was found in this state. */
   onStatus: (change: { source: string; webhookId: string; sheetId: string; status: string }) => void;
   onMissing: (source: string, sheets: readonly string[]) => void;
+  /** The audit could not check or enable a webhook, or any of the source. */
+  onFailed: (source: string, webhookId: string | undefined, error: unknown) => void;
 }
 
 const MAX_NAME = 50;
@@ -277,8 +279,9 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
         if (now.status !== ENABLED) summary.disabled++;
         else if (isToBeEnabled) summary.enabled++;
         else summary.active++;
-      } catch {
+      } catch (error) {
         summary.failed++;
+        options.onFailed(name, remote.id, error);
       }
     }
   }
@@ -289,7 +292,12 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
     for (const { name } of options.listSources()) {
       if (shouldStop()) break;
       summary.sources++;
-      await auditSource(name, summary, shouldStop);
+      try {
+        await auditSource(name, summary, shouldStop);
+      } catch (error) {
+        summary.failed++;
+        options.onFailed(name, undefined, error);
+      }
     }
     return summary;
   }

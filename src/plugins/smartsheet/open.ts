@@ -87,6 +87,8 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
     onStatus: (change) => void noteStatus(change),
     onMissing: (source, sheets) =>
       logger.warn({ source, sheets }, "sheets of the manifest have no webhook; register them"),
+    onFailed: (source, webhookId, error) =>
+      logger.warn({ source, webhook_id: webhookId, error }, "a webhook of Smartsheet could not be checked"),
   });
 
   return {

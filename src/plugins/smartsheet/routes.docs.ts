@@ -63,7 +63,9 @@ export const SmartsheetCleanup = closed({
 
 export const SMARTSHEET_DOCS: AreaDocs = {
   tag: "Smartsheet",
-  description: "Smartsheet's webhooks, which call sources of the kind `smartsheet`",
+  description:
+    "Smartsheet's webhooks, which call sources of the kind `smartsheet`. Here the key may also be sent as " +
+    "`x-functions-key` or as `?code=`, as scripts for Azure Functions do; a header is safer, because proxies log URLs",
   operations: {
     "GET /api/v1/smartsheet/webhooks": {
       description: "Lists all webhooks that the access token can see, each with its state for the source.",

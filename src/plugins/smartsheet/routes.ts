@@ -3,8 +3,8 @@ import { Type, type Static } from "typebox";
 import type { CleanedWebhook, RegisteredSheet, SmartsheetAdmin } from "./admin.ts";
 import type { JudgedWebhook } from "./webhook-states.ts";
 
-/** Only operators may use the access token, which belongs to the whole gateway. */
-const OPERATOR = { scope: "admin", unbound: true } as const;
+/** Only operators may use the access token, which belongs to the whole gateway. Their scripts may have function keys. */
+const OPERATOR = { scope: "admin", unbound: true, functionKey: true } as const;
 
 const SourceName = Type.Optional(
   Type.String({
@@ -52,7 +52,13 @@ export function addSmartsheetRoutes(app: FastifyInstance, admin: SmartsheetAdmin
 
   app.post<{ Body: Static<typeof RegisterBody> | null }>(
     "/api/v1/smartsheet/webhooks/register",
-    { config: OPERATOR, schema: { summary: "Register the sheets of a manifest at Smartsheet", body: RegisterBody } },
+    {
+      config: OPERATOR,
+      schema: {
+        summary: "Register the sheets of a manifest at Smartsheet",
+        body: Type.Union([RegisterBody, Type.Null()]),
+      },
+    },
     async ({ body }) => {
       const { source, callbackUrl, sheets } = await admin.register(body?.source, body?.sheet_ids);
       return { source, callback_url: callbackUrl, sheets: sheets.map(presentSheet) };
@@ -61,7 +67,13 @@ export function addSmartsheetRoutes(app: FastifyInstance, admin: SmartsheetAdmin
 
   app.post<{ Body: Static<typeof CleanupBody> | null }>(
     "/api/v1/smartsheet/webhooks/cleanup",
-    { config: OPERATOR, schema: { summary: "Delete Smartsheet's webhooks that are not needed", body: CleanupBody } },
+    {
+      config: OPERATOR,
+      schema: {
+        summary: "Delete Smartsheet's webhooks that are not needed",
+        body: Type.Union([CleanupBody, Type.Null()]),
+      },
+    },
     async ({ body }) => {
       const options = { dryRun: body?.dry_run === true };
       const { source, callbackUrl, dryRun, webhooks } = await admin.cleanup(body?.source, options);

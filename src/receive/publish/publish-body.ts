@@ -42,8 +42,13 @@ function parseItem(
   if (body[start] !== OPEN_BRACE)
     return refuse(undefined, "An event must be a JSON object with event_type and payload.");
   const draft = createDraft();
+  const unknown = new Map<string, Span>();
   for (const [name, span] of memberSpans(body, start, end)) {
     const rule = findRule(name);
+    if (rule === undefined && limits.keepsUnknown === true) {
+      unknown.set(name, span);
+      continue;
+    }
     if (rule === undefined) {
       const field = name.slice(0, 60);
       return refuse(field, `${JSON.stringify(field)} is not a field of an event. Use ${PUBLISH_FIELDS.join(", ")}.`);
@@ -55,5 +60,21 @@ function parseItem(
   if (eventType === undefined)
     return refuse("event_type", "event_type is missing. Name what happened, such as order.created.");
   if (payload === undefined) return refuse("payload", "payload is missing. Send a JSON object.");
-  return { ...draft, eventType, payload };
+  return { ...draft, eventType, payload, metadata: addUnknown(draft.metadata, body, unknown) };
+}
+
+/** What the metadata says itself counts more than a field of the same name. */
+function addUnknown(
+  metadata: string | undefined,
+  body: Buffer,
+  unknown: ReadonlyMap<string, Span>,
+): string | undefined {
+  if (unknown.size === 0) return metadata;
+  const known = Buffer.from(metadata ?? "{}");
+  const names = memberSpans(known, 0, known.length);
+  const added = [...unknown].filter(([name]) => !names.has(name));
+  const members = added.map(([name, { start, end }]) => `${JSON.stringify(name)}:${body.toString("utf8", start, end)}`);
+  if (members.length === 0) return metadata;
+  const before = known.toString("utf8").trimEnd().slice(0, -1).trimEnd();
+  return `${before}${names.size === 0 ? "" : ","}${members.join(",")}}`;
 }

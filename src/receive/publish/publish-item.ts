@@ -26,6 +26,8 @@ export interface PublishLimits {
   maxItems: number;
   maxPayloadBytes: number;
   maxDepth: number;
+  /** Whether fields that an event does not have are kept in its metadata, and not rejected. */
+  keepsUnknown?: boolean | undefined;
 }
 
 export const DEFAULT_PUBLISH_LIMITS: PublishLimits = { maxItems: 1000, maxPayloadBytes: 1_048_576, maxDepth: 128 };

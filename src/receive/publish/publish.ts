@@ -106,8 +106,14 @@ export function createPublisher(options: PublisherOptions): Publisher {
         if (--waiting === 0) done({ isBatch: batch, results });
       };
       const take = (index: number, checked: IncomingEvent | PosthornError) => {
-        if (checked instanceof PosthornError) answer(index, { kind: "refused", error: checked });
-        else accept(masking.mask(checked), (result) => answer(index, result));
+        if (checked instanceof PosthornError) return answer(index, { kind: "refused", error: checked });
+        let masked: IncomingEvent;
+        try {
+          masked = masking.mask(checked);
+        } catch (error) {
+          return answer(index, { kind: "failed", error: knownError(error) });
+        }
+        accept(masked, (result) => answer(index, seenBy(by, result)));
       };
       /** In the order given, even if one must be validated in a thread: the others wait for it. */
       const takeFrom = (first: number): void => {
@@ -130,9 +136,17 @@ export function createPublisher(options: PublisherOptions): Publisher {
   };
 }
 
+/** Those who are bound to no tenant see the deliveries of operators' subscriptions too. */
+function seenBy({ boundTenant }: PublishedBy, result: PublishResult): PublishResult {
+  if (boundTenant !== undefined || result.kind !== "stored" || !result.operatorDeliveries) return result;
+  return { ...result, deliveries: result.deliveries + result.operatorDeliveries };
+}
+
 function knownError(error: unknown): PosthornError {
   if (error instanceof PosthornError) return error;
-  return new PosthornError("internal_error", "The event could not be checked.", { cause: error });
+  return new PosthornError("internal_error", "The event could not be processed. See the gateway's log.", {
+    cause: error,
+  });
 }
 
 /** Fields that the engine does not need, as JSON; metadata keeps its text. */

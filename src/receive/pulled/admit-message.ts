@@ -39,14 +39,14 @@ async function openAndName(
   const { source, settings, clock, log, store, maxDepth } = options;
   const { body } = message;
   const receivedAt = clock.wall();
-  const reject = (code: string, reason: ParkReason): Settlement => {
+  const reject = (code: string, reason: ParkReason, afterMs = 0): Settlement => {
     log.rejected(toRequest(source, message, receivedAt), code, body, body.length);
-    return { kind: "park", reason };
+    return { kind: "park", reason, afterMs };
   };
   // A loop on a bus is detected by the message's properties, even if the source cannot read the message.
   if (readSentBy(message).origin === store.info.id && !settings.takesOwn) return { kind: "acknowledge" };
   const opened = openMessage(message, { source, settings, maxDepth, receivedAt, storeId: store.info.id });
-  if ("park" in opened) return reject(opened.park.code, opened.park);
+  if ("park" in opened) return reject(opened.park.code, opened.park, opened.afterMs);
   const { length } = opened.body;
   if (length > source.maxBytes) {
     const description = `The body has ${length} bytes; the source accepts ${source.maxBytes}.`;

@@ -92,6 +92,6 @@ export function createEndedEvents({ store, clock }: EndedEventsOptions): EndedEv
   };
 }
 
-function isEnded({ open, deliveryCount }: StoredEvent, expected: number): boolean {
-  return open === 0 && deliveryCount >= expected;
+function isEnded({ open, operators, deliveryCount }: StoredEvent, expected: number): boolean {
+  return open === 0 && operators.open === 0 && deliveryCount >= expected;
 }

@@ -1,4 +1,3 @@
-import type { ClaimCheck } from "../../brokers/claim-check.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import type { Source } from "../../domain/source.ts";
@@ -9,6 +8,7 @@ import type { PulledMessage, PulledSourceKind, PullLimits, Taker } from "../sour
 import type { TakeIn } from "../take-in.ts";
 import type { WebhookLog } from "../webhook-log.ts";
 import { admitMessage } from "./admit-message.ts";
+import { createClaimedBody, type ClaimedBody } from "./claimed-body.ts";
 import type { EndedEvents } from "./ended-events.ts";
 import { giveBackAfterError } from "./give-back.ts";
 import { holdMessage, type Hold } from "./hold.ts";
@@ -39,6 +39,7 @@ export interface HandlingOptions {
   /** Of JSON. */
   maxDepth: number;
   clock: Clock;
+  turn: Turn;
   /** Ends all waiting. */
   stopping: AbortSignal;
   /** Ends even waiting for data that is being written to disk. */
@@ -52,7 +53,18 @@ export interface HandlingOptions {
   warnOnce: (what: string) => void;
 }
 
-type Claims = Pick<ClaimCheck, "read" | "remove">;
+interface AdmittedMessage extends OpenedMessage {
+  /** Undefined when the body is in the message, or when the source has no claim check. */
+  claimed: ClaimedBody | undefined;
+}
+
+/** Messages are taken in in the order in which they were received, however long it takes to read their bodies. */
+export interface Turn {
+  /** Resolves when all messages before this one were taken in, or have to wait. */
+  readonly before: Promise<void>;
+  /** The next message may be taken in. */
+  pass(): void;
+}
 
 /** Handles a message until it is settled, exactly once and whatever happens: an unsettled message comes again. */
 export async function handleMessage(message: PulledMessage, options: HandlingOptions): Promise<void> {
@@ -66,17 +78,22 @@ export async function handleMessage(message: PulledMessage, options: HandlingOpt
 }
 
 async function settle(message: PulledMessage, hold: Hold, options: HandlingOptions): Promise<void> {
-  const { source, kind, taker, store, onTrouble } = options;
+  const { source, kind, taker, store, clock, stopping, onTrouble } = options;
   const opened = await admitMessage(message, hold, options);
-  const settlement = "kind" in opened ? opened : await decide(message, opened, hold, options);
+  const claimed = "kind" in opened ? undefined : findClaimed(opened);
+  const settlement = "kind" in opened ? opened : await decide(message, { ...opened, claimed }, hold, options);
   switch (settlement.kind) {
     case "acknowledge":
       // Noted before the message is removed: if that is too early, the event may only be deleted a little sooner.
       if (!(await note(settlement.seqs, "acknowledged"))) return taker.retry(message);
       await taker.acknowledge(message);
-      if (!("kind" in opened)) await removeClaim(opened);
+      await removeClaimed();
       return;
     case "park":
+      if (settlement.afterMs !== undefined && settlement.afterMs > 0) {
+        await pause(clock, settlement.afterMs, hold.over.signal, stopping);
+        if (hold.over.hasCome || stopping.aborted) return taker.retry(message);
+      }
       if (!(await parkMessage(message, settlement.reason, hold, options))) return;
       // Noted after the message is parked: noted earlier, it would look like a message that was requeued.
       await note(settlement.seqs, "parked");
@@ -95,11 +112,15 @@ async function settle(message: PulledMessage, hold: Hold, options: HandlingOptio
     }
   }
 
+  function findClaimed({ claim }: OpenedMessage): ClaimedBody | undefined {
+    const claims = claim && kind.pull.findClaims?.(source.settings);
+    return claim && claims && createClaimedBody(claim, claims);
+  }
+
   /** Deletes the body, which nobody needs any more. */
-  async function removeClaim({ claim }: OpenedMessage): Promise<void> {
-    if (claim === undefined) return;
+  async function removeClaimed(): Promise<void> {
     try {
-      await kind.pull.findClaims?.(source.settings)?.remove(claim);
+      await claimed?.remove();
     } catch (error) {
       onTrouble(source, error, "the body of a message was not deleted");
     }
@@ -108,7 +129,7 @@ async function settle(message: PulledMessage, hold: Hold, options: HandlingOptio
 
 async function decide(
   message: PulledMessage,
-  opened: OpenedMessage,
+  opened: AdmittedMessage,
   hold: Hold,
   options: HandlingOptions,
 ): Promise<Settlement> {
@@ -136,7 +157,7 @@ async function decide(
 /** Retries while we cannot write, for as long as the message can be held; undefined after that. */
 async function takeUntilWritten(
   message: PulledMessage,
-  opened: OpenedMessage,
+  opened: AdmittedMessage,
   hold: Hold,
   options: HandlingOptions,
 ): Promise<Exclude<Judgement, { kind: "wait" }> | undefined> {
@@ -169,15 +190,19 @@ async function isStored({ facts }: OpenedMessage, { source, store }: HandlingOpt
 /** Undefined when the message could not be held until the result was known. */
 async function takeMessage(
   message: PulledMessage,
-  opened: OpenedMessage,
+  opened: AdmittedMessage,
   hold: Hold,
   options: HandlingOptions,
 ): Promise<Judgement | undefined> {
-  const { source, kind, takeIn, clock, cut } = options;
+  const { source, kind, takeIn, clock, cut, turn } = options;
   const receivedAt = clock.wall();
   source.lastRequestAt = receivedAt;
   const whole = opened.claim === undefined ? opened : await fetchBody(opened, options);
-  if (!("facts" in whole)) return whole;
+  if (!("facts" in whole)) {
+    turn.pass();
+    return whole;
+  }
+  await turn.before;
   const request = toRequest(source, message, receivedAt, whole);
   return new Promise((resolve) => {
     const giveUp = () => resolve(undefined);
@@ -186,22 +211,22 @@ async function takeMessage(
       for (const end of unlisten) end();
       resolve(judgeResult(result));
     });
+    turn.pass();
   });
 }
 
 /** Loads the body that a message refers to. A message that is already on disk needs none. */
-async function fetchBody(opened: OpenedMessage, options: HandlingOptions): Promise<OpenedMessage | Judgement> {
-  const { source, kind, store } = options;
-  const { claim, facts } = opened;
+async function fetchBody(opened: AdmittedMessage, options: HandlingOptions): Promise<OpenedMessage | Judgement> {
+  const { source, store } = options;
+  const { claimed, facts } = opened;
   try {
     const known = facts.eventId === undefined ? undefined : await store.reads.findEvent(facts.eventId, source.tenantId);
     if (known !== undefined) return { kind: "stored", eventIds: [known.id], deliveries: 0, isKnown: true };
-    const claims: Claims | undefined = kind.pull.findClaims?.(source.settings);
-    if (claims === undefined || claim === undefined) {
+    if (claimed === undefined) {
       const description = "The body is in Blob storage, but the source has no claim_check that says where.";
       return { kind: "park", reason: { code: "unclaimed", description } };
     }
-    const found = await claims.read(claim);
+    const found = await claimed.read();
     if ("problem" in found) return { kind: "park", reason: { code: "unclaimed", description: found.problem } };
     return { ...opened, body: found.body };
   } catch (error) {

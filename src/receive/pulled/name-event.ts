@@ -26,14 +26,15 @@ export async function nameEvent(opened: OpenedMessage, options: NamingOptions): 
 }
 
 async function findId(
-  { headers, body }: OpenedMessage,
+  { headers, body, remoteAddress }: OpenedMessage,
   place: NonNullable<Source["idFrom"]>,
   { source, bodies }: NamingOptions,
 ): Promise<string | undefined> {
   try {
-    const texts =
-      place.in === "header" ? [] : (await bodies.check(body, headers["content-type"], source.pointers)).texts;
-    return readPlace(place, "id", { source, headers }, { texts });
+    const from = { source, remoteAddress };
+    const readTexts = async () =>
+      (await bodies.check(body, headers["content-type"], source.pointers, false, from)).texts;
+    return readPlace(place, "id", { source, headers }, { texts: place.in === "header" ? [] : await readTexts() });
   } catch (error) {
     // Whoever takes it in finds the same, and parks the message with the reason.
     if (error instanceof PosthornError && isSendersFault(error)) return undefined;

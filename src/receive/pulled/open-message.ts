@@ -12,7 +12,8 @@ import { readSentBy, type SentBy } from "./message-properties.ts";
 import type { OpenedMessage, PulledFacts } from "./opened-message.ts";
 import type { PullSettings } from "./pull-options.ts";
 
-type Opened = OpenedMessage | { park: ParkReason };
+/** `afterMs`: a message that asks to wait is parked when that is over. */
+type Opened = OpenedMessage | { park: ParkReason; afterMs?: number };
 
 export interface OpenOptions {
   source: Source;
@@ -124,7 +125,7 @@ function openWhole(message: PulledMessage, options: OpenOptions): Opened {
 function openEvent(message: PulledMessage, sentBy: SentBy, options: OpenOptions): Opened {
   const { source, settings, receivedAt, storeId } = options;
   const item = readItem(message.body, options);
-  if (item instanceof PosthornError) return { park: { code: item.code, description: item.message } };
+  if (item instanceof PosthornError) return findRetry(message) ?? { park: toReason(item) };
   const deliverAt = item.deliverAt ?? readDelay(message, receivedAt);
   // An event that this gateway has sent is known here by its id: what comes back is a new event that names it.
   const originId = sentBy.origin === storeId ? (sentBy.eventId ?? item.eventId) : undefined;
@@ -155,9 +156,39 @@ function openEvent(message: PulledMessage, sentBy: SentBy, options: OpenOptions)
   return { ...asRequest(), body: item.payload, headers, origin: sentBy.origin, hops: sentBy.hops, facts };
 }
 
-function readItem(body: Buffer, { source, maxDepth }: OpenOptions): PublishItem | PosthornError {
+function toReason({ code, message }: PosthornError): ParkReason {
+  return { code, description: message };
+}
+
+/** Not an event: what a program that retries its own deliveries by the delayed exchange publishes there. */
+function findRetry(message: PulledMessage): { park: ParkReason; afterMs: number } | undefined {
+  const { delivery_id: id, attempt } = readMembers(message.body);
+  if (typeof id !== "string" || typeof attempt !== "number") return undefined;
+  const description =
+    `The message asks for attempt ${attempt} of the delivery ${JSON.stringify(id.slice(0, 128))}. It is no event, and the ` +
+    "gateway retries its own deliveries by itself: turn the other program's retries off, or bind a queue of its own.";
+  return { park: { code: "foreign_retry", description }, afterMs: Math.min(MAX_PARK_DELAY_MS, readDelayMs(message)) };
+}
+
+/** A message takes a place of its source while it waits. */
+const MAX_PARK_DELAY_MS = 600_000;
+
+function readMembers(body: Buffer): Readonly<Record<string, unknown>> {
   try {
-    const limits = { ...DEFAULT_PUBLISH_LIMITS, maxPayloadBytes: source.maxBytes, maxDepth };
+    return Object(JSON.parse(body.toString("utf8"))) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+function readItem(body: Buffer, { source, settings, maxDepth }: OpenOptions): PublishItem | PosthornError {
+  try {
+    const limits = {
+      ...DEFAULT_PUBLISH_LIMITS,
+      maxPayloadBytes: source.maxBytes,
+      maxDepth,
+      keepsUnknown: settings.keepsUnknown,
+    };
     const { batch, items } = parsePublishBody(body, limits);
     const [item] = items;
     if (!batch && item !== undefined) return item;
@@ -169,11 +200,14 @@ function readItem(body: Buffer, { source, maxDepth }: OpenOptions): PublishItem 
 }
 
 /** The delay for RabbitMQ's delayed exchange; a negative value means that the message already waited there. */
-function readDelay({ headers }: PulledMessage, receivedAt: number): number | undefined {
-  const text = headers["x-delay"];
-  if (text === undefined || !/^\d{1,12}$/.test(text)) return undefined;
-  const delayMs = Number(text);
+function readDelay(message: PulledMessage, receivedAt: number): number | undefined {
+  const delayMs = readDelayMs(message);
   return delayMs === 0 ? undefined : receivedAt + delayMs;
+}
+
+function readDelayMs({ headers }: PulledMessage): number {
+  const { "x-delay": text = "" } = headers;
+  return /^\d{1,12}$/.test(text) ? Number(text) : 0;
 }
 
 interface Said {

@@ -60,6 +60,13 @@ const PULL_OPTIONS = {
       description: "With `event`: whether `tenant_id` of a message counts. Else its events are the source's tenant's",
     }),
   ),
+  unknown_fields: Type.Optional(
+    Type.Union([Type.Literal("keep"), Type.Literal("reject")], {
+      default: "keep",
+      description:
+        "With `event`: fields of a message that an event does not have are kept in its metadata, or the message is parked",
+    }),
+  ),
   message_key: Type.Optional(
     Type.String({
       minLength: 16,
@@ -103,7 +110,9 @@ const PULL_OPTIONS = {
     Type.String({
       minLength: 1,
       maxLength: 128,
-      description: "While this target is in QUEUE no message is taken, or one to find out where it has no health URL",
+      description:
+        "While this target is in QUEUE, or its last health check failed, no message is taken; without a health URL, one " +
+        "in QUEUE to find out whether it is back",
     }),
   ),
 };
@@ -127,6 +136,7 @@ export interface PullSettings {
   body: "raw" | "message" | "event";
   takesOwn: boolean;
   trustsTenant: boolean;
+  keepsUnknown: boolean;
   messageKey: string | undefined;
 }
 
@@ -156,6 +166,7 @@ export function readPullSettings(
     body: given.body ?? "raw",
     takesOwn: given.own === "take",
     trustsTenant: given.trust_tenant === true,
+    keepsUnknown: given.unknown_fields !== "reject",
     messageKey: given.message_key,
   };
 }
@@ -163,7 +174,7 @@ export function readPullSettings(
 /** Options that were set but do nothing with the source's `body`, in words. */
 export function listUnused(options: Readonly<Record<string, unknown>>): string[] {
   const { body } = readPullSettings(options);
-  const wanted = { trust_tenant: "event", message_key: "message", claim_check: "message" };
+  const wanted = { trust_tenant: "event", unknown_fields: "event", message_key: "message", claim_check: "message" };
   return Object.entries(wanted).flatMap(([name, needed]) =>
     options[name] === undefined || options[name] === false || body === needed
       ? []

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { Clock } from "../../domain/clock.ts";
 import type { Source } from "../../domain/source.ts";
 import type { PulledMessage, PulledSourceKind, Taker } from "../sources/source-kind.ts";
-import { handleMessage, type HandlingOptions } from "./handle-message.ts";
+import { handleMessage, type HandlingOptions, type Turn } from "./handle-message.ts";
 import { createOccasion } from "./occasion.ts";
 import { backOffMs, pause } from "./pause.ts";
 import { listUnused, readPullSettings, type PullSettings } from "./pull-options.ts";
@@ -28,7 +28,7 @@ export interface PulledFacts {
 
 export interface PullerOptions extends Omit<
   HandlingOptions,
-  "settings" | "taker" | "limits" | "stopping" | "cut" | "onDelay" | "onParked" | "warnOnce"
+  "settings" | "taker" | "limits" | "stopping" | "cut" | "turn" | "onDelay" | "onParked" | "warnOnce"
 > {
   source: Source;
   kind: PulledSourceKind;
@@ -61,6 +61,8 @@ export function startPuller(options: PullerOptions): Puller {
   let waiting = new AbortController();
   /** Messages that wait until we can write again. */
   let delayed = 0;
+  /** Resolves when the last message that was received may be followed by another. */
+  let lastTurn = Promise.resolve();
   const connection = { kind: source.kind, name: settings.connection };
   /** Why no messages can be received, and why they cannot be parked. */
   const troubles: Record<"take" | "park", string | undefined> = { take: undefined, park: undefined };
@@ -99,7 +101,7 @@ export function startPuller(options: PullerOptions): Puller {
     return undefined;
   }
 
-  async function takeAll(inHand: HandlingOptions): Promise<void> {
+  async function takeAll(inHand: InHand): Promise<void> {
     let failures = 0;
     while (!taking.signal.aborted) {
       try {
@@ -115,7 +117,7 @@ export function startPuller(options: PullerOptions): Puller {
   }
 
   /** Receives as many messages as there is room for; undefined when there is none. */
-  async function takeSome(inHand: HandlingOptions): Promise<number | undefined> {
+  async function takeSome(inHand: InHand): Promise<number | undefined> {
     const { taker } = inHand;
     const room = findRoom();
     if (room <= 0) {
@@ -157,12 +159,15 @@ export function startPuller(options: PullerOptions): Puller {
     return () => timer.cancel();
   }
 
-  function start(message: PulledMessage, inHand: HandlingOptions): void {
-    const handled = handleMessage(message, inHand).catch((error: unknown) =>
+  function start(message: PulledMessage, inHand: InHand): void {
+    const turn = takeTurn(lastTurn);
+    lastTurn = turn.isOver;
+    const handled = handleMessage(message, { ...inHand, turn }).catch((error: unknown) =>
       onTrouble(source, error, "a message could not be settled and will come again"),
     );
     handling.add(handled);
     void handled.then(() => {
+      turn.pass();
       handling.delete(handled);
       onRoom?.();
     });
@@ -216,6 +221,15 @@ export function startPuller(options: PullerOptions): Puller {
       await taker?.close().catch((error: unknown) => onTrouble(source, error, "the queue of a source was not closed"));
     },
   };
+}
+
+type InHand = Omit<HandlingOptions, "turn">;
+
+/** Passed on only after the turns before it, so that no message overtakes another. */
+function takeTurn(before: Promise<void>): Turn & { isOver: Promise<void> } {
+  let end: (() => void) | undefined;
+  const isOver = new Promise<void>((resolve) => (end = resolve));
+  return { before, isOver, pass: () => void before.then(end) };
 }
 
 function describe(error: unknown): string {

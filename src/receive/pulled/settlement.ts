@@ -4,7 +4,7 @@ import type { ParkReason } from "../sources/source-kind.ts";
 export type Settlement =
   | { kind: "acknowledge"; seqs?: readonly number[] }
   | { kind: "retry" }
-  | { kind: "park"; reason: ParkReason; seqs?: readonly number[] };
+  | { kind: "park"; reason: ParkReason; afterMs?: number; seqs?: readonly number[] };
 
 /** Also of one that could not be renewed and may be another's by now: its taker must not count it as held any more. */
 export const GIVE_BACK: Settlement = { kind: "retry" };

@@ -21,6 +21,7 @@ export const apiKey: PushedSourceKind = {
     { additionalProperties: false },
   ),
   needsSecret: true,
+  queuedStatus: 202,
   secretForm: () => HEADER_SECRET,
   verify(request, settings) {
     const given = getHeader(request, headerOf(settings)).replace(/^bearer +/i, "");

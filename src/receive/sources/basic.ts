@@ -22,6 +22,7 @@ const USER_AND_PASSWORD: SecretForm = {
 export const basic: PushedSourceKind = {
   name: "basic",
   needsSecret: true,
+  queuedStatus: 202,
   secretForm: () => USER_AND_PASSWORD,
   verify(request, { secrets }) {
     const [, encoded = ""] = /^basic (\S+)$/i.exec(getHeader(request, "authorization")) ?? [];

@@ -1,10 +1,11 @@
-import { createClaimCheck, type ClaimCheck } from "../../brokers/claim-check.ts";
+import { createClaimCheck } from "../../brokers/claim-check.ts";
 import { BrokerFault } from "../../brokers/broker-fault.ts";
 import type { BrokerConnection, TakenMessage, TakerOptions } from "../../brokers/broker.ts";
 import type { Connections } from "../../brokers/connections.ts";
 import { DEFAULT_CONNECTION, type BrokerKind } from "../../domain/connection.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { describeExchange, describeQueue } from "../../domain/queue-place.ts";
+import type { Claims } from "../pulled/claimed-body.ts";
 import { readPullSettings } from "../pulled/pull-options.ts";
 import { adaptTaker } from "./broker-taker.ts";
 import type { KindSettings, PulledSourceKind } from "./source-kind.ts";
@@ -17,8 +18,6 @@ export interface BrokerKindSpec {
   /** Opens a queue of the broker. */
   describeTaker(options: Readonly<Record<string, unknown>>): Pick<TakerOptions, "parkTo" | "sessions" | "holdMs">;
 }
-
-type Claims = Pick<ClaimCheck, "read" | "remove">;
 
 /** Creates the kind of source for a broker's queues. */
 export function createBrokerKind(spec: BrokerKindSpec, connections: Connections): PulledSourceKind {

@@ -20,6 +20,8 @@ export function adaptTaker({ taker, waitMs, depth, placesOf }: AdaptedTakerOptio
   const taken = new WeakMap<PulledMessage, TakenMessage>();
   /** The pending call. If nobody waits for it any more, it continues, and its messages are returned to the queue. */
   let call: Promise<TakenMessage[]> | undefined;
+  /** What an abandoned call has brought, on its way back. */
+  let returning: Promise<unknown> = Promise.resolve();
 
   function takeOnce(max: number): Promise<TakenMessage[]> {
     call ??= taker.take(max, waitMs).finally(() => (call = undefined));
@@ -52,7 +54,10 @@ export function adaptTaker({ taker, waitMs, depth, placesOf }: AdaptedTakerOptio
         const messages = await Promise.race([waiting, whenAborted(signal, over.signal)]).finally(() => over.abort());
         if (messages === undefined) {
           // Nobody waits for these messages any more.
-          waiting.then(giveBack, () => undefined);
+          waiting.then(
+            (late) => (returning = giveBack(late)),
+            () => undefined,
+          );
           await taker.rest();
           return [];
         }
@@ -69,12 +74,17 @@ export function adaptTaker({ taker, waitMs, depth, placesOf }: AdaptedTakerOptio
       orLost(renew === undefined ? "lost" : await renew());
     },
     depth: () => depth(),
-    close: () => taker.close(),
+    async close() {
+      await taker.close();
+      // What came meanwhile is known after this turn. Left alone, it would stay hidden from others for a while.
+      await new Promise(setImmediate);
+      await returning;
+    },
   };
 }
 
-function giveBack(messages: readonly TakenMessage[]): void {
-  for (const message of messages) void message.retry().catch(() => undefined);
+async function giveBack(messages: readonly TakenMessage[]): Promise<void> {
+  await Promise.all(messages.map((message) => message.retry().catch(() => undefined)));
 }
 
 function whenAborted(signal: AbortSignal, unneeded: AbortSignal): Promise<undefined> {

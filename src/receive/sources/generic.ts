@@ -5,4 +5,4 @@ import type { PushedSourceKind } from "./source-kind.ts";
 export const GENERIC: PushedSourceKind = { name: GENERIC_KIND, needsSecret: false };
 
 /** Nothing is verified: anybody who knows the path may send. */
-export const none: PushedSourceKind = { name: "none", needsSecret: false };
+export const none: PushedSourceKind = { name: "none", needsSecret: false, queuedStatus: 202 };

@@ -52,7 +52,9 @@ export const hmac: PushedSourceKind = {
         Type.String({
           pattern: HEADER_NAME,
           default: "x-webhook-timestamp",
-          description: "The header with `{timestamp}`: Unix seconds, milliseconds or RFC 3339",
+          description:
+            "The header with the time: Unix seconds, milliseconds or RFC 3339. It is checked if `signed` contains " +
+            "`{timestamp}`, or if this option or `tolerance_s` is set; a time that is not signed can be forged",
         }),
       ),
       tolerance_s: ToleranceOption,
@@ -61,6 +63,7 @@ export const hmac: PushedSourceKind = {
     { additionalProperties: false },
   ),
   needsSecret: true,
+  queuedStatus: 202,
   secretForm({ secret_encoding: encoding }) {
     return encoding === "hex" ? HEX_SECRET : encoding === "base64" ? BASE64_SECRET : TEXT_SECRET;
   },
@@ -70,7 +73,7 @@ export const hmac: PushedSourceKind = {
     if (!isSigned(given, scheme, request, settings)) {
       throw badSignature("The signature was made with another secret or for other content.");
     }
-    if (scheme.template.includes("{timestamp}")) {
+    if (scheme.isTimed) {
       checkTime(parseTime(timestampOf(request, settings)), request, settings, TOLERANCE_S);
     }
   },
@@ -86,6 +89,8 @@ interface Scheme {
   readonly header: string;
   readonly prefix: string;
   readonly template: string;
+  /** The time is signed; or it is not, and the options ask for a check nevertheless. */
+  readonly isTimed: boolean;
   readonly algorithm: string;
   readonly encoding: "hex" | "base64" | "base64url";
   /** The keys of all secrets that have the encoding of the options. */
@@ -112,7 +117,9 @@ function readScheme(settings: KindSettings): Scheme {
   const header = (textOption(settings, "header") ?? "").toLowerCase();
   const prefix = textOption(settings, "prefix") ?? "";
   const keys = settings.secrets.map((secret) => findKey(secret, keyEncoding)).filter((key) => key !== undefined);
-  return { header, prefix, template, algorithm, encoding, keys, plainDigest };
+  const { tolerance_s: tolerance, timestamp_header: timeHeader } = settings.options;
+  const isTimed = template.includes("{timestamp}") || tolerance !== undefined || timeHeader !== undefined;
+  return { header, prefix, template, isTimed, algorithm, encoding, keys, plainDigest };
 }
 
 function isSigned(given: string, scheme: Scheme, request: ArrivedRequest, settings: KindSettings): boolean {

@@ -1,3 +1,4 @@
+import { EACH } from "../../domain/masking.ts";
 import { scalarTextAt } from "../text/json-pointer.ts";
 import { eventTypeOf, identityOf, requireJson } from "./event-naming.ts";
 import { queryFields } from "./form-fields.ts";
@@ -14,6 +15,8 @@ import type { ReadEvent, PushedSourceKind } from "./source-kind.ts";
 export const microsoftGraph: PushedSourceKind = {
   name: "microsoft-graph",
   needsSecret: true,
+  // Of a notification, which is an event, and of a whole request.
+  mask: [["clientState"], ["value", EACH, "clientState"], ["value", "clientState"]],
   handshakeMethods: ["GET", "POST"],
   handshake(request) {
     if (!request.query.includes("validationToken=")) return undefined;

@@ -16,6 +16,6 @@ export function echoChallenge(challenge: string): KindAnswer {
   };
 }
 
-export function jsonAnswer(body: string): KindAnswer {
-  return { status: 200, headers: { "content-type": "application/json" }, body };
+export function jsonAnswer(body: string, status = 200): KindAnswer {
+  return { status, headers: { "content-type": "application/json" }, body };
 }

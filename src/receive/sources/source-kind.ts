@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { TObject } from "typebox";
-import type { ClaimCheck } from "../../brokers/claim-check.ts";
+import type { MaskPointer } from "../../domain/masking.ts";
 import type { SecretForm } from "../../domain/secret-form.ts";
+import type { Claims } from "../pulled/claimed-body.ts";
 import type { PullDefaults } from "../pulled/pull-options.ts";
 import type { WellFormed } from "../text/well-formed.ts";
 
@@ -29,6 +30,8 @@ interface AnySourceKind {
   readonly maxBytes?: number | undefined;
   /** JSON Pointers whose scalars `events` finds in `texts`, as they stand in the body: no number goes through a float. */
   readonly pointers?: readonly (readonly string[])[] | undefined;
+  /** Secrets in the body, which are masked in what is stored and delivered. */
+  readonly mask?: readonly MaskPointer[] | undefined;
   /** Throws `invalid_field` unless a source of this kind can have it as its `manifest`. */
   checkManifest?(manifest: Readonly<Record<string, unknown>>): void;
   /**
@@ -52,7 +55,12 @@ export interface PushedSourceKind extends AnySourceKind {
    * id, so that whoever has seen a request can send it again as another. Such sources may refuse that.
    */
   replayMark?(request: ArrivedRequest, settings: KindSettings): string;
-  /** The answer that the provider needs. Without it: 200, and a body with the result. */
+  /**
+   * The status of the answer when an event is queued, for kinds of any sender. Without it 200, because some providers
+   * treat any other status as a failure.
+   */
+  readonly queuedStatus?: 202 | undefined;
+  /** The answer that the provider needs. Without it, a body with the result. */
   answer?(outcome: KindOutcome): KindAnswer;
 }
 
@@ -65,7 +73,7 @@ export interface PulledSourceKind extends AnySourceKind {
     /** Rejects when the queue cannot be reached; the caller retries. */
     open(settings: KindSettings): Promise<Taker>;
     /** The storage of bodies that were too large for the queue, if the source has one. */
-    findClaims?(settings: KindSettings): Pick<ClaimCheck, "read" | "remove"> | undefined;
+    findClaims?(settings: KindSettings): Claims | undefined;
     /** Throws `invalid_field` for settings that cannot work here, such as an unknown connection. */
     check?(options: Readonly<Record<string, unknown>>): void;
   };

@@ -1,13 +1,16 @@
 import { PosthornError, type ErrorCode } from "../../domain/errors.ts";
-import { findBodyKind } from "./content-type.ts";
+import { addressGroupOf } from "../../domain/ip-address.ts";
+import type { Source } from "../../domain/source.ts";
+import { createThreadLines } from "../../threads/thread-lines.ts";
+import { Overdue } from "../../threads/thread-seat.ts";
 import { isForTurns, readInTurns } from "../in-turns.ts";
-import { createThreadCaller } from "../../threads/thread-caller.ts";
+import { findBodyKind } from "./content-type.ts";
 import { checkJsonBody, type WellFormed } from "./well-formed.ts";
 
 /**
  * Checks a body that is JSON or XML by its content type, or by its first bytes without one; other types are accepted as
  * they are. XML and large JSON are checked in a thread: 2 MB of tiny tags take 300 ms, of brackets 100 ms; the event
- * loop would answer nobody meanwhile.
+ * loop would answer nobody meanwhile. Sources take turns there, and so do the addresses that send to one.
  */
 export interface BodyChecker {
   /** Throws or rejects with `unreadable_body`, or with `overloaded` when too much is already waiting. */
@@ -16,13 +19,18 @@ export interface BodyChecker {
     contentType: string | undefined,
     pointers: readonly (readonly string[])[],
     wantsValue?: boolean,
+    from?: BodySender,
   ): WellFormed | Promise<WellFormed>;
   close(): Promise<void>;
 }
 
+export interface BodySender {
+  readonly source: Pick<Source, "name" | "declared">;
+  readonly remoteAddress: string;
+}
+
 /** Sent to the thread. */
 export interface BodyCall {
-  id: number;
   body: Uint8Array;
   format: "json" | "xml";
   charset: string | undefined;
@@ -31,7 +39,7 @@ export interface BodyCall {
 }
 
 /** Sent back by the thread. */
-export type BodyReply = { id: number; checked: WellFormed } | { id: number; refused: Refusal };
+export type BodyReply = { checked: WellFormed } | { refused: Refusal };
 
 export interface Refusal {
   code: ErrorCode;
@@ -44,8 +52,20 @@ const OTHER: WellFormed = { kind: "other", texts: [] };
 const MAX_ON_LOOP_BYTES = 128 * 1024;
 /** Parsing this much and checking it against a schema takes a few milliseconds at most. */
 const MAX_VALUE_BYTES = 64 * 1024;
+/** One or two seconds of work for the worst input. */
+const MAX_SENDER_BYTES = 16 * 1024 * 1024;
 /** Room for several of the largest bodies of providers, which may not retry. */
-const MAX_WAITING_LARGE_BYTES = 128 * 1024 * 1024;
+const LARGE = { maxSenderBytes: 96 * 1024 * 1024, maxWaitingBytes: 192 * 1024 * 1024 };
+/** Several times what the worst body takes. */
+const BASE_DEADLINE_MS = 2000;
+const DEADLINE_MS_PER_BYTE = 1 / 1024;
+/** Of a thread's own heap; the largest body and its parts take a fraction. */
+const MAX_HEAP_MB = 1024;
+const IDLE_MS = 60_000;
+/** All names that are not declared share a line: a sender may make up any number of them. */
+const UNDECLARED = "*";
+/** For bodies that no source received. */
+const NOBODY: BodySender = { source: { name: "", declared: true }, remoteAddress: "" };
 /** The same file names in a source tree and in a build. */
 const THREAD = new URL(`./body-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
@@ -57,38 +77,50 @@ export interface BodyCheckerOptions {
 
 export function createBodyChecker(options: BodyCheckerOptions): BodyChecker {
   const { maxDepth, maxOnLoopBytes = MAX_ON_LOOP_BYTES } = options;
-  const callers = {
+  const threads = {
+    maxThreads: 2,
+    idleMs: IDLE_MS,
     thread: THREAD,
-    overloaded: "Too many large bodies are waiting to be checked.",
-    lost: "The body could not be checked now.",
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
   };
-  const apart = createThreadCaller<Omit<BodyCall, "id">, BodyReply>(callers);
-  // Few kinds send megabytes, most of them once and signed, so others do not wait behind them.
-  const largeApart = createThreadCaller<Omit<BodyCall, "id">, BodyReply>({
-    ...callers,
-    maxWaitingBytes: MAX_WAITING_LARGE_BYTES,
+  const apart = createThreadLines<BodyCall, BodyReply>({
+    ...threads,
+    keepFirst: true,
+    maxSenderBytes: MAX_SENDER_BYTES,
   });
+  // Few kinds send megabytes, most of them once and signed, so others do not wait behind them.
+  const largeApart = createThreadLines<BodyCall, BodyReply>({ ...threads, ...LARGE });
 
-  async function askThread(call: Omit<BodyCall, "id"> & { body: Buffer }): Promise<BodyReply> {
-    if (!isForTurns(call.body)) return apart.call(call, call.body.length);
-    const body = await copyInTurns(call.body);
-    return largeApart.call({ ...call, body }, body.length, [body.buffer]);
+  async function askThread(
+    call: BodyCall & { body: Buffer },
+    { source, remoteAddress }: BodySender,
+  ): Promise<BodyReply> {
+    const { length } = call.body;
+    const line = source.declared ? source.name : UNDECLARED;
+    const isLarge = isForTurns(call.body);
+    const sent = isLarge ? { ...call, body: await shareInTurns(call.body) } : call;
+    const deadlineMs = BASE_DEADLINE_MS + length * DEADLINE_MS_PER_BYTE;
+    const lines = isLarge ? largeApart : apart;
+    return lines.run(line, length, (send) => send(sent, deadlineMs), addressGroupOf(remoteAddress));
   }
 
-  async function checkApart(call: Omit<BodyCall, "id"> & { body: Buffer }): Promise<WellFormed> {
-    const reply = await askThread(call);
+  async function checkApart(call: BodyCall & { body: Buffer }, from: BodySender): Promise<WellFormed> {
+    const reply = await askThread(call, from).catch((error: unknown) => {
+      if (!(error instanceof Overdue)) throw error;
+      throw new PosthornError("unavailable", "The check of the body took too long.", { retryAfterS: 5 });
+    });
     if ("checked" in reply) return reply.checked;
     throw new PosthornError(reply.refused.code, reply.refused.message, reply.refused);
   }
 
   return {
-    check(body, contentType, pointers, wantsValue = false) {
+    check(body, contentType, pointers, wantsValue = false, from = NOBODY) {
       const { format, charset } = findBodyKind(body, contentType);
       if (format === "other") return OTHER;
       if (format === "json" && body.length <= maxOnLoopBytes) {
         return checkJsonBody(body, charset, maxDepth, pointers, wantsValue && body.length <= MAX_VALUE_BYTES);
       }
-      return checkApart({ body, format, charset, maxDepth, pointers });
+      return checkApart({ body, format, charset, maxDepth, pointers }, from);
     },
     async close() {
       await Promise.all([apart.close(), largeApart.close()]);
@@ -97,8 +129,8 @@ export function createBodyChecker(options: BodyCheckerOptions): BodyChecker {
 }
 
 /** Bodies are copied to the thread; copying 25 MB at once would block the event loop for too long. */
-async function copyInTurns(body: Buffer): Promise<Uint8Array<ArrayBuffer>> {
-  const copy = new Uint8Array(body.length);
+async function shareInTurns(body: Buffer): Promise<Uint8Array> {
+  const copy = new Uint8Array(new SharedArrayBuffer(body.length));
   await readInTurns(body, (part, at) => copy.set(part, at));
   return copy;
 }

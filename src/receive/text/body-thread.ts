@@ -1,6 +1,7 @@
 import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import { PosthornError } from "../../domain/errors.ts";
+import { announceReady } from "../../threads/thread-seat.ts";
 import type { BodyCall, BodyReply, Refusal } from "./body-check.ts";
 import { checkJsonBody, type WellFormed } from "./well-formed.ts";
 import { loadXmlReader, type XmlReader } from "./xml-text.ts";
@@ -14,7 +15,8 @@ if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_
 let xml: Promise<XmlReader> | undefined;
 
 async function check({ body, format, charset, maxDepth, pointers }: BodyCall): Promise<WellFormed> {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
+  // A copy: the body may be in shared memory.
+  const bytes = Buffer.from(body);
   if (format === "json") return checkJsonBody(bytes, charset, maxDepth, pointers);
   xml ??= loadXmlReader();
   (await xml).check(bytes, charset, maxDepth);
@@ -28,9 +30,10 @@ function describe(error: unknown): Refusal {
 }
 
 port.on("message", (call: BodyCall) => {
-  const { id } = call;
   check(call).then(
-    (checked) => port.postMessage({ id, checked } satisfies BodyReply),
-    (error: unknown) => port.postMessage({ id, refused: describe(error) } satisfies BodyReply),
+    (checked) => port.postMessage({ checked } satisfies BodyReply),
+    (error: unknown) => port.postMessage({ refused: describe(error) } satisfies BodyReply),
   );
 });
+
+announceReady(port);

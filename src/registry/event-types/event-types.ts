@@ -38,8 +38,8 @@ export interface EventTypes {
   remove(name: string, ifMatch?: string): Promise<void>;
   /** All or nothing. Settings that are not given stay unchanged; versions are added. */
   import(inputs: readonly EventTypeInput[], options: { dryRun: boolean }): Promise<ImportPlan>;
-  /** Applies the declared event types, all or nothing; returns the names that are no longer declared. */
-  applyDeclared(declared: readonly EventTypeInput[]): Promise<{ left: readonly string[] }>;
+  /** Puts the declared event types into the draft; returns the names that are no longer declared. */
+  declareIn(draft: Draft, declared: readonly EventTypeInput[]): Promise<readonly string[]>;
 }
 
 export interface ImportPlan {
@@ -191,16 +191,15 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
         if (!dryRun) for (const type of built) draft.put(types, type);
         return plan;
       }),
-    applyDeclared: (declared) =>
-      registry.change(types, async (draft) => {
-        const things = declared.map((input) => ({
-          id: input.name,
-          build: (known: Entry<EventType> | undefined) => build(input, known, "config"),
-        }));
-        const left = await declare(draft, types, things, toFormer);
-        refuseTooMany(draft, declared.filter(({ name }) => types.find(name) === undefined).length);
-        return { left: left.map(({ id }) => id).sort() };
-      }),
+    async declareIn(draft, declared) {
+      const things = declared.map((input) => ({
+        id: input.name,
+        build: (known: Entry<EventType> | undefined) => build(input, known, "config"),
+      }));
+      refuseTooMany(draft, declared.filter(({ name }) => types.find(name) === undefined).length);
+      const left = await declare(draft, types, things, toFormer);
+      return left.map(({ id }) => id).sort();
+    },
   };
 }
 

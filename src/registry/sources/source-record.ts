@@ -44,6 +44,8 @@ export function createSourceRecords(options: SourceKindOptions): SourceRecords {
       kind: "source",
       noun: "source",
       format: 1,
+      // A name that was protected must not become open to everybody by its deletion.
+      remembersDeleted: true,
       read({ id, data, state: use, createdAt, updatedAt }) {
         const { state, managedBy } = readState(id, data, secretBox);
         const record = build(state, managedBy, createdAt, updatedAt);

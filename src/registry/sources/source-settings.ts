@@ -9,6 +9,7 @@ import { MASK } from "../../domain/mask.ts";
 import { describeQueue } from "../../domain/queue-place.ts";
 import { fillIn } from "../../domain/shape.ts";
 import {
+  GENERIC_KIND,
   type HiddenTexts,
   type Place,
   type Source,
@@ -120,10 +121,11 @@ export function toSource(state: SourceState, kind: SourceKindRules | undefined, 
     pointers: [...(kind?.pointers ?? []), ...bodyPlaces],
     only: only?.map(parsePattern),
     answerWithinMs: set.answer_within === null ? undefined : set.answer_within * 1000,
+    queuedStatus: set.kind === GENERIC_KIND ? 202 : (kind?.queuedStatus ?? 200),
     gate: toGate(shown, auth, isLocked),
     refusesReplays: set.refuse_replays && kind?.replayMark !== undefined,
     pathToken,
-    mask: parseMask(shown.mask),
+    mask: parseMask(shown.mask, kind?.mask),
     hidden: toHidden(state),
     settings: { source: shown.name, secrets, options, manifest: shown.manifest ?? undefined },
     weakness,

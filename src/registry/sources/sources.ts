@@ -5,7 +5,7 @@ import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { isGatewayEventType } from "../../domain/pattern.ts";
 import {
   GENERIC_KIND,
-  SOURCE_NAME_PATTERN,
+  isSourceName,
   type Source,
   type SourceChange,
   type SourceInput,
@@ -16,7 +16,7 @@ import { endSecrets, retireSecret, rotateSecret, type SourceSecret } from "../..
 import type { ManagedBy } from "../../domain/subscription.ts";
 import type { Records } from "../../store/port/records.ts";
 import type { Collection } from "../collection.ts";
-import { declare, orDeclaredFault, refuseManaged } from "../declared.ts";
+import { declare, refuseManaged } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
 import { checkIfMatch } from "../if-match.ts";
 import type { Entry } from "../resource.ts";
@@ -59,16 +59,15 @@ export interface Sources {
   ): Promise<{ entry: Entry<SourceRecord>; secret: string }>;
   retireSecret(name: string, secretId: string, meant?: Meant): Promise<Entry<SourceRecord>>;
   remove(name: string, meant?: Meant): Promise<void>;
-  /** Throws `config_invalid` for the first source that cannot be accepted. */
-  checkDeclared(declared: readonly SourceInput[]): Promise<void>;
   /**
-   * Applies the declared sources, all or nothing; returns the names that are no longer declared. `targetsIn`: the
-   * names of the targets that the file declares for a tenant and that are not applied yet.
+   * Puts the declared sources into the draft; returns the names that are no longer declared. `targetsIn`: the names of
+   * the targets that the file declares for a tenant.
    */
-  applyDeclared(
+  declareIn(
+    draft: Draft,
     declared: readonly SourceInput[],
     targetsIn?: (tenantId: string) => readonly string[],
-  ): Promise<{ left: readonly string[] }>;
+  ): Promise<readonly string[]>;
   /** Writes the times that were only kept in memory. */
   stop(): Promise<void>;
 }
@@ -105,7 +104,6 @@ export interface SourcesOptions {
   onFault: (error: unknown) => void;
 }
 
-const NAME = new RegExp(SOURCE_NAME_PATTERN);
 /** The number of names that the `*` source remembers. */
 const MAX_REMEMBERED = 1000;
 const MAX_SOURCES = 10_000;
@@ -113,6 +111,8 @@ const MAX_SOURCES = 10_000;
 export async function openSources(options: SourcesOptions): Promise<Sources> {
   const { registry, clock, random, kinds, anySource, maxBytes, onDisabled } = options;
   const undeclared = new Map<string, Source>();
+  /** The declared names in lower case; undefined when they must be collected again. */
+  let folded: ReadonlySet<string> | undefined;
   const inputs = createSourceInputs({ clock, random, kinds });
   /** Set only after the kind is opened. */
   const later: { sources?: Collection<SourceRecord>; notes?: SourceNotes } = {};
@@ -123,13 +123,22 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
   const sources = await registry.open<SourceRecord>({
     ...resource,
     onChange(changes) {
-      for (const { after } of changes) if (after !== undefined) undeclared.delete(after.id);
+      if (changes.some(({ before, after }) => before === undefined || after === undefined)) {
+        undeclared.clear();
+        folded = undefined;
+      }
       later.notes?.schedule();
       if (later.sources !== undefined) options.onChange?.();
     },
   });
   later.sources = sources;
   const notes = (later.notes = startSourceNotes({ ...options, list: sources.list, endOverlaps }));
+
+  /** A target that ignores case would take what was not verified for webhooks of the declared source. */
+  function isLookalike(name: string): boolean {
+    folded ??= new Set(sources.list().map(({ id }) => id.toLowerCase()));
+    return folded.has(name.toLowerCase());
+  }
 
   function put(draft: Draft, state: SourceState, managedBy: ManagedBy, reason: string): Pending<SourceRecord> {
     const before = draft.find(sources, state.shown.name)?.thing;
@@ -256,8 +265,9 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
       const known = sources.find(name)?.thing.source;
       if (known !== undefined || !anySource || sources.hasNewer(name)) return known;
       const remembered = undeclared.get(name);
-      if (remembered !== undefined || !NAME.test(name)) return remembered;
-      const source = toSource(inputs.toState({ name }, undefined), undefined, { maxBytes, declared: false });
+      if (remembered !== undefined || !isSourceName(name) || isLookalike(name)) return remembered;
+      const status = sources.wasDeleted(name) ? "closed" : "active";
+      const source = toSource(inputs.toState({ name, status }, undefined), undefined, { maxBytes, declared: false });
       // A name must not let a sender publish the gateway's own events.
       if (isGatewayEventType(source.eventType)) return undefined;
       if (undeclared.size >= MAX_REMEMBERED) undeclared.clear();
@@ -328,22 +338,15 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
         refuseManaged(sources, getMeant(draft, name, meant));
         draft.remove(sources, name);
       }),
-    async checkDeclared(given) {
-      for (const input of given) {
-        const check = () => inputs.check(input, sources.find(input.name)?.thing.state);
-        await orDeclaredFault("source", input.name, check);
-      }
+    async declareIn(draft, given, targetsIn = () => []) {
+      const things = given.map((input) => ({
+        id: input.name,
+        build: (known: Entry<SourceRecord> | undefined) =>
+          buildDeclared(draft, input, known?.thing, targetsIn(input.tenant_id ?? DEFAULT_TENANT)),
+      }));
+      const left = await declare(draft, sources, things, (known) => toFormer(draft, known));
+      return left.map(({ id }) => id);
     },
-    applyDeclared: (given, targetsIn = () => []) =>
-      registry.change(sources, async (draft) => {
-        const things = given.map((input) => ({
-          id: input.name,
-          build: (known: Entry<SourceRecord> | undefined) =>
-            buildDeclared(draft, input, known?.thing, targetsIn(input.tenant_id ?? DEFAULT_TENANT)),
-        }));
-        const left = await declare(draft, sources, things, (known) => toFormer(draft, known));
-        return { left: left.map(({ id }) => id) };
-      }),
     stop: notes.stop,
   };
 }

@@ -1,6 +1,7 @@
 import type { Subscription } from "../../domain/subscription.ts";
 import { isPresetName } from "../../domain/target-presets.ts";
 import type { TargetInput } from "../../domain/target.ts";
+import type { Draft } from "../draft.ts";
 import type { Change, Entry } from "../resource.ts";
 import type { Settings } from "../sealed-settings.ts";
 import type { KeptSubscription } from "./subscription-record.ts";
@@ -16,8 +17,8 @@ export interface KnownSubscriptions {
   list(tenantId: string | undefined): readonly Subscription[];
   /** The same object for the same entry. */
   derive(entry: KeptEntry): Subscription;
-  /** The subscription as it would be with this thing. */
-  deriveWith(entry: KeptEntry, thing: KeptSubscription): Subscription;
+  /** The subscription as it would be with this thing, and with its target as the draft has it. */
+  deriveWith(entry: KeptEntry, thing: KeptSubscription, draft?: Draft): Subscription;
   /** The subscription as it would be with this shared target. */
   deriveAt(entry: KeptEntry, shared: TargetInput): Subscription;
   take(change: Change<KeptSubscription>): SubscriptionChanged;
@@ -33,7 +34,7 @@ export interface SubscriptionChanged {
   readonly after: Subscription | undefined;
 }
 
-export type FindTarget = (name: string, tenantId: string) => TargetInput | undefined;
+export type FindTarget = (name: string, tenantId: string, draft?: Draft) => TargetInput | undefined;
 
 export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindTarget | undefined): KnownSubscriptions {
   const derived = new WeakMap<KeptEntry, Subscription>();
@@ -68,9 +69,9 @@ export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindT
     return subscription;
   }
 
-  function deriveWith(entry: KeptEntry, thing: KeptSubscription): Subscription {
+  function deriveWith(entry: KeptEntry, thing: KeptSubscription, draft?: Draft): Subscription {
     const { target } = thing.settings;
-    const shared = namesTarget(thing.settings) ? findTarget?.(target as string, entry.tenantId) : undefined;
+    const shared = namesTarget(thing.settings) ? findTarget?.(target as string, entry.tenantId, draft) : undefined;
     return toSubscription(entry, thing, shared, usual);
   }
 
@@ -99,6 +100,8 @@ export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindT
     retarget: (entries) =>
       entries
         .filter(({ thing }) => namesTarget(thing.settings))
+        // Those that have changed too are taken by themselves.
+        .filter(({ seq, version }) => bySeq.get(seq)?.version === version)
         .map((entry) => {
           const before = bySeq.get(entry.seq);
           derived.delete(entry);

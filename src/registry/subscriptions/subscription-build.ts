@@ -8,7 +8,7 @@ import { sealSigningKeys, sealSubscriptionSettings, type KeptSubscription } from
 
 export type SubscriptionChange = Partial<SubscriptionInput>;
 
-type Facts = Pick<KeptSubscription, "id" | "tenantId" | "managedBy" | "createdBy">;
+type Facts = Pick<KeptSubscription, "id" | "tenantId" | "managedBy" | "createdBy" | "credentialsBy">;
 
 /** Builds a subscription in the form in which it is stored. */
 export interface SubscriptionBuild {
@@ -38,7 +38,7 @@ export function createSubscriptionBuild(options: {
   }
 
   return {
-    fromInput(input, kind, { id, tenantId, managedBy, createdBy }, known) {
+    fromInput(input, kind, { id, tenantId, managedBy, createdBy, credentialsBy }, known) {
       const { secret: _, status = known?.status ?? "active", ...settings } = input;
       const isDeclared = managedBy === "config";
       const keys = applyKeyInput(known?.keys, input, { random, now: clock.now(), isDeclared });
@@ -55,6 +55,7 @@ export function createSubscriptionBuild(options: {
         keys,
         managedBy,
         createdBy,
+        credentialsBy,
         heldSince: heldSince(status, known),
         sealed: {
           settings: hasSameSettings

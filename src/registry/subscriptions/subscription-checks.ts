@@ -8,10 +8,9 @@ import {
 import { toQueueKinds, type DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { DestinationKind } from "../../deliver/senders/sender.ts";
 import { PosthornError } from "../../domain/errors.ts";
-import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { checkFallback, checkNoEvents, checkUsedFallback } from "../../domain/fallback-rules.ts";
 import { findForwardRival } from "../../domain/forward-rules.ts";
-import { DEFAULT_KIND, type Subscription, type SubscriptionInput } from "../../domain/subscription.ts";
+import { DEFAULT_KIND, ownerOf, type Subscription, type SubscriptionInput } from "../../domain/subscription.ts";
 import { checkSharedSettings } from "../../domain/subscription-rules.ts";
 import { type TargetInput, THRESHOLDS } from "../../domain/target.ts";
 import { isPresetName } from "../../domain/target-presets.ts";
@@ -32,7 +31,8 @@ export function createSubscriptionCheck(
   const { kinds } = options;
 
   function checkTarget(input: SubscriptionInput, kind: DestinationKind, draft: Draft): void {
-    const { target, tenant_id: tenantId = DEFAULT_TENANT } = input;
+    const { target } = input;
+    const tenantId = ownerOf(input);
     if (target === undefined || target === null || isPresetName(target)) return;
     if (options.findTarget?.(target, tenantId, draft) === undefined) {
       throw new PosthornError(

@@ -2,19 +2,28 @@ import { isDeepStrictEqual } from "node:util";
 import { settingsIn, withSettings } from "../../deliver/senders/kind-settings.ts";
 import type { DestinationKind } from "../../deliver/senders/sender.ts";
 import { PosthornError } from "../../domain/errors.ts";
-import { DEFAULT_TENANT } from "../../domain/event.ts";
+import { DEFAULT_TENANT, GATEWAY_TENANT } from "../../domain/event.ts";
 import { checkHeld, type HoldingSource } from "../../domain/hold-rules.ts";
 import { stableId } from "../../domain/ids.ts";
-import type { ManagedBy, Subscription, SubscriptionInput, SubscriptionStatus } from "../../domain/subscription.ts";
+import type { SigningKeys } from "../../domain/signing-keys.ts";
+import {
+  ownerOf,
+  type ManagedBy,
+  type Subscription,
+  type SubscriptionInput,
+  type SubscriptionStatus,
+} from "../../domain/subscription.ts";
 import type { TargetInput } from "../../domain/target.ts";
 import { isPresetName } from "../../domain/target-presets.ts";
 import type { FieldProblem } from "../../domain/subscription-rules.ts";
 import type { Collection } from "../collection.ts";
 import { refuseManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
+import { refuseFrequentChecks } from "../health-interval.ts";
 import { checkIfMatch } from "../if-match.ts";
 import type { PendingPut } from "../registry.ts";
 import { targetOfSource } from "../sources/source-refusals.ts";
+import { createSubscriptionAccess, type SubscriptionAccessOptions } from "./subscription-access.ts";
 import type { KeptEntry, KnownSubscriptions } from "./known-subscriptions.ts";
 import { mergeChange, type SubscriptionBuild, type SubscriptionChange } from "./subscription-build.ts";
 import {
@@ -37,7 +46,7 @@ export interface SubscriptionDrafts {
     draft: Draft,
     of: SubscriptionRef,
     change: SubscriptionChange,
-    ifMatch?: string,
+    terms?: ChangeTerms,
   ): Promise<Pending<KeptSubscription>>;
   put(draft: Draft, id: string, input: SubscriptionInput, terms: PutTerms): Promise<PendingPut<KeptSubscription>>;
   /** Throws when it does not exist, or not in the expected version. */
@@ -63,19 +72,38 @@ interface Among {
 
 interface Maker {
   id: string;
-  createdBy: string | undefined;
-}
-
-export interface PutTerms {
-  boundTo?: string | undefined;
   createdBy?: string | undefined;
-  ifMatch?: string | undefined;
+  boundTo?: string | undefined;
 }
 
-export interface SubscriptionDraftsOptions extends SubscriptionCheckOptions {
+export interface ChangeTerms {
+  /** The tenant of the caller's key; undefined for operators. */
+  boundTo?: string | undefined;
+  ifMatch?: string | undefined;
+  tellRotation?: TellRotation | undefined;
+}
+
+/** Called when the change begins a rotation of the secret; may add to the draft. */
+export type TellRotation = (draft: Draft, subscription: Subscription, keys: SigningKeys) => void;
+
+export interface PutTerms extends ChangeTerms {
+  createdBy?: string | undefined;
+}
+
+/** What an update of a subscription must know about its stored secrets. */
+interface UpdateTerms {
+  boundTo: string | undefined;
+  /** A stored secret that stays without being given again. */
+  carried: string | undefined;
+  tellRotation: TellRotation | undefined;
+}
+
+export interface SubscriptionDraftsOptions extends SubscriptionCheckOptions, SubscriptionAccessOptions {
   examineTemplates?: ExamineTemplates | undefined;
   /** How many subscriptions the tenant may have; undefined without a limit. */
   findQuota?: ((draft: Draft, tenantId: string) => number | undefined) | undefined;
+  /** The limit for callers that are bound to a tenant without such a quota. */
+  maxPerTenant?: number | undefined;
   /** The tenant's sources that read from queues and its number of shared targets; fixed until the draft is written. */
   findHolding?:
     | ((draft: Draft, tenantId: string) => { sources: readonly HoldingSource[]; sharedTargets: number })
@@ -91,6 +119,7 @@ export function createSubscriptionDrafts(
   build: SubscriptionBuild,
 ): SubscriptionDrafts {
   const check = createSubscriptionCheck(options);
+  const access = createSubscriptionAccess(options);
 
   /** The other subscriptions of the tenant. */
   function listOthers(draft: Draft, { id, tenantId }: SubscriptionRef): Subscription[] {
@@ -99,8 +128,10 @@ export function createSubscriptionDrafts(
   }
 
   async function add(draft: Draft, input: SubscriptionInput, made: Maker): Promise<Pending<KeptSubscription>> {
-    const { id, createdBy } = made;
-    const tenantId = input.tenant_id ?? DEFAULT_TENANT;
+    const { id, createdBy, boundTo } = made;
+    access.refuse(input, boundTo);
+    refuseFrequentChecks(input, {}, boundTo);
+    const tenantId = ownerOf(input);
     const same = draft.find(kept, id, tenantId);
     const kind = await check(input, draft);
     const isOther = (one: SubscriptionRef) => one.id === id && one.tenantId !== tenantId;
@@ -112,14 +143,23 @@ export function createSubscriptionDrafts(
     refuseSameName(input.name, tenantId, others);
     judgeFallbacks(draft, input, kind, { tenantId, others });
     const counted = others.filter(({ managedBy }) => managedBy !== "contact");
-    refuseOverQuota(options.findQuota?.(draft, tenantId), tenantId, counted.length);
-    await refuseTemplates(input, kind, undefined, options.examineTemplates);
-    const thing = build.fromInput(input, kind, { id, tenantId, managedBy: "api", createdBy });
+    const usual = boundTo === undefined ? undefined : options.maxPerTenant;
+    refuseOverQuota(options.findQuota?.(draft, tenantId) ?? usual, tenantId, counted.length);
+    await refuseTemplates(input, kind, undefined, tenantId, options.examineTemplates);
+    const credentialsBy = access.nameOf(boundTo);
+    const thing = build.fromInput(input, kind, { id, tenantId, managedBy: "api", createdBy, credentialsBy });
     refuseHeld(draft, thing, undefined);
     return draft.put(kept, thing);
   }
 
-  async function update(draft: Draft, entry: KeptEntry, input: SubscriptionInput): Promise<Pending<KeptSubscription>> {
+  async function update(
+    draft: Draft,
+    entry: KeptEntry,
+    input: SubscriptionInput,
+    terms: UpdateTerms,
+  ): Promise<Pending<KeptSubscription>> {
+    access.refuse(input, terms.boundTo);
+    refuseFrequentChecks(input, entry.thing.settings, terms.boundTo);
     const kind = await check(input, draft);
     if (input.mode === "forward") refuseRival(input, listOthers(draft, entry));
     if (input.name !== entry.thing.name) refuseSameName(input.name, entry.tenantId, listOthers(draft, entry));
@@ -127,12 +167,14 @@ export function createSubscriptionDrafts(
       const { tenantId, thing } = entry;
       judgeFallbacks(draft, input, kind, { tenantId, others: listOthers(draft, entry), before: thing });
     }
-    await refuseTemplates(input, kind, entry.thing.settings, options.examineTemplates);
-    const thing = build.fromInput(input, kind, { ...entry.thing, managedBy: "api" }, entry.thing);
-    const after = known.deriveWith(entry, thing);
+    await refuseTemplates(input, kind, entry.thing.settings, entry.tenantId, options.examineTemplates);
+    const credentialsBy = access.judgeCredentials(entry.thing, input, terms);
+    const thing = build.fromInput(input, kind, { ...entry.thing, managedBy: "api", credentialsBy }, entry.thing);
+    const after = known.deriveWith(entry, thing, draft);
     if (after.name !== entry.thing.name || after.sharedTarget !== undefined) refuseNamed(draft, entry);
     refuseHeld(draft, thing, entry);
     tellResumed(draft, entry, thing);
+    if (thing.keys.secrets !== entry.thing.keys.secrets) terms.tellRotation?.(draft, after, thing.keys);
     return draft.put(kept, thing);
   }
 
@@ -154,7 +196,7 @@ export function createSubscriptionDrafts(
   /** Rejects retries that take longer than a source may hold the message, unless they already did before. */
   function refuseHeld(draft: Draft, thing: KeptSubscription, before: KeptEntry | undefined, isDeclared = false): void {
     const { id, tenantId } = thing;
-    const one = known.deriveWith(before ?? { ...UNWRITTEN, id, tenantId, thing }, thing);
+    const one = known.deriveWith(before ?? { ...UNWRITTEN, id, tenantId, thing }, thing, draft);
     const target = one.sharedTarget ?? one.name;
     // The file may just have changed its target, and the retries with it.
     if (before !== undefined && !(isDeclared && one.sharedTarget !== undefined)) {
@@ -196,7 +238,7 @@ export function createSubscriptionDrafts(
   function tellResumed(draft: Draft, entry: KeptEntry, thing: KeptSubscription): void {
     const { status } = entry.thing;
     if (status === "active" || thing.status !== "active") return;
-    options.onResumed?.(draft, known.deriveWith(entry, thing), status);
+    options.onResumed?.(draft, known.deriveWith(entry, thing, draft), status);
   }
 
   function getMeant(draft: Draft, { id, tenantId }: SubscriptionRef, ifMatch: string | undefined): KeptEntry {
@@ -205,32 +247,42 @@ export function createSubscriptionDrafts(
     return entry;
   }
 
-  async function put(draft: Draft, id: string, input: SubscriptionInput, { boundTo, createdBy, ifMatch }: PutTerms) {
+  async function put(draft: Draft, id: string, input: SubscriptionInput, terms: PutTerms) {
+    const { boundTo, createdBy, ifMatch, tellRotation } = terms;
     const found = draft.list(kept).find((one) => one.id === id);
     if (found === undefined) {
       checkIfMatch(ifMatch, undefined);
-      return { pending: await add(draft, input, { id, createdBy }), isNew: true };
+      return { pending: await add(draft, input, { id, createdBy, boundTo }), isNew: true };
     }
     // Subscriptions of other tenants are not found.
     if (boundTo !== undefined && found.tenantId !== boundTo) throw noSubscription(id);
     const entry = getMeant(draft, found, ifMatch);
     const { tenantId } = entry;
-    if ((input.tenant_id ?? tenantId) !== tenantId) {
-      throw new PosthornError("invalid_field", `tenant_id: it belongs to ${tenantId} and cannot be changed.`, {
-        field: "tenant_id",
-      });
-    }
+    refuseOtherOwner(input, entry);
+    access.refuse(entry.thing.settings, boundTo);
     refuseManaged(kept, entry);
     refuseOtherKind(input, entry.thing.settings);
-    const restored = restoreSecrets(input, entry, true);
-    return { pending: await update(draft, entry, { ...restored, tenant_id: tenantId }), isNew: false };
+    const { restored, carried } = restoreSecrets(input, entry, true);
+    const all = { ...restored, tenant_id: tenantId };
+    const pending = await update(draft, entry, all, { boundTo, carried, tellRotation });
+    return { pending, isNew: false };
   }
 
-  async function change(draft: Draft, of: SubscriptionRef, wish: SubscriptionChange, ifMatch?: string) {
+  async function change(
+    draft: Draft,
+    of: SubscriptionRef,
+    wish: SubscriptionChange,
+    { boundTo, ifMatch, tellRotation }: ChangeTerms = {},
+  ) {
     const entry = getMeant(draft, of, ifMatch);
+    access.refuse(entry.thing.settings, boundTo);
     refuseManaged(kept, entry);
     if (wish.kind !== undefined) refuseOtherKind(wish, entry.thing.settings);
-    return update(draft, entry, mergeChange(entry.thing.settings, restoreSecrets(wish, entry, false)));
+    const { restored, carried } = restoreSecrets(wish, entry, false);
+    const changed = mergeChange(entry.thing.settings, restored);
+    access.refuse(changed, boundTo);
+    refuseOtherOwner(changed, entry);
+    return update(draft, entry, changed, { boundTo, carried, tellRotation });
   }
 
   /** A masked value that is sent back stands for the stored one, as long as the destination is the same. */
@@ -238,11 +290,12 @@ export function createSubscriptionDrafts(
     const { settings } = thing;
     refuseUnknownKind(id, settings, options.kinds);
     const kind = options.kinds.findOf(settings) as DestinationKind;
-    if (kind.isFlat !== true && given.destination === undefined) return given;
     const [wished, stored] = [settingsIn(given as SubscriptionInput, kind), settingsIn(settings, kind)];
+    const carried = kind.secrets.findCarried(wished, stored, isWhole);
+    if (kind.isFlat !== true && given.destination === undefined) return { restored: given, carried };
     kind.secrets.refuseCarried(wished, stored, isWhole);
-    return withSettings(given as SubscriptionInput, kind, kind.secrets.restore(wished, stored)) as Given &
-      SubscriptionInput;
+    const restored = withSettings(given as SubscriptionInput, kind, kind.secrets.restore(wished, stored)) as Given;
+    return { restored, carried };
   }
 
   async function buildDeclared(
@@ -253,12 +306,12 @@ export function createSubscriptionDrafts(
   ): Promise<KeptSubscription> {
     if (entry !== undefined) refuseOtherKind(input, entry.thing.settings);
     const kind = await check(input, draft);
-    await refuseTemplates(input, kind, entry?.thing.settings, options.examineTemplates);
+    await refuseTemplates(input, kind, entry?.thing.settings, key.tenantId, options.examineTemplates);
     // A status set by an operator or a failing destination stays; one that returned to the file starts as active.
     const returned = entry?.thing.managedBy === "former_config" ? { status: "active" as const } : {};
     const { by, ...ref } = key;
     const createdBy = entry === undefined ? by : entry.thing.createdBy;
-    const facts = { ...ref, managedBy: by, createdBy };
+    const facts = { ...ref, managedBy: by, createdBy, credentialsBy: access.nameOf(undefined) };
     const thing = build.fromInput({ ...returned, ...input }, kind, facts, entry?.thing);
     refuseHeld(draft, thing, entry, by === "config");
     if (entry !== undefined) tellResumed(draft, entry, thing);
@@ -273,7 +326,7 @@ export function createSubscriptionDrafts(
     refuseNamed,
     refuseTarget,
     toDeclared(draft, input, by = "config") {
-      const tenantId = input.tenant_id ?? DEFAULT_TENANT;
+      const tenantId = ownerOf(input);
       const id = stableId("sub", `${tenantId}\0${input.name}`);
       refuseSameName(input.name, tenantId, listOthers(draft, { id, tenantId }));
       return {
@@ -284,6 +337,14 @@ export function createSubscriptionDrafts(
       };
     },
   };
+}
+
+function refuseOtherOwner(input: SubscriptionInput, { tenantId }: KeptEntry): void {
+  const { tenant_id: given = tenantId, tenants = null } = input;
+  const field =
+    given !== tenantId ? "tenant_id" : tenants !== null && tenantId !== GATEWAY_TENANT ? "tenants" : undefined;
+  if (field === undefined) return;
+  throw new PosthornError("invalid_field", `${field}: it belongs to ${tenantId}, which cannot be changed.`, { field });
 }
 
 const UNWRITTEN = { seq: 0, version: 0, state: undefined, createdAt: 0, updatedAt: 0 };

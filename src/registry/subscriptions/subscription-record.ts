@@ -18,11 +18,16 @@ export interface KeptSubscription {
   readonly managedBy: ManagedBy;
   /** The id of the key that created it; undefined for subscriptions of early releases. */
   readonly createdBy: string | undefined;
+  /** Who gave the credentials in the settings; undefined for subscriptions of early releases. */
+  readonly credentialsBy: CredentialsBy | undefined;
   /** In wall time; undefined while it is active. */
   readonly heldSince: number | undefined;
   /** In their stored form. Every encryption gives other bytes, so unchanged settings keep their own. */
   readonly sealed: { readonly settings: StoredSettings; readonly keys: Uint8Array };
 }
+
+/** A key that is bound to no tenant or the configuration; or a key or portal link of the tenant. */
+export type CredentialsBy = "operator" | "tenant";
 
 type Owner = Pick<KeptSubscription, "tenantId" | "id">;
 
@@ -30,6 +35,7 @@ type Owner = Pick<KeptSubscription, "tenantId" | "id">;
 interface Data extends Pick<KeptSubscription, "name" | "status" | "managedBy"> {
   settings: StoredSettings;
   createdBy?: string | null | undefined;
+  credentialsBy?: CredentialsBy | undefined;
   heldSince?: number | null | undefined;
 }
 
@@ -50,8 +56,8 @@ export function createSubscriptionResource(
     format: 1,
     remembersDeleted: true,
     read: (record) => fromRecord(record, secretBox, kinds),
-    write({ name, status, managedBy, createdBy, heldSince, sealed }) {
-      const data: Data = { name, status, settings: sealed.settings, managedBy, createdBy, heldSince };
+    write({ name, status, managedBy, createdBy, credentialsBy, heldSince, sealed }) {
+      const data: Data = { name, status, settings: sealed.settings, managedBy, createdBy, credentialsBy, heldSince };
       return { data: JSON.stringify(data), blob: sealed.keys };
     },
     keyOf: ({ tenantId, id }) => ({ tenantId, id }),
@@ -83,7 +89,7 @@ function fromRecord(
   box: SecretBox,
   kinds: DestinationKinds,
 ): KeptSubscription {
-  const { name, status, managedBy, settings, createdBy, heldSince } = JSON.parse(data) as Data;
+  const { name, status, managedBy, settings, createdBy, credentialsBy, heldSince } = JSON.parse(data) as Data;
   const owner = ownerOf({ tenantId, id });
   const keys = blob ?? new Uint8Array();
   return {
@@ -95,6 +101,7 @@ function fromRecord(
     keys: parseSigningKeys(box.open(keys, owner), createdAt),
     managedBy,
     createdBy: createdBy ?? undefined,
+    credentialsBy,
     heldSince: heldSince ?? undefined,
     sealed: { settings, keys },
   };

@@ -6,10 +6,11 @@ import type { FieldProblem } from "../../domain/subscription-rules.ts";
 import type { Template } from "../../templates/templates.ts";
 import type { Settings } from "../sealed-settings.ts";
 
-/** Finds what is wrong with templates for events of these patterns. */
+/** Finds what is wrong with templates for events of these patterns. Tenants do not wait for each other. */
 export type ExamineTemplates = (
   templates: readonly Template[],
   events: readonly string[],
+  tenantId: string,
 ) => Promise<readonly FieldProblem[]>;
 
 /** Throws for templates that cannot be used. Unchanged templates are not checked again. */
@@ -17,11 +18,12 @@ export async function refuseTemplates(
   input: SubscriptionInput,
   kind: DestinationKind,
   known: Settings | undefined,
+  tenantId: string,
   examine: ExamineTemplates | undefined,
 ): Promise<void> {
   const templates = templatesIn(input, kind);
   if (examine === undefined || templates.length === 0 || isExamined(input, templates, kind, known)) return;
-  const [problem] = await examine(templates, input.events);
+  const [problem] = await examine(templates, input.events, tenantId);
   if (problem === undefined) return;
   const field = fieldOf(problem.field, kind);
   const end = problem.message.endsWith("?") ? "" : ".";

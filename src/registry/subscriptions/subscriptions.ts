@@ -1,14 +1,17 @@
 import type { Clock, Random } from "../../domain/clock.ts";
+import { warnOfFallback } from "../../domain/fallback-rules.ts";
 import { describeForwardOverlaps } from "../../domain/forward-rules.ts";
 import type { SigningKeys } from "../../domain/signing-keys.ts";
 import { presentDestination, settingsIn } from "../../deliver/senders/kind-settings.ts";
+import { toQueueKinds } from "../../deliver/senders/kinds.ts";
 import type { DestinationKind } from "../../deliver/senders/sender.ts";
-import type {
-  ManagedBy,
-  RetryPolicySpec,
-  Subscription,
-  SubscriptionInput,
-  SubscriptionStatus,
+import {
+  ownerOf,
+  type ManagedBy,
+  type RetryPolicySpec,
+  type Subscription,
+  type SubscriptionInput,
+  type SubscriptionStatus,
 } from "../../domain/subscription.ts";
 import type { TargetInput } from "../../domain/target.ts";
 import { declare, orDeclaredFault, refuseManaged, type DeclaredThing } from "../declared.ts";
@@ -18,22 +21,34 @@ import type { Once, Registry } from "../registry.ts";
 import type { Change } from "../resource.ts";
 import { needsSealing, type Settings } from "../sealed-settings.ts";
 import type { SecretBox } from "../secret-box.ts";
+import { createSubscriptionAccess } from "./subscription-access.ts";
 import { createSubscriptionBuild, type SubscriptionChange } from "./subscription-build.ts";
 import { usedAsFallback } from "./subscription-checks.ts";
 import {
   createSubscriptionDrafts,
   noSubscription,
+  type ChangeTerms,
   type PutTerms,
   type SubscriptionDraftsOptions,
   type SubscriptionRef,
 } from "./subscription-drafts.ts";
-import { createSubscriptionResource, type KeptSubscription } from "./subscription-record.ts";
+import { createSubscriptionResource, type CredentialsBy, type KeptSubscription } from "./subscription-record.ts";
+import { refuseTemplates } from "./subscription-templates.ts";
 
 /** The subscriptions, kept in memory for the engine and in the store. */
 export interface Subscriptions {
   find(seq: number): Subscription | undefined;
   findById(id: string, tenantId: string | undefined): Subscription | undefined;
   getById(id: string, tenantId: string | undefined): Subscription;
+  /**
+   * As `getById`, for a caller who wants to change it, or to see what its destination answers (`use`). Throws
+   * `forbidden` when a caller that is bound to a tenant may not.
+   */
+  getFor(
+    act: "change" | "use",
+    id: string,
+    by: { tenantId: string | undefined; boundTo: string | undefined },
+  ): Subscription;
   /** The subscription that gets the events while the target of this one is down. */
   findFallback(subscription: Subscription): Subscription | undefined;
   /** The subscription that has this one as its fallback. */
@@ -52,10 +67,10 @@ export interface Subscriptions {
   settingsOf(subscription: Subscription): Settings;
   /** The visible settings of the destination: by the kind's own names, or in `destination`. */
   destinationOf(subscription: Subscription): Record<string, unknown>;
+  /** Who gave the credentials in its settings; undefined when it has none. */
+  credentialsByOf(subscription: Subscription): CredentialsBy | undefined;
   /** Warnings about surprising settings, as sentences; compared with all others of its tenant, or the given ones. */
   warningsOf(subscription: Subscription, others?: readonly Subscription[]): readonly string[];
-  /** Whether only keys that are not bound to a tenant may configure it. */
-  isForOperators(input: SubscriptionInput): boolean;
   /** The keys that it signs with now. */
   keysOf(subscription: Subscription): SigningKeys;
   /** In wall time; undefined while it is active. */
@@ -71,11 +86,12 @@ export interface Subscriptions {
   /** As `create`, but only once for each `Idempotency-Key`. */
   make(input: SubscriptionInput, options: MakeOptions): Promise<{ subscription: Subscription; isReplay: boolean }>;
   /**
-   * Creates it, or replaces all its settings; the secret stays when none is given. A subscription that does not
+   * Creates it, or replaces all its settings; the secret stays when none is given, and a new one begins a rotation. A subscription that does not
    * belong to the tenant `boundTo` is not found.
    */
   put(id: string, input: SubscriptionInput, terms: PutTerms): Promise<{ subscription: Subscription; isNew: boolean }>;
-  change(of: SubscriptionRef, change: SubscriptionChange, ifMatch?: string): Promise<Subscription>;
+  /** A new secret begins a rotation. */
+  change(of: SubscriptionRef, change: SubscriptionChange, terms?: ChangeTerms): Promise<Subscription>;
   /** Writes it together with what `tell` adds to the draft; `tell` is called only when the status changes. */
   setStatus(of: SubscriptionRef, status: SubscriptionStatus, options?: StatusOptions): Promise<Subscription>;
   /** As `setStatus`; does nothing when it is no longer active. */
@@ -84,8 +100,8 @@ export interface Subscriptions {
   changeKeys(of: SubscriptionRef, toChanged: ToChangedKeys): Promise<Subscription>;
   /** Writes the deletion together with what `plan` adds to the draft; resolves to the result of `plan`. */
   remove<Result>(of: SubscriptionRef, ifMatch: string | undefined, plan: PlanRemoval<Result>): Promise<Result>;
-  /** Applies the declared subscriptions, all or nothing; returns the names that are no longer declared. */
-  applyDeclared(declared: readonly SubscriptionInput[]): Promise<{ left: readonly string[] }>;
+  /** Puts the declared subscriptions into the draft; returns the names that are no longer declared. */
+  declareIn(draft: Draft, declared: readonly SubscriptionInput[]): Promise<readonly string[]>;
   /**
    * Applies the subscriptions of a tenant's contacts. A rejected one is reported and left out; one that is no longer
    * wanted becomes inactive, and may be deleted.
@@ -104,6 +120,8 @@ export interface Subscriptions {
 export interface MakeOptions {
   id?: string | undefined;
   createdBy?: string | undefined;
+  /** The tenant of the caller's key; undefined for operators. */
+  boundTo?: string | undefined;
   once?: Once | undefined;
 }
 
@@ -123,8 +141,6 @@ export interface SubscriptionsOptions extends SubscriptionDraftsOptions {
   random: Random;
   secretBox: SecretBox;
   createId: (prefix: "sub") => string;
-  /** Whether the configuration reserves a kind for the operator. */
-  isForOperators?: ((kind: DestinationKind) => boolean) | undefined;
   /** Warnings about settings of an allowed destination. */
   warnOfDestination?: ((kind: DestinationKind, settings: object) => readonly string[]) | undefined;
   /** The default for subscriptions that set none. */
@@ -143,6 +159,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
   const known = createKnownSubscriptions(options, options.findTarget);
   let isOpen = false;
   const kept = await registry.open(createSubscriptionResource(options.secretBox, kinds, take));
+  const access = createSubscriptionAccess(options);
   const drafts = createSubscriptionDrafts(options, kept, known, build);
   await sealAll();
   isOpen = true;
@@ -181,8 +198,20 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     return current?.version === entry.version ? current : known.derive(entry);
   }
 
-  async function make(input: SubscriptionInput, { id = options.createId("sub"), createdBy, once }: MakeOptions) {
-    const made = await registry.make(kept, once, (draft) => drafts.add(draft, input, { id, createdBy }));
+  /**
+   * Changes are made in turn, and slow templates must not hold the turn of others: their result is known when it comes.
+   */
+  async function examineAhead(given: SubscriptionChange, tenantId: string, stored?: Settings): Promise<void> {
+    const kind = kinds.findOf({ ...stored, ...given });
+    if (kind === undefined) return;
+    const input = { ...stored, ...given } as SubscriptionInput;
+    // What is wrong with it is said in its turn.
+    await refuseTemplates(input, kind, stored, tenantId, options.examineTemplates).catch(() => undefined);
+  }
+
+  async function make(input: SubscriptionInput, { id = options.createId("sub"), once, ...by }: MakeOptions) {
+    await examineAhead(input, ownerOf(input));
+    const made = await registry.make(kept, once, (draft) => drafts.add(draft, input, { id, ...by }));
     return { subscription: shown(made.entry), isReplay: made.isReplay };
   }
 
@@ -196,12 +225,21 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     return shown(result);
   }
 
+  function getById(id: string, tenantId: string | undefined): Subscription {
+    const subscription = known.findById(id, tenantId);
+    if (subscription === undefined) throw noSubscription(id);
+    return subscription;
+  }
+
   return {
     find: known.find,
     findById: known.findById,
-    getById(id, tenantId) {
-      const subscription = known.findById(id, tenantId);
-      if (subscription === undefined) throw noSubscription(id);
+    getById,
+    getFor(act, id, { tenantId, boundTo }) {
+      const subscription = getById(id, tenantId);
+      const thing = thingOf(subscription);
+      access.refuse(thing.settings, boundTo);
+      if (act === "use") access.refuseUse(thing, boundTo);
       return subscription;
     },
     findFallback: known.findFallback,
@@ -211,18 +249,17 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     findIn: (draft, tenantId, fits) => draft.list(kept, tenantId).find(({ thing }) => fits(thing))?.thing,
     settingsOf: (subscription) => thingOf(subscription).settings,
     destinationOf: (subscription) => presentDestination(thingOf(subscription).settings, kinds),
+    credentialsByOf: (subscription) => access.ownerOf(thingOf(subscription)),
     warningsOf(subscription, others = known.list(subscription.tenantId)) {
       const { settings } = thingOf(subscription);
       const kind = kinds.findOf(settings);
       const overlaps = describeForwardOverlaps(subscription, others);
       if (kind === undefined) return overlaps;
-      return [...overlaps, ...(options.warnOfDestination?.(kind, settingsIn(settings, kind)) ?? [])];
-    },
-    isForOperators(input) {
-      const kind = kinds.findOf(input);
-      if (kind === undefined) return false;
-      if (kind.isForOperators === true || options.isForOperators?.(kind) === true) return true;
-      return kind.isForOperatorsWith?.(settingsIn(input, kind)) === true;
+      return [
+        ...overlaps,
+        ...warnOfFallback({ ...settings, kind: kind.name }, toQueueKinds(kinds)),
+        ...(options.warnOfDestination?.(kind, settingsIn(settings, kind)) ?? []),
+      ];
     },
     keysOf: (subscription) => thingOf(subscription).keys,
     heldSince: (subscription) => thingOf(subscription).heldSince,
@@ -233,11 +270,13 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     create: async (input, made = {}) => (await make(input, made)).subscription,
     make,
     async put(id, input, terms) {
+      await examineAhead(input, terms.boundTo ?? ownerOf(input));
       const { entry, isNew } = await registry.put(kept, (draft) => drafts.put(draft, id, input, terms));
       return { subscription: shown(entry), isNew };
     },
-    async change(of, change, ifMatch) {
-      return shown(await registry.changeOne(kept, (draft) => drafts.change(draft, of, change, ifMatch)));
+    async change(of, change, terms) {
+      await examineAhead(change, of.tenantId, kept.find(of.id, of.tenantId)?.thing.settings);
+      return shown(await registry.changeOne(kept, (draft) => drafts.change(draft, of, change, terms)));
     },
     setStatus,
     async suspend({ id, tenantId }, tell) {
@@ -266,14 +305,13 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
         draft.remove(kept, entry.id, entry.tenantId);
         return plan(draft, known.derive(entry));
       }),
-    applyDeclared: (declared) =>
-      registry.change(kept, async (draft) => {
-        const things = await Promise.all(
-          declared.map((input) => orDeclaredFault("subscription", input.name, () => drafts.toDeclared(draft, input))),
-        );
-        const left = await declare(draft, kept, things, build.toFormer);
-        return { left: left.map(({ thing }) => thing.name) };
-      }),
+    async declareIn(draft, declared) {
+      const things = await Promise.all(
+        declared.map((input) => orDeclaredFault("subscription", input.name, () => drafts.toDeclared(draft, input))),
+      );
+      const left = await declare(draft, kept, things, build.toFormer);
+      return left.map(({ thing }) => thing.name);
+    },
     async applyContacts(tenantId, inputs, onRefused) {
       const refused = new Map<string, unknown>();
       await registry.change(kept, async (draft) => {

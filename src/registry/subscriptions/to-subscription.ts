@@ -5,7 +5,7 @@ import { parseFilter } from "../../domain/filter.ts";
 import { retryPolicyOf } from "../../domain/retry-policy.ts";
 import { fillIn } from "../../domain/shape.ts";
 import { toEngineKeys } from "../../domain/signing-keys.ts";
-import { SharedSettings, type RetryPolicySpec, type Subscription } from "../../domain/subscription.ts";
+import { ALL_TENANTS, SharedSettings, type RetryPolicySpec, type Subscription } from "../../domain/subscription.ts";
 import { toSuspensionRules } from "../../domain/suspension.ts";
 import {
   type HealthPlace,
@@ -44,6 +44,7 @@ export function toSubscription(
     version: entry.version,
     id: entry.id,
     tenantId: entry.tenantId,
+    tenants: set.tenants?.includes(ALL_TENANTS) === true ? ALL_TENANTS : (set.tenants ?? undefined),
     name: thing.name,
     kind,
     destination: prepared.destination,
@@ -68,6 +69,7 @@ export function toSubscription(
     maxAgeMs: set.max_age_s === null ? undefined : set.max_age_s * 1000,
     suspension: toSuspensionRules(input, hasHealthCheck(prepared, shared)),
     mode: set.mode,
+    onGiveUp: set.on_give_up,
     fallback: set.fallback ?? undefined,
     drainWithinMs: set.drain_within_s * 1000,
     needs: prepared.needs,

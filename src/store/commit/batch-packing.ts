@@ -13,6 +13,7 @@ import { createPacker, createUnpacker, need, type Packer, type Unpacker } from "
 
 const MOVED = 16;
 const MOVED_IN_ORDER = 32;
+const RETURNED = 64;
 const VERDICTS = ["delivered", "retry", "dead"] as const;
 
 export function packAccepts(items: readonly AcceptItem[]): ArrayBuffer {
@@ -147,7 +148,8 @@ export function packSettles(items: readonly Settlement[]): ArrayBuffer {
         (s.keepsTime ? 4 : 0) |
         (s.isUncounted === true ? 8 : 0) |
         (s.moveTo === undefined ? 0 : MOVED) |
-        (s.moveTo?.ordered === true ? MOVED_IN_ORDER : 0),
+        (s.moveTo?.ordered === true ? MOVED_IN_ORDER : 0) |
+        (s.moveTo?.isReturn === true ? RETURNED : 0),
     );
     if (s.moveTo !== undefined) packer.uint(s.moveTo.subscriptionSeq);
     packer.float(s.attempt.startedAt);
@@ -182,8 +184,9 @@ function unpackSettle(unpacker: Unpacker, before: Settlement["attempt"] | undefi
   const nextAttemptAt = unpacker.float();
   const deadReason = DEAD_REASONS[unpacker.byte()];
   const flags = unpacker.byte();
-  const isOrdered = (flags & MOVED_IN_ORDER) !== 0;
-  const moveTo = (flags & MOVED) === 0 ? undefined : { subscriptionSeq: unpacker.uint(), ordered: isOrdered };
+  const ordered = (flags & MOVED_IN_ORDER) !== 0;
+  const isReturn = (flags & RETURNED) !== 0;
+  const moveTo = (flags & MOVED) === 0 ? undefined : { subscriptionSeq: unpacker.uint(), ordered, isReturn };
   return {
     eventSeq,
     subscriptionSeq,
@@ -226,6 +229,7 @@ export function packClaimed(items: readonly ClaimedDelivery[]): ArrayBuffer {
     packer.uint(delivery.uncountedAttempts);
     packer.byte(ATTEMPT_TRIGGERS.indexOf(delivery.trigger));
     packer.float(delivery.expiresAt);
+    packer.byte(delivery.isEarly === true ? 1 : 0);
     packer.byte(delivery.hasDetails === true ? 1 : 0);
     packFacts(packer, event, before);
     packer.byte(event.hops ?? 0);
@@ -251,6 +255,7 @@ export function unpackClaimed(packed: ArrayBuffer): ClaimedDelivery[] {
       trigger: need(ATTEMPT_TRIGGERS[unpacker.byte()]),
       expiresAt: unpacker.float(),
       request: undefined,
+      isEarly: unpacker.byte() === 1,
       hasDetails: unpacker.byte() === 1,
       details: undefined,
       event: unpackContent(unpacker, items.at(-1)?.event),

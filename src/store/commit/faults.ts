@@ -39,6 +39,14 @@ export function describeFault(error: unknown, fault: Fault, isCorruption = false
 
 export function faultError(report: FaultReport): PosthornError {
   if (report.code !== undefined) return new PosthornError(report.code, report.message, report);
+  if (report.isCorruption === true) {
+    return new PosthornError(
+      "unavailable",
+      `The database is damaged (${report.message}). ` +
+        "Keep a copy of the data directory, then restore a backup or move the files away.",
+      { retryAfterS: 5, details: { damage: `the database cannot be read in one place: ${report.message}` } },
+    );
+  }
   switch (report.fault) {
     case "full":
       return new PosthornError("store_full", `The disk is full (${report.message}). Free space on the data disk.`, {
@@ -46,14 +54,6 @@ export function faultError(report: FaultReport): PosthornError {
       });
     case "busy":
     case "fatal":
-      if (report.isCorruption === true) {
-        return new PosthornError(
-          "unavailable",
-          `The database is damaged (${report.message}). ` +
-            "Keep a copy of the data directory, then restore a backup or move the files away.",
-          { retryAfterS: 5 },
-        );
-      }
       return new PosthornError("unavailable", `The store cannot write now (${report.message}).`, { retryAfterS: 5 });
     case "item":
       return new PosthornError("internal_error", `The store could not write this item (${report.message}).`);

@@ -32,6 +32,8 @@ export interface BatchPort {
   /** Whether it works in another thread and answers in a later turn. */
   readonly isApart: boolean;
   post(batch: WriteBatch, done: (result: BatchResult) => void): void;
+  /** Called when it is lost, even if no batch waits for an answer. */
+  onLost?(listener: (report: FaultReport) => void): void;
 }
 
 type Waiting<Item, Result> = { item: Item; done: (result: OrFault<Result>) => void };
@@ -52,6 +54,8 @@ export interface GroupCommitOptions {
   port: BatchPort;
   clock: Pick<Clock, "now" | "wall">;
   onFatal: (error: PosthornError) => void;
+  /** Called when the callback of one write has thrown; those of the others are called all the same. */
+  onFault?: ((error: unknown) => void) | undefined;
   /** Called when a batch was answered. */
   onCommit?: ((rows: number, tookMs: number) => void) | undefined;
 }
@@ -60,7 +64,8 @@ export interface GroupCommitOptions {
  * All writes of one turn of the event loop leave as one batch. The writer puts all batches that came while it was busy
  * into one transaction: one fsync for all of them, and no waiting in between.
  */
-export function createGroupCommit({ port, clock, onFatal, onCommit }: GroupCommitOptions): GroupCommit {
+export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
+  const { port, clock, onFatal, onFault = throwLater, onCommit } = options;
   let settles: Waiting<Settlement, Settled>[] = [];
   let accepts: Waiting<AcceptItem, Stored>[] = [];
   let commands: Waiting<Command, { value: unknown }>[] = [];
@@ -73,9 +78,21 @@ export function createGroupCommit({ port, clock, onFatal, onCommit }: GroupCommi
   let onIdle: (() => void) | undefined;
 
   function add<Item, Result>(list: Waiting<Item, Result>[], item: Item, done: (result: OrFault<Result>) => void): void {
-    if (closedBy !== undefined) return done({ failed: closedBy });
+    if (closedBy !== undefined) return call(done, { failed: closedBy });
     list.push({ item, done });
     schedule();
+  }
+
+  function call<Result>(done: (result: Result) => void, result: Result): void {
+    try {
+      done(result);
+    } catch (error) {
+      onFault(error);
+    }
+  }
+
+  function hand<Item, Result>(waiting: readonly Waiting<Item, Result>[], results: readonly OrFault<Result>[]): void {
+    waiting.forEach(({ done }, i) => call(done, results[i] as OrFault<Result>));
   }
 
   function schedule(): void {
@@ -98,13 +115,12 @@ export function createGroupCommit({ port, clock, onFatal, onCommit }: GroupCommi
       port.post(taken.batch, (result) => {
         posted--;
         onCommit?.(taken.batch.rows, clock.now() - taken.batch.at.now);
-        // The following batches fail as well; the fault is reported once.
-        const isNewsFatal = result.fatal !== undefined && closedBy?.fault !== "fatal";
+        const isNews = !isLost();
         if (result.fatal !== undefined) stop(result.fatal);
         // Post the waiting batches before the callbacks of this one run, so that the disk does not wait for them.
         else post();
         taken.answer(result);
-        if (isNewsFatal) onFatal(faultError(result.fatal as FaultReport));
+        if (result.fatal !== undefined && isNews) onFatal(faultError(result.fatal));
         if (isIdle()) onIdle?.();
       });
     }
@@ -162,9 +178,20 @@ export function createGroupCommit({ port, clock, onFatal, onCommit }: GroupCommi
     if (port.isApart && posted === 0 && accepts.length >= EARLY_ACCEPTS && commands.length === 0) post();
   }
 
+  /** All following batches fail as well; the fault is reported once. */
+  function isLost(): boolean {
+    return closedBy?.fault === "fatal";
+  }
+
+  port.onLost?.((report) => {
+    if (isLost()) return;
+    stop(report);
+    onFatal(faultError(report));
+  });
+
   return {
     get isLost() {
-      return closedBy?.fault === "fatal";
+      return isLost();
     },
     accept(item, done) {
       beginEarly();
@@ -227,6 +254,9 @@ function spend<Item, Result>(
   return taken;
 }
 
-function hand<Item, Result>(waiting: readonly Waiting<Item, Result>[], results: readonly OrFault<Result>[]): void {
-  waiting.forEach(({ done }, i) => done(results[i] as OrFault<Result>));
+/** Where nobody listens, it is an error of the process. */
+function throwLater(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
 }

@@ -73,8 +73,9 @@ export function toResultMessage(result: BatchResult): { message: ResultMessage; 
     special,
     settles: result.settles.map((settle) => {
       if ("failed" in settle) return settle;
-      if (settle.applied && settle.next === undefined && !settle.movedUp) return undefined;
-      return { applied: settle.applied, movedUp: settle.movedUp, hasNext: settle.next !== undefined };
+      const { applied, next, movedUp, isKept } = settle;
+      if (applied && next === undefined && !movedUp && isKept !== true) return undefined;
+      return { applied, movedUp, hasNext: next !== undefined, isKept };
     }),
     commands: result.commands,
     claims: result.claims.map((claim) => {
@@ -101,7 +102,7 @@ export function fromResultMessage(message: ResultMessage, batch: WriteBatch): Ba
     if (settle === undefined) return NOTHING_FOLLOWS;
     if ("failed" in settle) return settle;
     const follower = settle.hasNext ? handedOver[next++] : undefined;
-    return { applied: settle.applied, movedUp: settle.movedUp, next: follower };
+    return { applied: settle.applied, movedUp: settle.movedUp, next: follower, isKept: settle.isKept };
   });
   let birth = 0;
   const accepts = batch.accepts.map(({ deliveries }, i): OrFault<Stored> => {

@@ -125,6 +125,8 @@ export interface EventSummary {
 }
 
 export interface UnfinishedFanOut extends EventSummary {
+  /** In scheduling time. */
+  dueAt: number;
   cursor: number;
 }
 

@@ -27,6 +27,8 @@ export interface Jobs extends Erasures {
   end(end: JobRunEnd): Promise<number>;
 
   findReplay(id: string): Promise<ReplayRow | undefined>;
+  /** What became of the deliveries that a job has opened, or of the first thousands of them. */
+  loadReplayResults(id: string): Promise<ReplayResults>;
   /** The latest first. */
   listReplays(filter: ReplayRowFilter, page: Page): Promise<PageOf<ReplayRow>>;
   /**
@@ -129,6 +131,14 @@ export interface ReplayRow extends Omit<NewReplay, "audit"> {
   completedAt: number | undefined;
 }
 
+/** How many of the deliveries that a job opened are in each state now; those that were deleted since are left out. */
+export interface ReplayResults {
+  delivered: number;
+  dead: number;
+  open: number;
+  cancelled: number;
+}
+
 export interface ReplayRowFilter {
   tenantId?: string | undefined;
   status?: ReplayStatus | undefined;
@@ -161,7 +171,10 @@ export interface ReplayWalk {
   /** Dead letters; ended deliveries; open deliveries; or events from the view of one subscription. */
   over: "dead" | "ended" | "open" | "events";
   upToSeq: number;
+  /** The owner of the subscriptions; not with `events`. */
   tenantId?: string | undefined;
+  /** With `events`: only events of these tenants. */
+  tenants?: readonly string[] | undefined;
   subscriptionSeq?: number | undefined;
   type?: string | undefined;
   source?: string | undefined;

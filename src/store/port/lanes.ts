@@ -93,6 +93,8 @@ export interface ClaimedDelivery extends DeliveryKey {
   /** Attempts that the retry schedule does not count. */
   uncountedAttempts: number;
   trigger: AttemptTrigger;
+  /** It was brought forward: this attempt comes before its time. */
+  isEarly?: boolean | undefined;
   /** In scheduling time. */
   expiresAt: number | undefined;
   /**
@@ -140,8 +142,8 @@ export interface Settlement extends DeliveryKey {
   /** Whether the lane can send the next delivery of the ordering key at once. */
   claimNext: boolean;
   /**
-   * With `retry`: the delivery moves to another subscription. Here it is cancelled, with a note where it went; there it
-   * is due at once.
+   * The delivery moves to another subscription instead. Here it is cancelled, with a note where it went; there it is due
+   * at once. It stays here, and the verdict holds, when the other subscription could not accept it before.
    */
   moveTo?: MoveTo | undefined;
   attempt: AttemptRecord;
@@ -151,6 +153,11 @@ export interface Settlement extends DeliveryKey {
 export interface MoveTo {
   subscriptionSeq: number;
   ordered: boolean;
+  /**
+   * With a settlement: the delivery came from there and cannot be accepted here. It takes those that wait behind it in
+   * its ordering key along, and stays when it was delivered or has died there.
+   */
+  isReturn?: boolean | undefined;
 }
 
 export interface AttemptRecord {
@@ -177,6 +184,8 @@ export interface Settled {
   next: ClaimedDelivery | undefined;
   /** Whether the next delivery of the ordering key moved up without being claimed. */
   movedUp: boolean;
+  /** With `moveTo`: the delivery was not moved, and its verdict holds. */
+  isKept?: boolean | undefined;
 }
 
 export type DeliveryChange =
@@ -204,8 +213,9 @@ export type LaneChange =
   /** Releases the followers of dead heads, after `on_dead_head` was changed to `skip`. */
   | { act: "skip_dead_heads" }
   /**
-   * Moves due deliveries and all retries to another lane. Those of one ordering key move in their order, and none of
-   * them while its head is being sent. Each is cancelled here, with a note where it went.
+   * Moves due deliveries and all retries to another lane, except those that it could not accept before. Those of one
+   * ordering key move in their order, and none of them while its head is being sent or stays. Each is cancelled here,
+   * with a note where it went.
    */
   | { act: "move"; to: MoveTo };
 
@@ -223,6 +233,7 @@ export interface LaneChanged extends Deaths {
   upTo?: number | undefined;
   /** With `give_up_held`: another delivery of the same ordering key may go now. */
   movedUp?: boolean | undefined;
-  /** With `move`: when the next remaining delivery is due. */
+  /** With `move`: when the next remaining delivery is due, and the next of them that may be moved. */
   nextDueAt?: number | undefined;
+  nextMoveAt?: number | undefined;
 }

@@ -52,7 +52,7 @@ export interface LogPage {
 }
 
 export interface LoggedEvent extends StoredEvent {
-  /** Undefined when it was not requested, is too large or was erased. */
+  /** Undefined when it was not requested, is too large, was erased or is damaged. */
   body: Uint8Array | undefined;
   /** The requested subscriptions that have a delivery of this event. */
   subscriptionSeqs: readonly number[];

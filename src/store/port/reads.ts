@@ -1,4 +1,4 @@
-import type { DeadReason, DeliveryState, EventStatus } from "../../domain/delivery.ts";
+import type { CountedEvent, DeadReason, DeliveryState, EventStatus } from "../../domain/delivery.ts";
 import type { EventLabel } from "../../domain/event-search.ts";
 import type { EventFacts, EventOrigin } from "../../domain/event.ts";
 import type { EventSummary, LoggedRequest, RequestOutcome, RequestReplay, TakenMessage } from "./event-log.ts";
@@ -11,7 +11,10 @@ export interface Reads extends LogReads {
   findEvent(id: string, tenantId: string | undefined): Promise<StoredEvent | undefined>;
   /** The state of the message that the event came from, if one was noted. */
   findMessage(eventSeq: number): Promise<TakenMessage | undefined>;
-  /** The parts that a filter or a sender needs. The body is undefined when it was erased. */
+  /**
+   * The parts that a filter or a sender needs. The body is undefined when it was erased. Rejects (`store_corrupt`) when
+   * anything of them is not as it was written.
+   */
   loadEvent(eventSeq: number): Promise<LoadedEvent | undefined>;
   /**
    * Newest first. Never searches longer than the budget of the page, so a page may be short or empty and still have a
@@ -20,6 +23,9 @@ export interface Reads extends LogReads {
   listEvents(filter: EventFilter, page: SearchPage): Promise<EventPage>;
   /** The events received in a period, provided that the clock was not set back by more than a day. */
   findEventSpan(since: number | undefined, until: number | undefined): Promise<EventSpan>;
+
+  /** What was found to be damaged: dead letters for that reason, and what was met since the start. The first 100 each. */
+  listDamages(): Promise<readonly Damage[]>;
 
   findDelivery(key: DeliveryKey): Promise<StoredDelivery | undefined>;
   /** The first 1,000. */
@@ -86,6 +92,7 @@ export interface EventPage extends PageOf<StoredEvent> {
 
 /** An event must meet all given conditions. */
 export interface EventFilter {
+  /** Status and matches are then as this tenant sees them. */
   tenantId?: string | undefined;
   type?: string | undefined;
   typePattern?: string | undefined;
@@ -107,6 +114,12 @@ export interface EventFilter {
   data?: string | undefined;
 }
 
+export interface Damage {
+  /** Of the delivery that became a dead letter. */
+  delivery?: DeliveryKey | undefined;
+  description: string;
+}
+
 export interface LoadedEvent extends EventSummary {
   body: Uint8Array | undefined;
 }
@@ -124,6 +137,7 @@ export interface EventSpan {
 }
 
 export interface DeliveryFilter {
+  /** The owner of the subscription. */
   tenantId?: string | undefined;
   eventSeq?: number | undefined;
   subscriptionSeq?: number | undefined;
@@ -154,22 +168,17 @@ export interface DeadLetterGroup {
   lastError: string | undefined;
 }
 
-export interface StoredEvent extends EventFacts {
+export interface StoredEvent extends EventFacts, CountedEvent {
   seq: number;
   origin: EventOrigin;
   publishedAt: number;
   expiresAt: number | undefined;
   request: string | undefined;
   details: string | undefined;
-  deliveryCount: number;
   /** Bytes of the body; 0 when it was erased. */
   size: number;
   /** When its body was erased, in wall time. */
   erasedAt?: number | undefined;
-  open: number;
-  delivered: number;
-  dead: number;
-  cancelled: number;
 }
 
 export interface StoredDelivery extends DeliveryKey {
@@ -177,6 +186,7 @@ export interface StoredDelivery extends DeliveryKey {
   /** The event's id at the gateway where it first came in, if that was another one; destinations know it by this id. */
   originEventId?: string | undefined;
   eventType: string;
+  /** The owner of the subscription. */
   tenantId: string;
   subscriptionId: string;
   state: DeliveryState;
@@ -209,8 +219,18 @@ export interface RequestFilter {
 }
 
 export interface Counters {
-  /** `pruned`: how many of the accepted events were deleted by retention. */
-  events: readonly { tenantId: string; accepted: number; unmatched: number; duplicates: number; pruned: number }[];
+  /**
+   * `unmatched`: no subscription of the tenant wanted the event; `operatorsOnly`: of these, events that an operator's
+   * subscription for several tenants got. `pruned`: how many of the accepted events were deleted by retention.
+   */
+  events: readonly {
+    tenantId: string;
+    accepted: number;
+    unmatched: number;
+    operatorsOnly: number;
+    duplicates: number;
+    pruned: number;
+  }[];
   deliveries: readonly DeliveryCounters[];
 }
 

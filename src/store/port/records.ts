@@ -47,6 +47,7 @@ export type RecordKind =
   | "config"
   | "event_type"
   | "key"
+  | "pass"
   | "source"
   | "subscription"
   | "target"

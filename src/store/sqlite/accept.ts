@@ -6,6 +6,7 @@ import type { Stored } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { hashKey } from "./dedupe-hash.ts";
+import { sumBody, sumEvent, type SummedEvent } from "./event-checksum.ts";
 import { createEventBlocks } from "./event-blocks.ts";
 import { createEventIds } from "./event-ids.ts";
 import { readLastSeq } from "./event-numbers.ts";
@@ -51,9 +52,9 @@ export function createAccept(
   const insertEvent = db.prepare(`
     insert into events (seq, id, given_id, type, version, source, tenant_id, priority, origin, occurred_at, received_at,
       published_at, due_at, expires_at, ordering_key, dedupe_key, content_type, request, details, delivery_count,
-      fan_out_cursor, size, body)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  const insertBody = db.prepare("insert into bodies (event_seq, body) values (?, ?)");
+      fan_out_cursor, size, body, checksum)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const insertBody = db.prepare("insert into bodies (event_seq, body, checksum) values (?, ?, ?)");
   const insertRow = `
     insert into deliveries (event_seq, subscription_seq, state, ordered, generation, attempt_count, uncounted_attempts,
       recoveries, next_trigger, next_attempt_at, rank, queued_key, expires_at, created_at)
@@ -72,7 +73,7 @@ export function createAccept(
     `insert into taken_messages (event_seq, state, generation) values (?, ${MESSAGE_STATE.held}, ?)`,
   );
   const saveHash = db.prepare("insert or replace into dedupe (hash, event_seq) values (?, ?)");
-  const findEvent = db.prepare("select priority, ordering_key, due_at from events where seq = ?");
+  const findEvent = db.prepare("select tenant_id, priority, ordering_key, due_at from events where seq = ?");
   const moveCursor = db.prepare(
     "update events set fan_out_cursor = ?, delivery_count = delivery_count + ? where seq = ?",
   );
@@ -104,6 +105,13 @@ export function createAccept(
       }
       hash += 1n;
     }
+  }
+
+  /** How many of the deliveries the event's tenant sees. */
+  function countSeen(tenantId: string, deliveries: readonly NewDelivery[]): number {
+    let count = 0;
+    for (const { subscriptionSeq } of deliveries) if (counters.isOf(tenantId, subscriptionSeq)) count++;
+    return count;
   }
 
   /** `isFirst`: the event is new, so it has no deliveries yet. */
@@ -156,6 +164,8 @@ export function createAccept(
       }
       const seq = ++lastSeq;
       const isLarge = event.body.length > INLINE_BODY_BYTES;
+      const inline = isLarge ? null : event.body;
+      const seen = countSeen(event.tenantId, deliveries);
       insertEvent.get(
         seq,
         event.id,
@@ -176,14 +186,15 @@ export function createAccept(
         event.contentType ?? null,
         event.request ?? null,
         event.details ?? null,
-        deliveries.length,
+        seen,
         event.fanOutCursor ?? null,
         event.body.length,
-        isLarge ? null : event.body,
+        inline,
+        sumEvent(toSummed(seq, event), inline),
       );
       if (!event.givenId) ids.note(seq, event.id);
-      blocks.note(seq, event, deliveries.length === 0);
-      if (isLarge) insertBody.run(seq, event.body);
+      blocks.note(seq, event, seen === 0);
+      if (isLarge) insertBody.run(seq, event.body, sumBody(seq, event.body));
       if (event.heldGeneration !== undefined) holdMessage.run(seq, event.heldGeneration);
       if (event.details !== undefined) returned.note(seq, event);
       if (freeHash !== undefined) saveHash.run(freeHash, seq);
@@ -191,7 +202,8 @@ export function createAccept(
       const to = { eventSeq: seq, dueAt: event.dueAt, priority: event.priority, orderingKey: event.orderingKey };
       const claimed = deliveries.map((delivery) => insertDelivery(to, delivery, wall, true) === true);
       counters.addEvent(event.tenantId, "accepted", wall, event.body.length);
-      if (deliveries.length === 0) counters.addEvent(event.tenantId, "unmatched", wall);
+      if (seen === 0) counters.addEvent(event.tenantId, "unmatched", wall);
+      if (seen === 0 && deliveries.length > 0) counters.addEvent(event.tenantId, "operators_only", wall);
       return { eventSeq: seq, claimed };
     },
 
@@ -209,7 +221,8 @@ export function createAccept(
       let added = 0;
       for (const delivery of deliveries) {
         // No caller waits for claimed deliveries here.
-        if (insertDelivery(to, { ...delivery, claim: false }, wall) !== undefined) added++;
+        const isAdded = insertDelivery(to, { ...delivery, claim: false }, wall) !== undefined;
+        if (isAdded && counters.isOf(event.tenant_id, delivery.subscriptionSeq)) added++;
       }
       moveCursor.run(cursor ?? null, added, eventSeq);
     },
@@ -232,6 +245,26 @@ export function createAccept(
     counters.addEvent(event.tenantId, "duplicates", wall);
     return { duplicateOf: knownAs };
   }
+}
+
+function toSummed(seq: number, event: NewEvent): SummedEvent {
+  return [
+    seq,
+    event.id,
+    event.type,
+    event.version,
+    event.source,
+    event.tenantId,
+    PRIORITIES.indexOf(event.priority),
+    event.origin === "webhook" ? 0 : 1,
+    event.orderingKey ?? null,
+    event.occurredAt,
+    event.receivedAt,
+    event.contentType ?? null,
+    event.body.length,
+    event.request ?? null,
+    event.details ?? null,
+  ];
 }
 
 /** Separates the two keys of an event; this byte occurs in no UTF-8 text. */
@@ -267,6 +300,7 @@ interface KnownKey {
 }
 
 interface FanOutRow {
+  tenant_id: string;
   priority: number;
   ordering_key: string | null;
   due_at: number;

@@ -174,3 +174,11 @@ export function createAttemptFormRemoval(db: Database): (limit: number) => numbe
       limit ?)`);
   return (limit) => remove.run(limit).changes;
 }
+
+/** Deletes a form that no attempt of its part refers to. */
+export function createUnusedFormRemoval(db: Database): (form: number) => void {
+  const remove = db.prepare(`
+    delete from attempt_forms where seq = ?1 and not exists (
+      select 1 from attempts where seq >= ?2 and seq < ?2 + ${PART_ATTEMPTS} and form = ?1)`);
+  return (form) => void remove.run(form, Math.floor(form / PART_FORMS) * PART_ATTEMPTS);
+}

@@ -1,6 +1,6 @@
 import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
-import { createAttemptForms } from "./attempt-forms.ts";
+import { createAttemptForms, createUnusedFormRemoval } from "./attempt-forms.ts";
 import { keepLastAttemptOf, readLastAttemptSeq } from "./attempt-numbers.ts";
 import type { Database } from "./connection.ts";
 import type { TransactionPart } from "./transactions.ts";
@@ -10,6 +10,8 @@ import type { TransactionPart } from "./transactions.ts";
  * before.
  */
 export interface AttemptLog extends TransactionPart {
+  /** Reads the forms again, after some were removed. */
+  forgetForms(): void;
   /** The number of the next attempt. */
   readonly nextSeq: number;
   /** Records the last attempt of a delivery; the caller updates the delivery's pointer. */
@@ -90,6 +92,7 @@ export function createAttemptLog(db: Database): AttemptLog {
         formed?.signatures ?? null,
       );
     },
+    forgetForms: forms.rollback,
     rollback() {
       nextSeq = readLastAttemptSeq(db) + 1;
       forms.rollback();
@@ -151,6 +154,13 @@ export function createAttemptsOfEvents(db: Database) {
     where event_seq = ?1 and (subscription_seq, number) in (
       select subscription_seq, number from old_attempts where event_seq = ?1 and started_at <= ?2 and ${answered}
       limit ?3)`);
+  const selectForms = db.prepare(`
+    ${ofEvent} select distinct form from attempts where seq in (select seq from chain) and form is not null`);
+  const eraseLoggedRequests = db.prepare(`
+    ${ofEvent} update attempts set url = null, request_headers = null, form = null, signatures = null
+    where seq in (select seq from chain)`);
+  const eraseOldRequests = db.prepare("update old_attempts set url = null, request_headers = null where event_seq = ?");
+  const removeUnused = createUnusedFormRemoval(db);
   const selectFirst = db.prepare(`
     ${ofEvent} select min(started_at) as at from (
       select started_at from attempts where seq in (select seq from chain) and ${answered}
@@ -167,6 +177,14 @@ export function createAttemptsOfEvents(db: Database) {
     eraseAnswers(eventSeq: number, until: number, limit: number): number {
       const erased = eraseLogged.run(eventSeq, until, limit).changes;
       return erased + eraseOld.run(eventSeq, until, limit - erased).changes;
+    },
+    /** Erases what was sent: templates may have copied the body into it. */
+    eraseRequests(eventSeq: number): void {
+      const forms = (selectForms.all(eventSeq) as unknown as { form: number }[]).map(({ form }) => form);
+      eraseLoggedRequests.run(eventSeq);
+      eraseOldRequests.run(eventSeq);
+      // Attempts of other events that still share the form sent the same.
+      for (const form of forms) removeUnused(form);
     },
     /** When the first attempt began whose answer is still kept. */
     findFirstAnswer(eventSeq: number): number | undefined {

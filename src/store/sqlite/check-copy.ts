@@ -1,5 +1,5 @@
 import { DatabaseSync } from "@photostructure/sqlite";
-import { listMigrations } from "./connection.ts";
+import { listMigrations, openEmptyDatabase, type Database } from "./connection.ts";
 
 const MAX_DAMAGES = 5;
 
@@ -19,6 +19,7 @@ export function findFaultsOfCopy(
     const { version } = db.prepare("select max(version) as version from migrations").get() as { version: number };
     const faults =
       version === expected.schemaVersion ? [] : [`it has schema ${version}, not ${expected.schemaVersion}`];
+    faults.push(...findStrangeObjects(db, version));
     for (const [table, rows] of Object.entries(expected.tables)) {
       const { found } = db.prepare(`select count(*) as found from "${table.replaceAll('"', '""')}"`).get() as {
         found: number;
@@ -31,6 +32,51 @@ export function findFaultsOfCopy(
   } finally {
     db.close();
   }
+}
+
+interface SchemaObject {
+  type: string;
+  name: string;
+  sql: string;
+}
+
+const SELECT_OBJECTS = `
+  select type, name, sql from sqlite_master where sql is not null and name not like 'sqlite\\_%' escape '\\'`;
+
+/** A trigger or a view would run inside the gateway, whoever wrote it. */
+function findStrangeObjects(db: Database, version: number): string[] {
+  const own = new Map<string, string>();
+  const empty = openEmptyDatabase(version);
+  try {
+    for (const object of listObjects(empty)) own.set(nameOf(object), plain(object.sql));
+  } finally {
+    empty.close();
+  }
+  const faults: string[] = [];
+  for (const object of listObjects(db)) {
+    const name = nameOf(object);
+    const sql = own.get(name);
+    if (sql === undefined) faults.push(`it has the ${name}, which Posthorn does not create`);
+    else if (sql !== plain(object.sql)) faults.push(`its ${name} is not as Posthorn creates it`);
+    own.delete(name);
+  }
+  return [...faults, ...[...own.keys()].map((name) => `it lacks the ${name}`)];
+}
+
+function listObjects(db: Database): SchemaObject[] {
+  return db.prepare(SELECT_OBJECTS).all() as SchemaObject[];
+}
+
+function nameOf({ type, name }: SchemaObject): string {
+  return `${type} ${JSON.stringify(name)}`;
+}
+
+/** Releases differ in comments, and those of SQLite in blanks and quotes when they write a table anew. */
+function plain(sql: string): string {
+  return sql
+    .replaceAll(/--.*/g, "")
+    .replaceAll(/[\s"]+/g, " ")
+    .trim();
 }
 
 /** The newest schema that this release supports. */

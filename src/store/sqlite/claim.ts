@@ -1,6 +1,8 @@
 import { MAX_RANK_OFFSET_MS, STATE, statesOf } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
 import { hopsOf, isHopsOnly } from "../../domain/hops.ts";
+import { originIdOf } from "../../domain/origin-event.ts";
+import { traceOf } from "../../domain/trace-context.ts";
 import {
   ATTEMPT_TRIGGERS,
   type ClaimedDelivery,
@@ -8,7 +10,11 @@ import {
   type ClaimResult,
   type DeadDelivery,
 } from "../port/lanes.ts";
+import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
+import { describeDamage, describeUnreadable, sumEvent, type SummedEvent, type SummedFacts } from "./event-checksum.ts";
+import { isCorruption } from "./faults.ts";
+import { EARLY, type DeliveryRow, type Moves } from "./move.ts";
 import type { SendingWalk } from "./sending-rows.ts";
 
 export interface Claim {
@@ -21,34 +27,41 @@ export interface Claim {
 
 const CLAIM = statesOf("claim");
 
-/** The trace stands after the hops and the origin id, if there are any. */
-const TRACE = `case when substr(e.details, 1, 220) like '%"trace":"00-%' then json_extract(e.details, '$.trace') end`;
 /** Set only for events that came from another gateway; it stands after the hops. */
-export const ORIGIN_ID = `case when e.details like '{"hops":%' then json_extract(e.details, '$.origin_event_id') end`;
+export const ORIGIN_ID = `case when e.details like '{"hops":%' and json_valid(e.details) then json_extract(e.details, '$.origin_event_id') end`;
 
 /**
- * One JSON text beside the body: passing 22 values through the driver takes longer than building the text in SQLite.
+ * One JSON text beside what may be long: passing 20 values through the driver takes longer than building the text in
+ * SQLite.
  */
-const CONTENT = `json_array(d.event_seq, d.subscription_seq, d.generation, d.attempt_count, d.uncounted_attempts, d.next_trigger,
-  d.expires_at, e.id, e.type, e.version, e.source, e.tenant_id, e.priority, e.origin, e.ordering_key, e.occurred_at, e.received_at,
-  e.content_type, e.size, substr(e.details, 1, 10), ${ORIGIN_ID}, ${TRACE}), e.body`;
+const CONTENT = `json_array(d.event_seq, e.id, e.type, e.version, e.source, e.tenant_id, e.priority, e.origin, e.ordering_key,
+  e.occurred_at, e.received_at, e.content_type, e.size, d.subscription_seq, d.generation, d.attempt_count,
+  d.uncounted_attempts, d.next_trigger, d.expires_at, d.early), e.request, e.details, e.body, e.checksum`;
+// A delivery whose event is not found is damaged as well, and must not wait for ever.
+const FROM = "from deliveries d left join events e on e.seq = d.event_seq";
 
 export function createClaim(
   db: Database,
-  expire: (eventSeq: number, subscriptionSeq: number, now: number) => void,
+  moves: Pick<Moves, "end">,
+  expire: (eventSeq: number, subscriptionSeq: number) => void,
   sending: Pick<SendingWalk, "passedSeq">,
+  at: Readonly<BatchTime>,
 ): Claim {
   // Ranks differ from due times by at most MAX_RANK_OFFSET_MS, so no due delivery lies beyond that.
   const selectDue = db.prepare(`
-    select ${CONTENT}
-    from deliveries d join events e on e.seq = d.event_seq
+    select ${CONTENT} ${FROM}
     where d.subscription_seq = ?1 and d.state = ${STATE.pending} and d.rank is not null and d.rank <= ?2 + ${MAX_RANK_OFFSET_MS}
       and d.next_attempt_at <= ?2
     order by d.rank limit ?3`);
+  const selectDueKeys = db.prepare(`
+    select event_seq from deliveries
+    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ?2 + ${MAX_RANK_OFFSET_MS}
+      and next_attempt_at <= ?2
+    order by rank limit ?3`);
   const selectOne = db.prepare(`
-    select ${CONTENT}
-    from deliveries d join events e on e.seq = d.event_seq
+    select ${CONTENT} ${FROM}
     where d.event_seq = ? and d.subscription_seq = ? and d.next_attempt_at <= ?`);
+  const selectDelivery = db.prepare("select * from deliveries where event_seq = ? and subscription_seq = ?");
   const markSending = db.prepare(`
     update deliveries set state = ${CLAIM.to}, listed = event_seq <= ?
     where subscription_seq = ? and event_seq in (select value from json_each(?)) and state in ${CLAIM.from}`);
@@ -94,7 +107,44 @@ export function createClaim(
     }
     // The earliest of all keys: what is left out of a key comes after what is taken of it.
     const first = seqs.toSorted((a, b) => a - b).slice(0, limit);
-    return first.map((seq) => toClaimed(selectOne.get(seq, subscriptionSeq, now) as unknown as ReadRow));
+    const found: ClaimedDelivery[] = [];
+    for (const seq of first) {
+      const read = readOne(seq, subscriptionSeq, now);
+      // It ends when it is first of its key; what comes after it may be of the same key.
+      if (read === undefined || "damage" in read) break;
+      found.push(read);
+    }
+    return found;
+  }
+
+  function readOne(eventSeq: number, subscriptionSeq: number, now: number): ClaimedDelivery | Damaged | undefined {
+    try {
+      const row = selectOne.get(eventSeq, subscriptionSeq, now) as unknown as ReadRow | undefined;
+      return row === undefined ? undefined : toClaimed(row);
+    } catch (error) {
+      if (!isCorruption(error)) throw error;
+      return { eventSeq, eventId: "", eventType: "", damage: describeUnreadable("events", eventSeq, error) };
+    }
+  }
+
+  /** If SQLite cannot read one of the rows, each is read by itself. */
+  function readDue(subscriptionSeq: number, now: number, limit: number): (ClaimedDelivery | Damaged)[] {
+    try {
+      return (selectDue.all(subscriptionSeq, now, limit) as unknown as ReadRow[]).map(toClaimed);
+    } catch (error) {
+      if (!isCorruption(error)) throw error;
+      const keys = selectDueKeys.all(subscriptionSeq, now, limit) as unknown as { event_seq: number }[];
+      return keys.flatMap(({ event_seq }) => readOne(event_seq, subscriptionSeq, now) ?? []);
+    }
+  }
+
+  /** Those behind it in its ordering key go on. */
+  function endDamaged({ eventSeq, eventId, eventType, damage }: Damaged, subscriptionSeq: number): DeadDelivery {
+    const row = selectDelivery.get(eventSeq, subscriptionSeq) as unknown as DeliveryRow;
+    const attemptCount = row.attempt_count;
+    const end = { endedAt: at.wall, attemptCount, deadReason: "damaged", error: damage, leavesKeyQueue: true } as const;
+    moves.end(row, "dead", end);
+    return { eventSeq, subscriptionSeq, eventId, eventType, reason: "damaged", attemptCount };
   }
 
   function findAnyDue(subscriptionSeq: number, now: number): number | undefined {
@@ -107,19 +157,21 @@ export function createClaim(
 
   return {
     claim({ subscriptionSeq, limit, withFollowers }, now) {
-      const rows = selectDue.all(subscriptionSeq, now, limit) as unknown as ReadRow[];
+      const rows = readDue(subscriptionSeq, now, limit);
       const claimed: ClaimedDelivery[] = [];
       let dead: DeadDelivery[] | undefined;
-      for (const row of rows) {
-        const delivery = toClaimed(row);
-        if (isExpired(delivery, now)) {
-          expire(delivery.eventSeq, subscriptionSeq, now);
+      let expired = 0;
+      for (const delivery of rows) {
+        if ("damage" in delivery) {
+          (dead ??= []).push(endDamaged(delivery, subscriptionSeq));
+        } else if (isExpired(delivery, now)) {
+          expire(delivery.eventSeq, subscriptionSeq);
+          expired++;
           (dead ??= []).push(toDeadDelivery(delivery));
         } else {
           claimed.push(delivery);
         }
       }
-      const expired = rows.length - claimed.length;
       if (withFollowers === true && rows.length < limit) {
         claimed.push(...findFollowers(claimed, subscriptionSeq, limit - rows.length, now));
         claimed.sort((a, b) => a.eventSeq - b.eventSeq);
@@ -129,9 +181,8 @@ export function createClaim(
       return { claimed, expired, nextDueAt: anyDue ?? nextDueAt(subscriptionSeq), dead };
     },
     claimOne(eventSeq, subscriptionSeq, now) {
-      const row = selectOne.get(eventSeq, subscriptionSeq, now) as unknown as ReadRow | undefined;
-      const delivery = row === undefined ? undefined : toClaimed(row);
-      if (delivery === undefined || isExpired(delivery, now)) return undefined;
+      const delivery = readOne(eventSeq, subscriptionSeq, now);
+      if (delivery === undefined || "damage" in delivery || isExpired(delivery, now)) return undefined;
       mark([delivery], subscriptionSeq);
       return delivery;
     },
@@ -144,34 +195,34 @@ interface FollowerRow {
   mayGo: 0 | 1;
 }
 
-type ReadRow = readonly [content: string, body: Uint8Array | null];
+type ReadRow = readonly [
+  content: string,
+  request: string | null,
+  details: string | null,
+  body: Uint8Array | null,
+  checksum: number | null,
+];
 
-/** The values of `CONTENT`, in its order. */
+/** The values of the JSON text in `CONTENT`, in its order: what is summed, then what is of the delivery. */
 type Content = readonly [
-  eventSeq: number,
+  ...SummedFacts,
   subscriptionSeq: number,
   generation: number,
   attemptCount: number,
   uncountedAttempts: number,
   nextTrigger: number,
   expiresAt: number | null,
-  id: string,
-  type: string,
-  version: string,
-  source: string,
-  tenantId: string,
-  priority: number,
-  origin: number,
-  orderingKey: string | null,
-  occurredAt: number,
-  receivedAt: number,
-  contentType: string | null,
-  size: number,
-  /** Contains the hops, if there are any. */
-  startOfDetails: string | null,
-  originId: string | null,
-  trace: string | null,
+  early: number,
 ];
+const SUMMED = 13;
+
+/** A delivery whose event must not be sent. Id and type are empty where they cannot be known. */
+interface Damaged {
+  eventSeq: number;
+  eventId: string;
+  eventType: string;
+  damage: string;
+}
 
 function isExpired({ expiresAt }: ClaimedDelivery, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now;
@@ -181,33 +232,45 @@ function toDeadDelivery({ eventSeq, subscriptionSeq, attemptCount, event }: Clai
   return { eventSeq, subscriptionSeq, eventId: event.id, eventType: event.type, reason: "expired", attemptCount };
 }
 
-function toClaimed([content, body]: ReadRow): ClaimedDelivery {
+function toClaimed([content, request, details, body, checksum]: ReadRow): ClaimedDelivery | Damaged {
   const row = JSON.parse(content) as Content;
+  const [eventSeq] = row;
+  // Null where the row of the event is gone.
+  const id = row[1] as string | null;
+  if (id === null) {
+    return { eventSeq, eventId: "", eventType: "", damage: `row ${eventSeq} of the table events is missing` };
+  }
+  const summed = [...row.slice(0, SUMMED), request, details] as unknown as SummedEvent;
+  if (checksum !== null && sumEvent(summed, body) !== checksum) {
+    return { eventSeq, eventId: id, eventType: row[2], damage: describeDamage("events", eventSeq) };
+  }
+  const written = details ?? undefined;
   return {
-    eventSeq: row[0],
-    subscriptionSeq: row[1],
-    generation: row[2],
-    attemptCount: row[3],
-    uncountedAttempts: row[4],
-    trigger: ATTEMPT_TRIGGERS[row[5]] ?? "first",
-    expiresAt: row[6] ?? undefined,
-    hasDetails: row[19] !== null && !isHopsOnly(row[19]),
+    eventSeq,
+    subscriptionSeq: row[13],
+    generation: row[14],
+    attemptCount: row[15],
+    uncountedAttempts: row[16],
+    trigger: ATTEMPT_TRIGGERS[row[17]] ?? "first",
+    isEarly: row[19] === EARLY.broughtForward,
+    expiresAt: row[18] ?? undefined,
+    hasDetails: details !== null && !isHopsOnly(details.slice(0, 10)),
     event: {
-      id: row[7],
-      type: row[8],
-      version: row[9],
-      source: row[10],
-      tenantId: row[11],
-      priority: PRIORITIES[row[12]] ?? "normal",
-      origin: row[13] === 0 ? "webhook" : "publish",
-      orderingKey: row[14] ?? undefined,
-      occurredAt: row[15],
-      receivedAt: row[16],
-      contentType: row[17] ?? undefined,
-      hops: row[19] === null ? 0 : hopsOf(row[19]),
-      originId: row[20] ?? undefined,
-      trace: row[21] ?? undefined,
-      size: row[18],
+      id,
+      type: row[2],
+      version: row[3],
+      source: row[4],
+      tenantId: row[5],
+      priority: PRIORITIES[row[6]] ?? "normal",
+      origin: row[7] === 0 ? "webhook" : "publish",
+      orderingKey: row[8] ?? undefined,
+      occurredAt: row[9],
+      receivedAt: row[10],
+      contentType: row[11] ?? undefined,
+      hops: hopsOf(written),
+      originId: originIdOf(written),
+      trace: traceOf(written),
+      size: row[12],
       body: body ?? undefined,
     },
   };

@@ -22,6 +22,7 @@ import type { Recover } from "./recover.ts";
 import { createReplayWrites } from "./replays.ts";
 import { createRequestNotes } from "./request-ring.ts";
 import type { Retention } from "./retention.ts";
+import type { Settle } from "./settle.ts";
 import { createMessageWrites } from "./taken-messages.ts";
 import { createTenantErasure } from "./tenant-erasure.ts";
 
@@ -37,6 +38,7 @@ export interface CommandParts {
   moveOver: MoveOver;
   recover: Recover;
   retention: Retention;
+  settle: Settle;
 }
 
 /**
@@ -45,7 +47,7 @@ export interface CommandParts {
 export function createCommands(db: Database, parts: CommandParts) {
   const { at, accept, audit, counters, expire, moves, recover } = parts;
   const { insertReplay, ...replays } = createReplayWrites(db, parts);
-  const change = createDeliveryChanges(db, moves, accept);
+  const change = createDeliveryChanges(db, moves, accept, at);
   const changeLane = createLaneChanges(db, parts);
 
   return {
@@ -54,17 +56,17 @@ export function createCommands(db: Database, parts: CommandParts) {
         accept.fanOut(eventSeq, deliveries, cursor, at.wall),
       ...createRequestNotes(db, (note) => audit.append([note], at.wall)),
       ...createBodyErasure(db, parts),
-      ...createMessageWrites(db, at, (key, delivery) => void change(key, { act: "replay", ...delivery }, at.now)),
+      ...createMessageWrites(db, at, (key, delivery) => void change(key, { act: "replay", ...delivery })),
     },
     lanes: {
       ...recover,
       expire: () => expire.all(at.now),
       change(key: DeliveryKey, wanted: DeliveryChange, note?: AuditNote) {
-        const changed = change(key, wanted, at.now);
+        const changed = change(key, wanted);
         if (note !== undefined && !isRefused(changed)) audit.append([note], at.wall);
         return changed;
       },
-      changeLane: (subscriptionSeq: number, wanted: LaneChange) => changeLane(subscriptionSeq, wanted, at.now),
+      changeLane: (subscriptionSeq: number, wanted: LaneChange) => changeLane(subscriptionSeq, wanted),
     },
     records: createRecordWrites(db, { at, accept, audit, insertReplay, onTenantDeleted: counters.forgetTenant }),
     jobs: {

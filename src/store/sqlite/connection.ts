@@ -2,9 +2,10 @@ import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite"
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { PosthornError } from "../../domain/errors.ts";
+import { describeLogDamage, findLogDamage } from "./check-log.ts";
 import { createPrivateFile } from "./private-files.ts";
 import { syncDirectory } from "./durable-directory.ts";
-import { isCorruption } from "./faults.ts";
+import { isCorruption, isSchemaFault } from "./faults.ts";
 
 export type Database = DatabaseSyncInstance;
 export type Statement = ReturnType<Database["prepare"]>;
@@ -23,15 +24,18 @@ export interface WriteConnection {
   db: Database;
   version: string;
   syncMode: string;
+  /** What may have been lost of the log. */
+  doubt: string | undefined;
 }
 
 export function openWriteConnection(options: ConnectionOptions): WriteConnection {
   return explainCorruption(options.file, () => {
+    const doubt = refuseDamagedLog(`${options.file}-wal`);
     refuseDamaged(options.file);
     createPrivateFile(options.file);
     const db = new DatabaseSync(options.file, { timeout: 5000 });
     try {
-      return configure(db, options.file, options.synchronous ?? "FULL");
+      return { ...configure(db, options.file, options.synchronous ?? "FULL"), doubt };
     } catch (error) {
       db.close();
       throw error;
@@ -58,7 +62,24 @@ function refuseDamaged(file: string): void {
   }
 }
 
-function configure(db: Database, file: string, wanted: string): WriteConnection {
+/**
+ * Must come before any connection, which would drop what it cannot read of the log. Returns what may have been lost
+ * of its last transaction.
+ */
+export function refuseDamagedLog(log: string): string | undefined {
+  const damage = findLogDamage(log);
+  if (damage === undefined) return undefined;
+  const description = describeLogDamage(log, damage);
+  if (!damage.isCertain) return description;
+  throw new PosthornError(
+    "store_corrupt",
+    `The write-ahead log ${description}. Nothing was changed. ` +
+      "Keep a copy of the data directory, then restore a backup or move the files away.",
+    { details: { damage: description } },
+  );
+}
+
+function configure(db: Database, file: string, wanted: string): Omit<WriteConnection, "doubt"> {
   db.exec(`
     pragma page_size = 4096;
     pragma journal_mode = wal;
@@ -148,9 +169,23 @@ export function listMigrations(): string[] {
     .sort();
 }
 
+const CREATE_MIGRATIONS =
+  "create table if not exists migrations (version integer primary key, name text not null) strict";
+
+/** A database in memory with an earlier schema. */
+export function openEmptyDatabase(version: number): Database {
+  const db = new DatabaseSync(":memory:");
+  db.exec(CREATE_MIGRATIONS);
+  applyMigrations(
+    db,
+    listMigrations().filter((name) => Number(name.slice(0, 4)) <= version),
+  );
+  return db;
+}
+
 /** Migrations only go forward. A new database gets all of them in one transaction, an older one each in its own. */
 function migrate(db: Database): void {
-  db.exec("create table if not exists migrations (version integer primary key, name text not null) strict");
+  db.exec(CREATE_MIGRATIONS);
   const done =
     (db.prepare("select max(version) as version from migrations").get() as { version: number | null }).version ?? 0;
   const files = listMigrations();
@@ -185,7 +220,7 @@ export function explainCorruption<T>(file: string, run: () => T): T {
   try {
     return run();
   } catch (error) {
-    if (!isCorruption(error)) throw error;
+    if (!isCorruption(error) && !isSchemaFault(error)) throw error;
     throw new PosthornError(
       "store_corrupt",
       `The database ${file} is damaged (${(error as Error).message}). Nothing was changed. ` +

@@ -1,7 +1,10 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import type { Database } from "./connection.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import { refuseDamagedLog, type Database } from "./connection.ts";
+import { findDamagedEvents } from "./event-checksum.ts";
+import { isCorruption } from "./faults.ts";
 import { createPrivateFile } from "./private-files.ts";
 import { isLogTable } from "./table-groups.ts";
 
@@ -22,7 +25,11 @@ export interface CopiedDatabase {
   tables: Record<string, number>;
   /** Live records by kind. */
   records: Record<string, number>;
+  /** Events that were damaged before they were copied; they are copied as they are. The first 20. */
+  damages: readonly string[];
 }
+
+const MAX_DAMAGES = 20;
 
 /** After this many rows, other work of this process gets a turn. */
 const STEP_ROWS = 2000;
@@ -34,6 +41,7 @@ const STEP_ROWS = 2000;
  * Copies rows instead of pages: so the event log can be left out, and deleted data is not in the copy.
  */
 export async function copyDatabase(options: CopyOptions): Promise<CopiedDatabase> {
+  refuseDamagedLog(`${options.from}-wal`);
   createPrivateFile(options.to);
   const db = new DatabaseSync(options.to, { timeout: 5000 });
   try {
@@ -77,7 +85,7 @@ async function copyRows(db: Database, objects: readonly SchemaObject[], options:
   for (const [index, name] of names.entries()) {
     tables[name] = 0;
     if (!withLog && isLogTable(name)) continue;
-    for (const { rows, share } of copyTable(db, name)) {
+    for (const { rows, share } of explainUnreadable(name, copyTable(db, name))) {
       tables[name] += rows;
       onProgress?.((index + share) / names.length);
       await nextTurn();
@@ -86,7 +94,8 @@ async function copyRows(db: Database, objects: readonly SchemaObject[], options:
   }
   copySequences(db);
   const { version } = db.prepare("select max(version) as version from migrations").get() as { version: number };
-  return { schemaVersion: version, tables, records: countRecords(db) };
+  const damages = withLog ? findDamagedEvents(db, MAX_DAMAGES) : [];
+  return { schemaVersion: version, tables, records: countRecords(db), damages };
 }
 
 /** Copies in steps along the first column of the primary key if it is a number, as in all large tables. */
@@ -111,6 +120,20 @@ function* copyTable(db: Database, name: string): Generator<{ rows: number; share
     const { changes } = copy.run(done, last);
     done = last;
     yield { rows: changes, share: Number(done - low + 1n) / Number(high - low + 1n) };
+  }
+}
+
+function* explainUnreadable<T>(table: string, steps: Iterable<T>): Generator<T> {
+  try {
+    yield* steps;
+  } catch (error) {
+    if (!isCorruption(error)) throw error;
+    throw new PosthornError(
+      "store_corrupt",
+      `The table ${table} cannot be read (${(error as Error).message}), so there is no backup. ` +
+        "Keep a copy of the data directory and check the disk.",
+      { cause: error },
+    );
   }
 }
 

@@ -13,7 +13,7 @@ export function createCounterReads(prepare: Prepare) {
     loadCounters(): Counters {
       return {
         events: prepare(
-          `select tenant_id as tenantId, accepted, unmatched, duplicates, pruned from counters
+          `select tenant_id as tenantId, accepted, unmatched, operators_only as operatorsOnly, duplicates, pruned from counters
             where subscription_seq = 0`,
         )
           .all()

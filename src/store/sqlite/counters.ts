@@ -1,8 +1,9 @@
+import { GATEWAY_TENANT } from "../../domain/event.ts";
 import type { Database } from "./connection.ts";
 import { createTenantInsert } from "./tenants.ts";
 
 export type DeliveryCounter = "created" | "delivered" | "dead" | "cancelled" | "attempts" | "failures";
-export type EventCounter = "accepted" | "unmatched" | "duplicates";
+export type EventCounter = "accepted" | "unmatched" | "operators_only" | "duplicates";
 
 const DELIVERY_COUNTERS: readonly DeliveryCounter[] = [
   "created",
@@ -12,7 +13,7 @@ const DELIVERY_COUNTERS: readonly DeliveryCounter[] = [
   "attempts",
   "failures",
 ];
-const EVENT_COUNTERS: readonly EventCounter[] = ["accepted", "unmatched", "duplicates"];
+const EVENT_COUNTERS: readonly EventCounter[] = ["accepted", "unmatched", "operators_only", "duplicates"];
 
 /** The counters of a tenant's events are in the row for subscription 0, before those of its subscriptions. */
 const EVENTS_ROW = 0;
@@ -20,6 +21,8 @@ const EVENTS_ROW = 0;
 /** Collects changes during a transaction and writes each counter once, before the commit. */
 export interface CounterDeltas {
   addDelivery(subscriptionSeq: number, counter: DeliveryCounter, by: number): void;
+  /** Whether the subscription is the tenant's, and not an operator's for several tenants. */
+  isOf(tenantId: string, subscriptionSeq: number): boolean;
   /** `bytes`: the size of the body that was stored. */
   addEvent(tenantId: string, counter: EventCounter, wall: number, bytes?: number): void;
   /** Called when a tenant is deleted; its next event creates it again. */
@@ -43,6 +46,11 @@ interface DeliveryDelta extends Record<DeliveryCounter, number> {
 
 /** The tenant of subscription ?1. It never changes: a deleted subscription leaves a tombstone. */
 export const TENANT_OF = "coalesce((select tenant_id from records where seq = ?1), '')";
+
+/** Counts a delivery that event ?1 got later, unless its subscription ?2 is an operator's for several tenants. */
+export const COUNT_LATER_DELIVERY = `
+  update events set delivery_count = delivery_count + 1
+  where seq = ?1 and coalesce((select tenant_id from records where seq = ?2), tenant_id) = tenant_id`;
 
 const addEach = (counters: readonly string[]) => counters.map((name, i) => `${name} = ${name} + ?${i + 3}`).join(", ");
 
@@ -91,13 +99,17 @@ export function createCounterDeltas(db: Database): CounterDeltas {
     addDelivery(seq, counter, by) {
       deliveryDelta(seq)[counter] += by;
     },
+    isOf(tenantId, seq) {
+      const owner = findTenant(seq);
+      return owner === tenantId || owner !== GATEWAY_TENANT;
+    },
     noteAttempt(seq, at) {
       deliveryDelta(seq).lastAttemptAt = at;
     },
     addEvent(tenantId, counter, wall, bytes = 0) {
       let delta = events.get(tenantId);
       if (delta === undefined) {
-        events.set(tenantId, (delta = { accepted: 0, unmatched: 0, duplicates: 0, bytes: 0, wall }));
+        events.set(tenantId, (delta = { accepted: 0, unmatched: 0, operators_only: 0, duplicates: 0, bytes: 0, wall }));
       }
       delta[counter]++;
       delta.bytes += bytes;
@@ -122,7 +134,7 @@ export function createCounterDeltas(db: Database): CounterDeltas {
       }
       for (const [tenantId, d] of events) {
         if (!knownTenants.has(tenantId)) makeTenant(tenantId, d.wall);
-        updateEvent.get(tenantId, EVENTS_ROW, d.accepted, d.unmatched, d.duplicates, d.bytes);
+        updateEvent.get(tenantId, EVENTS_ROW, d.accepted, d.unmatched, d.operators_only, d.duplicates, d.bytes);
       }
       deliveries.clear();
       events.clear();

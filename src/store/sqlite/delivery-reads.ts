@@ -2,6 +2,7 @@ import { DEAD_REASONS, DELIVERY_STATES, STATE, type DeadReason } from "../../dom
 import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
 import type {
+  Damage,
   DeadLetterFilter,
   DeadLetterGroup,
   DeadLetterGroups,
@@ -15,12 +16,12 @@ import { fillForm } from "./attempt-forms.ts";
 import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { ORIGIN_ID } from "./claim.ts";
 import { searchDeliveries } from "./delivery-search.ts";
-import { conditions, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
+import { conditions, OWNER, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
 
 export const DELIVERY_COLUMNS = `
   d.event_seq as eventSeq, d.subscription_seq as subscriptionSeq, e.id as eventId, ${ORIGIN_ID} as originEventId,
   e.type as eventType,
-  e.tenant_id as tenantId, s.id as subscriptionId, d.state, d.generation, d.attempt_count as attemptCount,
+  s.tenant_id as tenantId, s.id as subscriptionId, d.state, d.generation, d.attempt_count as attemptCount,
   d.next_attempt_at as nextAttemptAt, (d.state = ${STATE.pending} and d.rank is null) as waitsForKey, d.created_at as createdAt,
   d.completed_at as completedAt, d.dead_reason as deadReason, d.last_error as lastError`;
 
@@ -37,7 +38,7 @@ export function createDeliveryReads(prepare: Prepare) {
     const where = conditions([
       ["(d.event_seq, d.subscription_seq) > (?, ?)", eventSeq, subscriptionSeq],
       ["d.event_seq = ?", filter.eventSeq],
-      ["e.tenant_id = ?", filter.tenantId],
+      [`${OWNER} = ?`, filter.tenantId],
       ["d.subscription_seq = ?", filter.subscriptionSeq],
       ["d.state = ?", filter.state === undefined ? undefined : DELIVERY_STATES.indexOf(filter.state)],
     ]);
@@ -52,6 +53,17 @@ export function createDeliveryReads(prepare: Prepare) {
       const select = prepare(`select ${DELIVERY} where d.event_seq = ? and d.subscription_seq = ?`);
       const row = select.get(eventSeq, subscriptionSeq);
       return row === undefined ? undefined : toDelivery(row);
+    },
+
+    /** Reads nothing of the events themselves. */
+    listDamagedDeliveries(): Damage[] {
+      const rows = prepare(`
+        select event_seq, subscription_seq, last_error from deliveries indexed by damaged_deliveries
+        where state = ${STATE.dead} and dead_reason = 'damaged' order by event_seq, subscription_seq limit 100`).all();
+      return (rows as unknown as DamagedSql[]).map((row) => ({
+        delivery: { eventSeq: row.event_seq, subscriptionSeq: row.subscription_seq },
+        description: row.last_error ?? "damaged",
+      }));
     },
 
     listAttempts({ eventSeq, subscriptionSeq }: DeliveryKey): (AttemptRecord & { number: number })[] {
@@ -77,7 +89,7 @@ export function createDeliveryReads(prepare: Prepare) {
     groupDeadLetters(filter: DeadLetterFilter, maxScanned: number): DeadLetterGroups {
       const where = deadLetters(filter);
       // Without them the rows of the events, which are large and far apart, need not be read.
-      const readsEvents = filter.tenantId !== undefined || filter.type !== undefined;
+      const readsEvents = filter.type !== undefined;
       // Beside `max` alone, SQLite gives the other columns of the row that has the greatest.
       const sql = `
         select g.seq as subscriptionSeq, s.id as subscriptionId, g.reason, count(*) as count, max(g.at) as latestAt,
@@ -98,6 +110,12 @@ export function createDeliveryReads(prepare: Prepare) {
   };
 }
 
+interface DamagedSql {
+  event_seq: number;
+  subscription_seq: number;
+  last_error: string | null;
+}
+
 interface GroupSql extends Omit<DeadLetterGroup, "reason" | "lastError"> {
   reason: string | null;
   lastError: string | null;
@@ -109,7 +127,7 @@ function deadLetters(filter: DeadLetterFilter, first: Parameters<typeof conditio
   return conditions(
     [
       ...first,
-      ["e.tenant_id = ?", filter.tenantId],
+      [`${OWNER} = ?`, filter.tenantId],
       ["d.subscription_seq = ?", filter.subscriptionSeq],
       ["d.dead_reason = ?", filter.reason],
       ["e.type = ?", filter.type],

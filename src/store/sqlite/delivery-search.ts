@@ -1,7 +1,7 @@
 import { DELIVERY_STATES, STATE } from "../../domain/delivery.ts";
 import type { DeliveryKey } from "../port/lanes.ts";
 import type { DeliveryFilter, PageOf, SearchPage } from "../port/reads.ts";
-import { conditions, parseCursor, type Prepare } from "./query-rows.ts";
+import { conditions, OWNER, parseCursor, type Prepare } from "./query-rows.ts";
 
 /** How many deliveries one statement looks at; about a millisecond. */
 const DELIVERIES_AT_ONCE = 2000;
@@ -34,7 +34,7 @@ export function searchDeliveries<Row extends DeliveryKey>(
     where ${among} and ${below} ${order} limit 1 offset ${DELIVERIES_AT_ONCE - 1}`);
   const where = conditions(
     [
-      ["e.tenant_id = ?", tenantId],
+      [`${OWNER} = ?`, tenantId],
       ["d.subscription_seq = ?", subscriptionSeq],
       ["d.state = ?", state === undefined ? undefined : DELIVERY_STATES.indexOf(state)],
     ],

@@ -6,34 +6,50 @@ import type { BodyErasure } from "../port/event-log.ts";
 import { createAttemptsOfEvents } from "./attempts.ts";
 import type { AuditLog } from "./audit.ts";
 import type { Database } from "./connection.ts";
+import { SUMMED_COLUMNS, sumRow } from "./event-checksum.ts";
 import type { DeliveryRow, Moves } from "./move.ts";
+import type { Settle } from "./settle.ts";
 import { createSecureDelete } from "./secure-delete.ts";
 
 /** Deliveries ended in one transaction; the rest follows in the next. */
 const MAX_ENDED = 1000;
 
-/** Erases the body of an event and the answers of its destinations. */
-export function createBodyErasure(
-  db: Database,
-  { moves, audit, at }: { moves: Moves; audit: AuditLog; at: Readonly<BatchTime> },
-) {
+export interface BodyErasureParts {
+  moves: Moves;
+  audit: AuditLog;
+  at: Readonly<BatchTime>;
+  settle: Pick<Settle, "forgetForms">;
+}
+
+/** Erases the body of an event, what was sent of it, and the answers of its destinations. */
+export function createBodyErasure(db: Database, { moves, audit, at, settle }: BodyErasureParts) {
   const select = db.prepare(`
     select id, tenant_id as tenantId, size, erased_at as erasedAt, fan_out_cursor as cursor from events where seq = ?`);
   const selectOpen = db.prepare(`
     select * from deliveries where event_seq = ? and state in (${STATE.pending}, ${STATE.sending}) limit ${MAX_ENDED + 1}`);
+  const countSeen = db.prepare(`
+    select count(*) as count from deliveries d join records s on s.seq = d.subscription_seq
+    where d.event_seq = ? and d.state in (${STATE.pending}, ${STATE.sending}) and s.tenant_id = ?`);
   const removeBody = db.prepare("delete from bodies where event_seq = ?");
   const emptyEvent = db.prepare("update events set body = null, size = 0, erased_at = ? where seq = ?");
+  const selectRest = db.prepare(`select ${SUMMED_COLUMNS} from events e where e.seq = ?`);
+  const sumRest = db.prepare("update events set checksum = ? where seq = ?");
   const emptyRequests = db.prepare("update requests set body = null where event_id = ?");
   const giveBack = db.prepare(`
     update counters set stored_bytes = stored_bytes - ? where tenant_id = ? and subscription_seq = 0`);
   const attempts = createAttemptsOfEvents(db);
   const securely = createSecureDelete(db);
 
+  selectRest.setReturnArrays(true);
+  function sumAgain(eventSeq: number): void {
+    sumRest.run(sumRow(selectRest.get(eventSeq)), eventSeq);
+  }
+
   function endOpen(rows: readonly DeliveryRow[]): readonly number[] {
     const ended = rows.slice(0, MAX_ENDED);
     for (const row of ended) {
       const { attempt_count: attemptCount } = row;
-      moves.end(row, "dead", { now: at.now, attemptCount, deadReason: "erased", leavesKeyQueue: true });
+      moves.end(row, "dead", { endedAt: at.wall, attemptCount, deadReason: "erased", leavesKeyQueue: true });
     }
     return ended.map((row) => row.subscription_seq);
   }
@@ -44,11 +60,13 @@ export function createBodyErasure(
       if (event === undefined) return refuse("not_found", "There is no such event.");
       const open = selectOpen.all(eventSeq) as unknown as DeliveryRow[];
       if (event.cursor !== null || (open.length > 0 && !isForced)) {
+        // A tenant must not learn of deliveries that it does not see; operators are told of these when no others are open.
+        const count = (countSeen.get(eventSeq, event.tenantId) as { count: number }).count || open.length;
         return refuse(
           "conflict",
-          `${open.length === 1 ? "1 delivery of this event is" : `${open.length} deliveries of this event are`} still open. Wait until they have ended, or erase it with force: ` +
+          `${count === 1 ? "1 delivery of this event is" : `${count} deliveries of this event are`} still open. Wait until they have ended, or erase it with force: ` +
             "then they become dead letters.",
-          { details: { open: open.length } },
+          { details: { open: count } },
         );
       }
       const ended = endOpen(open);
@@ -57,9 +75,12 @@ export function createBodyErasure(
       securely(() => {
         removeBody.run(eventSeq);
         emptyEvent.run(at.wall, eventSeq);
+        sumAgain(eventSeq);
         emptyRequests.run(event.id);
         attempts.eraseAnswers(eventSeq, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+        attempts.eraseRequests(eventSeq);
       });
+      settle.forgetForms();
       giveBack.run(event.size, event.tenantId);
       if (note !== undefined) audit.append([note], at.wall);
       return { ended, isEnd: true };

@@ -53,7 +53,7 @@ export function createEventErasure(
 
   function endOpen(seq: number, limit: number): DeliveryKey[] {
     return (selectOpen.all(seq, limit) as unknown as DeliveryRow[]).map((row) => {
-      moves.end(row, "cancelled", { now: at.now, attemptCount: row.attempt_count, leavesKeyQueue: true });
+      moves.end(row, "cancelled", { endedAt: at.wall, attemptCount: row.attempt_count, leavesKeyQueue: true });
       return { eventSeq: row.event_seq, subscriptionSeq: row.subscription_seq };
     });
   }

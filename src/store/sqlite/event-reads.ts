@@ -1,11 +1,25 @@
-import { ENDED, STATE } from "../../domain/delivery.ts";
-import { PRIORITIES } from "../../domain/event.ts";
+import { ENDED, STATE, type DeliveryCounts } from "../../domain/delivery.ts";
+import { isDamage } from "../../domain/errors.ts";
+import { GATEWAY_TENANT, PRIORITIES } from "../../domain/event.ts";
 import type { UnfinishedFanOut } from "../port/event-log.ts";
 import type { EventFilter, EventPage, EventSpan, LoadedEvent, SearchPage, StoredEvent } from "../port/reads.ts";
+import {
+  damagedEvent,
+  describeDamage,
+  isDamagedBody,
+  isDamagedRow,
+  readRow,
+  SUMMED_COLUMNS,
+  SUMMED_ROW,
+  type SummedRow,
+} from "./event-checksum.ts";
 import { createEventIdLookup } from "./event-ids.ts";
 import { createGivenIdLookup } from "./given-ids.ts";
 import { parseCursor, toRow, type Prepare } from "./query-rows.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
+
+/** The subscriptions for several tenants; deleted ones included. */
+const OF_OPERATORS = `select seq from records where kind = 'subscription' and tenant_id = '${GATEWAY_TENANT}'`;
 
 /** The clock may have been set back by this much without an event being missed. */
 const CLOCK_MARGIN_MS = 86_400_000;
@@ -19,7 +33,11 @@ export const EVENT_COLUMNS = `
     + (e.fan_out_cursor is not null) as open,
   (select count(*) from deliveries d where d.event_seq = e.seq and d.state = ${STATE.delivered}) as delivered,
   (select count(*) from deliveries d where d.event_seq = e.seq and d.state = ${STATE.dead}) as dead,
-  (select count(*) from deliveries d where d.event_seq = e.seq and d.state = ${STATE.cancelled}) as cancelled`;
+  (select count(*) from deliveries d where d.event_seq = e.seq and d.state = ${STATE.cancelled}) as cancelled,
+  case when e.tenant_id <> '${GATEWAY_TENANT}' then (select group_concat(d.state) from deliveries d
+    where d.event_seq = e.seq and d.subscription_seq in (${OF_OPERATORS})) end as operatorStates`;
+
+const BODY = "select body, checksum from bodies where event_seq = ?";
 
 const SUMMARY = `
   e.seq as eventSeq, e.type, e.source, e.tenant_id as tenantId, e.priority, e.content_type as contentType, e.request,
@@ -38,14 +56,49 @@ export function createEventReads(prepare: Prepare) {
       const row = prepare(`select ${EVENT_COLUMNS} from events e where e.seq = ?`).get(seq);
       return row === undefined ? undefined : toEvent(row);
     },
-    loadBody: (seq) => loadEvent(seq)?.body,
+    loadBody: findSoundBody,
   };
 
+  /** Undefined when it was erased or is damaged. */
+  function findSoundBody(seq: number): Uint8Array | undefined {
+    try {
+      return loadEvent(seq)?.body;
+    } catch (error) {
+      if (isDamage(error)) return undefined;
+      throw error;
+    }
+  }
+
+  const selectChecked = prepare(`select ${SUMMED_COLUMNS}, e.expires_at, e.erased_at from events e where e.seq = ?`);
+  selectChecked.setReturnArrays(true);
+
   function loadEvent(eventSeq: number): LoadedEvent | undefined {
-    const row = prepare(`
-      select ${SUMMARY}, coalesce(e.body, b.body) as body
-      from events e left join bodies b on b.event_seq = e.seq where e.seq = ?`).get(eventSeq);
-    return row === undefined ? undefined : (withPriority(row) as unknown as LoadedEvent);
+    const row = readRow("events", eventSeq, () => selectChecked.get(eventSeq)) as unknown as CheckedRow | undefined;
+    if (row === undefined) return undefined;
+    if (isDamagedRow(row)) throw damagedEvent(describeDamage("events", eventSeq));
+    const [, , type, , source, tenantId, priority, , , , receivedAt, contentType, size, request, details, body] = row;
+    const [expiresAt, erasedAt] = row.slice(SUMMED_ROW) as [number | null, number | null];
+    const isElsewhere = body === null && size > 0 && erasedAt === null;
+    return {
+      eventSeq,
+      type,
+      source,
+      tenantId,
+      priority: PRIORITIES[priority] ?? "normal",
+      contentType: contentType ?? undefined,
+      request: request ?? undefined,
+      details: details ?? undefined,
+      receivedAt,
+      expiresAt: expiresAt ?? undefined,
+      body: isElsewhere ? loadLargeBody(eventSeq) : (body ?? undefined),
+    };
+  }
+
+  function loadLargeBody(eventSeq: number): Uint8Array {
+    const row = readRow("bodies", eventSeq, () => prepare(BODY).get(eventSeq)) as BodyRow | undefined;
+    if (row === undefined) throw damagedEvent(`row ${eventSeq} of the table bodies is missing`);
+    if (isDamagedBody(eventSeq, row.body, row.checksum)) throw damagedEvent(describeDamage("bodies", eventSeq));
+    return row.body;
   }
 
   function findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
@@ -82,6 +135,7 @@ export function createEventReads(prepare: Prepare) {
   return {
     findEvent,
     loadEvent,
+    findSoundBody,
 
     listEvents(filter: EventFilter, page: SearchPage): EventPage {
       const below = page.cursor === undefined ? undefined : parseCursor(page.cursor, 1)[0];
@@ -107,11 +161,18 @@ export function createEventReads(prepare: Prepare) {
   };
 }
 
+type CheckedRow = readonly [...SummedRow, expiresAt: number | null, erasedAt: number | null];
+
+interface BodyRow {
+  body: Uint8Array;
+  checksum: number | null;
+}
+
 export function createFanOutReads(prepare: Prepare) {
   return {
     loadUnfinishedFanOuts(): UnfinishedFanOut[] {
       const rows = prepare(`
-        select ${SUMMARY}, e.fan_out_cursor as cursor from events e where e.fan_out_cursor is not null order by e.seq`);
+        select ${SUMMARY}, e.due_at as dueAt, e.fan_out_cursor as cursor from events e where e.fan_out_cursor is not null order by e.seq`);
       return rows.all().map(withPriority) as unknown as UnfinishedFanOut[];
     },
   };
@@ -131,12 +192,41 @@ function findFirstReceived(prepare: Prepare, time: number, lastSeq: number): num
 }
 
 export function toEvent(row: object): StoredEvent {
-  const event = toRow(row) as { priority: number; origin: number };
+  const { operatorStates, ...event } = toRow(row) as unknown as EventSql;
+  const operators = countStates(operatorStates);
   return {
     ...event,
+    ...(operatorStates !== undefined && {
+      open: event.open - operators.open,
+      delivered: event.delivered - operators.delivered,
+      dead: event.dead - operators.dead,
+      cancelled: event.cancelled - operators.cancelled,
+    }),
+    operators,
     priority: PRIORITIES[event.priority],
     origin: event.origin === 0 ? "webhook" : "publish",
   } as unknown as StoredEvent;
+}
+
+interface EventSql extends DeliveryCounts {
+  priority: number;
+  origin: number;
+  operatorStates?: string;
+}
+
+const NONE: DeliveryCounts = Object.freeze({ deliveryCount: 0, open: 0, delivered: 0, dead: 0, cancelled: 0 });
+
+function countStates(joined: string | undefined): DeliveryCounts {
+  if (joined === undefined) return NONE;
+  const states = joined.split(",").map(Number);
+  const count = (isMeant: (state: number) => boolean) => states.filter(isMeant).length;
+  return {
+    deliveryCount: states.length,
+    open: count((state) => state < ENDED),
+    delivered: count((state) => state === STATE.delivered),
+    dead: count((state) => state === STATE.dead),
+    cancelled: count((state) => state === STATE.cancelled),
+  };
 }
 
 function withPriority(row: object): object {

@@ -6,7 +6,8 @@ const PRIMARY_CODES: Record<number, Fault> = {
   7: "busy", // NOMEM
   8: "fatal", // READONLY
   10: "fatal", // IOERR
-  11: "fatal", // CORRUPT
+  // CORRUPT: a page cannot be read. Other pages can, and a restart would meet the same page.
+  11: "item",
   13: "full",
   14: "fatal", // CANTOPEN
   15: "busy", // PROTOCOL
@@ -36,6 +37,12 @@ export function judgeFault(error: unknown): Fault {
 export function isCorruption(error: unknown): boolean {
   const code = sqliteCode(error);
   return code !== undefined && ((code & 0xff) === 11 || (code & 0xff) === 26);
+}
+
+/** Whether a statement does not fit the schema; those of a start fit the one that its migrations have made. */
+export function isSchemaFault(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code !== undefined && (code & 0xff) === 1;
 }
 
 function sqliteCode(error: unknown): number | undefined {

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
-import { listMigrations, openReadConnection, type Database } from "./connection.ts";
+import { listMigrations, openReadConnection, refuseDamagedLog, type Database } from "./connection.ts";
 import { countOpenDeliveries } from "./counter-reads.ts";
+import { findDamagedEvents } from "./event-checksum.ts";
 import { LAST_KNOWN_NOW } from "./known-time.ts";
 import { createQueries } from "./queries.ts";
 
@@ -11,7 +12,7 @@ export interface Inspection {
   schemaVersion: number;
   /** The newest schema that this release knows. */
   knownSchemaVersion: number;
-  /** Empty when all pages are intact. */
+  /** Empty when all pages are intact, and all events as they were written. */
   damages: readonly string[];
   sizeBytes: number;
   openDeliveries: number;
@@ -38,12 +39,20 @@ const SELECT_SOURCES = `
 const SELECT_DESTINATIONS = `
   select data from records where kind in ('subscription', 'target') and deleted_at is null order by id`;
 
-/** Undefined when there is no database yet. Writes nothing. */
+/**
+ * Undefined when there is no database yet. Writes nothing. Only of the deliveries are the indexes compared with the rows,
+ * which takes long: a delivery that is missing in an index is never sent.
+ */
 export function inspectDatabase(file: string, keptMs: number, wall: number): Inspection | undefined {
   if (!existsSync(file)) return undefined;
+  refuseDamagedLog(`${file}-wal`);
   const db = openReadConnection(file);
   try {
-    const damages = readColumn(db, `pragma quick_check(${MAX_DAMAGES})`).filter((line) => line !== "ok");
+    const pages = [`quick_check(${MAX_DAMAGES})`, "integrity_check(deliveries)"]
+      .flatMap((check) => readColumn(db, `pragma ${check}`))
+      .filter((line) => line !== "ok")
+      .slice(0, MAX_DAMAGES);
+    const damages = pages.length > 0 ? pages : findDamagedEvents(db, MAX_DAMAGES);
     const { reads } = createQueries(db);
     const lastPrunedAt = readColumn(
       db,

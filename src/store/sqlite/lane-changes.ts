@@ -1,5 +1,6 @@
 import { MAX_RANK_OFFSET_MS, STATE } from "../../domain/delivery.ts";
 import { formatDeliveryId } from "../../domain/ids.ts";
+import type { BatchTime } from "../commit/batch.ts";
 import type { LaneChange, LaneChanged, MoveTo, WhichRetries } from "../port/lanes.ts";
 import type { Claim } from "./claim.ts";
 import type { Database } from "./connection.ts";
@@ -14,14 +15,21 @@ const STEP = 500;
 const SKIPPED = "skipped when the subscription was resumed";
 const HELD_TOO_LONG = "it was held for longer than held_max_days";
 
+/** The other lane (?3) could accept the delivery, as far as is known. */
+const MAY_GO_THERE = `not exists (
+  select 1 from deliveries other
+  where other.event_seq = deliveries.event_seq and other.subscription_seq = ?3 and other.dead_reason is not null)`;
+
 export interface LaneChangeParts {
+  /** The time of the current batch. */
+  at: Readonly<BatchTime>;
   moves: Moves;
   moveOver: MoveOver;
   claim: Pick<Claim, "nextDueAt">;
 }
 
 /** Changes to the waiting deliveries of one lane. */
-export function createLaneChanges(db: Database, { moves, moveOver, claim }: LaneChangeParts) {
+export function createLaneChanges(db: Database, { at, moves, moveOver, claim }: LaneChangeParts) {
   const selectOpen = db.prepare(`
     select event_seq from deliveries where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
     union all select event_seq from (${SENDING_ROWS}) where subscription_seq = ?1
@@ -77,8 +85,15 @@ export function createLaneChanges(db: Database, { moves, moveOver, claim }: Lane
   const selectMovable = db.prepare(`
     select event_seq from deliveries
     where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
-      and (attempt_count > 0 or next_attempt_at <= ?2)
+      and (attempt_count > 0 or next_attempt_at <= ?2) and ${MAY_GO_THERE}
     order by rank limit ${STEP}`);
+  const fromLaterMoves = `
+    from deliveries
+    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
+      and attempt_count = 0 and next_attempt_at > ?2 and ${MAY_GO_THERE}`;
+  const selectNextMove = db.prepare(`
+    select min(next_attempt_at) as at ${fromLaterMoves}
+      and rank <= ${MAX_RANK_OFFSET_MS} + (select min(rank) ${fromLaterMoves})`);
 
   /** For a delivery that was found in the same transaction. */
   function getRow(eventSeq: number, subscriptionSeq: number): DeliveryRow {
@@ -93,23 +108,24 @@ export function createLaneChanges(db: Database, { moves, moveOver, claim }: Lane
     return (found as { event_seq: number }[]).map(({ event_seq }) => getRow(event_seq, subscriptionSeq));
   }
 
-  function cancel(row: DeliveryRow, now: number, error?: string): void {
-    moves.end(row, "cancelled", { now, attemptCount: row.attempt_count, error, leavesKeyQueue: true });
+  function cancel(row: DeliveryRow, error?: string): void {
+    const end = { endedAt: at.wall, attemptCount: row.attempt_count, error, leavesKeyQueue: true };
+    moves.end(row, "cancelled", end);
   }
 
-  function skipDeadHead(row: DeliveryRow, now: number): void {
+  function skipDeadHead(row: DeliveryRow): void {
     leaveKeyQueue.run(row.event_seq, row.subscription_seq);
-    if (row.queued_key !== null) moves.moveUp(row.subscription_seq, row.queued_key, now);
+    if (row.queued_key !== null) moves.moveUp(row.subscription_seq, row.queued_key);
   }
 
-  function cancelOpen(seq: number, now: number): LaneChanged {
+  function cancelOpen(seq: number): LaneChanged {
     const rows = rowsOf(selectOpen.all(seq), seq);
     let cancelled = 0;
     for (const row of rows) {
       if (stateOf(row) === "dead") {
-        skipDeadHead(row, now);
+        skipDeadHead(row);
       } else {
-        cancel(row, now);
+        cancel(row);
         cancelled++;
       }
     }
@@ -117,16 +133,16 @@ export function createLaneChanges(db: Database, { moves, moveOver, claim }: Lane
     return { changed: rows.length };
   }
 
-  function skipHeld(seq: number, upTo: number | undefined, now: number): LaneChanged {
+  function skipHeld(seq: number, upTo: number | undefined): LaneChanged {
     const last = upTo ?? (selectLastEvent.get() as { seq: number | null }).seq ?? 0;
-    const rows = rowsOf(selectHeld.all(seq, last, now), seq);
-    for (const row of rows) cancel(row, now, SKIPPED);
+    const rows = rowsOf(selectHeld.all(seq, last, at.now), seq);
+    for (const row of rows) cancel(row, SKIPPED);
     return { changed: rows.length, upTo: last };
   }
 
-  function giveUpHeld(seq: number, dueBefore: number, now: number): LaneChanged {
+  function giveUpHeld(seq: number, dueBefore: number): LaneChanged {
     const dying = selectOverdue.all(seq, dueBefore) as unknown as DyingRow[];
-    const end = { now, deadReason: "held_too_long", error: HELD_TOO_LONG, leavesKeyQueue: true } as const;
+    const end = { endedAt: at.wall, deadReason: "held_too_long", error: HELD_TOO_LONG, leavesKeyQueue: true } as const;
     let movedUp = false;
     for (const { event_seq, attempt_count: attemptCount } of dying) {
       if (moves.end(getRow(event_seq, seq), "dead", { ...end, attemptCount }) !== undefined) movedUp = true;
@@ -134,47 +150,51 @@ export function createLaneChanges(db: Database, { moves, moveOver, claim }: Lane
     return { changed: dying.length, dead: toDeadDeliveries(dying, "held_too_long"), movedUp };
   }
 
-  function hasten(seq: number, { limit = STEP, onlyFresh = false, keptOf }: WhichRetries, now: number): LaneChanged {
+  function hasten(seq: number, { limit = STEP, onlyFresh = false, keptOf }: WhichRetries): LaneChanged {
+    const { now } = at;
     if (keptOf !== undefined) return { changed: hastenKept.run(seq, now, limit, keptOf).changes };
     return { changed: (onlyFresh ? hastenFresh : hastenAny).run(seq, now, limit).changes };
   }
 
-  function skipDeadHeads(seq: number, now: number): LaneChanged {
+  function skipDeadHeads(seq: number): LaneChanged {
     const heads = rowsOf(selectDeadHeads.all(seq), seq);
-    for (const row of heads) skipDeadHead(row, now);
+    for (const row of heads) skipDeadHead(row);
     return { changed: heads.length };
   }
 
-  function mayMove({ attempt_count: attempts, next_attempt_at: dueAt }: DeliveryRow, now: number): boolean {
-    return attempts > 0 || (dueAt ?? now) <= now;
+  function mayMove({ attempt_count: attempts, next_attempt_at: dueAt }: DeliveryRow): boolean {
+    return attempts > 0 || (dueAt ?? at.now) <= at.now;
   }
 
-  function move(seq: number, to: MoveTo, now: number): LaneChanged {
+  function move(seq: number, to: MoveTo): LaneChanged {
+    const { subscriptionSeq } = to;
     let changed = 0;
-    for (const head of rowsOf(selectMovable.all(seq, now), seq)) {
-      for (let row: DeliveryRow | undefined = head; row !== undefined && changed < STEP && mayMove(row, now);) {
-        const follower = moveOver(row, to, { now, attemptCount: row.attempt_count });
+    for (const head of rowsOf(selectMovable.all(seq, at.now, subscriptionSeq), seq)) {
+      for (let row: DeliveryRow | undefined = head; row !== undefined && changed < STEP;) {
+        if (!mayMove(row) || !moveOver.isPossible(row, to)) break;
+        const follower = moveOver.move(row, to, { endedAt: at.wall, attemptCount: row.attempt_count });
         changed++;
         row = follower && getRow(follower.eventSeq, seq);
       }
     }
-    return { changed, nextDueAt: claim.nextDueAt(seq) };
+    const later = selectNextMove.get(seq, at.now, subscriptionSeq) as { at: number | null };
+    return { changed, nextDueAt: claim.nextDueAt(seq), nextMoveAt: changed > 0 ? at.now : (later.at ?? undefined) };
   }
 
-  return (seq: number, change: LaneChange, now: number): LaneChanged => {
+  return (seq: number, change: LaneChange): LaneChanged => {
     switch (change.act) {
       case "cancel":
-        return cancelOpen(seq, now);
+        return cancelOpen(seq);
       case "skip_held":
-        return skipHeld(seq, change.upTo, now);
+        return skipHeld(seq, change.upTo);
       case "give_up_held":
-        return giveUpHeld(seq, change.dueBefore, now);
+        return giveUpHeld(seq, change.dueBefore);
       case "hasten":
-        return hasten(seq, change, now);
+        return hasten(seq, change);
       case "skip_dead_heads":
-        return skipDeadHeads(seq, now);
+        return skipDeadHeads(seq);
       case "move":
-        return move(seq, change.to, now);
+        return move(seq, change.to);
     }
   };
 }

@@ -6,15 +6,13 @@ import type { Database } from "./connection.ts";
 import { DELIVERY_COLUMNS, toDelivery } from "./delivery-reads.ts";
 import { readLastSeq } from "./event-numbers.ts";
 import { EVENT_COLUMNS, toEvent } from "./event-reads.ts";
-import type { Prepare } from "./query-rows.ts";
+import { OWNER, type Prepare } from "./query-rows.ts";
 
 /** The maximum bytes of bodies in one page; a page always has at least one event. */
 const PAGE_BODY_BYTES = 1_048_576;
 
 const EVENTS = `
-  select ${EVENT_COLUMNS},
-    case when e.size <= ?4 or e.type in (select value from json_each(?5))
-      then coalesce(e.body, (select b.body from bodies b where b.event_seq = e.seq)) end as body
+  select ${EVENT_COLUMNS}, e.size <= ?4 or e.type in (select value from json_each(?5)) as hasBody
   from events e where e.seq > ?1 and e.seq <= ?2 and (?3 is null or e.tenant_id = ?3) order by e.seq`;
 
 const ATTEMPTS = `
@@ -22,10 +20,14 @@ const ATTEMPTS = `
     a.result, a.cause, a.response_code as responseCode, a.error
   from attempts a join deliveries d on d.event_seq = a.event_seq and d.subscription_seq = a.subscription_seq
     join events e on e.seq = a.event_seq join records s on s.seq = a.subscription_seq
-  where a.seq > ?1 and a.seq <= ?2 and (?3 is null or e.tenant_id = ?3) order by a.seq`;
+  where a.seq > ?1 and a.seq <= ?2 and (?3 is null or ${OWNER} = ?3) order by a.seq`;
 
 /** One writer assigns the numbers and commits in their order, so everything up to the last number is visible. */
-export function createLogReads(db: Database, prepare: Prepare) {
+export function createLogReads(
+  db: Database,
+  prepare: Prepare,
+  findSoundBody: (eventSeq: number) => Uint8Array | undefined,
+) {
   function findLogEnd(): LogPosition {
     return { eventSeq: readLastSeq({ prepare }), attemptSeq: readLastAttemptSeq({ prepare }) };
   }
@@ -93,8 +95,9 @@ export function createLogReads(db: Database, prepare: Prepare) {
       }
     }
     return rows.map((row) => {
-      const event = toEvent(row) as LoggedEvent;
-      return { ...event, subscriptionSeqs: wanted.get(event.seq) ?? [] };
+      const { hasBody, ...event } = toEvent(row) as LoggedEvent & { hasBody: number };
+      const body = hasBody === 1 ? findSoundBody(event.seq) : undefined;
+      return { ...event, ...(body !== undefined && { body }), subscriptionSeqs: wanted.get(event.seq) ?? [] };
     });
   }
 

@@ -30,7 +30,7 @@ export interface Moves {
   /** Reopens an ended delivery in the next generation; an ordered one goes where its ordering key allows. */
   reopen(row: DeliveryRow, now: number, trigger: AttemptTrigger, options: ReopenOptions): void;
   /** Lets the first delivery of an ordering key into the lane, if nothing blocks it. */
-  moveUp(subscriptionSeq: number, key: string, now: number): KeyFollower | undefined;
+  moveUp(subscriptionSeq: number, key: string): KeyFollower | undefined;
   /** Takes waiting deliveries of an ordering key that are later than this event out of the lane. */
   stepBack(subscriptionSeq: number, key: string, eventSeq: number): void;
   /** Whether a delivery may go: no other of its ordering key is active, and no earlier one blocks it. */
@@ -51,6 +51,7 @@ export interface DeliveryRow {
   queued_key: string | null;
   ordered: number;
   expires_at: number | null;
+  dead_reason: string | null;
   priority: number;
   ordering_key: string | null;
 }
@@ -78,7 +79,8 @@ function move(row: DeliveryRow, act: DeliveryAct): number {
 }
 
 export interface EndOptions {
-  now: number;
+  /** In wall time. */
+  endedAt: number;
   attemptCount: number;
   deadReason?: DeadReason | undefined;
   error?: string | undefined;
@@ -111,7 +113,8 @@ export const EARLY = { free: 0, broughtForward: 1, kept: 2 } as const;
 export function createMoves(db: Database, counters: CounterDeltas): Moves {
   const selectRow = db.prepare(`
     select d.event_seq, d.subscription_seq, d.state, d.generation, d.attempt_count, d.uncounted_attempts, d.recoveries,
-      d.next_attempt_at, d.rank, d.early, d.queued_key, d.ordered, d.expires_at, e.priority, e.ordering_key
+      d.next_attempt_at, d.rank, d.early, d.queued_key, d.ordered, d.expires_at, d.dead_reason, e.priority,
+      e.ordering_key
     from deliveries d join events e on e.seq = d.event_seq where d.event_seq = ? and d.subscription_seq = ?`);
   const endRow = db.prepare(`
     update deliveries set state = ?, attempt_count = ?, rank = null, next_attempt_at = null, queued_key = ?,
@@ -143,11 +146,11 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
     update deliveries set rank = null
     where subscription_seq = ? and queued_key = ? and event_seq > ? and state = ${STATE.pending} and rank is not null`);
 
-  function moveUp(subscriptionSeq: number, key: string, now: number): KeyFollower | undefined {
+  function moveUp(subscriptionSeq: number, key: string): KeyFollower | undefined {
     const first = selectFirstOfKey.get(subscriptionSeq, key) as unknown as FirstOfKey | undefined;
     if (first === undefined || first.state !== STATE.pending || first.rank !== null) return undefined;
     if (!isNext(subscriptionSeq, key, first.event_seq)) return undefined;
-    const rank = rankOf(first.next_attempt_at ?? now, PRIORITIES[first.priority] ?? "normal", false);
+    const rank = rankOf(first.next_attempt_at ?? 0, PRIORITIES[first.priority] ?? "normal", false);
     setRank.run(rank, first.event_seq, subscriptionSeq);
     return { eventSeq: first.event_seq, subscriptionSeq };
   }
@@ -166,7 +169,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
         move(row, ENDS[state]),
         options.attemptCount,
         keptKey,
-        options.now,
+        options.endedAt,
         options.deadReason ?? null,
         options.error ?? null,
         eventSeq,
@@ -175,7 +178,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
       uncount(row);
       counters.addDelivery(subscriptionSeq, state, 1);
       // Even behind a blocking dead letter: a reopened delivery may come before it.
-      return key === null ? undefined : moveUp(subscriptionSeq, key, options.now);
+      return key === null ? undefined : moveUp(subscriptionSeq, key);
     },
 
     makeDue(row, dueAt, trigger, change) {
@@ -204,7 +207,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
       const row = releaseRow.get(eventSeq, subscriptionSeq, generation) as unknown as ReleasedRow | undefined;
       // Those before it in its ordering key may have ended meanwhile.
       if (row !== undefined && row.queued_key !== null && row.rank === null) {
-        moveUp(subscriptionSeq, row.queued_key, row.next_attempt_at ?? 0);
+        moveUp(subscriptionSeq, row.queued_key);
       }
     },
 
@@ -224,7 +227,7 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
         subscriptionSeq,
       );
       uncount(row);
-      if (row.queued_key !== null && key === null) moveUp(subscriptionSeq, row.queued_key, now);
+      if (row.queued_key !== null && key === null) moveUp(subscriptionSeq, row.queued_key);
     },
 
     moveUp,

@@ -7,7 +7,7 @@ import type { AcceptResult } from "../port/event-log.ts";
 import type { Store } from "../store.ts";
 import type { Commands } from "./commands.ts";
 import { makeDurableDirectory } from "./durable-directory.ts";
-import { faultError } from "../commit/faults.ts";
+import { createDamages } from "./damages.ts";
 import { BATCH_LIMITS, type Stored } from "../commit/batch.ts";
 import { createGroupCommit } from "../commit/group-commit.ts";
 import type { Queries } from "./queries.ts";
@@ -20,6 +20,8 @@ export interface SqliteStoreOptions {
   dedupeHorizonMs: number;
   /** The disk failed, and it is unknown whether the last batch was written. The process must end. */
   onFatal: (error: PosthornError) => void;
+  /** Called when the callback of a write has thrown. */
+  onFault?: ((error: unknown) => void) | undefined;
   /** Called when a batch was answered: roughly how many rows it changed, and how long it took. */
   onCommit?: ((rows: number, tookMs: number) => void) | undefined;
   /** True by default. Without threads everything runs in the caller's turn, for simulations. */
@@ -42,16 +44,19 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     storeId: `str_${randomBytes(16).toString("hex")}`,
   };
   const { writer, holder, reader } = thread ? await openThreads(writerOptions) : openLocally(writerOptions);
-  const { storeId, version, syncMode, lastKnownNow } = writer.info;
+  const { storeId, version, syncMode, lastKnownNow, doubt } = writer.info;
+  const damages = createDamages();
+  if (doubt !== undefined) damages.note(doubt);
   const clock = createClock(lastKnownNow);
-  const commits = createGroupCommit({ port: writer, clock, onFatal: options.onFatal, onCommit: options.onCommit });
+  const { onFatal, onFault, onCommit } = options;
+  const commits = createGroupCommit({ port: writer, clock, onFatal, onFault, onCommit });
   let closing: Promise<void> | undefined;
 
   /** Methods of a port that write, in the group commit. */
   const written = <Port extends keyof Commands, Name extends keyof Commands[Port] & string>(
     port: Port,
     ...names: readonly Name[]
-  ) => byName<Commands[Port], Name>(names, (name, args) => commits.command({ port, name, args }));
+  ) => byName<Commands[Port], Name>(names, (name, args) => damages.watch(commits.command({ port, name, args })));
   /** Methods of a port that only read. */
   const read = <Port extends keyof Queries, Name extends keyof Queries[Port] & string>(
     port: Port,
@@ -59,9 +64,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   ) =>
     byName<Queries[Port], Name>(names, (name, args) =>
       closing === undefined
-        ? reader.read(port, name, args)
+        ? damages.watch(reader.read(port, name, args))
         : Promise.reject(new PosthornError("shutting_down", "The store is closed.", { retryAfterS: 5 })),
     );
+  const readDamaged = read("reads", "listDamagedDeliveries");
   const writeRecords = written("records", "write", "noteStates");
 
   async function close(): Promise<void> {
@@ -80,7 +86,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     events: {
       accept(event, deliveries, done) {
         commits.accept({ event, deliveries }, (result) => {
-          done("failed" in result ? { kind: "failed", error: faultError(result.failed) } : toAcceptResult(result));
+          done("failed" in result ? { kind: "failed", error: damages.toError(result.failed) } : toAcceptResult(result));
         });
       },
       logRequest: commits.logRequest,
@@ -90,13 +96,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
     lanes: {
       claim(request, done) {
-        commits.claim(request, (result) =>
-          done("failed" in result ? { claimed: [], expired: 0, nextDueAt: clock.now() + 1000 } : result),
-        );
+        commits.claim(request, (result) => {
+          if (!("failed" in result)) return done(result);
+          damages.toError(result.failed);
+          done({ claimed: [], expired: 0, nextDueAt: clock.now() + 1000 });
+        });
       },
       settle(settlement, done) {
         commits.settle(settlement, (result) =>
-          done("failed" in result ? { failed: faultError(result.failed) } : result),
+          done("failed" in result ? { failed: damages.toError(result.failed) } : result),
         );
       },
       ...written("lanes", "release", "recover", "load", "expire", "change", "changeLane"),
@@ -119,13 +127,16 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       ...read("reads", "loadCounters", "findImbalance", "loadTenantUsage", "loadAttemptStats", "loadReusableBytes"),
       ...read("reads", "findLogEnd", "readLog"),
       ...read("reads", "findOldestOpen", "countBlockedKeys"),
+      async listDamages() {
+        return [...(await readDamaged.listDamagedDeliveries()), ...damages.list()];
+      },
     },
 
     jobs: {
       ...written("jobs", "schedule", "start", "renew", "end"),
       ...written("jobs", "setReplayStatus", "stepReplay", "addAttemptStats", "prune"),
       ...written("jobs", "beginErasure", "stepErasure"),
-      ...read("jobs", "load", "findReplay", "listReplays", "findErasure", "listErasing"),
+      ...read("jobs", "load", "findReplay", "loadReplayResults", "listReplays", "findErasure", "listErasing"),
     },
 
     audit: {

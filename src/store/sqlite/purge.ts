@@ -5,10 +5,10 @@ import type { DeliveryRow, Moves } from "./move.ts";
 const PURGED = "purged from the dead letters";
 
 /** A dead letter that was given up is cancelled, and nothing is kept of its attempts. */
-export function createPurge(db: Database, moves: Moves): (row: DeliveryRow, now: number) => void {
+export function createPurge(db: Database, moves: Moves): (row: DeliveryRow, endedAt: number) => void {
   const attempts = createAttempts(db);
-  return (row, now) => {
-    moves.end(row, "cancelled", { now, attemptCount: row.attempt_count, error: PURGED, leavesKeyQueue: true });
+  return (row, endedAt) => {
+    moves.end(row, "cancelled", { endedAt, attemptCount: row.attempt_count, error: PURGED, leavesKeyQueue: true });
     attempts.deleteAll({ eventSeq: row.event_seq, subscriptionSeq: row.subscription_seq });
   };
 }

@@ -18,7 +18,7 @@ import { createTenantReads } from "./tenants.ts";
 /** All reads, by port and method, on a connection of their own. */
 export function createQueries(db: Database) {
   const prepare = createPrepare(db);
-  const events = createEventReads(prepare);
+  const { findSoundBody, ...events } = createEventReads(prepare);
   return {
     events: createFanOutReads(prepare),
     records: createRecordReads(db, prepare),
@@ -32,7 +32,7 @@ export function createQueries(db: Database) {
       ...createCounterReads(prepare),
       ...createTenantReads(prepare),
       ...createAttemptStatsReads(db),
-      ...createLogReads(db, prepare),
+      ...createLogReads(db, prepare, findSoundBody),
     },
     jobs: {
       ...createJobReads(db),

@@ -2,6 +2,12 @@ import { PosthornError } from "../../domain/errors.ts";
 import type { Page } from "../port/reads.ts";
 import type { Database, Statement } from "./connection.ts";
 
+/**
+ * The owner of the subscription of delivery `d`, to whom the delivery belongs. As a subquery: a condition on a joined table
+ * would let SQLite begin with that, and sort.
+ */
+export const OWNER = "(select tenant_id from records where seq = d.subscription_seq)";
+
 export type Prepare = (sql: string) => Statement;
 export type Value = string | number | bigint | null;
 

@@ -1,3 +1,4 @@
+import { VALIDATION_FORMATS } from "../../domain/validation.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 import { PAGE_ROWS, walkOn, type WalkPlace, type Walked, type WalkedRow } from "./erasure-walk.ts";
@@ -22,10 +23,11 @@ export function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
   const remove = db.prepare(`
     update records set version = ?2, data = null, blob = null, updated_at = ?3, deleted_at = ?3 where seq = ?1`);
   const forgetState = db.prepare("delete from record_states where seq = ?");
+  // Forms are numbered from 0, but the walk begins after 0: it goes by the number after each form.
   const selectForms = db.prepare(`
-    select seq, 0 as size, exists (
+    select seq + 1 as seq, 0 as size, exists (
       select 1 from records r where r.seq = subscription_seq and r.kind = 'subscription' and r.tenant_id = ?1) as isOwn
-    from attempt_forms where seq > ?2 ${NEXT}`);
+    from attempt_forms where seq >= ?2 order by attempt_forms.seq limit ${PAGE_ROWS}`);
   const removeForm = db.prepare("delete from attempt_forms where seq = ?");
   const NAMES = "(select value from json_each(?3))";
   const selectVersions = db.prepare(`
@@ -33,10 +35,13 @@ export function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
       tenant_id = ?1 or (kind = 'validation' and tenant_id = '' and series in ${NAMES}) as isOwn
     from record_versions where rowid > ?2 ${NEXT}`);
   const removeVersion = db.prepare("delete from record_versions where rowid = ?");
+  const FILES = VALIDATION_FORMATS.map((format) => `select value || '.${format}' from json_each(?3)`).join(
+    " union all ",
+  );
   const selectTombstones = db.prepare(`
     select seq, 0 as size, deleted_at is not null and id <> 'erased-' || seq and (tenant_id = ?1
       or (kind = 'source' and tenant_id = '' and id in ${NAMES})
-      or (kind = 'validation' and tenant_id = '' and substr(id, 1, instr(id, '.') - 1) in ${NAMES})) as isOwn
+      or (kind = 'validation' and tenant_id = '' and id in (${FILES}))) as isOwn
     from records where seq > ?2 ${NEXT}`);
   /** A tombstone keeps only its number. */
   const rename = db.prepare("update records set id = 'erased-' || seq where seq = ?");
@@ -77,7 +82,7 @@ export function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
     /** Removes the common parts of its attempts. */
     removeForms(tenantId: string, place: WalkPlace): Walked {
       const next = (after: number) => selectForms.all(tenantId, after) as unknown as WalkedRow[];
-      return walkOn(next, place, ({ seq }) => void removeForm.run(seq));
+      return walkOn(next, place, ({ seq }) => void removeForm.run(seq - 1));
     },
     removeVersions(tenantId: string, sources: readonly string[], place: WalkPlace): Walked {
       const names = JSON.stringify(sources);

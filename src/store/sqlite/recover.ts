@@ -52,7 +52,7 @@ export function createRecover(
         if (row.recoveries + 1 >= MAX_RECOVERIES) {
           const error = `the gateway stopped ${MAX_RECOVERIES} times in a row while sending this delivery`;
           moves.end(row, "dead", {
-            now,
+            endedAt: wall,
             attemptCount: number,
             deadReason: "poison",
             error,

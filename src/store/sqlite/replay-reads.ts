@@ -1,18 +1,41 @@
 import { ENDED, STATE } from "../../domain/delivery.ts";
 import { MOVED, readMove } from "../../domain/moved-delivery.ts";
-import type { FoundDelivery, ReplayPage, ReplayRow, ReplayRowFilter, ReplayWalk } from "../port/jobs.ts";
+import type { FoundDelivery, ReplayPage, ReplayResults, ReplayRow, ReplayRowFilter, ReplayWalk } from "../port/jobs.ts";
 import { ATTEMPT_TRIGGERS, type DeliveryKey } from "../port/lanes.ts";
 import type { Page, PageOf } from "../port/reads.ts";
-import { parseCursor, type Prepare } from "./query-rows.ts";
-import { fromReplaySql, type ReplaySql } from "./replays.ts";
+import { OWNER, parseCursor, type Prepare } from "./query-rows.ts";
+import { fromReplaySql, splitCursor, type ReplaySql } from "./replays.ts";
 
 type Value = string | number;
+
+interface FoundState {
+  state: number;
+  last_error: string | null;
+}
 
 export function createReplayReads(prepare: Prepare) {
   return {
     findReplay(id: string): ReplayRow | undefined {
       const row = prepare("select * from replays where id = ?").get(id) as unknown as ReplaySql | undefined;
       return row === undefined ? undefined : fromReplaySql(row);
+    },
+
+    loadReplayResults(id: string): ReplayResults {
+      const row = prepare("select cursor from replays where id = ?").get(id) as { cursor: string } | undefined;
+      const find = prepare("select state, last_error from deliveries where event_seq = ? and subscription_seq = ?");
+      const results: ReplayResults = { delivered: 0, dead: 0, open: 0, cancelled: 0 };
+      for (const { eventSeq, subscriptionSeq } of splitCursor(row?.cursor ?? "").opened) {
+        const opened = find.get(eventSeq, subscriptionSeq) as unknown as FoundState | undefined;
+        const movedTo = opened?.state === STATE.cancelled ? readMove(opened.last_error ?? undefined) : undefined;
+        const { state } =
+          (movedTo === undefined ? opened : (find.get(eventSeq, movedTo) as FoundState | undefined)) ?? {};
+        if (state === undefined) continue;
+        if (state < ENDED) results.open++;
+        else if (state === STATE.delivered) results.delivered++;
+        else if (state === STATE.dead) results.dead++;
+        else results.cancelled++;
+      }
+      return results;
     },
 
     listReplays(filter: ReplayRowFilter, { limit, cursor }: Page): PageOf<ReplayRow> {
@@ -79,7 +102,8 @@ function add(to: Conditions, sql: string, value: Value | undefined): void {
 
 function conditionsOf(walk: ReplayWalk, first: string): Conditions {
   const wanted: Conditions = { sql: [first], values: [] };
-  add(wanted, "e.tenant_id = ?", walk.tenantId);
+  if (walk.over === "events") add(wanted, "e.tenant_id in (select value from json_each(?))", listOf(walk.tenants));
+  else add(wanted, `${OWNER} = ?`, walk.tenantId);
   add(wanted, "e.type = ?", walk.type);
   add(wanted, "e.source = ?", walk.source);
   add(wanted, "d.dead_reason = ?", walk.reason);
@@ -87,6 +111,10 @@ function conditionsOf(walk: ReplayWalk, first: string): Conditions {
   add(wanted, `${time} >= ?`, walk.since);
   add(wanted, `${time} < ?`, walk.until);
   return wanted;
+}
+
+function listOf(tenants: ReplayWalk["tenants"]): string | undefined {
+  return tenants === undefined ? undefined : JSON.stringify(tenants);
 }
 
 function walkDead(walk: ReplayWalk, after: DeliveryKey) {

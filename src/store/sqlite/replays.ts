@@ -1,19 +1,22 @@
 import { STATE, rankOfReplay } from "../../domain/delivery.ts";
 import { PRIORITIES } from "../../domain/event.ts";
 import { refuse, type Refused } from "../../domain/refusal.ts";
-import { isOver, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../domain/replay.ts";
+import { isOver, opensDeliveries, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../domain/replay.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { NewReplay, ReplayItem, ReplayRow, ReplayStep, ReplayStepResult } from "../port/jobs.ts";
-import { ATTEMPT_TRIGGERS } from "../port/lanes.ts";
+import { ATTEMPT_TRIGGERS, type DeliveryKey } from "../port/lanes.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Accept } from "./accept.ts";
 import type { AuditLog } from "./audit.ts";
 import type { Database } from "./connection.ts";
+import { COUNT_LATER_DELIVERY } from "./counters.ts";
 import type { Moves } from "./move.ts";
 import { createPurge } from "./purge.ts";
 
 /** How many ended jobs are kept, as a log. */
 const KEPT = 1000;
+/** How many of the deliveries that a job opens are kept with it, to tell what became of them. */
+const FOLLOWED = 5000;
 
 /** The states in which a job accepts a delivery. */
 const TAKES: Readonly<Record<ReplayKind, readonly number[]>> = {
@@ -48,7 +51,7 @@ export function createReplayWrites(
     where id = ?1 returning *`);
   const findLiveSubscription = db.prepare("select 1 from records where seq = ? and deleted_at is null");
   const selectEvent = db.prepare("select priority, ordering_key, due_at from events where seq = ?");
-  const countDelivery = db.prepare("update events set delivery_count = delivery_count + 1 where seq = ?");
+  const countDelivery = db.prepare(COUNT_LATER_DELIVERY);
   const markReplayed = db.prepare(`
     update deliveries set next_trigger = ${ATTEMPT_TRIGGERS.indexOf("replay")},
       rank = case when rank is null then null else ? end
@@ -75,7 +78,7 @@ export function createReplayWrites(
     );
     if (made === undefined) return "skipped";
     markReplayed.run(rankOfReplay(dueAt), eventSeq, subscriptionSeq);
-    countDelivery.run(eventSeq);
+    countDelivery.run(eventSeq, subscriptionSeq);
     return "done";
   }
 
@@ -84,7 +87,7 @@ export function createReplayWrites(
     if (row === undefined) return item.isMissing ? make(item) : "skipped";
     if (item.isMissing || !TAKES[kind].includes(row.state)) return "skipped";
     if (kind === "cancel") {
-      moves.end(row, "cancelled", { now: at.now, attemptCount: row.attempt_count, leavesKeyQueue: true });
+      moves.end(row, "cancelled", { endedAt: at.wall, attemptCount: row.attempt_count, leavesKeyQueue: true });
     } else if (kind === "purge") {
       purge(row, at.wall);
     } else {
@@ -131,7 +134,8 @@ export function createReplayWrites(
     stepReplay(step: ReplayStep, items: readonly ReplayItem[]): ReplayStepResult | Refused {
       const row = findById(step.id);
       if (row === undefined) return refuseUnknown(step.id);
-      if (row.status !== "running" || row.cursor !== step.cursorFrom) {
+      const { cursor, opened } = splitCursor(row.cursor);
+      if (row.status !== "running" || cursor !== step.cursorFrom) {
         return { changed: undefined, replay: fromReplaySql(row) };
       }
       const mayOpen = createMemo((seq) => findLiveSubscription.get(seq) !== undefined);
@@ -140,9 +144,12 @@ export function createReplayWrites(
         needsSubscription && !mayOpen(item.subscriptionSeq) ? "failed" : change(row.kind, item),
       );
       const count = (wanted: Outcome) => outcomes.filter((outcome) => outcome === wanted).length;
+      const followed = opensDeliveries(row.kind)
+        ? [...opened, ...items.filter((_, i) => outcomes[i] === "done")].slice(0, FOLLOWED)
+        : opened;
       const moved = moveOn.get(
         step.id,
-        step.cursorTo,
+        joinCursor(step.cursorTo, followed),
         count("done"),
         count("skipped"),
         count("failed") + step.failed,
@@ -201,6 +208,22 @@ export interface ReplaySql {
   completed_at: number | null;
 }
 
+/** The column holds the cursor, and in a second line the deliveries that the job has opened. */
+function joinCursor(cursor: string, opened: readonly DeliveryKey[]): string {
+  if (opened.length === 0) return cursor;
+  const keys = opened.map(
+    ({ eventSeq, subscriptionSeq }) => `${eventSeq.toString(36)}.${subscriptionSeq.toString(36)}`,
+  );
+  return `${cursor}\n${keys.join(" ")}`;
+}
+
+export function splitCursor(text: string): { cursor: string; opened: readonly DeliveryKey[] } {
+  const [cursor = "", keys = ""] = text.split("\n");
+  const opened =
+    keys === "" ? [] : keys.split(" ").map((key) => key.split(".").map((part) => Number.parseInt(part, 36)));
+  return { cursor, opened: opened.map(([eventSeq = 0, subscriptionSeq = 0]) => ({ eventSeq, subscriptionSeq })) };
+}
+
 export function fromReplaySql(row: ReplaySql): ReplayRow {
   return {
     id: row.id,
@@ -212,7 +235,7 @@ export function fromReplaySql(row: ReplaySql): ReplayRow {
     laneSeq: row.lane_seq ?? undefined,
     afterSeq: row.after_seq,
     upToSeq: row.up_to_seq,
-    cursor: row.cursor,
+    cursor: splitCursor(row.cursor).cursor,
     total: row.total,
     totalIsExact: row.total_is_exact === 1,
     done: row.done,

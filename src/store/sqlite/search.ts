@@ -1,4 +1,4 @@
-import { deriveEventStatus } from "../../domain/delivery.ts";
+import { countsSeenBy, deriveEventStatus } from "../../domain/delivery.ts";
 import { createTextMatch, hasLabels, MAX_SEARCHED_BODY_BYTES } from "../../domain/event-search.ts";
 import { matchFilter, parseFilter } from "../../domain/filter.ts";
 import { matchesPattern, parsePattern } from "../../domain/pattern.ts";
@@ -114,7 +114,7 @@ export function searchEvents(
       const event = verdict === "fits" ? loadEvent(row.seq) : undefined;
       // Its deliveries were counted one by one.
       work += event?.deliveryCount ?? 0;
-      if (event !== undefined && (filter.status === undefined || deriveEventStatus(event) === filter.status)) {
+      if (event !== undefined && fitsCounts(filter, event)) {
         if (rows.length === limit) return end((rows.at(-1) as StoredEvent).seq);
         rows.push(event);
         if (rows.length === limit) deadline = Math.min(deadline, nowMs() + budgetMs * LOOK_AHEAD);
@@ -148,12 +148,19 @@ function createReader(prepare: SearchOptions["prepare"], filter: EventFilter) {
     idPrefix ?? null,
     idPrefix?.length ?? 0,
     filter.orderingKey ?? null,
-    unmatched === undefined ? null : Number(unmatched),
+    // The column counts what the tenant sees; operators see more matches.
+    unmatched === undefined || (!unmatched && filter.tenantId === undefined) ? null : Number(unmatched),
   ];
   const needsDetails = filter.labels === undefined ? 0 : 1;
   const needsBody = needsBodies(filter) ? 1 : 0;
   return (from: number, to: number, limit: number) =>
     statement.all(from, to, ...values, limit, needsDetails, needsBody) as unknown as ReadRow[];
+}
+
+function fitsCounts({ tenantId, status, unmatched }: EventFilter, event: StoredEvent): boolean {
+  const counts = countsSeenBy(tenantId, event);
+  if (unmatched !== undefined && (counts.deliveryCount === 0) !== unmatched) return false;
+  return status === undefined || deriveEventStatus(counts) === status;
 }
 
 function needsBodies({ text, data }: EventFilter): boolean {

@@ -12,10 +12,14 @@ export interface Settle extends TransactionPart {
   settle(settlement: Settlement, now: number): Settled;
   /** Returns the recorded number: the next free one if another attempt already has `number`. */
   recordAttempt(eventSeq: number, subscriptionSeq: number, number: number, attempt: AttemptRecord): number;
+  /** See `AttemptLog`. */
+  forgetForms(): void;
 }
 
 const SUCCEED = statesOf("succeed");
 const FIRST: AttemptPlace = { seq: null, number: 1 };
+/** What was sent, and a late answer, may repeat a body that was erased. */
+const ERASED = { url: undefined, requestHeaders: undefined, responseHeaders: undefined, responseBody: undefined };
 const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: false };
 
 export function createSettle(
@@ -94,22 +98,24 @@ export function createSettle(
 
   return {
     recordAttempt,
+    forgetForms: log.forgetForms,
     rollback: log.rollback,
     settle(s, now) {
       if (deliverAtOnce(s)) return NOTHING_FOLLOWS;
 
       const row = moves.find(s.eventSeq, s.subscriptionSeq);
       const isErased = row !== undefined && isTaken(row) && isBodyErased.get(s.eventSeq) !== undefined;
-      // A late answer may repeat a body that was erased.
-      const attempt = isErased ? { ...s.attempt, responseHeaders: undefined, responseBody: undefined } : s.attempt;
+      const attempt = isErased ? { ...s.attempt, ...ERASED } : s.attempt;
       const number = recordAttempt(s.eventSeq, s.subscriptionSeq, s.attemptNumber, attempt);
       if (row === undefined || !isCurrent(row, s)) {
         countLateAttempt.run(number, s.eventSeq, s.subscriptionSeq);
         return { applied: false, next: undefined, movedUp: false };
       }
       const endedAt = s.attempt.startedAt + Math.round(s.attempt.durationMs);
-      if (s.moveTo !== undefined) {
-        return follow(moveOver(row, s.moveTo, { now: endedAt, attemptCount: number }), s, now);
+      const isKept = s.moveTo !== undefined && !moveOver.isPossible(row, s.moveTo);
+      if (s.moveTo !== undefined && !isKept) {
+        const deadReason = s.moveTo.isReturn === true ? s.deadReason : undefined;
+        return follow(moveOver.move(row, s.moveTo, { endedAt, attemptCount: number, deadReason }), s, now);
       }
       if (s.verdict === "retry") {
         moves.makeDue(row, s.nextAttemptAt ?? now, "retry", {
@@ -119,19 +125,19 @@ export function createSettle(
           uncountedAttempts: row.uncounted_attempts + number - s.attemptNumber + (s.isUncounted === true ? 1 : 0),
           recoveries: 0,
           // It was brought forward and failed again: the next attempt follows its schedule.
-          nextTry: s.keepsTime || row.early === EARLY.broughtForward ? "kept" : "free",
+          nextTry: s.keepsTime || (row.early === EARLY.broughtForward && s.isUncounted !== true) ? "kept" : "free",
           error: s.attempt.error,
         });
-        return NOTHING_FOLLOWS;
+        return isKept ? { ...NOTHING_FOLLOWS, isKept } : NOTHING_FOLLOWS;
       }
       const follower = moves.end(row, s.verdict, {
-        now: endedAt,
+        endedAt,
         attemptCount: number,
         deadReason: s.deadReason,
         error: s.attempt.error,
         leavesKeyQueue: s.leavesKeyQueue,
       });
-      return follow(follower, s, now);
+      return isKept ? { ...follow(follower, s, now), isKept } : follow(follower, s, now);
     },
   };
 }

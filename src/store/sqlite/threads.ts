@@ -51,9 +51,10 @@ function openLocalWriter(options: WriterOptions): WriterHandle {
     isApart: false,
     info: writer.info,
     post(batch, done) {
-      const [result] = writer.commit([batch]);
+      const result = writer.commit([batch])[0] as BatchResult;
+      result.fatal ??= writer.checkpoint();
       // Not before `post` returns: answers come in the order of the batches, as with a thread.
-      queueMicrotask(() => done(result as BatchResult));
+      queueMicrotask(() => done(result));
     },
     async close() {
       writer.close();
@@ -65,7 +66,13 @@ function openLocalReader(file: string): ReaderHandle {
   const db = openReadConnection(file);
   const queries = createQueries(db);
   return {
-    read: async (port, name, args) => runQuery(queries, port, name, args),
+    async read(port, name, args) {
+      try {
+        return runQuery(queries, port, name, args);
+      } catch (error) {
+        throw faultError(reportFault(error));
+      }
+    },
     async close() {
       db.close();
     },
@@ -76,6 +83,7 @@ async function startWriterThread(worker: Worker, options: WriterOptions): Promis
   let waiting: { batch: WriteBatch; done: (result: BatchResult) => void }[] = [];
   let isClosing = false;
   let lost: FaultReport | undefined;
+  let onLost: ((report: FaultReport) => void) | undefined;
   const ended = whenEnded(worker);
 
   const info = await new Promise<WriterInfo>((resolve, reject) => {
@@ -92,11 +100,13 @@ async function startWriterThread(worker: Worker, options: WriterOptions): Promis
     const left = waiting;
     waiting = [];
     for (const { batch, done } of left) done(failAll(batch, lost));
+    onLost?.(lost);
   }
   worker.on("error", (error) => lose({ ...reportFault(error), fault: "fatal" }));
   worker.on("exit", () => isClosing || lose({ fault: "fatal", message: "the writer thread ended" }));
-  worker.on("message", (messages: readonly ResultMessage[] | "closed") => {
+  worker.on("message", (messages: readonly ResultMessage[] | "closed" | { lost: FaultReport }) => {
     if (messages === "closed") return;
+    if ("lost" in messages) return lose(messages.lost);
     const answered = waiting.splice(0, messages.length);
     answered.forEach(({ batch, done }, i) => done(fromResultMessage(messages[i] as ResultMessage, batch)));
   });
@@ -112,6 +122,9 @@ async function startWriterThread(worker: Worker, options: WriterOptions): Promis
       waiting.push({ batch, done });
       const { message, transfer } = toBatchMessage(batch);
       worker.postMessage(message, transfer);
+    },
+    onLost(listener) {
+      onLost = listener;
     },
     async close() {
       isClosing = true;

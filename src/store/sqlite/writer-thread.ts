@@ -42,6 +42,8 @@ function open(options: WriterOptions): void {
       answers.map((answer) => answer.message),
       answers.flatMap(({ transfer }) => transfer),
     );
+    const lost = writer.checkpoint();
+    if (lost !== undefined) port.postMessage({ lost });
     if (isLast) close();
   });
   port.postMessage({ opened: writer.info });

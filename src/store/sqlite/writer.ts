@@ -13,7 +13,13 @@ import { createAccept } from "./accept.ts";
 import { createAuditLog } from "./audit.ts";
 import { createClaim } from "./claim.ts";
 import { createCommands, type Commands } from "./commands.ts";
-import { explainCorruption, openWriteConnection, type ConnectionOptions, type Database } from "./connection.ts";
+import {
+  explainCorruption,
+  openWriteConnection,
+  type ConnectionOptions,
+  type Database,
+  type WriteConnection,
+} from "./connection.ts";
 import { createCounterDeltas } from "./counters.ts";
 import { createExpire } from "./expire.ts";
 import { judgeFault, reportFault } from "./faults.ts";
@@ -41,12 +47,19 @@ export interface WriterInfo {
   version: string;
   syncMode: string;
   lastKnownNow: number;
+  /** See `WriteConnection`. */
+  doubt: string | undefined;
 }
 
 /** Owns the write connection and the checkpoints. All batches of one call are one transaction and one fsync. */
 export interface Writer {
   readonly info: WriterInfo;
   commit(batches: readonly WriteBatch[]): BatchResult[];
+  /**
+   * Moves the log into the database if it has become long. Called after the answers of a commit are on their way: they
+   * are on disk already. Returns the fault after which nothing more may be written.
+   */
+  checkpoint(): FaultReport | undefined;
   close(): void;
 }
 
@@ -62,16 +75,16 @@ type Run<Item, Result> = (item: Item) => OrFault<Result>;
 type Attempt = <Result>(work: () => OrFault<Result>) => OrFault<Result>;
 
 export function openWriter(options: WriterOptions): Writer {
-  const { db, version, syncMode } = openWriteConnection(options);
+  const { db, ...sqlite } = openWriteConnection(options);
   try {
-    return explainCorruption(options.file, () => createWriter(db, { version, syncMode }, options));
+    return explainCorruption(options.file, () => createWriter(db, sqlite, options));
   } catch (error) {
     db.close();
     throw error;
   }
 }
 
-function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMode">, options: WriterOptions): Writer {
+function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options: WriterOptions): Writer {
   const hashKeyHex = keepMeta("dedupe_hash_key", options.hashKeyHex);
   const storeId = keepMeta("store_id", options.storeId);
   const at: BatchTime = { now: 0, wall: 0 };
@@ -80,8 +93,8 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
   const known = { dedupeHorizonMs: options.dedupeHorizonMs, hashKey: Buffer.from(hashKeyHex, "hex") };
   const sending = createSendingWalk(db);
   const accept = createAccept(db, counters, moves, sending, { ...known, storeId });
-  const expire = createExpire(db, moves);
-  const claim = createClaim(db, expire.one, sending);
+  const expire = createExpire(db, moves, at);
+  const claim = createClaim(db, moves, expire.one, sending, at);
   const moveOver = createMoveOver(db, moves, accept, at);
   const settle = createSettle(db, moves, moveOver, claim, counters);
   const recover = createRecover(db, moves, settle, claim.nextDueAt, at);
@@ -99,6 +112,7 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
     moves,
     moveOver,
     retention,
+    settle,
   });
   const knownTime = createKnownTime(db);
   const transactions = createTransactions(db, [
@@ -179,16 +193,18 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
   }
 
   /** Checkpoints are made here, because SQLite's automatic ones do not report a failed sync. */
-  function checkpointLog(): void {
+  function checkpointLog(): FaultReport | undefined {
+    if (lost !== undefined) return lost;
     try {
       const { log } = readLog.get() as { log: number };
-      if (log < (isScattered ? MAX_SCATTERED_PAGES : MAX_LOG_PAGES)) return;
+      if (log < (isScattered ? MAX_SCATTERED_PAGES : MAX_LOG_PAGES)) return undefined;
       checkpoint.get();
       isScattered = false;
     } catch (error) {
       // With a full disk the log keeps growing; no data is lost.
       report(error);
     }
+    return lost;
   }
 
   function keepMeta(key: string, value: string): string {
@@ -202,12 +218,11 @@ function createWriter(db: Database, sqlite: Pick<WriterInfo, "version" | "syncMo
       if (lost !== undefined) return batches.map((batch) => failAll(batch, lost as FaultReport));
       const results = commitAll(batches);
       isScattered ||= batches.some(({ commands: all }) => all.some(({ name }) => DELETING.has(name)));
-      if (lost === undefined) checkpointLog();
-      // Committed batches are on disk, whatever happened to the checkpoint.
       const last = results.at(-1);
       if (last !== undefined) last.fatal = lost;
       return results;
     },
+    checkpoint: checkpointLog,
     close() {
       try {
         // After a fault the log must stay as it is.

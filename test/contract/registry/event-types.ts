@@ -19,8 +19,10 @@ export const eventTypesCase: ResourceCase = {
       remove: (name, ifMatch) => types.remove(name, ifMatch),
       find: (name) => types.find(name),
       noteOf: (name) => types.find(name)?.thing.description,
-      declare: async (things) =>
-        (await types.applyDeclared(things.map(({ id, note }) => ({ name: id, description: note })))).left,
+      declare(things) {
+        const inputs = things.map(({ id, note }) => ({ name: id, description: note }));
+        return registry.changeAll((draft) => types.declareIn(draft, inputs));
+      },
     };
   },
 };

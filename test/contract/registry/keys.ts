@@ -8,6 +8,7 @@ export const keysCase: ResourceCase = {
   tenantId: "acme",
   ids: ["key_one", "key_two"],
   keepsRemoved: "a key that is revoked stays to be looked up",
+  isNeverDeclared: true,
   async open(registry) {
     const keys = await openKeys({
       registry,

@@ -39,9 +39,9 @@ export const sourcesCase: ResourceCase = {
       remove: (name, ifMatch) => sources.remove(name, { ifMatch }),
       find,
       noteOf: (name) => find(name)?.thing.state.shown.event_type,
-      declare: async (things) => {
+      declare(things) {
         const inputs = things.map(({ id, note }) => ({ name: id, event_type: note, secrets: [SECRET] }));
-        return (await sources.applyDeclared(inputs)).left;
+        return registry.changeAll((draft) => sources.declareIn(draft, inputs));
       },
     };
   },

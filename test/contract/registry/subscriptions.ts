@@ -50,7 +50,7 @@ export const subscriptionsCase: ResourceCase = {
         return { entry: toEntry(subscription), isReplay };
       },
       change: async (id, description, ifMatch) =>
-        toEntry(await subscriptions.change({ id, tenantId }, { description }, ifMatch)),
+        toEntry(await subscriptions.change({ id, tenantId }, { description }, { ifMatch })),
       remove: (id, ifMatch) => subscriptions.remove({ id, tenantId }, ifMatch, () => Promise.resolve()),
       find(id) {
         const subscription = find(id);
@@ -58,7 +58,8 @@ export const subscriptionsCase: ResourceCase = {
       },
       noteOf: (id) => find(id)?.description,
       async declare(things) {
-        const { left } = await subscriptions.applyDeclared(things.map(({ id, note }) => inputOf(id, note)));
+        const inputs = things.map(({ id, note }) => inputOf(id, note));
+        const left = await registry.changeAll((draft) => subscriptions.declareIn(draft, inputs));
         return left.map((name) => stableId("sub", `${tenantId}\0${name}`));
       },
     };

@@ -23,7 +23,10 @@ export const targetsCase: ResourceCase = {
       remove: (name, ifMatch) => targets.remove(name, tenantId, ifMatch),
       find: (name) => targets.find(name, tenantId),
       noteOf: (name) => targets.find(name, tenantId)?.thing.input.description,
-      declare: async (things) => (await targets.applyDeclared(things.map(({ id, note }) => toInput(id, note)))).left,
+      declare(things) {
+        const inputs = things.map(({ id, note }) => toInput(id, note));
+        return registry.changeAll((draft) => targets.declareIn(draft, inputs));
+      },
     };
   },
 };

@@ -21,7 +21,10 @@ export const tenantsCase: ResourceCase = {
       remove: (id, ifMatch) => tenants.remove(id, ifMatch),
       find: (id) => tenants.find(id),
       noteOf: (id) => tenants.find(id)?.thing.name,
-      declare: async (things) => (await tenants.applyDeclared(things.map(({ id, note }) => ({ id, name: note })))).left,
+      declare(things) {
+        const inputs = things.map(({ id, note }) => ({ id, name: note }));
+        return registry.changeAll((draft) => tenants.declareIn(draft, inputs));
+      },
     };
   },
 };

@@ -9,6 +9,7 @@ export const validationsCase: ResourceCase = {
   kind: "validation",
   ids: ["orders.json", "users.json"],
   isMadeByPut: true,
+  isNeverDeclared: true,
   etagOf: (entry) => `"${(entry as Entry<LiveValidation>).thing.version}"`,
   async open(registry, store) {
     const validations = await openStoredValidations({

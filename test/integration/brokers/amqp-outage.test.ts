@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createAmqpConnection, type AmqpConnection } from "../../../src/brokers/amqp/amqp-connection.ts";
 import type { Published, TakerOptions } from "../../../src/brokers/broker.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
 import { takeSome, toMessage } from "../../contract/broker-world.ts";
 import { until } from "../../support/api-client.ts";
-import { startRabbitMq, type RabbitMq } from "../../support/services/rabbitmq.ts";
-import { skipWithoutService } from "../../support/skip.ts";
+import { useRabbitMq } from "../../support/services/shared.ts";
+import { openTcpGate, type TcpGate } from "../../support/tcp-gate.ts";
 
-let broker: RabbitMq | undefined;
+let gate: TcpGate;
 let connection: AmqpConnection;
 const namespace = "outage";
 const taking: TakerOptions = {
@@ -20,18 +20,12 @@ const taking: TakerOptions = {
   sessions: false,
 };
 
-beforeAll(async () => {
-  broker = await startRabbitMq();
-});
-
-afterAll(async () => {
-  await broker?.close();
-});
-
 beforeEach(async (context) => {
-  if (broker === undefined) skipWithoutService(context, "RabbitMQ");
+  const url = new URL(await useRabbitMq(context));
+  gate = await openTcpGate(Number(url.port));
+  url.port = String(gate.port);
   connection = createAmqpConnection({
-    url: broker.url(),
+    url: url.href,
     label: "test",
     clock: createSystemClock(),
     random: createSeededRandom(1),
@@ -41,9 +35,11 @@ beforeEach(async (context) => {
 
 afterEach(async () => {
   await connection.close();
+  await gate.close();
 });
 
-describe("a broker that is killed and comes back", () => {
+// That a node which is stopped or killed keeps what it confirmed is shown by proofs/heavy/broker-destinations.
+describe("a broker that cannot be reached for a while", () => {
   it("has lost nothing that it confirmed, and what it did not confirm failed as a value", async () => {
     const publisher = connection.openPublisher(`${namespace}.events`);
     const confirmed: string[] = [];
@@ -64,10 +60,10 @@ describe("a broker that is killed and comes back", () => {
     const publishing = Promise.all(Array.from({ length: 20 }, publishOnAndOn));
     await expect.poll(() => confirmed.length).toBeGreaterThan(200);
 
-    await broker?.kill();
+    await gate.cut();
     await expect.poll(() => connection.state().state).toBe("failed");
     const before = confirmed.length;
-    await broker?.start();
+    await gate.open();
     await expect.poll(() => confirmed.length).toBeGreaterThan(before + 200);
     expect(connection.state()).toEqual({ state: "connected" });
     ended.abort();
@@ -99,10 +95,10 @@ describe("a broker that is killed and comes back", () => {
     }
 
     const waiting = taker.take(1, 600_000);
-    await broker?.stop();
-    await broker?.start();
+    await gate.cut();
+    await gate.open();
     let [again] = await waiting;
-    // What was acknowledged just before the end may come once more, too.
+    // What was acknowledged just before the cut may come once more, too.
     while (again?.id !== id) {
       await again?.acknowledge();
       [again] = await taker.take(1, 600_000);

@@ -1,40 +1,31 @@
 import { connect } from "amqplib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createAmqpConnection } from "../../../src/brokers/amqp/amqp-connection.ts";
 import { faultOutcome } from "../../../src/deliver/senders/queue/to-outcome.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
 import { toMessage } from "../../contract/broker-world.ts";
-import { startRabbitMq, type RabbitMq } from "../../support/services/rabbitmq.ts";
-import { skipWithoutService } from "../../support/skip.ts";
-
-const MAX_BYTES = 1000;
-let broker: RabbitMq | undefined;
-
-beforeAll(async () => {
-  broker = await startRabbitMq(["test"], { maxMessageBytes: MAX_BYTES });
-}, 180_000);
-
-afterAll(() => broker?.close());
+import { MAX_MESSAGE_BYTES } from "../../support/services/rabbitmq.ts";
+import { useRabbitMqPlace } from "../../support/services/shared.ts";
 
 describe("a message that is larger than RabbitMQ was told to accept", () => {
   it("is too large by itself: those beside it are sent again, and those after it arrive", async (context) => {
-    const url = broker?.url() ?? skipWithoutService(context, "RabbitMQ");
+    const { url } = await useRabbitMqPlace(context);
     const clock = createSystemClock();
     const connection = createAmqpConnection({ url, label: "test", clock, random: createSeededRandom(1) });
     const model = await connect(url);
     const { queue } = await (await model.createChannel()).assertQueue("", { exclusive: true });
     const publisher = connection.openPublisher("");
 
-    const sizes = [MAX_BYTES + 1, 10, 10];
+    const sizes = [MAX_MESSAGE_BYTES + 1, 10, 10];
     const all = await Promise.all(sizes.map((size) => publisher.publish(toMessage(Buffer.alloc(size), queue))));
     const kinds = all.map((one) => (one.outcome === "failed" ? one.fault.kind : one.outcome));
     expect(kinds).toEqual(["too_large", "lost", "lost"]);
     const faults = all.flatMap((one) => (one.outcome === "failed" ? [one.fault] : []));
-    expect(faults[0]?.message).toContain(String(MAX_BYTES));
+    expect(faults[0]?.message).toContain(String(MAX_MESSAGE_BYTES));
     expect(faults.map((fault) => faultOutcome(fault).kind)).toEqual(["refused", "failed", "failed"]);
 
-    const again = await publisher.publish(toMessage(Buffer.alloc(MAX_BYTES), queue));
+    const again = await publisher.publish(toMessage(Buffer.alloc(MAX_MESSAGE_BYTES), queue));
     expect(again).toEqual({ outcome: "confirmed" });
     await connection.close();
     await model.close();

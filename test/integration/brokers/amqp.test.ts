@@ -80,9 +80,37 @@ describe("publishing to RabbitMQ", () => {
         correlationId: "session-1",
         timestamp: 1_771_407_000,
         deliveryMode: 2,
-        headers: { event_type: "order.created", tenant_id: "7", priority: "high" },
+        // As the bus types it.
+        headers: { event_type: "order.created", tenant_id: 7, priority: "high" },
+        expiration: undefined,
       },
     });
+  });
+
+  it("names a tenant as the bus does: an integer, a text that is none, or null for the default", async () => {
+    const { queue } = await channel.assertQueue("", { exclusive: true });
+    const publisher = connection.openPublisher("");
+    const shown: unknown[] = [];
+    for (const tenant of ["0", "12345678901", "007", "acme", "9".repeat(30), "default"]) {
+      await publisher.publish(toMessage("{}", queue, { properties: { tenant_id: tenant } }));
+      const message = await channel.get(queue);
+      shown.push(message === false ? undefined : (message.properties.headers?.["tenant_id"] as unknown));
+    }
+    expect(shown).toEqual([0, 12_345_678_901, "007", "acme", "9".repeat(30), null]);
+  });
+
+  it("gives a message the time that its event has left", async () => {
+    const { queue } = await channel.assertQueue("", { exclusive: true });
+    const publisher = connection.openPublisher("");
+    for (const expiresInMs of [60_000, 1e12]) await publisher.publish(toMessage("{}", queue, { expiresInMs }));
+    const expirations: unknown[] = [];
+    for (let one = await channel.get(queue); one !== false; one = await channel.get(queue)) {
+      expirations.push(one.properties.expiration);
+    }
+    // RabbitMQ has no number for more than 49 days.
+    expect(expirations).toEqual(["60000", undefined]);
+    await publisher.publish(toMessage("{}", queue, { expiresInMs: 0 }));
+    await expect.poll(() => channel.get(queue)).toBe(false);
   });
 });
 

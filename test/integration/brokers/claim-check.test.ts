@@ -28,14 +28,17 @@ describe("a body in Blob storage", () => {
     for (const body of [BODY, Buffer.alloc(0), Buffer.from([0])]) {
       const claim = await claims.put(`dlv_${body.length}-1`, body, OWNER);
       expect(claim).toMatchObject({ container, size: body.length });
-      expect(await claims.read(claim)).toEqual({ body });
+      expect(await claims.read(claim)).toMatchObject({ body });
     }
   });
 
   it("is gone once it is removed, and may be removed twice", async () => {
     const claim = await claims.put("dlv_1-1", BODY, OWNER);
-    await claims.remove(claim);
-    await claims.remove(claim);
+    const read = await claims.read(claim);
+    const etag = "etag" in read ? read.etag : "";
+    const removed = [await claims.removeUnchanged({ name: claim.blob, etag })];
+    removed.push(await claims.removeUnchanged({ name: claim.blob, etag }));
+    expect(removed).toEqual([true, false]);
     expect(await claims.read(claim)).toEqual({ problem: "The body that the message claims does not exist." });
   });
 
@@ -49,12 +52,11 @@ describe("a body in Blob storage", () => {
     });
   });
 
-  it("is neither read nor removed in another container", async () => {
+  it("is not read in another container", async () => {
     const other = createClaimCheck({ account: { connectionString }, container: `${container}x`, maxBytes: 1_000_000 });
     const claim = await other.put("dlv_1-1", BODY, OWNER);
     expect(await claims.read(claim)).toMatchObject({ problem: expect.stringContaining("another container") as string });
-    await claims.remove(claim);
-    expect(await other.read(claim)).toEqual({ body: BODY });
+    expect(await other.read(claim)).toMatchObject({ body: BODY });
   });
 
   it("tells whose it is and when it was put, page by page, and is removed only as it was then", async () => {

@@ -9,25 +9,20 @@ import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
 import { until } from "../../support/api-client.ts";
 import { startServiceBus, type ServiceBusServer } from "../../support/service-bus/server.ts";
-import { startRabbitMq, type RabbitMq } from "../../support/services/rabbitmq.ts";
-import { useAzurite } from "../../support/services/shared.ts";
+import { useAzurite, useRabbitMqPlace } from "../../support/services/shared.ts";
 import { openSinkServer } from "../../support/sink-server.ts";
-import { skipWithoutService } from "../../support/skip.ts";
 import { startTestGateway, type TestGateway } from "../../support/test-gateway.ts";
 
-let rabbitMq: RabbitMq | undefined;
 let bus: ServiceBusServer;
 const opened: { close(): Promise<unknown> }[] = [];
 
 beforeAll(async () => {
-  [rabbitMq, bus] = await Promise.all([startRabbitMq(["test"]), startServiceBus()]);
-}, 180_000);
+  bus = await startServiceBus();
+});
 afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one.close();
 });
-afterAll(async () => {
-  await Promise.all([rabbitMq?.close(), bus.stop()]);
-});
+afterAll(() => bus.stop());
 
 const fieldOf = (text: string, name: string) => new RegExp(`${name}=([^;]*)`).exec(text)?.[1] ?? "";
 
@@ -57,7 +52,7 @@ interface Broker {
 
 /** With credentials that may send and take, and create nothing. */
 async function openLimited(context: TestContext): Promise<Broker[]> {
-  const { limitedUrl } = rabbitMq ?? skipWithoutService(context, "RabbitMQ");
+  const { limitedUrl } = await useRabbitMqPlace(context);
   const storage = await useAzurite(context);
   const limited: ConnectionInput[] = [
     { name: "default", kind: "amqp", url: limitedUrl, topology: { namespace: "dairy" } },
@@ -108,11 +103,12 @@ const OTHERWISE =
 
 describe("credentials that may not create queues", () => {
   it("are told so by declare, in one line that names the right", async (context) => {
+    const { url, vhost } = await useRabbitMqPlace(context);
     const brokers = await openLimited(context);
     const [amqp, serviceBus, storage] = (await provision(declareWish, brokers, "denied")).map(({ error }) => error);
     expect(amqp).toBe(
-      "RabbitMQ does not allow it: access to exchange 'dairy.delayed' in vhost 'test' refused for user 'limited'. Give " +
-        "the user that right with `rabbitmqctl set_permissions`." +
+      `RabbitMQ does not allow it: access to exchange 'dairy.delayed' in vhost '${vhost}' refused for user 'limited'. ` +
+        "Give the user that right with `rabbitmqctl set_permissions`." +
         OTHERWISE,
     );
     expect(serviceBus).toBe(
@@ -125,7 +121,6 @@ describe("credentials that may not create queues", () => {
         `\`posthorn queue declare\`.${OTHERWISE}`,
     );
     // It is the credentials: whoever may create it does.
-    const url = rabbitMq?.url() ?? "";
     const owner: Broker = {
       ...(brokers[0] as Broker),
       input: { ...(brokers[0] as Broker).input, url },
@@ -134,6 +129,7 @@ describe("credentials that may not create queues", () => {
   });
 
   it("are enough for check to find what is missing, and it says what it could not compare", async (context) => {
+    const { url } = await useRabbitMqPlace(context);
     const brokers = await openLimited(context);
     const before = await provision(checkWish, brokers, "unmade");
     expect(before[0]?.differences).toContain("queue unmade is missing");
@@ -142,7 +138,6 @@ describe("credentials that may not create queues", () => {
         "Manage,EntityRead. Give it that right, or use a policy that has it.",
     );
     expect(before[2]?.differences).toEqual(["queue unmade is missing", "queue unmade-poison is missing"]);
-    const url = rabbitMq?.url() ?? "";
     const owner: Broker = {
       ...(brokers[0] as Broker),
       input: { ...(brokers[0] as Broker).input, url },
@@ -158,6 +153,7 @@ describe("credentials that may not create queues", () => {
   });
 
   it("leave a queue missing: the gateway says in one line what to do, and goes on with all else", async (context) => {
+    const { vhost } = await useRabbitMqPlace(context);
     const brokers = await openLimited(context);
     const sink = await openSinkServer();
     opened.push(sink);
@@ -167,7 +163,7 @@ describe("credentials that may not create queues", () => {
       subscriptions: [{ name: "all", url: sink.url, events: ["*"] }],
     });
     expect(await troublesOf(gateway, 3)).toEqual({
-      amqp: "RabbitMQ cannot find it: no queue 'absent' in vhost 'test'. Create it with `posthorn queue declare`.",
+      amqp: `RabbitMQ cannot find it: no queue 'absent' in vhost '${vhost}'. Create it with \`posthorn queue declare\`.`,
       "azure-service-bus": `Azure Service Bus at ${brokers[1]?.place} has no queue "absent". Create it with \`posthorn queue declare\`.`,
       "azure-storage-queue": `Azure Storage at ${brokers[2]?.place} cannot find it (QueueNotFound). Create it with \`posthorn queue declare\`.`,
     });
@@ -204,10 +200,11 @@ describe("credentials that may not create queues", () => {
 
 describe("wrong credentials", () => {
   it("are told of in one line for each connection, and the rest goes on", async (context) => {
-    const url = new URL(rabbitMq?.url() ?? skipWithoutService(context, "RabbitMQ"));
+    const place = await useRabbitMqPlace(context);
+    const url = new URL(place.url);
     const storage = await useAzurite(context);
     url.password = "wrong-pass-word";
-    const elsewhere = new URL(rabbitMq?.url() ?? "");
+    const elsewhere = new URL(place.url);
     elsewhere.pathname = "/nowhere";
     const brokers = await openLimited(context);
     const connections: ConnectionInput[] = [
@@ -221,7 +218,7 @@ describe("wrong credentials", () => {
       sources: connections.map(({ name, kind }) => ({ name, kind, options: { queue: "absent", connection: name } })),
     });
     expect(await troublesOf(gateway, 4)).toEqual({
-      password: `RabbitMQ at ${url.host}/test refuses the user or the password; correct them in the connection's url.`,
+      password: `RabbitMQ at ${url.host}/${place.vhost} refuses the user or the password; correct them in the connection's url.`,
       vhost: `RabbitMQ at ${url.host}/nowhere has no such virtual host, or the user may not use it; correct the path of the url.`,
       bus:
         `Azure Service Bus at ${brokers[1]?.place} refuses the credentials; correct the connection string, or give the ` +
@@ -247,7 +244,7 @@ describe("wrong credentials", () => {
 
 describe("a queue that was declared with other arguments", () => {
   it("is named by declare with the first difference, and by check with each", async (context) => {
-    const url = rabbitMq?.url() ?? skipWithoutService(context, "RabbitMQ");
+    const { url, vhost } = await useRabbitMqPlace(context);
     const model = await connect(url);
     opened.push(model);
     const channel = await model.createChannel();
@@ -258,8 +255,8 @@ describe("a queue that was declared with other arguments", () => {
     const input: ConnectionInput = { name: "default", kind: "amqp", url, topology: { namespace: "dairy" } };
     const [declared] = await provision(declareWish, [{ kind: "amqp", input, place: "" }], "other");
     expect(declared?.error).toBe(
-      "RabbitMQ refuses: inequivalent arg 'x-dead-letter-exchange' for queue 'other' in vhost 'test': received the value " +
-        "'dairy.dlx' of type 'longstr' but current is none. `posthorn queue check` lists the differences from what " +
+      `RabbitMQ refuses: inequivalent arg 'x-dead-letter-exchange' for queue 'other' in vhost '${vhost}': received the ` +
+        "value 'dairy.dlx' of type 'longstr' but current is none. `posthorn queue check` lists the differences from what " +
         "`posthorn queue declare` creates.",
     );
     const [checked] = await provision(checkWish, [{ kind: "amqp", input, place: "" }], "other");

@@ -8,20 +8,15 @@ import type { ConnectionInput } from "../../../src/domain/connection.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
 import { startServiceBus, type ServiceBusServer } from "../../support/service-bus/server.ts";
-import { startRabbitMq, type RabbitMq } from "../../support/services/rabbitmq.ts";
-import { useAzurite } from "../../support/services/shared.ts";
-import { skipWithoutService } from "../../support/skip.ts";
+import { useAzurite, useRabbitMqPlace } from "../../support/services/shared.ts";
 
-let rabbitMq: RabbitMq | undefined;
 let bus: ServiceBusServer;
 
 beforeAll(async () => {
-  [rabbitMq, bus] = await Promise.all([startRabbitMq(["test"], { hasManagement: true }), startServiceBus()]);
-}, 180_000);
-
-afterAll(async () => {
-  await Promise.all([rabbitMq?.close(), bus.stop()]);
+  bus = await startServiceBus();
 });
+
+afterAll(() => bus.stop());
 
 const USES: BrokerUse[] = [
   { kind: "amqp", settings: { queue: "webhook.delivery", acknowledge: "delivered", hold_max_s: 1200 } },
@@ -55,13 +50,13 @@ async function provision(
 
 describe("queues that a configuration wants", () => {
   it("are made and compared, at all brokers", async (context) => {
-    const url = rabbitMq?.url() ?? skipWithoutService(context, "RabbitMQ");
+    const { url, managementUrl } = await useRabbitMqPlace(context);
     const inputs: ConnectionInput[] = [
       {
         name: "default",
         kind: "amqp",
         url,
-        management_url: rabbitMq?.managementUrl ?? "",
+        management_url: managementUrl,
         topology: { namespace: "smart_dairy", queue_type: "classic" },
       },
       { name: "default", kind: "azure-service-bus", connection_string: bus.connectionString },
@@ -113,7 +108,7 @@ describe("queues that a configuration wants", () => {
   });
 
   it("says what it could not compare, and shows no password", async (context) => {
-    const url = rabbitMq?.url() ?? skipWithoutService(context, "RabbitMQ");
+    const { url } = await useRabbitMqPlace(context);
     const inputs: ConnectionInput[] = [
       {
         name: "default",

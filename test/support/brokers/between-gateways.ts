@@ -4,7 +4,8 @@ import { QueueServiceClient } from "@azure/storage-queue";
 import type { TestContext } from "vitest";
 import type { ConnectionInput } from "../../../src/domain/connection.ts";
 import { startServiceBus } from "../service-bus/server.ts";
-import { useAzurite } from "../services/shared.ts";
+import { startAzurite } from "../services/azurite.ts";
+import { skipWithoutService } from "../skip.ts";
 
 export interface QueueBetween {
   readonly input: ConnectionInput;
@@ -14,6 +15,8 @@ export interface QueueBetween {
   /** Whole messages, properties included, that are in it or among what was parked. */
   peek(): Promise<string[]>;
   countQueued(): Promise<number>;
+  /** Of time, until what was held by somebody who is gone comes again. */
+  passHold(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -25,7 +28,9 @@ export const QUEUES_BETWEEN = {
 } satisfies Record<string, OpenQueueBetween>;
 
 async function openStorageQueue(context: TestContext): Promise<QueueBetween> {
-  const connectionString = await useAzurite(context);
+  // Of its own: the time of others must not be moved.
+  const azurite = (await startAzurite()) ?? skipWithoutService(context, "Azurite");
+  const { connectionString } = azurite;
   const queue = `two-${randomBytes(6).toString("hex")}`;
   const service = QueueServiceClient.fromConnectionString(connectionString);
   const clients = [queue, `${queue}-poison`].map((name) => service.getQueueClient(name));
@@ -43,7 +48,8 @@ async function openStorageQueue(context: TestContext): Promise<QueueBetween> {
       const depths = await Promise.all(clients.map((client) => client.getProperties()));
       return depths.reduce((sum, { approximateMessagesCount = 0 }) => sum + approximateMessagesCount, 0);
     },
-    close: () => Promise.resolve(),
+    passHold: () => azurite.moveClock(31_000),
+    close: () => azurite.close(),
   };
 }
 
@@ -68,6 +74,8 @@ async function openBusQueue(): Promise<QueueBetween> {
       });
     },
     countQueued: async () => places.reduce((sum, place) => sum + place.counts().active, 0),
+    // A session ends with its connection.
+    passHold: () => Promise.resolve(),
     close: () => server.stop(),
   };
 }

@@ -2,6 +2,7 @@
 import { QueueServiceClient } from "@azure/storage-queue";
 import { connect as connectAmqp, type Channel } from "amqplib";
 import type { TestContext } from "vitest";
+import { AZURE_STORAGE_QUEUE } from "../../../src/receive/sources/azure-storage-queue.ts";
 import { poisonQueueOf } from "../../../src/brokers/azure-storage-queue/storage-connection.ts";
 import type { BrokerKind, ConnectionInput } from "../../../src/domain/connection.ts";
 import { startServiceBus } from "../service-bus/server.ts";
@@ -16,8 +17,8 @@ export interface FaultyBroker {
   purge(): Promise<void>;
   /** Options of a source that takes from the queue. */
   sourceOptions(queue: string): Record<string, unknown>;
-  /** Of time, until what was held by somebody who is gone comes again, where the broker's time is the test's. */
-  passHold(): void;
+  /** Of time, until what was held by somebody who is gone comes again; RabbitMQ brings it at once. */
+  passHold(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -29,6 +30,8 @@ export interface Fault {
   begin(): Promise<void>;
   end(): Promise<void>;
 }
+
+const { holdMs: STORAGE_HOLD_MS = 0 } = AZURE_STORAGE_QUEUE.pull.limits;
 
 type OpenFaultyBroker = (context: TestContext, queues: readonly string[]) => Promise<FaultyBroker>;
 
@@ -100,7 +103,7 @@ async function openFaultyRabbitMq(context: TestContext, queues: readonly string[
       purgedBy(purge),
     ],
     sourceOptions: (queue) => ({ queue, park_to: { exchange: "", routing_key: poisonQueueOf(queue) } }),
-    passHold: () => undefined,
+    passHold: () => Promise.resolve(),
     close: () => broker.close(),
   };
 }
@@ -115,8 +118,11 @@ async function openFaultyAzurite(context: TestContext, queues: readonly string[]
       for (const name of [queue, poisonQueueOf(queue)]) await clientOf(name).createIfNotExists();
     }
   };
+  const passHold = () => azurite.moveClock(STORAGE_HOLD_MS + 1);
+  // What was handed out to nobody, when it ended, is hidden all the same.
   const startAndDeclare = async () => {
     await azurite.start();
+    await passHold();
     await declare();
   };
   async function purge(): Promise<void> {
@@ -127,7 +133,7 @@ async function openFaultyAzurite(context: TestContext, queues: readonly string[]
     purge,
     input: { name: "default", kind: "azure-storage-queue", connection_string: azurite.connectionString },
     faults: [
-      { name: "stopped", keepsAll: true, begin: azurite.stop, end: azurite.start },
+      { name: "stopped", keepsAll: true, begin: azurite.stop, end: startAndDeclare },
       // It writes what it has every few seconds only.
       { name: "killed", keepsAll: false, begin: azurite.kill, end: startAndDeclare },
       {
@@ -142,7 +148,7 @@ async function openFaultyAzurite(context: TestContext, queues: readonly string[]
       purgedBy(purge),
     ],
     sourceOptions: (queue) => ({ queue, idle_wait_s: 0.2 }),
-    passHold: () => undefined,
+    passHold,
     close: () => azurite.close(),
   };
 }
@@ -153,11 +159,11 @@ async function openFaultyServiceBus(queues: readonly string[]): Promise<FaultyBr
   async function purge(): Promise<void> {
     for (const queue of queues) server.queue(queue).clear();
   }
-  const passHold = () => server.moveClock(server.queue(queues[0] ?? "").settings.lockMs + 1);
+  const passHold = async () => server.moveClock(server.queue(queues[0] ?? "").settings.lockMs + 1);
   const begin = () => server.stop();
   async function end(): Promise<void> {
     await server.start();
-    passHold();
+    await passHold();
   }
   return {
     purge,

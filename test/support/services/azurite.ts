@@ -1,6 +1,8 @@
 // Azurite, Microsoft's emulator of Azure Storage, on ports of its own.
 import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,11 +18,14 @@ export interface Azurite {
   start(): Promise<void>;
   /** Deletes what it wrote, while it does not run. */
   empty(): void;
+  /** Its time goes on by that, for good: what is hidden for less is seen again. */
+  moveClock(byMs: number): Promise<void>;
   /** Stops it and deletes what it wrote. */
   close(): Promise<void>;
 }
 
 const PROGRAM = fileURLToPath(new URL("../../../node_modules/azurite/dist/src/azurite.js", import.meta.url));
+const MOVABLE_DATE = new URL("./movable-date.mjs", import.meta.url).href;
 /** The same for everybody: Microsoft publishes it. */
 const ACCOUNT = "devstoreaccount1";
 const KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
@@ -30,7 +35,10 @@ export async function startAzurite(): Promise<Azurite | undefined> {
   if (!existsSync(PROGRAM)) return undefined;
   const folder = mkdtempSync(join(tmpdir(), "posthorn-azurite-"));
   const [blobPort, queuePort, tablePort] = [await findFreePort(), await findFreePort(), await findFreePort()];
+  const clockPort = await findFreePort();
   const args = [
+    "--import",
+    MOVABLE_DATE,
     PROGRAM,
     "--silent",
     "--skipApiVersionCheck",
@@ -41,10 +49,12 @@ export async function startAzurite(): Promise<Azurite | undefined> {
     `--tablePort=${tablePort}`,
   ];
   let child: ChildProcess | undefined;
+  let laterMs = 0;
 
   async function start(): Promise<void> {
-    child = startService(process.execPath, args);
-    for (const port of [blobPort, queuePort]) await untilListening(port, child, () => "");
+    const env = { ...process.env, CLOCK_PORT: String(clockPort), CLOCK_LATER_MS: String(laterMs) };
+    child = startService(process.execPath, args, { env });
+    for (const port of [blobPort, queuePort, clockPort]) await untilListening(port, child, () => "");
   }
 
   async function end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
@@ -67,6 +77,11 @@ export async function startAzurite(): Promise<Azurite | undefined> {
     start,
     empty() {
       for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, maxRetries: 5 });
+    },
+    async moveClock(byMs) {
+      laterMs += byMs;
+      const socket = connect(clockPort, "127.0.0.1").end(String(byMs));
+      await once(socket.resume(), "close");
     },
     async close() {
       await end("SIGKILL");

@@ -2,26 +2,42 @@
 // processes of their own: they ask by HTTP on loopback, and shared.ts is who asks.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { BrowserServer } from "playwright-core";
 import { startAzurite, type Azurite } from "./azurite.ts";
 import { startRabbitMq, type RabbitMq } from "./rabbitmq.ts";
 
 /** Where the provider of this run listens, for the processes of the run. */
 export const PROVIDER_VARIABLE = "POSTHORN_TEST_SERVICES";
 
+/** A virtual host of a file's own. */
+export interface RabbitMqPlace {
+  url: string;
+  /** Of a user who may write and read everything there, and create nothing. */
+  limitedUrl: string;
+  managementUrl: string;
+  vhost: string;
+}
+
 /** Each file that asks gets one of its own, because names of queues are fixed in parts. */
-const VHOSTS = Array.from({ length: 24 }, (_, index) => `test-${index}`);
+const VHOSTS = Array.from({ length: 40 }, (_, index) => `test-${index}`);
 
 /** Vitest calls this for each of its projects; all of them are one run. */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {
   if (process.env[PROVIDER_VARIABLE] !== undefined) return undefined;
   let rabbitMq: Promise<RabbitMq | undefined> | undefined;
   let azurite: Promise<Azurite | undefined> | undefined;
+  let browser: Promise<BrowserServer | undefined> | undefined;
   let vhosts = 0;
 
   async function provide(service: string): Promise<string | undefined> {
     if (service === "/azurite") return (await (azurite ??= startAzurite()))?.connectionString;
-    const node = await (rabbitMq ??= startRabbitMq(VHOSTS));
-    return node?.url(VHOSTS[vhosts++ % VHOSTS.length]);
+    if (service === "/chromium") return (await (browser ??= startBrowser()))?.wsEndpoint();
+    const node = await (rabbitMq ??= startRabbitMq(VHOSTS, { hasManagement: true }));
+    if (node === undefined) return undefined;
+    const vhost = VHOSTS[vhosts++ % VHOSTS.length] ?? "";
+    const { managementUrl = "" } = node;
+    const place: RabbitMqPlace = { url: node.url(vhost), limitedUrl: node.limitedUrl(vhost), managementUrl, vhost };
+    return JSON.stringify(place);
   }
 
   const server = createServer((request, response) => {
@@ -37,8 +53,15 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
     await closeServer(server);
     await (await rabbitMq)?.close();
     await (await azurite)?.close();
+    await (await browser)?.close();
     delete process.env[PROVIDER_VARIABLE];
   };
+}
+
+/** Most runs of a few files need none of what drives it. */
+async function startBrowser(): Promise<BrowserServer | undefined> {
+  const { openBrowserServer } = await import("../browser.ts");
+  return openBrowserServer();
 }
 
 function answer(response: ServerResponse, status: number, text: string): void {

@@ -1,18 +1,18 @@
 // A RabbitMQ node of a test's own, with everything it writes in a temporary folder: to be stopped, killed and started
 // again. Tests that only need one use that of the whole run (shared.ts).
 import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, openSync, closeSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, openSync, closeSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { installPackage } from "../debian.ts";
+import { findInstalled } from "../../../scripts/test-tools.mjs";
 import { findFreePort } from "../free-port.ts";
 import { endService, startService, untilListening } from "./child-service.ts";
 
 export interface RabbitMq {
   /** Of the first virtual host if none is named. */
   url(vhost?: string): string;
-  /** Of a user who may write and read everything in the first virtual host, and create nothing. */
-  limitedUrl: string;
+  /** Of a user who may write and read everything in the virtual host, and create nothing. */
+  limitedUrl(vhost?: string): string;
   /** Where its management answers, if that was asked for. */
   managementUrl: string | undefined;
   /** As an operator does it: everything durable is kept, and connections are told. */
@@ -27,30 +27,33 @@ export interface RabbitMq {
   close(): Promise<void>;
 }
 
-/** Debian's wrapper in PATH insists on root or the user rabbitmq; the server itself runs as anybody. */
-const SERVER = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 const USER = "guest";
 const PASSWORD = "guest";
 const LIMITED_USER = "limited";
+/** As RabbitMQ 4 has it, where nobody says otherwise. */
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
-/** Undefined where RabbitMQ is neither installed nor can be, or may not be. */
+/** Undefined where RabbitMQ is not installed. */
 export async function startRabbitMq(
   vhosts: readonly string[] = ["test"],
-  { hasManagement = false, mayInstall = true, maxMessageBytes = 134_217_728 } = {},
+  { hasManagement = false } = {},
 ): Promise<RabbitMq | undefined> {
-  const isProvided = () => existsSync(SERVER);
-  if (!isProvided() && !(mayInstall && installPackage("rabbitmq-server") && isProvided())) return undefined;
+  const program = findInstalled("RabbitMQ");
+  return program === undefined ? undefined : startNode(program, vhosts, hasManagement);
+}
+
+async function startNode(program: string, vhosts: readonly string[], hasManagement: boolean): Promise<RabbitMq> {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-rabbitmq-"));
   const [port, distPort, epmdPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const managementPort = hasManagement ? await findFreePort() : undefined;
-  const env = prepareFolder(folder, { port, distPort, epmdPort, managementPort, maxMessageBytes, vhosts });
+  const env = prepareFolder(folder, { port, distPort, epmdPort, managementPort, vhosts });
   // Started here and not by the node, which would leave it behind.
   const epmd = startService("epmd", ["-port", String(epmdPort), "-address", "127.0.0.1"]);
   let server: ChildProcess | undefined;
 
   async function start(): Promise<void> {
     const log = openSync(join(folder, "output.log"), "a");
-    server = startService(SERVER, [], { env, output: log });
+    server = startService(program, [], { env, output: log });
     closeSync(log);
     const output = () => readFileSync(join(folder, "output.log"), "utf8");
     await untilListening(port, server, output);
@@ -68,7 +71,7 @@ export async function startRabbitMq(
 
   const rabbitMq: RabbitMq = {
     url: (vhost) => urlOf(USER, vhost),
-    limitedUrl: urlOf(LIMITED_USER),
+    limitedUrl: (vhost) => urlOf(LIMITED_USER, vhost),
     managementUrl: managementPort === undefined ? undefined : `http://127.0.0.1:${managementPort}`,
     stop: () => end("SIGTERM"),
     kill: () => end("SIGKILL"),
@@ -95,12 +98,11 @@ interface Place {
   distPort: number;
   epmdPort: number;
   managementPort: number | undefined;
-  maxMessageBytes: number;
   vhosts: readonly string[];
 }
 
 function prepareFolder(folder: string, place: Place): NodeJS.ProcessEnv {
-  const { port, distPort, epmdPort, managementPort, maxMessageBytes, vhosts } = place;
+  const { port, distPort, epmdPort, managementPort, vhosts } = place;
   const definitions = join(folder, "definitions.json");
   const config = join(folder, "rabbitmq.conf");
   const plugins = join(folder, "enabled_plugins");
@@ -114,7 +116,7 @@ function prepareFolder(folder: string, place: Place): NodeJS.ProcessEnv {
       vhosts: vhosts.map((name) => ({ name })),
       permissions: [
         ...vhosts.map((vhost) => ({ user: USER, vhost, configure: ".*", write: ".*", read: ".*" })),
-        { user: LIMITED_USER, vhost: vhosts[0] ?? "/", configure: "", write: ".*", read: ".*" },
+        ...vhosts.map((vhost) => ({ user: LIMITED_USER, vhost, configure: "", write: ".*", read: ".*" })),
       ],
     }),
   );
@@ -124,7 +126,7 @@ function prepareFolder(folder: string, place: Place): NodeJS.ProcessEnv {
       `listeners.tcp.local = 127.0.0.1:${port}`,
       `load_definitions = ${definitions}`,
       "log.console.level = error",
-      `max_message_size = ${maxMessageBytes}`,
+      `max_message_size = ${MAX_MESSAGE_BYTES}`,
       ...(managementPort === undefined
         ? []
         : ["management.tcp.ip = 127.0.0.1", `management.tcp.port = ${managementPort}`]),

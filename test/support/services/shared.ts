@@ -4,28 +4,32 @@
 import { get } from "node:http";
 import type { TestContext } from "vitest";
 import { skipWithoutService } from "../skip.ts";
-import { PROVIDER_VARIABLE } from "./provider.ts";
+import { PROVIDER_VARIABLE, type RabbitMqPlace } from "./provider.ts";
 
 /** The URL of a virtual host, or a skipped test. */
-export function useRabbitMq(context: TestContext): Promise<string> {
-  return useService(context, "RabbitMQ", "rabbitmq", process.env["POSTHORN_TEST_AMQP_URL"]);
+export async function useRabbitMq(context: TestContext): Promise<string> {
+  return process.env["POSTHORN_TEST_AMQP_URL"] || (await useRabbitMqPlace(context)).url;
+}
+
+/** With its management and a user of few rights; never one from the environment, which need not have them. */
+export async function useRabbitMqPlace(context: TestContext): Promise<RabbitMqPlace> {
+  return JSON.parse(await useService(context, "RabbitMQ", "rabbitmq")) as RabbitMqPlace;
 }
 
 /** The connection string of an account of Azure Storage, or a skipped test. */
-export function useAzurite(context: TestContext): Promise<string> {
-  return useService(context, "Azurite", "azurite", process.env["POSTHORN_TEST_STORAGE_CONNECTION_STRING"]);
+export async function useAzurite(context: TestContext): Promise<string> {
+  return process.env["POSTHORN_TEST_STORAGE_CONNECTION_STRING"] || useService(context, "Azurite", "azurite");
+}
+
+/** The address of the run's Chromium, or a skipped test. */
+export function useChromium(context: TestContext): Promise<string> {
+  return useService(context, "Chromium", "chromium");
 }
 
 /** By file: the tests of one share what they were given. */
 const given = new Map<string, Promise<string | undefined>>();
 
-async function useService(
-  context: TestContext,
-  name: string,
-  path: string,
-  fromEnvironment: string | undefined,
-): Promise<string> {
-  if (fromEnvironment !== undefined && fromEnvironment !== "") return fromEnvironment;
+async function useService(context: TestContext, name: string, path: string): Promise<string> {
   const key = `${path} ${context.task.file.filepath}`;
   const asked = given.get(key) ?? ask(path);
   given.set(key, asked);

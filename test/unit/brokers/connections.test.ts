@@ -58,7 +58,7 @@ describe("a package that only some users install", () => {
   });
 
   it("is advised in the version that the tests run with", async () => {
-    const { devDependencies } = JSON.parse(readFileSync(`${PROJECT_ROOT}/package.json`, "utf8")) as {
+    const { devDependencies } = JSON.parse(readFileSync(`${PROJECT_ROOT}/test/package.json`, "utf8")) as {
       devDependencies: Record<string, string>;
     };
     for (const name of [

@@ -41,6 +41,13 @@ describe("what a configuration wants of its brokers", () => {
     });
   });
 
+  it("has the queues of notifications that the configuration names for others", () => {
+    const input: ConnectionInput = { ...RABBIT, topology: { notifications: ["sms"] } };
+    const uses = [{ kind: "amqp", settings: { queue: "notification.email" } }];
+    expect(listWishes([input], [])).toMatchObject([{ topology: { notifications: ["sms"] } }]);
+    expect(listWishes([input], uses)).toMatchObject([{ topology: { notifications: ["email", "sms"] } }]);
+  });
+
   it("holds messages for as long as the source that holds them longest, if one does", () => {
     const longestOf = (...sources: object[]) => {
       const uses = sources.map((more) => ({ kind: "amqp", settings: { queue: "orders", ...more } }));

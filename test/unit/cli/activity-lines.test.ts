@@ -4,6 +4,8 @@ import type { Terminal } from "../../../src/cli/terminal.ts";
 import type { EndedAttempt } from "../../../src/telemetry/activity.ts";
 
 const ATTEMPT: EndedAttempt = {
+  eventId: "evt_7",
+  deliveryId: "dlv_7",
   eventType: "order.created",
   subscription: "tour",
   number: 1,
@@ -23,8 +25,8 @@ function watch(terminal: Terminal = { width: 80, hasColour: false }) {
     now: () => new Date(2026, 0, 2, 3, 4, 5).getTime(),
     later: (run) => (tick = run),
   });
-  const request = (path = "/webhook/orders", status = 202) =>
-    activity.request({ method: "POST", path, status, durationMs: 2.4 });
+  const request = (path = "/webhook/orders", status = 202, eventId?: string) =>
+    activity.request({ method: "POST", path, status, durationMs: 2.4, eventId });
   const attempt = (changed: Partial<EndedAttempt> = {}) => activity.attempt({ ...ATTEMPT, ...changed });
   return { lines, request, attempt, passSecond: () => tick() };
 }
@@ -32,19 +34,19 @@ function watch(terminal: Terminal = { width: 80, hasColour: false }) {
 describe("what a terminal shows of a gateway's work", () => {
   it("is a line for each request and each attempt", () => {
     const { lines, request, attempt } = watch();
-    request();
+    request("/webhook/orders", 202, "evt_7\u001b[2J");
     request("/webhook/orders", 401);
     attempt();
     attempt({ number: 3 });
     attempt({ verdict: "retry", responseCode: undefined, error: "connection refused (ECONNREFUSED)", retryInMs: 2100 });
     attempt({ verdict: "dead", responseCode: 404 });
     expect(lines).toEqual([
-      "03:04:05 in  POST /webhook/orders 202 2 ms",
+      "03:04:05 in  POST /webhook/orders 202 2 ms evt_7\\u001b[2J",
       "03:04:05 in  POST /webhook/orders 401 2 ms",
-      "03:04:05 out order.created to tour 200 12 ms delivered",
-      "03:04:05 out order.created to tour 200 12 ms delivered at attempt 3",
+      "03:04:05 out order.created to tour 200 12 ms delivered evt_7",
+      "03:04:05 out order.created to tour 200 12 ms delivered at attempt 3 evt_7",
       "03:04:05 out order.created to t… connection refused 12 ms attempt 1, next in 2 s",
-      "03:04:05 out order.created to tour 404 12 ms dead letter",
+      "03:04:05 out order.created to tour 404 12 ms dead letter evt_7",
     ]);
   });
 

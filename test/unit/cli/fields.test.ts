@@ -45,7 +45,7 @@ describe("what is shown of a resource", () => {
       ["THING", "a"],
       ["tenant", "acme"],
       ["STATUS", "dead (gone)"],
-      ["max age", "60 s"],
+      ["max age", "1 min"],
       ["max bytes", "1.0 KiB"],
       ["enforce", "no"],
       ["events", "x, y"],

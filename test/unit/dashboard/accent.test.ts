@@ -29,6 +29,15 @@ const LEVELS = ["00", "40", "80", "bf", "ff"];
 const COLOURS = LEVELS.flatMap((red) => LEVELS.flatMap((green) => LEVELS.map((blue) => `#${red}${green}${blue}`)));
 const GROUNDS = ["ground", "surface", "surface-raised", "surface-sunk"];
 
+describe("the dark theme", () => {
+  it("has the same colours for whoever chose it as for whose system is dark", () => {
+    const bySystem = TOKENS.slice(TOKENS.indexOf("@media"), TOKENS.indexOf("/* The same"));
+    const colours = (css: string) => css.match(/--[^;]+;/g);
+    expect(colours(bySystem)?.length).toBeGreaterThan(20);
+    expect(colours(DARK)).toEqual(colours(bySystem));
+  });
+});
+
 describe("a partner's colour", () => {
   it.each(ACCENT_THEMES)("can be read on every ground of the %s theme, and text can be read on it", (theme) => {
     for (const colour of COLOURS) {

@@ -4,7 +4,7 @@ import { fieldsOf, shapeOf, type Field } from "../../../dashboard/src/forms/fiel
 import { labelOf } from "../../../dashboard/src/forms/field-name.ts";
 import type { JsonSchema, Schemas } from "../../../dashboard/src/forms/json-schema.ts";
 import { wordsOf } from "../../../dashboard/src/forms/words-of.ts";
-import { subscriptionFields, toDraft } from "../../../dashboard/src/pages/subscriptions/form-fields.ts";
+import { kindsFor, subscriptionFields, toDraft } from "../../../dashboard/src/pages/subscriptions/form-fields.ts";
 import { labelOfKind } from "../../../dashboard/src/pages/subscriptions/kind-labels.ts";
 import { KINDS } from "../../../src/deliver/senders/kinds.ts";
 import { SubscriptionSchema } from "../../../src/deliver/senders/subscription-schema.ts";
@@ -28,13 +28,24 @@ describe("the form of a subscription", () => {
 
   it("has every kind of destination with each of its settings, as the gateway knows them", () => {
     expect(SUBSCRIPTION_DOCS.tag).toBe("Subscriptions");
-    const known = KINDS.map(({ name, isFlat = false, isForOperators = false, settings }) => ({
+    const known = KINDS.map(({ name, isFlat = false, operatorSettings = [], settings }) => ({
       name,
       isFlat,
-      isForOperators,
+      operatorSettings,
       fields: Object.keys(settings.properties),
     }));
     expect(form.kinds.map((kind) => ({ ...kind, fields: kind.fields.map(({ name }) => name) }))).toEqual(known);
+  });
+
+  it("offers a tenant the kinds that the gateway allows it, without the settings of operators", () => {
+    const session = { tenant_id: "acme", destination_kinds: ["http", "batch"] };
+    const [http, batch, ...others] = kindsFor(form.kinds, session);
+    expect([http?.name, batch?.name, others]).toEqual(["http", "batch", []]);
+    expect(batch?.fields.map(({ name }) => name)).not.toContain("path");
+    expect(http?.fields).toEqual(form.kinds.find(({ name }) => name === "http")?.fields);
+    // The control: an operator has all of them.
+    const all = kindsFor(form.kinds, { tenant_id: null, destination_kinds: KINDS.map(({ name }) => name) });
+    expect(all).toEqual(form.kinds);
   });
 
   it("has a control for every setting; only what may be anything is written as JSON", () => {

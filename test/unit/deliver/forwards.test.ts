@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createForwards } from "../../../src/deliver/forwards.ts";
-import type { AwaitedForward } from "../../../src/domain/forward-rules.ts";
+import type { AwaitedForward, ForwardResult } from "../../../src/domain/forward-rules.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
 const START = Date.UTC(2026, 0, 1);
@@ -9,12 +9,12 @@ function build() {
   const time = createVirtualTime(START);
   const clock = createVirtualClock(time);
   const answers: string[] = [];
-  const counted: [boolean, number][] = [];
-  const forwards = createForwards({ clock, onAnswer: (isDelivered, tookMs) => counted.push([isDelivered, tookMs]) });
+  const counted: [ForwardResult, number][] = [];
+  const forwards = createForwards({ clock, onAnswer: (result, tookMs) => counted.push([result, tookMs]) });
   const wait = (eventId: string, more: Partial<AwaitedForward> = {}) => {
     const receivedAt = clock.now();
-    forwards.wait({ eventId, subscriptionSeq: 1, isUnderWay: true, receivedAt, ...more }, (isDelivered) =>
-      answers.push(`${eventId} ${isDelivered}`),
+    forwards.wait({ eventId, subscriptionSeq: 1, isUnderWay: true, receivedAt, ...more }, (result) =>
+      answers.push(`${eventId} ${typeof result === "object" ? result.reason : result}`),
     );
   };
   /** Runs what is due until then. */
@@ -30,13 +30,20 @@ describe("a sender who waits for a forward", () => {
     const { forwards, answers, wait } = build();
     wait("e1");
     wait("e2");
-    forwards.note("e1", 2, true);
-    forwards.note("e3", 1, true);
+    forwards.note("e1", 2, "forwarded");
+    forwards.note("e3", 1, "forwarded");
     expect(answers).toEqual([]);
-    forwards.note("e2", 1, false);
-    forwards.note("e1", 1, true);
-    forwards.note("e1", 1, false);
-    expect(answers).toEqual(["e2 false", "e1 true"]);
+    forwards.note("e2", 1, "queued");
+    forwards.note("e1", 1, "forwarded");
+    forwards.note("e1", 1, "queued");
+    expect(answers).toEqual(["e2 queued", "e1 forwarded"]);
+  });
+
+  it("hears that it was given up", () => {
+    const { forwards, answers, wait } = build();
+    wait("e1");
+    forwards.note("e1", 1, { reason: "refused", code: 422, isError: false });
+    expect(answers).toEqual(["e1 refused"]);
   });
 
   it("waits for ten seconds at most, counted from when the webhook came", () => {
@@ -45,7 +52,7 @@ describe("a sender who waits for a forward", () => {
     pass(6999);
     expect(answers).toEqual([]);
     pass(7000);
-    expect(answers).toEqual(["e1 false"]);
+    expect(answers).toEqual(["e1 queued"]);
     expect(time.nextAt()).toBeUndefined();
   });
 
@@ -56,15 +63,15 @@ describe("a sender who waits for a forward", () => {
     pass(2499);
     expect(answers).toEqual([]);
     pass(2500);
-    expect(answers).toEqual(["quick false"]);
+    expect(answers).toEqual(["quick queued"]);
     pass(10_000);
-    expect(answers).toEqual(["quick false", "slow false"]);
+    expect(answers).toEqual(["quick queued", "slow queued"]);
   });
 
   it("does not wait when no attempt is to be expected", () => {
     const { time, answers, wait } = build();
     wait("e1", { isUnderWay: false });
-    expect(answers).toEqual(["e1 false"]);
+    expect(answers).toEqual(["e1 queued"]);
     expect(time.nextAt()).toBeUndefined();
   });
 
@@ -74,8 +81,8 @@ describe("a sender who waits for a forward", () => {
     wait("e2", { subscriptionSeq: 2 });
     wait("e3");
     forwards.giveUp(1);
-    expect(answers).toEqual(["e1 false", "e3 false"]);
-    forwards.note("e1", 1, true);
+    expect(answers).toEqual(["e1 queued", "e3 queued"]);
+    forwards.note("e1", 1, "forwarded");
     expect(answers).toHaveLength(2);
   });
 
@@ -84,7 +91,7 @@ describe("a sender who waits for a forward", () => {
     wait("e1");
     forwards.stop();
     wait("e2");
-    expect(answers).toEqual(["e1 false", "e2 false"]);
+    expect(answers).toEqual(["e1 queued", "e2 queued"]);
     expect(time.nextAt()).toBeUndefined();
   });
 
@@ -93,11 +100,11 @@ describe("a sender who waits for a forward", () => {
     wait("e1");
     wait("e2");
     pass(120);
-    forwards.note("e1", 1, true);
-    forwards.note("e2", 1, false);
+    forwards.note("e1", 1, "forwarded");
+    forwards.note("e2", 1, "queued");
     expect(counted).toEqual([
-      [true, 120],
-      [false, 120],
+      ["forwarded", 120],
+      ["queued", 120],
     ]);
   });
 
@@ -107,7 +114,7 @@ describe("a sender who waits for a forward", () => {
     wait("e2", { orderingKey: "b" });
     wait("e3", { orderingKey: "a", subscriptionSeq: 2 });
     forwards.noteHead(1, "a", true);
-    expect(answers).toEqual(["e1 false"]);
+    expect(answers).toEqual(["e1 queued"]);
     expect(["a", "b"].map((key) => forwards.isBehindWaiting(1, key))).toEqual([true, false]);
     forwards.noteHead(1, "a", false);
     expect(forwards.isBehindWaiting(1, "a")).toBe(false);

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { MODE, type TargetMode } from "../../../src/deliver/targets/mode.ts";
 import { createSubscriptionState, type SubscriptionState } from "../../../src/deliver/targets/subscription-states.ts";
+import { PosthornError } from "../../../src/domain/errors.ts";
 import { createTarget, createTargetCondition } from "../../../src/deliver/targets/target.ts";
 import { DOWN, gone, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
 import { NOON, countOpen } from "../../support/store-fixtures.ts";
+import { withPort } from "../../support/with-port.ts";
 
 const HOUR_MS = 3_600_000;
 /** More than fail in the time of a test: none dies. */
@@ -122,6 +124,29 @@ describe("a destination that is down", () => {
     await bench.move(60_000);
     expect(await countOpen(bench.store)).toBe(0);
     expect([...bench.scheduler.lanes()]).toEqual([]);
+  });
+
+  it("gets what waited also when the store is busy at the moment it comes back", async () => {
+    let refusals = 0;
+    const bench = await open({
+      wrap: (store) =>
+        withPort(store, "lanes", {
+          changeLane(seq, change) {
+            if (change.act !== "hasten" || ++refusals > 2) return store.lanes.changeLane(seq, change);
+            return Promise.reject(new PosthornError("unavailable", "The store is busy."));
+          },
+        }),
+    });
+    await bench.subscribe({ name: "shop", retryPolicy: { delays_s: [36_000, 36_000] } });
+    bench.answerWith(() => DOWN);
+    await bench.publishAll(ids(3, "failed"));
+    await bench.move(30_000);
+    bench.answerWith(() => OK);
+    await bench.publish({ id: "probe" });
+    await bench.move(MODE.maxProbeMs * 2);
+    expect(bench.told).toEqual(["shop opened", "shop closed"]);
+    expect(refusals).toBeGreaterThan(2);
+    expect(await countOpen(bench.store)).toBe(0);
   });
 
   it("is sent at most twice its average when it is back", async () => {

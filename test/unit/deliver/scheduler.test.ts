@@ -18,6 +18,46 @@ describe("the scheduler", () => {
     expect(bench.scheduler.inFlight).toBe(0);
   });
 
+  it("counts an attempt as failed whose result cannot be processed, and goes on", async () => {
+    const faults: unknown[] = [];
+    const bench = await open({ onFault: (error) => faults.push(error) });
+    const subscription = await bench.subscribe({ concurrency: 1 });
+    const bug = new TypeError("a bug");
+    const unreadable = Object.defineProperty({ ...OK }, "kind", {
+      get() {
+        throw bug;
+      },
+    });
+    bench.answerWith(({ eventIds }) => (eventIds[0] === "bad" && faults.length === 0 ? unreadable : OK));
+    await bench.publish({ id: "bad" });
+    await bench.publish({ id: "good" });
+    await bench.move(100);
+    expect([faults, bench.sent]).toEqual([[bug], ["bad", "good"]]);
+    expect([await bench.stateOf(1, subscription), await bench.stateOf(2, subscription)]).toEqual([
+      "pending",
+      "delivered",
+    ]);
+    await bench.move(60_000);
+    expect(await bench.stateOf(1, subscription)).toBe("delivered");
+    expect([bench.scheduler.inFlight, [...bench.scheduler.lanes()]]).toEqual([0, []]);
+  });
+
+  it("delivers although a listener throws", async () => {
+    const faults: unknown[] = [];
+    const bench = await open({
+      onFault: (error) => faults.push(error),
+      onAttempt() {
+        throw new TypeError("a bug");
+      },
+    });
+    const subscription = await bench.subscribe();
+    bench.answerWith(() => OK);
+    await bench.publish({ id: "a" });
+    await bench.move(100);
+    expect(await bench.stateOf(1, subscription)).toBe("delivered");
+    expect(faults).toEqual([new TypeError("a bug")]);
+  });
+
   it("keeps to the concurrency of a subscription", async () => {
     const bench = await open();
     await bench.subscribe({ concurrency: 2 });

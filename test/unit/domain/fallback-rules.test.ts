@@ -11,6 +11,7 @@ import {
 const KINDS: QueueKinds = {
   isQueue: (kind) => kind === "queue",
   isCountable: ({ destination }) => destination === undefined,
+  maxBytesOf: () => undefined,
 };
 const HOME: FallbackFacts = { name: "home", kind: "queue", events: [] };
 const FORWARD: OwnFacts = {

@@ -12,14 +12,29 @@ function outcomeOf(status: number, text: string, retryOn: RetryOn) {
 
 describe("the preset for n8n", () => {
   const settings = presetSettings({ target: "n8n" }, undefined);
-  const { sourceStatuses } = settings;
-  const retryOn = { statuses: [], sourceStatuses, bodyContains: undefined, bodyIs: settings.retryBody };
+  const { sourceStatuses, emptyStatuses, retryBody: bodyIs } = settings;
+  const retryOn = { statuses: [], sourceStatuses, emptyStatuses, bodyContains: undefined, bodyIs };
+  const unregistered = '{"code":404,"message":"The requested webhook \\"POST x\\" is not registered."}';
 
   it("holds a 404 against the source of the event, and not against n8n, unless that is said", () => {
-    expect(outcomeOf(404, "", retryOn)).toMatchObject({ kind: "failed", says: "well", missesSource: true });
+    expect(outcomeOf(404, unregistered, retryOn)).toMatchObject({ kind: "failed", says: "well", missesSource: true });
     const said = presetSettings({ target: "n8n", retry_on: { statuses: [404] } }, undefined);
-    const own = outcomeOf(404, "", { ...retryOn, ...said, statuses: [404] });
+    const own = outcomeOf(404, unregistered, { ...retryOn, ...said, statuses: [404] });
     expect(own).toMatchObject({ kind: "failed", says: "ill", missesSource: false });
+  });
+
+  it.each([
+    ["cloudflared, where no route leads to n8n", 404, ""],
+    ["cloudflared, while n8n is away", 502, "<html><title>502 Bad Gateway</title>Unable to reach the origin service."],
+    ["Cloudflare, while cloudflared is away", 530, "error code: 1033"],
+    [
+      "Cloudflare, while cloudflared is away, to a browser",
+      530,
+      "<!DOCTYPE html><title>Cloudflare Tunnel error</title>",
+    ],
+    ["Cloudflare, while the host is away", 522, "error code: 522"],
+  ])("takes the answer of %s for n8n being away", (_, status, body) => {
+    expect(outcomeOf(status, body, retryOn)).toMatchObject({ kind: "failed", says: "ill", missesSource: false });
   });
 
   it.each([

@@ -29,7 +29,8 @@ describe("the world of an example", () => {
 });
 
 describe("an example", () => {
-  const ending = { figures: {}, summary: [["events", 1]], addresses: [], commands: [] } as const;
+  const goOn = () => Promise.resolve();
+  const ending = { figures: {}, summary: [["events", 1]], addresses: [], commands: [], goOn } as const;
   const create = (walk: Example["walk"]): Example => ({ name: "one", summary: "", introduction: "", flags: {}, walk });
   const run = (walk: Example["walk"], settings = {}, signal?: AbortSignal) => {
     const { output, text } = captureOutput();
@@ -59,6 +60,20 @@ describe("an example", () => {
     expect(waiting.failures).toEqual(["the impossible did not come true within 20 ms"]);
     const failing = await run(() => Promise.reject(new Error("no port is free")));
     expect(failing).toMatchObject({ exitCode: 1, failures: ["no port is free"] });
+  });
+
+  it("that is kept goes on, whatever fails meanwhile, until it is interrupted", async () => {
+    const enough = new AbortController();
+    const turns: number[] = [];
+    const keptOn = async (turn: number) => {
+      turns.push(turn);
+      if (turn === 2) enough.abort();
+      throw new Error("somebody tried something out");
+    };
+    const settings = { keep: true, everyMs: 1 };
+    const { exitCode, text } = await run(async () => ({ ...ending, goOn: keptOn }), settings, enough.signal);
+    expect([exitCode, turns]).toEqual([0, [1, 2]]);
+    expect(text).toContain("Still running, and sending, until Ctrl-C");
   });
 
   it("closes its world and is silent when it is interrupted", async () => {

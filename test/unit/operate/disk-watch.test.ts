@@ -1,4 +1,4 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openDiskWatch } from "../../../src/operate/disk-watch.ts";
@@ -11,17 +11,21 @@ const BALLAST_BYTES = 8 * 1024 * 1024;
 describe("the ballast", () => {
   const folder = useFolder();
 
-  function open(ballastBytes = BALLAST_BYTES) {
+  function open(ballastBytes = BALLAST_BYTES, dataDir = folder.path) {
+    const time = createVirtualTime(NOON);
+    const faults: unknown[] = [];
     const watch = openDiskWatch({
-      dataDir: folder.path,
+      dataDir,
       minFreeBytes: 0,
       ballastBytes,
-      clock: createVirtualClock(createVirtualTime(NOON)),
+      clock: createVirtualClock(time),
+      measure: () => 100 * BALLAST_BYTES,
       loadReusableBytes: () => Promise.resolve(0),
       onChange: () => undefined,
+      onBallastFault: (error) => faults.push(error),
     });
     folder.onEnd(() => watch.close());
-    return { watch, file: join(folder.path, "ballast") };
+    return { watch, faults, time, file: join(folder.path, "ballast") };
   }
 
   it("is filled while the start goes on, and is whole when it has settled", async () => {
@@ -32,10 +36,23 @@ describe("the ballast", () => {
   });
 
   it("is given up at once when a write found no room, also while it is being filled", async () => {
-    const { watch, file } = open();
+    const { watch, file, faults } = open();
     watch.noteFull();
     await watch.settled();
     expect(existsSync(file)).toBe(false);
+    expect(faults).toEqual([]);
+  });
+
+  it("tells once why it cannot be written, and tries again", async () => {
+    const { watch, faults, time } = open(BALLAST_BYTES, join(folder.path, "later"));
+    await watch.settled();
+    time.step();
+    await watch.settled();
+    expect(faults).toMatchObject([{ code: "ENOENT" }]);
+    mkdirSync(join(folder.path, "later"));
+    time.step();
+    await watch.settled();
+    expect(statSync(join(folder.path, "later", "ballast")).size).toBe(BALLAST_BYTES);
   });
 
   it("leaves nothing open when the gateway stops while it is being filled", async () => {
@@ -66,6 +83,7 @@ describe("the mark of a disk that is nearly full", () => {
       loadReusableBytes: () => Promise.resolve(disk.reusable),
       measure: () => disk.free,
       onChange: (isLow) => changes.push(isLow),
+      onBallastFault: () => undefined,
     });
     folder.onEnd(() => watch.close());
     const look = async () => {

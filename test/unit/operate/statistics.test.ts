@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import { packHistogram, createHistogram } from "../../../src/domain/latency-histogram.ts";
+import { EVENTS_TAKEN, WHOLE_GATEWAY } from "../../../src/operate/attempt-collector.ts";
 import { createStatistics } from "../../../src/operate/statistics.ts";
 import type { AttemptStats, Jobs } from "../../../src/store/port/jobs.ts";
 import type { Reads } from "../../../src/store/port/reads.ts";
@@ -61,6 +62,28 @@ describe("statistics of attempts", () => {
     expect(last_1h).toMatchObject({ attempts: 2, failures: 1 });
     expect(last_24h).toMatchObject({ attempts: 2, failures: 1 });
     expect(Math.abs((last_1h.p99Ms ?? 0) - 100)).toBeLessThanOrEqual(5);
+  });
+
+  it("tell deliveries by how they ended, apart from their attempts", async () => {
+    const { statistics, time } = open();
+    for (const isSuccess of [false, false, true, true]) statistics.note(1, 5, isSuccess);
+    statistics.noteEnded(1, "first_try");
+    statistics.noteEnded(1, "later");
+    statistics.noteEnded(2, "dead");
+    const ended = { first_try: 1, later: 1, dead: 0 };
+    const told = async () => {
+      const { last_1h, last_24h } = await statistics.describe([1]);
+      const summary = (await statistics.summarise([1])).get(1);
+      return [last_1h.ended, last_24h.ended, summary?.lastHour.ended, summary?.lastDay.ended];
+    };
+    expect(await told()).toEqual([ended, ended, ended, ended]);
+    time.step();
+    await turn();
+    expect(await told()).toEqual([ended, ended, ended, ended]);
+    const { last_1h } = await statistics.describe([WHOLE_GATEWAY]);
+    expect(last_1h).toMatchObject({ attempts: 4, failures: 2, ended: { first_try: 1, later: 1, dead: 1 } });
+    statistics.noteEvent();
+    expect((await statistics.describeWindow("last_1h", [EVENTS_TAKEN])).attempts).toBe(1);
   });
 
   it("count nothing twice while they are being written", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { namedCredentials } from "../../../src/deliver/senders/forwarded-headers.ts";
 import { createForwards } from "../../../src/deliver/forwards.ts";
+import type { ForwardResult } from "../../../src/domain/forward-rules.ts";
 import type { Source } from "../../../src/domain/source.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import { createForwarding, type Forwarding } from "../../../src/receive/forwarding.ts";
@@ -15,7 +16,7 @@ async function open(subscription: Partial<Subscription> = {}) {
   let note: ReturnType<typeof createForwards>["note"] = () => undefined;
   const bench = await openBench({
     onAttempt: ({ seq }, delivery, _, { settlement }) =>
-      note(delivery.event.id, seq, settlement.verdict === "delivered"),
+      note(delivery.event.id, seq, settlement.verdict === "delivered" ? "forwarded" : "queued"),
   });
   const forwards = createForwards({ clock: bench.clock });
   note = forwards.note;
@@ -34,16 +35,14 @@ async function open(subscription: Partial<Subscription> = {}) {
   });
   const forwarder = await bench.subscribe({ mode: "forward", ...subscription });
   /** By event: what its sender was told, and after how many milliseconds. */
-  const answers = new Map<string, [what: "forwarded" | "queued", tookMs: number]>();
+  const answers = new Map<string, [what: ForwardResult, tookMs: number]>();
   const receive = async (id: string, change: Partial<NewEvent> = {}, source: Partial<Source> = {}) => {
     const now = bench.clock.now();
     const event = newEvent({ id, origin: "webhook", request: "{}", receivedAt: now, dueAt: now, ...change });
     bench.fanOut.accept(event, (result) => {
       const forward = result.kind === "stored" ? result.forward : undefined;
       if (forward === undefined) throw new Error("nobody forwards it");
-      forwarding.wait(event, forward, source as Source, (isDelivered) =>
-        answers.set(id, [isDelivered ? "forwarded" : "queued", bench.clock.now() - now]),
-      );
+      forwarding.wait(event, forward, source as Source, (result) => answers.set(id, [result, bench.clock.now() - now]));
     });
     await bench.settle();
   };

@@ -211,9 +211,15 @@ describe("an Event of a bus", () => {
     ["no JSON", "{broken", "unreadable_body"],
     ["a list", "[]", "invalid_field"],
     ["no payload", '{"event_type":"a.b"}', "invalid_field"],
-    ["a field of nobody's", '{"event_type":"a.b","payload":{},"x":1}', "invalid_field"],
+    ["a retry of another program", '{"delivery_id":"d","attempt":1}', "foreign_retry"],
     ["a payload beyond the source's limit", `{"event_type":"a.b","payload":{"a":"${"x".repeat(1000)}"}}`, "too_large"],
   ])("of %s is parked with its reason", (_, body, code) => {
     expect(parkedAs({ body: Buffer.from(body) }, AS_EVENT)).toBe(code);
+  });
+
+  it("of a field of nobody's is kept in the metadata, or parked where the source says so", () => {
+    const body = Buffer.from('{"event_type":"a.b","payload":{},"x":1}');
+    expect(parkedAs({ body }, AS_EVENT)).toBeUndefined();
+    expect(parkedAs({ body }, { ...AS_EVENT, unknown_fields: "reject" })).toBe("invalid_field");
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { after, conclude, orElse, type Soon } from "../../../src/receive/soon.ts";
+import { after, conclude, guard, orElse, type Soon } from "../../../src/receive/soon.ts";
 
 const WAYS: [string, <Value>(value: Value) => Soon<Value>][] = [
   ["now", (value) => value],
@@ -44,13 +44,9 @@ describe("steps that may wait", () => {
     expect(await run(again)).toMatchObject({ told: { failed: "no" } });
   });
 
-  it("are not told of what their end does", () => {
-    expect(() =>
-      conclude(
-        () => 1,
-        fail,
-        () => expect.unreachable(),
-      ),
-    ).toThrow("no");
+  it.each(WAYS)("fail when what they end with fails, for a result that is known %s", async (_, give) => {
+    const error = await new Promise((resolve) => conclude(() => give(1), fail, resolve));
+    expect(error).toEqual(new Error("no"));
+    expect(await new Promise((resolve) => guard(fail, resolve)(1))).toEqual(new Error("no"));
   });
 });

@@ -70,7 +70,7 @@ describe("a tenant that nobody has configured", () => {
   });
 
   it("is changed in the version that was meant, keeps its birth, and is in memory from then on", async () => {
-    const { tenants, told, bear } = await open();
+    const { registry, tenants, told, bear } = await open();
     await bear("born");
     const seen = etagOf(await tenants.get("born"));
     await expect(tenants.change("born", {}, '"0"')).rejects.toMatchObject({ details: { etag: seen } });
@@ -82,7 +82,7 @@ describe("a tenant that nobody has configured", () => {
     await bear("put");
     expect(await tenants.put({ id: "put", name: "P" })).toMatchObject({ isNew: false, entry: { createdAt: NOON } });
     await bear("declared");
-    await tenants.applyDeclared([{ id: "declared", status: "inactive" }]);
+    await registry.changeAll((draft) => tenants.declareIn(draft, [{ id: "declared", status: "inactive" }]));
     expect(tenants.find("declared")).toMatchObject({ createdAt: NOON, thing: { managedBy: "config" } });
   });
 

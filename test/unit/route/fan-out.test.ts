@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Clock } from "../../../src/domain/clock.ts";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import { parseFilter } from "../../../src/domain/filter.ts";
@@ -36,6 +37,47 @@ describe("fan-out", () => {
   it("tells of an event that nobody wants", async () => {
     const bench = await open();
     expect(await bench.publish({ id: "a" })).toEqual({ kind: "stored", eventId: "a", deliveries: 0 });
+  });
+
+  it("frees the places of all when one cannot be reserved, and begins the others when one cannot begin", () => {
+    const told: string[] = [];
+    let isReserving = true;
+    const subscriptions = [1, 2, 3].map((seq) => ({ seq }) as Subscription);
+    const breakAt = (seq: number) => {
+      if (seq === 2) throw new TypeError("a bug");
+    };
+    const fanOut = createFanOut({
+      store: {
+        limits: { maxRows: 10, maxBytes: 1000 },
+        events: {
+          accept: (_, deliveries, done) =>
+            done({ kind: "stored", eventSeq: 1, claimed: deliveries.map(({ claim }) => claim) }),
+        },
+      } as Store,
+      router: createRouter({}),
+      clock: { now: () => NOON } as Clock,
+      scheduler: {
+        reserve({ seq }) {
+          if (isReserving) breakAt(seq);
+          return true;
+        },
+        unreserve: ({ seq }) => told.push(`freed ${seq}`),
+        born({ subscriptionSeq }) {
+          breakAt(subscriptionSeq);
+          told.push(`began ${subscriptionSeq}`);
+        },
+        divert: () => undefined,
+        notePending: () => undefined,
+      },
+    });
+    const results: unknown[] = [];
+    const accept = () => fanOut.acceptFor(newEvent(), subscriptions, (result) => results.push(result));
+    expect(accept).toThrow("a bug");
+    expect([told, results]).toEqual([["freed 1"], []]);
+    isReserving = false;
+    accept();
+    expect(told).toEqual(["freed 1", "began 1", "began 3"]);
+    expect(results).toMatchObject([{ kind: "failed", error: { code: "internal_error" } }]);
   });
 
   it("goes on beyond what one transaction holds", async () => {
@@ -78,15 +120,20 @@ describe("fan-out", () => {
         }),
     });
     // The ordered ones come first, though they are younger.
-    for (let i = 0; i < 6; i++) await bench.subscribe({ ordered: i > 2 });
+    for (let i = 0; i < 6; i++) await bench.subscribe({ ordered: i > 2, maxAgeMs: 60_000 });
     await bench.publish();
     expect(await deliveriesOf(bench, 1)).toEqual([4, 5, 6]);
     isStopping = false;
+    await bench.move(90_000);
     const router = createRouter();
     router.update([...bench.subscriptions()]);
     const { store, scheduler, clock } = bench;
     await createFanOut({ store, router, scheduler, clock }).resume();
     expect(await deliveriesOf(bench, 1)).toHaveLength(6);
+    // Their age counts from the event, not from the start.
+    await bench.move(1000);
+    const late = (await listDeliveriesOf(store, 1)).filter(({ deadReason }) => deadReason === "expired");
+    expect(late).toHaveLength(3);
   });
 
   it("plans what is written with something else: nothing is claimed, the rest follows, and its lane is told", async () => {

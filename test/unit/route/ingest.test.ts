@@ -9,11 +9,12 @@ const FULL = new PosthornError("store_full", "no room");
 const OVER = new PosthornError("quota_exceeded", "too much");
 
 /** What the stage tells those around it, in order. */
-function open(options: { result?: IngestResult; meter?: Meter } = {}) {
+function open(options: { result?: IngestResult; meter?: Meter; fault?: Error } = {}) {
   const told: string[] = [];
   const work = { unwrittenEvents: 0 };
   const answer = (how: string, done: (result: IngestResult) => void) => {
     told.push(`${how}, ${work.unwrittenEvents} unwritten`);
+    if (options.fault !== undefined) throw options.fault;
     done(options.result ?? STORED);
   };
   const ingest = createIngest({
@@ -80,6 +81,20 @@ describe("the stage that every event passes", () => {
     const failed = open({ meter: meterOf(undefined, told), result: { kind: "failed", error: FULL } });
     failed.ingest.accept(newEvent(), failed.done);
     expect(told).toEqual(["metered", "ended 2", "metered", "ended undefined"]);
+  });
+
+  it("reports an event whose routing throws as failed, once, and counts it no longer", () => {
+    const metered: string[] = [];
+    const { ingest, told } = open({ meter: meterOf(undefined, metered), fault: new TypeError("a bug") });
+    const results: IngestResult[] = [];
+    ingest.accept(newEvent(), (result) => results.push(result));
+    ingest.accept(newEvent(), (result) => results.push(result), []);
+    const failed = { kind: "failed", error: { code: "internal_error", cause: new TypeError("a bug") } };
+    expect(results).toMatchObject([failed, failed]);
+    expect([metered, told]).toEqual([
+      ["metered", "ended undefined", "metered", "ended undefined"],
+      ["governor", "routed, 1 unwritten", "counted failed", "governor", "for 0, 1 unwritten", "counted failed"],
+    ]);
   });
 
   it("goes no further with what the meter refuses, and takes the gateway's own events past it", () => {

@@ -22,6 +22,22 @@ describe("the router", () => {
     expect(router.match("nobody", "order.paid")).toEqual([]);
   });
 
+  it("finds those for all tenants and those for the tenant among others, in the usual order", () => {
+    const router = createRouter();
+    router.update([
+      subscription(4, { tenantId: "_gateway", tenants: "*" }),
+      subscription(1),
+      subscription(3, { tenantId: "_gateway", tenants: ["acme", "farm", "acme"], ordered: true }),
+      subscription(2, { tenantId: "acme", events: ["order.*"] }),
+    ]);
+    expect(seqs(router.match("default", "order.paid"))).toEqual([1, 4]);
+    expect(seqs(router.match("acme", "order.paid"))).toEqual([3, 2, 4]);
+    expect(seqs(router.match("farm", "milk.recorded"))).toEqual([3, 4]);
+    expect(seqs(router.match("nobody", "order.paid"))).toEqual([4]);
+    // Its own owner's events are among those of all tenants, and not among those of others.
+    expect(seqs(router.match("_gateway", "order.paid"))).toEqual([4]);
+  });
+
   it("finds one only once, whatever patterns of it match, and paused ones too", () => {
     const router = createRouter();
     router.update([subscription(1, { events: ["#", "order.*"], status: "suspended" })]);

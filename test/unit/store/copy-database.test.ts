@@ -1,10 +1,15 @@
 import { DatabaseSync } from "@photostructure/sqlite";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { findFaultsOfCopy, getKnownSchemaVersion } from "../../../src/store/sqlite/check-copy.ts";
-import { openWriteConnection, type Database } from "../../../src/store/sqlite/connection.ts";
+import {
+  listMigrations,
+  openEmptyDatabase,
+  openWriteConnection,
+  type Database,
+} from "../../../src/store/sqlite/connection.ts";
 import { copyDatabase } from "../../../src/store/sqlite/copy-database.ts";
 import { isLogTable } from "../../../src/store/sqlite/table-groups.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
@@ -51,7 +56,7 @@ function fill(file: string): void {
   change(file, (db) => {
     db.exec(`
       with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})
-      insert into bodies select i * 3, zeroblob(i % 50) from n;
+      insert into bodies select i * 3, zeroblob(i % 50), null from n;
       with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})
       insert into dedupe select i * 900000000000000 - 9000000000, i from n;
       with recursive n(i) as (select 0 union all select i + 1 from n where i < ${ROWS - 1})
@@ -125,7 +130,7 @@ describe("a copy of a database", () => {
           if (share === 1) return;
           writer.exec(`
             begin immediate;
-            insert into bodies values (${1_000_000 + ++writes}, x'00');
+            insert into bodies (event_seq, body) values (${1_000_000 + ++writes}, x'00');
             insert into meta values ('late-${writes}', 1);
             delete from attempts where event_seq > ${1000 - writes};
             commit`);
@@ -138,6 +143,21 @@ describe("a copy of a database", () => {
     expect(dump(to)).toEqual(before);
     // The negative control: without one transaction the copy would be like this.
     expect(dump(from)).not.toEqual(before);
+  });
+
+  it("names events that were damaged before, and what cannot be read at all", async () => {
+    change(from, (db) => db.exec("update bodies set checksum = 1 where event_seq = 9"));
+    expect((await copyDatabase({ from, to, withLog: true })).damages).toEqual([
+      "row 9 of the table bodies is damaged: it does not have the checksum that it was written with",
+    ]);
+    const { page } = change(from, (db) => {
+      db.exec("pragma wal_checkpoint(truncate)");
+      return db.prepare("select rootpage as page from sqlite_master where name = 'dedupe'").get() as { page: number };
+    });
+    const bytes = readFileSync(from);
+    writeFileSync(from, bytes.fill(0xa5, (page - 1) * 4096, page * 4096));
+    const again = copyDatabase({ from, to: join(folder, "again.db"), withLog: true });
+    await expect(again).rejects.toThrow("The table dedupe cannot be read (database disk image is malformed)");
   });
 
   it("stops when it is told to", async () => {
@@ -169,6 +189,34 @@ describe("the check of a copy", () => {
     expect(findFaultsOfCopy(to, { ...copied, tables: { nothing: 7 } })).toEqual(["no such table: nothing"]);
     writeFileSync(to, "x".repeat(10_000), { flag: "r+" });
     expect(findFaultsOfCopy(to, copied)).toEqual(["file is not a database"]);
+  });
+
+  it.each([
+    [
+      "create trigger t after insert on events begin delete from audit; end",
+      'it has the trigger "t", which Posthorn does not create',
+    ],
+    ["create view v as select * from records", 'it has the view "v", which Posthorn does not create'],
+    ["create table x (a)", 'it has the table "x", which Posthorn does not create'],
+    ["create index i on records (id)", 'it has the index "i", which Posthorn does not create'],
+    ["alter table meta add column b integer default 1", 'its table "meta" is not as Posthorn creates it'],
+    ["drop index damaged_deliveries", 'it lacks the index "damaged_deliveries"'],
+  ])("tells what is in no database of Posthorn: %s", async (sql, fault) => {
+    const copied = await copyDatabase({ from, to, withLog: false });
+    expect(findFaultsOfCopy(to, copied)).toEqual([]);
+    change(to, (db) => db.exec(sql));
+    expect(findFaultsOfCopy(to, copied)).toEqual([fault]);
+  });
+
+  it("does so with every schema that there was", () => {
+    for (const name of listMigrations()) {
+      const version = Number(name.slice(0, 4));
+      const empty = openEmptyDatabase(version);
+      const old = join(folder, `${name}.db`);
+      empty.prepare("vacuum into ?").run(old);
+      empty.close();
+      expect(findFaultsOfCopy(old, { schemaVersion: version, tables: {} })).toEqual([]);
+    }
   });
 });
 

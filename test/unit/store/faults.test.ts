@@ -24,7 +24,7 @@ describe("an error of SQLite", () => {
     [7, "busy"],
     [8, "fatal"],
     [10, "fatal"],
-    [11, "fatal"],
+    [11, "item"],
     [13, "full"],
     [14, "fatal"],
     [15, "busy"],
@@ -58,7 +58,7 @@ describe("an error of SQLite", () => {
     const damaged = new DatabaseSync(file);
     const error = caught(() => damaged.prepare("select * from t").all());
     expect(error).not.toHaveProperty("errcode");
-    expect(judgeFault(error)).toBe("fatal");
+    expect(judgeFault(error)).toBe("item");
     expect(isCorruption(error)).toBe(true);
     expect(judgeFault(caught(() => damaged.prepare("select * from u").all()))).toBe("item");
     damaged.close();

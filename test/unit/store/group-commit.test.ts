@@ -18,16 +18,19 @@ const COMMAND = { port: "lanes", name: "expire", args: [] };
 function createScriptedPort(isApart = true) {
   const posted: { batch: WriteBatch; done: (result: BatchResult) => void }[] = [];
   const fatal: PosthornError[] = [];
+  const faults: unknown[] = [];
   const commits = createGroupCommit({
     port: { isApart, post: (batch, done) => void posted.push({ batch, done }) },
     clock: createStandingClock(),
     onFatal: (error) => fatal.push(error),
+    onFault: (error) => faults.push(error),
   });
   let answered = 0;
   return {
     commits,
     posted,
     fatal,
+    faults,
     answer: (make: (batch: WriteBatch) => BatchResult = succeed) => {
       const next = posted[answered++];
       if (next === undefined) throw new Error("no batch waits for an answer");
@@ -75,6 +78,26 @@ describe("group commit", () => {
     await nextTurn();
     expect(sizes()).toEqual([24, 30, 54]);
     expect(posted[2]?.batch.commands).toHaveLength(1);
+  });
+
+  it("answers everyone in a batch although the callback of one throws", async () => {
+    const { commits, faults, answer } = createScriptedPort();
+    const answered: string[] = [];
+    const accept = (id: string) =>
+      commits.accept(item(), () => {
+        if (id === "b") throw new TypeError("a bug");
+        answered.push(id);
+      });
+    for (const id of ["a", "b", "c"]) accept(id);
+    commits.settle(newSettlement({ eventSeq: 1, subscriptionSeq: 1 }), () => answered.push("settled"));
+    await nextTurn();
+    answer();
+    await commits.drain();
+    accept("b");
+    expect([answered, faults]).toEqual([
+      ["a", "c", "settled"],
+      [new TypeError("a bug"), new TypeError("a bug")],
+    ]);
   });
 
   it("keeps a turn together where the writer is no thread of its own", async () => {

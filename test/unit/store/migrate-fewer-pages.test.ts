@@ -55,8 +55,8 @@ describe("a database from before all counters lay together", () => {
       ${event(1)} ${sending(1, NOON)} ${event(2)} ${sending(2, null)}`);
     expect(await store.reads.loadCounters()).toEqual({
       events: [
-        { tenantId: "acme", accepted: 9, unmatched: 1, duplicates: 2, pruned: 5 },
-        { tenantId: "other", accepted: 1, unmatched: 1, duplicates: 0, pruned: 0 },
+        { tenantId: "acme", accepted: 9, unmatched: 1, operatorsOnly: 0, duplicates: 2, pruned: 5 },
+        { tenantId: "other", accepted: 1, unmatched: 1, operatorsOnly: 0, duplicates: 0, pruned: 0 },
       ],
       deliveries: [
         {

@@ -93,6 +93,7 @@ const claimed = fc.record({
   trigger: fc.constantFrom(...ATTEMPT_TRIGGERS),
   expiresAt: orAbsent(time),
   hasDetails: fc.boolean(),
+  isEarly: fc.boolean(),
   event: fc.record({
     id: text,
     type: text,

@@ -1,6 +1,7 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import type { HeaderBlock } from "../../../src/domain/header-block.ts";
 import type { AuditNote } from "../../../src/store/port/audit.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -52,7 +53,8 @@ async function fill(store: Store): Promise<void> {
   for (let i = 0; i < 100; i++) lanes.push(await insertSubscription(store, `own-${i}`, { tenantId: TENANT }));
   const [lane] = lanes as [number];
   const other = await insertSubscription(store, "other", { tenantId: "other" });
-  const answer = { responseHeaders: "{}", responseBody: Buffer.alloc(8 * 1024, "a") };
+  const requestHeaders = "User-Agent: Posthorn/1.0\r\n" as HeaderBlock;
+  const answer = { requestHeaders, responseHeaders: "{}", responseBody: Buffer.alloc(8 * 1024, "a") };
   for (let i = 0; i < 300; i++) {
     const [tenantId, subscriptionSeq] = i % 4 === 3 ? ["other", other] : [TENANT, lane];
     const body = Buffer.alloc(i % 7 === 0 ? 300_000 : 100, "b");
@@ -89,6 +91,8 @@ const OWN_ROWS = {
     where tenant_id = '${TENANT}' and state < 2`,
   attempts: `select count(*) as rows, coalesce(sum(length(response_body)), 0) as bytes
     from attempts where event_seq in (select seq from events where tenant_id = '${TENANT}')`,
+  forms: `select count(*) as rows, 0 as bytes from attempt_forms join records r on r.seq = subscription_seq
+    where r.tenant_id = '${TENANT}'`,
   requests: `select count(*) as rows, coalesce(sum(length(body)), 0) as bytes from requests where tenant_id = '${TENANT}'`,
   names: `select count(*) as rows, 0 as bytes from records where tenant_id = '${TENANT}' and id not like 'erased-%'`,
   audit: `select count(*) as rows, 0 as bytes from audit where entry ->> '$.tenant_id' = '${TENANT}' and data is not null`,

@@ -51,8 +51,22 @@ describe("the writer", () => {
       const [result] = commit({ commands: [writeOf(newSubscription(name))] }).commands;
       return (result as { value: { seqs: number[] } }).value.seqs[0] as number;
     };
-    return { commit, commitTogether, lane, reads: createQueries(db).reads, db, file, end };
+    return { writer, commit, commitTogether, lane, reads: createQueries(db).reads, db, file, end };
   }
+
+  it("answers before it moves the log into the database", () => {
+    const { writer, commit, lane, db } = openBoth();
+    const event = () => ({ event: newEvent({ body: Buffer.alloc(100_000) }), deliveries: [] });
+    const seq = lane("a");
+    const read = db.prepare("pragma wal_checkpoint(noop)");
+    const look = () => read.get() as { log: number; checkpointed: number };
+    while (look().log < 2000) commit({ accepts: Array.from({ length: 20 }, event) });
+    expect(commit({ accepts: [event()] }).accepts).toHaveLength(1);
+    expect(look().checkpointed).toBe(0);
+    expect(writer.checkpoint()).toBeUndefined();
+    expect(look().checkpointed).toBeGreaterThan(2000);
+    expect(commit({ claims: [{ subscriptionSeq: seq, limit: 1 }] }).fatal).toBeUndefined();
+  });
 
   /** Another program changes the file: the next write by the writer sees it. */
   function change(file: string, sql: string): void {

@@ -119,4 +119,41 @@ describe("an examination", () => {
     const text = '{% if data.a %}{"a":1}{% endif %}';
     expect(await templates.examine([{ name: "t", text, place: "json" }])).toEqual([]);
   });
+
+  it("of a long template with a variable everywhere takes a part of a second", async () => {
+    const text = "{{data}}".repeat(8000);
+    expect(await templates.examine([{ name: "t", text, place: "text" }], [], { line: "a", withinMs: 1000 })).toEqual(
+      [],
+    );
+    const late = `${"{{data}}\n".repeat(7000)}{{ data | nothing }}`;
+    expect(await templates.examine([{ name: "t", text: late, place: "text" }])).toEqual([
+      { field: "t", message: expect.stringContaining("(line 7001, column 1)") },
+    ]);
+  });
+
+  it("of one line does not wait for those of another", async () => {
+    const [quick] = BODY as [Template];
+    // Both threads have started.
+    await Promise.all(["many", "one"].map((line) => templates.examine([{ ...quick, name: line }], [], { line })));
+    let ended = 0;
+    const many = Array.from({ length: 8 }, async (_, n) => {
+      const text = `${"{{data}}".repeat(4000)}${n}`;
+      await templates.examine([{ name: "t", text, place: "text" }], [], { line: "many" });
+      ended++;
+    });
+    await templates.examine([{ ...quick, text: "{{ data.n }}" }], [], { line: "one" });
+    expect(ended).toBeLessThan(8);
+    await Promise.all(many);
+  });
+
+  it("has the same result for the same text without being made again, but not for another place or schema", async () => {
+    const own = openTemplates();
+    const template: Template = { name: "body", text: "{{ data.totl }}", place: "text" };
+    const first = await own.examine([template], SCHEMAS);
+    expect(first).toHaveLength(1);
+    expect(await own.examine([template], [{ eventType: "other", schema: { properties: { totl: {} } } }])).toEqual([]);
+    expect(await own.examine([{ ...template, place: "json" }], SCHEMAS)).toHaveLength(1);
+    await own.close();
+    expect(await own.examine([template], SCHEMAS)).toEqual(first);
+  });
 });

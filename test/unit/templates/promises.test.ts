@@ -156,7 +156,7 @@ const FACTS: TemplateFacts = {
     occurredAt: 0,
     receivedAt: 0,
     contentType: "application/json",
-    body: Buffer.from(JSON.stringify({ text: "a".repeat(900_000), part: `b${"a".repeat(500)}` })),
+    body: Buffer.from(JSON.stringify({ text: "a".repeat(900_000), part: `${"a".repeat(500)}b` })),
     origin: "publish",
   },
 };

@@ -53,8 +53,9 @@ function open(change: Partial<ThreadLinesOptions> = {}) {
   });
   onTestFinished(lines.close);
   return {
-    send: (line: string, call: Call, { bytes = 10, deadlineMs = PLENTY_MS } = {}) =>
-      lines.run(line, bytes, (send) => send(call, deadlineMs)),
+    send: (line: string, call: Call, { bytes = 10, deadlineMs = PLENTY_MS, sender = "" } = {}) =>
+      lines.run(line, bytes, (send) => send(call, deadlineMs), sender),
+    close: lines.close,
   };
 }
 
@@ -129,6 +130,30 @@ describe("work for a few threads, in lines", SLOW, () => {
     expect(ended).toEqual(["long", "long", "short", "long", "long"]);
   });
 
+  it("takes turns inside a line too: a sender with much to do has one call, then the others have theirs", async () => {
+    const { send } = open({ maxThreads: 2 });
+    const gate = createGate();
+    const ended: string[] = [];
+    const all = ["long", "long", "long", "long", "short"].map((sender, at) =>
+      send("one", at === 0 ? gate.call : { number: 1 }, { sender }).then(() => ended.push(sender)),
+    );
+    gate.open();
+    await Promise.all(all);
+    expect(ended).toEqual(["long", "long", "short", "long", "long"]);
+  });
+
+  it("is rejected when the threads are closed, whether it runs or waits", async () => {
+    const { send, close } = open();
+    const all = [send("a", { number: 1, act: "hang" }), send("a", { number: 1 }), send("b", { number: 1 })];
+    const [results] = await Promise.all([Promise.allSettled(all), close()]);
+    expect(results.map((result) => "reason" in result && (result.reason as { code: string }).code)).toEqual([
+      "unavailable",
+      "unavailable",
+      "unavailable",
+    ]);
+    await expect(send("a", { number: 1 })).rejects.toMatchObject({ code: "unavailable" });
+  });
+
   it("of lines that took long leaves one thread to those that did not", async () => {
     const { send } = open({ maxThreads: 2 });
     const monster: Call = { number: 1, act: "hang" };
@@ -153,16 +178,17 @@ describe("work for a few threads, in lines", SLOW, () => {
     expect((await send("a", { number: 5 })).sum).toBe(6);
   });
 
-  it("is refused where a line, or all of them, hold as much as they can, and never to an empty line alone", async () => {
+  it("is refused where a sender, or all of them, hold as much as they can, and never to an empty line alone", async () => {
     const { send } = open();
     const gate = createGate();
     const bytes = 5 * 1024 * 1024;
     const first = send("a", gate.call, { bytes });
     await expect(send("a", { number: 2 }, { bytes })).rejects.toMatchObject({ code: "overloaded" });
-    const others = Array.from({ length: 11 }, (_, n) => send(`other-${n}`, { number: n }, { bytes }));
+    const sender = send("a", { number: 2 }, { bytes, sender: "another" });
+    const others = Array.from({ length: 10 }, (_, n) => send(`other-${n}`, { number: n }, { bytes }));
     await expect(send("one-more", { number: 2 }, { bytes })).rejects.toMatchObject({ code: "overloaded" });
     gate.open();
-    await Promise.all([first, ...others]);
+    await Promise.all([first, sender, ...others]);
     expect((await send("a", { number: 3 }, { bytes: 100 * 1024 * 1024 })).sum).toBe(4);
   });
 

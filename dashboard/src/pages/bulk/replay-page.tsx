@@ -17,7 +17,7 @@ import { Skeleton } from "../../ui/skeleton.tsx";
 import { AbsoluteTime, RelativeTime } from "../../ui/time.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 import { FilterWords } from "./filter-words.tsx";
-import { Progress } from "./progress.tsx";
+import { Progress, Results } from "./progress.tsx";
 import { KINDS } from "./words.ts";
 
 export function ReplayPage() {
@@ -45,6 +45,7 @@ export function ReplayPage() {
           </span>
         </div>
         <Progress replay={replay} />
+        <Results replay={replay} />
         {replay.error !== null && <p className="error-text">{replay.error}</p>}
         <Figures replay={replay} />
       </section>
@@ -61,7 +62,6 @@ function Figures({ replay }: { replay: Replay }) {
   return (
     <KeyValues
       rows={[
-        ["Done", formatCount(replay.done)],
         ["Skipped", replay.skipped > 0 && `${formatCount(replay.skipped)}, changed by somebody else meanwhile`],
         ["Failed", replay.failed > 0 && `${formatCount(replay.failed)}, their subscription is gone`],
         [

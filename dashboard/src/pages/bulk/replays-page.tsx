@@ -9,7 +9,7 @@ import { Item, Items } from "../../ui/items.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
 import { ChoiceFilter } from "../../ui/view-filters.tsx";
 import { FilterLine } from "./filter-words.tsx";
-import { Progress } from "./progress.tsx";
+import { LoadedResults, Progress } from "./progress.tsx";
 import { KINDS, STATUSES } from "./words.ts";
 
 const FILTERS = ["status"] as const;
@@ -42,6 +42,9 @@ export function ReplaysPage() {
                     <FilterLine filter={replay.filter} />
                     <span>
                       started <RelativeTime at={replay.started_at} />
+                    </span>
+                    <span className="item-line">
+                      <LoadedResults id={replay.id} />
                     </span>
                   </>
                 }

@@ -5,6 +5,7 @@ import { sendJson } from "../../api/client.ts";
 import type { EventType } from "../../api/types.ts";
 import { JsonDialog } from "../../editor/json-dialog.tsx";
 import { PageHead } from "../../layout/shell.tsx";
+import { useIsPartner } from "../../session/session.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { DeleteDialog } from "../../ui/delete-dialog.tsx";
@@ -22,6 +23,7 @@ export function EventTypePage() {
   const client = useQueryClient();
   const { data, error, refetch } = useQuery(eventTypeQuery(name));
   const canChange = useCanChangeTypes();
+  const isPartner = useIsPartner();
   const [isOpen, setOpen] = useState<"edit" | "delete">();
   const close = () => setOpen(undefined);
   if (error !== null && data === undefined) {
@@ -37,7 +39,7 @@ export function EventTypePage() {
   return (
     <>
       <PageHead title={type.name}>
-        {type.managed_by === "config" && <span className="muted small">Set in posthorn.yaml</span>}
+        {type.managed_by === "config" && !isPartner && <span className="muted small">Set in posthorn.yaml</span>}
         {canChange && type.managed_by !== "config" && (
           <>
             <Button kind="quiet" onClick={() => setOpen("delete")}>

@@ -112,6 +112,7 @@ function NoTypes() {
 }
 
 function TypeTable({ types }: { types: readonly EventType[] }) {
+  const isPartner = useIsPartner();
   return (
     <section className="card" aria-label="Event types">
       <DataTable
@@ -127,7 +128,7 @@ function TypeTable({ types }: { types: readonly EventType[] }) {
               </>
             ),
           },
-          { title: "Producer", cell: ({ producer }) => producer ?? "–" },
+          ...(isPartner ? [] : [{ title: "Producer", cell: ({ producer }: EventType) => producer ?? "–" }]),
           { title: "Versions", cell: ({ versions }) => versions.map(({ version }) => version).join(", ") || "–" },
           {
             title: "Status",

@@ -80,7 +80,7 @@ export function EventPage() {
       )}
       <Facts event={event} />
       <div className="columns columns-event">
-        <BodyCard body={body} name={event.event_id} none={isErased ? "It was erased." : "It has no body."} />
+        <BodyCard body={body} name={event.event_id} none={isErased ? "It was erased." : sayNone(event)} />
         <DeliveryList event={event} />
       </div>
       {event.headers !== undefined && (
@@ -94,6 +94,10 @@ export function EventPage() {
       {isOpen === "edit" && <EditDialog event={event} payloadText={payloadText} onClose={() => setOpen(undefined)} />}
     </>
   );
+}
+
+function sayNone({ damage }: EventWithDeliveries): string {
+  return damage === undefined ? "It has no body." : `It is left out, because ${damage}.`;
 }
 
 const KINDS = { json: "JSON", xml: "XML", text: "other text", binary: "no text", none: "empty" } as const;

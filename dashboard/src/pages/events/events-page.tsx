@@ -6,7 +6,7 @@ import { eventsQuery } from "../../api/queries.ts";
 import { useFurtherBack, type FurtherBack } from "../../api/use-further-back.ts";
 import type { Event } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
-import { useMedia } from "../../layout/use-media.ts";
+import { NARROW_LIST, useMedia } from "../../layout/use-media.ts";
 import { useView } from "../../layout/use-view.ts";
 import { readFilters } from "../../layout/view-filters.ts";
 import { useCanChange } from "../../session/session.tsx";
@@ -89,7 +89,7 @@ interface EventListProps {
 
 function EventList({ events, hasMore, isLoading, loadMore }: EventListProps) {
   const place = useRef<HTMLUListElement>(null);
-  const isNarrow = useMedia("(max-width: 900px)");
+  const isNarrow = useMedia(NARROW_LIST);
   const rowPx = isNarrow ? ROW_PX.narrow : ROW_PX.wide;
   const rows = useWindowVirtualizer({
     count: events.length,

@@ -44,7 +44,12 @@ function MoreFilters({ view }: { view: View }) {
       <TextFilter view={view} name="ordering_key" label="Ordering key" />
       <TenantFilter view={view} />
       <TimeFilters view={view} />
-      <ChoiceFilter view={view} name="unmatched" label="Wanted by" options={{ true: "nobody", false: "somebody" }} />
+      <ChoiceFilter
+        view={view}
+        name="unmatched"
+        label="Subscribers"
+        options={{ true: "none", false: "at least one" }}
+      />
     </div>
   );
 }

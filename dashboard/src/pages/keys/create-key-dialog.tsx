@@ -1,8 +1,9 @@
 import { useState } from "react";
 import { sendJson } from "../../api/client.ts";
 import type { KeyInput, KeyWithSecret, Scope } from "../../api/types.ts";
+import { checkTenant, TenantControl } from "../../forms/tenant-control.tsx";
 import { useSession } from "../../session/session.tsx";
-import { ChoiceField, TextField } from "../../ui/field.tsx";
+import { ChoiceField, Field, TextField } from "../../ui/field.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { useAct } from "../../ui/use-act.ts";
 import { ALL_SCOPES, SCOPE_WORDS } from "./key-scopes.ts";
@@ -18,7 +19,10 @@ export function CreateKeyDialog({ onClose, onMade }: { onClose: () => void; onMa
   const [tenantId, setTenantId] = useState("");
   const [life, setLife] = useState<Life>("never");
   const create = useAct({
-    run: (input: KeyInput) => sendJson<KeyWithSecret>("POST", "/api/v1/keys", input),
+    async run(input: KeyInput) {
+      await checkTenant(input.tenant_id);
+      return sendJson<KeyWithSecret>("POST", "/api/v1/keys", input);
+    },
     changes: ["keys"],
     onDone(key) {
       onClose();
@@ -64,13 +68,9 @@ export function CreateKeyDialog({ onClose, onMade }: { onClose: () => void; onMa
         ))}
       </fieldset>
       {session.tenant_id === null && (
-        <TextField
-          label="Tenant"
-          value={tenantId}
-          onChange={setTenantId}
-          placeholder="all tenants"
-          hint="A key that is bound to a tenant sees that tenant and no other."
-        />
+        <Field label="Tenant" hint="A key that is bound to a tenant sees that tenant and no other.">
+          {(ids) => <TenantControl described={ids} value={tenantId} onChange={setTenantId} placeholder="all tenants" />}
+        </Field>
       )}
       <ChoiceField label="Expires" options={LIVES} value={life} onChange={setLife} />
     </FormDialog>

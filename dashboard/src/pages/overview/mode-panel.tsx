@@ -17,19 +17,19 @@ export function ModePanel({ status }: { status: Status }) {
   const now = useNow();
   const troubled = status.targets.filter(isTroubled);
   const findHref = useTargetHrefs(troubled.length > 0);
-  const isWell = status.mode === "NORMAL" && status.health === "ok";
+  const isWell = status.condition === "healthy";
   return (
     <section className={`card mode ${isWell ? "mode-well" : "mode-troubled"}`} aria-label="Mode">
       <p className="mode-line">
-        <Badge state={status.mode} />
-        <strong>{isWell ? "All targets are delivered to." : summarise(status, troubled.length)}</strong>
+        <Badge state={status.condition} />
+        <strong>{isWell ? "Everything is delivered." : summarise(status)}</strong>
       </p>
       {troubled.length > 0 && (
         <Trouble all="/targets" count={troubled.length}>
           {troubled.slice(0, SHOWN).map((target, index) => (
             // Own targets of subscriptions may have the same name.
             <li key={`${target.name} ${index}`}>
-              <Badge state={target.mode} />
+              <Badge state={target.condition} />
               <Link href={findHref(target)}>
                 <strong>{target.name}</strong>
               </Link>
@@ -78,8 +78,9 @@ function Trouble({ all, count, children }: { all: string; count: number; childre
   );
 }
 
-function isTroubled({ mode, health }: Pick<KnownTarget, "mode" | "health">): boolean {
-  return mode === "QUEUE" || health === "error";
+/** Suspended ones are listed by themselves. */
+function isTroubled({ condition }: Pick<KnownTarget, "condition">): boolean {
+  return condition === "down" || condition === "failing";
 }
 
 /** `/status` has only their names: the list of targets tells whose they are. */
@@ -91,13 +92,16 @@ function useTargetHrefs(isWanted: boolean): (target: KnownTarget) => string {
   return ({ name, since }) => known.get(`${name} ${since}`) ?? `/targets?text=${encodeURIComponent(name)}`;
 }
 
-function summarise({ mode, suspended, connections }: Status, troubled: number): string {
-  if (mode === "QUEUE") {
-    return troubled === 1
-      ? "One target is down. What is for it waits, and is delivered when it is back."
-      : `${formatCount(troubled)} targets are down. What is for them waits, and is delivered when they are back.`;
-  }
-  if (suspended.length > 0) return "Subscriptions are suspended. Review and resume them.";
+function summarise({ targets, suspended, connections }: Status): string {
+  const down = targets.filter(({ condition }) => condition === "down").length;
+  const texts = [
+    suspended.length === 1 && "One subscription is suspended. Review and resume it.",
+    suspended.length > 1 && `${formatCount(suspended.length)} subscriptions are suspended. Review and resume them.`,
+    down === 1 && "One target is down. Its deliveries wait, and are sent when it is back.",
+    down > 1 && `${formatCount(down)} targets are down. Their deliveries wait, and are sent when they are back.`,
+  ].filter((text) => text !== false);
+  if (texts.length > 0) return texts.join(" ");
+  if (targets.some(({ condition }) => condition === "failing")) return "Some deliveries fail.";
   if (connections.some(({ state }) => state === "failed")) return "A broker cannot be reached.";
   return "Something is wrong.";
 }

@@ -52,7 +52,11 @@ export function OverviewPage() {
       <div className="tiles">
         <Tile label="Events in" value={rates && `${formatRate(rates.in)}/s`} href="/events" />
         <Tile label="Attempts out" value={rates && `${formatRate(rates.out)}/s`} />
-        <Tile label={`Success, ${WINDOWS[window]}`} value={series.data && formatShare(series.data.success_rate)} />
+        <Tile
+          label={`Delivered, ${WINDOWS[window]}`}
+          value={series.data && formatShare(series.data.delivered_rate)}
+          note={series.data && `first try ${formatShare(series.data.first_try_rate)}`}
+        />
         <Tile
           label="Latency, median"
           value={series.data && formatMs(series.data.latency_p50_ms)}

@@ -28,7 +28,7 @@ export function WorstSubscriptions() {
             <tr>
               <th scope="col">Name</th>
               <th scope="col" className="number">
-                Success, 1 h
+                Delivered, 1 h
               </th>
               <th scope="col" className="number">
                 Open
@@ -39,12 +39,12 @@ export function WorstSubscriptions() {
             </tr>
           </thead>
           <tbody>
-            {worst.map(({ id, name, status, stats }) => (
+            {worst.map(({ id, name, condition, stats }) => (
               <tr key={id}>
                 <td>
-                  <Link href={`/subscriptions/${id}`}>{name}</Link> {status !== "active" && <Badge state={status} />}
+                  <Link href={`/subscriptions/${id}`}>{name}</Link> <Badge state={condition} />
                 </td>
-                <td className="number">{formatShare(stats.success_rate_1h)}</td>
+                <td className="number">{formatShare(stats.delivered_rate_1h)}</td>
                 <td className="number">{formatCount(stats.open_count)}</td>
                 <td className="number">{formatCount(stats.dead_count)}</td>
               </tr>
@@ -62,10 +62,10 @@ export function WorstSubscriptions() {
 /** Those that fail now first, then those with the most that has died or waits. */
 function rankWorst(all: readonly Subscription[]): Subscription[] {
   const troubled = all.filter(
-    ({ stats, status }) => (stats.success_rate_1h ?? 1) < 1 || stats.dead_count > 0 || status === "suspended",
+    ({ stats, condition }) => stats.dead_count > 0 || (condition !== "healthy" && condition !== "paused"),
   );
   const weight = ({ stats }: Subscription) => stats.dead_count + stats.open_count;
   return troubled
-    .sort((a, b) => (a.stats.success_rate_1h ?? 1) - (b.stats.success_rate_1h ?? 1) || weight(b) - weight(a))
+    .sort((a, b) => (a.stats.delivered_rate_1h ?? 1) - (b.stats.delivered_rate_1h ?? 1) || weight(b) - weight(a))
     .slice(0, SHOWN);
 }

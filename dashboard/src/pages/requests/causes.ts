@@ -7,12 +7,12 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
     "Compare the secret here with the one that the sender has. If it has changed, add the new one with “Rotate secret” on the page of the source.",
   unknown_webhook:
     "Register the sheet's webhook on the page of the source, or remove the other webhook at the provider.",
-  address_not_allowed: "If the sender is genuine, add its address to allowed_ips of the source.",
+  address_not_allowed: "If the sender is genuine, add its address to `allowed_ips` of the source.",
   unreadable_body: "The sender must send well-formed JSON or XML. A replay of the same bytes fails again.",
-  unsupported_content_type: "Add the content type to content_types of the source.",
+  unsupported_content_type: "Add the content type to `content_types` of the source.",
   unsupported_encoding: "Ask the sender to use gzip, deflate, br or no content encoding.",
-  method_not_allowed: "Add the method to methods of the source, or ask the sender for another.",
-  too_large: "Raise max_bytes of the source.",
+  method_not_allowed: "Add the method to `methods` of the source, or ask the sender for another.",
+  too_large: "Raise `max_bytes` of the source.",
   schema_mismatch: "Correct the sender, or the schema of the event type.",
   validation_failed: "Correct the sender, or the validation of this endpoint.",
   validation_not_found: "Create a validation for this endpoint.",
@@ -32,11 +32,11 @@ const IGNORED: Readonly<Record<string, Explanation>> = {
   },
   replayed: {
     title: "The same signature was already accepted",
-    advice: "Nothing to do, unless two different webhooks may have the same bytes: then set refuse_replays to false.",
+    advice: "Nothing to do, unless two different webhooks may have the same bytes: then set `refuse_replays` to false.",
   },
   filtered: {
     title: "The event type is not among those that the source lets through",
-    advice: "If it is wanted, add its type to only of the source.",
+    advice: "If it is wanted, add its type to `only` of the source.",
   },
   invalid: {
     title: "The event does not match the schema of its type",

@@ -12,6 +12,7 @@ import { BodyCard, toBody } from "../../ui/body-card.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Failure } from "../../ui/failure.tsx";
+import { InlineCode } from "../../ui/inline-code.tsx";
 import { HeaderList, KeyValues } from "../../ui/key-values.tsx";
 import { formatBytes } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
@@ -53,7 +54,7 @@ function Shown({ request }: { request: RequestWithBody }) {
             <Badge state={request.outcome} />
           </div>
           <p>
-            {explanation.advice} {request.replayed_at === null && nextStep(request.cause, isKept)}
+            <InlineCode text={explanation.advice} /> {request.replayed_at === null && nextStep(request.cause, isKept)}
           </p>
           {request.replayed_at !== null && <Replayed request={request} at={request.replayed_at} />}
         </section>

@@ -6,6 +6,7 @@ import { sourceKindsQuery } from "../../api/source-queries.ts";
 import type { Source, SourceKind } from "../../api/types.ts";
 import { withMember, type Draft } from "../../forms/draft.ts";
 import { schemasQuery } from "../../forms/schemas-query.ts";
+import { checkTenant } from "../../forms/tenant-control.tsx";
 import { PageHead } from "../../layout/shell.tsx";
 import { useView } from "../../layout/use-view.ts";
 import { useCanChange, useSession } from "../../session/session.tsx";
@@ -28,7 +29,10 @@ export function NewSourcePage() {
   const [draft, setDraft] = useState<Draft>({});
   const name = view.get("kind") ?? GENERIC;
   const create = useAct({
-    run: () => sendJson<Source>("POST", "/api/v1/sources", { ...draft, kind: name }),
+    async run() {
+      await checkTenant(draft["tenant_id"]);
+      return sendJson<Source>("POST", "/api/v1/sources", { ...draft, kind: name });
+    },
     changes: ["sources"],
     says: "The source was created.",
     onDone: (source) => navigate(`/sources/${encodeURIComponent(source.name)}`),

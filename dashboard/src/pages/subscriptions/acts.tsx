@@ -2,6 +2,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import type { Subscription } from "../../api/types.ts";
+import { useSession } from "../../session/session.tsx";
 import { useAct } from "../../ui/use-act.ts";
 import { Button } from "../../ui/button.tsx";
 import { formatCount } from "../../ui/numbers.ts";
@@ -19,7 +20,11 @@ export function Acts({ subscription, etag }: { subscription: Subscription; etag:
   const waiting = subscription.stats.open_count;
   const [opened, setOpened] = useState<Opened>();
   const close = () => setOpened(undefined);
-  const isOurs = managedBy === "api" || managedBy === "former_config";
+  const { tenant_id: boundTo, destination_kinds: kinds } = useSession();
+  const isAllowed = boundTo === null || kinds.includes(subscription.kind);
+  // The gateway does not use the operator's credentials for a tenant.
+  const canTest = isAllowed && (boundTo === null || subscription.credentials_by !== "operator");
+  const isOurs = isAllowed && (managedBy === "api" || managedBy === "former_config");
   const pause = useAct({
     run: () => sendJson("POST", pathOf(id, "/pause")),
     changes: CHANGED,
@@ -27,7 +32,7 @@ export function Acts({ subscription, etag }: { subscription: Subscription; etag:
   });
   return (
     <>
-      <Button onClick={() => setOpened("test")}>Test</Button>
+      {canTest && <Button onClick={() => setOpened("test")}>Test</Button>}
       <Button onClick={() => setOpened("recover")}>Recover</Button>
       {isOurs && status === "active" && (
         <Button isBusy={pause.isPending} onClick={() => pause.mutate(undefined)}>

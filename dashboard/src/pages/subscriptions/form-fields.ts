@@ -1,9 +1,10 @@
+import type { Session } from "../../api/types.ts";
 import { draftOf, type Draft } from "../../forms/draft.ts";
 import { fieldsOf, type Field } from "../../forms/fields.ts";
 import { resolve, type Schemas } from "../../forms/json-schema.ts";
 
 /** Groups of what all kinds share, in the order of the form; what is in none of them comes last. */
-const WHAT = ["name", "description", "tenant_id", "labels"];
+const WHAT = ["name", "description", "tenant_id", "tenants", "labels"];
 const WHICH = ["events", "sources", "event_filter"];
 const TRIES = [
   "retry_policy",
@@ -24,7 +25,8 @@ const FIXED = ["tenant_id", "kind", "status", "secret"];
 export interface KindFields {
   name: string;
   isFlat: boolean;
-  isForOperators: boolean;
+  /** Fields that only operators may set. */
+  operatorSettings: readonly string[];
   fields: readonly Field[];
 }
 
@@ -47,7 +49,7 @@ export function subscriptionFields(schemas: Schemas, isNew: boolean): Subscripti
     return {
       name,
       isFlat: kind["x-flat"] === true,
-      isForOperators: kind["x-operator-only"] === true,
+      operatorSettings: kind["x-operator-settings"] ?? [],
       fields: fieldsOf(kind, schemas),
     };
   });
@@ -64,6 +66,19 @@ export function subscriptionFields(schemas: Schemas, isNew: boolean): Subscripti
     kinds,
     usualKind: String(schema.properties?.["kind"]?.default),
   };
+}
+
+/** Nobody is offered what the gateway would reject. */
+export function kindsFor(
+  kinds: readonly KindFields[],
+  session: Pick<Session, "tenant_id" | "destination_kinds">,
+): readonly KindFields[] {
+  const allowed = kinds.filter(({ name }) => session.destination_kinds.includes(name));
+  if (session.tenant_id === null) return allowed;
+  return allowed.map((kind) => ({
+    ...kind,
+    fields: kind.fields.filter(({ name }) => !kind.operatorSettings.includes(name)),
+  }));
 }
 
 /** What the form begins with: what is not set is not there, in the destination either. */

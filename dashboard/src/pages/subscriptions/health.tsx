@@ -8,6 +8,6 @@ export function Health({ id }: { id: string }) {
   const { data } = useQuery(healthQuery(id));
   if (data === undefined) return <span className="sparkline-empty" />;
   const points = data.series.map(({ success_count: good, failure_count: bad }) => ({ good, bad }));
-  const label = `Last 24 hours: ${formatCount(data.success_count)} delivered, ${formatCount(data.failure_count)} failed`;
+  const label = `Last 24 hours: ${formatCount(data.success_count)} delivered, ${formatCount(data.failure_count)} failed attempts`;
   return <Sparkline points={points} label={label} />;
 }

@@ -1,9 +1,8 @@
 import type { Subscription } from "../../api/types.ts";
-import { labelOf } from "../../forms/field-name.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { KeyValues } from "../../ui/key-values.tsx";
 import { RelativeTime } from "../../ui/time.tsx";
-import { ValueText } from "../../ui/value-text.tsx";
+import { toRow } from "../../ui/value-text.tsx";
 import { labelOfKind } from "./kind-labels.ts";
 
 /** Shown elsewhere on the page, or below by their own names. */
@@ -11,6 +10,7 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   "id",
   "name",
   "status",
+  "condition",
   "stats",
   "destination",
   "warnings",
@@ -22,7 +22,18 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   "updated_at",
 ]);
 /** What people look for first. */
-const FIRST = ["kind", "url", "events", "sources", "event_filter", "tenant_id", "target", "mode", "description"];
+const FIRST = [
+  "kind",
+  "url",
+  "events",
+  "sources",
+  "event_filter",
+  "tenant_id",
+  "tenants",
+  "target",
+  "mode",
+  "description",
+];
 
 /** Everything that is set; what is not is left out. */
 export function Settings({ subscription }: { subscription: Subscription }) {
@@ -61,7 +72,7 @@ export function Settings({ subscription }: { subscription: Subscription }) {
 
 function Rows({ rows }: { rows: readonly (readonly [string, unknown])[] }) {
   const set = rows.filter(([, value]) => isSet(value));
-  return <KeyValues rows={set.map(([name, value]) => [labelOf(name), <ValueText key={name} value={value} />])} />;
+  return <KeyValues rows={set.map(([name, value]) => toRow(name, value))} />;
 }
 
 function isSet(value: unknown): boolean {

@@ -4,6 +4,7 @@ import { useParams } from "wouter";
 import { subscriptionQuery } from "../../api/queries.ts";
 import { schemasQuery } from "../../forms/schemas-query.ts";
 import { PageHead } from "../../layout/shell.tsx";
+import { useView } from "../../layout/use-view.ts";
 import { AdminOnly } from "../../session/admin-only.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
@@ -11,6 +12,7 @@ import { SubscriptionForm } from "./subscription-form.tsx";
 
 export function NewSubscriptionPage() {
   const schemas = useQuery(schemasQuery);
+  const tenantId = useView().get("tenant_id");
   return (
     <>
       <PageHead title="Create subscription" />
@@ -18,7 +20,7 @@ export function NewSubscriptionPage() {
       {schemas.isPending && <Skeleton lines={10} />}
       {schemas.data !== undefined && (
         <AdminOnly>
-          <SubscriptionForm schemas={schemas.data} opened={undefined} />
+          <SubscriptionForm schemas={schemas.data} opened={undefined} tenantId={tenantId} />
         </AdminOnly>
       )}
     </>

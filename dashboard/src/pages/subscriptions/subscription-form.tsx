@@ -7,6 +7,7 @@ import { concerns, withMember, type Draft } from "../../forms/draft.ts";
 import type { Schemas } from "../../forms/json-schema.ts";
 import { Members } from "../../forms/schema-field.tsx";
 import { Section } from "../../forms/section.tsx";
+import { checkTenant } from "../../forms/tenant-control.tsx";
 import { useEditing } from "../../forms/use-editing.ts";
 import { useSession } from "../../session/session.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -15,19 +16,21 @@ import { Outdated } from "../../ui/outdated.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 import { DestinationSection } from "./destination-section.tsx";
 import { FilterBuilder } from "./filter-builder.tsx";
-import { subscriptionFields, toDraft, type KindFields } from "./form-fields.ts";
+import { kindsFor, subscriptionFields, toDraft, type KindFields } from "./form-fields.ts";
 import { labelOfKind } from "./kind-labels.ts";
 import { isMatch, MatchPreview, useMatching } from "./match-preview.tsx";
-import { CHANGED, pathOf } from "./paths.ts";
+import { CHANGED, hrefOfList, pathOf } from "./paths.ts";
 import { TemplatePreview } from "./template-preview.tsx";
 
 interface SubscriptionFormProps {
   schemas: Schemas;
   /** Undefined for a new one. */
   opened: Versioned<Subscription> | undefined;
+  /** Of a new one: whose it is, unless somebody chooses another. */
+  tenantId?: string | undefined;
 }
 
-export function SubscriptionForm({ schemas, opened }: SubscriptionFormProps) {
+export function SubscriptionForm({ schemas, opened, tenantId }: SubscriptionFormProps) {
   const session = useSession();
   const toast = useToast();
   const client = useQueryClient();
@@ -39,8 +42,12 @@ export function SubscriptionForm({ schemas, opened }: SubscriptionFormProps) {
     opened,
     fields: fields.all,
     toDraft: (thing) => toDraft(thing, fields),
-    save: (body, etag) =>
-      isNew ? sendJson("POST", "/api/v1/subscriptions", body) : sendJson("PATCH", pathOf(id), body, etag),
+    preset: withMember({}, "tenant_id", tenantId),
+    async save(body, etag) {
+      if (!isNew) return sendJson("PATCH", pathOf(id), body, etag);
+      await checkTenant(body["tenant_id"]);
+      return sendJson("POST", "/api/v1/subscriptions", body);
+    },
     reload: () => getVersioned(pathOf(id)),
     onSaved(saved) {
       toast.tell(opened === undefined ? `${saved.name} is created.` : `${saved.name} is saved.`);
@@ -50,15 +57,23 @@ export function SubscriptionForm({ schemas, opened }: SubscriptionFormProps) {
     },
   });
   const { draft, setDraft, fault, error, outdated } = editing;
-  const kinds = fields.kinds.filter(({ isForOperators }) => !isForOperators || session.tenant_id === null);
+  const kinds = kindsFor(fields.kinds, session);
   const kindName = opened?.thing.kind ?? String(draft["kind"] ?? fields.usualKind);
   const kind = kinds.find(({ name }) => name === kindName);
   const events = listOf(draft["events"]);
+  // Its owner is fixed from the beginning: one of a tenant cannot become one for several, nor the other way round.
+  const isForSeveral = isNew ? draft["tenants"] !== undefined : opened.thing.tenants !== null;
+  const isShown = (name: string) =>
+    name === "tenant_id"
+      ? session.tenant_id === null && !isForSeveral
+      : name !== "tenants" || (session.tenant_id === null && (isNew || isForSeveral));
   const matching = useMatching({
     events,
     sources: draft["sources"] === undefined ? undefined : listOf(draft["sources"]),
     filter: draft["event_filter"],
-    tenantId: opened?.thing.tenant_id ?? session.tenant_id ?? String(draft["tenant_id"] ?? "default"),
+    tenantId: isForSeveral
+      ? undefined
+      : (opened?.thing.tenant_id ?? session.tenant_id ?? String(draft["tenant_id"] ?? "default")),
   });
   const sample = (matching.data?.find(isMatch) ?? matching.data?.[0])?.event.event_id;
   const members = { path: "", draft, onChange: setDraft, fault };
@@ -73,10 +88,7 @@ export function SubscriptionForm({ schemas, opened }: SubscriptionFormProps) {
     <div className="columns columns-event">
       <form className="stack" onSubmit={submit} noValidate>
         <Section title="What it is called" isOpenAtFirst>
-          <Members
-            {...members}
-            fields={fields.what.filter(({ name }) => name !== "tenant_id" || session.tenant_id === null)}
-          />
+          <Members {...members} fields={fields.what.filter(({ name }) => isShown(name))} />
         </Section>
         <Section title="Where events go" isOpenAtFirst>
           {opened === undefined && (
@@ -112,7 +124,7 @@ export function SubscriptionForm({ schemas, opened }: SubscriptionFormProps) {
           <Button kind="primary" type="submit" isBusy={editing.isBusy}>
             {opened === undefined ? "Create subscription" : "Save"}
           </Button>
-          <Button onClick={() => navigate(opened === undefined ? "/subscriptions" : `/subscriptions/${id}`)}>
+          <Button onClick={() => navigate(opened === undefined ? hrefOfList(tenantId) : `/subscriptions/${id}`)}>
             Cancel
           </Button>
         </div>

@@ -3,7 +3,8 @@ import { useParams } from "wouter";
 import { subscriptionQuery } from "../../api/queries.ts";
 import type { Subscription } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
-import { useCanChange, useSession } from "../../session/session.tsx";
+import { useCanChange, useIsPartner, useSession } from "../../session/session.tsx";
+import { Badge } from "../../ui/badge.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
@@ -15,7 +16,6 @@ import { RecentDeliveries } from "./recent-deliveries.tsx";
 import { SecretsCard } from "./secrets-card.tsx";
 import { Settings } from "./settings.tsx";
 import { StatusHistory } from "./status-history.tsx";
-import { StatusBadge } from "./status-badge.tsx";
 import { TargetNotice } from "./target-notice.tsx";
 
 export function SubscriptionPage() {
@@ -36,7 +36,7 @@ export function SubscriptionPage() {
   return (
     <>
       <PageHead title={subscription.name}>
-        <StatusBadge status={subscription.status} />
+        <Badge state={subscription.condition} />
         {canChange && <Acts subscription={subscription} etag={data.etag} />}
       </PageHead>
       <Notices subscription={subscription} />
@@ -55,15 +55,17 @@ export function SubscriptionPage() {
 }
 
 function Notices({ subscription }: { subscription: Subscription }) {
+  const isPartner = useIsPartner();
   const { status, held_reason: held, handshake_result: handshake, managed_by: by } = subscription;
   const notes = [
     status === "suspended" &&
-      "The gateway suspended it because its deliveries failed. What came since is kept. Repair the destination, then resume it.",
+      "The gateway suspended it because its deliveries failed. What came since is kept. Repair the destination, test it, then resume it.",
     status === "inactive" && "It is paused. Deliveries wait until it is resumed; none is lost.",
     held !== undefined && `Nothing is sent: ${held}.`,
     handshake?.status === "refused" && `The destination refused the handshake: ${handshake.error ?? ""}`,
-    by === "config" && "It is declared in the configuration file. Change it there.",
-    by === "contact" && "It belongs to a contact of its tenant. Change it there.",
+    by === "config" && !isPartner && "It is declared in the configuration file. Change it there.",
+    by === "contact" && !isPartner && "It belongs to a contact of its tenant. Change it there.",
+    (by === "config" || by === "contact") && isPartner && "It is set by the operator, and cannot be changed here.",
   ];
   return notes
     .filter((note) => typeof note === "string")
@@ -82,9 +84,13 @@ function Figures({ subscription }: { subscription: Subscription }) {
       <div className="tile">
         <span className="tile-label">Last 24 hours</span>
         <Health id={id} />
-        <span className="tile-note">success {formatShare(stats.success_rate_24h)}</span>
+        <span className="tile-note">delivered {formatShare(stats.delivered_rate_24h)}</span>
       </div>
-      <Tile label="Success, 1 h" value={formatShare(stats.success_rate_1h)} />
+      <Tile
+        label="Delivered, 1 h"
+        value={formatShare(stats.delivered_rate_1h)}
+        note={`first try ${formatShare(stats.first_try_rate_1h)}`}
+      />
       <Tile
         label="Latency, median"
         value={formatMs(stats.latency_p50_ms)}

@@ -2,12 +2,12 @@ import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import type { Subscription } from "../../api/types.ts";
-import { useMedia } from "../../layout/use-media.ts";
+import { NARROW_LIST, useMedia } from "../../layout/use-media.ts";
+import { Badge } from "../../ui/badge.tsx";
 import { formatCount, formatShare } from "../../ui/numbers.ts";
 import { Health } from "./health.tsx";
 import { labelOfKind } from "./kind-labels.ts";
 import { placeOf } from "./place.ts";
-import { StatusBadge } from "./status-badge.tsx";
 
 /** As the styles have it. */
 const ROW_PX = { wide: 56, narrow: 96 };
@@ -21,7 +21,7 @@ export function SubscriptionTable({
   hasTenants: boolean;
 }) {
   const place = useRef<HTMLUListElement>(null);
-  const rowPx = useMedia("(max-width: 900px)") ? ROW_PX.narrow : ROW_PX.wide;
+  const rowPx = useMedia(NARROW_LIST) ? ROW_PX.narrow : ROW_PX.wide;
   const rows = useWindowVirtualizer({
     count: subscriptions.length,
     estimateSize: () => rowPx,
@@ -34,9 +34,9 @@ export function SubscriptionTable({
       <div className="subscription-row list-head" aria-hidden="true">
         <span>Name</span>
         <span>Events</span>
-        <span>Status</span>
+        <span>Health</span>
         <span>Last 24 h</span>
-        <span className="number">Success, 1 h</span>
+        <span className="number">Delivered, 1 h</span>
         <span className="number">Waiting</span>
         <span className="number">Dead</span>
       </div>
@@ -58,10 +58,16 @@ export function SubscriptionTable({
   );
 }
 
+/** Empty for the usual tenant. */
+function tenantsOf({ tenant_id: owner, tenants }: Subscription): string {
+  if (tenants === null) return owner === "default" ? "" : owner;
+  return tenants.includes("*") ? "all tenants" : `tenants ${[tenants].flat().join(", ")}`;
+}
+
 function Row({ subscription, hasTenants }: { subscription: Subscription; hasTenants: boolean }) {
-  const { id, name, kind, status, stats, events, tenant_id: tenant } = subscription;
+  const { id, name, kind, condition, stats, events } = subscription;
   const about = [
-    hasTenants && tenant !== "default" ? tenant : "",
+    hasTenants ? tenantsOf(subscription) : "",
     kind === "http" ? "" : labelOfKind(kind),
     placeOf(subscription),
   ];
@@ -73,14 +79,14 @@ function Row({ subscription, hasTenants }: { subscription: Subscription; hasTena
       </span>
       <code className="ellipsis subscription-events">{events.join(", ")}</code>
       <span className="subscription-status">
-        <StatusBadge status={status} />
+        <Badge state={condition} />
       </span>
       <span className="subscription-health">
         <Health id={id} />
       </span>
       <span className="number">
-        <span className="narrow-only muted small">success </span>
-        {formatShare(stats.success_rate_1h)}
+        <span className="narrow-only muted small">delivered </span>
+        {formatShare(stats.delivered_rate_1h)}
       </span>
       <span className="number">
         <span className="narrow-only muted small">waiting </span>

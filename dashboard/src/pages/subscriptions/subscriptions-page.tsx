@@ -9,12 +9,13 @@ import { apiCommand } from "../../ui/api-command.ts";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { SearchFilter, TenantFilter } from "../../ui/filters.tsx";
 import { ChoiceFilter, TextFilter } from "../../ui/view-filters.tsx";
+import { CONDITIONS } from "../../ui/conditions.ts";
 import { labelOfKind } from "./kind-labels.ts";
+import { hrefOfList } from "./paths.ts";
 import { fits } from "./subscription-filters.ts";
 import { SubscriptionTable } from "./subscription-table.tsx";
 
-const FILTERS = ["text", "status", "kind", "label", "tenant_id"] as const;
-const STATUSES = { active: "active", inactive: "paused", suspended: "suspended", failing: "failing" };
+const FILTERS = ["text", "condition", "kind", "label", "tenant_id"] as const;
 
 export function SubscriptionsPage() {
   const view = useView();
@@ -24,7 +25,7 @@ export function SubscriptionsPage() {
   const query = useInfiniteQuery(allSubscriptionsQuery(served));
   const all = useMemo(() => query.data?.pages.flatMap(({ data }) => data) ?? [], [query.data]);
   const kinds = useMemo(() => Object.fromEntries(all.map(({ kind }) => [kind, labelOfKind(kind)])), [all]);
-  const wanted = { text: view.get("text"), status: view.get("status"), kind: view.get("kind") };
+  const wanted = { text: view.get("text"), condition: view.get("condition"), kind: view.get("kind") };
 
   return (
     <ListPage
@@ -32,7 +33,7 @@ export function SubscriptionsPage() {
       noun="subscription"
       acts={
         canChange && (
-          <Link className="button button-primary" href="/subscriptions/new">
+          <Link className="button button-primary" href={hrefOfList(view.get("tenant_id"), "/new")}>
             Create subscription
           </Link>
         )
@@ -42,7 +43,7 @@ export function SubscriptionsPage() {
       filters={
         <>
           <SearchFilter view={view} name="text" hint="Name, URL, pattern" isWide />
-          <ChoiceFilter view={view} name="status" label="Status" options={STATUSES} />
+          <ChoiceFilter view={view} name="condition" label="Health" options={CONDITIONS} />
           <ChoiceFilter view={view} name="kind" label="Kind" options={kinds} />
           <TextFilter view={view} name="label" label="Label" placeholder="team=billing" />
           <TenantFilter view={view} />

@@ -11,7 +11,7 @@ import { useAct } from "../../ui/use-act.ts";
 import { hrefOf } from "../targets/target-key.ts";
 import { CHANGED, pathOf } from "./paths.ts";
 
-/** While its target is down: since when, why, and a way to try target. */
+/** While its target is down: since when, why, and a way to try it. */
 export function TargetNotice({ subscription }: { subscription: Subscription }) {
   const { id, status } = subscription;
   const canChange = useCanChange();
@@ -19,7 +19,7 @@ export function TargetNotice({ subscription }: { subscription: Subscription }) {
   const drain = useAct({
     run: () => sendJson<{ waiting: number }>("POST", pathOf(id, "/drain")),
     changes: CHANGED,
-    says: ({ waiting }) => `${formatCount(waiting)} deliveries are tried target.`,
+    says: ({ waiting }) => `${formatCount(waiting)} deliveries are tried now.`,
   });
   if (target === undefined || target.mode === "NORMAL") return null;
   return (

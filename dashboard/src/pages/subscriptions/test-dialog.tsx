@@ -36,7 +36,9 @@ export function TestDialog({ subscription, onClose }: { subscription: Subscripti
           </>
         )}
         {test.error !== null && <Failure error={test.error} />}
-        {test.data !== undefined && !test.isPending && <Answer answer={test.data} />}
+        {test.data !== undefined && !test.isPending && (
+          <Answer answer={test.data} isSuspended={subscription.status === "suspended"} />
+        )}
       </div>
       <div className="dialog-acts">
         <Button isBusy={test.isPending} onClick={() => test.mutate(undefined)}>
@@ -50,7 +52,7 @@ export function TestDialog({ subscription, onClose }: { subscription: Subscripti
   );
 }
 
-function Answer({ answer }: { answer: TestAttempt | Delivery }) {
+function Answer({ answer, isSuspended }: { answer: TestAttempt | Delivery; isSuspended: boolean }) {
   if (!("result" in answer)) {
     const reason = answer.hold_reason?.replaceAll("_", " ");
     return (
@@ -70,6 +72,7 @@ function Answer({ answer }: { answer: TestAttempt | Delivery }) {
         <strong>{isGood ? "The destination accepted it" : "The destination did not accept it"}</strong>
         <span className="muted">after {formatMs(answer.duration_ms)}</span>
       </p>
+      {isGood && isSuspended && <p>It is still suspended: resume it, and what waits is sent.</p>}
       <AttemptDetails attempt={answer} />
     </>
   );

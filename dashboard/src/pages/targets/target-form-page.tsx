@@ -9,6 +9,7 @@ import { fieldsOf } from "../../forms/fields.ts";
 import type { Schemas } from "../../forms/json-schema.ts";
 import { Members } from "../../forms/schema-field.tsx";
 import { schemasQuery } from "../../forms/schemas-query.ts";
+import { checkTenant } from "../../forms/tenant-control.tsx";
 import { useEditing } from "../../forms/use-editing.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useView } from "../../layout/use-view.ts";
@@ -78,8 +79,11 @@ function TargetForm({ schemas, opened }: { schemas: Schemas; opened: Versioned<T
     opened,
     fields,
     toDraft: (thing) => draftOf(thing, fields),
-    save: (body, etag) =>
-      opened === undefined ? sendJson("POST", "/api/v1/targets", body) : sendJson("PATCH", path, body, etag),
+    async save(body, etag) {
+      if (opened !== undefined) return sendJson("PATCH", path, body, etag);
+      await checkTenant(body["tenant_id"]);
+      return sendJson("POST", "/api/v1/targets", body);
+    },
     reload: () => getVersioned(path),
     onSaved(saved) {
       toast.tell(`${saved.name} is ${opened === undefined ? "created" : "saved"}.`);

@@ -4,7 +4,6 @@ import { Link, useParams } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import { targetQuery } from "../../api/queries.ts";
 import type { Target } from "../../api/types.ts";
-import { labelOf } from "../../forms/field-name.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useView } from "../../layout/use-view.ts";
 import { useCanChange } from "../../session/session.tsx";
@@ -16,7 +15,7 @@ import { KeyValues } from "../../ui/key-values.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { AbsoluteTime, RelativeTime } from "../../ui/time.tsx";
-import { ValueText } from "../../ui/value-text.tsx";
+import { toRow } from "../../ui/value-text.tsx";
 import { ModeActs } from "./mode-acts.tsx";
 import { ModeHistory } from "./mode-history.tsx";
 import { TargetSubscriptions } from "./target-subscriptions.tsx";
@@ -56,17 +55,22 @@ export function TargetPage() {
   );
 }
 
+const CONSEQUENCES: Readonly<Record<Target["condition"], string>> = {
+  healthy: "Deliveries are sent.",
+  failing: "Deliveries are sent, and some fail.",
+  down: "Deliveries wait, and are tried from time to time.",
+  paused: "What sends to it is paused. Deliveries wait.",
+  suspended: "The gateway suspended what sends to it. Deliveries wait.",
+};
+
 function Now({ target }: { target: Target }) {
-  const { mode, since, forced, health, checked_at: checkedAt } = target;
+  const { mode, since, forced, condition, checked_at: checkedAt } = target;
   return (
-    <section
-      className={`card mode facts ${mode === "NORMAL" && health === "ok" ? "mode-well" : "mode-troubled"}`}
-      aria-label="Mode"
-    >
+    <section className={`card mode facts ${condition === "healthy" ? "mode-well" : "mode-troubled"}`} aria-label="Mode">
       <p className="mode-line">
-        <Badge state={mode} />
+        <Badge state={condition} />
         <strong>
-          {mode === "NORMAL" ? "Deliveries are sent." : "Deliveries wait, and are tried from time to time."}
+          {CONSEQUENCES[condition]}
           {forced !== null && " An operator set this mode: its health changes nothing until it is automatic again."}
         </strong>
       </p>
@@ -84,12 +88,7 @@ function Now({ target }: { target: Target }) {
             ),
           ],
           ["Reason", reasonOf(target)],
-          [
-            "Health",
-            <Badge key="h" state={health}>
-              {health === "ok" ? "healthy" : "unhealthy"}
-            </Badge>,
-          ],
+          ["Mode", mode],
           ["Checked", checkedAt && <RelativeTime key="c" at={checkedAt} />],
           ["Failures in a row", target.failures > 0 ? target.failures : undefined],
           ["Last error", errorOf(target)],
@@ -121,7 +120,7 @@ function Rules({ target }: { target: Target }) {
       {target.health_url === null && (
         <p className="muted small">It has no health check: while it is in QUEUE, one delivery at a time finds out.</p>
       )}
-      <KeyValues rows={set.map((name) => [labelOf(name), <ValueText key={name} value={target[name]} />])} />
+      <KeyValues rows={set.map((name) => toRow(name, target[name]))} />
       {!target.shared && target.subscriptions[0] !== undefined && (
         <p className="small">
           These are settings of its subscription.{" "}

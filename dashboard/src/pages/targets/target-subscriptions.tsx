@@ -2,9 +2,9 @@ import { useQueries } from "@tanstack/react-query";
 import { Link } from "wouter";
 import { subscriptionQuery } from "../../api/queries.ts";
 import type { Target } from "../../api/types.ts";
+import { Badge } from "../../ui/badge.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { Health } from "../subscriptions/health.tsx";
-import { StatusBadge } from "../subscriptions/status-badge.tsx";
 
 const SHOWN = 20;
 
@@ -23,7 +23,7 @@ export function TargetSubscriptions({ target }: { target: Target }) {
               <Link href={`/subscriptions/${id}`}>{one?.name ?? id}</Link>
               {one !== undefined && (
                 <>
-                  <StatusBadge status={one.status} />
+                  <Badge state={one.condition} />
                   <Health id={id} />
                   <span className="muted small">{formatCount(one.stats.open_count)} waiting</span>
                 </>

@@ -7,6 +7,7 @@ import { useView } from "../../layout/use-view.ts";
 import { useCanChange } from "../../session/session.tsx";
 import { apiCommand } from "../../ui/api-command.ts";
 import { Badge } from "../../ui/badge.tsx";
+import { CONDITIONS } from "../../ui/conditions.ts";
 import { DataTable } from "../../ui/data-table.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { SearchFilter } from "../../ui/filters.tsx";
@@ -17,13 +18,13 @@ import { ChoiceFilter } from "../../ui/view-filters.tsx";
 import { hrefOf } from "./target-key.ts";
 import { errorOf, reasonOf } from "./trouble.ts";
 
-const FILTERS = ["text", "mode"] as const;
+const FILTERS = ["text", "condition"] as const;
 
 export function TargetsPage() {
   const view = useView();
   const canChange = useCanChange();
   const query = useInfiniteQuery(allTargetsQuery);
-  const mode = view.get("mode");
+  const condition = view.get("condition");
   return (
     <ListPage
       title="Targets"
@@ -40,12 +41,12 @@ export function TargetsPage() {
       filters={
         <>
           <SearchFilter view={view} name="text" hint="Name, reason" isWide />
-          <ChoiceFilter view={view} name="mode" label="Mode" options={{ NORMAL: "normal", QUEUE: "queue" }} />
+          <ChoiceFilter view={view} name="condition" label="Health" options={CONDITIONS} />
         </>
       }
       query={query}
       isWanted={(target) =>
-        (mode === undefined || target.mode === mode) &&
+        (condition === undefined || target.condition === condition) &&
         hasText([target.name, target.tenant_id, target.reason], view.get("text"))
       }
       empty={<NoTargets />}
@@ -75,12 +76,15 @@ function TargetTable({ targets }: { targets: readonly Target[] }) {
             ),
           },
           {
-            title: "Mode",
-            cell: ({ mode, forced, health }) => (
+            title: "Health",
+            cell: ({ condition, mode, forced }) => (
               <span className="badges">
-                <Badge state={mode} />
-                {forced !== null && <Badge state="forced" tone="neutral" />}
-                {health === "error" && <Badge state="error">unhealthy</Badge>}
+                <Badge state={condition} />
+                {forced !== null && (
+                  <Badge state="forced" tone="neutral">
+                    forced {mode}
+                  </Badge>
+                )}
               </span>
             ),
           },

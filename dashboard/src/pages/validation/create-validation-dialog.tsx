@@ -16,14 +16,14 @@ export function CreateValidationDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       onSubmit={() => navigate(hrefOf(endpoint.trim(), format, "edit"))}
       isBusy={false}
-      canSubmit={/^[a-z0-9][a-z0-9_-]{0,63}$/.test(endpoint.trim())}
+      canSubmit={endpoint.trim().length <= 64 && /^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$/.test(endpoint.trim())}
     >
       <TextField
         label="Endpoint"
         value={endpoint}
         onChange={setEndpoint}
         placeholder="orders"
-        hint="The last part of /webhook/orders, or default for all that have none. Small letters, digits, _ and -."
+        hint="The last part of /webhook/orders, or default for all that have none. Letters, digits, _, - and dots between them."
       />
       <ChoiceField label="Format" options={FORMAT_WORDS} value={format} onChange={setFormat} />
     </FormDialog>

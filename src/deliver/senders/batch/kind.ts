@@ -2,13 +2,13 @@ import type { DestinationKind } from "../sender.ts";
 import { BATCH_SECRETS } from "./secrets.ts";
 import { openBatchSender, presentBatchRecord } from "./sender.ts";
 import { checkBatchSettings } from "./settings-rules.ts";
-import { BatchSettings, prepareBatch, presentBatch } from "./settings.ts";
+import { BatchSettings, OF_FILES, prepareBatch, presentBatch } from "./settings.ts";
 
 /** Analytics: events are collected and sent as rows of JSON to a URL, to ClickHouse or to files. */
 export const BATCH: DestinationKind<BatchSettings> = {
   name: "batch",
   settings: BatchSettings,
-  isForOperatorsWith: ({ path }) => path !== undefined,
+  operatorSettings: OF_FILES,
   check: checkBatchSettings,
   prepare: prepareBatch,
   secrets: BATCH_SECRETS,

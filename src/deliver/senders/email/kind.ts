@@ -9,7 +9,7 @@ import { EmailSettings, emailTemplates, prepareEmail, presentEmail } from "./set
 export const EMAIL: DestinationKind<EmailSettings> = {
   name: "email",
   settings: EmailSettings,
-  isForOperatorsWith: ({ fields_from: from }) => from === "payload",
+  operatorSettings: ["fields_from"],
   check: checkEmailSettings,
   templatesOf: emailTemplates,
   prepare: prepareEmail,

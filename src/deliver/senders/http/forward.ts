@@ -85,11 +85,12 @@ export function prepareForward(
 }
 
 /** Headers that the subscription sets are not taken from the sender. */
-function namesOf({ signatureHeader, headers, auth }: HttpDestination): ReadonlySet<string> {
+function namesOf({ signatureHeader, headers, auth, forwardHeaders }: HttpDestination): ReadonlySet<string> {
   const signature = plainHeaderName(signatureHeader);
   const names = Object.keys(headers).map(plainHeaderName);
   const ofAuth = auth === undefined ? [] : ["authorization"];
-  return new Set([...names, ...ofAuth, signature, `${signature}-next`]);
+  const ofSigning = forwardHeaders?.includes(signatureHeader.toLowerCase()) === true ? [] : [signature];
+  return new Set([...names, ...ofAuth, ...ofSigning, `${signature}-next`]);
 }
 
 function openedBlock(

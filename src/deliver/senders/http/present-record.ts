@@ -22,7 +22,7 @@ export function presentHttpRecord(record: AttemptRecordPart, of: RecordedAttempt
 
 function presentRequestHeaders(headers: string | undefined, of: RecordedAttempt): unknown {
   if (headers === undefined) return null;
-  // Early releases stored the headers of attempts as JSON.
+  // All headers, as early releases stored them, and as they are stored where some of ours are left out.
   if (headers.startsWith("{")) return masked(JSON.parse(headers) as Record<string, string>, of);
   if (headers === "") return {};
   const { deliveryId, eventId, eventType, number, startedAt } = of;

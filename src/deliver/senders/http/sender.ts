@@ -6,7 +6,9 @@ import {
   headerValue,
   maskAll,
   maskCredentials,
+  parseHeaderBlock,
   toHeaderBlock,
+  withoutHeaders,
 } from "../../../domain/header-block.ts";
 import { HOPS_HEADER } from "../../../domain/hops.ts";
 import { MASK } from "../../../domain/mask.ts";
@@ -16,6 +18,7 @@ import type { Subscription } from "../../../domain/subscription.ts";
 import type { HealthAddress } from "../../../domain/target-presets.ts";
 import type { Templates } from "../../../templates/templates.ts";
 import type { HttpResponse, HttpResult } from "../../wire/http-client.ts";
+import { findLeftOut } from "../outgoing-header.ts";
 import { ONE_BY_ONE, type Attempt, type AttemptReport, type Sender } from "../sender.ts";
 import type { SenderServices } from "../services.ts";
 import { toTemplateFacts, unrendered } from "../templated.ts";
@@ -48,6 +51,8 @@ interface Prepared {
   auth: PreparedAuth;
   /** Why nothing can be sent at all. */
   problem: string | undefined;
+  /** Our headers that a forwarded request does not have, because it has the sender's; undefined when there are none. */
+  leftOut: ReadonlySet<string> | undefined;
   /** Only for subscriptions that forward requests. */
   forward: ((attempt: Attempt, url: string) => ForwardedRequest) | undefined;
 }
@@ -74,6 +79,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
     const auth = prepareAuth(destination, subscription.tenantId);
     const login = auth.authorization === undefined ? "" : headerLine("Authorization", auth.authorization);
     const originHeaders = toHeaderBlock(headers) + login;
+    const leftOut = isForwarding ? findLeftOut(destination.forwardHeaders ?? [], signatureHeader.toLowerCase()) : NONE;
     const token = auth.tokenClient === undefined ? "" : headerLine("Authorization", MASK);
     const made = {
       destination,
@@ -84,6 +90,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
       originHeaders,
       recorded: common + maskAll(originHeaders) + token,
       auth,
+      leftOut: leftOut.size === 0 ? undefined : leftOut,
       // The gateway's own URL may have changed since the subscription was created.
       problem: destination.allowOwnUrl ? undefined : findOwnUrlProblem?.(destination.url),
       forward: isForwarding
@@ -168,6 +175,7 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
       auth,
       forward,
       originHeaders,
+      leftOut,
     } = prepare(subscription);
     const { body, contentType: ownType } =
       parts?.body === undefined ? buildPayload(deliveryId, event, destination.format) : toPayload(parts, parts.body);
@@ -197,8 +205,14 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
     const url = parts?.url ?? expandUrl(destination.url, event.source);
     const templated = parts?.headers ?? "";
     const forwarded = forward?.(attempt, url);
-    const headers = buildAttemptHeaders(facts) + own + common + templated + (forwarded?.headers ?? "");
-    const requestHeaders = own + recorded + maskCredentials(templated) + (forwarded?.recorded ?? "");
+    const ours = buildAttemptHeaders(facts) + own;
+    const rest = recorded + maskCredentials(templated) + (forwarded?.recorded ?? "");
+    let [sent, requestHeaders] = [ours, own + rest];
+    if (leftOut !== undefined && attempt.request !== undefined) {
+      sent = withoutHeaders(ours, leftOut);
+      requestHeaders = recordInFull(sent + rest);
+    }
+    const headers = sent + common + templated + (forwarded?.headers ?? "");
     const startedNow = clock.now();
     const { tenantId: owner } = subscription;
     // Rendering has used a part of the attempt's time.
@@ -293,6 +307,16 @@ function tryTo(attempt: Attempt, startedAt: number, done: Done, act: () => void)
 
 function toPayload({ contentType = "application/octet-stream" }: RequestParts, body: Uint8Array): Payload {
   return { body, contentType };
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * For an attempt without some of the headers that are otherwise built again when it is shown. The line end keeps it out
+ * of the forms that attempts share.
+ */
+function recordInFull(headers: HeaderBlock): string {
+  return `${JSON.stringify(parseHeaderBlock(headers))}\r\n`;
 }
 
 /** Includes the part of an answer that came before the deadline. */

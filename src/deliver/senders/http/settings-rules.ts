@@ -17,6 +17,7 @@ export function checkHttpSettings(settings: HttpSettings, shared: SharedSettings
     ...checkDestinationAuth(settings.auth, settings.headers ?? {}),
     ...checkUrl(settings),
     ...checkForwardHeaders(settings),
+    ...checkGiveUpOn(settings),
     ...checkAgent(settings, shared),
     ...checkTemplates(settings, shared),
   ];
@@ -32,6 +33,14 @@ function checkForwardHeaders({ forward_headers: names }: HttpSettings): FieldPro
     const message = findForwardedHeaderProblem(name);
     return message === undefined ? [] : [{ field: `forward_headers[${i}]`, message }];
   });
+}
+
+function checkGiveUpOn({ give_up_on: statuses, retry_on: retryOn }: HttpSettings): FieldProblem[] {
+  return (statuses ?? []).flatMap((status, i) =>
+    retryOn?.statuses?.includes(status) === true
+      ? [{ field: `give_up_on[${i}]`, message: `${status} is in retry_on.statuses too; remove it from one of the two` }]
+      : [],
+  );
 }
 
 /** n8n can be configured per workflow to refuse clients that call themselves a bot. */

@@ -31,6 +31,15 @@ export const HttpSettings = Type.Object(
     ),
     signature_header: withDefault(Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$" }), "X-Webhook-Signature"),
     retry_on: REQUEST_SETTINGS.retry_on,
+    give_up_on: withDefault(
+      orNull(Type.Array(Type.Integer({ minimum: 300, maximum: 599 }), { minItems: 1, maxItems: 50 }), {
+        description:
+          "Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes " +
+          "and 410 are retried without it",
+        examples: [[422]],
+      }),
+      null,
+    ),
     headers: REQUEST_SETTINGS.headers,
     health_url: withDefault(
       orNull(Type.String({ minLength: 1, maxLength: 2048 }), {
@@ -104,6 +113,9 @@ function toHttpDestination(settings: HttpSettings, { shared, target }: Destinati
       sourceStatuses: preset.sourceStatuses,
       bodyContains: set.retry_on?.body_contains,
       bodyIs: preset.retryBody,
+      giveUpOn: set.give_up_on ?? [],
+      allOthers: shared.mode === "forward",
+      emptyStatuses: preset.emptyStatuses,
     },
     headers: set.headers ?? {},
     allowedIps: set.allowed_ips ?? undefined,

@@ -22,6 +22,7 @@ export interface AzureQueueSpec {
   name: "azure-service-bus" | "azure-storage-queue";
   /** The schema of a queue's name. */
   queue: TString;
+  maxMessageBytes: number;
   batch: BatchLimits;
   subjectOf(event: EventContent): string | undefined;
 }
@@ -48,6 +49,7 @@ export function createAzureQueueKind(spec: AzureQueueSpec): DestinationKind<Azur
     settings: azureSettings(spec.queue),
     isForOperators: true,
     isQueue: true,
+    maxBytesOf: (settings) => ((settings as AzureSettings).claim_check ? undefined : spec.maxMessageBytes),
     check: checkQueueSettings,
     prepare(settings) {
       const { queue, connection = DEFAULT_CONNECTION } = settings;

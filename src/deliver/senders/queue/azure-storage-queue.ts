@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { MAX_BODY_BYTES } from "../../../brokers/azure-storage-queue/storage-text.ts";
 import { ONE_BY_ONE } from "../sender.ts";
 import { createAzureQueueKind } from "./azure-queue.ts";
 
@@ -9,6 +10,7 @@ export const AZURE_STORAGE_QUEUE = createAzureQueueKind({
     pattern: "^[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){2,62}$",
     description: "The queue that messages are sent to",
   }),
+  maxMessageBytes: MAX_BODY_BYTES,
   // The service accepts one message per request.
   batch: ONE_BY_ONE,
   subjectOf: () => undefined,

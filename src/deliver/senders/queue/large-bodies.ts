@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { createClaimCheck, type ClaimCheck } from "../../../brokers/claim-check.ts";
 import { BrokerFault } from "../../../brokers/broker-fault.ts";
 import type { Connections } from "../../../brokers/connections.ts";
@@ -9,10 +9,16 @@ import type { QueueDestination } from "./settings.ts";
 export interface LargeBodies {
   /** Undefined when the destination has no claim check. Throws a BrokerFault when its connection is not configured. */
   find(destination: QueueDestination): ClaimCheck | undefined;
+  /**
+   * The same for all attempts of a delivery, until a restart; differs for a replay. Nobody can guess it from the
+   * messages that they see.
+   */
+  nameOf(attempt: Attempt): string;
 }
 
 export function createLargeBodies(connections: Connections): LargeBodies {
   const known = new Map<string, ClaimCheck>();
+  const nameKey = randomBytes(32);
   return {
     find({ claimCheck }) {
       if (claimCheck === undefined) return undefined;
@@ -26,6 +32,9 @@ export function createLargeBodies(connections: Connections): LargeBodies {
       }
       return check;
     },
+    nameOf({ deliveryId, generation }) {
+      return createHmac("sha256", nameKey).update(`${deliveryId}\0${generation}`).digest("base64url");
+    },
   };
 }
 
@@ -34,9 +43,4 @@ export function noConnection(kind: string, name: string): BrokerFault {
     "unreachable",
     `There is no connection "${name}" of the kind ${kind}; add it under \`connections\`.`,
   );
-}
-
-/** The same for all attempts of a delivery; differs for a replay and for another gateway. */
-export function nameBody(origin: string, { deliveryId, generation }: Attempt): string {
-  return createHash("sha256").update(`${origin}\0${deliveryId}\0${generation}`).digest("base64url");
 }

@@ -13,7 +13,7 @@ import { keepOwnRecord } from "../own-record.ts";
 import { ONE_BY_ONE, type Attempt, type AttemptReport, type BatchLimits, type Sender } from "../sender.ts";
 import type { SenderServices } from "../services.ts";
 import { readDetails } from "../event-details.ts";
-import { createLargeBodies, nameBody, noConnection } from "./large-bodies.ts";
+import { createLargeBodies, noConnection } from "./large-bodies.ts";
 import { createHeaderChooser, type ChooseHeaders } from "./message-headers.ts";
 import {
   DEFAULT_CONNECTION,
@@ -133,7 +133,7 @@ export function openQueueSender<Destination extends QueueDestination>(
       const { deliveryId } = attempt;
       const queue = spec.queueOf(destination) ?? "";
       const owner = { origin, deliveryId, broker: spec.kind, connection: destination.connection, queue };
-      claim = await claims.put(nameBody(origin, attempt), event.body, owner);
+      claim = await claims.put(largeBodies.nameOf(attempt), event.body, owner);
       body = writeMessage(toMessage(attempt, facts, { claim }));
     }
     if (body.byteLength > maxMessageBytes) {
@@ -149,6 +149,8 @@ export function openQueueSender<Destination extends QueueDestination>(
       sessionId: sessionIdOf(event.orderingKey, id),
       correlationId: details.sessionId,
       timestamp: event.occurredAt,
+      // One that has expired meanwhile is dropped by the broker, and not by us.
+      expiresInMs: details.expiresAt === undefined ? undefined : Math.max(0, details.expiresAt - clock.wall()),
       properties: {
         event_id: eventId,
         event_type: event.type,

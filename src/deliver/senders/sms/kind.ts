@@ -10,7 +10,7 @@ import { prepareSms, presentSms, SmsSettings } from "./settings.ts";
 export const SMS: DestinationKind<SmsSettings> = {
   name: "sms",
   settings: SmsSettings,
-  isForOperatorsWith: ({ fields_from: from }) => from === "payload",
+  operatorSettings: ["fields_from"],
   check: checkSmsSettings,
   templatesOf(settings) {
     const { message, request } = smsTemplates(settings);

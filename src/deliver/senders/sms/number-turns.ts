@@ -1,10 +1,11 @@
 /**
- * Limits the messages to one number in any period. A message that comes too early gets a turn, which it keeps until it
- * comes again: so each delivery of a flood costs one more attempt, and not one attempt after another.
+ * Limits the messages of one tenant to one number in any period. A message that comes too early gets a turn, which it
+ * keeps until it comes again: so each delivery of a flood costs one more attempt, and not one attempt after another.
+ * Tenants have turns of their own: otherwise a flood of one would hold up the messages of another, and tell of them.
  */
 export interface NumberTurns {
   /** 0 when the message may go now; otherwise how long it has to wait, in ms. */
-  ask(number: string, deliveryId: string, now: number): number;
+  ask(to: { tenantId: string; number: string }, deliveryId: string, now: number): number;
 }
 
 export interface NumberTurnsOptions {
@@ -27,17 +28,18 @@ const MAX_PROMISED = 100_000;
 export function createNumberTurns({ max, windowMs }: NumberTurnsOptions): NumberTurns {
   const known = new Map<string, Known>();
 
-  function find(number: string, now: number): Known {
-    let one = known.get(number);
+  function find({ tenantId, number }: { tenantId: string; number: string }, now: number): Known {
+    const key = `${number} ${tenantId}`;
+    let one = known.get(key);
     if (one === undefined) {
       if (known.size >= MAX_NUMBERS) forget(now);
-      known.set(number, (one = { turns: [], promised: new Map() }));
+      known.set(key, (one = { turns: [], promised: new Map() }));
     }
     return one;
   }
 
   function forget(now: number): void {
-    for (const [number, { turns }] of known) if ((turns.at(-1) ?? 0) + windowMs <= now) known.delete(number);
+    for (const [key, { turns }] of known) if ((turns.at(-1) ?? 0) + windowMs <= now) known.delete(key);
   }
 
   /** Drops the turns of deliveries that did not come back: they were cancelled or are held. */
@@ -57,8 +59,8 @@ export function createNumberTurns({ max, windowMs }: NumberTurnsOptions): Number
   }
 
   return {
-    ask(number, deliveryId, now) {
-      const one = find(number, now);
+    ask(to, deliveryId, now) {
+      const one = find(to, now);
       dropMissed(one, now);
       const promised = one.promised.get(deliveryId);
       if (promised !== undefined) {

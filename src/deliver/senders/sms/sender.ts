@@ -90,9 +90,12 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
     const facts = { to: message.to, encoding: segments.encoding, segments: segments.count };
     const request = await writeRequest(attempt, message);
     if ("kind" in request) return run.end(request, keepOwnRecord(subscription.place, facts));
-    const waitMs = turns.ask(message.to, deliveryId, clock.now());
+    const { tenantId } = subscription;
+    const waitMs = turns.ask({ tenantId, number: message.to }, deliveryId, clock.now());
     if (waitMs > 0) {
-      const error = `${message.to} has had ${numberRate} messages within an hour; it is sent when its turn comes`;
+      const error =
+        `the tenant ${tenantId} has sent ${numberRate} messages within an hour to ${message.to}; ` +
+        "it is sent when its turn comes";
       return run.end(postponed(error, waitMs), keepOwnRecord(request.url, facts));
     }
     if (run.isOver) return;
@@ -132,6 +135,7 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
   }
 
   return {
+    isForOperators: config?.allowTenants !== true,
     limitsOf: ({ tenantId }) => ({ ...ONE_BY_ONE, sharedRate: rateOf(tenantId, clock.now()) }),
     send(attempts, done) {
       const [attempt] = attempts as [Attempt];

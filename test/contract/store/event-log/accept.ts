@@ -22,6 +22,8 @@ const BODIES: readonly (readonly [string, Uint8Array])[] = [
   ["2 MB", Uint8Array.from({ length: 2 * 1024 * 1024 }, (_, i) => (i * 31) & 255)],
 ];
 
+const NO_DELIVERIES = { deliveryCount: 0, open: 0, delivered: 0, dead: 0, cancelled: 0 };
+
 export function acceptContract(harness: StoreHarness): void {
   describe("accept", () => {
     const shared = useStore(harness);
@@ -42,7 +44,7 @@ export function acceptContract(harness: StoreHarness): void {
 
       const found = await shared.store.reads.findEvent(event.id, "default");
       const { body, givenId, dueAt, dedupeKey, fanOutCursor, ...said } = event;
-      const counts = { deliveryCount: 1, open: 1, delivered: 0, dead: 0, cancelled: 0 };
+      const counts = { ...NO_DELIVERIES, deliveryCount: 1, open: 1, operators: NO_DELIVERIES };
       expect(found).toEqual({ ...said, ...counts, seq, size: body.length, publishedAt: NOON });
       expect(await listDeliveriesOf(shared.store, seq)).toEqual([
         expect.objectContaining({ subscriptionSeq: lane, state: "pending", generation: 1, nextAttemptAt: dueAt }),
@@ -73,7 +75,35 @@ export function acceptContract(harness: StoreHarness): void {
     it("stores an event that nobody asked for and counts it as unmatched", async () => {
       await stored(shared.store, newEvent({ tenantId: "lonely" }));
       const counters = (await shared.store.reads.loadCounters()).events.find(({ tenantId }) => tenantId === "lonely");
-      expect(counters).toEqual({ tenantId: "lonely", accepted: 1, unmatched: 1, duplicates: 0, pruned: 0 });
+      const none = { operatorsOnly: 0, duplicates: 0, pruned: 0 };
+      expect(counters).toEqual({ tenantId: "lonely", accepted: 1, unmatched: 1, ...none });
+    });
+
+    it("counts apart what an operator's subscription for several tenants gets", async () => {
+      const { store } = shared;
+      const own = await shared.newLane({ tenantId: "apart" });
+      const unseen = await shared.newLane({ tenantId: "_gateway" });
+      await stored(store, newEvent({ id: "of-both", tenantId: "apart" }), [newDelivery(own), newDelivery(unseen)]);
+      await stored(store, newEvent({ id: "unseen", tenantId: "apart" }), [newDelivery(unseen)]);
+      const one = { deliveryCount: 1, open: 1, delivered: 0, dead: 0, cancelled: 0 };
+      expect(await store.reads.findEvent("of-both", "apart")).toMatchObject({ ...one, operators: one });
+      expect(await store.reads.findEvent("unseen", "apart")).toMatchObject({ ...NO_DELIVERIES, operators: one });
+      const counters = (await store.reads.loadCounters()).events.find(({ tenantId }) => tenantId === "apart");
+      expect(counters).toMatchObject({ accepted: 2, unmatched: 1, operatorsOnly: 1 });
+      const page = { limit: 10, cursor: undefined };
+      const list = async (filter: object) =>
+        (await store.reads.listDeliveries(filter, page)).rows.map(({ eventId, tenantId }) => [eventId, tenantId]);
+      expect(await list({ tenantId: "apart" })).toEqual([["of-both", "apart"]]);
+      expect(await list({ subscriptionSeq: unseen })).toEqual([
+        ["unseen", "_gateway"],
+        ["of-both", "_gateway"],
+      ]);
+      const found = async (filter: object) => (await store.reads.listEvents(filter, page)).rows.map(({ id }) => id);
+      expect(await found({ tenantId: "apart", unmatched: true })).toEqual(["unseen"]);
+      expect(await found({ type: "order.created", unmatched: true })).not.toContain("unseen");
+      expect(await found({ idPrefix: "unsee", unmatched: false })).toEqual(["unseen"]);
+      const [usage] = await store.reads.loadTenantUsage(["apart"]);
+      expect(usage?.openDeliveries).toBe(1);
     });
 
     it("answers in the order of the calls", async () => {
@@ -251,7 +281,7 @@ export function acceptContract(harness: StoreHarness): void {
         const event = newEvent({ fanOutCursor: lanes[0], priority: "low", expiresAt: NOON + 99, ...more });
         const seq = await stored(store, event, [newDelivery(lanes[0])]);
         await stored(store, newEvent(), [newDelivery(lanes[0])]);
-        const { type, source, tenantId, priority, contentType, receivedAt, expiresAt } = event;
+        const { type, source, tenantId, priority, contentType, receivedAt, dueAt, expiresAt } = event;
         const unfinished = {
           eventSeq: seq,
           type,
@@ -262,6 +292,7 @@ export function acceptContract(harness: StoreHarness): void {
           request,
           details,
           receivedAt,
+          dueAt,
           expiresAt,
           cursor: lanes[0],
         };

@@ -248,6 +248,31 @@ export function replaysContract(harness: StoreHarness): void {
       expect(await shared.store.reads.countReopened([lane], 100)).toEqual([1]);
     });
 
+    it("tell what became of what they opened, and of nothing else", async () => {
+      const lane = await shared.newLane();
+      const [one, two, three, other] = [await dead(lane), await dead(lane), await dead(lane), await dead(lane)];
+      const open = await pending(lane);
+      const { id } = await beginReplay(shared.store, newReplay());
+      expect(await shared.store.jobs.loadReplayResults(id)).toEqual({ delivered: 0, dead: 0, open: 0, cancelled: 0 });
+      const first = [toItem(one), toItem(two), toItem(open)];
+      const { replay } = orThrow(await shared.store.jobs.stepReplay(newStep(id), first));
+      expect(replay).toMatchObject({ done: 2, skipped: 1 });
+      const next = { ...newStep(id), cursorFrom: replay.cursor, cursorTo: `${replay.cursor} ` };
+      expect(orThrow(await shared.store.jobs.stepReplay(next, [toItem(three)])).replay.cursor).toBe(next.cursorTo);
+      const results = () => shared.store.jobs.loadReplayResults(id);
+      expect(await results()).toEqual({ delivered: 0, dead: 0, open: 3, cancelled: 0 });
+      await claim(shared.store, lane, { now: NOON + 1, limit: 10 });
+      await settle(shared.store, newSettlement({ ...one, generation: 2, attemptCount: 1 }));
+      await settle(shared.store, newDeath({ ...two, generation: 2, attemptCount: 1 }));
+      expect(await results()).toEqual({ delivered: 1, dead: 1, open: 1, cancelled: 0 });
+      await change(shared.store, three, { act: "cancel" }, NOON);
+      expect([await results(), await stateOf(other)]).toEqual([
+        { delivered: 1, dead: 1, open: 0, cancelled: 1 },
+        "dead",
+      ]);
+      expect(await shared.store.jobs.loadReplayResults("rpl_unknown")).toMatchObject({ delivered: 0, open: 0 });
+    });
+
     it("count what is cancelled of a deleted subscription's lane, whoever cancels it", async () => {
       const lane = await shared.newLane();
       for (let n = 0; n < 3; n++) await pending(lane);

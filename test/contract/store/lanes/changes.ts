@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DeliveryKey } from "../../../../src/store/port/lanes.ts";
+import type { DeliveryKey, LaneChange } from "../../../../src/store/port/lanes.ts";
 import {
   NOON,
   accept,
@@ -11,6 +11,7 @@ import {
   newEvent,
   newRetry,
   newSettlement,
+  setTime,
   settle,
   stored,
 } from "../../../support/store-fixtures.ts";
@@ -209,5 +210,47 @@ export function changesContract(harness: StoreHarness): void {
         expect((await claim(shared.store, lane)).nextDueAt).toBeUndefined();
       },
     );
+
+    it("notes in wall time when a delivery was made and when it ended, however far ahead scheduling time is", async () => {
+      const { store } = shared;
+      const [lane, other] = [await shared.newLane(), await shared.newLane()];
+      // The wall clock was set back by an hour.
+      const [now, wall] = [NOON + 3_600_000, NOON];
+      setTime(store, now, wall);
+      const claimDue = () => new Promise((done) => store.lanes.claim({ subscriptionSeq: lane, limit: 1 }, done));
+      const ofLane = (wanted: LaneChange) => store.lanes.changeLane(lane, wanted);
+      const ends: Record<string, (key: DeliveryKey) => Promise<unknown>> = {
+        cancelled: (key) => store.lanes.change(key, { act: "cancel" }),
+        erased: ({ eventSeq }) => store.events.eraseBody(eventSeq, true),
+        "held too long": () => ofLane({ act: "give_up_held", dueBefore: now }),
+        skipped: () => ofLane({ act: "skip_held", upTo: undefined }),
+        moved: () => ofLane({ act: "move", to: { subscriptionSeq: other, ordered: false } }),
+        "cancelled with its lane": () => ofLane({ act: "cancel" }),
+        async purged(key) {
+          await claimDue();
+          await settle(store, newDeath(key));
+          await store.lanes.change(key, { act: "purge" });
+        },
+        async poison(key) {
+          for (let n = 1; n <= 5; n++) {
+            await claimDue();
+            await store.lanes.recover([{ ...key, generation: 1, attemptNumber: n }]);
+          }
+        },
+        "expired when it was claimed": async () => claimDue(),
+        expired: () => store.lanes.expire(),
+      };
+      const times: Record<string, unknown> = {};
+      for (const [name, end] of Object.entries(ends)) {
+        const key = await pending(lane, name.startsWith("expired") ? now - 1 : undefined);
+        await end(key);
+        times[name] = (await store.reads.findDelivery(key))?.completedAt;
+      }
+      expect(times).toEqual(Object.fromEntries(Object.keys(ends).map((name) => [name, wall])));
+
+      const made = { ...(await pending(lane)), subscriptionSeq: await shared.newLane() };
+      await store.lanes.change(made, { act: "replay", ...UNORDERED });
+      expect(await store.reads.findDelivery(made)).toMatchObject({ createdAt: wall, nextAttemptAt: now });
+    });
   });
 }

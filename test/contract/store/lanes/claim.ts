@@ -104,6 +104,7 @@ export function claimContract(harness: StoreHarness): void {
         attemptCount: 0,
         uncountedAttempts: 0,
         trigger: "first",
+        isEarly: false,
         hasDetails: true,
       });
       const { body, size, hops, originId, trace: continued, ...facts } = content ?? {};
@@ -125,7 +126,8 @@ export function claimContract(harness: StoreHarness): void {
         const [busy, idle, later] = [await insertLane(store), await insertLane(store), await insertLane(store)];
         await stored(store, newEvent({ priority: "low" }), [newDelivery(busy), newDelivery(idle, { claim: true })]);
         await stored(store, newEvent({ dueAt: NOON + 7 }), [newDelivery(later), newDelivery(busy)]);
-        expect(await store.lanes.load()).toEqual([
+        const loaded = await store.lanes.load();
+        expect(loaded.toSorted((a, b) => a.subscriptionSeq - b.subscriptionSeq)).toEqual([
           { subscriptionSeq: busy, nextDueAt: NOON },
           { subscriptionSeq: later, nextDueAt: NOON + 7 },
         ]);

@@ -128,6 +128,72 @@ export function moveContract(harness: StoreHarness): void {
       expect(await shared.store.reads.findImbalance()).toBe(0);
     });
 
+    it("returns with its reason from a lane that cannot accept it, and does not go there again", async () => {
+      const { from, to } = await openLanes();
+      const there = { subscriptionSeq: to, ordered: false };
+      const back = { subscriptionSeq: from, ordered: false, isReturn: true };
+      const eventSeq = await stored(shared.store, newEvent(), [newDelivery(from)]);
+      await changeLane(shared.store, from, { act: "move", to: there }, NOON);
+      const refused = await claimFirst(to);
+      const dead = { verdict: "dead", deadReason: "too_large", moveTo: back } as const;
+      expect(await settle(shared.store, newSettlement(refused, dead))).toMatchObject({ applied: true });
+      expect(await shared.store.reads.findDelivery(refused)).toMatchObject({
+        state: "cancelled",
+        deadReason: "too_large",
+        lastError: `moved to ${formatDeliveryId(eventSeq, from)}`,
+      });
+      const again = await changeLane(shared.store, from, { act: "move", to: there }, NOON);
+      expect(again).toMatchObject({ changed: 0, nextMoveAt: undefined });
+      expect(again.nextDueAt).toBeLessThanOrEqual(NOON);
+      const tried = await claimFirst(from);
+      expect(tried.eventSeq).toBe(eventSeq);
+      const settled = await settle(shared.store, newRetry(tried, NOON + 60_000, { moveTo: there }));
+      expect(settled).toMatchObject({ applied: true, isKept: true });
+      expect([await stateOf(from, eventSeq), await stateOf(to, eventSeq)]).toEqual(["pending", "cancelled"]);
+      expect(await shared.store.reads.findImbalance()).toBe(0);
+    });
+
+    it("returns to a lane that it never was in, and stays dead when that one has delivered it", async () => {
+      const { from, to } = await openLanes();
+      const back = { subscriptionSeq: from, ordered: false, isReturn: true };
+      const dead = { verdict: "dead", deadReason: "too_large", moveTo: back } as const;
+      const eventSeq = await stored(shared.store, newEvent(), [newDelivery(to)]);
+      await settle(shared.store, newSettlement(await claimFirst(to), dead));
+      expect([await stateOf(from, eventSeq), await stateOf(to, eventSeq)]).toEqual(["pending", "cancelled"]);
+      await settle(shared.store, newSettlement(await claimFirst(from)));
+
+      const replay = { act: "replay", ordered: false, expiresAt: undefined } as const;
+      await change(shared.store, { eventSeq, subscriptionSeq: to }, replay, NOON);
+      const settled = await settle(shared.store, newSettlement(await claimFirst(to), dead));
+      expect(settled).toMatchObject({ applied: true, isKept: true });
+      expect([await stateOf(from, eventSeq), await stateOf(to, eventSeq)]).toEqual(["delivered", "dead"]);
+      expect(await shared.store.reads.findImbalance()).toBe(0);
+    });
+
+    it("returns with those behind it in its ordering key, and they stay until it is delivered", async () => {
+      const { from, to } = await openLanes();
+      const there = { act: "move", to: { subscriptionSeq: to, ordered: true } } as const;
+      const [a1, a2, b1, a3] = await makeOrdered(from, "a", "a", "b", "a");
+      expect((await changeLane(shared.store, from, there, NOON)).changed).toBe(4);
+      const back = { subscriptionSeq: from, ordered: true, isReturn: true };
+      const refused = await claimFirst(to);
+      expect(refused.eventSeq).toBe(a1);
+      await settle(shared.store, newSettlement(refused, { verdict: "dead", deadReason: "refused", moveTo: back }));
+      const [a4] = await makeOrdered(from, "a");
+      expect((await changeLane(shared.store, from, there, NOON)).changed).toBe(0);
+      expect(await claimSeqs(to)).toEqual([b1]);
+      const order: number[] = [];
+      for (let claimed = await claim(shared.store, from); claimed.claimed.length > 0;) {
+        for (const delivery of claimed.claimed) {
+          order.push(delivery.eventSeq);
+          await settle(shared.store, newSettlement(delivery));
+        }
+        claimed = await claim(shared.store, from);
+      }
+      expect(order).toEqual([a1, a2, a3, a4]);
+      expect(await shared.store.reads.findImbalance()).toBe(0);
+    });
+
     it("comes back before those of its key that came meanwhile", async () => {
       const { from, to } = await openLanes();
       const over = (lane: number, other: number) =>

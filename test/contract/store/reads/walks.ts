@@ -79,7 +79,7 @@ export function walksContract(harness: StoreHarness): void {
       const missing = await pending(other, { tenantId: "m", receivedAt: NOON + 10 });
       await pending(other, { tenantId: "m", expiresAt: NOON });
       const walk = (include: ReplayWalk["include"], change: Partial<ReplayWalk> = {}) =>
-        walkAll(shared.store, { over: "events", tenantId: "m", subscriptionSeq: lane, include, ...change });
+        walkAll(shared.store, { over: "events", tenants: ["m"], subscriptionSeq: lane, include, ...change });
       const had = `${failed.eventSeq}.${lane}`;
       const never = `${missing.eventSeq}.${lane} new`;
       expect(await walk("failed")).toEqual([had]);

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createLane, isBusy, type Lane } from "../../../../src/deliver/lanes/lane.ts";
+import { admitsNew } from "../../../../src/deliver/lanes/lane-gates.ts";
 import { nextStep, type SharedRoom, type Step } from "../../../../src/deliver/lanes/next-step.ts";
 import { createRound } from "../../../../src/deliver/targets/rounds.ts";
 import { createSubscriptionState } from "../../../../src/deliver/targets/subscription-states.ts";
@@ -19,15 +20,7 @@ const ROUND_EVENTS = { newAfter: 0, onTried: () => undefined, onEnd: () => undef
 interface Situation extends Partial<
   Pick<
     Lane,
-    | "inFlight"
-    | "unsettled"
-    | "reserved"
-    | "claiming"
-    | "mayHaveMore"
-    | "nextDueAt"
-    | "isGone"
-    | "isMoving"
-    | "isMovedOut"
+    "inFlight" | "unsettled" | "reserved" | "claiming" | "mayHaveMore" | "nextDueAt" | "isGone" | "isMoving" | "movesAt"
   >
 > {
   ready?: number;
@@ -171,7 +164,9 @@ describe("the next step of a lane whose target is in QUEUE", () => {
     expect(stepOf(inQueue, ACTIVE, room)).toEqual({ act: "move", to: FALLBACK });
     const later = { ...inQueue, nextDueAt: NOW + 5 };
     expect(stepOf(later, ACTIVE, room)).toEqual({ act: "move", to: FALLBACK });
-    expect(stepOf({ ...later, isMovedOut: true }, ACTIVE, room)).toEqual({ act: "wait", until: NOW + 5 });
+    expect(stepOf({ ...later, movesAt: NOW + 5 }, ACTIVE, room)).toEqual({ act: "wait", until: NOW + 5 });
+    // What the fallback cannot accept is due, and stays.
+    expect(stepOf({ ...inQueue, movesAt: Infinity }, ACTIVE, room)).toEqual({ act: "rest" });
     expect(stepOf({ ...inQueue, isMoving: true }, ACTIVE, room)).toEqual({ act: "rest" });
     expect(stepOf({ ...inQueue, ready: 1 }, ACTIVE, room)).toEqual({ act: "give back" });
     expect(stepOf({ ...inQueue, roundRoom: 2 }, ACTIVE, room)).toEqual({ act: "claim", limit: 2 });
@@ -302,6 +297,22 @@ describe("whatever the situation", () => {
         expect(nextStep(lane, subscription, room, NOW)).toEqual(first);
       }),
     );
+  });
+});
+
+describe("a lane with a rate limit", () => {
+  it("records a new delivery as being sent only while there is a token for it beside those that are claimed", () => {
+    const admits = (situation: Situation) => admitsNew(laneOf({ perMinute: 120, ...situation }), ACTIVE, 100, NOW);
+    expect(admits({ claiming: 1 })).toBe(true);
+    for (const taken of [
+      { claiming: 2 },
+      { ready: 2 },
+      { reserved: 2 },
+      { spentTokens: 2 },
+      { claiming: 1, ready: 1 },
+    ]) {
+      expect([taken, admits(taken)]).toEqual([taken, false]);
+    }
   });
 });
 

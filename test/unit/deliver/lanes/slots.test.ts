@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createLane, type Lane } from "../../../../src/deliver/lanes/lane.ts";
 import { createSlots, type Slots } from "../../../../src/deliver/lanes/slots.ts";
+import { createSeededRandom } from "../../../../src/domain/seeded-random.ts";
 import { createSubscriptionState } from "../../../../src/deliver/targets/subscription-states.ts";
 import type { Subscription } from "../../../../src/domain/subscription.ts";
 
@@ -41,6 +42,46 @@ describe("the slots", () => {
       slots.enqueue(next);
     }
     expect(order).toEqual([3, 1, 3, 2, 3, 1]);
+  });
+
+  it("go to the one with the fewest of thousands of tenants, whatever came and went, and to all of them in turn", () => {
+    const random = createSeededRandom(7);
+    const pick = <Item>(list: readonly Item[]) => list[Math.floor(random.next() * list.length)] as Item;
+    const slots = createSlots(4000);
+    const lanes = Array.from({ length: 2000 }, (_, seq) => lane(seq, `t${seq % 500}`));
+    const sent: Lane[] = [];
+    const inFlightOf = new Map<string, number>();
+    const wrong: number[] = [];
+    const count = (tenantId: string, by: number) => inFlightOf.set(tenantId, (inFlightOf.get(tenantId) ?? 0) + by);
+    for (let n = 0; n < 5000; n++) {
+      const act = random.next();
+      if (act < 0.4) {
+        slots.enqueue(pick(lanes));
+      } else if (act < 0.7 && sent.length > 0) {
+        const [ended] = sent.splice(Math.floor(random.next() * sent.length), 1) as [Lane];
+        ended.inFlight--;
+        slots.vacate(ended);
+        count(ended.tenantId, -1);
+      } else {
+        const waiting = lanes.filter(({ isQueued }) => isQueued).map(({ tenantId }) => inFlightOf.get(tenantId) ?? 0);
+        const next = takeNext(slots);
+        const fewest = waiting.length === 0 ? undefined : Math.min(...waiting);
+        if ((next && (inFlightOf.get(next.tenantId) ?? 0)) !== fewest) wrong.push(n);
+        if (next === undefined) continue;
+        send(slots, next);
+        sent.push(next);
+        count(next.tenantId, 1);
+      }
+    }
+    expect(wrong).toEqual([]);
+    for (const each of sent) slots.vacate(each);
+    while (takeNext(slots) !== undefined);
+    for (const each of lanes) slots.enqueue(each);
+    const turns = Array.from({ length: 500 }, () => {
+      const next = takeNext(slots) as Lane;
+      return next.tenantId;
+    });
+    expect(new Set(turns).size).toBe(500);
   });
 
   it("are not more than there are", () => {

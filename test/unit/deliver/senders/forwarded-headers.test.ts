@@ -19,8 +19,12 @@ const NEVER = [
   ["x_forwarded_for", "x_real_ip", "true_client_ip", "x_original_url", "x-http_method_override", "content_length"],
   ["webhook_id", "x_webhook_attempt", "x-posthorn-hops", "x_posthorn_hops"],
   ["metadata", "x-aws-ec2-metadata-token", "metadata-flavor"],
-  ["webhook-id", "webhook-timestamp", "webhook-signature", "x-webhook-id", "x-webhook-attempt", "traceparent"],
-  ["content-type", "content-encoding", "accept-encoding"],
+  ["traceparent", "content-type", "content-encoding", "accept-encoding"],
+].flat();
+/** Those of the gateway, unless the sender's are asked for. */
+const SIGNED = [
+  ["webhook-id", "webhook-timestamp", "webhook-signature"],
+  ["x-webhook-id", "x-webhook-event", "x-webhook-timestamp", "x-webhook-attempt"],
 ].flat();
 const CREDENTIALS = ["authorization", "cookie", "x-api-key", "x-gitlab-token", "x-auth"];
 
@@ -39,7 +43,8 @@ describe("headers that are handed on", () => {
       "x-backend-version",
     );
     for (const name of usual) expect([name, isChosen(name)]).toEqual([name, true]);
-    for (const name of [...NEVER, ...CREDENTIALS, "user-agent"]) expect([name, isChosen(name)]).toEqual([name, false]);
+    for (const name of [...NEVER, ...SIGNED, ...CREDENTIALS, "user-agent"])
+      expect([name, isChosen(name)]).toEqual([name, false]);
   });
 
   it("are only those that are named, credentials too, and * adds the usual ones", () => {
@@ -48,6 +53,7 @@ describe("headers that are handed on", () => {
     const more = createHeaderChoice(["*", "cookie", "user-agent"]);
     expect(["x-github-event", "cookie", "user-agent", "authorization"].map(more)).toEqual([true, true, true, false]);
     expect(createHeaderChoice([])("accept")).toBe(false);
+    for (const name of SIGNED) expect([name, createHeaderChoice(["*", name])(name)]).toEqual([name, true]);
   });
 
   it("are never those that the subscription sets itself", () => {
@@ -58,7 +64,7 @@ describe("headers that are handed on", () => {
   it("cannot be named when they belong to the connection, to proxies or to the gateway", () => {
     for (const name of NEVER) expect([name, findForwardedHeaderProblem(name)]).not.toEqual([name, undefined]);
     for (const name of ["a b", "", "x\r\ny", "ä"]) expect(findForwardedHeaderProblem(name)).toBeDefined();
-    for (const name of ["*", "Authorization", "X-Hub-Signature"])
+    for (const name of ["*", "Authorization", "X-Hub-Signature", ...SIGNED])
       expect(findForwardedHeaderProblem(name)).toBeUndefined();
   });
 

@@ -214,7 +214,7 @@ describe("a target that is back", () => {
     expect(await countOpen(far.bench.store)).toBe(1);
   });
 
-  it("brings later tries forward, but only when its health was bad", async () => {
+  it("brings later tries forward, and stays in QUEUE where all of them fail", async () => {
     const far = await openChecked({}, { retryPolicy: { delays_s: [3600, 3600] } });
     far.ill();
     await far.bench.publishAll(ids(3));
@@ -225,12 +225,45 @@ describe("a target that is back", () => {
     await far.bench.move(MINUTE_MS);
     expect(await countOpen(far.bench.store)).toBe(0);
 
+    // Its health is good all the time.
     const other = await openChecked({}, { retryPolicy: { delays_s: [3600, 3600] } });
-    other.bench.answerWith(() => DOWN);
+    const counted: number[] = [];
+    other.bench.answerWith(({ delivery: { attemptCount, uncountedAttempts } }) => {
+      if (attemptCount > 0) counted.push(attemptCount - uncountedAttempts);
+      return refused(500);
+    });
     await other.bench.publishAll(ids(3));
+    await other.bench.move(2 * MINUTE_MS);
+    expect(other.bench.told).toEqual(["n8n opened"]);
+    expect(new Set(other.bench.sent.slice(3)).size).toBe(3);
+    // It is not asked more often than every 30 seconds meanwhile.
+    const sent = other.bench.sent.length;
+    await other.bench.move(10 * MINUTE_MS);
+    expect(other.bench.sent.length - sent).toBeLessThanOrEqual(20);
+    // Trying them before their time has used up no retry.
+    expect(new Set(counted)).toEqual(new Set([1]));
+    other.bench.answerWith(() => OK);
     await other.bench.move(MINUTE_MS);
     expect(other.bench.told).toEqual(["n8n opened", "health closed"]);
-    expect(other.bench.sent).toHaveLength(3);
+    expect(await countOpen(other.bench.store)).toBe(0);
+  });
+
+  it("is back soon although many fail again and again, as long as it accepts others", async () => {
+    const far = await openChecked({}, { retryPolicy: { delays_s: [3600, 3600] } });
+    const poisoned = ids(700, "poison");
+    far.bench.answerWith(({ eventId }) => (eventId.startsWith("poison") ? refused(500) : OK));
+    // Among others, so that they are no outage.
+    for (const id of poisoned) await far.bench.publishAll([id, `good-${id}`]);
+    await far.bench.move(MINUTE_MS);
+    expect(new Set(far.bench.sent).size).toBe(1400);
+    await goDown(far);
+    await far.bench.publish({ id: "new" });
+    far.state.health = undefined;
+    far.bench.answerWith(({ eventId }) => (eventId.startsWith("poison") ? refused(500) : OK));
+    const before = far.bench.sent.length;
+    await far.bench.move(2 * MINUTE_MS);
+    expect(new Set(far.bench.sent.slice(before)).size).toBe(701);
+    expect(far.bench.told).toEqual(["health opened", "health closed"]);
   });
 
   it("stops a round when a check fails, and what is left waits unspent", async () => {

@@ -14,8 +14,8 @@ import {
   type TargetMode,
 } from "../../../../src/deliver/targets/mode.ts";
 
-const fail = (mode: TargetMode, now: number, isProbe = true) =>
-  noteFailure(mode, { now, error: "down", jitter: 0, isProbe });
+const fail = (mode: TargetMode, now: number, isProbe = true, sureAfterMs = 0) =>
+  noteFailure(mode, { now, error: "down", jitter: 0, isProbe, sureAfterMs });
 
 function opened(now = 0): TargetMode {
   const mode = createMode();
@@ -34,14 +34,15 @@ describe("a mode", () => {
   });
 
   it("does not take three failures for an outage where something was taken a moment ago, but a hundred", () => {
+    const failAt = (mode: TargetMode, now: number) => fail(mode, now, true, 3000);
     const mode = createMode();
     noteSuccess(mode, 1000);
-    for (let failures = 1; failures < MODE.failuresInAnyCase; failures++) expect(fail(mode, 1001)).toBeUndefined();
-    expect(fail(mode, 1001)).toBe("opened");
+    for (let failures = 1; failures < MODE.failuresInAnyCase; failures++) expect(failAt(mode, 1001)).toBeUndefined();
+    expect(failAt(mode, 1001)).toBe("opened");
     const other = createMode();
     noteSuccess(other, 1000);
-    for (let failures = 0; failures < 10; failures++) expect(fail(other, 3999)).toBeUndefined();
-    expect(fail(other, 1000 + MODE.sureAfterMs)).toBe("opened");
+    for (let failures = 0; failures < 10; failures++) expect(failAt(other, 3999)).toBeUndefined();
+    expect(failAt(other, 4000)).toBe("opened");
   });
 
   it("goes on waiting longer for its probes when it opens again soon after it closed", () => {
@@ -49,7 +50,7 @@ describe("a mode", () => {
     const waits: number[] = [];
     for (let again = 0; again < 8; again++) {
       noteSuccess(mode, mode.probeAt);
-      const now = mode.probeAt + MODE.sureAfterMs;
+      const now = mode.probeAt + 3000;
       for (let i = 0; i < MODE.failuresToOpen; i++) fail(mode, now);
       waits.push((mode.probeAt - now) / 1000);
     }

@@ -12,7 +12,7 @@ import {
   noteTried,
   type Target,
 } from "../../../../src/deliver/targets/target.ts";
-import { DEFAULT_RULES, type TargetRules } from "../../../../src/domain/target.ts";
+import { DEFAULT_RULES, toTargetRules, type TargetRules } from "../../../../src/domain/target.ts";
 
 const HEALTH = { kind: "http", url: "https://n8n.example/healthz" };
 
@@ -35,6 +35,19 @@ describe("a target with a health check", () => {
     expect(failCheck(open({ failuresToOpen: 1 }))).toBe("opened");
     const patient = open({ failuresToOpen: 5 });
     expect([1, 2, 3, 4, 5].map(() => ill(patient))).toEqual([undefined, undefined, undefined, undefined, "opened"]);
+  });
+
+  it("goes there at that number also when it has just accepted something, and so does any that was given one", () => {
+    const failuresOf = (...[input, health]: Parameters<typeof toTargetRules>) => {
+      const target = createTarget(createTargetCondition(0), toTargetRules(input, health));
+      noteAnswered(target, 1);
+      for (let failures = 1; failures < 200; failures++) if (ill(target, 2) === "opened") return failures;
+      return undefined;
+    };
+    expect([failuresOf({}, HEALTH), failuresOf({ failures_to_open: 1 }, HEALTH)]).toEqual([3, 1]);
+    expect([1, 3, 7].map((count) => failuresOf({ failures_to_open: count }, undefined))).toEqual([1, 3, 7]);
+    // Where nobody gave a number and no check tells when it is back, a busy target may fail three times by chance.
+    expect(failuresOf({}, undefined)).toBe(100);
   });
 
   it("forgets failed checks when one succeeds, but not that deliveries fail", () => {
@@ -92,7 +105,14 @@ describe("a target with a health check", () => {
     noteTried(target, 8);
     expect([9, 10, 11].map((at) => noteCheckSucceeded(target, at))).toEqual([undefined, undefined, undefined]);
     noteAnswered(target, 12);
-    expect(noteCheckSucceeded(target, 13)).toBe("closed");
+    // What it failed at until then is brought forward and tried once more first.
+    expect([target.hastens, noteCheckSucceeded(target, 13), noteTried(target, 13)]).toEqual([
+      true,
+      undefined,
+      undefined,
+    ]);
+    target.hastens = false;
+    expect(noteTried(target, 14)).toBe("closed");
   });
 
   it("is not held in QUEUE by one or two deliveries that fail while its health is good", () => {

@@ -54,7 +54,42 @@ describe("a request", () => {
     const shared = openClient({ connectionsPerHost: 8 });
     for (let at = 0; at < 20; at++) void send(shared, "loud", { owner: "" });
     await sink.received(6 + 3 + 8);
-    expect(await send(shared, "quiet", { timeoutMs: 500 })).toMatchObject({ kind: "timed_out" });
+  });
+
+  it("finds one where others together hold all of them, up to twice the limit", async () => {
+    const sink = await openSink({
+      answer: ({ headers }) => (String(headers["x-owner"]).startsWith("loud") ? "hang" : { status: 200 }),
+    });
+    const client = openClient({ connectionsPerHost: 8 });
+    const send = (owner: string, more: Partial<HttpRequest> = {}) =>
+      post(client, sink.url, { headers: { "x-owner": owner }, owner, ...more });
+    for (const n of [1, 2, 3]) for (let at = 0; at < 20; at++) void send(`loud-${n}`);
+    await sink.received(8);
+    for (const owner of ["quiet", "calm", "quiet"]) {
+      expect(await send(owner, { timeoutMs: 5000 })).toMatchObject({ kind: "response", status: 200 });
+    }
+    // One that has one beyond the limit gets no second.
+    void send("loud-4");
+    await sink.received(8 + 3 + 1);
+    expect(await send("loud-4", { timeoutMs: 100 })).toMatchObject({ kind: "timed_out" });
+    for (let n = 5; n <= 11; n++) void send(`loud-${n}`);
+    await sink.received(8 + 3 + 8);
+    expect(await send("quiet", { timeoutMs: 100 })).toMatchObject({ kind: "timed_out" });
+    expect(sink.requests).toHaveLength(8 + 3 + 8);
+  });
+
+  it("finds one beyond the limit in another pool too, as soon as its owner has none", async () => {
+    const sink = await openSink({
+      answer: ({ headers }) => (headers["x-owner"] === "loud" ? "hang" : { status: 200, delayMs: 20 }),
+    });
+    const client = openClient({ connectionsPerHost: 1 });
+    const send = (owner: string, terms?: HttpRequest["terms"]) =>
+      post(client, sink.url, { headers: { "x-owner": owner }, owner, terms });
+    void send("loud");
+    await sink.received(1);
+    const others = [undefined, createConnectionTerms(["127.0.0.0/8"]), createTokenTerms(TEST_CA)];
+    const results = await Promise.all(others.map((terms) => send("quiet", terms)));
+    expect(results.map(({ kind }) => kind)).toEqual(["response", "response", "response"]);
   });
 
   it("waits while its owner holds its share, and goes on as soon as one of them is free", async () => {

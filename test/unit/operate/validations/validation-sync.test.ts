@@ -203,15 +203,26 @@ describe("the folder of validations", () => {
     expect(place.told).toEqual(["the folder of validations cannot be read"]);
   });
 
+  it("takes names with capitals and dots, but no two that a file system may take for one", async () => {
+    const place = await openPlace();
+    for (const name of ["newOrder.json", "new.order.json"]) place.write(name, FIRST);
+    await place.sync.start();
+    expect(place.inForce().map(([name]) => name)).toEqual(["new.order.json", "newOrder.json"]);
+    place.write("NEWORDER.json", SECOND);
+    await place.look(3);
+    expect(place.inForce()).toHaveLength(2);
+    expect(place.told).toEqual([expect.stringMatching(/^NEWORDER.json differs from that of newOrder only in upper/)]);
+  });
+
   it("passes over what is no validation, and says so where a name was meant as one", async () => {
     const place = await openPlace();
-    for (const name of ["README.md", ".orders.json", "Orders.json", "orders.json~"]) place.write(name, FIRST);
+    for (const name of ["README.md", ".orders.json", "new order.json", "orders.json~"]) place.write(name, FIRST);
     mkdirSync(join(place.path, "dir.json"));
     symlinkSync("nowhere", join(place.path, "dangling.json"));
     await place.sync.start();
     await place.look(3);
     expect(place.inForce()).toEqual([]);
-    expect(place.told).toEqual(["dir.json cannot be read (EISDIR)", "stranger Orders.json"]);
+    expect(place.told).toEqual(["dir.json cannot be read (EISDIR)", "stranger new order.json"]);
   });
 });
 

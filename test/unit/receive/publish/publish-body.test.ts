@@ -21,6 +21,33 @@ function accepted(body: unknown): PublishItem {
 
 const minimal = { event_type: "order.created", payload: { id: 1 } };
 
+describe("fields that an event does not have", () => {
+  const keep = (text: string) => {
+    const [item] = parsePublishBody(Buffer.from(text), { ...DEFAULT_PUBLISH_LIMITS, keepsUnknown: true }).items;
+    return item instanceof PosthornError ? item.message : item?.metadata;
+  };
+  const FIELDS = '"event_type":"a.b","payload":{}';
+
+  it("are refused, or kept in the metadata, byte for byte", () => {
+    expect(publish({ ...minimal, region: "north" })).toBeInstanceOf(PosthornError);
+    expect(keep(`{${FIELDS}}`)).toBeUndefined();
+    expect(keep(`{${FIELDS},"region":"north", "herd": {"id": 12345678901234567890}}`)).toBe(
+      '{"region":"north","herd":{"id": 12345678901234567890}}',
+    );
+    expect(keep(`{"region":null,${FIELDS},"metadata":{ }}`)).toBe('{"region":null}');
+    expect(keep(`{"region":"north",${FIELDS},"metadata":{"phone": "1"} }`)).toBe('{"phone": "1","region":"north"}');
+    expect(keep(`{"a\\"b":1,${FIELDS}}`)).toBe('{"a\\"b":1}');
+  });
+
+  it("do not replace what the metadata says", () => {
+    expect(keep(`{${FIELDS},"region":"north","metadata":{"region":"south"}}`)).toBe('{"region":"south"}');
+  });
+
+  it("do not make up for those that are missing", () => {
+    expect(keep('{"delivery_id":"d","attempt":1}')).toMatch(/event_type is missing/);
+  });
+});
+
 describe("a published body", () => {
   it("fills in the defaults", () => {
     expect(accepted(minimal)).toEqual({

@@ -51,6 +51,22 @@ it("a prefix is required when there is one", async () => {
   expect(await verdict(options, { "x-signature": sign("{body}") })).toBe("bad_signature");
 });
 
+it.each([{ tolerance_s: 300 }, { timestamp_header: "X-Time" }, { tolerance_s: 300, timestamp_header: "X-Time" }])(
+  "a time beside the signature is checked where %j asks for it",
+  async (options) => {
+    const name = "timestamp_header" in options ? "x-time" : "x-webhook-timestamp";
+    const at = (secondsAgo: number) => ({
+      "x-signature": sign("{body}"),
+      [name]: String(Math.floor(SIGNED_AT / 1000) - secondsAgo),
+    });
+    expect(await verdict(options, at(200))).toBeUndefined();
+    expect(await verdict(options, at(3600))).toBe("bad_signature");
+    expect(await verdict(options, at(-3600))).toBe("bad_signature");
+    expect(await verdict(options, { "x-signature": sign("{body}") })).toBe("bad_signature");
+    expect(await verdict({}, at(3600))).toBeUndefined();
+  },
+);
+
 it("what is signed may hold the URL, the path, the query and a header", async () => {
   const signed = "{url}|{path}|{query}|{header:X-Id}|{body}";
   const text = "https://hooks.example.com/webhook/own?q=1|/webhook/own|q=1|7|{body}";

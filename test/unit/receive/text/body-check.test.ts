@@ -1,8 +1,11 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { createBodyChecker, type BodyChecker } from "../../../../src/receive/text/body-check.ts";
+import { createBodyChecker, type BodyChecker, type BodySender } from "../../../../src/receive/text/body-check.ts";
 
 const TINY_TAGS = Buffer.from(`<r>${"<a/>".repeat(500_000)}</r>`);
+const HALF_OF_THEM = Buffer.from(`<r>${"<a/>".repeat(250_000)}</r>`);
 const LARGE_JSON = Buffer.from(`{"list":[${"[],".repeat(600_000)}0],"id":9007199254740993}`);
+const named = (n: number) => ({ name: `declared-${n}`, declared: true });
+const VICTIM: BodySender = { source: named(0), remoteAddress: "198.51.100.1" };
 
 describe("checking bodies apart from the loop", () => {
   let bodies: BodyChecker;
@@ -51,6 +54,31 @@ describe("checking bodies apart from the loop", () => {
     expect(codes.filter((code) => code === "ok")).toHaveLength(8);
     expect(codes.filter((code) => code === "overloaded")).toHaveLength(4);
     await bodies.check(Buffer.from("<a/>"), undefined, []);
+  });
+
+  it.each([
+    {
+      hostile: "names that were made up",
+      from: (n: number) => ({ source: { name: `made-up-${n}`, declared: false }, remoteAddress: "192.0.2.1" }),
+    },
+    {
+      hostile: "addresses of one network at the same source",
+      from: (n: number) => ({ source: VICTIM.source, remoteAddress: `2001:db8::${n}` }),
+    },
+  ])("does not let $hostile hold up another sender", async ({ from }) => {
+    bodies = createBodyChecker({ maxDepth: 10 });
+    const check = async (body: Buffer, sender: BodySender) => bodies.check(body, "text/xml", [], false, sender);
+    // Both threads have started.
+    await Promise.all(Array.from({ length: 2 }, (_, n) => check(Buffer.from("<a/>"), { ...VICTIM, source: named(n) })));
+    let ended = 0;
+    const flood = Array.from({ length: 6 }, async (_, n) => {
+      await check(HALF_OF_THEM, from(n));
+      ended++;
+    });
+    await check(Buffer.from("<a/>"), VICTIM);
+    // All of them, where first come is first served.
+    expect(ended).toBeLessThan(4);
+    await Promise.all(flood);
   });
 
   it("tells those who wait when it ends", async () => {

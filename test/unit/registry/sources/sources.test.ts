@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { SourceInput } from "../../../../src/domain/source.ts";
 import { createSecretBox } from "../../../../src/registry/secret-box.ts";
 import { createRegistry } from "../../../../src/registry/registry.ts";
 import { readState } from "../../../../src/registry/sources/source-settings.ts";
@@ -35,9 +36,10 @@ async function openBench() {
   const store = watchCalls(opened, { state: "alive", calls, tell: (run) => run() });
   const { clock } = store;
   const kinds = new Map([SAMPLE_KIND, { name: "generic", needsSecret: false }].map((kind) => [kind.name, kind]));
+  const openRegistry = () => createRegistry({ records: store.records, clock });
   const open = (change: Partial<SourcesOptions> = {}): Promise<Sources> =>
     openSources({
-      registry: createRegistry({ records: store.records, clock }),
+      registry: openRegistry(),
       records: store.records,
       clock,
       random: createSystemRandom(),
@@ -49,7 +51,7 @@ async function openBench() {
       ...change,
     });
   const settle = () => settleCalls(() => calls);
-  return { clock, store, calls, faults, open, move: (byMs: number) => moveClock(time, byMs, settle) };
+  return { clock, store, calls, faults, openRegistry, open, move: (byMs: number) => moveClock(time, byMs, settle) };
 }
 
 describe("sources", () => {
@@ -135,7 +137,8 @@ describe("sources", () => {
       draft.whenWritten(() => written.push(`${name} ${status}`));
       draft.accept(newEvent({ type: "source.disabled" }), [], ({ kind }) => written.push(kind));
     };
-    const [one, other] = [await bench.open({ onDisabled }), await bench.open({ onDisabled })];
+    const registry = bench.openRegistry();
+    const [one, other] = [await bench.open({ onDisabled }), await bench.open({ onDisabled, registry })];
     await one.create({ name: "shop" });
     await expect(other.setStatus("shop", "paused", { ifMatch: '"0"' })).rejects.toMatchObject({
       code: "precondition_failed",
@@ -146,7 +149,7 @@ describe("sources", () => {
     expect(told).toEqual(["it was set to paused", "it was set to paused"]);
     expect(written).toEqual(["shop paused", "stored"]);
     await other.setStatus("shop", "closed");
-    await other.applyDeclared([]);
+    await registry.changeAll((draft) => other.declareIn(draft, []));
     expect(written).toHaveLength(2);
     const { rows } = await bench.store.reads.listEvents({}, { limit: 9, cursor: undefined });
     expect(rows.map(({ type }) => type)).toEqual(["source.disabled"]);
@@ -155,14 +158,15 @@ describe("sources", () => {
 
   it("take over all that is declared, or nothing", async () => {
     const bench = await openBench();
-    const sources = await bench.open();
+    const registry = bench.openRegistry();
+    const sources = await bench.open({ registry });
+    const declare = (inputs: readonly SourceInput[]) => registry.changeAll((draft) => sources.declareIn(draft, inputs));
     await sources.create({ name: "mine" });
-    const clash = sources.applyDeclared([{ name: "new" }, { name: "mine" }]);
-    await expect(clash).rejects.toMatchObject({
+    await expect(declare([{ name: "new" }, { name: "mine" }])).rejects.toMatchObject({
       code: "config_invalid",
       message: expect.stringContaining("created by API"),
     });
-    const wrong = sources.applyDeclared([{ name: "new" }, { name: "wrong", kind: "sample" }]);
+    const wrong = declare([{ name: "new" }, { name: "wrong", kind: "sample" }]);
     await expect(wrong).rejects.toMatchObject({ code: "config_invalid" });
     expect(sources.list(undefined).map(({ source }) => source.name)).toEqual(["mine"]);
     await sources.stop();

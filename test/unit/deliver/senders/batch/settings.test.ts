@@ -53,10 +53,9 @@ describe("the settings of a batch", () => {
   });
 
   it("are for operators where they lead to a file", () => {
-    expect([URL_ONLY, { path: "/srv/a" }].map((settings) => BATCH.isForOperatorsWith?.(settings))).toEqual([
-      false,
-      true,
-    ]);
+    expect(
+      [URL_ONLY, { path: "/srv/a" }].map((settings) => BATCH.operatorSettings?.some((name) => name in settings)),
+    ).toEqual([false, true]);
   });
 
   const findRefusal = async (batchDir: string | undefined, path: string): Promise<string | undefined> => {

@@ -37,6 +37,10 @@ describe("an answer", () => {
     [502, "ill"],
     [503, "ill"],
     [504, "ill"],
+    [520, "doubtful"],
+    [521, "ill"],
+    [526, "ill"],
+    [530, "ill"],
     [599, "doubtful"],
   ])("of %i is tried again; of the destination it says: %s", (status, says) => {
     expect(outcomeOf(answer(status))).toEqual({
@@ -122,6 +126,39 @@ describe("retry_on", () => {
 
   it("leaves the text of a refusal alone", () => {
     expect(outcomeOf(answer(400, "wait"), { bodyContains: "wait" }).kind).toBe("refused");
+  });
+});
+
+describe("a destination that a sender waits for", () => {
+  const forward = { allOthers: true };
+
+  it.each([301, 302, 400, 401, 404, 409, 422, 499, 500])("is tried again after %i", (status) => {
+    expect(outcomeOf(answer(status), forward)).toMatchObject({ kind: "failed", missesSource: false });
+  });
+
+  it("is gone after a 410, and never tried again after a loop", () => {
+    const loop = '{"type":"urn:posthorn:error:loop"}';
+    expect(outcomeOf(answer(410), forward).kind).toBe("gone");
+    expect(outcomeOf(answer(508, loop), forward).kind).toBe("refused");
+  });
+});
+
+describe("give_up_on", () => {
+  it("ends the delivery after any named status, and no other", () => {
+    for (const allOthers of [true, false]) {
+      for (const status of [404, 410, 422, 429, 500, 503]) {
+        expect(outcomeOf(answer(status), { allOthers, giveUpOn: [status] }).kind).toBe("refused");
+        expect(outcomeOf(answer(status), { allOthers, giveUpOn: [400] })).toEqual(
+          outcomeOf(answer(status), { allOthers }),
+        );
+      }
+    }
+  });
+
+  it("goes before a source that the destination does not know, and not before a tunnel without a route", () => {
+    const retryOn = { giveUpOn: [404], sourceStatuses: [404], emptyStatuses: [404] };
+    expect(outcomeOf(answer(404, "{}"), retryOn).kind).toBe("refused");
+    expect(outcomeOf(answer(404), retryOn)).toMatchObject({ kind: "failed", says: "ill" });
   });
 });
 

@@ -1,0 +1,21 @@
+export type Tool =
+  | "Chromium"
+  | "RabbitMQ"
+  | "curl"
+  | "fish"
+  | "strace"
+  | "tmux"
+  | "zsh"
+  | "script"
+  | "JSON Schema Test Suite"
+  | "Go"
+  | "Java"
+  | "PHP"
+  | "Python"
+  | "Ruby";
+
+export function findTool(name: Tool): string | undefined;
+export function findInstalled(name: Tool): string | undefined;
+export function provideTools(options: { languages: boolean }): void;
+export function checkDisk(folder?: string): void;
+export function isCi(): boolean;

@@ -1,0 +1,165 @@
+// What tests need beside npm's packages: looked for on this machine, and installed in one step where that may be done.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statfsSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { ScriptFailure } from "./run.mjs";
+
+/** The JSON Schema Test Suite: Debian has it in a package for Perl, of which only the files are wanted. */
+const SUITE_PACKAGE = "libtest-json-schema-acceptance-perl";
+const SUITE_INSIDE = "usr/share/perl5/auto/share/dist/Test-JSON-Schema-Acceptance";
+const SUITE_CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "posthorn", SUITE_PACKAGE);
+const SUITE_FOLDERS = [join("/", SUITE_INSIDE), join(SUITE_CACHE, SUITE_INSIDE)];
+
+/**
+ * A tool is there when a variable names one, or when one of its files or commands is found, and in PATH all commands
+ * that it needs.
+ */
+const TOOLS = [
+  {
+    name: "Chromium",
+    package: "chromium-headless-shell",
+    variable: "CHROMIUM",
+    // The first draws no windows, and takes less than half of the time for the same pages.
+    files: ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"],
+  },
+  {
+    name: "RabbitMQ",
+    package: "rabbitmq-server",
+    variable: "POSTHORN_TEST_AMQP_URL",
+    // Debian's wrapper in PATH insists on root or the user rabbitmq; the server itself runs as anybody.
+    files: ["/usr/lib/rabbitmq/bin/rabbitmq-server"],
+    needs: ["epmd", "erl"],
+  },
+  ...["curl", "fish", "strace", "tmux", "zsh"].map((name) => ({ name, package: name, commands: [name] })),
+  { name: "script", package: "bsdutils", commands: ["script"] },
+  {
+    name: "JSON Schema Test Suite",
+    package: SUITE_PACKAGE,
+    variable: "JSON_SCHEMA_TEST_SUITE",
+    files: SUITE_FOLDERS,
+    unpackTo: SUITE_CACHE,
+  },
+];
+
+/** The languages of docs/start/verify-a-delivery.md. */
+const LANGUAGES = [
+  { name: "Go", package: "golang-go", commands: ["go"] },
+  { name: "Java", package: "default-jdk-headless", commands: ["javac"] },
+  { name: "PHP", package: "php-cli", commands: ["php"] },
+  { name: "Python", package: "python3", commands: ["python3"] },
+  { name: "Ruby", package: "ruby", commands: ["ruby"] },
+];
+
+/** Without a network the answer is no, and not a wait. */
+const IN_TIME = ["-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=15", "-o", "APT::Update::Error-Mode=any"];
+
+/** Less than this, and tests fail in ways that say nothing of the cause. */
+const NEEDED_BYTES = 2 * 1024 ** 3;
+
+/** Where a tool is, or undefined: the variable that names it, one of its files, or one of its commands. */
+export function findTool(name) {
+  return locate(toolOf(name));
+}
+
+function toolOf(name) {
+  const tool = [...TOOLS, ...LANGUAGES].find((one) => one.name === name);
+  if (tool === undefined) throw new Error(`${name} is not in the list of tools (scripts/test-tools.mjs)`);
+  return tool;
+}
+
+/** The same, but never one that a variable names: for services that a test stops, kills or empties. */
+export function findInstalled(name) {
+  return locate({ ...toolOf(name), variable: undefined });
+}
+
+/** Installs what is missing as root; says in one line what was done, or what will be skipped and how to get it. */
+export function provideTools({ languages }) {
+  const wanted = languages ? [...TOOLS, ...LANGUAGES] : TOOLS;
+  const missing = wanted.filter((tool) => locate(tool) === undefined);
+  if (missing.length === 0) return;
+  const startedAt = performance.now();
+  if (mayInstall()) installAll(missing);
+  const installed = missing.filter((tool) => locate(tool) !== undefined);
+  const left = missing.filter((tool) => !installed.includes(tool));
+  if (installed.length > 0) {
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
+    say(`installed for the tests, in ${seconds} s: ${packagesOf(installed)} (POSTHORN_TEST_INSTALL=0 turns this off)`);
+  }
+  if (left.length === 0) return;
+  const names = left.map(({ name }) => name).join(", ");
+  if (isCi()) throw new ScriptFailure(`missing here, where CI=true: ${names}; install ${packagesOf(left)}`);
+  say(`tests that need ${names} are skipped; to run them: apt-get install ${packagesOf(left)}, as root`);
+}
+
+/** Stops with one line where the folder of temporary files has too little room. */
+export function checkDisk(folder = tmpdir()) {
+  const { bavail, bsize } = statfsSync(folder);
+  const free = bavail * bsize;
+  if (free >= NEEDED_BYTES) return;
+  const megabytes = (bytes) => `${Math.round(bytes / 1024 ** 2)} MB`;
+  throw new ScriptFailure(
+    `${folder} has ${megabytes(free)} free, and the tests need ${megabytes(NEEDED_BYTES)}: make room, or set TMPDIR`,
+  );
+}
+
+export function isCi() {
+  return process.env.CI === "true" || process.env.CI === "1";
+}
+
+function locate({ variable, files = [], commands = [], needs = [] }) {
+  const named = variable === undefined ? undefined : process.env[variable];
+  if (named !== undefined && named !== "") return named;
+  if (needs.some((command) => findCommand(command) === undefined)) return undefined;
+  return files.find(existsSync) ?? commands.map(findCommand).find((path) => path !== undefined);
+}
+
+function findCommand(name) {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return folders.map((folder) => join(folder, name)).find(existsSync);
+}
+
+function mayInstall() {
+  if (process.env.POSTHORN_TEST_INSTALL === "0" || process.getuid?.() !== 0) return false;
+  return locate({ commands: ["apt-get"] }) !== undefined;
+}
+
+function installAll(tools) {
+  say(`installing ${packagesOf(tools)} …`);
+  // Without lists of packages nothing can be found; with old ones a file may be gone.
+  if (!runs("apt-get", [...IN_TIME, "update"])) return;
+  const whole = tools.filter(({ unpackTo }) => unpackTo === undefined).map((tool) => tool.package);
+  // One that cannot be had must not keep the others away.
+  if (!aptInstall(whole)) whole.forEach((name) => aptInstall([name]));
+  for (const tool of tools) if (tool.unpackTo !== undefined) unpack(tool.package, tool.unpackTo);
+}
+
+function aptInstall(names) {
+  return names.length === 0 || runs("apt-get", [...IN_TIME, "install", "-y", "--no-install-recommends", ...names]);
+}
+
+/** Puts the files of a package into a folder, whole or not at all, without what it depends on. */
+function unpack(name, folder) {
+  mkdirSync(dirname(folder), { recursive: true });
+  const work = mkdtempSync(`${folder}-`);
+  try {
+    if (!runs("apt-get", ["download", name], work)) return;
+    const [file = ""] = readdirSync(work).filter((each) => each.endsWith(".deb"));
+    if (runs("dpkg-deb", ["-x", join(work, file), join(work, "files")])) renameSync(join(work, "files"), folder);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+function runs(command, args, cwd) {
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  return spawnSync(command, args, { cwd, env, stdio: "ignore" }).status === 0;
+}
+
+function packagesOf(tools) {
+  return tools.map((tool) => tool.package).join(" ");
+}
+
+function say(line) {
+  process.stdout.write(`posthorn: ${line}\n`);
+}

@@ -1,0 +1,109 @@
+import { isDeepStrictEqual } from "node:util";
+import { settingsIn } from "../../deliver/senders/kind-settings.ts";
+import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
+import type { DestinationKind } from "../../deliver/senders/sender.ts";
+import { PosthornError } from "../../domain/errors.ts";
+import type { SubscriptionInput } from "../../domain/subscription.ts";
+import type { CredentialsBy, KeptSubscription } from "./subscription-record.ts";
+
+/**
+ * What callers that are bound to a tenant may do with a subscription, by its stored and its new settings. `boundTo` is
+ * that tenant; operators have none and may do everything.
+ */
+export interface SubscriptionAccess {
+  /** Throws `forbidden` for settings that only operators may choose: some destinations, and several tenants. */
+  refuse(settings: SubscriptionInput, boundTo: string | undefined): void;
+  /** Throws `forbidden` when a caller could send requests of its own choice with credentials of the operator. */
+  refuseUse(known: Known, boundTo: string | undefined): void;
+  /**
+   * Returns who gave the credentials after an update. Throws `forbidden` when stored ones of the operator would be used
+   * for something else. `carried`: a stored secret that stays without being given again.
+   */
+  judgeCredentials(
+    known: Known,
+    input: SubscriptionInput,
+    update: { boundTo: string | undefined; carried: string | undefined },
+  ): CredentialsBy | undefined;
+  /** Who gives the credentials of a new subscription. */
+  nameOf(boundTo: string | undefined): CredentialsBy;
+  /** Who gave its credentials; undefined when it has none. */
+  ownerOf(known: Known): CredentialsBy | undefined;
+}
+
+export interface SubscriptionAccessOptions {
+  kinds: DestinationKinds;
+  /** Whether the configuration reserves a kind for the operator. */
+  isForOperators?: ((kind: DestinationKind) => boolean) | undefined;
+}
+
+type Known = Pick<KeptSubscription, "id" | "settings" | "credentialsBy">;
+
+export function createSubscriptionAccess({ kinds, isForOperators }: SubscriptionAccessOptions): SubscriptionAccess {
+  function isReserved(settings: SubscriptionInput, kind: DestinationKind): boolean {
+    if (kind.isForOperators === true || isForOperators?.(kind) === true) return true;
+    const set = new Map<string, unknown>(Object.entries(settingsIn(settings, kind)));
+    return kind.operatorSettings?.some((name) => (set.get(name) ?? null) !== null) === true;
+  }
+
+  /** An operator could always have given them: where nobody was remembered, they count as the operator's. */
+  function ownerOf({ settings, credentialsBy = "operator" }: Known): CredentialsBy | undefined {
+    const kind = kinds.findOf(settings);
+    const has = kind?.secrets.findCarried({}, settingsIn(settings, kind), false) !== undefined;
+    return has ? credentialsBy : undefined;
+  }
+
+  return {
+    refuse(settings, boundTo) {
+      if (boundTo !== undefined && (settings.tenants ?? null) !== null) {
+        throw new PosthornError(
+          "forbidden",
+          "tenants: only keys that are not bound to a tenant may subscribe for several; this key is bound to " +
+            `${boundTo}. Leave it out.`,
+          { field: "tenants" },
+        );
+      }
+      const kind = boundTo === undefined ? undefined : kinds.findOf(settings);
+      if (kind === undefined || !isReserved(settings, kind)) return;
+      throw new PosthornError(
+        "forbidden",
+        `Such destinations of the kind ${kind.name} need a key that is not bound to a tenant; this key is bound to ` +
+          `${boundTo}.`,
+      );
+    },
+    refuseUse(known, boundTo) {
+      if (boundTo === undefined || ownerOf(known) !== "operator") return;
+      throw new PosthornError(
+        "forbidden",
+        `The subscription ${known.id} sends credentials that the operator of the gateway has set. Only the operator ` +
+          "may test or preview it, unless you give it credentials of your own.",
+      );
+    },
+    judgeCredentials(known, input, { boundTo, carried }) {
+      const kind = kinds.findOf(input) as DestinationKind;
+      const [before, after] = [known.settings, input].map((settings) => describeUse(settings, kind));
+      if (boundTo === undefined) {
+        return isDeepStrictEqual(before?.hidden, after?.hidden) ? known.credentialsBy : "operator";
+      }
+      if (carried === undefined) return "tenant";
+      if (ownerOf(known) !== "operator" || isDeepStrictEqual(before, after)) return known.credentialsBy;
+      throw new PosthornError(
+        "forbidden",
+        `${carried}: the operator of the gateway has set it, for requests as they are. To change where they go or ` +
+          `what they contain, give ${carried} again, with its values, or set it to null.`,
+        { field: carried },
+      );
+    },
+    nameOf: (boundTo) => (boundTo === undefined ? "operator" : "tenant"),
+    ownerOf,
+  };
+}
+
+/** Everything that decides where requests go and what they contain, apart from the events themselves. */
+function describeUse(input: SubscriptionInput, kind: DestinationKind) {
+  const settings = settingsIn(input, kind);
+  return {
+    mode: input.mode ?? "queue",
+    shown: kind.present(settings),
+    hidden: kind.secrets.hide(settings)?.hidden,
+  };
+}

@@ -1,0 +1,87 @@
+import { DatabaseSync } from "@photostructure/sqlite";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../support/api-client.ts";
+import { openSinkServer } from "../support/sink-server.ts";
+import { ALERTING, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+
+const LARGE = "-".repeat(40_000);
+
+/** As a disk that gives other bytes back. */
+function spoil({ dataDir }: TestGateway, sql: string): void {
+  const db = new DatabaseSync(join(dataDir, "posthorn.db"), { timeout: 5000 });
+  db.exec(sql);
+  db.close();
+}
+
+const SPOILT = `
+  update events set body = cast(replace(cast(body as text), 'intact', 'spoilt') as blob) where id = 'body';
+  update events set type = 'a.c' where id = 'type';
+  update events set request = replace(request, 'x-shop', 'x-shap') where source = 'shop';
+  update bodies set body = cast(replace(cast(body as text), 'intact', 'spoilt') as blob);`;
+
+async function startWithDamage(sql: string) {
+  const sink = await openSinkServer();
+  const gateway = await startTestGateway({ env: ALERTING });
+  onTestFinished(() => Promise.all([gateway.close(), sink.close()]).then(() => undefined));
+  const { id } = await gateway.subscribe({ name: "all", url: sink.url, events: ["*"], ordered: true });
+  await gateway.post(`/api/v1/subscriptions/${id}/pause`);
+  const ordering_key = "one key";
+  for (const event_id of ["body", "type", "large", "last"]) {
+    const payload = { text: `intact ${event_id === "large" ? LARGE : ""}` };
+    await gateway.publish({ event_type: "a.b", event_id, ordering_key, payload });
+  }
+  spoil(gateway, sql);
+  await gateway.post(`/api/v1/subscriptions/${id}/resume`);
+  await gateway.settled();
+  return { gateway, sink, id };
+}
+
+describe("an event that is not as it was written", () => {
+  it("is not sent, also not by a replay; it is a dead letter and an alert, and the others go on", async () => {
+    const { gateway, sink, id } = await startWithDamage(SPOILT);
+    const ids = () => sink.requests.map(({ headers }) => headers["webhook-id"]);
+    expect(sink.requests.map(({ body }) => body.toString()).join()).not.toContain("spoilt");
+    expect(ids()).toHaveLength(1);
+    const table = { body: "events", type: "events", large: "bodies" };
+    for (const [event, name] of Object.entries(table)) {
+      const delivery = await gateway.deliveryOf(event);
+      expect(delivery).toMatchObject({ status: "dead", dead_reason: "damaged" });
+      expect(delivery["last_error"]).toMatch(new RegExp(`row \\d of the table ${name} is damaged`, "i"));
+    }
+    expect(await gateway.deliveryOf("last")).toMatchObject({ status: "delivered" });
+
+    await gateway.post("/api/v1/events/body/replay", { subscription_id: id });
+    await gateway.post("/api/v1/events/large/replay", { subscription_id: id });
+    await gateway.settled();
+    expect(ids()).toHaveLength(1);
+    expect(await gateway.deliveryOf("large")).toMatchObject({ status: "dead", dead_reason: "damaged" });
+
+    const one = await gateway.get("/api/v1/events/body");
+    expect(one.json).toMatchObject({ payload_omitted: true, damage: expect.stringContaining("table events") });
+    expect(one.text).not.toContain("spoilt");
+    const exported = (await gateway.get("/api/v1/events/export")).text;
+    expect(exported).not.toContain("spoilt");
+    const lines = exported
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.filter(({ event_id }) => ["body", "large"].includes(String(event_id)))).toMatchObject([
+      { payload_omitted: true, damage: expect.stringContaining("table bodies") },
+      { payload_omitted: true, damage: expect.stringContaining("table events") },
+    ]);
+    expect(lines.find(({ event_id }) => event_id === "last")).toMatchObject({ payload: { text: "intact " } });
+
+    const alerts = async () => (await gateway.get("/api/v1/alerts?rule=damaged_data")).json["data"] as object[];
+    await gateway.moveClockUntil(async () => (await alerts()).length > 0);
+    expect((await alerts())[0]).toMatchObject({ severity: "critical", count: expect.any(Number) });
+    await until(async () => JSON.stringify(await alerts()).includes("of the table bodies is damaged"));
+  });
+
+  it("is a test that can fail: without their checksums, the same events are sent", async () => {
+    const unchecked = "update events set checksum = null; update bodies set checksum = null;";
+    const { sink } = await startWithDamage(SPOILT + unchecked);
+    expect(sink.requests).toHaveLength(4);
+    expect(sink.requests.filter(({ body }) => body.includes("spoilt"))).toHaveLength(2);
+  });
+});

@@ -1,0 +1,119 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCommand } from "../../support/run-command.ts";
+import { openSampleCheckout, type SampleCheckout } from "../../support/sample-checkout.ts";
+
+let checkout: SampleCheckout;
+beforeAll(async () => {
+  checkout = await openSampleCheckout("");
+  await runCommand(process.execPath, ["scripts/ensure.mjs"], checkout.root);
+});
+afterAll(() => checkout.remove());
+
+type Status = "passed" | "failed" | "skipped";
+
+function test(status: Status, meta: object = {}): object {
+  return { status, fullName: `a ${status} test`, meta };
+}
+
+async function summarise(
+  tests: object[] | undefined,
+  env: NodeJS.ProcessEnv = {},
+  fileStatus = "passed",
+  // Which need no tools; budgets are for all tests.
+  args: readonly string[] = ["test/unit"],
+) {
+  const report = tests && JSON.stringify({ testResults: [{ status: fileStatus, assertionResults: tests }] });
+  const result = await runCommand(process.execPath, ["scripts/test.mjs", ...args], checkout.root, {
+    CI: "",
+    POSTHORN_TEST_INSTALL: "0",
+    PROOFS: "short",
+    REPORT: report,
+    ...env,
+  });
+  return { exitCode: result.exitCode, lines: result.stdout.trim().split("\n") };
+}
+
+function cpuLines(...spent: readonly (readonly [file: string, seconds: number])[]): string {
+  const lines = spent.map(([file, seconds]) =>
+    JSON.stringify({ file: join(checkout.root, "test", file), ms: seconds * 1000 }),
+  );
+  return `${lines.join("\n")}\n`;
+}
+
+describe("the CPU time of a project", () => {
+  it("is printed, and is no failure within half more than its budget", async () => {
+    const CPU_LINES = cpuLines(["unit/a.test.ts", 10], ["unit/b.test.ts", 5], ["proofs/sized/c.test.ts", 7]);
+    const { exitCode, lines } = await summarise([test("passed")], { CPU_LINES }, "passed", []);
+    expect({ exitCode, lines }).toEqual({
+      exitCode: 0,
+      lines: expect.arrayContaining([expect.stringMatching(/^CPU seconds: unit 15, proofs\/sized 7 \(pace/)]),
+    });
+  });
+
+  it("fails the run beyond that, by the name of the project", async () => {
+    const { exitCode, lines } = await summarise(
+      [test("passed")],
+      { CPU_LINES: cpuLines(["unit/a.test.ts", 100_000]) },
+      "passed",
+      [],
+    );
+    expect({ exitCode, lines }).toEqual({
+      exitCode: 1,
+      lines: expect.arrayContaining([
+        expect.stringMatching(/^posthorn: test\/unit took 100000 s of CPU; its budget in test\/projects.mjs is \d+ s/),
+      ]),
+    });
+  });
+
+  it("is not judged where only some of the tests run", async () => {
+    const CPU_LINES = cpuLines(["unit/a.test.ts", 100_000]);
+    expect(await summarise([test("passed")], { CPU_LINES })).toMatchObject({
+      exitCode: 0,
+    });
+  });
+});
+
+describe("the closing line of npm test", () => {
+  it("counts what passed, failed and was skipped", async () => {
+    const { exitCode, lines } = await summarise([test("passed"), test("passed"), test("skipped")]);
+    expect({ exitCode, last: lines.at(-1) }).toEqual({ exitCode: 0, last: "2 passed, 0 failed, 1 skipped" });
+  });
+
+  it("comes with a failing exit code when a test failed", async () => {
+    const { exitCode, lines } = await summarise([test("passed"), test("failed")], {}, "failed");
+    expect({ exitCode, last: lines.at(-1) }).toEqual({ exitCode: 1, last: "1 passed, 1 failed, 0 skipped" });
+  });
+
+  it("counts a file that failed outside of its tests as one failure", async () => {
+    const { exitCode, lines } = await summarise([test("passed")], {}, "failed");
+    expect({ exitCode, last: lines.at(-1) }).toEqual({ exitCode: 1, last: "1 passed, 1 failed, 0 skipped" });
+  });
+
+  it("comes with a failing exit code when no test ran", async () => {
+    const { exitCode, lines } = await summarise([test("skipped")]);
+    expect({ exitCode, lines }).toMatchObject({
+      exitCode: 1,
+      lines: expect.arrayContaining(["posthorn: no test ran"]),
+    });
+  });
+
+  it("comes with a failing exit code when the runner itself failed", async () => {
+    expect(await summarise(undefined, { VITEST_EXIT_CODE: "1" })).toMatchObject({ exitCode: 1 });
+    expect(await summarise([test("passed")], { VITEST_EXIT_CODE: "1" })).toMatchObject({ exitCode: 1 });
+  });
+
+  it("lets a missing service pass here with its reason printed, and fail where CI=true", async () => {
+    const tests = [
+      test("passed"),
+      test("skipped", { missingService: "PostgreSQL", skipReason: "PostgreSQL is not there" }),
+    ];
+    const here = await summarise(tests);
+    expect(here.exitCode).toBe(0);
+    expect(here.lines).toContain("skipped: a skipped test: PostgreSQL is not there");
+    const several = await summarise([...tests, ...tests]);
+    expect(several.lines).toContain("skipped: 2 tests: PostgreSQL is not there");
+    expect(await summarise(tests, { CI: "true" })).toMatchObject({ exitCode: 1 });
+    expect(await summarise([test("passed"), test("skipped")], { CI: "true" })).toMatchObject({ exitCode: 0 });
+  });
+});

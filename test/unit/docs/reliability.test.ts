@@ -1,0 +1,71 @@
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { PROOFS, TESTS, WITH_N8N, type Project } from "../../projects.mjs";
+
+const PAGE = readFileSync("docs/explanation/reliability.md", "utf8");
+const SCRIPTS = (JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> }).scripts;
+/** The commands that run folders of test/; any other one names its own files. */
+const FOLDERS: Readonly<Record<string, readonly Project[]>> = {
+  test: TESTS,
+  proofs: PROOFS,
+  "proofs:n8n": WITH_N8N,
+};
+
+interface Promise {
+  what: string;
+  commands: readonly string[];
+  files: readonly string[];
+}
+
+/** The rows of the table: number, promise, commands, files. */
+function readPromises(page: string): Promise[] {
+  const rows = page.split("\n").filter((line) => /^\|( R[^|]*)? \|/.test(line) && !line.startsWith("| | what "));
+  return rows.map((row) => {
+    const [, , what = "", commands = "", files = ""] = row.split("|").map((cell) => cell.trim());
+    return {
+      what,
+      commands: [...commands.matchAll(/`npm (?:run )?([\w:-]+)[^`]*`/g)].map(([, name = ""]) => name),
+      files: [...files.matchAll(/`([^`]+)`/g)].map(([, file = ""]) => file),
+    };
+  });
+}
+
+/** What is wrong with a row: nothing, if each of its commands runs one of its files, and each file is run. */
+function findFaults({ commands, files }: Promise): string[] {
+  const missing = files.filter((file) => !existsSync(file)).map((file) => `${file} does not exist`);
+  const idle = files.filter((file) => !commands.some((command) => runsFile(command, file)));
+  const empty = commands.filter((command) => !files.some((file) => runsFile(command, file)));
+  return [
+    ...missing,
+    ...idle.map((file) => `${file} is run by none of: ${commands.join(", ")}`),
+    ...empty.map((command) => `npm run ${command} runs none of: ${files.join(", ")}`),
+  ];
+}
+
+function runsFile(command: string, file: string): boolean {
+  const projects = FOLDERS[command];
+  if (projects !== undefined) {
+    return file.endsWith(".test.ts") && projects.some(({ folder }) => file.startsWith(`test/${folder}/`));
+  }
+  return SCRIPTS[command]?.includes(file) ?? false;
+}
+
+const promises = readPromises(PAGE);
+
+describe("the promises of docs/explanation/reliability.md", () => {
+  it("are as many as they were", () => expect(promises.length).toBeGreaterThanOrEqual(33));
+
+  it.each(promises)("$what: each file that shows it is run by a command of the row", (promise) => {
+    expect(promise.files).not.toEqual([]);
+    expect(findFaults(promise)).toEqual([]);
+  });
+
+  it("is a test that can fail: a file that runs nowhere, and a command without a file, are found", () => {
+    const row = "| R1 | power loss | `npm test`, `npm run bench` | `test/support/load.ts`, `test/unit/none.test.ts` |";
+    expect(readPromises(row).flatMap(findFaults)).toEqual([
+      "test/unit/none.test.ts does not exist",
+      "test/support/load.ts is run by none of: test, bench",
+      "npm run bench runs none of: test/support/load.ts, test/unit/none.test.ts",
+    ]);
+  });
+});

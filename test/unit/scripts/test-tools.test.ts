@@ -1,0 +1,103 @@
+import { existsSync } from "node:fs";
+import { chmod } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runCommand } from "../../support/run-command.ts";
+import { openSampleFolder, PROJECT_ROOT, type SampleCheckout } from "../../support/sample-checkout.ts";
+import { skipBecause } from "../../support/skip.ts";
+
+const SCRIPTS = join(PROJECT_ROOT, "scripts");
+/** Nothing is found but what a test puts into the folder; what is looked for by its place is named. */
+const NAMED = { CHROMIUM: "/named", POSTHORN_TEST_AMQP_URL: "amqp://named", JSON_SCHEMA_TEST_SUITE: "/named" };
+
+let folder: SampleCheckout;
+beforeEach(async () => {
+  folder = await openSampleFolder();
+});
+afterEach(() => folder.remove());
+
+async function call(code: string, env: NodeJS.ProcessEnv = {}): Promise<{ exitCode: number | null; lines: string[] }> {
+  const script = `import { runScript } from "${SCRIPTS}/run.mjs"; import * as tools from "${SCRIPTS}/test-tools.mjs";
+    await runScript(() => ${code});`;
+  const { exitCode, stdout, stderr } = await runCommand(
+    process.execPath,
+    ["--input-type=module", "-e", script],
+    folder.root,
+    { ...NAMED, PATH: folder.root, CI: "", POSTHORN_TEST_INSTALL: "0", ...env },
+  );
+  return { exitCode, lines: `${stdout}${stderr}`.split("\n").filter((line) => line !== "") };
+}
+
+async function writeCommand(name: string, script: string): Promise<void> {
+  await folder.write(name, `#!/bin/sh\n${script}\n`);
+  await chmod(join(folder.root, name), 0o755);
+}
+
+describe("the tools of the tests", () => {
+  it("that are missing are named in one line, with the way to get them", async () => {
+    await writeCommand("tmux", "exit 0");
+    const { exitCode, lines } = await call("tools.provideTools({ languages: false })");
+    expect({ exitCode, lines }).toEqual({
+      exitCode: 0,
+      lines: [
+        "posthorn: tests that need curl, fish, strace, zsh, script are skipped; " +
+          "to run them: apt-get install curl fish strace zsh bsdutils, as root",
+      ],
+    });
+  });
+
+  it("are missing where a command that they need is", async () => {
+    const look = () => call('console.log(tools.findTool("RabbitMQ") === undefined)', { POSTHORN_TEST_AMQP_URL: "" });
+    expect((await look()).lines).toEqual(["true"]);
+    await writeCommand("epmd", "exit 0");
+    await writeCommand("erl", "exit 0");
+    const isInstalled = existsSync("/usr/lib/rabbitmq/bin/rabbitmq-server");
+    expect((await look()).lines).toEqual([String(!isInstalled)]);
+  });
+
+  it("that are missing are a failure at once where CI=true", async () => {
+    const { exitCode, lines } = await call("tools.provideTools({ languages: true })", { CI: "true" });
+    expect(exitCode).toBe(1);
+    expect(lines).toEqual([
+      expect.stringMatching(/^posthorn: missing here, where CI=true: curl, .*Ruby; install curl /),
+    ]);
+  });
+
+  it("are installed by root in one step, with one line before and one after it", async (context) => {
+    if (process.getuid?.() !== 0) skipBecause(context, "only root may install");
+    // What it is told to install is there afterwards, except fish.
+    await writeCommand(
+      "apt-get",
+      `for word in "$@"; do case $word in
+        curl | strace | tmux | zsh) : > "${folder.root}/$word" ;;
+        bsdutils) : > "${folder.root}/script" ;;
+      esac; done`,
+    );
+    const { exitCode, lines } = await call("tools.provideTools({ languages: false })", { POSTHORN_TEST_INSTALL: "" });
+    expect({ exitCode, lines }).toEqual({
+      exitCode: 0,
+      lines: [
+        "posthorn: installing curl fish strace tmux zsh bsdutils …",
+        expect.stringMatching(
+          /^posthorn: installed for the tests, in \d+ s: curl strace tmux zsh bsdutils \(POSTHORN_/,
+        ),
+        expect.stringMatching(/^posthorn: tests that need fish are skipped/),
+      ],
+    });
+  });
+
+  it("that are all there are not spoken of", async () => {
+    for (const name of ["curl", "fish", "strace", "tmux", "zsh", "script"]) await writeCommand(name, "exit 0");
+    expect(await call("tools.provideTools({ languages: false })")).toEqual({ exitCode: 0, lines: [] });
+  });
+});
+
+describe("a disk with too little room for the tests", () => {
+  it("ends the run with one line that says what to do", async () => {
+    const { exitCode, lines } = await call(`tools.checkDisk("/proc")`);
+    expect({ exitCode, lines }).toEqual({
+      exitCode: 1,
+      lines: ["posthorn: /proc has 0 MB free, and the tests need 2048 MB: make room, or set TMPDIR"],
+    });
+  });
+});
