@@ -67,7 +67,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const stopping = createStopping(clock, lanes.all);
   const slots = options.slots ?? createSlots(options.maxInFlight);
   const ready = createReadyDeliveries({ ...options, countLanes: () => lanes.size });
-  const fallbacks = createFallbacks({ ...options, states });
+  const fallbacks = createFallbacks({ ...options, lanes, states });
   const shared = { ...options, advance, rounds, states, fallbacks, lanes, stopping, slots, ready };
 
   const table = createLaneTable(shared);

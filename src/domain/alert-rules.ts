@@ -94,8 +94,9 @@ export const ALERT_RULES = {
   },
   fallback_not_drained: {
     ...COUNT,
-    description: "A target is used again although its fallback queue was not seen empty",
-    actionRequired: "Find out why nobody takes the events that are left in the queue, or why it cannot be read",
+    description: "A target is healthy again, but its fallback queue was not seen empty in time",
+    actionRequired:
+      "Find out why nobody takes the events that are left in the queue, or why it cannot be read. An `ordered` target stays in QUEUE until then",
     severity: "warning",
   },
   source_disabled: {

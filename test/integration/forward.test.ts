@@ -146,7 +146,7 @@ describe("forwarding a webhook while its sender waits", () => {
   });
 
   it("says so when nothing will be tried again for another reason", async () => {
-    const { id } = await forwardAll({ retry_policy: { delays_s: [] }, timeout: 1 });
+    await forwardAll({ retry_policy: { delays_s: [] }, timeout: 1 });
     target.answerWith("hang");
     const late = gateway.webhook("orders", "{}");
     await target.received(1);
@@ -156,9 +156,15 @@ describe("forwarding a webhook while its sender waits", () => {
       reason: "retries_exhausted",
       event_id: expect.any(String),
     });
-    target.answerWith({ status: 410 });
-    expect((await gateway.webhook("orders", "{}")).json).toMatchObject({ status: "rejected_by_target", code: 410 });
-    await until(async () => (await gateway.get(`/api/v1/subscriptions/${id}`)).json["status"] === "suspended");
+  });
+
+  it("goes on after 410, which a proxy in front of the target may answer", async () => {
+    const { id } = await forwardAll({ retry_policy: "proxy" });
+    target.answerWith(({ body }, index) => ({ status: body.length > 2 ? 200 : index === 0 ? 410 : 503 }));
+    expect((await gateway.webhook("orders", "{}")).json).toMatchObject({ status: "queued" });
+    expect((await gateway.webhook("orders", '{"n":2}')).json).toMatchObject({ status: "forwarded" });
+    expect((await gateway.get(`/api/v1/subscriptions/${id}`)).json["status"]).toBe("active");
+    expect(await gateway.deadLetters(`subscription_id=${id}`)).toEqual([]);
   });
 
   it("answers 202 at once while the target is down, and everything arrives when it is back", async () => {
@@ -209,12 +215,15 @@ describe("forwarding a webhook while its sender waits", () => {
   });
 
   it("waits behind others of the same ordering key, and not behind those of another", async () => {
-    await forwardAll({ ordered: true });
-    target.answerWith(({ body }) => ({ status: 200, delayMs: body.toString().includes("slow") ? 300 : 0 }));
+    const { id } = await forwardAll({ ordered: true });
+    const second = target.received(2);
+    target.answerWith(({ body }) => ({ status: 200, ...(body.toString().includes("slow") && { after: second }) }));
     const send = (key: string, what: string) => gateway.webhook("keyed", JSON.stringify(what), { "x-key": key });
     const slow = send("a", "slow");
     await target.received(1);
-    const answers = await Promise.all([slow, send("a", "next"), send("b", "other")]);
+    const next = send("a", "next");
+    await until(async () => (await gateway.deliveries(`subscription_id=${id}`)).length === 2);
+    const answers = await Promise.all([slow, next, send("b", "other")]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(target.requests.map(({ body }) => body.toString())).toEqual(['"slow"', '"other"', '"next"']);
   });
@@ -250,8 +259,8 @@ describe("forwarding a webhook while its sender waits", () => {
 
   it("answers 202 to those who wait when the gateway stops, and delivers in its time", async () => {
     await forwardAll();
-    target.answerWith({ status: 200, delayMs: 500 });
     const waiting = gateway.webhook("orders", "{}");
+    target.answerWith({ status: 200, after: waiting });
     await target.received(1);
     await gateway.stop();
     const answer = await waiting;

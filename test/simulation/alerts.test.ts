@@ -241,7 +241,7 @@ describe("what others say is wrong", () => {
     const find = (seq: number) => world.gateway.subscriptions.find(seq) as Subscription;
     await world.pass(MINUTE_MS);
     expect(await world.rules()).toEqual([]);
-    world.wrongs.undrained = [{ forward: find(shop), fallback: find(queue), left: undefined }];
+    world.wrongs.undrained = [{ forward: find(shop), fallback: find(queue), left: undefined, isHeld: false }];
     await world.pass(MINUTE_MS);
     expect(await world.rules()).toEqual(["+fallback_not_drained"]);
     world.wrongs.undrained = [];

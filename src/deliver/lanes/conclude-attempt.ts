@@ -93,7 +93,7 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
       const report = isInterrupted || behind?.isHeld(delivery) === true ? withoutTry(given) : given;
       const decision = decide(delivery, subscription, report, at);
       behind?.note(delivery, decision);
-      const movesTo = fallbacks.returnRefused(subscription, decision);
+      const movesTo = fallbacks.giveBack(subscription, { report, decision });
       ended.push({ delivery, report, place: places[i] ?? 0, decision, movesTo });
     }
     return ended;

@@ -64,7 +64,7 @@ function classifyAnswer(answer: HttpResult & { kind: "response" }, retryOn: Retr
     return failed(`${error} without a body: a tunnel or proxy has no way to the target`, { retryAfterMs });
   }
   if (retryOn.giveUpOn?.includes(status) === true) return refused(error, { says });
-  if (status === 410) return gone(error);
+  if (status === 410 && retryOn.allOthers !== true) return gone(error);
   if (status === 508 && isLoop(answer)) return refused(`${error}: ${LOOP}`, { says });
   if (retryOn.sourceStatuses.includes(status)) return failed(error, { says, missesSource: true });
   const isRetried = retryOn.allOthers === true || isTransientStatus(status);

@@ -13,7 +13,7 @@ export interface FallbackDrain {
   look(target: Target, healthyMs: number, done: (state: DrainState) => void): void;
   /** The target is in NORMAL: deliveries that have not left its fallbacks come back. */
   bringBack(target: Target): void;
-  /** The fallbacks whose target went back to NORMAL before they were seen empty, until they are. */
+  /** The fallbacks that were not seen empty in time, until they are. */
   listUndrained(): Promise<readonly Undrained[]>;
 }
 
@@ -22,6 +22,8 @@ export interface Undrained {
   fallback: Subscription;
   /** How many are left, as last known; undefined when it was never known. */
   left: number | undefined;
+  /** The target waits for them in QUEUE, to keep the order; otherwise it went back to NORMAL without them. */
+  isHeld: boolean;
 }
 
 /**
@@ -40,8 +42,8 @@ export interface FallbackDrainOptions {
   countQueue: (fallback: Subscription) => Promise<number | undefined>;
   /** Whether somebody may hold messages of the queue that this number does not include. */
   mayHoldMore?: ((fallback: Subscription) => boolean) | undefined;
-  /** The target goes back to NORMAL although its queue was never seen empty. */
-  onOverdue: (forward: Subscription, fallback: Subscription, left: number | undefined) => void;
+  /** The target was healthy for `drain_within_s`, and its queue was never seen empty. */
+  onOverdue: (undrained: Undrained) => void;
   onFault: (error: unknown) => void;
 }
 
@@ -50,7 +52,20 @@ interface Pair {
   fallback: Subscription;
 }
 
+interface Contents {
+  /** In the fallback's lane and in its queue; undefined when this is not known. */
+  left: number | undefined;
+  /** How many it has accepted in all. */
+  accepted: number;
+  /** It has accepted nothing since it was last seen empty. */
+  isUnused: boolean;
+}
+
 const USUAL_DRAIN_MS = 600_000;
+
+function drainWithinMs(forward: Subscription): number {
+  return forward.drainWithinMs ?? USUAL_DRAIN_MS;
+}
 
 export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrain {
   const { clock, store, scheduler } = options;
@@ -60,6 +75,8 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
   const undrained = new Map<number, Undrained>();
   /** Since when each look saw the queue empty, by the fallback. */
   const emptySince = new Map<number, number>();
+  /** How many deliveries a fallback had accepted when it was last seen empty. */
+  const acceptedWhenEmpty = new Map<number, number>();
 
   function listPairs(target: Target): Pair[] {
     return options.listForwards().flatMap((forward) => {
@@ -77,46 +94,49 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
     }
   }
 
-  /** How many are left, in the fallback's lane and in its queue; undefined when this is not known. */
-  async function countLeft({ forward, fallback }: Pair): Promise<number | undefined> {
-    return scheduler.isWorking(forward.seq) ? undefined : countInFallback(fallback);
-  }
-
-  async function countInFallback(fallback: Subscription): Promise<number | undefined> {
+  async function countInFallback(fallback: Subscription): Promise<Contents> {
     const { deliveries } = await store.reads.loadCounters();
     const lane = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === fallback.seq);
-    const open = lane === undefined ? 0 : lane.created - lane.delivered - lane.dead - lane.cancelled;
+    const accepted = lane?.delivered ?? 0;
+    const open = lane === undefined ? 0 : lane.created - accepted - lane.dead - lane.cancelled;
     const waiting = await options.countQueue(fallback);
     if (waiting !== 0) emptySince.delete(fallback.seq);
     else if (!emptySince.has(fallback.seq)) emptySince.set(fallback.seq, clock.now());
-    return waiting === undefined ? undefined : open + waiting;
+    const isUnused = accepted === (acceptedWhenEmpty.get(fallback.seq) ?? 0);
+    // A queue that cannot be read holds nothing of ours if it got nothing.
+    const left = waiting ?? (isUnused ? 0 : undefined);
+    return { left: left === undefined ? undefined : open + left, accepted, isUnused };
   }
 
   /** Where messages that others hold are not counted, one look says nothing about them. */
   function isCertain({ forward, fallback }: Pair, healthyMs: number): boolean {
     if (!forward.ordered || options.mayHoldMore?.(fallback) !== true) return true;
     const emptyMs = clock.now() - (emptySince.get(fallback.seq) ?? clock.now());
-    return Math.min(emptyMs, healthyMs) >= (forward.drainWithinMs ?? USUAL_DRAIN_MS);
+    return Math.min(emptyMs, healthyMs) >= drainWithinMs(forward);
   }
 
   async function lookAt(target: Target, pair: Pair, healthyMs: number): Promise<DrainState> {
     const { forward, fallback } = pair;
     const isAway = () => scheduler.targetOf(fallback).mode.isOpen || options.findFallback(forward)?.status !== "active";
     if (isAway()) await moveBack(pair, isAway);
-    const left = await countLeft(pair);
-    if (left === 0 && isCertain(pair, healthyMs)) {
+    const { left, accepted, isUnused } = await countInFallback(fallback);
+    const isEmpty = left === 0 && !scheduler.isWorking(forward.seq) && (isUnused || isCertain(pair, healthyMs));
+    if (isEmpty) {
+      acceptedWhenEmpty.set(fallback.seq, accepted);
       undrained.delete(forward.seq);
       return "drained";
     }
-    if (forward.ordered) return "held";
-    if (healthyMs < (forward.drainWithinMs ?? USUAL_DRAIN_MS)) {
+    const isHeld = forward.ordered;
+    if (healthyMs < drainWithinMs(forward)) {
       overdue.delete(target);
-      return "draining";
+      undrained.delete(forward.seq);
+      return isHeld ? "held" : "draining";
     }
-    if (!overdue.has(target)) options.onOverdue(forward, fallback, left);
+    const found = { forward, fallback, left, isHeld };
+    if (!overdue.has(target)) options.onOverdue(found);
     overdue.add(target);
-    undrained.set(forward.seq, { forward, fallback, left });
-    return "drained";
+    undrained.set(forward.seq, found);
+    return isHeld ? "held" : "drained";
   }
 
   async function lookAtAll(target: Target, pairs: readonly Pair[], healthyMs: number): Promise<DrainState> {
@@ -128,9 +148,9 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
   async function lookAgain({ forward, fallback, left }: Undrained): Promise<void> {
     if (isOpen(forward)) return;
     const isPair = options.findFallback(forward)?.seq === fallback.seq;
-    const now = isPair ? await countInFallback(fallback) : 0;
+    const now = isPair ? (await countInFallback(fallback)).left : 0;
     if (now === 0) undrained.delete(forward.seq);
-    else undrained.set(forward.seq, { forward, fallback, left: now ?? left });
+    else undrained.set(forward.seq, { forward, fallback, left: now ?? left, isHeld: false });
   }
 
   function isOpen(forward: Subscription): boolean {
@@ -140,7 +160,7 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
   return {
     async listUndrained() {
       await Promise.all([...undrained.values()].map(lookAgain));
-      return [...undrained.values()].filter(({ forward }) => !isOpen(forward));
+      return [...undrained.values()].filter(({ forward, isHeld }) => isHeld === isOpen(forward));
     },
     look(target, healthyMs, done) {
       const pairs = listPairs(target);

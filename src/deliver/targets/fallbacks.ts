@@ -1,6 +1,6 @@
 import type { Subscription } from "../../domain/subscription.ts";
 import type { ClaimedDelivery } from "../../store/port/lanes.ts";
-import type { Lane } from "../lanes/lane.ts";
+import { isBusy, type Lane } from "../lanes/lane.ts";
 import type { SchedulerParts } from "../scheduler-parts.ts";
 import type { AttemptReport } from "../senders/sender.ts";
 import type { Decision } from "../settle.ts";
@@ -18,8 +18,11 @@ export interface Fallbacks {
   findFor(lane: Lane, subscription: Subscription | undefined): Subscription | undefined;
   /** The fallback that takes over a delivery whose attempt failed, unless it could not accept it before. */
   takeOver(lane: Lane, subscription: Subscription, tried: Tried): Subscription | undefined;
-  /** A delivery that a fallback will never accept returns to the subscription that it came from. */
-  returnRefused(fallback: Subscription, decision: Decision): Subscription | undefined;
+  /**
+   * A delivery that a fallback has not accepted returns to the subscription that it came from. It stays only if it may
+   * be accepted there later, and its target is down meanwhile.
+   */
+  giveBack(fallback: Subscription, tried: Omit<Tried, "delivery">): Subscription | undefined;
 }
 
 interface Tried {
@@ -28,17 +31,24 @@ interface Tried {
   decision: Decision;
 }
 
-type Uses = "clock" | "states" | "findFallback" | "findForward" | "isAwaited";
+type Uses = "clock" | "lanes" | "states" | "findFallback" | "findForward" | "isAwaited";
 
 export function createFallbacks(parts: Pick<SchedulerParts, Uses>): Fallbacks {
-  const { clock, states, findFallback, findForward, isAwaited } = parts;
+  const { clock, lanes, states, findFallback, findForward, isAwaited } = parts;
 
   /** The fallback, if it can accept deliveries now. */
   function findWell(subscription: Subscription): Subscription | undefined {
     if (subscription.fallback === undefined) return undefined;
     const fallback = findFallback?.(subscription);
-    if (fallback?.status !== "active" || states.targetOf(fallback).mode.isOpen) return undefined;
-    return fallback;
+    if (fallback?.status !== "active") return undefined;
+    return states.targetOf(fallback).mode.isOpen && !mayProbe(fallback) ? undefined : fallback;
+  }
+
+  /** A fallback in QUEUE that has no delivery of its own would never be found to be back. */
+  function mayProbe(fallback: Subscription): boolean {
+    if (states.targetOf(fallback).mode.probeAt > clock.now()) return false;
+    const lane = lanes.find(fallback.seq);
+    return lane === undefined || (!isBusy(lane) && !lane.mayHaveMore);
   }
 
   /** Without a health check, a delivery has to find out whether the target is back. */
@@ -70,10 +80,12 @@ export function createFallbacks(parts: Pick<SchedulerParts, Uses>): Fallbacks {
       settlement.moveTo = { subscriptionSeq: fallback.seq, ordered: fallback.ordered };
       return fallback;
     },
-    returnRefused(fallback, { settlement, testOf }) {
-      if (settlement.verdict !== "dead" || testOf !== undefined) return undefined;
+    giveBack(fallback, { report: { outcome }, decision: { settlement, testOf } }) {
+      if (settlement.verdict === "delivered" || testOf !== undefined) return undefined;
       const forward = findForward?.(fallback);
       if (forward === undefined) return undefined;
+      const mayStay = settlement.verdict === "retry" && outcome.says !== "ill";
+      if (mayStay && isDown(forward)) return undefined;
       settlement.moveTo = { subscriptionSeq: forward.seq, ordered: forward.ordered, isReturn: true };
       return forward;
     },

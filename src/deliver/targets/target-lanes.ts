@@ -61,7 +61,8 @@ export function createTargetLanes(parts: Pick<SchedulerParts, Uses>): TargetLane
     for (const lane of lanes.ofTarget(target)) {
       const subscription = findSubscription(lane.seq);
       if (subscription?.status === "active") suspensions.noteStillDown(lane, subscription);
-      if (lane.isGone) advance(lane);
+      // What waits here may go to a fallback that is back.
+      if (lane.isGone || subscription?.fallback !== undefined) advance(lane);
     }
   }
 

@@ -20,6 +20,8 @@ const MINUTE_MS = 60_000;
 const EVENTS = 600;
 const KEYS = 20;
 const SEEDS = sized({ short: 3, middle: 40, long: 200 });
+/** Of each kind of queue that takes nothing. */
+const REFUSING_SEEDS = sized({ short: 1, middle: 10, long: 50 });
 
 interface Terms {
   ordered: boolean;
@@ -28,6 +30,8 @@ interface Terms {
   broken?: BrokenParts;
   /** The queue is always taken for empty. */
   isBlind?: boolean;
+  /** The broker is like this all the time. */
+  brokerIs?: Mood;
 }
 
 interface Result {
@@ -49,7 +53,10 @@ describe("a target that goes and comes, with a fallback", () => {
   const folder = useFolder(MEMORY_FOLDER);
   let opened = 0;
 
-  async function run(seed: number, { ordered, isKilled = false, broken, isBlind = false }: Terms): Promise<Result> {
+  async function run(
+    seed: number,
+    { ordered, isKilled = false, broken, isBlind = false, brokerIs }: Terms,
+  ): Promise<Result> {
     const place = join(folder.path, String(++opened));
     const time = createVirtualTime(NOON);
     const chance = createChance(seed);
@@ -57,7 +64,8 @@ describe("a target that goes and comes, with a fallback", () => {
     const faults: unknown[] = [];
     const target: Destination = { moods: [], latencyMs: 40, chance };
     const broker: Destination = { moods: [], latencyMs: 10, chance };
-    const turn = (one: Destination, mood: Mood) => one.moods.push({ from: time.elapsedMs, mood });
+    const turn = (one: Destination, mood: Mood) =>
+      one.moods.push({ from: time.elapsedMs, mood: one === broker ? (brokerIs ?? mood) : mood });
     const moodOf = (one: Destination) => one.moods.findLast(({ from }) => from <= time.elapsedMs)?.mood ?? "well";
     const queue: Message[] = [];
     const arrivals: Arrival[] = [];
@@ -99,6 +107,7 @@ describe("a target that goes and comes, with a fallback", () => {
         commitMs: 0,
         onFault: (error) => faults.push(error),
       });
+    turn(broker, "well");
     let gateway: SimulatedGateway = await open();
     const move = (byMs: number) => moveClock(time, byMs, () => settleCalls(() => calls));
     const retry = { delays_s: Array.from({ length: 100 }, () => 5) };
@@ -232,6 +241,21 @@ describe("a target that goes and comes, with a fallback", () => {
       expect(byQueue).toBeGreaterThan(EVENTS / 2);
     },
   );
+
+  it.each<[Mood, boolean]>([
+    ["down", false],
+    ["down", true],
+    ["erring", false],
+    ["erring", true],
+    ["missing", false],
+    ["missing", true],
+  ])("gets each event although the queue takes nothing (%s, ordered: %s)", async (brokerIs, ordered) => {
+    for (let seed = 1; seed <= REFUSING_SEEDS; seed++) {
+      const result = await run(seed, { ordered, brokerIs });
+      expect({ seed, ...result }).toEqual({ seed, ...CLEAN, twice: 0, byQueue: 0 });
+    }
+    report(`R32 a fallback that takes nothing (${brokerIs}, ordered: ${ordered}): 0 lost in ${REFUSING_SEEDS} runs`);
+  });
 
   it.each([false, true])("loses nothing when the gateway is killed in between (ordered: %s)", async (ordered) => {
     for (let seed = 1; seed <= SEEDS; seed++) {

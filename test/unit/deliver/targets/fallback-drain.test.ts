@@ -11,6 +11,8 @@ interface World {
   /** In the lane of the fallback, and in its queue. */
   open?: number;
   waiting?: number | undefined;
+  /** How many it has accepted so far; 1 when not given. */
+  accepted?: number;
   isWorking?: boolean;
   /** The queue counts no messages that somebody holds. */
   mayHoldMore?: boolean;
@@ -26,7 +28,14 @@ function openDrain(world: World) {
   own.mode.isOpen = world.isAway === true;
   const noted: number[] = [];
   const overdue: (number | undefined)[] = [];
-  const left = { created: world.open ?? 0, delivered: 0, dead: 0, cancelled: 0, subscriptionSeq: 2 };
+  const accepted = world.accepted ?? 1;
+  const left = {
+    created: accepted + (world.open ?? 0),
+    delivered: accepted,
+    dead: 0,
+    cancelled: 0,
+    subscriptionSeq: 2,
+  };
   const time = createVirtualTime(0);
   const drain = createFallbackDrain({
     clock: createVirtualClock(time),
@@ -44,13 +53,20 @@ function openDrain(world: World) {
     findFallback: () => fallback,
     countQueue: () => Promise.resolve(world.waiting),
     mayHoldMore: () => world.mayHoldMore === true,
-    onOverdue: (_, __, count) => overdue.push(count),
+    onOverdue: ({ left: count }) => overdue.push(count),
     onFault: (error) => {
       throw error;
     },
   });
   const look = (healthyMs = 0) => new Promise<DrainState>((resolve) => drain.look(target, healthyMs, resolve));
-  return { drain, target, look, noted, overdue, time };
+  const accept = () => {
+    left.created++;
+    left.delivered++;
+  };
+  const uncount = () => {
+    world.waiting = undefined;
+  };
+  return { drain, target, look, noted, overdue, time, accept, uncount };
 }
 
 describe("what went to a fallback", () => {
@@ -123,6 +139,35 @@ describe("what went to a fallback", () => {
     world.waiting = 0;
     await look(600_000);
     target.mode.isOpen = false;
+    expect(await drain.listUndrained()).toEqual([]);
+  });
+
+  it("is nothing, also where the queue cannot be counted, when it got nothing since it was empty", async () => {
+    const world: World = { waiting: undefined, ordered: true, mayHoldMore: true, accepted: 0 };
+    expect(await openDrain(world).look()).toBe("drained");
+    const { look, accept } = openDrain({ ...world, accepted: 7 });
+    expect(await look()).toBe("held");
+    world.waiting = 0;
+    const known = openDrain({ ...world, mayHoldMore: false, accepted: 7 });
+    expect(await known.look()).toBe("drained");
+    known.uncount();
+    expect(await known.look()).toBe("drained");
+    known.accept();
+    expect(await known.look()).toBe("held");
+    accept();
+    expect(await look()).toBe("held");
+  });
+
+  it("is told of after the time that was said, also while it holds up a target to keep the order", async () => {
+    const { drain, look, target, overdue } = openDrain({ waiting: undefined, ordered: true });
+    target.mode.isOpen = true;
+    expect(await look(599_999)).toBe("held");
+    expect([await drain.listUndrained(), overdue]).toEqual([[], []]);
+    expect([await look(600_000), await look(605_000)]).toEqual(["held", "held"]);
+    expect(overdue).toHaveLength(1);
+    expect(await drain.listUndrained()).toMatchObject([{ left: undefined, isHeld: true }]);
+    // Its health was bad meanwhile.
+    expect(await look(0)).toBe("held");
     expect(await drain.listUndrained()).toEqual([]);
   });
 
