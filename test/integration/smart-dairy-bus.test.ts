@@ -180,6 +180,9 @@ describe("the dairy's bus", () => {
     const countParked = async () => (await gateway.get("/api/v1/sources/bus/parked")).json["count"];
     await until(async () => (await gateway.refused("bus")).length === 1, undefined, "the refusal");
     expect(await countParked()).toBe(0);
+    // Those behind it do not wait for it.
+    await publish(WRITTEN);
+    await until(async () => (await listEvents()).length === 1, undefined, "the event behind it");
     gateway.moveClock(119_000);
     expect(await countParked()).toBe(0);
     gateway.moveClock(2000);
@@ -188,6 +191,18 @@ describe("the dairy's bus", () => {
     expect(json["data"]).toMatchObject([
       { reason: "foreign_retry", description: expect.stringContaining('attempt 2 of the delivery "d-1"') as string },
     ]);
+  });
+
+  it("parks retries at once when they would take the places of events", async () => {
+    const countParked = async () => (await gateway.get("/api/v1/sources/bus/parked")).json["count"];
+    for (let attempt = 1; attempt <= 30; attempt++) {
+      const body = Buffer.from(JSON.stringify({ delivery_id: "d-1", attempt }));
+      channel.publish("smart_dairy.delayed", "webhook.retry", body, { headers: { "x-delay": 600_000 } });
+    }
+    await channel.waitForConfirms();
+    await publish(WRITTEN);
+    await until(async () => (await listEvents()).length === 1, undefined, "the event behind them");
+    await expect.poll(countParked).toBe(25);
   });
 
   it("has the messages for its own workers in their queues", async () => {

@@ -53,6 +53,7 @@ export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
     let receipt = item.popReceipt;
     let before: Promise<unknown> = Promise.resolve();
     let isHeld = true;
+    let isGivenBack = false;
 
     function inTurn<Answer>(act: () => Promise<Answer>): Promise<Answer | undefined> {
       const answer = before.then(() => ifNotLost(act));
@@ -93,8 +94,12 @@ export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
       properties,
       deliveryCount: item.dequeueCount,
       acknowledge,
-      renew: () => hide(holdS),
-      retry: (delayMs = 0) => hide(Math.ceil(delayMs / 1000)).finally(release),
+      // After it is given back, that would hide it from the others again.
+      renew: () => (isGivenBack ? Promise.resolve("lost") : hide(holdS)),
+      retry(delayMs = 0) {
+        isGivenBack = true;
+        return hide(Math.ceil(delayMs / 1000)).finally(release);
+      },
       async park(reason, description) {
         await call((service) =>
           service

@@ -40,6 +40,8 @@ export interface HandlingOptions {
   maxDepth: number;
   clock: Clock;
   turn: Turn;
+  /** Messages that are parked later: they may take half of the source's places, and keep no other message waiting. */
+  parkedLater: Set<PulledMessage>;
   /** Ends all waiting. */
   stopping: AbortSignal;
   /** Ends even waiting for data that is being written to disk. */
@@ -78,7 +80,7 @@ export async function handleMessage(message: PulledMessage, options: HandlingOpt
 }
 
 async function settle(message: PulledMessage, hold: Hold, options: HandlingOptions): Promise<void> {
-  const { source, kind, taker, store, clock, stopping, onTrouble } = options;
+  const { source, kind, settings, taker, store, clock, turn, parkedLater, stopping, onTrouble } = options;
   const opened = await admitMessage(message, hold, options);
   const claimed = "kind" in opened ? undefined : findClaimed(opened);
   const settlement = "kind" in opened ? opened : await decide(message, { ...opened, claimed }, hold, options);
@@ -90,16 +92,23 @@ async function settle(message: PulledMessage, hold: Hold, options: HandlingOptio
       await removeClaimed();
       return;
     case "park":
-      if (settlement.afterMs !== undefined && settlement.afterMs > 0) {
-        await pause(clock, settlement.afterMs, hold.over.signal, stopping);
-        if (hold.over.hasCome || stopping.aborted) return taker.retry(message);
-      }
+      if (!(await waitToPark(settlement.afterMs))) return taker.retry(message);
       if (!(await parkMessage(message, settlement.reason, hold, options))) return;
       // Noted after the message is parked: noted earlier, it would look like a message that was requeued.
       await note(settlement.seqs, "parked");
       return;
     case "retry":
       return taker.retry(message);
+  }
+
+  /** False when the message can be held no longer. */
+  async function waitToPark(afterMs = 0): Promise<boolean> {
+    if (afterMs <= 0 || parkedLater.size >= settings.maxUnacknowledged / 2) return true;
+    parkedLater.add(message);
+    turn.pass();
+    await pause(clock, afterMs, hold.over.signal, stopping);
+    parkedLater.delete(message);
+    return !hold.over.hasCome && !stopping.aborted;
   }
 
   async function note(seqs: readonly number[] = [], how: "acknowledged" | "parked"): Promise<boolean> {

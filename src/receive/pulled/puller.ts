@@ -28,7 +28,7 @@ export interface PulledFacts {
 
 export interface PullerOptions extends Omit<
   HandlingOptions,
-  "settings" | "taker" | "limits" | "stopping" | "cut" | "turn" | "onDelay" | "onParked" | "warnOnce"
+  "settings" | "taker" | "limits" | "stopping" | "cut" | "turn" | "parkedLater" | "onDelay" | "onParked" | "warnOnce"
 > {
   source: Source;
   kind: PulledSourceKind;
@@ -40,7 +40,7 @@ export interface PullerOptions extends Omit<
 }
 
 const COUNT_EVERY_MS = 15_000;
-/** Must be called when the reason for receiving nothing may have passed. */
+/** How often to check whether messages can be received again. */
 const LOOK_AGAIN_MS = 1000;
 /** The time for data that is being written to disk when the gateway stops. */
 const CUT_AFTER_MS = 5000;
@@ -200,7 +200,8 @@ export function startPuller(options: PullerOptions): Puller {
     const taker = await openTaker();
     if (taker === undefined) return undefined;
     void countWaiting(taker);
-    await takeAll({ ...options, stopping: stopping.signal, cut, taker, limits, settings, onDelay, onParked, warnOnce });
+    const own = { settings, taker, limits, stopping: stopping.signal, cut, parkedLater: new Set<PulledMessage>() };
+    await takeAll({ ...options, ...own, onDelay, onParked, warnOnce });
     return taker;
   }
 

@@ -40,6 +40,21 @@ describe("whoever takes from a queue of Azure Storage", () => {
     expect([await taking, asked]).toEqual([[], 1]);
   });
 
+  it("does not hide a message again that it is giving back", async () => {
+    const hiddenFor: unknown[] = [];
+    const updateMessage: QueueClient["updateMessage"] = async (_, __, ___, forS) => {
+      hiddenFor.push(forS);
+      return {} as never;
+    };
+    const item = { messageId: "m", popReceipt: "its receipt", messageText: "", dequeueCount: 1 };
+    const taker = openTaker({ receiveMessages: async () => receivedWith(item), updateMessage });
+    const [message] = await taker.take(1, 0);
+    const given = message?.retry();
+    // Its time to be renewed has come meanwhile.
+    expect([await message?.renew?.(), await given]).toEqual(["lost", "settled"]);
+    expect(hiddenFor).toEqual([0]);
+  });
+
   it("has given back what was on its way when it is closed", async () => {
     let answer: (received: Received) => void = () => {};
     const received = new Promise<Received>((resolve) => (answer = resolve));
