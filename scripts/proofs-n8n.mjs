@@ -1,4 +1,4 @@
-// `npm run proofs:n8n`: the tests in test/n8n, against a real n8n that npm installs. Arguments go to vitest.
+// `npm run proofs:n8n`: the tests in test/proofs/n8n, against a real n8n that npm installs. Arguments go to vitest.
 import { join } from "node:path";
 import { ROOT } from "./ensure.mjs";
 import { provideN8n } from "./provide-n8n.mjs";

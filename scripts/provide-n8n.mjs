@@ -9,6 +9,8 @@ import { ScriptFailure } from "./run.mjs";
 
 /** The newest version whose packages are all available. */
 const N8N_VERSION = "2.41.1";
+/** The day after its release: packages that came later may need others that do not exist yet. */
+const RELEASED_BEFORE = "2026-09-24";
 /** That version needs Node 24 or newer. */
 const NODE_VERSION = "24";
 
@@ -55,7 +57,7 @@ async function installN8n(folder) {
     npm_config_nodedir: headers,
   };
   for (const args of [
-    ["install", "--ignore-scripts"],
+    ["install", "--ignore-scripts", `--before=${RELEASED_BEFORE}`],
     ["rebuild", ...NATIVE_PACKAGES],
   ]) {
     const exitCode = await runNpm(args, { cwd: folder, env });

@@ -14,6 +14,7 @@ import { openTemplates } from "../templates/open-templates.ts";
 import { createRequestCredentials } from "../registry/secret-box.ts";
 import { findTracing, type Tracing } from "../telemetry/tracing.ts";
 import type { Brokers } from "./brokers.ts";
+import type { MutualParts } from "./mutual-parts.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
 import type { Tenancy } from "./tenancy.ts";
@@ -24,6 +25,7 @@ export type Outgoing = ReturnType<typeof openOutgoing>;
 export function openOutgoing(
   { config, options, logger, logFault, parts }: Start,
   { store, clock, secretBox, connections }: Storage & Tenancy & Brokers,
+  later: () => MutualParts,
 ) {
   const { limits } = config;
   const guard = createAddressGuard({ allowPrivate: config.allowPrivateDestinations, ownAddresses: listOwnAddresses });
@@ -59,6 +61,7 @@ export function openOutgoing(
     checkUrl: checkDestination,
     findOwnUrlProblem: ownUrls.findProblem,
     openCredentials: credentials.open,
+    findForward: (fallback) => later().subscriptions.findForward(fallback),
     connections,
     templates,
     messageKey: config.messageKey,

@@ -7,8 +7,10 @@ import { readParked } from "../../src/brokers/azure-storage-queue/storage-text.t
 import { PARK_REASON } from "../../src/brokers/broker.ts";
 import { until } from "../support/api-client.ts";
 import { openN8nServer } from "../support/n8n-server.ts";
+import { REQUESTS, sendRaw, shown } from "../support/n8n-requests.ts";
 import { PROJECT_ROOT } from "../support/sample-checkout.ts";
 import { useAzurite } from "../support/services/shared.ts";
+import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway } from "../support/test-gateway.ts";
 import { runWorkflow, type Workflow } from "../support/workflow-runner.ts";
 
@@ -20,26 +22,46 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
+interface Settings {
+  webhooks?: readonly string[];
+  /** A second way to n8n, by the gateway's own forward. */
+  forwards?: boolean;
+  forwardHeaders?: readonly string[];
+}
+
+const METHODS = ["POST", "PUT", "PATCH", "DELETE", "GET"];
+
 /** A gateway that fills a queue, an n8n whose webhooks are the workflow's targets, and the workflow between them. */
-async function openWorld(context: TestContext, webhooks: readonly string[] = ["orders", "users"]) {
+async function openWorld(context: TestContext, settings: Settings = {}) {
+  const { webhooks = ["orders", "users"], forwards = false, forwardHeaders = ["*"] } = settings;
   const text = await useAzurite(context);
   const service = QueueServiceClient.fromConnectionString(text);
   const name = `poll-${randomUUID()}`;
   const taken = { queue: service.getQueueClient(name), poison: service.getQueueClient(`${name}-poison`) };
   await Promise.all([taken.queue.create(), taken.poison.create()]);
-  const n8n = await openN8nServer({ webhooks });
+  const n8n = await openN8nServer({ methods: METHODS, ...(!forwards && { webhooks }) });
   closing.push(() => n8n.close());
   await n8n.enter("ready");
+  const forward = {
+    name: "n8n",
+    events: ["webhook.#"],
+    url: `${n8n.url}/webhook/{source}`,
+    mode: "forward",
+    target: "n8n",
+    forward_headers: forwardHeaders,
+  };
   const gateway = await startTestGateway({
     yaml: JSON.stringify({
       connections: [{ name: "default", kind: "azure-storage-queue", connection_string: text }],
+      sources: [{ name: "new.order", methods: METHODS }],
       subscriptions: [
         {
           name: "home-queue",
           kind: "azure-storage-queue",
-          events: ["webhook.*"],
-          destination: { queue: name, format: "message" },
+          events: ["webhook.#"],
+          destination: { queue: name, format: "message", forward_headers: forwardHeaders },
         },
+        ...(forwards ? [forward] : []),
       ],
     }),
   });
@@ -48,9 +70,9 @@ async function openWorld(context: TestContext, webhooks: readonly string[] = ["o
   const sas = new URL(
     service.generateAccountSasUrl(new Date(Date.now() + 3_600_000), AccountSASPermissions.parse("rwdlacup"), "sco"),
   ).searchParams;
-  const run = () =>
-    runWorkflow(workflow, {
-      settings: { n8n_url: n8n.url, queue_url: taken.queue.url, max_dequeues: 5 },
+  const run = (more: { alert_url?: string } = {}, changed: Workflow = workflow) =>
+    runWorkflow(changed, {
+      settings: { n8n_url: n8n.url, queue_url: taken.queue.url, max_dequeues: 5, ...more },
       customAuth: { qs: Object.fromEntries(sas) },
     });
   const countOf = async (of: "queue" | "poison") => (await taken[of].getProperties()).approximateMessagesCount ?? 0;
@@ -87,7 +109,7 @@ describe("the workflow that polls the queue", () => {
   });
 
   it("leaves what n8n does not take in the queue, and takes the rest", async (context) => {
-    const { gateway, n8n, run, countOf } = await openWorld(context, ["orders"]);
+    const { gateway, n8n, run, countOf } = await openWorld(context, { webhooks: ["orders"] });
     await gateway.webhook("orders", '{"n":1}');
     await gateway.webhook("users", '{"n":2}');
     await until(async () => (await countOf("queue")) === 2);
@@ -117,5 +139,127 @@ describe("the workflow that polls the queue", () => {
       "max_deliveries",
       "unreadable",
     ]);
+  });
+
+  it("hands on what the gateway itself would forward: method, path, query, headers and bytes", async (context) => {
+    const { gateway, n8n, run, countOf } = await openWorld(context, { forwards: true });
+    const ids: unknown[] = [];
+    for (const { method, rest = "", body = Buffer.alloc(0), headers = {} } of REQUESTS) {
+      const answer = await sendRaw(gateway.url, method, `/webhook/new.order${rest}`, body, headers);
+      expect(answer).toMatchObject({ status: "forwarded" });
+      ids.push(answer["event_id"]);
+    }
+    await until(async () => (await countOf("queue")) === REQUESTS.length);
+    const { error, ran } = await run();
+    expect([error, ran.get("Delete the message")]).toEqual([undefined, REQUESTS.length]);
+    for (const [i, { method, body = Buffer.alloc(0) }] of REQUESTS.entries()) {
+      const [forwarded, polled] = n8n.executions.filter(({ headers }) => headers["webhook-id"] === ids[i]);
+      expect(polled && shown(polled)).toEqual(forwarded && shown(forwarded));
+      expect(polled).toMatchObject({ method, path: expect.stringMatching(/^new\.order/), raw: body });
+    }
+    expect([await countOf("queue"), await countOf("poison")]).toEqual([0, 0]);
+  });
+
+  it("hands on the sender's id and signature where the gateway is told to", async (context) => {
+    const forwardHeaders = ["*", "webhook-id", "webhook-timestamp", "webhook-signature", "user-agent"];
+    const { gateway, n8n, run, countOf } = await openWorld(context, { forwards: true, forwardHeaders });
+    const own = {
+      "webhook-id": "msg_1",
+      "webhook-timestamp": "1",
+      "webhook-signature": "v1,abc",
+      "user-agent": "shop/1",
+    };
+    await sendRaw(gateway.url, "POST", "/webhook/new.order", Buffer.from("{}"), own);
+    await until(async () => (await countOf("queue")) === 1);
+    await run();
+    expect(n8n.executions).toMatchObject([{ headers: own }, { headers: own }]);
+  });
+
+  it("moves a DELETE with a body to the poison queue, because n8n would leave out the body", async (context) => {
+    const { gateway, n8n, run, countOf } = await openWorld(context);
+    await sendRaw(gateway.url, "DELETE", "/webhook/new.order", Buffer.from("{}"), {});
+    await until(async () => (await countOf("queue")) === 1);
+    await run();
+    expect([n8n.executions.length, await countOf("queue"), await countOf("poison")]).toEqual([0, 0, 1]);
+  });
+
+  describe("with an alert URL", () => {
+    async function openAlerted(
+      context: TestContext,
+    ): Promise<{ alerts: SinkServer } & Awaited<ReturnType<typeof openWorld>>> {
+      const world = await openWorld(context);
+      const alerts = await openSinkServer();
+      closing.push(() => alerts.close());
+      await world.queue.sendMessage("no message of a gateway");
+      const { json } = await world.gateway.webhook("orders", "{}");
+      await until(async () => (await world.countOf("queue")) === 2);
+      expect(json).toMatchObject({ deliveries: 1 });
+      return { ...world, alerts };
+    }
+
+    it("reports what goes to the poison queue, and nothing else", async (context) => {
+      const { run, countOf, alerts, queue, gateway } = await openAlerted(context);
+      const { json } = await gateway.webhook("users", "{}");
+      await until(async () => (await countOf("queue")) === 3);
+      for (let times = 0; times < 5; times++) {
+        const { receivedMessageItems } = await queue.receiveMessages({ numberOfMessages: 32, visibilityTimeout: 60 });
+        for (const { messageId, popReceipt, messageText } of receivedMessageItems) {
+          const isTheirs = Buffer.from(messageText, "base64").includes(String(json["event_id"]));
+          await queue.updateMessage(messageId, popReceipt, undefined, isTheirs || times < 4 ? 0 : 3600);
+        }
+      }
+      const { error } = await run({ alert_url: `${alerts.url}/alerts?team=home` });
+      expect(error).toBeUndefined();
+      expect(alerts.requests.map(({ method, path, body }) => [method, path, JSON.parse(body.toString())])).toEqual([
+        [
+          "POST",
+          "/alerts?team=home",
+          {
+            reason: "max_deliveries",
+            description: "It was taken 6 times.",
+            source: "users",
+            event_id: json["event_id"],
+          },
+        ],
+      ]);
+    });
+
+    it("deletes the message from the queue also when the alert fails", async (context) => {
+      const { n8n, run, countOf, alerts, queue } = await openAlerted(context);
+      alerts.answerWith({ status: 500 });
+      const { error, ran } = await run({ alert_url: alerts.url });
+      expect([error, ran.get("Alert"), ran.get("Delete the message")]).toEqual([undefined, 1, 2]);
+      expect(n8n.executions.map(({ path }) => path)).toEqual(["orders"]);
+      expect([await countOf("queue"), await countOf("poison")]).toEqual([0, 1]);
+      await alerts.close();
+      await queue.sendMessage("no message of a gateway");
+      expect((await run({ alert_url: alerts.url })).error).toBeUndefined();
+      expect([await countOf("queue"), await countOf("poison")]).toEqual([0, 2]);
+    });
+
+    it("would leave it there if the alert could end the workflow: the control", async (context) => {
+      const { run, countOf, alerts } = await openAlerted(context);
+      alerts.answerWith({ status: 500 });
+      const strict = structuredClone(workflow);
+      for (const node of strict.nodes) if (node.name === "Alert") delete node.onError;
+      const { error } = await run({ alert_url: alerts.url }, strict);
+      expect(error).toContain("Alert");
+      expect(await countOf("queue")).toBe(2);
+    });
+
+    it("says what is known of garbage", async (context) => {
+      const { run, alerts } = await openAlerted(context);
+      await run({ alert_url: alerts.url });
+      const [alert] = alerts.requests.map(({ body }) => JSON.parse(body.toString()) as object);
+      const description = "It is no message of a gateway.";
+      expect(alert).toEqual({ reason: "unreadable", description, source: "", event_id: "" });
+    });
+
+    it("alerts nobody when it is empty", async (context) => {
+      const { run, countOf, alerts } = await openAlerted(context);
+      const { error, ran } = await run({ alert_url: "" });
+      expect([error, ran.has("Alert"), ran.get("Delete the message")]).toEqual([undefined, false, 2]);
+      expect([alerts.requests.length, await countOf("poison")]).toEqual([0, 1]);
+    });
   });
 });

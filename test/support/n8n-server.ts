@@ -48,6 +48,8 @@ export interface N8nOptions {
   port?: number;
   /** Paths with a workflow behind them; every path when not given. */
   webhooks?: readonly string[];
+  /** What the workflows listen for; only POST when not given. */
+  methods?: readonly string[];
   maxBytes?: number;
   /** The option of the Webhook node. */
   ignoreBots?: boolean;
@@ -64,6 +66,7 @@ export async function openN8nServer(options: N8nOptions = {}): Promise<N8nServer
   const checked = countByPhase();
   let phase: N8nPhase = "down";
   const webhooks = options.webhooks === undefined ? undefined : new Set(options.webhooks);
+  const methods = new Set(options.methods ?? ["POST"]);
   let server: Server | undefined;
   let port = options.port ?? 0;
 
@@ -119,7 +122,7 @@ export async function openN8nServer(options: N8nOptions = {}): Promise<N8nServer
       return send(response, 404, "text/html; charset=utf-8", page);
     }
     answered[phase]++;
-    const isKnown = method === "POST" && (webhooks?.has(path) ?? true);
+    const isKnown = methods.has(method) && (webhooks?.has(path) ?? true);
     if (phase === "not registered" || !isKnown) {
       return sendJson(response, 404, {
         code: 404,

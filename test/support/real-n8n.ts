@@ -16,7 +16,9 @@ export interface RealN8n {
   importWorkflows(workflows: readonly N8nWorkflow[]): Promise<void>;
   importCredentials(credentials: readonly N8nCredential[]): Promise<void>;
   /** A workflow for each path, which takes a webhook and does no more; active from the next start on. */
-  addWebhooks(paths: readonly string[]): Promise<void>;
+  addWebhooks(paths: readonly string[], method?: string): Promise<void>;
+  /** An imported workflow is active from the next start on. */
+  publish(workflowId: string): Promise<void>;
   /** Returns when the process is there; what it answers while it starts is for others to deal with. */
   start(): void;
   /** Resolves when it is started, if it was not, and answers for this webhook. */
@@ -54,6 +56,14 @@ export interface N8nRun {
   status: string;
   /** All texts that it was given and made. */
   texts: readonly string[];
+  /** What its webhook was given; undefined for one that has another trigger. */
+  webhook: N8nWebhook | undefined;
+}
+
+export interface N8nWebhook {
+  headers: Record<string, string>;
+  query: Record<string, unknown>;
+  body: unknown;
 }
 
 /** A machine that does much else starts it in a minute or two. */
@@ -70,6 +80,7 @@ export async function openRealN8n(folder: string): Promise<RealN8n> {
   let server: Running | undefined;
   let cookie: string | undefined;
   let imports = 0;
+  let webhooks = 0;
 
   const execute = (args: readonly string[], ownBrokerPort: number) =>
     startCommand(node, [command, ...args], folder, createEnvironment(folder, node, port, ownBrokerPort));
@@ -86,6 +97,10 @@ export async function openRealN8n(folder: string): Promise<RealN8n> {
     writeFileSync(file, JSON.stringify(content));
     const said = await run(`import:${kind}`, `--input=${file}`);
     if (!/Successfully imported/.test(said)) throw new Error(`n8n imported nothing of ${file}: ${said}`);
+  }
+
+  async function publish(workflowId: string): Promise<void> {
+    await run("publish:workflow", `--id=${workflowId}`);
   }
 
   async function ask(method: string, path: string, body?: unknown): Promise<Response> {
@@ -119,10 +134,14 @@ export async function openRealN8n(folder: string): Promise<RealN8n> {
     run,
     importWorkflows: (workflows) => importFile("workflow", workflows),
     importCredentials: (credentials) => importFile("credentials", credentials),
-    async addWebhooks(paths) {
-      await importFile("workflow", paths.map(createWebhookWorkflow));
-      for (const path of paths) await run("publish:workflow", `--id=${workflowIdOf(path)}`);
+    async addWebhooks(paths, method = "POST") {
+      await importFile(
+        "workflow",
+        paths.map((path) => createWebhookWorkflow(path, method, ++webhooks)),
+      );
+      for (const path of paths) await publish(workflowIdOf(path));
     },
+    publish,
     start,
     async ready(path) {
       start();
@@ -176,9 +195,9 @@ function createEnvironment(folder: string, node: string, port: number, brokerPor
 }
 
 /** The shape of an id is up to whoever imports a workflow. */
-export const workflowIdOf = (path: string) => path.padEnd(16, "0");
+export const workflowIdOf = (path: string) => path.replaceAll(/[^A-Za-z0-9]/g, "0").padEnd(16, "0");
 
-function createWebhookWorkflow(path: string, index: number): N8nWorkflow {
+function createWebhookWorkflow(path: string, method: string, index: number): N8nWorkflow {
   const webhook: N8nNode = {
     id: `webhook-${path}`,
     name: "Webhook",
@@ -186,7 +205,7 @@ function createWebhookWorkflow(path: string, index: number): N8nWorkflow {
     typeVersion: 2.1,
     position: [0, 0],
     webhookId: `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`,
-    parameters: { httpMethod: "POST", path, responseMode: "onReceived", options: {} },
+    parameters: { httpMethod: method, path, responseMode: "onReceived", options: {} },
   };
   return { id: workflowIdOf(path), name: path, active: false, settings: {}, nodes: [webhook], connections: {} };
 }
@@ -195,7 +214,7 @@ function createWebhookWorkflow(path: string, index: number): N8nWorkflow {
 async function knowsWebhook(url: string, path: string): Promise<boolean> {
   try {
     const response = await fetch(`${url}/webhook/${path}`);
-    return (await response.text()).includes("Did you mean to make a POST request");
+    return (await response.text()).includes("Did you mean to make a ");
   } catch {
     return false;
   }
@@ -208,7 +227,12 @@ function readExecutions(file: string): N8nRun[] {
       select e.workflowId as workflowId, e.status as status, d.data as data
       from execution_entity e join execution_data d on d.executionId = e.id order by e.id`);
     return (rows.all() as unknown as { workflowId: string; status: string; data: string }[]).map(
-      ({ workflowId, status, data }) => ({ workflowId, status, texts: parseTexts(data) }),
+      ({ workflowId, status, data }) => ({
+        workflowId,
+        status,
+        texts: parseTexts(data),
+        webhook: findWebhook(parseExecution(data)),
+      }),
     );
   } finally {
     db.close();
@@ -218,4 +242,33 @@ function readExecutions(file: string): N8nRun[] {
 /** Its data is a list of all values, in which the members of objects are places in the list: texts stand for themselves. */
 function parseTexts(data: string): string[] {
   return (JSON.parse(data) as unknown[]).filter((value) => typeof value === "string");
+}
+
+/** The same with the members in their places. */
+function parseExecution(data: string): unknown {
+  const values = JSON.parse(data) as unknown[];
+  const made = new Map<number, unknown>();
+
+  function place(member: unknown): unknown {
+    return typeof member === "string" ? find(Number(member)) : member;
+  }
+
+  function find(index: number): unknown {
+    const value = values[index];
+    if (typeof value !== "object" || value === null || made.has(index)) return made.get(index) ?? value;
+    const whole: Record<string, unknown> | unknown[] = Array.isArray(value) ? [] : {};
+    // Before its members, one of which may be itself.
+    made.set(index, whole);
+    return Object.assign(whole, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, place(one)])));
+  }
+
+  return find(0);
+}
+
+interface Execution {
+  resultData?: { runData?: { Webhook?: { data?: { main?: { json: N8nWebhook }[][] } }[] } };
+}
+
+function findWebhook(execution: unknown): N8nWebhook | undefined {
+  return (execution as Execution).resultData?.runData?.Webhook?.[0]?.data?.main?.[0]?.[0]?.json;
 }

@@ -12,6 +12,7 @@ export function senderServices(parts: Pick<SenderServices, "clock"> & Partial<Se
     checkUrl: () => undefined,
     findOwnUrlProblem: () => undefined,
     openCredentials: () => ({}),
+    findForward: () => undefined,
     connections: createConnections({
       connections: [],
       label: "contract",

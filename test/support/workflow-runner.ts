@@ -1,5 +1,7 @@
+import { request as sendRequest } from "node:http";
 import { runInNewContext } from "node:vm";
 import { XmlDocument, XmlElement } from "libxml2-wasm";
+import { N8N_ACCEPTS } from "./n8n-requests.ts";
 
 /** A workflow as n8n exports it. */
 export interface Workflow {
@@ -33,9 +35,14 @@ export interface WorkflowOptions {
 }
 
 /** What goes from node to node; `from` is what it was made of, node by node. */
-interface Item {
-  json: Record<string, unknown>;
+interface Item extends ItemContent {
   from: ReadonlyMap<string, Item>;
+}
+
+interface ItemContent {
+  json: Record<string, unknown>;
+  /** `data` is base64. */
+  binary?: Readonly<Record<string, { data: string; mimeType: string }>> | undefined;
 }
 
 /**
@@ -60,10 +67,11 @@ export async function runWorkflow(workflow: Workflow, options: WorkflowOptions):
       return { ran, error: `${name}: ${String(error)}` };
     }
     given.set(name, outputs.flat());
-    for (const [output, targets] of (workflow.connections[name]?.main ?? []).entries()) {
-      const made = outputs[output] ?? [];
-      if (made.length > 0) for (const target of targets) waiting.push({ name: target.node, items: made });
-    }
+    const following = (workflow.connections[name]?.main ?? []).flatMap((targets, output) =>
+      targets.map((target) => ({ name: target.node, items: outputs[output] ?? [] })),
+    );
+    // One branch to its end, then the next: `executionOrder: v1`.
+    waiting.unshift(...following.filter((one) => one.items.length > 0));
   }
   return { ran, error: undefined };
 }
@@ -77,9 +85,9 @@ async function runNode(
   options: WorkflowOptions,
 ): Promise<Item[][]> {
   const { name, type, parameters } = node;
-  const follow = (item: Item, json: Record<string, unknown>): Item => {
-    const made: Item = { json, from: item.from };
-    return { json, from: new Map([...item.from, [name, made]]) };
+  const follow = (item: Item, json: Record<string, unknown>, binary?: ItemContent["binary"]): Item => {
+    const made: Item = { json, binary, from: item.from };
+    return { ...made, from: new Map([...item.from, [name, made]]) };
   };
   switch (type) {
     case "n8n-nodes-base.scheduleTrigger":
@@ -89,11 +97,15 @@ async function runNode(
     case "n8n-nodes-base.xml":
       return [items.map((item) => follow(item, readXml(String(item.json[String(parameters["dataPropertyName"])]))))];
     case "n8n-nodes-base.code":
-      return [runCode(String(parameters["jsCode"]), items, given).map((json) => follow(items[0] as Item, json))];
+      return [
+        runCode(String(parameters["jsCode"]), items, given).map(({ json, binary }) =>
+          follow(items[0] as Item, json, binary),
+        ),
+      ];
     case "n8n-nodes-base.if": {
       const isTrue = (item: Item) => readConditions(parameters).every((text) => evaluate(text, item, given) === true);
       return [items.filter(isTrue), items.filter((item) => !isTrue(item))].map((part) =>
-        part.map((item) => follow(item, item.json)),
+        part.map((item) => follow(item, item.json, item.binary)),
       );
     }
     case "n8n-nodes-base.httpRequest": {
@@ -103,8 +115,9 @@ async function runNode(
           const json = await request(parameters, item, given, options);
           outputs[0]?.push(follow(item, json));
         } catch (error) {
-          if (node.onError !== "continueErrorOutput") throw error;
-          outputs[1]?.push(follow(item, { error: String(error) }));
+          const output = ERROR_OUTPUTS.get(node.onError);
+          if (output === undefined) throw error;
+          outputs[output]?.push(follow(item, { error: String(error) }));
         }
       }
       return outputs;
@@ -113,6 +126,12 @@ async function runNode(
       throw new Error(`this runner does not know the node ${type}`);
   }
 }
+
+/** Where an item goes on whose node failed; nowhere by default, and the workflow ends. */
+const ERROR_OUTPUTS: ReadonlyMap<string | undefined, number> = new Map([
+  ["continueRegularOutput", 0],
+  ["continueErrorOutput", 1],
+]);
 
 function readAssignments({ assignments }: Record<string, unknown>): Record<string, unknown> {
   const list = (assignments as { assignments: { name: string; value: unknown }[] }).assignments;
@@ -142,14 +161,14 @@ function readElement(element: XmlElement): unknown {
   return Object.fromEntries([...members].map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
 }
 
-function runCode(source: string, items: readonly Item[], given: Given): Record<string, unknown>[] {
+function runCode(source: string, items: readonly Item[], given: Given): ItemContent[] {
   const returned: unknown = runInNewContext(`(() => {${source}})()`, {
     $input: { first: () => items[0], all: () => items },
     $: (name: string) => ({ first: () => given.get(name)?.[0] }),
     Buffer,
   });
   // Out of the other realm, where an array is not one of ours.
-  return (JSON.parse(JSON.stringify(returned)) as { json: Record<string, unknown> }[]).map(({ json }) => json);
+  return JSON.parse(JSON.stringify(returned)) as ItemContent[];
 }
 
 /** A text that begins with `=` holds expressions; one that is nothing else keeps its type. */
@@ -176,21 +195,75 @@ async function request(
   if (parameters["genericAuthType"] === "httpCustomAuth") {
     for (const [name, text] of Object.entries(customAuth.qs)) url.searchParams.set(name, text);
   }
-  const { parameters: named = [] } = (parameters["headerParameters"] ?? {}) as { parameters?: Header[] };
-  const headers = Object.fromEntries(named.map((one) => [one.name, String(evaluate(one.value, item, given))]));
-  if (parameters["sendBody"] === true) headers["content-type"] = String(value("rawContentType"));
+  const method = String(value("method"));
+  const headers = readHeaders(parameters, item, given);
+  // Only these have a body, whatever the node says.
+  const hasBody = parameters["sendBody"] === true && ["PATCH", "POST", "PUT", "GET"].includes(method);
+  const body = hasBody ? readBody(parameters, item, given) : undefined;
+  if (body !== undefined) headers["content-type"] = body.type;
+  headers["accept"] ??= N8N_ACCEPTS;
   const { timeout = 300_000, response = {} } = parameters["options"] as RequestOptions;
-  const answer = await fetch(url, {
-    method: String(parameters["method"]),
-    headers,
-    signal: AbortSignal.timeout(timeout),
-    ...(parameters["sendBody"] === true && { body: String(value("body")) }),
-  });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${answer.status} ${text.slice(0, 200)}`);
+  const answer = await exchange(url, { method, headers, body: body?.bytes, timeout });
+  if (answer.status < 200 || answer.status > 299) throw new Error(`${answer.status} ${answer.text.slice(0, 200)}`);
   const { responseFormat, outputPropertyName = "data" } = response.response ?? {};
-  const isJson = answer.headers.get("content-type")?.includes("json") === true && responseFormat !== "text";
-  return isJson ? (JSON.parse(text) as Record<string, unknown>) : { [outputPropertyName]: text };
+  const isJson = answer.contentType.includes("json") && responseFormat !== "text";
+  return isJson ? (JSON.parse(answer.text) as Record<string, unknown>) : { [outputPropertyName]: answer.text };
+}
+
+function readHeaders(parameters: Record<string, unknown>, item: Item, given: Given): Record<string, string> {
+  if (parameters["specifyHeaders"] === "json") {
+    return JSON.parse(String(evaluate(parameters["jsonHeaders"], item, given))) as Record<string, string>;
+  }
+  const { parameters: named = [] } = (parameters["headerParameters"] ?? {}) as { parameters?: Header[] };
+  return Object.fromEntries(named.map((one) => [one.name, String(evaluate(one.value, item, given))]));
+}
+
+function readBody(parameters: Record<string, unknown>, item: Item, given: Given): { type: string; bytes: Buffer } {
+  const value = (field: string) => String(evaluate(parameters[field], item, given));
+  switch (parameters["contentType"]) {
+    case "binaryData": {
+      const { data, mimeType } = item.binary?.[value("inputDataFieldName")] ?? {};
+      if (data === undefined || mimeType === undefined) throw new Error("there is no binary data of that name");
+      // Of such a type n8n makes a form of its own, and of what it is given the fields.
+      if (mimeType.includes("multipart/form-data")) throw new Error("n8n would build another form");
+      return { type: mimeType, bytes: Buffer.from(data, "base64") };
+    }
+    case "raw": {
+      const type = value("rawContentType");
+      // As axios does with JSON.
+      const text = type.includes("application/json") ? value("body").trim() : value("body");
+      return { type, bytes: Buffer.from(text) };
+    }
+    default:
+      return { type: "application/json", bytes: Buffer.from(JSON.stringify(JSON.parse(value("jsonBody")))) };
+  }
+}
+
+interface Exchange {
+  method: string;
+  headers: Record<string, string>;
+  body: Buffer | undefined;
+  timeout: number;
+}
+
+/** `fetch` would send no body with GET. */
+function exchange(
+  url: URL,
+  { method, headers, body, timeout }: Exchange,
+): Promise<{ status: number; contentType: string; text: string }> {
+  return new Promise((resolve, reject) => {
+    const options = { method, headers, agent: false as const, signal: AbortSignal.timeout(timeout) };
+    const request = sendRequest(url, options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk)).on("error", reject);
+      response.on("end", () => {
+        const { statusCode = 0, headers: answered } = response;
+        const text = Buffer.concat(chunks).toString();
+        resolve({ status: statusCode, contentType: answered["content-type"] ?? "", text });
+      });
+    });
+    request.on("error", reject).end(body);
+  });
 }
 
 interface Header {

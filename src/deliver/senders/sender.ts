@@ -80,6 +80,8 @@ export interface PreparedDestination {
   readonly needs?: NeededParts | undefined;
   /** The names of headers with credentials that are passed on from a webhook's request. */
   readonly credentials?: readonly string[] | undefined;
+  /** The names of all headers that a forward passes on; the usual ones when not given. */
+  readonly forwardHeaders?: readonly string[] | undefined;
 }
 
 /** The secrets in the settings: encrypted in the store, never shown, and meant for one place only. */

@@ -204,7 +204,8 @@ describe("a real n8n behind the gateway of the example", () => {
   });
 
   it("would be taken at its word by who does not know n8n, and nothing would wait: the control", async () => {
-    changeConfig((yaml) => yaml.replace(/^ +(target|retry_policy): .+\n/gm, ""));
+    const giveUp = "mode: forward\n    give_up_on: [404]\n";
+    changeConfig((yaml) => yaml.replace(/^ +(target|retry_policy): .+\n/gm, "").replace("mode: forward\n", giveUp));
     await startGateway();
     await n8n.ready("users");
     await n8n.setActive("orders", false);

@@ -35,7 +35,7 @@ export const HttpSettings = Type.Object(
       orNull(Type.Array(Type.Integer({ minimum: 300, maximum: 599 }), { minItems: 1, maxItems: 50 }), {
         description:
           "Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes " +
-          "and 410 are retried without it",
+          "are retried without it",
         examples: [[422]],
       }),
       null,
@@ -140,6 +140,7 @@ export function prepareHttp(settings: HttpSettings, facts: DestinationFacts): Pr
     signatureHeader: destination.signatureHeader,
     needs: destination.templates && neededBy(destination.templates.list),
     credentials: shared.mode === "forward" ? namedCredentials(destination.forwardHeaders) : undefined,
+    forwardHeaders: shared.mode === "forward" ? destination.forwardHeaders : undefined,
   };
 }
 

@@ -45,6 +45,11 @@ export interface Address {
   subject: string | undefined;
 }
 
+interface Chooser {
+  choose: ChooseHeaders;
+  forwardHeaders: readonly string[] | undefined;
+}
+
 interface Sent {
   outcome: Outcome;
   facts: Readonly<Record<string, unknown>>;
@@ -56,7 +61,7 @@ export function openQueueSender<Destination extends QueueDestination>(
 ): Sender {
   const { clock, connections, origin } = services;
   const publishers = new Map<string, Publisher>();
-  const choosers = new WeakMap<Subscription, ChooseHeaders>();
+  const choosers = new WeakMap<Subscription, Chooser>();
   /** Each version of a subscription causes one warning. */
   const warned = new WeakSet<Subscription>();
   const largeBodies = createLargeBodies(connections);
@@ -78,13 +83,15 @@ export function openQueueSender<Destination extends QueueDestination>(
   }
 
   function chooserOf(subscription: Subscription): ChooseHeaders {
-    let choose = choosers.get(subscription);
-    if (choose === undefined) {
-      const { forwardHeaders, messageKey = services.messageKey } = destinationOf(subscription);
-      choose = createHeaderChooser({ forwardHeaders, messageKey }, services.openCredentials);
-      choosers.set(subscription, choose);
+    const { forwardHeaders: own, messageKey = services.messageKey } = destinationOf(subscription);
+    // A fallback gets the events that its forward cannot send, with the headers that the forward would send.
+    const forwardHeaders = own ?? services.findForward(subscription)?.forwardHeaders;
+    let chooser = choosers.get(subscription);
+    if (chooser === undefined || chooser.forwardHeaders !== forwardHeaders) {
+      const choose = createHeaderChooser({ forwardHeaders, messageKey }, services.openCredentials);
+      choosers.set(subscription, (chooser = { choose, forwardHeaders }));
     }
-    return choose;
+    return chooser.choose;
   }
 
   function unroutable(subscription: Subscription, { subject = "" }: Address): Outcome {
@@ -232,8 +239,14 @@ export function openQueueSender<Destination extends QueueDestination>(
       const destination = destinationOf(subscription);
       const queue = spec.queueOf(destination);
       if (queue === undefined) return undefined;
-      const { ready, held = 0 } = await getConnection(destination).depth(queue);
-      return ready + held;
+      try {
+        const { ready, held = 0 } = await getConnection(destination).depth(queue);
+        return ready + held;
+      } catch (error) {
+        // A queue that does not exist holds nothing.
+        if (error instanceof BrokerFault && error.kind === "not_found") return 0;
+        throw error;
+      }
     },
     mayHoldMore(subscription) {
       const { connection } = destinationOf(subscription);

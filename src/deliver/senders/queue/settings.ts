@@ -27,7 +27,9 @@ const QUEUE_SETTINGS = {
   forward_headers: Type.Optional(
     Type.Union([Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 100 }), Type.Null()], {
       default: null,
-      description: "With `message`: headers of the request that are sent along; `*` means the usual ones, the default",
+      description:
+        "With `message`: headers of the request that are sent along; `*` means the usual ones. The default is `*`, and " +
+        "for a fallback what its forward names",
     }),
   ),
   message_key: Type.Optional(
