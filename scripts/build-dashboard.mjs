@@ -1,5 +1,6 @@
 // Builds dist/dashboard/, which the gateway serves at /, from dashboard/. Built only when one of its inputs has
 // changed; the new files replace the old ones in one step, because a gateway may be serving them.
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
@@ -24,12 +25,26 @@ export function isDashboardBuilt(root = ROOT) {
   return hash === hashOfInputs(root, shared);
 }
 
-/** In a separate process, whose environment says what is built. */
+/** A separate process, whose environment says what is built. */
+const BUILD = [
+  process.execPath,
+  [fileURLToPath(import.meta.url)],
+  { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"] },
+];
+
+/** Builds it if necessary. */
 export async function ensureDashboard() {
   if (isDashboardBuilt()) return;
-  const stdio = ["ignore", "ignore", "inherit"];
-  const exitCode = await run(process.execPath, [fileURLToPath(import.meta.url)], { cwd: ROOT, stdio });
+  const exitCode = await run(...BUILD);
   if (exitCode !== 0) throw new ScriptFailure(`the dashboard was not built (exit code ${exitCode})`, exitCode);
+}
+
+/** As `ensureDashboard`; this process waits for it neither now nor at its end. The gateway says so until it is ready. */
+export function buildDashboardBeside() {
+  if (isDashboardBuilt()) return;
+  const child = spawn(...BUILD);
+  child.on("error", (error) => process.stderr.write(`posthorn: the dashboard was not built: ${error.message}\n`));
+  child.unref();
 }
 
 async function buildAlone(root) {

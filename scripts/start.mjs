@@ -2,10 +2,9 @@
 // the gateway itself and its exit code is ours. The script line uses `exec`, because otherwise npm's shell stays in
 // between: a SIGTERM would end the shell and leave the gateway running. The dashboard is built at the same time, in a
 // separate process; until it is ready, the gateway says so.
-import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { isDashboardBuilt } from "./build-dashboard.mjs";
+import { buildDashboardBeside } from "./build-dashboard.mjs";
 import { ensure, ROOT } from "./ensure.mjs";
 import { runScript } from "./run.mjs";
 
@@ -13,16 +12,8 @@ await runScript(() => ensure("start"));
 
 if (process.exitCode === 0) {
   process.exitCode = undefined;
-  if (!isDashboardBuilt(ROOT)) buildDashboardBeside();
+  buildDashboardBeside();
   const launcher = join(ROOT, "bin/posthorn.js");
   process.argv = [process.argv[0], launcher, "start", ...process.argv.slice(2)];
   await import(pathToFileURL(launcher).href);
-}
-
-/** The gateway waits for the dashboard neither at its start nor at its end. */
-function buildDashboardBeside() {
-  const script = join(ROOT, "scripts/build-dashboard.mjs");
-  const child = spawn(process.execPath, [script], { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"] });
-  child.on("error", (error) => process.stderr.write(`posthorn: the dashboard was not built: ${error.message}\n`));
-  child.unref();
 }

@@ -40,7 +40,7 @@ describe("an event that nobody wanted", () => {
     await page.getByLabel("Deliver to").selectOption("Home");
     expect(await findFaults(page)).toEqual([]);
     await button(page, "Replay now").click();
-    await page.getByText("It is delivered again.").waitFor();
+    await page.getByText("It is being sent again.").waitFor();
     const [request] = await sink.received(1);
     expect(request?.headers["webhook-id"]).toBe(id);
     await page.locator(".delivery", { hasText: "Home" }).getByText("delivered").first().waitFor();
@@ -56,8 +56,42 @@ describe("an event that nobody wanted", () => {
     await button(page, "Replay").click();
     expect(await page.getByLabel("Deliver to").locator("option:checked").textContent()).toBe("who had it");
     await button(page, "Replay now").click();
-    await page.getByText("It is delivered again.").waitFor();
+    await page.getByText("It is being sent again.").waitFor();
     await expect.poll(() => sink.requests.filter(({ path }) => path.endsWith("/had")).length).toBe(2);
+  });
+});
+
+describe("an event of a tenant", () => {
+  it("is replayed, unchanged or edited, to subscriptions of the operator that are for its tenant", async () => {
+    const at = (name: string) => sink.requests.filter(({ path }) => path.endsWith(`/for-${name}`)).length;
+    const subscribe = (name: string, more: object) =>
+      gateway.subscribe({ name: `For ${name}`, url: `${sink.url}/for-${name}`, events: ["later.*"], ...more });
+    await subscribe("all", { tenants: "*" });
+    await subscribe("some", { tenants: ["acme", "globex"] });
+    await subscribe("others", { tenants: ["globex"] });
+    await subscribe("default", {});
+    await subscribe("acme", { tenant_id: "acme" });
+    const id = await publish({ event_type: "early.one", tenant_id: "acme" });
+    const { page } = await visit(`/events/${id}`);
+    await button(page, "Replay").click();
+    const to = page.getByLabel("Deliver to");
+    await to.locator("option", { hasText: "For acme" }).waitFor({ state: "attached" });
+    const offered = (await to.locator("option").allTextContents()).filter((name) => name.startsWith("For "));
+    expect(offered.toSorted()).toEqual(["For acme", "For all", "For some"]);
+    await to.selectOption("For all");
+    await button(page, "Replay now").click();
+    await page.getByText("It is being sent again.").waitFor();
+    await expect.poll(() => at("all")).toBe(1);
+
+    await button(page, "Edit and replay").click();
+    await page.getByLabel("Only those chosen here").check();
+    await page.getByLabel("Add another subscription").selectOption("For some");
+    const others = await page.getByLabel("Add another subscription").locator("option").allTextContents();
+    expect(others.filter((name) => name.startsWith("For "))).toEqual(["For acme"]);
+    await button(page, "Send as a new event").click();
+    await page.getByText("Edited from").waitFor();
+    await gateway.settled();
+    expect(["all", "some", "others", "default", "acme"].map(at)).toEqual([2, 1, 0, 0, 0]);
   });
 });
 

@@ -56,7 +56,7 @@ describe("a key that ends while its page is open", () => {
     const { page } = await visit("/events?event_type=left.open", String(json["key"]));
     await page.getByText("Live", { exact: true }).waitFor();
     await gateway.request("DELETE", `/api/v1/keys/${String(json["id"])}`);
-    await page.getByRole("heading", { name: "Sign in to Posthorn" }).waitFor({ timeout: 30_000 });
+    await page.getByRole("heading", { name: "Sign in to Posthorn" }).waitFor();
     await gateway.publish({ event_type: "left.open", payload: {} });
     await signInAgain(page);
     expect(new URL(page.url()).search).toBe("?event_type=left.open");
@@ -92,7 +92,7 @@ describe("a gateway that is restarted under an open page", () => {
     await scripts[0]?.abort("connectionrefused");
     await page.getByText("The gateway cannot be reached.").first().waitFor();
     await gateway.restart();
-    await expect.poll(() => scripts.length, { timeout: 30_000 }).toBe(2);
+    await expect.poll(() => scripts.length).toBe(2);
     await scripts[1]?.continue();
     await page.getByRole("img", { name: /^Events and attempts/ }).waitFor();
     expect(await page.getByRole("alert").count()).toBe(0);
@@ -123,7 +123,7 @@ describe("a gateway that is restarted under an open page", () => {
     expect(new URL(page.url()).pathname).toBe("/subscriptions");
     await gateway.restart();
     await gateway.subscribe({ name: "Made meanwhile", url: sink.url, events: ["m.n"] });
-    await page.getByRole("link", { name: /Made meanwhile/ }).waitFor({ timeout: 30_000 });
+    await page.getByRole("link", { name: /Made meanwhile/ }).waitFor();
     expect(new URL(page.url()).pathname).toBe("/subscriptions");
   });
 
@@ -143,13 +143,10 @@ describe("a gateway that is restarted under an open page", () => {
       await send(round + 1);
     }
     await expect
-      .poll(
-        async () => {
-          const texts = await page.getByRole("link", { name: /restart\.n/ }).allTextContents();
-          return texts.map((text) => /restart\.n\d/.exec(text)?.[0]);
-        },
-        { timeout: 30_000 },
-      )
+      .poll(async () => {
+        const texts = await page.getByRole("link", { name: /restart\.n/ }).allTextContents();
+        return texts.map((text) => /restart\.n\d/.exec(text)?.[0]);
+      })
       .toEqual([5, 4, 3, 2, 1].map((n) => `restart.n${n}`));
   });
 });

@@ -135,6 +135,27 @@ describe("keys", () => {
     expect((await gateway.as(key).get("/api/v1/session")).status).toBe(401);
     expect(complaints).toEqual([]);
   });
+
+  it("are not created for a misspelt tenant, nor is the tenant, unless somebody asks for it", async () => {
+    const listKeys = async () => (await gateway.get("/api/v1/keys")).json["data"] as { name: string }[];
+    const isMade = async () => (await listKeys()).some(({ name }) => name === "misspelt");
+    const { page } = await visit("/keys");
+    await button(page, "Create key").click();
+    await page.getByLabel("Name").fill("misspelt");
+    await page.getByRole("dialog").getByLabel("Tenant").fill("acmee");
+    await button(page, "Create").click();
+    await page.locator(".toast").getByText("There is no tenant acmee. Choose another one").waitFor();
+    await page.getByText("There is no tenant acmee; did you mean acme?").waitFor();
+    expect((await gateway.get("/api/v1/tenants/acmee")).status).toBe(404);
+    expect(await isMade()).toBe(false);
+    expect(await findFaults(page)).toEqual([]);
+
+    await button(page, "Create tenant acmee").click();
+    await expect.poll(async () => (await gateway.get("/api/v1/tenants/acmee")).status).toBe(200);
+    await button(page, "Create").click();
+    await page.getByRole("group", { name: "The key misspelt" }).waitFor();
+    expect(await isMade()).toBe(true);
+  });
 });
 
 describe("tenants", () => {

@@ -1,7 +1,10 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import type { Frame, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findBarriers, findFaults, type OpenPage, type PageOptions } from "../support/browser.ts";
 import { openHostPage, type HostPage } from "../support/host-page.ts";
+import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { openVisits } from "../support/visits.ts";
@@ -10,6 +13,8 @@ let gateway: TestGateway;
 let sink: SinkServer;
 let allowed: HostPage;
 let other: HostPage;
+/** Where the operator may have batches written. */
+let files: string;
 const visits = openVisits();
 
 const framedBy = (...hosts: HostPage[]) =>
@@ -17,7 +22,9 @@ const framedBy = (...hosts: HostPage[]) =>
 
 beforeAll(async () => {
   [sink, allowed, other] = await Promise.all([openSinkServer(), openHostPage("localhost"), openHostPage("localhost")]);
-  gateway = await startTestGateway({ yaml: framedBy(allowed) });
+  files = mkdtempSync(join(MEMORY_FOLDER, "posthorn-batches-"));
+  const env = { SMTP_URL: "smtp://127.0.0.1:9", SMTP_FROM: "gateway@example.com", BATCH_DIR: files };
+  gateway = await startTestGateway({ yaml: framedBy(allowed), env });
   for (const id of ["acme", "globex"]) await gateway.post("/api/v1/tenants", { id });
   const versions = [{ version: "1.0", schema: { type: "object" }, example: { order_id: 1 } }];
   await gateway.post("/api/v1/event-types", {
@@ -30,6 +37,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([gateway.close(), sink.close(), allowed.close(), other.close()]);
+  rmSync(files, { recursive: true });
 });
 
 async function makeLink(body: object = {}, client: Pick<TestGateway, "post"> = gateway): Promise<string> {
@@ -266,14 +274,112 @@ describe("a portal link", () => {
     expect(await able.page.getByRole("button", { name: acts }).count()).toBeGreaterThan(4);
   });
 
-  it("is offered only what the gateway allows, and shown nothing of others", async () => {
+  it("offers of each subscription what the gateway allows, and no more", async () => {
     const auth = { type: "bearer", token: "of-the-operator" };
-    const { id } = await gateway.subscribe({ name: "ERP", url: sink.url, events: ["z.*"], tenant_id: "acme", auth });
+    const ofAcme = { tenant_id: "acme", events: ["offered.*"] };
+    const { id: own } = await gateway.subscribe({ ...ofAcme, name: "Own", url: sink.url });
+    const { id: theirs } = await gateway.subscribe({ ...ofAcme, name: "Theirs", url: sink.url, auth });
+    const batch = { ...ofAcme, name: "Files", kind: "batch", destination: { path: join(files, "offered.ndjson") } };
+    const { json: made } = await gateway.post("/api/v1/subscriptions", batch);
+    await gateway.post("/api/v1/tenants", { id: "mailed", contacts: [{ email: "ops@mailed.example" }] });
+    const listMailed = async () => (await gateway.get("/api/v1/subscriptions?tenant_id=mailed")).json["data"];
+    await expect.poll(listMailed).toHaveLength(1);
+    const [contact] = (await listMailed()) as { id: string }[];
+
     const link = await makeLink();
-    const { page } = await visit(link.replace("/portal#", `/portal/subscriptions/${id}#`));
-    await page.getByRole("button", { name: "Pause" }).waitFor();
-    expect(await page.getByRole("button", { name: "Test", exact: true }).count()).toBe(0);
-    await page.goto("/portal/subscriptions/new");
+    const mailed = (await gateway.post("/api/v1/tenants/mailed/portal-link", {})).json["url"];
+    const offered = async (url: string, id = "") => {
+      const { page } = await visit(url.replace("/portal#", `/portal/subscriptions/${id}#`));
+      await page.getByRole("heading", { name: "History of its status" }).waitFor();
+      const all = [page.getByRole("button"), page.getByRole("link", { name: "Edit" })];
+      const names = (await Promise.all(all.map((one) => one.allTextContents()))).flat();
+      return ["Test", "Pause", "Edit", "Delete", "Reveal", "Rotate"].filter((name) => names.includes(name));
+    };
+    expect(await offered(link, own)).toEqual(["Test", "Pause", "Edit", "Delete", "Reveal", "Rotate"]);
+    expect(await offered(link, theirs)).toEqual(["Pause", "Edit", "Delete", "Reveal", "Rotate"]);
+    expect(await offered(link, String(made["id"]))).toEqual([]);
+    expect(await offered(String(mailed), contact?.id)).toEqual([]);
+  });
+
+  it("shows the request of an attempt again only where that takes no credentials of the operator", async () => {
+    const auth = { type: "bearer", token: "of-the-operator" };
+    await gateway.subscribe({ name: "Plain", url: sink.url, events: ["shown.plain"], tenant_id: "acme" });
+    await gateway.subscribe({ name: "Signed in", url: sink.url, events: ["shown.auth"], tenant_id: "acme", auth });
+    const link = await makeLink();
+    const openAttempt = async (type: string) => {
+      const { json } = await gateway.publish({ event_type: type, payload: {}, tenant_id: "acme" });
+      await gateway.settled();
+      const { page } = await visit(link.replace("/portal#", `/portal/events/${String(json["event_id"])}#`));
+      await page.locator(".attempt summary").first().click();
+      return page;
+    };
+    const shown = { name: "Show method and body" };
+    const theirs = await openAttempt("shown.auth");
+    await theirs.getByText("Only the operator can have it made again").waitFor();
+    expect(await theirs.getByRole("button", shown).count()).toBe(0);
+    // The negative control: without such credentials the same link gets it.
+    const own = await openAttempt("shown.plain");
+    await own.getByRole("button", shown).click();
+    await own.getByText("Rendered now from the event").waitFor();
+  });
+
+  it("offers nothing to do with deliveries of a subscription that is left to the operator", async () => {
+    const auth = { type: "bearer", token: "of-the-operator" };
+    const ofAcme = { tenant_id: "acme", events: ["kept.*"] };
+    const { id: own } = await gateway.subscribe({ ...ofAcme, name: "Kept own", url: sink.url });
+    const { id: theirs } = await gateway.subscribe({ ...ofAcme, name: "Kept theirs", url: sink.url, auth });
+    const destination = { gateway: "generic-http", to: "+15005550001", text: "Paid.", url: sink.url };
+    const sms = { ...ofAcme, name: "Kept SMS", kind: "sms", destination };
+    const reserved = String((await gateway.post("/api/v1/subscriptions", sms)).json["id"]);
+    const publish = async () => {
+      const { json } = await gateway.publish({ event_type: "kept.one", payload: {}, tenant_id: "acme" });
+      return String(json["event_id"]);
+    };
+    sink.answerWith({ status: 400 });
+    await publish();
+    await gateway.settled();
+    sink.answerWith({ status: 200 });
+    for (const id of [own, theirs, reserved]) await gateway.post(`/api/v1/subscriptions/${id}/pause`);
+    const event = await publish();
+    const link = await makeLink();
+    const partner = gateway.as(tokenOf(link));
+
+    const { page } = await visit(link.replace("/portal#", `/portal/events/${event}#`));
+    const cancel = (name: string) =>
+      page.locator(".delivery", { hasText: name }).getByRole("button", { name: "Cancel delivery" });
+    await cancel("Kept own").waitFor();
+    await cancel("Kept theirs").waitFor();
+    expect(await cancel("Kept SMS").count()).toBe(0);
+    const [delivery] = await gateway.deliveries(`subscription_id=${reserved}&status=pending`);
+    expect((await partner.post(`/api/v1/deliveries/${delivery?.id ?? ""}/cancel`)).status).toBe(403);
+    await page.getByRole("button", { name: "Replay", exact: true }).click();
+    const options = page.getByLabel("Deliver to").locator("option");
+    await options.filter({ hasText: "Kept own" }).waitFor({ state: "attached" });
+    expect((await options.allTextContents()).filter((name) => name.startsWith("Kept"))).toEqual(["Kept own"]);
+
+    await page.goto("/portal/dead-letters");
+    await page.getByRole("button", { name: /^Replay Kept own/ }).waitFor();
+    await page.getByRole("button", { name: /^Purge Kept theirs/ }).waitFor();
+    expect(await page.getByRole("button", { name: /^(?:Replay|Purge) Kept SMS/ }).count()).toBe(0);
+    await page.goto(`/portal/dead-letters?subscription_id=${reserved}`);
+    await page.getByRole("list", { name: "Dead letters", exact: true }).getByText("Kept SMS").waitFor();
+    expect(await page.getByRole("button", { name: /these$/ }).count()).toBe(0);
+    expect(await page.getByRole("checkbox", { name: /^Select/ }).count()).toBe(0);
+
+    const acts = page.getByRole("button", { name: /^(?:Recover|Cancel all open)$/ });
+    await page.goto(`/portal/subscriptions/${reserved}`);
+    await page.getByText("kept.one").first().waitFor();
+    expect(await acts.count()).toBe(0);
+    await page.goto(`/portal/subscriptions/${theirs}`);
+    await acts.nth(1).waitFor();
+    await page.getByRole("button", { name: "Recover" }).click();
+    expect(await page.getByLabel("What").locator("option").allTextContents()).toEqual(["Its dead letters"]);
+    await gateway.post("/api/v1/dead-letters/purge", { all: true, confirm: "purge" });
+    await expect.poll(() => gateway.deadLetters()).toEqual([]);
+  });
+
+  it("is offered only kinds that the gateway allows, and shown nothing of others", async () => {
+    const { page } = await visit((await makeLink()).replace("/portal#", "/portal/subscriptions/new#"));
     const kinds = page.getByLabel("Kind of destination").locator("option");
     await kinds.first().waitFor({ state: "attached" });
     expect(await kinds.allTextContents()).toEqual(["HTTP (webhook)", "Batch files"]);

@@ -86,6 +86,17 @@ describe("a source", () => {
     await expect.poll(async () => (await loadSource("moody"))["status"]).toBe("closed");
   });
 
+  it("is paused and resumed also where the configuration declares it, and nothing else of it is changed here", async () => {
+    const { page } = await visit(SHEETS);
+    await page.getByText("in posthorn.yaml").waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await expect.poll(async () => (await loadSource(SMARTSHEET_EXAMPLE.source))["status"]).toBe("paused");
+    await page.getByRole("button", { name: "Resume" }).click();
+    await expect.poll(async () => (await loadSource(SMARTSHEET_EXAMPLE.source))["status"]).toBe("active");
+    expect(await page.getByRole("link", { name: "Edit" }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: "Delete" }).count()).toBe(0);
+  });
+
   it("shows both versions when somebody else changed it meanwhile, and saves over it only when told so", async () => {
     await gateway.post("/api/v1/sources", { name: "shared", event_type: "first.type" });
     const { page } = await visit("/sources/shared/edit");
@@ -112,6 +123,26 @@ describe("a source", () => {
 });
 
 describe("a source that takes from a queue", () => {
+  it("is left to the operator: a key of its tenant is offered nothing that the gateway rejects", async () => {
+    const key = await gateway.createKey(["admin"], "default");
+    const own = { name: "of-api", kind: "azure-service-bus", status: "paused", options: { queue: "orders" } };
+    expect((await gateway.post("/api/v1/sources", own)).status).toBe(201);
+    const acts = /^(?:Pause|Resume|Close source|Delete)$/;
+    const { page } = await visit("/sources/of-api", key);
+    await page.getByRole("region", { name: "Facts" }).waitFor();
+    expect(await page.getByRole("button", { name: acts }).count()).toBe(0);
+    expect(await page.getByRole("link", { name: "Edit" }).count()).toBe(0);
+    expect((await gateway.as(key).post("/api/v1/sources/of-api/resume")).status).toBe(403);
+    // The negative control: the operator is offered all of it, and so is the tenant where it may.
+    const operator = await visit("/sources/of-api");
+    await operator.page.getByRole("link", { name: "Edit" }).waitFor();
+    expect(await operator.page.getByRole("button", { name: acts }).count()).toBe(3);
+    await gateway.post("/api/v1/sources", { name: "of-tenant" });
+    await page.goto("/sources/of-tenant");
+    await page.getByRole("link", { name: "Edit" }).waitFor();
+    await gateway.request("DELETE", "/api/v1/sources/of-api");
+  });
+
   it("shows its parked messages, requeues them, and purges them with their number", async () => {
     const { page } = await visit(QUEUE);
     await item(page, "order-1001").getByText("invalid").waitFor();

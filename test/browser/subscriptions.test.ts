@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findFaults } from "../support/browser.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
@@ -25,6 +25,7 @@ async function settingsOf(id: string): Promise<Record<string, unknown>> {
   return (await gateway.get(`/api/v1/subscriptions/${id}`)).json;
 }
 
+const button = (within: Page | Locator, name: string) => within.getByRole("button", { name, exact: true });
 const idIn = (page: Page) => new URL(page.url()).pathname.split("/")[2] ?? "";
 
 describe("subscriptions in the dashboard", () => {
@@ -180,6 +181,38 @@ describe("subscriptions in the dashboard", () => {
     await page.getByText("It is still suspended").waitFor();
   });
 
+  it("pauses, resumes and rotates one that the configuration declares, and leaves its settings to the file", async () => {
+    await gateway.reload(`subscriptions: [{ name: Declared, url: "${sink.url}", events: ["declared.*"] }]`);
+    const listed = (await gateway.get("/api/v1/subscriptions")).json["data"] as { id: string; name: string }[];
+    const id = listed.find(({ name }) => name === "Declared")?.id ?? "";
+    const { page } = await visit(`/subscriptions/${id}`);
+    await page.getByText("Its settings are declared in the configuration file.").waitFor();
+    await button(page, "Pause").click();
+    await expect.poll(async () => (await settingsOf(id))["status"]).toBe("inactive");
+    await button(page, "Resume").click();
+    await button(page.getByRole("dialog"), "Resume").click();
+    await expect.poll(async () => (await settingsOf(id))["status"]).toBe("active");
+
+    sink.answerWith({ status: 410 });
+    await gateway.publish({ event_type: "declared.one", payload: {} });
+    await expect.poll(async () => (await settingsOf(id))["status"]).toBe("suspended");
+    sink.answerWith({ status: 200 });
+    await page.reload();
+    await page.getByText("Repair the destination, test it, then resume it.").waitFor();
+    await button(page, "Test").waitFor();
+    await button(page, "Resume").click();
+    await button(page.getByRole("dialog"), "Resume").click();
+    await expect.poll(async () => (await settingsOf(id))["status"]).toBe("active");
+
+    await button(page, "Rotate").click();
+    await button(page.getByRole("dialog"), "Rotate").click();
+    await page.getByText("Both secrets sign until").waitFor();
+    // What the gateway rejects with 409 is not offered.
+    expect(await button(page, "Delete").count()).toBe(0);
+    expect(await page.getByRole("link", { name: "Edit" }).count()).toBe(0);
+    expect((await gateway.request("DELETE", `/api/v1/subscriptions/${id}`)).status).toBe(409);
+  });
+
   it("recovers what died since a time, after it was counted", async () => {
     sink.answerWith({ status: 400 });
     const { id } = await gateway.subscribe({ name: "Recover", url: sink.url, events: ["lost.*"] });
@@ -246,6 +279,25 @@ describe("targets in the dashboard", () => {
     await page.getByRole("button", { name: "Automatic again" }).click();
     await expect.poll(async () => (await gateway.get(`/api/v1/targets/${id}`)).json["forced"]).toBe(null);
     await page.locator(".timeline li").first().waitFor();
+  });
+
+  it("gives a key of a tenant no button where the gateway would reject it", async () => {
+    const key = await gateway.createKey(["admin"], "default");
+    const destination = { gateway: "generic-http", to: "+15005550001", text: "Paid.", url: sink.url };
+    const sms = await gateway.post("/api/v1/subscriptions", {
+      name: "Paid",
+      kind: "sms",
+      events: ["x.y"],
+      destination,
+    });
+    const { id } = await gateway.subscribe({ name: "Its own", url: sink.url, events: ["x.y"] });
+    const { page } = await visit(`/targets/${id}`, key);
+    await button(page, "Force QUEUE").waitFor();
+    await page.goto(`/targets/${String(sms.json["id"])}`);
+    await page.getByRole("link", { name: "Paid", exact: true }).waitFor();
+    expect(await button(page, "Force QUEUE").count()).toBe(0);
+    const mode = { mode: "QUEUE" };
+    expect((await gateway.as(key).post(`/api/v1/targets/${String(sms.json["id"])}/mode`, mode)).status).toBe(403);
   });
 
   it("creates a shared one and changes it", async () => {

@@ -49,7 +49,7 @@ describe("the erasure of a tenant", () => {
     await erase.click();
 
     const card = page.getByRole("region", { name: "Erasure" });
-    await card.getByRole("status").getByText("completed").waitFor({ timeout: 20_000 });
+    await card.getByRole("status").getByText("completed").waitFor();
     await card.getByText("3 of 3 events").waitFor();
     // Who comes back later sees the same.
     await page.reload();
@@ -72,7 +72,7 @@ describe("the erasure of a tenant", () => {
     expect(await findFaults(page)).toEqual([]);
     await gateway.post("/api/v1/tenants/seen/erase", { confirm: "seen" });
     await page.goto("/tenants/seen");
-    await page.getByText("3 of 3 events").waitFor({ timeout: 20_000 });
+    await page.getByText("3 of 3 events").waitFor();
     expect(await findFaults(page)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { sendJson } from "../api/client.ts";
 import type { Delivery } from "../api/types.ts";
-import { useCanChange } from "../session/session.tsx";
+import { useMay } from "../session/use-may.ts";
 import { Button } from "../ui/button.tsx";
 import { ConfirmDialog } from "../ui/dialog.tsx";
 import { useAct } from "../ui/use-act.ts";
@@ -19,7 +19,7 @@ export function isOpen({ status }: Pick<Delivery, "status">): boolean {
 
 /** What can be done with one delivery that is still open; for those who may. */
 export function DeliveryActs({ delivery }: { delivery: Delivery }) {
-  const canChange = useCanChange();
+  const mayChange = useMay("change");
   const [isAsking, setAsking] = useState(false);
   const act = useAct({
     run: (name: Name) => sendJson<Delivery>("POST", `/api/v1/deliveries/${encodeURIComponent(delivery.id)}/${name}`),
@@ -27,7 +27,7 @@ export function DeliveryActs({ delivery }: { delivery: Delivery }) {
     says: (_, name) => DONE[name],
     onDone: () => setAsking(false),
   });
-  if (!canChange || !isOpen(delivery)) return null;
+  if (!isOpen(delivery) || !mayChange(delivery.subscription_id)) return null;
   const to = delivery.subscription_name ?? "a deleted subscription";
   return (
     <p className="page-acts">

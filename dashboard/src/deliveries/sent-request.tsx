@@ -1,8 +1,8 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import { sendJson } from "../api/client.ts";
-import { eventQuery } from "../api/queries.ts";
+import { eventQuery, subscriptionQuery } from "../api/queries.ts";
 import type { Delivery, RequestPreview } from "../api/types.ts";
 import { JsonView, PlainText } from "../json/json-view.tsx";
 import { useCanChange } from "../session/session.tsx";
@@ -27,7 +27,6 @@ const previewQuery = ({ subscription_id: subscription, event_id: event }: Delive
 /** Method and body, which the gateway does not keep with each attempt: it makes them again from the event. */
 export function SentRequest({ delivery }: { delivery: Delivery }) {
   const canChange = useCanChange();
-  const [isShown, setShown] = useState(false);
   const event = <Link href={`/events/${encodeURIComponent(delivery.event_id)}`}>the event</Link>;
   return (
     <>
@@ -36,14 +35,27 @@ export function SentRequest({ delivery }: { delivery: Delivery }) {
         <p className="muted small">Made from {event}. The subscription was deleted, so it cannot be made again.</p>
       ) : !canChange ? (
         <p className="muted small">Made from {event}. A key with the scope admin can have it made again.</p>
-      ) : isShown ? (
-        <Rendered delivery={delivery} />
       ) : (
-        <p>
-          <Button onClick={() => setShown(true)}>Show method and body</Button>
-        </p>
+        <Again delivery={delivery} event={event} />
       )}
     </>
+  );
+}
+
+function Again({ delivery, event }: { delivery: Delivery; event: ReactNode }) {
+  const [isShown, setShown] = useState(false);
+  const { data, error, refetch } = useQuery(subscriptionQuery(delivery.subscription_id));
+  if (data === undefined) {
+    return error === null ? <Skeleton lines={1} /> : <Failure error={error} onRetry={() => void refetch()} />;
+  }
+  if (!data.thing.can.use) {
+    return <p className="muted small">Made from {event}. Only the operator can have it made again.</p>;
+  }
+  if (isShown) return <Rendered delivery={delivery} />;
+  return (
+    <p>
+      <Button onClick={() => setShown(true)}>Show method and body</Button>
+    </p>
   );
 }
 

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { deadLettersQuery } from "../../api/replay-queries.ts";
 import type { Delivery } from "../../api/types.ts";
 import type { Filters } from "../../layout/view-filters.ts";
-import { useCanChange } from "../../session/session.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Failure } from "../../ui/failure.tsx";
@@ -19,7 +19,7 @@ const NONE: ReadonlySet<string> = new Set();
 /** With a `key` of the filters: what was chosen among others is chosen no longer. */
 export function DeadLetterList({ filters }: { filters: Filters }) {
   const query = useInfiniteQuery(deadLettersQuery(filters));
-  const canChange = useCanChange();
+  const mayChange = useMay("change");
   const [chosen, setChosen] = useState(NONE);
   const [isPurging, setPurging] = useState(false);
   const clear = () => {
@@ -40,7 +40,7 @@ export function DeadLetterList({ filters }: { filters: Filters }) {
     <section className="card" aria-labelledby="letters-head">
       <div className="card-head">
         <h2 id="letters-head">Deliveries</h2>
-        {canChange && chosen.size > 0 && (
+        {chosen.size > 0 && (
           <div className="page-acts">
             <Button kind="quiet" onClick={clear}>
               Clear selection
@@ -60,7 +60,7 @@ export function DeadLetterList({ filters }: { filters: Filters }) {
             key={letter.id}
             letter={letter}
             isChosen={chosen.has(letter.id)}
-            onChoose={canChange ? () => choose(letter.id) : undefined}
+            onChoose={mayChange(letter.subscription_id) ? () => choose(letter.id) : undefined}
           />
         ))}
       </Items>

@@ -8,6 +8,7 @@ import { SEARCH_ID } from "../../layout/shortcuts.tsx";
 import { useView, type View } from "../../layout/use-view.ts";
 import { readFilters } from "../../layout/view-filters.ts";
 import { useCanChange } from "../../session/session.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { apiCommand } from "../../ui/api-command.ts";
 import { Button } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
@@ -30,6 +31,9 @@ export function DeadLettersPage() {
   const isNarrowed = Object.values(filters).some((value) => value !== undefined);
   const groups = useQuery(deadLetterGroupsQuery(filters));
   const canChange = useCanChange();
+  const mayChange = useMay("change");
+  // A job for all leaves out those that it may not change; for one of those alone there is none.
+  const canAct = canChange && (filters.subscription_id === undefined || mayChange(filters.subscription_id));
   const [act, setAct] = useState<BulkAct>();
   const hasAny = (groups.data?.data.length ?? 0) > 0;
 
@@ -39,7 +43,7 @@ export function DeadLettersPage() {
         <Link href="/bulk" className="button button-quiet">
           Replays
         </Link>
-        {canChange && hasAny && (
+        {canAct && hasAny && (
           <>
             <Button onClick={() => setAct({ kind: "purge", filters })}>Purge {isNarrowed ? "these" : "all"}</Button>
             <Button kind="primary" onClick={() => setAct({ kind: "replay", filters })}>

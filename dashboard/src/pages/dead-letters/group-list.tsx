@@ -1,7 +1,7 @@
 import { useView } from "../../layout/use-view.ts";
 import type { DeadLetterGroup } from "../../api/types.ts";
 import type { Filters } from "../../layout/view-filters.ts";
-import { useCanChange } from "../../session/session.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Item, Items } from "../../ui/items.tsx";
@@ -38,7 +38,7 @@ export function GroupList({ groups, isExact, filters, onAct }: GroupListProps) {
 }
 
 function Group({ group, filters, onAct }: Pick<GroupListProps, "filters" | "onAct"> & { group: DeadLetterGroup }) {
-  const canChange = useCanChange();
+  const mayChange = useMay("change");
   const view = useView();
   const { subscription_id: id, subscription_name: name, reason, count, last_error: error } = group;
   const own = { ...filters, subscription_id: id, reason: reason ?? undefined };
@@ -60,7 +60,7 @@ function Group({ group, filters, onAct }: Pick<GroupListProps, "filters" | "onAc
       }
       figure={<strong>{formatCount(count)}</strong>}
       acts={
-        canChange && !isGone ? (
+        mayChange(id) && !isGone ? (
           <>
             <Button
               aria-label={`Purge ${name}, ${labelOf(reason)}`}

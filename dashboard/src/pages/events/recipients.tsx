@@ -1,7 +1,7 @@
-import { useQuery } from "@tanstack/react-query";
-import { subscriptionsQuery } from "../../api/queries.ts";
 import type { EventWithDeliveries } from "../../api/types.ts";
+import { useMay } from "../../session/use-may.ts";
 import { Badge } from "../../ui/badge.tsx";
+import { useReceivers } from "./use-receivers.ts";
 
 interface RecipientsProps {
   event: EventWithDeliveries;
@@ -12,8 +12,11 @@ interface RecipientsProps {
 
 /** Who gets an edited event: all subscribers, or only those who are chosen. */
 export function Recipients({ event, value, onChange }: RecipientsProps) {
-  const all = useQuery(subscriptionsQuery).data?.data.filter(({ tenant_id: owner }) => owner === event.tenant_id) ?? [];
-  const had = event.deliveries.filter(({ subscription_name: name }) => name !== null);
+  const all = useReceivers(event).receivers ?? [];
+  const mayUse = useMay("use");
+  const had = event.deliveries.filter(
+    ({ subscription_name: name, subscription_id: id }) => name !== null && mayUse(id),
+  );
   const dead = had.filter(({ status }) => status === "dead");
   const isHad = (id: string) => had.some(({ subscription_id: other }) => other === id);
   const added = all.filter(({ id }) => value?.includes(id) === true && !isHad(id));

@@ -1,15 +1,15 @@
-import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 import { sendJson } from "../../api/client.ts";
-import { subscriptionsQuery } from "../../api/queries.ts";
 import type { Delivery, EventWithDeliveries } from "../../api/types.ts";
+import { useMay } from "../../session/use-may.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { ChoiceField } from "../../ui/field.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { useAct } from "../../ui/use-act.ts";
+import { useReceivers } from "./use-receivers.ts";
 
 interface ReplayDialogProps {
   event: EventWithDeliveries;
@@ -18,9 +18,12 @@ interface ReplayDialogProps {
 
 /** To those who had it, or to any one subscription; as it was. */
 export function ReplayDialog({ event, onClose }: ReplayDialogProps) {
-  const { data, error } = useQuery(subscriptionsQuery);
-  const ended = event.deliveries.filter(({ status }) => ["delivered", "dead", "cancelled"].includes(status));
-  const all = data?.data.filter(({ tenant_id: tenant }) => tenant === event.tenant_id) ?? [];
+  const { receivers, error } = useReceivers(event);
+  const mayChange = useMay("change");
+  const ended = event.deliveries.filter(
+    ({ status, subscription_id: id }) => ["delivered", "dead", "cancelled"].includes(status) && mayChange(id),
+  );
+  const all = receivers ?? [];
   const [chosen, setChosen] = useState("");
   // Nobody had it, or not to the end: then it goes to one that is chosen.
   const to = chosen !== "" || ended.length > 0 ? chosen : (all[0]?.id ?? "");
@@ -33,13 +36,13 @@ export function ReplayDialog({ event, onClose }: ReplayDialogProps) {
       ),
     changes: ["event", "delivery", "deliveries"],
     says: ({ deliveries }) =>
-      deliveries.length === 1 ? "It is delivered again." : `${deliveries.length} deliveries are open again.`,
+      deliveries.length === 1 ? "It is being sent again." : `${deliveries.length} deliveries are open again.`,
     onDone: onClose,
   });
   return (
     <Dialog isOpen onClose={onClose} title="Deliver it again?">
       {error !== null && <Failure error={error} />}
-      {data === undefined && error === null && <Skeleton lines={2} />}
+      {receivers === undefined && error === null && <Skeleton lines={2} />}
       {(ended.length > 0 || all.length > 0) && (
         <ChoiceField
           label="Deliver to"
@@ -51,7 +54,7 @@ export function ReplayDialog({ event, onClose }: ReplayDialogProps) {
           onChange={setChosen}
         />
       )}
-      {data !== undefined && ended.length === 0 && all.length === 0 ? (
+      {receivers !== undefined && ended.length === 0 && all.length === 0 ? (
         <p>
           There is no subscription that could get it. <Link href="/subscriptions/new">Create one</Link>, then replay it.
         </p>

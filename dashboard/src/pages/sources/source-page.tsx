@@ -45,11 +45,13 @@ export function SourcePage() {
   const source = data.thing;
   const kind = kinds.data.find((one) => one.name === source.kind);
   const isPulled = kind?.pulled === true;
+  // A queue may have messages of any tenant.
+  const isOurs = canChange && (isOperator || !isPulled);
   return (
     <>
       <PageHead title={source.name}>
-        <StatusActs source={source} />
-        {canChange && source.managed_by !== "config" && (
+        {isOurs && <StatusActs source={source} />}
+        {isOurs && source.managed_by !== "config" && (
           <>
             <Button kind="quiet" onClick={() => setDeleting(true)}>
               Delete

@@ -1,7 +1,6 @@
 import { useState } from "react";
 import { sendJson } from "../../api/client.ts";
 import type { Source } from "../../api/types.ts";
-import { useCanChange } from "../../session/session.tsx";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { useAct } from "../../ui/use-act.ts";
@@ -14,8 +13,8 @@ const DONE: Readonly<Record<Name, string>> = {
   close: "The source is closed: its senders get 410.",
 };
 
+/** For those who may change it, also where the configuration declares it. */
 export function StatusActs({ source }: { source: Source }) {
-  const canChange = useCanChange();
   const [isAsking, setAsking] = useState(false);
   const act = useAct({
     run: (name: Name) => sendJson<Source>("POST", `/api/v1/sources/${encodeURIComponent(source.name)}/${name}`),
@@ -23,7 +22,6 @@ export function StatusActs({ source }: { source: Source }) {
     says: (_, name) => DONE[name],
     onDone: () => setAsking(false),
   });
-  if (!canChange) return null;
   return (
     <>
       {source.status !== "closed" && <Button onClick={() => setAsking(true)}>Close source</Button>}

@@ -2,7 +2,6 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import type { Subscription } from "../../api/types.ts";
-import { useSession } from "../../session/session.tsx";
 import { useAct } from "../../ui/use-act.ts";
 import { Button } from "../../ui/button.tsx";
 import { formatCount } from "../../ui/numbers.ts";
@@ -16,15 +15,12 @@ type Opened = "test" | "recover" | "resume" | "delete";
 
 /** What can be done with a subscription; for those who may. */
 export function Acts({ subscription, etag }: { subscription: Subscription; etag: string | undefined }) {
-  const { id, status, managed_by: managedBy } = subscription;
+  const { id, status, can, managed_by: managedBy } = subscription;
   const waiting = subscription.stats.open_count;
   const [opened, setOpened] = useState<Opened>();
   const close = () => setOpened(undefined);
-  const { tenant_id: boundTo, destination_kinds: kinds } = useSession();
-  const isAllowed = boundTo === null || kinds.includes(subscription.kind);
-  // The gateway does not use the operator's credentials for a tenant.
-  const canTest = isAllowed && (boundTo === null || subscription.credentials_by !== "operator");
-  const isOurs = isAllowed && (managedBy === "api" || managedBy === "former_config");
+  // Whoever declares the settings changes them elsewhere. The status and the secrets are changed here all the same.
+  const canEdit = can.change && (managedBy === "api" || managedBy === "former_config");
   const pause = useAct({
     run: () => sendJson("POST", pathOf(id, "/pause")),
     changes: CHANGED,
@@ -32,19 +28,19 @@ export function Acts({ subscription, etag }: { subscription: Subscription; etag:
   });
   return (
     <>
-      {canTest && <Button onClick={() => setOpened("test")}>Test</Button>}
-      <Button onClick={() => setOpened("recover")}>Recover</Button>
-      {isOurs && status === "active" && (
+      {can.use && <Button onClick={() => setOpened("test")}>Test</Button>}
+      {can.change && <Button onClick={() => setOpened("recover")}>Recover</Button>}
+      {can.change && status === "active" && (
         <Button isBusy={pause.isPending} onClick={() => pause.mutate(undefined)}>
           Pause
         </Button>
       )}
-      {isOurs && status !== "active" && (
+      {can.change && status !== "active" && (
         <Button kind="primary" onClick={() => setOpened("resume")}>
           Resume
         </Button>
       )}
-      {isOurs && (
+      {canEdit && (
         <>
           <Link className="button button-plain" href={`/subscriptions/${id}/edit`}>
             Edit

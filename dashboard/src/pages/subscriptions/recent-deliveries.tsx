@@ -2,14 +2,13 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 import { deliveriesQuery } from "../../api/queries.ts";
-import type { Delivery, StreamAttempt } from "../../api/types.ts";
+import type { Delivery, StreamAttempt, Subscription } from "../../api/types.ts";
 import { useFurtherBack } from "../../api/use-further-back.ts";
 import { useInvalidation } from "../../api/use-invalidation.ts";
 import { useStream } from "../../api/use-stream.ts";
 import { Attempts, Waiting } from "../../deliveries/attempts.tsx";
 import { DeliveryActs, isOpen } from "../../deliveries/delivery-acts.tsx";
 import { useView } from "../../layout/use-view.ts";
-import { useCanChange } from "../../session/session.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Failure } from "../../ui/failure.tsx";
@@ -28,7 +27,7 @@ const STATES: Readonly<Record<Delivery["status"], string>> = {
 };
 
 /** The newest first; each with its attempts when it is opened. */
-export function RecentDeliveries({ id }: { id: string }) {
+export function RecentDeliveries({ subscription: { id, can } }: { subscription: Subscription }) {
   const view = useView();
   const invalidate = useInvalidation();
   const status = view.get("status");
@@ -41,7 +40,6 @@ export function RecentDeliveries({ id }: { id: string }) {
   });
   const deliveries = query.data?.pages.flatMap(({ data }) => data) ?? [];
   const further = useFurtherBack(query, deliveries.length === 0, [id, status]);
-  const canChange = useCanChange();
   const [act, setAct] = useState<BulkAct>();
   // Of those that are shown: whoever looks at the waiting ones does not mean those that are being sent.
   const meant = { subscription_id: id, status: status === "pending" ? status : undefined };
@@ -49,7 +47,7 @@ export function RecentDeliveries({ id }: { id: string }) {
     <section className="card" aria-labelledby="deliveries-head">
       <div className="card-head">
         <h2 id="deliveries-head">Recent deliveries</h2>
-        {canChange && deliveries.some(isOpen) && (
+        {can.change && deliveries.some(isOpen) && (
           <Button onClick={() => setAct({ kind: "cancel", filters: meant })}>Cancel all open</Button>
         )}
         <select
@@ -71,7 +69,9 @@ export function RecentDeliveries({ id }: { id: string }) {
       {further.isSearching && <p className="muted">Searching older events …</p>}
       {query.isSuccess && deliveries.length === 0 && !query.hasNextPage && (
         <p className="muted">
-          {status === undefined ? "Nothing was delivered yet. “Test” sends a first event." : "None has this status."}
+          {status !== undefined
+            ? "None has this status."
+            : `Nothing was delivered yet.${can.use ? " “Test” sends a first event." : ""}`}
         </p>
       )}
       {deliveries.map((delivery) => (

@@ -10,8 +10,9 @@ import { Failure } from "../../ui/failure.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { CHANGED, pathOf } from "./paths.ts";
 
+const FAILED = { failed: "Its dead letters" };
 const INCLUDES: Readonly<Record<RecoverInclude, string>> = {
-  failed: "Its dead letters",
+  ...FAILED,
   missing: "Events that it never had",
   all: "Both",
 };
@@ -20,7 +21,7 @@ const HOUR_MS = 3_600_000;
 
 /** Everything since a time, once more: counted first, then started as a job. */
 export function RecoverDialog({ subscription, onClose }: { subscription: Subscription; onClose: () => void }) {
-  const { id, name } = subscription;
+  const { id, name, can } = subscription;
   const [since, setSince] = useState(() => toLocal(Date.now() - HOUR_MS));
   const [include, setInclude] = useState<RecoverInclude>("failed");
   const at = new Date(since);
@@ -65,7 +66,7 @@ export function RecoverDialog({ subscription, onClose }: { subscription: Subscri
           value={include}
           onChange={({ target }) => change(() => setInclude(target.value as RecoverInclude))}
         >
-          {Object.entries(INCLUDES).map(([value, text]) => (
+          {Object.entries(can.use ? INCLUDES : FAILED).map(([value, text]) => (
             <option key={value} value={value}>
               {text}
             </option>

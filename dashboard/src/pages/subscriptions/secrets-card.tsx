@@ -10,9 +10,9 @@ import { AbsoluteTime, RelativeTime } from "../../ui/time.tsx";
 import { CHANGED, pathOf } from "./paths.ts";
 import { RotateDialog } from "./rotate-dialog.tsx";
 
-/** Nothing is asked for until somebody wants to see it: that somebody did is in the audit log. */
+/** For those who may change it. Nothing is asked for until somebody wants to see it: that is in the audit log. */
 export function SecretsCard({ subscription }: { subscription: Subscription }) {
-  const { id, managed_by: managedBy } = subscription;
+  const { id } = subscription;
   const [secrets, setSecrets] = useState<Secrets>();
   const [opened, setOpened] = useState<"rotate" | "retire">();
   const reveal = useAct({ run: () => getJson<Secrets>(pathOf(id, "/secret")), changes: [], onDone: setSecrets });
@@ -44,7 +44,7 @@ export function SecretsCard({ subscription }: { subscription: Subscription }) {
               Hide
             </Button>
           )}
-          {managedBy !== "config" && <Button onClick={() => setOpened("rotate")}>Rotate</Button>}
+          <Button onClick={() => setOpened("rotate")}>Rotate</Button>
         </div>
       </div>
       {secrets === undefined ? (

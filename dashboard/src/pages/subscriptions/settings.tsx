@@ -17,6 +17,7 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   "held_reason",
   "handshake_result",
   "managed_by",
+  "can",
   "created_by",
   "created_at",
   "updated_at",

@@ -18,7 +18,7 @@ export function StatusHistory({ id }: { id: string }) {
       {query.isSuccess && changes.length === 0 && <p className="muted">It has always been as it is.</p>}
       <ul className="rows">
         {changes.map(({ at, from, to, actor, reason, audit_seq: seq }) => (
-          <li key={seq}>
+          <li key={seq ?? at}>
             <p className="row-head">
               {from !== null && (
                 <>

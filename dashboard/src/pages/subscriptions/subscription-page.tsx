@@ -3,7 +3,7 @@ import { useParams } from "wouter";
 import { subscriptionQuery } from "../../api/queries.ts";
 import type { Subscription } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
-import { useCanChange, useIsPartner, useSession } from "../../session/session.tsx";
+import { useIsPartner, useSession } from "../../session/session.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Failure } from "../../ui/failure.tsx";
 import { formatCount, formatMs, formatShare } from "../../ui/numbers.ts";
@@ -20,7 +20,6 @@ import { TargetNotice } from "./target-notice.tsx";
 
 export function SubscriptionPage() {
   const { id } = useParams<{ id: string }>();
-  const canChange = useCanChange();
   const { portal } = useSession();
   const { data, error, refetch } = useQuery(subscriptionQuery(id));
   if (error !== null && data === undefined) {
@@ -37,16 +36,16 @@ export function SubscriptionPage() {
     <>
       <PageHead title={subscription.name}>
         <Badge state={subscription.condition} />
-        {canChange && <Acts subscription={subscription} etag={data.etag} />}
+        <Acts subscription={subscription} etag={data.etag} />
       </PageHead>
       <Notices subscription={subscription} />
       {portal === null && <TargetNotice subscription={subscription} />}
       <Figures subscription={subscription} />
       <div className="columns columns-event">
-        <RecentDeliveries id={id} />
+        <RecentDeliveries subscription={subscription} />
         <div className="stack">
           <Settings subscription={subscription} />
-          {canChange && <SecretsCard subscription={subscription} />}
+          {subscription.can.change && <SecretsCard subscription={subscription} />}
           <StatusHistory id={id} />
         </div>
       </div>
@@ -56,16 +55,21 @@ export function SubscriptionPage() {
 
 function Notices({ subscription }: { subscription: Subscription }) {
   const isPartner = useIsPartner();
-  const { status, held_reason: held, handshake_result: handshake, managed_by: by } = subscription;
+  const { status, can, held_reason: held, handshake_result: handshake, managed_by: by } = subscription;
+  const repair = can.use
+    ? " Repair the destination, test it, then resume it."
+    : " Repair the destination, then resume it.";
   const notes = [
     status === "suspended" &&
-      "The gateway suspended it because its deliveries failed. What came since is kept. Repair the destination, test it, then resume it.",
+      `The gateway suspended it because its deliveries failed. What came since is kept.${can.change ? repair : ""}`,
     status === "inactive" && "It is paused. Deliveries wait until it is resumed; none is lost.",
     held !== undefined && `Nothing is sent: ${held}.`,
     handshake?.status === "refused" && `The destination refused the handshake: ${handshake.error ?? ""}`,
-    by === "config" && !isPartner && "It is declared in the configuration file. Change it there.",
+    by === "config" && !isPartner && "Its settings are declared in the configuration file. Change them there.",
     by === "contact" && !isPartner && "It belongs to a contact of its tenant. Change it there.",
-    (by === "config" || by === "contact") && isPartner && "It is set by the operator, and cannot be changed here.",
+    (by === "config" || by === "contact") &&
+      isPartner &&
+      "Its settings are the operator’s, and cannot be changed here.",
   ];
   return notes
     .filter((note) => typeof note === "string")

@@ -3,7 +3,6 @@ import { Link } from "wouter";
 import { sendJson } from "../../api/client.ts";
 import { targetOfQuery } from "../../api/queries.ts";
 import type { Subscription } from "../../api/types.ts";
-import { useCanChange } from "../../session/session.tsx";
 import { Button } from "../../ui/button.tsx";
 import { formatCount } from "../../ui/numbers.ts";
 import { RelativeTime } from "../../ui/time.tsx";
@@ -13,8 +12,7 @@ import { CHANGED, pathOf } from "./paths.ts";
 
 /** While its target is down: since when, why, and a way to try it. */
 export function TargetNotice({ subscription }: { subscription: Subscription }) {
-  const { id, status } = subscription;
-  const canChange = useCanChange();
+  const { id, status, can } = subscription;
   const { data: target } = useQuery(targetOfQuery(subscription));
   const drain = useAct({
     run: () => sendJson<{ waiting: number }>("POST", pathOf(id, "/drain")),
@@ -34,7 +32,7 @@ export function TargetNotice({ subscription }: { subscription: Subscription }) {
         )}
         {target.reason === null ? "." : `: ${target.reason}.`} {formatCount(target.queue_length)} deliveries wait.
       </span>
-      {canChange && status === "active" && (
+      {can.change && status === "active" && (
         <Button isBusy={drain.isPending} onClick={() => drain.mutate(undefined)}>
           Try them now
         </Button>

@@ -7,6 +7,7 @@ import type { Target } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";
 import { useView } from "../../layout/use-view.ts";
 import { useCanChange } from "../../session/session.tsx";
+import { useMay } from "../../session/use-may.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { DeleteDialog } from "../../ui/delete-dialog.tsx";
@@ -25,6 +26,7 @@ export function TargetPage() {
   const { key } = useParams<{ key: string }>();
   const tenantId = useView().get("tenant_id");
   const canChange = useCanChange();
+  const mayChange = useMay("change");
   const { data, error, refetch } = useQuery(targetQuery(key, tenantId));
   if (error !== null && data === undefined) {
     return (
@@ -36,12 +38,14 @@ export function TargetPage() {
   }
   if (data === undefined) return <Skeleton lines={10} />;
   const target = data.thing;
+  // Whoever may not change its subscriptions may not hold them up either.
+  const canAct = canChange && target.subscriptions.every(mayChange);
   const isOurs = target.shared && target.managed_by !== "config";
   return (
     <>
       <PageHead title={target.name}>
-        {canChange && <ModeActs target={target} />}
-        {canChange && isOurs && <SharedActs target={target} etag={data.etag} />}
+        {canAct && <ModeActs target={target} />}
+        {canAct && isOurs && <SharedActs target={target} etag={data.etag} />}
       </PageHead>
       <Now target={target} />
       <div className="columns">
