@@ -47,6 +47,8 @@ export interface BatchResult {
   claims: OrFault<ClaimResult>[];
   /** The process must end: it is unknown whether the batch is on disk. */
   fatal: FaultReport | undefined;
+  /** Stored data that was found to be damaged. */
+  damages?: readonly string[] | undefined;
 }
 
 export function failAll(batch: WriteBatch, failed: FaultReport): BatchResult {

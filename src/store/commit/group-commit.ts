@@ -58,6 +58,8 @@ export interface GroupCommitOptions {
   onFault?: ((error: unknown) => void) | undefined;
   /** Called when a batch was answered. */
   onCommit?: ((rows: number, tookMs: number) => void) | undefined;
+  /** Called for stored data that a batch found to be damaged. */
+  onDamage?: ((description: string) => void) | undefined;
 }
 
 /**
@@ -65,7 +67,7 @@ export interface GroupCommitOptions {
  * into one transaction: one fsync for all of them, and no waiting in between.
  */
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
-  const { port, clock, onFatal, onFault = throwLater, onCommit } = options;
+  const { port, clock, onFatal, onFault = throwLater, onCommit, onDamage } = options;
   let settles: Waiting<Settlement, Settled>[] = [];
   let accepts: Waiting<AcceptItem, Stored>[] = [];
   let commands: Waiting<Command, { value: unknown }>[] = [];
@@ -115,6 +117,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       port.post(taken.batch, (result) => {
         posted--;
         onCommit?.(taken.batch.rows, clock.now() - taken.batch.at.now);
+        for (const damage of result.damages ?? []) onDamage?.(damage);
         const isNews = !isLost();
         if (result.fatal !== undefined) stop(result.fatal);
         // Post the waiting batches before the callbacks of this one run, so that the disk does not wait for them.

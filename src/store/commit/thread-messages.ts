@@ -29,6 +29,7 @@ export interface ResultMessage {
   /** First those of claims, then those of settlements. */
   claimed: ArrayBuffer | undefined;
   fatal: FaultReport | undefined;
+  damages: BatchResult["damages"];
 }
 
 export function toBatchMessage(batch: WriteBatch): { message: BatchMessage; transfer: ArrayBuffer[] } {
@@ -84,6 +85,7 @@ export function toResultMessage(result: BatchResult): { message: ResultMessage; 
     }),
     claimed,
     fatal: result.fatal,
+    damages: result.damages,
   };
   return { message, transfer: [accepts?.buffer, claimed].filter((buffer) => buffer !== undefined) };
 }
@@ -110,5 +112,5 @@ export function fromResultMessage(message: ResultMessage, batch: WriteBatch): Ba
     if (seq < 0) return message.special[-seq - 1] as OrFault<Stored>;
     return { eventSeq: seq, claimed: deliveries.map(() => message.claimedAtBirth[birth++] === CLAIMED) };
   });
-  return { accepts, settles, claims, commands: message.commands, fatal: message.fatal };
+  return { accepts, settles, claims, commands: message.commands, fatal: message.fatal, damages: message.damages };
 }

@@ -27,9 +27,10 @@ export interface Lanes {
   release(deliveries: readonly Pick<ClaimedDelivery, "eventSeq" | "subscriptionSeq" | "generation">[]): Promise<void>;
   /**
    * Makes deliveries pending again that the previous process had claimed; claims of other processes stay. Deliveries in
-   * `sent` were on the wire and get an attempt that says so; after 5 times in a row they become dead letters.
+   * `sent` were on the wire and get an attempt that says so; after 5 times in a row they become dead letters. If the
+   * process was stopped in order (`wasStopped`), the count begins again, as after a result.
    */
-  recover(sent: readonly SentMark[]): Promise<Recovered>;
+  recover(sent: readonly SentMark[], wasStopped?: boolean): Promise<Recovered>;
   /** Lanes with open deliveries, each with the time when the first one is due. */
   load(): Promise<readonly { subscriptionSeq: number; nextDueAt: number }[]>;
   /**

@@ -175,6 +175,27 @@ export function createAttemptFormRemoval(db: Database): (limit: number) => numbe
   return (limit) => remove.run(limit).changes;
 }
 
+/** A part of the log is searched in so many slices, because searching it at once would stall the writer. */
+export const PART_SLICES = 64;
+const SLICE_ATTEMPTS = PART_ATTEMPTS / PART_SLICES;
+
+/**
+ * Searches one slice of a form's part for an attempt that refers to the form. Undefined when the next slice must be
+ * searched too. The form is unused when there are no later attempts: the next attempt gets a higher number, so it cannot
+ * be in a slice that was searched before.
+ */
+export function createFormSearch(db: Database): (form: number, slice: number) => "used" | "unused" | undefined {
+  const selectUse = db.prepare("select 1 from attempts where seq >= ? and seq < ? and form = ? limit 1");
+  const selectLater = db.prepare("select 1 from attempts where seq >= ? and seq < ? limit 1");
+  return (form, slice) => {
+    const partStart = Math.floor(form / PART_FORMS) * PART_ATTEMPTS;
+    const start = partStart + slice * SLICE_ATTEMPTS;
+    const end = start + SLICE_ATTEMPTS;
+    if (selectUse.get(start, end, form) !== undefined) return "used";
+    return selectLater.get(end, partStart + PART_ATTEMPTS) === undefined ? "unused" : undefined;
+  };
+}
+
 /** Deletes a form that no attempt of its part refers to. */
 export function createUnusedFormRemoval(db: Database): (form: number) => void {
   const remove = db.prepare(`

@@ -157,9 +157,11 @@ export function createAttemptsOfEvents(db: Database) {
   const selectForms = db.prepare(`
     ${ofEvent} select distinct form from attempts where seq in (select seq from chain) and form is not null`);
   const eraseLoggedRequests = db.prepare(`
-    ${ofEvent} update attempts set url = null, request_headers = null, form = null, signatures = null
+    ${ofEvent} update attempts set url = null, request_headers = null, error = null, form = null, signatures = null
     where seq in (select seq from chain)`);
-  const eraseOldRequests = db.prepare("update old_attempts set url = null, request_headers = null where event_seq = ?");
+  const eraseOldRequests = db.prepare(
+    "update old_attempts set url = null, request_headers = null, error = null where event_seq = ?",
+  );
   const removeUnused = createUnusedFormRemoval(db);
   const selectFirst = db.prepare(`
     ${ofEvent} select min(started_at) as at from (
@@ -178,7 +180,7 @@ export function createAttemptsOfEvents(db: Database) {
       const erased = eraseLogged.run(eventSeq, until, limit).changes;
       return erased + eraseOld.run(eventSeq, until, limit - erased).changes;
     },
-    /** Erases what was sent: templates may have copied the body into it. */
+    /** Erases what was sent, and why it failed: both may repeat values of the body. */
     eraseRequests(eventSeq: number): void {
       const forms = (selectForms.all(eventSeq) as unknown as { form: number }[]).map(({ form }) => form);
       eraseLoggedRequests.run(eventSeq);

@@ -40,8 +40,19 @@ interface SchemaObject {
   sql: string;
 }
 
+/**
+ * The tables that SQLite itself makes, with their exact text: whoever writes into its list of objects can give any object
+ * a name that begins with sqlite_. Its automatic indexes have no text.
+ */
+const OF_SQLITE = [
+  "CREATE TABLE sqlite_sequence(name,seq)",
+  "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
+  "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
+];
+
 const SELECT_OBJECTS = `
-  select type, name, sql from sqlite_master where sql is not null and name not like 'sqlite\\_%' escape '\\'`;
+  select type, name, sql from sqlite_master
+  where sql is not null and sql not in (${OF_SQLITE.map((sql) => `'${sql}'`).join(", ")})`;
 
 /** A trigger or a view would run inside the gateway, whoever wrote it. */
 function findStrangeObjects(db: Database, version: number): string[] {

@@ -12,10 +12,11 @@ import {
 } from "../port/lanes.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
-import { describeDamage, describeUnreadable, sumEvent, type SummedEvent, type SummedFacts } from "./event-checksum.ts";
+import { describeDamage, sumEvent, type SummedEvent, type SummedFacts } from "./event-checksum.ts";
 import { isCorruption } from "./faults.ts";
 import { EARLY, type DeliveryRow, type Moves } from "./move.ts";
 import type { SendingWalk } from "./sending-rows.ts";
+import { readEach, type UnreadableRows } from "./unreadable-rows.ts";
 
 export interface Claim {
   claim(request: ClaimRequest, now: number): ClaimResult;
@@ -26,6 +27,8 @@ export interface Claim {
 }
 
 const CLAIM = statesOf("claim");
+/** Deliveries that cannot be read stay where they are; they must not be asked for all the time. */
+const LOOK_AGAIN_MS = 1000;
 
 /** Set only for events that came from another gateway; it stands after the hops. */
 export const ORIGIN_ID = `case when e.details like '{"hops":%' and json_valid(e.details) then json_extract(e.details, '$.origin_event_id') end`;
@@ -43,6 +46,7 @@ const FROM = "from deliveries d left join events e on e.seq = d.event_seq";
 export function createClaim(
   db: Database,
   moves: Pick<Moves, "end">,
+  unreadable: UnreadableRows,
   expire: (eventSeq: number, subscriptionSeq: number) => void,
   sending: Pick<SendingWalk, "passedSeq">,
   at: Readonly<BatchTime>,
@@ -86,6 +90,8 @@ export function createClaim(
 
   selectDue.setReturnArrays(true);
   selectOne.setReturnArrays(true);
+  /** Set when SQLite could not read a row: from then on each is read by itself. */
+  let isCareful = false;
 
   function mark(claimed: readonly ClaimedDelivery[], subscriptionSeq: number): void {
     if (claimed.length === 0) return;
@@ -101,7 +107,9 @@ export function createClaim(
   ): ClaimedDelivery[] {
     const seqs: number[] = [];
     for (const { eventSeq } of heads) {
-      const rows = selectFollowers.all(eventSeq, subscriptionSeq, now, limit) as unknown as FollowerRow[];
+      const rows = readMany(() =>
+        selectFollowers.all(eventSeq, subscriptionSeq, now, limit),
+      ) as unknown as FollowerRow[];
       const end = rows.findIndex(({ mayGo }) => mayGo === 0);
       for (const row of end === -1 ? rows : rows.slice(0, end)) seqs.push(row.eventSeq);
     }
@@ -117,24 +125,31 @@ export function createClaim(
     return found;
   }
 
+  /** Undefined if it is not due, or cannot be read. */
   function readOne(eventSeq: number, subscriptionSeq: number, now: number): ClaimedDelivery | Damaged | undefined {
-    try {
-      const row = selectOne.get(eventSeq, subscriptionSeq, now) as unknown as ReadRow | undefined;
-      return row === undefined ? undefined : toClaimed(row);
-    } catch (error) {
-      if (!isCorruption(error)) throw error;
-      return { eventSeq, eventId: "", eventType: "", damage: describeUnreadable("events", eventSeq, error) };
-    }
+    if (unreadable.hasDelivery(eventSeq, subscriptionSeq)) return undefined;
+    const damage = unreadable.findEvent(eventSeq);
+    if (damage !== undefined) return { eventSeq, eventId: "", eventType: "", damage };
+    const read = () => selectOne.get(eventSeq, subscriptionSeq, now) as unknown as ReadRow | undefined;
+    const row = unreadable.watch(eventSeq, subscriptionSeq, read);
+    return row === undefined ? undefined : toClaimed(row);
   }
 
-  /** If SQLite cannot read one of the rows, each is read by itself. */
   function readDue(subscriptionSeq: number, now: number, limit: number): (ClaimedDelivery | Damaged)[] {
+    if (isCareful) {
+      const keys = selectDueKeys.all(subscriptionSeq, now, limit + unreadable.deliveries) as { event_seq: number }[];
+      return readEach(keys, ({ event_seq }) => readOne(event_seq, subscriptionSeq, now), limit);
+    }
+    const rows = readMany(() => selectDue.all(subscriptionSeq, now, limit)) as unknown as ReadRow[];
+    return rows.map(toClaimed);
+  }
+
+  function readMany<T>(read: () => T): T {
     try {
-      return (selectDue.all(subscriptionSeq, now, limit) as unknown as ReadRow[]).map(toClaimed);
+      return read();
     } catch (error) {
-      if (!isCorruption(error)) throw error;
-      const keys = selectDueKeys.all(subscriptionSeq, now, limit) as unknown as { event_seq: number }[];
-      return keys.flatMap(({ event_seq }) => readOne(event_seq, subscriptionSeq, now) ?? []);
+      isCareful ||= isCorruption(error);
+      throw error;
     }
   }
 
@@ -172,13 +187,17 @@ export function createClaim(
           claimed.push(delivery);
         }
       }
-      if (withFollowers === true && rows.length < limit) {
+      if (withFollowers === true && !isCareful && rows.length < limit) {
         claimed.push(...findFollowers(claimed, subscriptionSeq, limit - rows.length, now));
         claimed.sort((a, b) => a.eventSeq - b.eventSeq);
       }
       mark(claimed, subscriptionSeq);
       const anyDue = rows.length < limit ? undefined : findAnyDue(subscriptionSeq, now);
-      return { claimed, expired, nextDueAt: anyDue ?? nextDueAt(subscriptionSeq), dead };
+      let next = anyDue ?? nextDueAt(subscriptionSeq);
+      if (next !== undefined && rows.length < limit && unreadable.deliveries > 0) {
+        next = Math.max(next, now + LOOK_AGAIN_MS);
+      }
+      return { claimed, expired, nextDueAt: next, dead };
     },
     claimOne(eventSeq, subscriptionSeq, now) {
       const delivery = readOne(eventSeq, subscriptionSeq, now);

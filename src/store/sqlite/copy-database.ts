@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { PosthornError } from "../../domain/errors.ts";
 import { refuseDamagedLog, type Database } from "./connection.ts";
-import { findDamagedEvents } from "./event-checksum.ts";
+import { findDamagedRows } from "./event-checksum.ts";
 import { isCorruption } from "./faults.ts";
 import { createPrivateFile } from "./private-files.ts";
 import { isLogTable } from "./table-groups.ts";
@@ -25,7 +25,7 @@ export interface CopiedDatabase {
   tables: Record<string, number>;
   /** Live records by kind. */
   records: Record<string, number>;
-  /** Events that were damaged before they were copied; they are copied as they are. The first 20. */
+  /** Events and kept requests that were damaged before they were copied; they are copied as they are. The first 20. */
   damages: readonly string[];
 }
 
@@ -94,7 +94,7 @@ async function copyRows(db: Database, objects: readonly SchemaObject[], options:
   }
   copySequences(db);
   const { version } = db.prepare("select max(version) as version from migrations").get() as { version: number };
-  const damages = withLog ? findDamagedEvents(db, MAX_DAMAGES) : [];
+  const damages = withLog ? findDamagedRows(db, MAX_DAMAGES) : [];
   return { schemaVersion: version, tables, records: countRecords(db), damages };
 }
 

@@ -1,4 +1,5 @@
 import { STATE } from "../../domain/delivery.ts";
+import { MOVED } from "../../domain/moved-delivery.ts";
 import { refuse, type Refused } from "../../domain/refusal.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { AuditNote } from "../port/audit.ts";
@@ -21,7 +22,7 @@ export interface BodyErasureParts {
   settle: Pick<Settle, "forgetForms">;
 }
 
-/** Erases the body of an event, what was sent of it, and the answers of its destinations. */
+/** Erases the body of an event, what was sent of it, the answers of its destinations, and the errors. */
 export function createBodyErasure(db: Database, { moves, audit, at, settle }: BodyErasureParts) {
   const select = db.prepare(`
     select id, tenant_id as tenantId, size, erased_at as erasedAt, fan_out_cursor as cursor from events where seq = ?`);
@@ -34,7 +35,12 @@ export function createBodyErasure(db: Database, { moves, audit, at, settle }: Bo
   const emptyEvent = db.prepare("update events set body = null, size = 0, erased_at = ? where seq = ?");
   const selectRest = db.prepare(`select ${SUMMED_COLUMNS} from events e where e.seq = ?`);
   const sumRest = db.prepare("update events set checksum = ? where seq = ?");
-  const emptyRequests = db.prepare("update requests set body = null where event_id = ?");
+  // A delivery that was moved names the other delivery there, which is nothing of the body.
+  const emptyErrors = db.prepare(`
+    update deliveries set last_error = null
+    where event_seq = ? and last_error is not null
+      and not (state = ${STATE.cancelled} and last_error like '${MOVED}%')`);
+  const emptyRequests = db.prepare("update requests set body = null, checksum = null where event_id = ?");
   const giveBack = db.prepare(`
     update counters set stored_bytes = stored_bytes - ? where tenant_id = ? and subscription_seq = 0`);
   const attempts = createAttemptsOfEvents(db);
@@ -79,6 +85,7 @@ export function createBodyErasure(db: Database, { moves, audit, at, settle }: Bo
         emptyRequests.run(event.id);
         attempts.eraseAnswers(eventSeq, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
         attempts.eraseRequests(eventSeq);
+        emptyErrors.run(eventSeq);
       });
       settle.forgetForms();
       giveBack.run(event.size, event.tenantId);

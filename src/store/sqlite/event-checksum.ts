@@ -34,9 +34,13 @@ export const SUMMED_COLUMNS = `e.seq, e.id, e.type, e.version, e.source, e.tenan
 const BETWEEN = "\0";
 
 export function sumEvent(event: SummedEvent, body: Uint8Array | null): number {
-  const sum = crc32(event.join(BETWEEN));
+  return sum(event, body);
+}
+
+function sum(facts: readonly unknown[], body: Uint8Array | null): number {
+  const sumOfFacts = crc32(facts.join(BETWEEN));
   // For no bytes at all zlib may forget the sum so far.
-  return body === null || body.length === 0 ? sum : crc32(body, sum);
+  return body === null || body.length === 0 ? sumOfFacts : crc32(body, sumOfFacts);
 }
 
 export function sumBody(seq: number, body: Uint8Array): number {
@@ -61,44 +65,70 @@ export function isDamagedBody(seq: number, body: Uint8Array, checksum: number | 
   return checksum !== null && sumBody(seq, body) !== checksum;
 }
 
-export type EventTable = "events" | "bodies";
+/** Everything of a kept request that a replay takes. */
+export type SummedRequest = readonly [
+  id: string,
+  source: string,
+  tenantId: string,
+  receivedAt: number,
+  facts: string,
+  size: number,
+];
 
-export function describeDamage(table: EventTable, seq: number): string {
+/** The number of a request, the columns of `SummedRequest`, then body and checksum. */
+export const REQUEST_COLUMNS = "seq, id, source, tenant_id, received_at, facts, size, body, checksum";
+export type RequestRow = readonly [seq: number, ...SummedRequest, body: Uint8Array | null, checksum: number | null];
+
+export function sumRequest(request: SummedRequest, body: Uint8Array | null): number {
+  return sum(request, body);
+}
+
+/** A row of an earlier release, or with an erased body, has no checksum. */
+export function isDamagedRequest([, ...row]: RequestRow): boolean {
+  const [id, source, tenantId, receivedAt, facts, size, body, checksum] = row;
+  return checksum !== null && sumRequest([id, source, tenantId, receivedAt, facts, size], body) !== checksum;
+}
+
+export type SummedTable = "events" | "bodies" | "requests";
+
+export function describeDamage(table: SummedTable, seq: number): string {
   return `row ${seq} of the table ${table} is damaged: it does not have the checksum that it was written with`;
 }
 
-/** The event must not be used, whatever can still be read of it. */
-export function damagedEvent(damage: string, cause?: unknown): PosthornError {
+/** The event or request must not be used, whatever can still be read of it. */
+export function damagedRow(damage: string, cause?: unknown): PosthornError {
   const what = `${damage[0]?.toUpperCase()}${damage.slice(1)}`;
-  const message = `${what}. It is kept as it is and not delivered. Check the disk; a backup may have the event.`;
+  const message = `${what}. It is kept as it is, and neither delivered nor replayed. Check the disk; a backup may have it.`;
   return new PosthornError("store_corrupt", message, { details: { damage }, cause });
 }
 
 /** Names the row if SQLite cannot read its page. */
-export function readRow<T>(table: EventTable, seq: number, read: () => T): T {
+export function readRow<T>(table: SummedTable, key: number | string, read: () => T): T {
   try {
     return read();
   } catch (error) {
     if (!isCorruption(error)) throw error;
-    throw damagedEvent(describeUnreadable(table, seq, error), error);
+    throw damagedRow(describeUnreadable(table, key, error), error);
   }
 }
 
-export function describeUnreadable(table: EventTable, seq: number, error: unknown): string {
-  return `row ${seq} of the table ${table} cannot be read: ${(error as Error).message}`;
+export function describeUnreadable(table: SummedTable, key: number | string, error: unknown): string {
+  return `row ${key} of the table ${table} cannot be read: ${(error as Error).message}`;
 }
 
 const WALKED_ROWS = 1000;
 
-/** Goes through all events and bodies of a database, and names those that are damaged; at most `max`. */
-export function findDamagedEvents(db: Database, max: number): string[] {
+/** Goes through all events, bodies and kept requests of a database, and names those that are damaged; at most `max`. */
+export function findDamagedRows(db: Database, max: number): string[] {
   const damages: string[] = [];
-  const hasChecksums = db.prepare("select 1 from pragma_table_info('bodies') where name = 'checksum'").get();
-  if (hasChecksums === undefined) return damages;
+  const findChecksum = db.prepare("select 1 from pragma_table_info(?) where name = 'checksum'");
   for (const [table, sql, isDamaged] of [
     ["events", `select ${SUMMED_COLUMNS} from events e where e.seq > ? order by e.seq`, isDamagedRow],
     ["bodies", "select event_seq, body, checksum from bodies where event_seq > ? order by event_seq", isDamagedBodyRow],
+    ["requests", `select ${REQUEST_COLUMNS} from requests where seq > ? order by seq`, isDamagedRequest],
   ] as const) {
+    // A database of an earlier release has fewer of them.
+    if (findChecksum.get(table) === undefined) continue;
     const select = db.prepare(`${sql} limit ${WALKED_ROWS}`);
     select.setReturnArrays(true);
     for (let after = 0, rows: SummedRow[] = []; ; after = rows.at(-1)?.[0] ?? 0) {

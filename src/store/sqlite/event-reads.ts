@@ -4,7 +4,7 @@ import { GATEWAY_TENANT, PRIORITIES } from "../../domain/event.ts";
 import type { UnfinishedFanOut } from "../port/event-log.ts";
 import type { EventFilter, EventPage, EventSpan, LoadedEvent, SearchPage, StoredEvent } from "../port/reads.ts";
 import {
-  damagedEvent,
+  damagedRow,
   describeDamage,
   isDamagedBody,
   isDamagedRow,
@@ -75,7 +75,7 @@ export function createEventReads(prepare: Prepare) {
   function loadEvent(eventSeq: number): LoadedEvent | undefined {
     const row = readRow("events", eventSeq, () => selectChecked.get(eventSeq)) as unknown as CheckedRow | undefined;
     if (row === undefined) return undefined;
-    if (isDamagedRow(row)) throw damagedEvent(describeDamage("events", eventSeq));
+    if (isDamagedRow(row)) throw damagedRow(describeDamage("events", eventSeq));
     const [, , type, , source, tenantId, priority, , , , receivedAt, contentType, size, request, details, body] = row;
     const [expiresAt, erasedAt] = row.slice(SUMMED_ROW) as [number | null, number | null];
     const isElsewhere = body === null && size > 0 && erasedAt === null;
@@ -96,8 +96,8 @@ export function createEventReads(prepare: Prepare) {
 
   function loadLargeBody(eventSeq: number): Uint8Array {
     const row = readRow("bodies", eventSeq, () => prepare(BODY).get(eventSeq)) as BodyRow | undefined;
-    if (row === undefined) throw damagedEvent(`row ${eventSeq} of the table bodies is missing`);
-    if (isDamagedBody(eventSeq, row.body, row.checksum)) throw damagedEvent(describeDamage("bodies", eventSeq));
+    if (row === undefined) throw damagedRow(`row ${eventSeq} of the table bodies is missing`);
+    if (isDamagedBody(eventSeq, row.body, row.checksum)) throw damagedRow(describeDamage("bodies", eventSeq));
     return row.body;
   }
 

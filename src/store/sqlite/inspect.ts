@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { listMigrations, openReadConnection, refuseDamagedLog, type Database } from "./connection.ts";
 import { countOpenDeliveries } from "./counter-reads.ts";
-import { findDamagedEvents } from "./event-checksum.ts";
+import { findDamagedRows } from "./event-checksum.ts";
 import { LAST_KNOWN_NOW } from "./known-time.ts";
 import { createQueries } from "./queries.ts";
 
@@ -12,7 +12,7 @@ export interface Inspection {
   schemaVersion: number;
   /** The newest schema that this release knows. */
   knownSchemaVersion: number;
-  /** Empty when all pages are intact, and all events as they were written. */
+  /** Empty when all pages are intact, and all events and kept requests as they were written. */
   damages: readonly string[];
   sizeBytes: number;
   openDeliveries: number;
@@ -52,7 +52,7 @@ export function inspectDatabase(file: string, keptMs: number, wall: number): Ins
       .flatMap((check) => readColumn(db, `pragma ${check}`))
       .filter((line) => line !== "ok")
       .slice(0, MAX_DAMAGES);
-    const damages = pages.length > 0 ? pages : findDamagedEvents(db, MAX_DAMAGES);
+    const damages = pages.length > 0 ? pages : findDamagedRows(db, MAX_DAMAGES);
     const { reads } = createQueries(db);
     const lastPrunedAt = readColumn(
       db,

@@ -1,5 +1,6 @@
 import { STATE } from "../../domain/delivery.ts";
 import type { OldestOpen } from "../port/reads.ts";
+import { isCorruption } from "./faults.ts";
 import type { Prepare } from "./query-rows.ts";
 
 /** Limits, so that a backlog of a million deliveries is not scanned. */
@@ -35,11 +36,20 @@ export function createLaneReads(prepare: Prepare) {
       select 1 from deliveries indexed by dead_letters_by_subscription
       where subscription_seq = ? and state = ${STATE.dead} and queued_key is not null limit ${COUNTED})`;
 
+  /** A lane whose rows cannot be read must not hide the others. */
+  function findOldest(subscriptionSeq: number, now: number): OldestSql | undefined {
+    try {
+      return prepare(oldest).get(subscriptionSeq, now) as OldestSql | undefined;
+    } catch (error) {
+      if (isCorruption(error)) return undefined;
+      throw error;
+    }
+  }
+
   return {
     findOldestOpen(subscriptionSeqs: readonly number[], now: number): (OldestOpen | undefined)[] {
-      const find = prepare(oldest);
       return subscriptionSeqs.map((seq) => {
-        const row = find.get(seq, now) as OldestSql | undefined;
+        const row = findOldest(seq, now);
         if (row === undefined) return undefined;
         return { receivedAt: row.received_at, dueAt: row.next_attempt_at, isUntried: row.attempt_count === 0 };
       });

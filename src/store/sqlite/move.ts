@@ -9,14 +9,16 @@ import {
   type DeliveryAct,
   type DeliveryState,
 } from "../../domain/delivery.ts";
-import { PRIORITIES } from "../../domain/event.ts";
+import { PRIORITIES, type Priority } from "../../domain/event.ts";
 import { orThrow } from "../../domain/refusal.ts";
 import { ATTEMPT_TRIGGERS, type AttemptTrigger } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
+import type { UnreadableRows } from "./unreadable-rows.ts";
 
 /** How a delivery changes its state and place. An act that its state does not allow is rejected. */
 export interface Moves {
+  /** If the row of its event cannot be read, the delivery has the usual priority and no ordering key. */
   find(eventSeq: number, subscriptionSeq: number): DeliveryRow | undefined;
   /** Ends a delivery. Returns the delivery of the same ordering key that moved up, if any. */
   end(row: DeliveryRow, state: EndState, options: EndOptions): KeyFollower | undefined;
@@ -110,12 +112,18 @@ const RELEASE = statesOf("release");
 /** The values of `deliveries.early`. */
 export const EARLY = { free: 0, broughtForward: 1, kept: 2 } as const;
 
-export function createMoves(db: Database, counters: CounterDeltas): Moves {
+const NORMAL = PRIORITIES.indexOf("normal");
+
+export function createMoves(db: Database, counters: CounterDeltas, unreadable: UnreadableRows): Moves {
+  const ofDelivery = `
+    d.event_seq, d.subscription_seq, d.state, d.generation, d.attempt_count, d.uncounted_attempts, d.recoveries,
+    d.next_attempt_at, d.rank, d.early, d.queued_key, d.ordered, d.expires_at, d.dead_reason`;
   const selectRow = db.prepare(`
-    select d.event_seq, d.subscription_seq, d.state, d.generation, d.attempt_count, d.uncounted_attempts, d.recoveries,
-      d.next_attempt_at, d.rank, d.early, d.queued_key, d.ordered, d.expires_at, d.dead_reason, e.priority,
-      e.ordering_key
+    select ${ofDelivery}, e.priority, e.ordering_key
     from deliveries d join events e on e.seq = d.event_seq where d.event_seq = ? and d.subscription_seq = ?`);
+  const selectWithoutEvent = db.prepare(`
+    select ${ofDelivery}, ${NORMAL} as priority, null as ordering_key
+    from deliveries d where d.event_seq = ? and d.subscription_seq = ?`);
   const endRow = db.prepare(`
     update deliveries set state = ?, attempt_count = ?, rank = null, next_attempt_at = null, queued_key = ?,
       completed_at = ?, dead_reason = ?, last_error = ?
@@ -137,9 +145,9 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
     select 1 from deliveries where subscription_seq = ?1 and queued_key = ?2 and event_seq <> ?3
       and (event_seq < ?3 or rank is not null) limit 1`);
   const selectFirstOfKey = db.prepare(`
-    select d.event_seq, d.state, d.rank, d.next_attempt_at, e.priority
-    from deliveries d join events e on e.seq = d.event_seq
-    where d.subscription_seq = ? and d.queued_key = ? order by d.event_seq limit 1`);
+    select d.event_seq, d.state, d.rank, d.next_attempt_at
+    from deliveries d where d.subscription_seq = ? and d.queued_key = ? order by d.event_seq limit 1`);
+  const selectPriority = db.prepare("select priority from events where seq = ?");
   const setRank = db.prepare("update deliveries set rank = ? where event_seq = ? and subscription_seq = ?");
 
   const stepBackRows = db.prepare(`
@@ -147,20 +155,39 @@ export function createMoves(db: Database, counters: CounterDeltas): Moves {
     where subscription_seq = ? and queued_key = ? and event_seq > ? and state = ${STATE.pending} and rank is not null`);
 
   function moveUp(subscriptionSeq: number, key: string): KeyFollower | undefined {
+    const first = unreadable.watchKey(subscriptionSeq, key, () => findNext(subscriptionSeq, key));
+    if (first === undefined) return undefined;
+    const eventSeq = first.event_seq;
+    const rank = rankOf(first.next_attempt_at ?? 0, priorityOf(eventSeq, subscriptionSeq), false);
+    unreadable.watchKey(subscriptionSeq, key, () => setRank.run(rank, eventSeq, subscriptionSeq));
+    return { eventSeq, subscriptionSeq };
+  }
+
+  function findNext(subscriptionSeq: number, key: string): FirstOfKey | undefined {
     const first = selectFirstOfKey.get(subscriptionSeq, key) as unknown as FirstOfKey | undefined;
     if (first === undefined || first.state !== STATE.pending || first.rank !== null) return undefined;
-    if (!isNext(subscriptionSeq, key, first.event_seq)) return undefined;
-    const rank = rankOf(first.next_attempt_at ?? 0, PRIORITIES[first.priority] ?? "normal", false);
-    setRank.run(rank, first.event_seq, subscriptionSeq);
-    return { eventSeq: first.event_seq, subscriptionSeq };
+    return isNext(subscriptionSeq, key, first.event_seq) ? first : undefined;
+  }
+
+  function priorityOf(eventSeq: number, subscriptionSeq: number): Priority {
+    if (unreadable.findEvent(eventSeq) !== undefined) return "normal";
+    const row = unreadable.watch(eventSeq, subscriptionSeq, () => selectPriority.get(eventSeq));
+    return PRIORITIES[(row as Pick<DeliveryRow, "priority"> | undefined)?.priority ?? NORMAL] ?? "normal";
   }
 
   function isNext(subscriptionSeq: number, key: string, eventSeq: number): boolean {
     return findHindrance.get(subscriptionSeq, key, eventSeq) === undefined;
   }
 
+  function find(eventSeq: number, subscriptionSeq: number): DeliveryRow | undefined {
+    const select = unreadable.findEvent(eventSeq) === undefined ? selectRow : selectWithoutEvent;
+    return unreadable.watch(eventSeq, subscriptionSeq, () => select.get(eventSeq, subscriptionSeq)) as
+      | DeliveryRow
+      | undefined;
+  }
+
   return {
-    find: (eventSeq, subscriptionSeq) => selectRow.get(eventSeq, subscriptionSeq) as DeliveryRow | undefined,
+    find,
 
     end(row, state, options) {
       const { event_seq: eventSeq, subscription_seq: subscriptionSeq, queued_key: key } = row;
@@ -250,5 +277,4 @@ interface FirstOfKey {
   state: number;
   rank: number | null;
   next_attempt_at: number | null;
-  priority: number;
 }

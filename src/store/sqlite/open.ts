@@ -49,7 +49,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   if (doubt !== undefined) damages.note(doubt);
   const clock = createClock(lastKnownNow);
   const { onFatal, onFault, onCommit } = options;
-  const commits = createGroupCommit({ port: writer, clock, onFatal, onFault, onCommit });
+  const commits = createGroupCommit({ port: writer, clock, onFatal, onFault, onCommit, onDamage: damages.note });
   let closing: Promise<void> | undefined;
 
   /** Methods of a port that write, in the group commit. */

@@ -3,14 +3,15 @@ import type { DeliveryKey, Recovered, SentMark } from "../port/lanes.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 import { toDeadDeliveries, type DyingRow } from "./dead-deliveries.ts";
-import type { Moves } from "./move.ts";
-import { SENDING_ROWS } from "./sending-rows.ts";
+import type { DeliveryRow, Moves } from "./move.ts";
+import { createSendingList } from "./sending-rows.ts";
 import type { Settle } from "./settle.ts";
+import { readEach, type UnreadableRows } from "./unreadable-rows.ts";
 
 const STOPPED = "gateway stopped";
 
 export interface Recover {
-  recover(sent: readonly SentMark[]): Recovered;
+  recover(sent: readonly SentMark[], wasStopped?: boolean): Recovered;
   /** Returns unsent deliveries to their lanes. */
   release(deliveries: readonly (DeliveryKey & { generation: number })[]): void;
   load(): { subscriptionSeq: number; nextDueAt: number }[];
@@ -19,28 +20,33 @@ export interface Recover {
 export function createRecover(
   db: Database,
   moves: Moves,
+  unreadable: UnreadableRows,
   settle: Settle,
   nextDueAt: (subscriptionSeq: number) => number | undefined,
   at: Readonly<BatchTime>,
 ): Recover {
   const selectSubscriptions = db.prepare("select seq from records where kind = 'subscription'");
-  const selectSending = db.prepare(`${SENDING_ROWS} order by event_seq, subscription_seq`);
-
+  const listSending = createSendingList(db, unreadable);
   const selectEvent = db.prepare("select id, type from events where seq = ?");
+
+  function loadSending(): DeliveryRow[] {
+    return readEach(listSending(), ({ event_seq, subscription_seq }) =>
+      unreadable.hasDelivery(event_seq, subscription_seq) ? undefined : moves.find(event_seq, subscription_seq),
+    );
+  }
 
   return {
     release(deliveries) {
       for (const d of deliveries) moves.release(d.eventSeq, d.subscriptionSeq, d.generation);
     },
-    recover(sent) {
+    recover(sent, wasStopped = false) {
       const { now, wall } = at;
       const counts: Recovered = { released: 0, interrupted: 0, poisoned: 0 };
       const poisoned: DyingRow[] = [];
       // A freed slot keeps its last mark, so a delivery may have several marks: of this attempt and of earlier ones.
       const marks = new Set(sent.map(attemptName));
-      for (const { event_seq, subscription_seq } of selectSending.all() as unknown as SendingRow[]) {
-        const row = moves.find(event_seq, subscription_seq);
-        if (row === undefined) continue;
+      for (const row of loadSending()) {
+        const { event_seq, subscription_seq } = row;
         const next = row.attempt_count + 1;
         const attempt = { eventSeq: event_seq, subscriptionSeq: subscription_seq, attemptNumber: next };
         if (!marks.has(attemptName({ ...attempt, generation: row.generation }))) {
@@ -49,7 +55,8 @@ export function createRecover(
           continue;
         }
         const number = settle.recordAttempt(event_seq, subscription_seq, next, stoppedAttempt(wall));
-        if (row.recoveries + 1 >= MAX_RECOVERIES) {
+        const recoveries = wasStopped ? 0 : row.recoveries + 1;
+        if (recoveries >= MAX_RECOVERIES) {
           const error = `the gateway stopped ${MAX_RECOVERIES} times in a row while sending this delivery`;
           moves.end(row, "dead", {
             endedAt: wall,
@@ -67,7 +74,7 @@ export function createRecover(
             generation: row.generation,
             attemptCount: number,
             uncountedAttempts: row.uncounted_attempts + number - row.attempt_count,
-            recoveries: row.recoveries + 1,
+            recoveries,
             error: STOPPED,
           });
           counts.interrupted++;
@@ -85,11 +92,6 @@ export function createRecover(
       return lanes;
     },
   };
-}
-
-interface SendingRow {
-  event_seq: number;
-  subscription_seq: number;
 }
 
 function attemptName({ eventSeq, subscriptionSeq, generation, attemptNumber }: SentMark): string {

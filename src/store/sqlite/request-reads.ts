@@ -1,5 +1,13 @@
 import { REQUEST_OUTCOMES } from "../port/event-log.ts";
 import type { Page, PageOf, RequestFilter, StoredEvent, StoredRequest } from "../port/reads.ts";
+import {
+  damagedRow,
+  describeDamage,
+  isDamagedRequest,
+  readRow,
+  REQUEST_COLUMNS,
+  type RequestRow,
+} from "./event-checksum.ts";
 import { conditions, parseCursor, readPage, type Prepare } from "./query-rows.ts";
 
 type FindEvent = (id: string, tenantId: string | undefined) => StoredEvent | undefined;
@@ -51,8 +59,13 @@ export function createRequestReads(prepare: Prepare, findEvent: FindEvent) {
     },
 
     loadRequestBody(id: string): Uint8Array | undefined {
-      const row = prepare("select body from requests where id = ?").get(id) as { body: Uint8Array | null } | undefined;
-      return row?.body ?? undefined;
+      const select = prepare(`select ${REQUEST_COLUMNS} from requests where id = ?`);
+      select.setReturnArrays(true);
+      const row = readRow("requests", id, () => select.get(id)) as unknown as RequestRow | undefined;
+      if (row === undefined) return undefined;
+      const [seq, , , , , , , body] = row;
+      if (isDamagedRequest(row)) throw damagedRow(describeDamage("requests", seq));
+      return body ?? undefined;
     },
   };
 }

@@ -1,6 +1,7 @@
 import { type LoggedRequest, REQUEST_OUTCOMES, type RequestReplay } from "../port/event-log.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { Database } from "./connection.ts";
+import { sumRequest } from "./event-checksum.ts";
 
 /** A flood of bad requests must not fill the disk, so each source keeps only its newest. */
 const RING = { maxRows: 1000, maxBytes: 64 * 1024 * 1024 };
@@ -21,8 +22,9 @@ export interface RequestRing {
 
 export function createRequestRing(db: Database): RequestRing {
   const insert = db.prepare(`
-    insert into requests (id, ring, source, received_at, facts, outcome, cause, event_id, size, body, tenant_id, parts)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    insert into requests (id, ring, source, received_at, facts, outcome, cause, event_id, size, body, tenant_id, parts,
+      checksum)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const measure = db.prepare(
     `select count(*) as rows, coalesce(sum(${BYTES}), 0) as bytes from requests where ring = ?`,
   );
@@ -40,6 +42,7 @@ export function createRequestRing(db: Database): RequestRing {
   return {
     insert(request) {
       const size = sizeOf(request.ring);
+      const { id, source, tenantId, receivedAt, facts, body = null } = request;
       insert.run(
         request.id,
         request.ring,
@@ -50,9 +53,10 @@ export function createRequestRing(db: Database): RequestRing {
         request.cause,
         request.eventId ?? null,
         request.size,
-        request.body ?? null,
+        body,
         request.tenantId,
         request.parts ?? null,
+        sumRequest([id, source, tenantId, receivedAt, facts, request.size], body),
       );
       size.rows++;
       size.bytes += request.facts.length + (request.body?.length ?? 0) + (request.parts?.length ?? 0);

@@ -1,7 +1,9 @@
 import { STATE } from "../../domain/delivery.ts";
 import { readLastSeq } from "./event-numbers.ts";
 import type { Database } from "./connection.ts";
+import { isCorruption } from "./faults.ts";
 import type { TransactionPart } from "./transactions.ts";
+import { readEach, type UnreadableRows } from "./unreadable-rows.ts";
 
 /** A key in `meta`. Deliveries being sent of this event and later ones are found by a scan, and need no index row. */
 const WALKED_FROM = "sending_from";
@@ -46,6 +48,8 @@ export function createSendingWalk(db: Database): SendingWalk {
 
   let newRows = 0;
   let saved = 0;
+  /** A page cannot be read: the scan's start stays before it until the next process. */
+  let isStuck = false;
   /** Where the next step begins. A single event may have more deliveries than one step. */
   let place: Place = { event_seq: 0, subscription_seq: 0 };
   load();
@@ -64,9 +68,17 @@ export function createSendingWalk(db: Database): SendingWalk {
     saved = seq;
   }
 
+  function findNext({ event_seq, subscription_seq }: Place): unknown {
+    try {
+      return selectFirst.get(event_seq, subscription_seq) ?? selectEnd.get(event_seq, subscription_seq);
+    } catch (error) {
+      isStuck = isCorruption(error);
+      throw error;
+    }
+  }
+
   function step(): void {
-    const { event_seq, subscription_seq } = place;
-    const next = selectFirst.get(event_seq, subscription_seq) ?? selectEnd.get(event_seq, subscription_seq);
+    const next = findNext(place);
     // Fewer rows than one step are left, and none is being sent: wait for more.
     if (next === undefined) return;
     place = next as Place;
@@ -81,7 +93,7 @@ export function createSendingWalk(db: Database): SendingWalk {
       newRows++;
     },
     write() {
-      if (newRows < NEW_ROWS) return;
+      if (newRows < NEW_ROWS || isStuck) return;
       newRows = 0;
       step();
     },
@@ -92,4 +104,53 @@ export function createSendingWalk(db: Database): SendingWalk {
 interface Place {
   event_seq: number;
   subscription_seq: number;
+}
+
+/** Lists all deliveries being sent, except those on pages that SQLite cannot read. */
+export function createSendingList(db: Database, unreadable: Pick<UnreadableRows, "note">): () => Place[] {
+  const selectAll = db.prepare(`${SENDING_ROWS} order by event_seq, subscription_seq`);
+  const selectListed = db.prepare(`
+    select event_seq, subscription_seq from deliveries where state = ${STATE.sending} and listed = 1`);
+  const selectOfEvent = db.prepare(`
+    select event_seq, subscription_seq from deliveries where event_seq = ? and ${IS_WALKED}`);
+  const selectFrom = db.prepare(`select value as seq from meta where key = '${WALKED_FROM}'`);
+  /** Events with deliveries that cannot be read; undefined until such a page is met. */
+  let gaps: Set<number> | undefined;
+
+  /** Notes the gaps that it meets. */
+  function listAround(known: Set<number>): Place[] {
+    const from = (selectFrom.get() as { seq: number } | undefined)?.seq ?? 0;
+    const walked = readEach(numbersFrom(from, readLastSeq(db)), (seq) => {
+      if (known.has(seq)) return undefined;
+      try {
+        return selectOfEvent.all(seq) as Place[];
+      } catch (error) {
+        known.add(seq);
+        throw error;
+      }
+    });
+    return [...(selectListed.all() as Place[]), ...walked.flat()];
+  }
+
+  return () => {
+    if (gaps !== undefined) return listAround(gaps);
+    try {
+      return selectAll.all() as Place[];
+    } catch (error) {
+      if (!isCorruption(error)) throw error;
+      gaps = new Set();
+      try {
+        listAround(gaps);
+      } finally {
+        const [first, last] = [[...gaps][0], [...gaps].at(-1)];
+        const why = (error as Error).message;
+        if (first !== undefined) unreadable.note(`deliveries of the events ${first} to ${last} cannot be read: ${why}`);
+      }
+      throw error;
+    }
+  };
+}
+
+function* numbersFrom(first: number, last: number): Generator<number> {
+  for (let number = first; number <= last; number++) yield number;
 }

@@ -18,8 +18,14 @@ export interface Settle extends TransactionPart {
 
 const SUCCEED = statesOf("succeed");
 const FIRST: AttemptPlace = { seq: null, number: 1 };
-/** What was sent, and a late answer, may repeat a body that was erased. */
-const ERASED = { url: undefined, requestHeaders: undefined, responseHeaders: undefined, responseBody: undefined };
+/** What was sent, a late answer and an error may repeat a body that was erased. */
+const ERASED = {
+  url: undefined,
+  requestHeaders: undefined,
+  responseHeaders: undefined,
+  responseBody: undefined,
+  error: undefined,
+};
 const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: false };
 
 export function createSettle(

@@ -11,17 +11,19 @@ import type { Moves } from "./move.ts";
 import { createRecordErasure } from "./record-erasure.ts";
 import type { Retention } from "./retention.ts";
 import { createSecureDelete } from "./secure-delete.ts";
+import type { Settle } from "./settle.ts";
 
 export interface TenantErasureParts {
   moves: Moves;
   retention: Retention;
   audit: AuditLog;
+  settle: Pick<Settle, "forgetForms">;
   /** The time of the current batch. */
   at: Readonly<BatchTime>;
 }
 
 export function createTenantErasure(db: Database, parts: TenantErasureParts) {
-  const { audit, at } = parts;
+  const { audit, at, settle } = parts;
   const securely = createSecureDelete(db);
   const log = createEventErasure(db, parts);
   const records = createRecordErasure(db, at);
@@ -54,8 +56,11 @@ export function createTenantErasure(db: Database, parts: TenantErasureParts) {
       }
       case "ids":
         return walked(log.eraseKnownIds(tenantId, place));
-      case "forms":
-        return walked(records.removeForms(tenantId, place));
+      case "forms": {
+        const forms = records.removeForms(tenantId, place);
+        if (forms.removed > 0) settle.forgetForms();
+        return walked(forms);
+      }
       case "versions":
         return walked(records.removeVersions(tenantId, sources, place));
       case "names":

@@ -32,6 +32,7 @@ import { createRetention } from "./retention.ts";
 import { createSendingWalk } from "./sending-rows.ts";
 import { createSettle } from "./settle.ts";
 import { createTransactions } from "./transactions.ts";
+import { createUnreadableRows } from "./unreadable-rows.ts";
 
 export interface WriterOptions extends ConnectionOptions {
   dedupeHorizonMs: number;
@@ -89,15 +90,16 @@ function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options
   const storeId = keepMeta("store_id", options.storeId);
   const at: BatchTime = { now: 0, wall: 0 };
   const counters = createCounterDeltas(db);
-  const moves = createMoves(db, counters);
+  const unreadable = createUnreadableRows(db);
+  const moves = createMoves(db, counters, unreadable);
   const known = { dedupeHorizonMs: options.dedupeHorizonMs, hashKey: Buffer.from(hashKeyHex, "hex") };
   const sending = createSendingWalk(db);
   const accept = createAccept(db, counters, moves, sending, { ...known, storeId });
   const expire = createExpire(db, moves, at);
-  const claim = createClaim(db, moves, expire.one, sending, at);
+  const claim = createClaim(db, moves, unreadable, expire.one, sending, at);
   const moveOver = createMoveOver(db, moves, accept, at);
   const settle = createSettle(db, moves, moveOver, claim, counters);
-  const recover = createRecover(db, moves, settle, claim.nextDueAt, at);
+  const recover = createRecover(db, moves, unreadable, settle, claim.nextDueAt, at);
   const ring = createRequestRing(db);
   const retention = createRetention(db, { ...known, ring });
   const audit = createAuditLog(db, { storeId, seedHex: options.auditSeedHex });
@@ -219,7 +221,7 @@ function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options
       const results = commitAll(batches);
       isScattered ||= batches.some(({ commands: all }) => all.some(({ name }) => DELETING.has(name)));
       const last = results.at(-1);
-      if (last !== undefined) last.fatal = lost;
+      if (last !== undefined) Object.assign(last, { fatal: lost, damages: unreadable.takeNews() });
       return results;
     },
     checkpoint: checkpointLog,

@@ -6,7 +6,9 @@ import type { AttemptRecord } from "../../../src/store/port/lanes.ts";
 import {
   createAttemptFormRemoval,
   createAttemptForms,
+  createFormSearch,
   fillForm,
+  PART_SLICES,
   type AttemptForms,
 } from "../../../src/store/sqlite/attempt-forms.ts";
 import { newAttempt } from "../../support/store-fixtures.ts";
@@ -129,5 +131,25 @@ describe("the form of attempts", () => {
     db.exec("delete from attempts");
     expect(remove(10), "the writer knows them still").toBe(0);
     expect(countForms()).toBe(2);
+  });
+
+  it("is unused when no attempt of its part refers to it, and this is known at the last attempt", () => {
+    const { db } = openForms();
+    db.exec("alter table attempts add column form integer");
+    const insert = db.prepare("insert into attempts (seq, form) values (?, ?)");
+    const search = createFormSearch(db);
+    const [form, other] = [1024, 1025];
+    const slices = () => Array.from({ length: PART_SLICES }, (_, slice) => search(form, slice));
+    const first = PART_ATTEMPTS;
+    insert.run(first - 1, form);
+    insert.run(first, other);
+    expect(search(form, 0)).toBe("unused");
+    insert.run(first + PART_ATTEMPTS, form);
+    expect(search(form, 0)).toBe("unused");
+    insert.run(first + PART_ATTEMPTS - 2, other);
+    expect(slices()).toEqual([...Array.from({ length: PART_SLICES - 1 }, () => undefined), "unused"]);
+    insert.run(first + PART_ATTEMPTS - 1, form);
+    expect(slices()).toEqual([...Array.from({ length: PART_SLICES - 1 }, () => undefined), "used"]);
+    expect(search(other, 0)).toBe("used");
   });
 });

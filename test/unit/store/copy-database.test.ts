@@ -42,7 +42,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 afterAll(collectGarbage);
 
 function change<T>(file: string, act: (db: Database) => T): T {
-  const db = new DatabaseSync(file);
+  const db = new DatabaseSync(file, { defensive: false });
   try {
     return act(db);
   } finally {
@@ -179,6 +179,9 @@ describe("a copy of a database", () => {
   });
 });
 
+const writeObject = (type: string, name: string, table: string, sql: string) =>
+  `pragma writable_schema = on; insert into sqlite_master values ('${type}', '${name}', '${table}', 0, '${sql}')`;
+
 describe("the check of a copy", () => {
   it("tells damage, another schema and missing rows", async () => {
     const copied = await copyDatabase({ from, to, withLog: true });
@@ -201,11 +204,34 @@ describe("the check of a copy", () => {
     ["create index i on records (id)", 'it has the index "i", which Posthorn does not create'],
     ["alter table meta add column b integer default 1", 'its table "meta" is not as Posthorn creates it'],
     ["drop index damaged_deliveries", 'it lacks the index "damaged_deliveries"'],
+    // SQLite itself allows no such names, except to whoever writes into its list of objects.
+    [
+      writeObject(
+        "trigger",
+        "sqlite_evil",
+        "events",
+        "CREATE TRIGGER sqlite_evil after insert on events begin delete from audit; end",
+      ),
+      'it has the trigger "sqlite_evil", which Posthorn does not create',
+    ],
+    [
+      writeObject("view", "sqlite_stat1", "sqlite_stat1", "CREATE VIEW sqlite_stat1 as select * from records"),
+      'it has the view "sqlite_stat1", which Posthorn does not create',
+    ],
   ])("tells what is in no database of Posthorn: %s", async (sql, fault) => {
     const copied = await copyDatabase({ from, to, withLog: false });
     expect(findFaultsOfCopy(to, copied)).toEqual([]);
     change(to, (db) => db.exec(sql));
     expect(findFaultsOfCopy(to, copied)).toEqual([fault]);
+  });
+
+  it("allows the tables that SQLite itself makes", async () => {
+    const copied = await copyDatabase({ from, to, withLog: false });
+    const sequence = "create table a (b integer primary key autoincrement); drop table a";
+    change(to, (db) => db.exec(`${sequence}; insert into meta values ('a', 1); analyze`));
+    const made = change(to, (db) => db.prepare("select name from sqlite_master where name glob 'sqlite_s*'").all());
+    expect(made).toEqual(expect.arrayContaining([{ name: "sqlite_sequence" }, { name: "sqlite_stat1" }]));
+    expect(findFaultsOfCopy(to, { ...copied, tables: {} })).toEqual([]);
   });
 
   it("does so with every schema that there was", () => {

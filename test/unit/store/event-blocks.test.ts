@@ -10,6 +10,7 @@ import { createQueries } from "../../../src/store/sqlite/queries.ts";
 import type { EventFilter } from "../../../src/store/port/reads.ts";
 import { newDelivery, newEvent, NOON } from "../../support/store-fixtures.ts";
 import { createSendingWalk } from "../../../src/store/sqlite/sending-rows.ts";
+import { createUnreadableRows } from "../../../src/store/sqlite/unreadable-rows.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
 describe("blocks of events", () => {
@@ -24,7 +25,7 @@ describe("blocks of events", () => {
 
   function openAccept(db: Database) {
     const counters = createCounterDeltas(db);
-    const moves = createMoves(db, counters);
+    const moves = createMoves(db, counters, createUnreadableRows(db));
     return createAccept(db, counters, moves, createSendingWalk(db), {
       dedupeHorizonMs: 1,
       hashKey: new Uint8Array(32),

@@ -16,6 +16,7 @@ import { createRecover } from "../../../src/store/sqlite/recover.ts";
 import { createRequestRing } from "../../../src/store/sqlite/request-ring.ts";
 import { createSendingWalk } from "../../../src/store/sqlite/sending-rows.ts";
 import { createSettle } from "../../../src/store/sqlite/settle.ts";
+import { createUnreadableRows } from "../../../src/store/sqlite/unreadable-rows.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
@@ -42,7 +43,8 @@ describe("the query plans", () => {
 
   function useWriter(db: Database): void {
     const counters = createCounterDeltas(db);
-    const moves = createMoves(db, counters);
+    const unreadable = createUnreadableRows(db);
+    const moves = createMoves(db, counters, unreadable);
     const sending = createSendingWalk(db);
     const accept = createAccept(db, counters, moves, sending, {
       dedupeHorizonMs: 1,
@@ -50,9 +52,9 @@ describe("the query plans", () => {
       storeId: "here",
     });
     const at = { now: NOON, wall: NOON };
-    const claim = createClaim(db, moves, createExpire(db, moves, at).one, sending, at);
+    const claim = createClaim(db, moves, unreadable, createExpire(db, moves, at).one, sending, at);
     const moveOver = createMoveOver(db, moves, accept, at);
-    createRecover(db, moves, createSettle(db, moves, moveOver, claim, counters), () => undefined, at);
+    createRecover(db, moves, unreadable, createSettle(db, moves, moveOver, claim, counters), () => undefined, at);
     createRequestRing(db);
     createDeliveryChanges(db, moves, accept, at);
     createLaneChanges(db, { at, moves, moveOver, claim });

@@ -5,6 +5,7 @@ import {
   change,
   changeLane,
   claim,
+  newAttempt,
   newDelivery,
   newEvent,
   newRetry,
@@ -41,6 +42,20 @@ export function moveContract(harness: StoreHarness): void {
       }
       return seqs;
     }
+
+    it("still names the other when the body is erased, and the error of its attempt is erased", async () => {
+      const { from, to } = await openLanes();
+      const eventSeq = await stored(shared.store, newEvent(), [newDelivery(from)]);
+      const delivery = await claimFirst(from);
+      const moveTo = { subscriptionSeq: to, ordered: false };
+      const attempt = newAttempt({ result: "failed", error: "payload: a value" });
+      await settle(shared.store, newRetry(delivery, NOON + 1, { moveTo, attempt }));
+      await shared.store.events.eraseBody(eventSeq, true);
+      const { lastError } = (await shared.store.reads.findDelivery(delivery)) ?? {};
+      expect(lastError).toBe(`moved to ${formatDeliveryId(eventSeq, to)}`);
+      const [attempted] = await shared.store.reads.listAttempts(delivery);
+      expect(attempted).toMatchObject({ number: 1, error: undefined });
+    });
 
     it("ends as cancelled, names the other, and is due there, with the attempt that failed", async () => {
       const { from, to } = await openLanes();

@@ -208,6 +208,26 @@ export function settleContract(harness: StoreHarness): void {
         expect(dead?.completedAt).toBe(NOON - 60_000);
       }));
 
+    it("does not count a planned stop, however often it happens, and starts to count anew after it", () =>
+      inFreshPlace(harness, async ({ store }) => {
+        const lane = await insertLane(store);
+        const eventSeq = await stored(store, newEvent(), [newDelivery(lane)]);
+        const stop = async () => {
+          const { attemptCount, ...mark } = await claimOnly(store, lane);
+          return store.lanes.recover([{ ...mark, attemptNumber: attemptCount + 1 }], true);
+        };
+        for (let time = 1; time < MAX_RECOVERIES; time++) await interrupt(store, await claimOnly(store, lane));
+        for (let time = 1; time <= MAX_RECOVERIES + 1; time++) {
+          expect(await stop()).toMatchObject({ released: 0, interrupted: 1, poisoned: 0 });
+        }
+        for (let time = 1; time < MAX_RECOVERIES; time++) {
+          expect(await interrupt(store, await claimOnly(store, lane))).toMatchObject({ interrupted: 1, poisoned: 0 });
+        }
+        const attempts = await store.reads.listAttempts({ eventSeq, subscriptionSeq: lane });
+        expect(attempts).toHaveLength(3 * MAX_RECOVERIES - 1);
+        expect(await interrupt(store, await claimOnly(store, lane))).toMatchObject({ interrupted: 0, poisoned: 1 });
+      }));
+
     it("starts to count anew after an attempt that ended", () =>
       inFreshPlace(harness, async ({ store }) => {
         const lane = await insertLane(store);

@@ -27,37 +27,65 @@ describe("the file of what is in flight", () => {
     folder.onEnd(() => file.close());
     return file;
   };
+  const begin = (name: string, places?: number) => {
+    const file = open(name, places);
+    file.begin();
+    return file;
+  };
 
   it("tells the next process what was being sent, whatever became of this one", () => {
-    const file = open("a");
+    const file = begin("a");
     expect(file.left).toEqual([]);
     start(file, claimed(Number.MAX_SAFE_INTEGER, 3));
     start(file, claimed(2));
     const mark = { subscriptionSeq: 7, generation: 2 };
-    const next = open("a");
+    const next = begin("a");
     expect(next.left).toEqual([
       { ...mark, eventSeq: Number.MAX_SAFE_INTEGER, attemptNumber: 4 },
       { ...mark, eventSeq: 2, attemptNumber: 1 },
     ]);
-    // It is told once: whoever opens it has taken note.
+    // It is told once: whoever begins has recovered it.
     expect(open("a").left).toEqual([]);
     expect(faults).toEqual([]);
   });
 
+  it("tells the next process that this one was stopped in order, until the next one begins", () => {
+    const file = begin("g");
+    expect(file.wasStopped).toBe(false);
+    start(file, claimed(1));
+    file.stop();
+    // A start that fails before it has recovered takes nothing away, and is no stop of its own.
+    const failed = open("g");
+    failed.stop();
+    expect(failed).toMatchObject({ wasStopped: true, left: [{ eventSeq: 1 }] });
+    expect(begin("g")).toMatchObject({ wasStopped: true, left: [{ eventSeq: 1 }] });
+    const crashed = open("g");
+    expect(crashed).toMatchObject({ wasStopped: false, left: [] });
+    crashed.stop();
+    expect(open("g").wasStopped).toBe(false);
+    expect(faults).toEqual([]);
+  });
+
+  it("takes what an earlier release left for a crash", () => {
+    const marks = Float64Array.of(1, 7, 2, 1, 0, 0, 0, 0, 3, 7, 2, 4);
+    writeFileSync(join(folder.path, "h"), new Uint8Array(marks.buffer));
+    expect(open("h")).toMatchObject({ wasStopped: false, left: [{ eventSeq: 1 }, { eventSeq: 3 }] });
+  });
+
   it("uses places again, and so stays as large as what may be in flight", () => {
-    const file = open("b", 3);
+    const file = begin("b", 3);
     for (let round = 1; round < 50; round++) {
       const places = [1, 2, 3].map((n) => start(file, claimed(round * 10 + n)));
       for (const place of places) file.end(place);
     }
-    expect(statSync(join(folder.path, "b")).size).toBe(3 * 32);
+    expect(statSync(join(folder.path, "b")).size).toBe((1 + 3) * 32);
     expect(new Set(open("b").left.map(({ eventSeq }) => eventSeq))).toEqual(new Set([491, 492, 493]));
   });
 
   it("tells once what more than it has room for left behind", () => {
-    const file = open("e", 1);
+    const file = begin("e", 1);
     for (let n = 1; n <= 4; n++) start(file, claimed(n));
-    expect(open("e", 1).left).toHaveLength(4);
+    expect(begin("e", 1).left).toHaveLength(4);
     expect(open("e", 1).left).toEqual([]);
   });
 
@@ -66,9 +94,10 @@ describe("the file of what is in flight", () => {
     let write = () => {};
     const file = openInFlightFile(path, { places: 4, onFault: (e) => faults.push(e), defer: (go) => (write = go) });
     folder.onEnd(() => file.close());
+    file.begin();
     const onDisk = () =>
-      [0, 1, 2, 3, 4, 5].map(
-        (place) => readFileSync(path).subarray(place * 32).length >= 32 && readFileSync(path).readDoubleLE(place * 32),
+      [32, 64, 96, 128, 160, 192].map(
+        (at) => readFileSync(path).subarray(at).length >= 32 && readFileSync(path).readDoubleLE(at),
       );
     const seen: unknown[] = [];
     for (let n = 1; n <= 6; n++) file.start([claimed(n)], ([place]) => seen.push([place, onDisk()]));
@@ -84,7 +113,7 @@ describe("the file of what is in flight", () => {
   });
 
   it("notes each delivery of a batch before any of them goes, and frees their places one by one", () => {
-    const file = open("f", 4);
+    const file = begin("f", 4);
     const seen: (readonly number[])[] = [];
     const batch = [claimed(1), claimed(2), claimed(3)];
     file.start(batch, (places) => seen.push(places));
@@ -96,14 +125,16 @@ describe("the file of what is in flight", () => {
 
   it("reads nothing from a file that is cut or foreign", () => {
     writeFileSync(join(folder.path, "c"), "short");
-    expect(open("c").left).toEqual([]);
-    expect(readFileSync(join(folder.path, "c")).length).toBe(3200);
+    expect(begin("c")).toMatchObject({ left: [], wasStopped: false });
+    expect(readFileSync(join(folder.path, "c")).length).toBe((1 + 100) * 32);
   });
 
   it("lets deliveries go on when it cannot be written, and says so once", () => {
     const onFault = (error: unknown) => faults.push(error);
     const file = openInFlightFile(folder.path, { places: 10, onFault, defer: (write) => write() });
+    file.begin();
     for (let n = 1; n < 5; n++) file.end(start(file, claimed(n)));
+    file.stop();
     file.close();
     expect(faults).toEqual([expect.objectContaining({ code: "EISDIR" })]);
   });
