@@ -22,7 +22,7 @@ import { openTenancy } from "./gateway/tenancy.ts";
 import { openSettingsRecord } from "./operate/settings-record.ts";
 import { applyDeclared } from "./registry/apply-declared.ts";
 import { CONFIG } from "./registry/authors.ts";
-import { startFollowing } from "./registry/registry.ts";
+import { NotInEffect, startFollowing } from "./registry/registry.ts";
 import { createAccessLog } from "./telemetry/access-log.ts";
 
 export type { GatewayOptions } from "./gateway/options.ts";
@@ -32,7 +32,7 @@ export interface Gateway {
   readonly url: string;
   /** The admin key that was made because there was none, and a link that signs in with it; both are shown once. */
   readonly newAdminKey: NewAdminKey | undefined;
-  /** Applies what the configuration declares now. */
+  /** Applies what the configuration declares now, and logs the result. Rejects when nothing was changed. */
   reload(config: Config): Promise<void>;
   /** Deliveries first, the listener last. Resolves when everything is on disk. */
   stop(): Promise<void>;
@@ -57,7 +57,7 @@ export async function startGateway(config: Config, given: GatewayOptions): Promi
     await run(start, made);
     const { url, newAdminKey } = await listen(start, made);
     stopping.waitsMs = Math.max(0, config.limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS);
-    return { url, newAdminKey, reload: made.takeOver, stop: () => stop(start, made) };
+    return { url, newAdminKey, reload: (changed) => reload(start, made, changed), stop: () => stop(start, made) };
   } catch (error) {
     await parts.close().catch(logFault);
     throw error;
@@ -77,7 +77,7 @@ async function openParts(start: Start) {
   const owned = { ...base, ...(await openTenancy(start, base, later)) };
   const typed = { ...owned, ...(await openKnownTypes(start, owned)) };
   const connecting = { ...typed, ...openBrokers(start, typed) };
-  const reaching = { ...connecting, ...openOutgoing(start, connecting) };
+  const reaching = { ...connecting, ...openOutgoing(start, connecting, later) };
   const wanted = { ...reaching, ...(await openSubscribers(start, reaching, later)) };
   const delivering = { ...wanted, ...openDelivery(start, wanted, later) };
   const accepting = { ...delivering, ...openAcceptance(start, delivering) };
@@ -93,7 +93,7 @@ async function openParts(start: Start) {
   const { registry, eventTypes, tenants, sources, sharedTargets: targets, subscriptions } = made;
   const takeOver = async (config: Config) => {
     const declared = { ...config, subscriptions: [...config.subscriptions, ...toChannelSubscriptions(config.alerts)] };
-    await made.authors.run(CONFIG, () =>
+    const late = await made.authors.run(CONFIG, () =>
       applyDeclared(declared, { registry, eventTypes, tenants, sources, targets, subscriptions, logger: start.logger }),
     );
     made.reloadAlerts(config.alerts);
@@ -101,18 +101,20 @@ async function openParts(start: Start) {
     // Other settings than these are taken over at the next start.
     await settingsRecord.note(listSettings(start.config, config.alerts, made.masterKey));
     await made.contacts.start();
+    if (late !== undefined) throw late;
   };
   return { ...made, takeOver };
 }
 
 /** Starts the running parts; they stop in reverse order. */
 function addRunning({ parts }: Start, made: Parts): { waitsMs: number } {
-  const { scheduler, modes, replayRunner, forwards, pullers, shutDown } = made;
+  const { scheduler, inFlight, modes, replayRunner, forwards, pullers, shutDown } = made;
   // A start that fails waits for no delivery.
   const stopping = { waitsMs: 0 };
   parts.add(shutDown);
   // Once no delivery is under way: those messages whose deliveries have ended need not come again.
   parts.add(() => pullers.stop());
+  parts.add(() => inFlight.stop());
   parts.add(() => scheduler.stop(stopping.waitsMs));
   parts.add(() => modes.stop());
   parts.add(() => replayRunner.stop());
@@ -124,9 +126,11 @@ function addRunning({ parts }: Start, made: Parts): { waitsMs: number } {
 /** Goes on where the last run ended, and begins to deliver. */
 async function run({ config, logger, logFault, parts }: Start, made: Parts): Promise<void> {
   const { store, clock, registry, inFlight, subscriptions, router, fanOut, scheduler, failureEvents } = made;
-  const { dead = [], ...recovered } = await store.lanes.recover(inFlight.left);
+  const { dead = [], ...recovered } = await store.lanes.recover(inFlight.left, inFlight.wasStopped);
+  inFlight.begin();
   if (Object.values(recovered).some((count) => count > 0)) {
-    logger.warn(recovered, "the last run did not stop cleanly, recovering");
+    if (inFlight.wasStopped) logger.info(recovered, "deliveries that the last stop interrupted are sent again");
+    else logger.warn(recovered, "the last run did not stop cleanly, recovering");
   }
   await store.audit.begin(clock.wall());
   await made.takeOver(config);
@@ -180,6 +184,19 @@ async function makeAdminKey({ keys, clock }: Parts, url: string): Promise<NewAdm
   const token = await keys.makeSignIn(entry.id, clock.wall() + SIGN_IN_LINK_MS);
   // What stands behind # is sent to nobody; the page takes it from there.
   return { key, signInUrl: new URL(`/sign-in#token=${token}`, url).href };
+}
+
+async function reload({ logger }: Start, { takeOver }: Parts, config: Config): Promise<void> {
+  try {
+    await takeOver(config);
+    logger.info("configuration reloaded");
+  } catch (error) {
+    if (!(error instanceof NotInEffect)) throw error;
+    logger.error(
+      { error },
+      "the configuration is saved but not in effect yet; the gateway puts it into effect by itself",
+    );
+  }
 }
 
 async function stop({ logger, parts }: Start, { clock }: Parts): Promise<void> {

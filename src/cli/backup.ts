@@ -144,7 +144,8 @@ interface Remarks extends Pick<SecretsToKeep, "secretsInClear"> {
 
 function tell(target: string, manifest: Manifest, { secretsInClear, damages }: Remarks, flags: BackupFlags): void {
   const bytes = statSync(target).size;
-  for (const damage of damages) note(`${damage}. It is in the backup as it is, and would not be delivered`);
+  for (const damage of damages)
+    note(`${damage}. It is in the backup as it is, and would be neither delivered nor replayed`);
   if (secretsInClear.length > 0) {
     note(
       `the configuration file contains secrets in plain text, and so does the backup: ${secretsInClear.join(", ")}. ` +

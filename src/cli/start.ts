@@ -170,7 +170,6 @@ function obeySignals({ starting, logger, input, config: inForce, isTerminal, sto
       await gateway.reload(config).catch((error: unknown) => {
         throw locateDeclared(error, loaded);
       });
-      logger.info("configuration reloaded");
       const settings = listChangedSettings(inForce, config);
       if (settings.length > 0) logger.warn({ settings }, "changed settings need a restart");
     } catch (error) {

@@ -78,7 +78,7 @@ export const Limits = Type.Object(
       default: 2,
       minimum: 1,
       maximum: 1000,
-      description: "The same for one key or portal link",
+      description: "The same for one key, and for all portal links of one tenant together",
     }),
     max_streams: Type.Integer({
       default: 100,
@@ -90,7 +90,7 @@ export const Limits = Type.Object(
       default: 25,
       minimum: 1,
       maximum: 10_000,
-      description: "The same for one key or portal link",
+      description: "The same for one key, and for all portal links of one tenant together",
     }),
     stream_buffer_bytes: Type.Integer({
       default: 4 * MIB,

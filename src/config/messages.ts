@@ -87,7 +87,8 @@ export const Sms = Type.Object(
       default: 30,
       minimum: 1,
       maximum: 100_000,
-      description: "Messages an hour to one number for each tenant, over all of its subscriptions; further ones wait",
+      description:
+        "Messages an hour to one number for the events of each tenant, over all subscriptions; further ones wait",
     }),
     tenant_rate: Type.Integer({
       default: 120,

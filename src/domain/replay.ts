@@ -24,6 +24,23 @@ export interface ReplayFilter {
   since?: string;
   until?: string;
   include?: RecoverInclude;
+  /** Not from the request: the caller was bound to a tenant. The job leaves out what such a caller may not do. */
+  is_bound?: true;
+}
+
+/** The filter as it is shown. */
+export function requestedFilter(filter: ReplayFilter): ReplayFilter {
+  const { is_bound: _, ...requested } = filter;
+  return requested;
+}
+
+/**
+ * What a caller must be allowed to do with each subscription of the job. A job for one subscription may make deliveries
+ * that the subscription never had: then the caller chooses what is sent there.
+ */
+export function actOf(kind: ReplayKind, { subscription_id: id, include }: ReplayFilter): "change" | "use" {
+  const makesNew = kind === "recover" ? (include ?? "failed") !== "failed" : kind === "events" && id !== undefined;
+  return makesNew ? "use" : "change";
 }
 
 /** Whether the job sends deliveries again; such jobs must not crowd out new deliveries. */

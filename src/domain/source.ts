@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { Type, type Static } from "typebox";
 import type { IpRange } from "./ip-address.ts";
 import type { Pattern } from "./pattern.ts";
@@ -14,6 +15,11 @@ const SOURCE_NAME = new RegExp(SOURCE_NAME_PATTERN);
 
 export function isSourceName(text: string): boolean {
   return text.length <= SOURCE_NAME_MAX_LENGTH && SOURCE_NAME.test(text);
+}
+
+/** Kept instead of the name when a tenant is erased, because the name must not become open. Never the name of a source. */
+export function eraseSourceName(name: string): string {
+  return `erased:${createHash("sha256").update(name).digest("hex")}`;
 }
 
 const Place = Type.String({

@@ -289,6 +289,8 @@ export interface Subscription {
   needs?: NeededParts | undefined;
   /** Headers with credentials that are passed on from a webhook's request, by name in lower case. */
   credentials?: readonly string[] | undefined;
+  /** With `mode: forward`: all headers that are passed on, by name in lower case; the usual ones when not given. */
+  forwardHeaders?: readonly string[] | undefined;
   /** The name of the shared target, if it uses one. */
   sharedTarget?: string | undefined;
   /** The rules of its own target, if they differ from the defaults. */

@@ -9,6 +9,7 @@ import type { ForwardResult } from "../domain/forward-rules.ts";
 import { formatDeliveryId } from "../domain/ids.ts";
 import { isGatewayEventType } from "../domain/pattern.ts";
 import { createAttemptWindows, type AttemptWindows } from "../operate/alerts/attempt-window.ts";
+import { nameForLog } from "../operate/alerts/contact-subscriptions.ts";
 import { createFallbackDepths } from "../operate/fallback-depths.ts";
 import type { Draft } from "../registry/draft.ts";
 import type { Subscription } from "../domain/subscription.ts";
@@ -61,7 +62,8 @@ export function openDelivery(
     maxHeldMs: config.heldMaxDays * 86_400_000,
     onAttempt: createAttemptNotes(start, { ...made, forwards, statistics, attemptWindows }),
     onDead(subscription, delivery, settlement) {
-      const facts = { event_id: delivery.event.id, subscription: subscription.name, reason: settlement.deadReason };
+      const name = nameForLog(subscription);
+      const facts = { event_id: delivery.event.id, subscription: name, reason: settlement.deadReason };
       logger.warn({ ...facts, detail: settlement.attempt.error }, "delivery is dead");
       later().failureEvents.died(subscription, delivery, settlement);
     },
@@ -72,7 +74,7 @@ export function openDelivery(
     onFailing: (subscription, facts) => later().modes.failing(subscription, facts),
     onState: (subscription, state) => void targets.saveState(subscription, state).catch(logFault),
     onSuspend(subscription, reason, facts) {
-      logger.warn({ subscription: subscription.name, reason }, "subscription is suspended");
+      logger.warn({ subscription: nameForLog(subscription), reason }, "subscription is suspended");
       const tell = (draft: Draft, current: Subscription) => {
         draft.explain({ reason });
         later().failureEvents.suspended(draft, current, reason, facts);
@@ -94,10 +96,12 @@ export function openDelivery(
     findFallback: subscriptions.findFallback,
     countQueue: fallbackDepths.count,
     mayHoldMore: senders.mayHoldMore,
-    onOverdue: (forward, fallback, left) =>
+    onOverdue: ({ forward, fallback, left, isHeld }) =>
       logger.warn(
         { subscription: forward.name, fallback: fallback.name, left: left ?? "unknown" },
-        "the target is used again although its fallback queue was not seen empty",
+        isHeld
+          ? "the target is healthy and stays in QUEUE, because its fallback queue was not seen empty"
+          : "the target is used again although its fallback queue was not seen empty",
       ),
     onFault: logFault,
   });
@@ -110,7 +114,8 @@ export function openDelivery(
     onMode: (target, change) => later().modes.found(target, change),
     onWell(target) {
       for (const subscription of targets.listResumable(target)) {
-        logger.info({ subscription: subscription.name }, "destination is healthy again, subscription resumed");
+        const name = nameForLog(subscription);
+        logger.info({ subscription: name }, "destination is healthy again, subscription resumed");
         later().resume.resume(subscription, "deliver").catch(logFault);
       }
     },
@@ -176,7 +181,7 @@ function createAttemptNotes(
       eventId: delivery.event.id,
       deliveryId: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq),
       eventType: delivery.event.type,
-      subscription: subscription.name,
+      subscription: nameForLog(subscription),
       number: settlement.attemptNumber,
       verdict,
       responseCode: attempt.responseCode,

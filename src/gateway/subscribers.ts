@@ -1,3 +1,4 @@
+import { nameForLog } from "../operate/alerts/contact-subscriptions.ts";
 import { createSubscriptionLanes } from "../operate/subscription-lanes.ts";
 import { toRetryPolicySpec } from "../domain/retry-policy.ts";
 import { createTargets } from "../operate/targets.ts";
@@ -77,7 +78,8 @@ export async function openSubscribers(
     refuseDestination: senders.refuse,
     isForOperators: senders.isForOperators,
     warnOfDestination: senders.warnOf,
-    onHeld: ({ name }, why) => logger.warn({ subscription: name, reason: why }, "subscription is held"),
+    onHeld: (subscription, why) =>
+      logger.warn({ subscription: nameForLog(subscription), reason: why }, "subscription is held"),
     findTarget: sharedTargets.findInput,
     examineTemplates: (list, events, tenantId) =>
       templates.examine(list, listNamedSchemas(events, eventTypes.list()), { line: `examinations of ${tenantId}` }),

@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../domain/clock.ts";
 import { isSendersFault, PosthornError } from "../domain/errors.ts";
 import { findLoop, readHops } from "../domain/hops.ts";
+import { isLoopbackHost } from "../domain/ip-address.ts";
+import { parseUrl } from "../domain/parse-url.ts";
 import { readTrace } from "../domain/trace-context.ts";
 import { GENERIC_KIND, type Source } from "../domain/source.ts";
 import { allows, type Caller } from "../registry/keys.ts";
@@ -264,15 +266,19 @@ function splitPath(url: string): { source: string; path: string; query: string }
   };
 }
 
-const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
-
 /**
  * Browsers let the page of any site post to this machine, and webhooks need no key. Only browsers send this header, and
  * a proxy or tunnel passes on the name by which the gateway is known outside.
  */
 function refuseForeignPage({ headers }: IncomingMessage): void {
-  if (headers["sec-fetch-site"] !== "cross-site" || !LOOPBACK_HOST.test(headers.host ?? "")) return;
+  if (headers["sec-fetch-site"] !== "cross-site" || !isOwnMachine(headers.host ?? "")) return;
   throw new PosthornError("other_origin", "A page of another site sent this webhook to its visitor's own machine.");
+}
+
+/** As browsers understand the name: they take `localhost.`, `x.localhost` and `0.0.0.0` for their own machine too. */
+function isOwnMachine(host: string): boolean {
+  const name = parseUrl(`http://${host}`)?.hostname.replace(/\.$/, "") ?? "";
+  return isLoopbackHost(name) || name === "0.0.0.0" || name === "[::]";
 }
 
 export function refuseEncoding({ headers }: IncomingMessage): void {

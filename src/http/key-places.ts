@@ -1,6 +1,6 @@
 import { PosthornError } from "../domain/errors.ts";
 
-/** Limits long-running answers, in total and for each owner: a key or a portal link. */
+/** Limits long-running answers, in total and for each owner: a key, or all portal links of a tenant. */
 export interface KeyPlaces {
   /** Takes a place until the returned function is called. Throws `too_many_requests` when the limit is reached. */
   take(owner: string): () => void;
@@ -31,7 +31,7 @@ export function createKeyPlaces({ max, maxPerKey, things, advice }: KeyPlacesOpt
   return {
     take(owner) {
       const ofOwner = byOwner.get(owner) ?? 0;
-      if (ofOwner >= maxPerKey) refuse("with this key or link", maxPerKey);
+      if (ofOwner >= maxPerKey) refuse("with this key, or with the portal links of this tenant", maxPerKey);
       if (taken >= max) refuse("on this gateway", max);
       byOwner.set(owner, ofOwner + 1);
       taken++;

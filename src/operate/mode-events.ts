@@ -5,6 +5,7 @@ import type { Clock, Timer } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { nameForLog } from "./alerts/contact-subscriptions.ts";
 import type { FailureEvents } from "./failure-events.ts";
 import type { KnownTarget, Targets } from "./targets.ts";
 
@@ -46,7 +47,7 @@ export function createModeEvents(options: ModeEventsOptions): ModeEvents {
     const { state, declared, subscriptions } = known;
     const { mode } = state;
     const [owner] = declared === undefined ? subscriptions : [];
-    const facts = owner === undefined ? { target: known.name } : { subscription: owner.name, url: owner.place };
+    const facts = owner === undefined ? { target: known.name } : { subscription: nameForLog(owner), url: owner.place };
     const why = { ...facts, reason: mode.reason, ...(mode.forced !== undefined && { forced: mode.forced }) };
     if (mode.forced !== undefined) logger.warn(why, "mode was set by hand");
     else if (change === "opened") logger.warn(why, "destination is down, queueing");
@@ -75,8 +76,8 @@ export function createModeEvents(options: ModeEventsOptions): ModeEvents {
       targets.saveMode(known).catch(onFault);
     },
     failing(subscription, facts) {
-      const { name, place } = subscription;
-      logger.warn({ subscription: name, url: place }, "subscription will be suspended unless its deliveries succeed");
+      const where = { subscription: nameForLog(subscription), url: subscription.place };
+      logger.warn(where, "subscription will be suspended unless its deliveries succeed");
       failureEvents.failing(subscription, facts);
     },
     found(target, change) {

@@ -1,8 +1,9 @@
 import { ownerOf, type SubscriptionInput } from "../domain/subscription.ts";
 import { toTargetNames } from "../domain/target-names.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import type { Draft } from "./draft.ts";
 import type { EventTypes } from "./event-types/event-types.ts";
-import type { Registry } from "./registry.ts";
+import { NotInEffect, type Registry } from "./registry.ts";
 import type { Sources } from "./sources/sources.ts";
 import type { Subscriptions } from "./subscriptions/subscriptions.ts";
 import type { SharedTargets } from "./targets.ts";
@@ -27,17 +28,30 @@ export interface DeclaredParts {
   logger: Logger;
 }
 
-/** Applies the declared lists, all or nothing. Items that are no longer declared stay in the store, but are inactive. */
-export async function applyDeclared(declared: Declared, parts: DeclaredParts): Promise<void> {
+/**
+ * Applies the declared lists, all or nothing. Items that are no longer declared stay in the store, but are inactive.
+ * Returns the error when all of it is saved and a part is not in effect yet.
+ */
+export async function applyDeclared(declared: Declared, parts: DeclaredParts): Promise<NotInEffect | undefined> {
   const { registry, eventTypes, tenants, sources, targets, subscriptions, logger } = parts;
-  // Those that name others come after them.
-  const left = await registry.changeAll(async (draft) => ({
-    eventTypes: await eventTypes.declareIn(draft, declared.eventTypes),
-    tenants: await tenants.declareIn(draft, declared.tenants),
-    sources: await sources.declareIn(draft, declared.sources, (tenantId) => listTargetNames(declared, tenantId)),
-    targets: await targets.declareIn(draft, declared.targets),
-    subscriptions: await subscriptions.declareIn(draft, declared.subscriptions),
-  }));
+  let left: Left = { eventTypes: [], tenants: [], sources: [], targets: [], subscriptions: [] };
+  const declareAll = async (draft: Draft) => {
+    // Those that name others come after them.
+    left = {
+      eventTypes: await eventTypes.declareIn(draft, declared.eventTypes),
+      tenants: await tenants.declareIn(draft, declared.tenants),
+      sources: await sources.declareIn(draft, declared.sources, (tenantId) => listTargetNames(declared, tenantId)),
+      targets: await targets.declareIn(draft, declared.targets),
+      subscriptions: await subscriptions.declareIn(draft, declared.subscriptions),
+    };
+  };
+  const late = await registry.changeAll(declareAll).then(
+    () => undefined,
+    (error: unknown) => {
+      if (error instanceof NotInEffect) return error;
+      throw error;
+    },
+  );
   for (const input of declared.subscriptions) {
     const { name } = input;
     const all = subscriptions.list(ownerOf(input));
@@ -59,7 +73,11 @@ export async function applyDeclared(declared: Declared, parts: DeclaredParts): P
   for (const name of left.subscriptions) {
     logger.warn({ subscription: name }, "subscription left the configuration and is inactive");
   }
+  return late;
 }
+
+/** The names of what was declared and is no longer. */
+type Left = Readonly<Record<keyof Declared, readonly string[]>>;
 
 /** The names that sources may give as their target. */
 function listTargetNames({ targets, subscriptions }: Declared, tenantId: string): string[] {

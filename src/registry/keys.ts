@@ -18,8 +18,6 @@ export interface Caller {
   expiresAt: number | undefined;
   /** Came through a portal link that the key created: may only do what a partner needs. */
   isPartner?: boolean | undefined;
-  /** Identifies that link among all of the key. */
-  linkId?: string | undefined;
   /** What the portal link says about the look of its page. */
   theme?: LinkTheme | undefined;
   /** Signed in with OpenID Connect: there is no key, and `keyId` is `oidc:` and the subject. */
@@ -43,10 +41,13 @@ export function actorOf(caller: Caller | undefined): string {
   return caller.user === undefined ? `key:${caller.keyId}` : caller.keyId;
 }
 
-/** Who shares the limits for long-running answers: all with one key, but each portal link on its own. */
+/**
+ * Who shares the limits for long-running answers: all with one key, and all portal links of a tenant. Links are made
+ * easily: if each had its own places, a few of them would leave none for the operator.
+ */
 export function placeOwnerOf(caller: Caller | undefined): string {
-  const { keyId = "", linkId } = caller ?? {};
-  return linkId === undefined ? keyId : `${keyId} ${linkId}`;
+  const { keyId = "", isPartner, tenantId = "" } = caller ?? {};
+  return isPartner === true ? `portal ${tenantId}` : keyId;
 }
 
 /** Refers to a key without containing it, for sessions and links. */

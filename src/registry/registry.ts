@@ -162,7 +162,7 @@ export function createRegistry({ records, clock, authors = createAuthors() }: Re
         draft.written(written, at);
         const failed = await catchUp(written.version);
         const own = draft.request.changes.find(({ kind }) => failed.has(kind));
-        if (own !== undefined) throw notInEffect(failed.get(own.kind));
+        if (own !== undefined) throw new NotInEffect(failed.get(own.kind));
         return result;
       }
       await catchUp();
@@ -272,13 +272,16 @@ function throwAll(errors: readonly unknown[]): void {
   if (errors.length === 1) throw errors[0];
 }
 
-function notInEffect(cause: unknown): PosthornError {
-  return new PosthornError(
-    "internal_error",
-    "The change is saved but not in effect yet. Do not repeat it: the gateway tries again every " +
-      `${FOLLOW_EVERY_MS / 1000} seconds until it is. The gateway's log has the reason.`,
-    { cause },
-  );
+/** The change was written, and a part of the gateway could not follow it: it gets the change again later. */
+export class NotInEffect extends PosthornError {
+  constructor(cause: unknown) {
+    super(
+      "internal_error",
+      "The change is saved but not in effect yet. Do not repeat it: the gateway tries again every " +
+        `${FOLLOW_EVERY_MS / 1000} seconds until it is. The gateway's log has the reason.`,
+      { cause },
+    );
+  }
 }
 
 /** The error for a tenant whose erasure the store has reported. */

@@ -1,4 +1,4 @@
-import type { PosthornError } from "../domain/errors.ts";
+import { PosthornError } from "../domain/errors.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { AcceptResult } from "../store/port/event-log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -63,12 +63,21 @@ export function createIngest(options: IngestOptions): Ingest {
     }
   };
 
+  /** The meter that counts the event; undefined for a tenant without limits, an error when it cannot be accepted. */
+  function beginMetering(event: IncomingEvent): Meter | PosthornError | undefined {
+    try {
+      const meter = quotas.find(event.tenantId);
+      return meter?.refuse(event) ?? meter;
+    } catch (error) {
+      return notAccepted(error);
+    }
+  }
+
   return {
     accept(event, done, to) {
-      const meter = quotas.find(event.tenantId);
+      const meter = beginMetering(event);
       if (meter === undefined) return acceptOwn(event, done, to);
-      const refusal = meter.refuse(event);
-      if (refusal !== undefined) return done({ kind: "failed", error: refusal });
+      if (meter instanceof PosthornError) return done({ kind: "failed", error: meter });
       const answer = (result: IngestResult) => {
         meter.end(event, result.kind === "stored" ? result : undefined);
         done(result);

@@ -8,8 +8,8 @@ import { createThreadSeat, stopped, type ThreadOptions, type ThreadSeat } from "
  */
 export interface ThreadLines<Call, Reply> {
   /**
-   * The job has a thread to itself until it settles. Rejects with `overloaded` when too much of its sender is waiting in
-   * this line, or in all lines together; otherwise with the error of the job.
+   * The job has a thread to itself until it settles. Rejects with `overloaded` when too much is waiting: of its sender in
+   * this line, of all senders in this line, or in all lines together. Otherwise it rejects with the error of the job.
    */
   run<Result>(
     line: string,
@@ -29,7 +29,7 @@ export interface ThreadLinesOptions extends ThreadOptions {
   /** A thread without work ends after this time. With `keepFirst`, the first thread stays. */
   idleMs: number;
   keepFirst?: boolean;
-  /** How much of one sender, and of all together, may wait. */
+  /** How much of one sender, and of all together, may wait. One line may use half of what all together may. */
   maxSenderBytes?: number;
   maxWaitingBytes?: number;
 }
@@ -46,6 +46,8 @@ interface Line<Call, Reply> {
   readonly waiting: Map<string, Job<Call, Reply>[]>;
   /** Cost of the jobs that wait or run, by sender. */
   readonly bytes: Map<string, number>;
+  /** Cost of the jobs of all senders. */
+  totalBytes: number;
   isServed: boolean;
   /** The line counts as slow until then, because its recent work took long. */
   slowUntil: number;
@@ -72,6 +74,7 @@ const SLOW_FOR_MS = 30_000;
 export function createThreadLines<Call, Reply extends object>(options: ThreadLinesOptions): ThreadLines<Call, Reply> {
   const { maxThreads, idleMs, keepFirst = false } = options;
   const { maxSenderBytes = MAX_SENDER_BYTES, maxWaitingBytes = MAX_WAITING_BYTES } = options;
+  const maxLineBytes = maxWaitingBytes / 2;
   const maxSlow = Math.max(1, maxThreads - 1);
   /** In the order of their turns. Holds only lines that have work or were slow recently. */
   const lines = new Map<string, Line<Call, Reply>>();
@@ -82,7 +85,14 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
   function getLine(name: string): Line<Call, Reply> {
     const known = lines.get(name);
     if (known !== undefined) return known;
-    const line: Line<Call, Reply> = { name, waiting: new Map(), bytes: new Map(), isServed: false, slowUntil: 0 };
+    const line: Line<Call, Reply> = {
+      name,
+      waiting: new Map(),
+      bytes: new Map(),
+      totalBytes: 0,
+      isServed: false,
+      slowUntil: 0,
+    };
     lines.set(name, line);
     return line;
   }
@@ -155,6 +165,7 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
     const left = bytesOf(line, job.sender) - job.byteLength;
     if (left > 0) line.bytes.set(job.sender, left);
     else line.bytes.delete(job.sender);
+    line.totalBytes -= job.byteLength;
     waitingBytes -= job.byteLength;
     forgetIdleLines();
     if (!place.staysForEver) place.timer = setTimeout(place.seat.stop, idleMs).unref();
@@ -169,9 +180,15 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
     return bytes.get(sender) ?? 0;
   }
 
-  function refuseTooMuch(senderBytes: number, byteLength: number): void {
-    const isSenderFull = senderBytes > 0 && senderBytes + byteLength > maxSenderBytes;
-    if (!isSenderFull && (waitingBytes === 0 || waitingBytes + byteLength <= maxWaitingBytes)) return;
+  function refuseTooMuch(line: Line<Call, Reply>, sender: string, byteLength: number): void {
+    const isTooMuch = (usedBytes: number, maxBytes: number) => usedBytes > 0 && usedBytes + byteLength > maxBytes;
+    if (
+      !isTooMuch(bytesOf(line, sender), maxSenderBytes) &&
+      !isTooMuch(line.totalBytes, maxLineBytes) &&
+      !isTooMuch(waitingBytes, maxWaitingBytes)
+    ) {
+      return;
+    }
     throw new PosthornError("overloaded", "Too much is waiting to be checked.", { retryAfterS: 1 });
   }
 
@@ -180,10 +197,10 @@ export function createThreadLines<Call, Reply extends object>(options: ThreadLin
       if (isClosed) throw stopped();
       const byteLength = JOB_BYTES + bytes;
       const line = getLine(name);
-      const senderBytes = bytesOf(line, sender);
-      refuseTooMuch(senderBytes, byteLength);
+      refuseTooMuch(line, sender, byteLength);
       waitingBytes += byteLength;
-      line.bytes.set(sender, senderBytes + byteLength);
+      line.totalBytes += byteLength;
+      line.bytes.set(sender, bytesOf(line, sender) + byteLength);
       return new Promise((resolve, reject) => {
         const added: Job<Call, Reply> = { sender, byteLength, start: (send) => job(send).then(resolve, reject) };
         const jobs = line.waiting.get(sender);

@@ -21,15 +21,22 @@ it("previews of one tenant hold up neither those of others nor the saving of tem
     await preview(hostile, `${LONG}${n}`);
     ended++;
   });
-  expect((await preview(gateway, "{{ data.c }}")).status).toBe(200);
   const subscription = {
     name: "rendered",
     events: ["#"],
     url: "https://example.org",
     template: { body: '{"n":{{ data.n | json }}}' },
   };
-  expect((await owner.post("/api/v1/subscriptions", subscription)).status).toBe(201);
+  const others = async () => {
+    const shown = await preview(gateway, "{{ data.c }}");
+    const made = await owner.post("/api/v1/subscriptions", subscription);
+    return { statuses: [shown.status, made.status], endedBefore: ended };
+  };
+  const served = others();
+  await Promise.allSettled([served, ...flood]);
+  const { statuses, endedBefore } = await served;
+  expect(statuses).toEqual([200, 201]);
   // All of them, where everybody waits in one line.
-  expect(ended).toBeLessThan(PREVIEWS);
+  expect(endedBefore).toBeLessThan(PREVIEWS);
   await Promise.all(flood);
-}, 60_000);
+});

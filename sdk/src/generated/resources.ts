@@ -331,7 +331,7 @@ export interface KeysResource {
 }
 
 export interface ReplaysResource {
-  /** Create a replay of many deliveries, or count them first. New deliveries go first: only a few replayed deliveries of each subscription are sent at a time. */
+  /** Create a replay of many deliveries, or count them first. New deliveries go first: only a few replayed deliveries of each subscription are sent at a time. With a key or portal link of a tenant, a job leaves out the subscriptions that the caller may not change (`can.change`). */
   create(body: ReplaysCreateBody, options?: CreateOptions): Promise<ReplayPlan | Replay>;
   /** List replays, latest first */
   list(query?: ReplaysListQuery, options?: RequestOptions): Pages<Replay>;

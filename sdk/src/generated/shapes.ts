@@ -772,7 +772,7 @@ export interface Subscription {
     statuses?: number[] | undefined;
     body_contains?: string | undefined;
   } | null | undefined;
-  /** Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes and 410 are retried without it */
+  /** Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes are retried without it */
   give_up_on?: number[] | null | undefined;
   /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored */
   headers?: Record<string, string> | undefined;
@@ -805,10 +805,17 @@ export interface Subscription {
   ed25519_public_key: string | null;
   /** Only in answers to changes: settings that will not work as one might expect */
   warnings?: string[] | undefined;
-  /** Who gave the credentials that are sent to the destination; null when there are none. With those of the `operator`, a key or portal link of the tenant cannot change where requests go and what they contain, nor test or preview it, without giving credentials again */
+  /** Who gave the credentials that are sent to the destination; null when there are none. With those of the `operator`, a key or portal link of the tenant cannot change where requests go and what they contain, nor test or preview it, nor see what it answers, without giving credentials again */
   credentials_by: "operator" | "tenant" | null;
   /** Where it can be changed; `contact`: it is a contact of its tenant, and is changed there */
   managed_by: "api" | "config" | "former_config" | "contact";
+  /** What your key or portal link may do with the subscription; where it may not, the gateway answers 403 */
+  can: {
+    /** Pause and resume it, see and rotate its secret, retry, cancel, replay and purge its deliveries, and, unless `managed_by` is `config` or `contact`, update and delete it */
+    change: boolean;
+    /** Test and preview it, and replay any event to it */
+    use: boolean;
+  };
   /** The id of the key that created the subscription; null for portal links, which do not see it */
   created_by: string | null;
   created_at: string;
@@ -947,7 +954,7 @@ export interface SubscriptionInput {
     statuses?: number[] | undefined;
     body_contains?: string | undefined;
   } | undefined;
-  /** Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes and 410 are retried without it */
+  /** Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes are retried without it */
   give_up_on?: number[] | null | undefined;
   /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored. Default: `{}` */
   headers?: Record<string, string> | null | undefined;
@@ -980,7 +987,7 @@ export interface HttpDestination {
     statuses?: number[] | undefined;
     body_contains?: string | undefined;
   } | undefined;
-  /** Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes and 410 are retried without it */
+  /** Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes are retried without it */
   give_up_on?: number[] | null | undefined;
   /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored. Default: `{}` */
   headers?: Record<string, string> | null | undefined;
@@ -1110,7 +1117,7 @@ export interface AmqpDestination {
   connection?: string | undefined;
   /** `raw`: the event's bytes; `message`: the whole event, for another gateway; `event`: the Event of a bus; `cloudevents`: 1.0, structured JSON. Default: `"raw"` */
   format?: "raw" | "message" | "event" | "cloudevents" | undefined;
-  /** With `message`: headers of the request that are sent along; `*` means the usual ones, the default */
+  /** With `message`: headers of the request that are sent along; `*` means the usual ones. The default is `*`, and for a fallback what its forward names */
   forward_headers?: string[] | null | undefined;
   /** With `message`: the key that encrypts credentials among the headers; the receiving gateway needs it too. The gateway's own key when not given */
   message_key?: string | undefined;
@@ -1127,7 +1134,7 @@ export interface AzureServiceBusDestination {
   connection?: string | undefined;
   /** `raw`: the event's bytes; `message`: the whole event, for another gateway; `event`: the Event of a bus; `cloudevents`: 1.0, structured JSON. Default: `"raw"` */
   format?: "raw" | "message" | "event" | "cloudevents" | undefined;
-  /** With `message`: headers of the request that are sent along; `*` means the usual ones, the default */
+  /** With `message`: headers of the request that are sent along; `*` means the usual ones. The default is `*`, and for a fallback what its forward names */
   forward_headers?: string[] | null | undefined;
   /** With `message`: the key that encrypts credentials among the headers; the receiving gateway needs it too. The gateway's own key when not given */
   message_key?: string | undefined;
@@ -1147,7 +1154,7 @@ export interface AzureStorageQueueDestination {
   connection?: string | undefined;
   /** `raw`: the event's bytes; `message`: the whole event, for another gateway; `event`: the Event of a bus; `cloudevents`: 1.0, structured JSON. Default: `"raw"` */
   format?: "raw" | "message" | "event" | "cloudevents" | undefined;
-  /** With `message`: headers of the request that are sent along; `*` means the usual ones, the default */
+  /** With `message`: headers of the request that are sent along; `*` means the usual ones. The default is `*`, and for a fallback what its forward names */
   forward_headers?: string[] | null | undefined;
   /** With `message`: the key that encrypts credentials among the headers; the receiving gateway needs it too. The gateway's own key when not given */
   message_key?: string | undefined;
@@ -1244,7 +1251,7 @@ export interface SubscriptionChange {
     statuses?: number[] | undefined;
     body_contains?: string | undefined;
   } | undefined;
-  /** Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes and 410 are retried without it */
+  /** Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes are retried without it */
   give_up_on?: number[] | null | undefined;
   /** Sent with every attempt, but to no other origin; their values are shown to nobody: `***`, which sent back stands for what is stored. Default: `{}` */
   headers?: Record<string, string> | null | undefined;
@@ -3362,12 +3369,13 @@ export interface SubscriptionsListHistoryItem {
   /** Null when the subscription was created */
   from: string | null;
   to: string | null;
+  /** As in the audit log. A portal link is told only `portal`, `gateway`, or `operator` for everybody else */
   actor: string;
   act: string;
   /** Why the gateway itself made the change */
   reason: string | null;
-  /** The `seq` of the entry in the audit log */
-  audit_seq: number;
+  /** The `seq` of the entry in the audit log; null for a portal link */
+  audit_seq: number | null;
 }
 
 /** List alerts: what to ask for */

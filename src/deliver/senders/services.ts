@@ -19,6 +19,8 @@ export interface SenderServices {
   /** Returns why a URL may not be used because it leads back to this gateway. */
   findOwnUrlProblem: (url: string) => string | undefined;
   openCredentials: OpenCredentials;
+  /** The subscription that has this one as its fallback. */
+  findForward: (fallback: Subscription) => Subscription | undefined;
   /** Connections to brokers. They outlive the senders. */
   connections: Connections;
   /** Encrypts credentials in messages when a destination has no key of its own. */

@@ -25,18 +25,24 @@ export function presentAuditEntry(row: AuditRow): AnswerOf<typeof Described> {
   };
 }
 
-export function presentStatusChange(row: AuditRow): AnswerOf<typeof StatusChange> {
+/** A partner does not get to know keys and users of others, nor how many entries the log has. */
+export function presentStatusChange(row: AuditRow, isForPartner: boolean): AnswerOf<typeof StatusChange> {
   const { at, actor, act } = JSON.parse(row.entry) as AuditEntry;
   const { before, after, details } = readData(row);
   return {
     at: isoTime(at),
     from: (before?.["status"] as string | undefined) ?? null,
     to: (after?.["status"] as string | undefined) ?? null,
-    actor,
+    actor: isForPartner ? toRole(actor) : actor,
     act,
     reason: (details?.["reason"] as string | undefined) ?? null,
-    audit_seq: row.seq,
+    audit_seq: isForPartner ? null : row.seq,
   };
+}
+
+function toRole(actor: string): string {
+  if (actor === "gateway") return actor;
+  return actor.startsWith("portal:") ? "portal" : "operator";
 }
 
 /** Exactly as it is signed, so that anybody can verify it. */

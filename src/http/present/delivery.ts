@@ -65,6 +65,8 @@ export interface AttemptOf {
   eventType: string;
   /** The current subscription; undefined when it was deleted. */
   subscription: Subscription | undefined;
+  /** The caller does not get to know what the destination answered. */
+  hidesAnswer?: boolean | undefined;
 }
 
 export type NumberedAttempt = AttemptRecord & { number: number };
@@ -79,6 +81,7 @@ export function presentAttempt(attempt: NumberedAttempt, of: AttemptOf, kinds: D
     duration_ms: attempt.durationMs,
     result: attempt.result,
     ...kind?.presentRecord(attempt, { ...of, number, startedAt }),
+    ...(of.hidesAnswer === true && { response_headers: null, response_body: null }),
     error: attempt.error ?? null,
     trigger: attempt.trigger,
   };

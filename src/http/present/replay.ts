@@ -1,3 +1,4 @@
+import { requestedFilter } from "../../domain/replay.ts";
 import type { ReplayResults, ReplayRow } from "../../store/port/jobs.ts";
 import { isoTime } from "./time.ts";
 
@@ -18,7 +19,7 @@ export function presentReplay(replay: ReplayRow) {
     kind: replay.kind,
     status: replay.status,
     tenant_id: replay.tenantId ?? null,
-    filter: replay.filter,
+    filter: requestedFilter(replay.filter),
     total: replay.total,
     total_exact: replay.totalIsExact,
     done: replay.done,

@@ -5,6 +5,7 @@ import type { Handshake } from "../../deliver/senders/sender.ts";
 import type { Condition } from "../../operate/condition.ts";
 import type { Summary } from "../../operate/statistics.ts";
 import type { Settings } from "../../registry/sealed-settings.ts";
+import type { SubscriptionRights } from "../../registry/subscriptions/subscription-access.ts";
 import type { CredentialsBy } from "../../registry/subscriptions/subscription-record.ts";
 import type { DeliveryCounters } from "../../store/port/reads.ts";
 import type { AnswerOf } from "../openapi/operation-docs.ts";
@@ -17,6 +18,8 @@ export interface ShownParts {
   /** The settings that the kind shows: as fields of the subscription, or in `destination`. */
   destination: Readonly<Record<string, unknown>>;
   credentialsBy: CredentialsBy | undefined;
+  /** Of the caller. */
+  can: SubscriptionRights;
   condition: Condition;
   counters: DeliveryCounters | undefined;
   recent: Summary | undefined;
@@ -28,7 +31,7 @@ export interface ShownParts {
 /** The one mapping of a subscription to the wire, without its secret: the answer to create adds it. */
 export function presentSubscription(
   subscription: Subscription,
-  { settings, destination, credentialsBy, condition, counters, recent, handshake, isForPartner }: ShownParts,
+  { settings, destination, credentialsBy, can, condition, counters, recent, handshake, isForPartner }: ShownParts,
 ): AnswerOf<typeof Described> {
   const { suspension, ed25519Key: key } = subscription;
   const {
@@ -59,6 +62,7 @@ export function presentSubscription(
     suspend_after_s: suspension?.afterMs === undefined ? null : suspension.afterMs / 1000,
     credentials_by: credentialsBy ?? null,
     managed_by: subscription.managedBy,
+    can,
     created_by: isForPartner ? null : (subscription.createdBy ?? null),
     created_at: isoTime(subscription.createdAt),
     updated_at: isoTime(subscription.updatedAt),

@@ -7,6 +7,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { PortalTheme } from "../../domain/portal-theme.ts";
 import type { AuditTrail } from "../../operate/audit-trail.ts";
 import type { Alerts } from "../../operate/alerts/alerts.ts";
+import { nameForLog } from "../../operate/alerts/contact-subscriptions.ts";
 import type { BodyErasures } from "../../operate/body-erasure.ts";
 import type { TenantErasures } from "../../operate/tenant-erasure.ts";
 import type { BulkReplays } from "../../operate/replays/bulk-replays.ts";
@@ -227,10 +228,11 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   addSubscriptionSecretRoutes(app, {
     subscriptions,
     rotation,
-    async onSecretRead({ id, tenantId, name }, caller) {
+    async onSecretRead(subscription, caller) {
+      const { id, tenantId } = subscription;
       await trail.note({ act: "subscription.reveal_secret", kind: "subscription", id, tenantId });
       logger.info(
-        { subscription_id: id, subscription: name, key_id: caller?.keyId },
+        { subscription_id: id, subscription: nameForLog(subscription), key_id: caller?.keyId },
         "the secret of a subscription was read",
       );
     },

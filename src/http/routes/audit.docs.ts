@@ -44,10 +44,15 @@ export const StatusChange = closed({
   at: Time,
   from: textOrNull("Null when the subscription was created"),
   to: textOrNull(),
-  actor: text(`key:${EXAMPLE.key}`),
+  actor: text(
+    `key:${EXAMPLE.key}`,
+    "As in the audit log. A portal link is told only `portal`, `gateway`, or `operator` for everybody else",
+  ),
   act: text("subscription.pause"),
   reason: textOrNull("Why the gateway itself made the change"),
-  audit_seq: Type.Integer({ minimum: 1, description: "The `seq` of the entry in the audit log" }),
+  audit_seq: nullable(
+    Type.Integer({ minimum: 1, description: "The `seq` of the entry in the audit log; null for a portal link" }),
+  ),
 });
 
 const Mark = closed({

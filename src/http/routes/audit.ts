@@ -92,7 +92,8 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
     async ({ params, query, caller }) => {
       const { id, tenantId } = subscriptions.getById(params.id, caller?.tenantId);
       const filter = { kind: "subscription", id, tenantId, member: "status" };
-      return presentPage(await trail.list(filter, pageOf(query)), presentStatusChange);
+      const isForPartner = caller?.isPartner === true;
+      return presentPage(await trail.list(filter, pageOf(query)), (row) => presentStatusChange(row, isForPartner));
     },
   );
 }

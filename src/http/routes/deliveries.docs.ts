@@ -132,7 +132,10 @@ export const DELIVERY_DOCS: AreaDocs = {
     "GET /api/v1/deliveries/:id": {
       params: { id: EXAMPLE.deadDelivery },
       answer: {
-        description: "The delivery with its attempts; secrets are masked",
+        description:
+          "The delivery with its attempts; secrets are masked. For keys and portal links of a tenant " +
+          "`response_headers` and `response_body` are null where the request had credentials that the operator of the " +
+          "gateway set (`credentials_by` of the subscription), and where the subscription was deleted",
         schema: DeliveryWithAttempts,
       },
     },

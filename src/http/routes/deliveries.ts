@@ -108,6 +108,15 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     return delivery;
   }
 
+  /** What happens to the deliveries of a subscription is part of it: who may not pause it may not cancel them. */
+  async function getDeliveryForChange(id: string, request: FastifyRequest): Promise<StoredDelivery> {
+    const delivery = await getDelivery(id, request);
+    const subscription = subscriptions.find(delivery.subscriptionSeq);
+    const boundTo = request.caller?.tenantId;
+    if (subscription !== undefined) subscriptions.getFor("change", subscription.id, { tenantId: boundTo, boundTo });
+    return delivery;
+  }
+
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     "/api/v1/deliveries",
     { config: { scope: "read" }, schema: { summary: "List deliveries", querystring: ListQuery } },
@@ -128,7 +137,13 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
       const eventId = originEventId ?? delivery.eventId;
       const subscription = subscriptions.find(subscriptionSeq);
       const of = { deliveryId: formatDeliveryId(eventSeq, subscriptionSeq), eventId, eventType, subscription };
-      return { ...presentDelivery(delivery), attempts: attempts.map((attempt) => presentAttempt(attempt, of, kinds)) };
+      const hiddenUntil = subscriptions.answersHiddenUntil(subscriptionSeq, request.caller?.tenantId);
+      return {
+        ...presentDelivery(delivery),
+        attempts: attempts.map((attempt) =>
+          presentAttempt(attempt, { ...of, hidesAnswer: attempt.startedAt <= hiddenUntil }, kinds),
+        ),
+      };
     },
   );
 
@@ -136,7 +151,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     "/api/v1/deliveries/:id/retry",
     { config: { scope: "admin" }, schema: { summary: "Retry a delivery now" } },
     async (request, reply) => {
-      const delivery = await getDelivery(request.params.id, request);
+      const delivery = await getDeliveryForChange(request.params.id, request);
       return reply.code(202).send(presentDelivery(await replays.retry(delivery)));
     },
   );
@@ -145,7 +160,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     "/api/v1/deliveries/:id/cancel",
     { config: { scope: "admin" }, schema: { summary: "Cancel a delivery" } },
     async (request) => {
-      return presentDelivery(await replays.cancel(await getDelivery(request.params.id, request)));
+      return presentDelivery(await replays.cancel(await getDeliveryForChange(request.params.id, request)));
     },
   );
 
@@ -183,7 +198,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     async (request, reply) => {
       const { id } = request.body;
       if (id === undefined) return startReplay(request, reply, "dead_letters", request.body);
-      const delivery = await getDelivery(id, request);
+      const delivery = await getDeliveryForChange(id, request);
       if (delivery.state !== "dead") {
         throw new PosthornError("illegal_transition", `The delivery ${id} is ${delivery.state}, not dead.`);
       }
@@ -201,7 +216,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
       const { id, confirm, filter, all } = request.body;
       if (id !== undefined) {
         if (filter === undefined && all === undefined) {
-          return presentDelivery(await replays.purge(await getDelivery(id, request)));
+          return presentDelivery(await replays.purge(await getDeliveryForChange(id, request)));
         }
         throw new PosthornError("invalid_field", "Send only one of id, filter and all.", { field: "id" });
       }

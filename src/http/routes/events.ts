@@ -69,7 +69,7 @@ const EraseQuery = Type.Object(
 export interface EventRoutesOptions {
   store: Store;
   replays: Replays;
-  subscriptions: Pick<Subscriptions, "getById">;
+  subscriptions: Pick<Subscriptions, "getFor">;
   editedReplays: EditedReplays;
   /** Called when somebody sends an edited event. The note is on disk before the event is. */
   onEdited: (event: StoredEvent, eventId: string) => Promise<void>;
@@ -178,7 +178,7 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
     }
     const ids = one === undefined ? several : [one];
     return ids?.map((id) => {
-      const subscription = options.subscriptions.getById(id, boundTo);
+      const subscription = options.subscriptions.getFor("use", id, { tenantId: boundTo, boundTo });
       if (!isFor(subscription, event.tenantId)) throw new PosthornError("not_found", `There is no subscription ${id}.`);
       return subscription;
     });

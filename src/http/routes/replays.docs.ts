@@ -98,7 +98,9 @@ export const REPLAY_DOCS: AreaDocs = {
   description: "Jobs that replay, cancel or purge many deliveries",
   operations: {
     "POST /api/v1/replays": {
-      description: "New deliveries go first: only a few replayed deliveries of each subscription are sent at a time.",
+      description:
+        "New deliveries go first: only a few replayed deliveries of each subscription are sent at a time. With a key or " +
+        "portal link of a tenant, a job leaves out the subscriptions that the caller may not change (`can.change`).",
       request: { kind: "dead_letters", filter },
       headers: IDEMPOTENCY_KEY,
       answer: begunExample("dead_letters"),

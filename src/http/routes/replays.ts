@@ -61,7 +61,7 @@ export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkRep
 
   for (const { act, status, summary } of CHANGES) {
     app.post(`/api/v1/replays/:id/${act}`, { config: admin, schema: { summary } }, async (request) =>
-      presentReplay(await bulkReplays.setStatus(await get(request), status)),
+      presentReplay(await bulkReplays.setStatus(await get(request), status, request.caller?.tenantId)),
     );
   }
 

@@ -110,11 +110,23 @@ export const Subscription = named(
           description:
             "Who gave the credentials that are sent to the destination; null when there are none. With those of the " +
             "`operator`, a key or portal link of the tenant cannot change where requests go and what they contain, nor " +
-            "test or preview it, without giving credentials again",
+            "test or preview it, nor see what it answers, without giving credentials again",
           examples: ["operator"],
         }),
       ),
       managed_by: ManagedByDocs,
+      can: closed(
+        {
+          change: Type.Boolean({
+            description:
+              "Pause and resume it, see and rotate its secret, retry, cancel, replay and purge its deliveries, and, " +
+              "unless `managed_by` is `config` or `contact`, update and delete it",
+            examples: [true],
+          }),
+          use: Type.Boolean({ description: "Test and preview it, and replay any event to it", examples: [true] }),
+        },
+        "What your key or portal link may do with the subscription; where it may not, the gateway answers 403",
+      ),
       created_by: nullable(
         text(
           EXAMPLE.key,

@@ -9,6 +9,8 @@ import type { Resume } from "../../operate/resume.ts";
 import type { SecretRotation } from "../../operate/secret-rotation.ts";
 import type { SubscriptionLanes } from "../../operate/subscription-lanes.ts";
 import type { Targets } from "../../operate/targets.ts";
+import { allows } from "../../registry/keys.ts";
+import type { SubscriptionRights } from "../../registry/subscriptions/subscription-access.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import type { Store } from "../../store/store.ts";
 import { presentSubscription } from "../present/subscription.ts";
@@ -37,6 +39,8 @@ const ListQuery = pageQuery({
 });
 type ListQuery = Static<typeof ListQuery>;
 
+const WRITERS = { scope: "admin" } as const;
+
 export interface SubscriptionRoutesOptions {
   subscriptions: Subscriptions;
   remove: SubscriptionLanes["remove"];
@@ -63,22 +67,29 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
     subscriptions.getFor("change", id, { tenantId, boundTo: caller?.tenantId });
   const get = (request: FastifyRequest) => getForChange((request.params as { id: string }).id, asked(request));
 
-  const partsOf = (one: Subscription) => ({
+  const partsOf = (one: Subscription, caller: Asked["caller"]) => ({
     settings: subscriptions.settingsOf(one),
     destination: subscriptions.destinationOf(one),
     credentialsBy: subscriptions.credentialsByOf(one),
+    can: rightsOf(one, caller),
   });
+
+  /** All that changes or uses a subscription needs the scope of `WRITERS`. */
+  function rightsOf(one: Subscription, caller: Asked["caller"]): SubscriptionRights {
+    if (caller === undefined || !allows(caller, WRITERS.scope)) return { change: false, use: false };
+    return subscriptions.rightsOf(one, caller.tenantId);
+  }
 
   /** Subscriptions with their figures, which are read once for all. */
   async function presentAll(rows: readonly Subscription[], caller: Asked["caller"]) {
     // Before the first await, because a subscription may be deleted meanwhile.
-    const shown = new Map(rows.map((one) => [one, partsOf(one)]));
+    const shown = new Map(rows.map((one) => [one, partsOf(one, caller)]));
     const { deliveries } = await store.reads.loadCounters();
     const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
     const recent = await statistics.summarise(rows.map(({ seq }) => seq));
     return (one: Subscription) =>
       presentSubscription(one, {
-        ...(shown.get(one) ?? partsOf(one)),
+        ...(shown.get(one) ?? partsOf(one, caller)),
         condition: options.targets.conditionOf(one),
         counters: counters.get(one.seq),
         recent: recent.get(one.seq),
@@ -104,7 +115,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
       key: "id",
       words: ["a subscription", "subscriptions"],
       readers: { scope: "read" },
-      writers: { scope: "admin" },
+      writers: WRITERS,
       input: SubscriptionSchema,
       change: SubscriptionChange,
       query: ListQuery,
@@ -151,7 +162,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
 
   app.post(
     "/api/v1/subscriptions/:id/pause",
-    { config: { scope: "admin" }, schema: { summary: "Pause a subscription" } },
+    { config: WRITERS, schema: { summary: "Pause a subscription" } },
     async (request, reply) => {
       const { "if-match": ifMatch } = request.headers;
       return send(reply, { thing: await subscriptions.setStatus(get(request), "inactive", { ifMatch }) });
@@ -161,7 +172,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
   app.post<{ Body: Static<typeof ResumeBody> | undefined }>(
     "/api/v1/subscriptions/:id/resume",
     {
-      config: { scope: "admin" },
+      config: WRITERS,
       schema: {
         summary: "Resume a subscription, with or without its held deliveries",
         body: Type.Union([ResumeBody, Type.Null()]),

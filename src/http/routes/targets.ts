@@ -4,6 +4,7 @@ import type { Scheduler } from "../../deliver/scheduler.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { oneOf } from "../../domain/shape.ts";
+import type { Subscription } from "../../domain/subscription.ts";
 import { MODES, TargetChange, TargetInput } from "../../domain/target.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import type { AuditTrail } from "../../operate/audit-trail.ts";
@@ -51,6 +52,14 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
   const findShared = (name: string, tenantId = DEFAULT_TENANT) => sharedTargets.findInput(name, tenantId) ?? {};
   const present = async (known: KnownTarget) => presentTarget(known, describeTarget(known, await loadOpen()));
 
+  /** A target decides when its subscriptions are sent to: who may not change them may not change it. */
+  function refuseReserved(users: readonly Subscription[], boundTo: string | undefined): void {
+    for (const { id, tenantId } of users) subscriptions.getFor("change", id, { tenantId, boundTo });
+  }
+
+  const usersOf = (name: string, tenantId = DEFAULT_TENANT) =>
+    targets.list(tenantId).find((one) => one.declared !== undefined && one.name === name)?.subscriptions ?? [];
+
   // A target that belongs to one subscription has no version of its own: it is changed with the subscription.
   addResourceRoutes<KnownTarget, KnownTarget, TargetInput, TargetChange, Static<typeof ListQuery>>(app, {
     path: "/api/v1/targets",
@@ -83,16 +92,19 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     },
     async put(input, { caller, tenantId, ifMatch }) {
       refuseFrequentChecks(input, findShared(input.name, tenantId), caller?.tenantId);
+      refuseReserved(usersOf(input.name, tenantId), caller?.tenantId);
       const { entry, isNew } = await sharedTargets.put(input, ifMatch);
       return { thing: targets.known(entry), isNew };
     },
     async patch(given, change, { caller, tenantId: of, ifMatch }) {
-      const { name, tenantId } = targets.get(given, of);
+      const { name, tenantId, subscriptions: users } = targets.get(given, of);
+      refuseReserved(users, caller?.tenantId);
       refuseFrequentChecks(change, findShared(name, tenantId), caller?.tenantId);
       return { thing: targets.known(await sharedTargets.change(name, tenantId, change, ifMatch)) };
     },
-    async remove(given, { tenantId: of, ifMatch }) {
-      const { name, tenantId } = targets.get(given, of);
+    async remove(given, { caller, tenantId: of, ifMatch }) {
+      const { name, tenantId, subscriptions: users } = targets.get(given, of);
+      refuseReserved(users, caller?.tenantId);
       await sharedTargets.remove(name, tenantId, ifMatch);
       return { gone: { name } };
     },
@@ -108,6 +120,7 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     async ({ caller, params, query, body }) => {
       const tenantId = caller?.tenantId ?? query.tenant_id;
       const known = targets.get(params.name, tenantId);
+      refuseReserved(known.subscriptions, caller?.tenantId);
       await targets.force(known, body.mode);
       return present(targets.get(params.name, tenantId));
     },

@@ -105,7 +105,7 @@ export function createPasses({ use, secretBox, keys, records, userMark, clock }:
       const scopes = commonScopes(partner, holder.caller);
       if (scopes.length === 0) return undefined;
       const { name } = user ?? {};
-      const link = { keyId, ...partner, scopes, expiresAt, isPartner: true, linkId: id };
+      const link = { keyId, ...partner, scopes, expiresAt, isPartner: true };
       const caller = name === undefined ? link : { ...link, user: { name, until: expiresAt } };
       return { caller, id, madeAt, expiresAt };
     },

@@ -23,7 +23,7 @@ import type { StreamOutput } from "./stream-output.ts";
  */
 export interface Streams {
   readonly ids: FrameIds;
-  /** Takes a place for a key or portal link; throws when none is free. */
+  /** Takes a place for a key, or for the portal links of a tenant; throws when none is free. */
   enter(owner: string): () => void;
   open(request: StreamRequest, output: StreamOutput): void;
   /** Ends all streams and tells the clients to reconnect. */

@@ -1,5 +1,5 @@
-import { CONTACT_TOPICS, type Contact } from "../../domain/contact.ts";
-import type { SubscriptionInput } from "../../domain/subscription.ts";
+import { CONTACT_TOPICS, maskAddress, type Contact } from "../../domain/contact.ts";
+import type { Subscription, SubscriptionInput } from "../../domain/subscription.ts";
 import { addTexts } from "../../domain/notice-texts.ts";
 
 /** The settings of the kind sms, without recipient and text; undefined when none are set. */
@@ -27,6 +27,11 @@ const NAME_PREFIX = "contact: ";
 /** The address in the name of a contact's subscription. */
 export function addressIn(name: string): string {
   return name.slice(NAME_PREFIX.length);
+}
+
+/** The log may be read by more people than may know the address of a contact. */
+export function nameForLog({ name, managedBy }: Pick<Subscription, "name" | "managedBy">): string {
+  return managedBy === "contact" ? `${NAME_PREFIX}${maskAddress(addressIn(name))}` : name;
 }
 
 function toDestination(

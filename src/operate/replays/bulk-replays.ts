@@ -1,7 +1,15 @@
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { orThrow } from "../../domain/refusal.ts";
-import { isOver, opensDeliveries, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../domain/replay.ts";
+import {
+  actOf,
+  isOver,
+  opensDeliveries,
+  requestedFilter,
+  type ReplayFilter,
+  type ReplayKind,
+  type ReplayStatus,
+} from "../../domain/replay.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { Authors } from "../../registry/authors.ts";
 import type { Draft } from "../../registry/draft.ts";
@@ -29,7 +37,12 @@ export interface BulkReplays {
   get(id: string, tenantId: string | undefined): Promise<ReplayRow>;
   /** What became of the deliveries that it opened; undefined for a job that opens none. */
   loadResults(replay: ReplayRow): Promise<ReplayResults | undefined>;
-  setStatus(replay: ReplayRow, status: "running" | "paused" | "cancelled"): Promise<ReplayRow>;
+  /** Throws `forbidden` when the job concerns subscriptions that a caller bound to `boundTo` may not change. */
+  setStatus(
+    replay: ReplayRow,
+    status: "running" | "paused" | "cancelled",
+    boundTo: string | undefined,
+  ): Promise<ReplayRow>;
 }
 
 export interface ReplayWish {
@@ -49,7 +62,7 @@ export interface ReplayPlan {
 
 export interface BulkReplaysOptions {
   store: Store;
-  subscriptions: Pick<Subscriptions, "find" | "getById">;
+  subscriptions: Pick<Subscriptions, "find" | "getFor" | "list" | "rightsOf">;
   runner: ReplayRunner;
   clock: Clock;
   authors: Pick<Authors, "note">;
@@ -79,14 +92,22 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
     act: string,
     { id, tenantId, kind, filter }: Pick<NewReplay, "id" | "tenantId" | "kind" | "filter">,
   ) {
-    return authors.note({ act: `replay.${act}`, kind: "replay", id, tenantId, details: { kind, filter } });
+    return authors.note({
+      act: `replay.${act}`,
+      kind: "replay",
+      id,
+      tenantId,
+      details: { kind, filter: requestedFilter(filter) },
+    });
   }
 
   async function prepare({ kind, filter, boundTo, id }: ReplayWish): Promise<Prepared> {
     checkFilter(kind, filter);
     const asked = boundTo ?? filter.tenant_id;
     const subscription =
-      filter.subscription_id === undefined ? undefined : subscriptions.getById(filter.subscription_id, asked);
+      filter.subscription_id === undefined
+        ? undefined
+        : subscriptions.getFor(actOf(kind, filter), filter.subscription_id, { tenantId: asked, boundTo });
     const isOfDead = kind === "dead_letters" || kind === "purge";
     // A dead letter's time is when it became dead; it says nothing about its event's time.
     const { afterSeq, upToSeq } = await store.reads.findEventSpan(
@@ -99,7 +120,11 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
       id: id ?? options.createId("rpl"),
       tenantId,
       kind,
-      filter: { ...filter, ...(tenantId !== undefined && { tenant_id: tenantId }) },
+      filter: {
+        ...filter,
+        ...(tenantId !== undefined && { tenant_id: tenantId }),
+        ...(boundTo !== undefined && { is_bound: true }),
+      },
       subscriptionSeq,
       laneSeq: undefined,
       afterSeq,
@@ -111,10 +136,13 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
 
   async function count(replay: Prepared): Promise<ReplayPlan> {
     const deadline = clock.now() + COUNT_MS;
-    const walk = runner.selection.walkOf(replay, replay.subscriptionSeq);
     let after = { eventSeq: replay.afterSeq, subscriptionSeq: Number.MAX_SAFE_INTEGER };
     for (let found = 0; ;) {
-      const page = await store.reads.walk(walk, after, { limit: COUNT_PAGE, maxScanned: COUNT_SCANNED });
+      const page = await runner.selection.walk(replay, after, {
+        limit: COUNT_PAGE,
+        maxScanned: COUNT_SCANNED,
+        lane: replay.subscriptionSeq,
+      });
       found += (await runner.selection.select(replay, page.found)).items.length;
       if (page.isEnd) return { count: found, isExact: true };
       if (clock.now() > deadline || found > COUNT_MAX) return { count: found, isExact: false };
@@ -127,6 +155,18 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
     const ofTenant = running.filter((one) => tenantId !== undefined && one.tenantId === tenantId).length;
     if (running.length < MAX_RUNNING && ofTenant < MAX_RUNNING_OF_TENANT) return;
     throw new PosthornError("conflict", "Too many replays are running. Wait for one to end, or cancel one.");
+  }
+
+  /** A job of the operator may concern subscriptions that the tenant may not change; the tenant's own jobs do not. */
+  function refuseOthersJob({ id, filter, subscriptionSeq }: ReplayRow, boundTo: string | undefined): void {
+    if (boundTo === undefined || filter.is_bound === true) return;
+    const all = subscriptionSeq === undefined ? subscriptions.list(boundTo) : [subscriptions.find(subscriptionSeq)];
+    if (all.every((one) => one === undefined || subscriptions.rightsOf(one, boundTo).change)) return;
+    throw new PosthornError(
+      "forbidden",
+      `The operator of the gateway started the replay ${id}, also for subscriptions that only operators may change. ` +
+        "Only the operator may pause, resume or cancel it.",
+    );
   }
 
   async function begin(replay: NewReplay): Promise<ReplayRow> {
@@ -188,7 +228,8 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
 
     loadResults: async ({ id, kind }) => (opensDeliveries(kind) ? store.jobs.loadReplayResults(id) : undefined),
 
-    async setStatus(known, status) {
+    async setStatus(known, status, boundTo) {
+      refuseOthersJob(known, boundTo);
       const { id, laneSeq, status: current } = known;
       if (laneSeq !== undefined && !isOver(current)) {
         throw new PosthornError("conflict", "The subscription was deleted: its deliveries cannot stay open.");
@@ -231,7 +272,7 @@ function checkFilter(kind: ReplayKind, filter: ReplayFilter): void {
 
 function refuseOther(known: ReplayRow, wished: Prepared): void {
   const textOf = ({ kind, filter }: Prepared) =>
-    JSON.stringify([kind, Object.entries(filter).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
+    JSON.stringify([kind, Object.entries(requestedFilter(filter)).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
   if (textOf(known) === textOf(wished)) return;
   throw new PosthornError("idempotency_key_reused", "This Idempotency-Key started another replay; use a new one.");
 }

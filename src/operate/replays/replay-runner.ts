@@ -3,7 +3,7 @@ import { ERRORS, PosthornError } from "../../domain/errors.ts";
 import { orThrow } from "../../domain/refusal.ts";
 import { opensDeliveries } from "../../domain/replay.ts";
 import type { Subscription } from "../../domain/subscription.ts";
-import type { FoundDelivery, ReplayItem, ReplayPage, ReplayRow } from "../../store/port/jobs.ts";
+import type { FoundDelivery, ReplayItem, ReplayRow } from "../../store/port/jobs.ts";
 import type { DeliveryKey } from "../../store/port/lanes.ts";
 import { readAll } from "../../store/read-all.ts";
 import type { Store } from "../../store/store.ts";
@@ -31,7 +31,7 @@ export interface ReplayRunner {
 
 export interface ReplayRunnerOptions {
   store: Store;
-  subscriptions: Pick<Subscriptions, "find" | "findFallback" | "findForward">;
+  subscriptions: Pick<Subscriptions, "find" | "findFallback" | "findForward" | "rightsOf">;
   clock: Clock;
   /** Called when the lane has new deliveries. */
   onDue: (subscription: Subscription) => void;
@@ -150,7 +150,7 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
   /** Cancelled and purged deliveries need no window, so one walk does all of them. */
   async function endNext(run: Run, { at, lanes }: ReplayCursor): Promise<boolean> {
     if (at === undefined) return write(run, { at, lanes }, [], 0);
-    const page = await store.reads.walk(selection.walkOf(run.replay), at, { limit: STEP, maxScanned: MAX_SCANNED });
+    const page = await selection.walk(run.replay, at, { limit: STEP, maxScanned: MAX_SCANNED });
     return change(run, { at: page.isEnd ? undefined : page.after, lanes }, page.found);
   }
 
@@ -181,7 +181,7 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
 
   /** The common walk: a lane whose window is full leaves it. */
   async function openCommon(run: Run, lanes: ReplayCursor["lanes"], after: DeliveryKey): Promise<boolean> {
-    const page = await store.reads.walk(selection.walkOf(run.replay), after, { limit: STEP, maxScanned: MAX_SCANNED });
+    const page = await selection.walk(run.replay, after, { limit: STEP, maxScanned: MAX_SCANNED });
     const rest = page.found.filter(({ subscriptionSeq }) => !lanes.has(subscriptionSeq));
     const rooms = await roomsOf([...new Set(rest.map(({ subscriptionSeq }) => subscriptionSeq))]);
     const parted = new Map(lanes);
@@ -205,11 +205,12 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
   }
 
   async function openLane(run: Run, { at, lanes }: ReplayCursor, lane: number, room: number): Promise<boolean> {
-    const page: ReplayPage = await store.reads.walk(
-      selection.walkOf(run.replay, lane),
-      afterEvent(lanes.get(lane) ?? run.replay.upToSeq),
-      { limit: Math.min(STEP, room), maxScanned: MAX_SCANNED },
-    );
+    const after = afterEvent(lanes.get(lane) ?? run.replay.upToSeq);
+    const page = await selection.walk(run.replay, after, {
+      limit: Math.min(STEP, room),
+      maxScanned: MAX_SCANNED,
+      lane,
+    });
     const next = new Map(lanes).set(lane, page.isEnd ? undefined : page.after.eventSeq);
     return change(run, { at, lanes: next }, page.found);
   }

@@ -1,17 +1,22 @@
 import type { Clock } from "../../domain/clock.ts";
 import { isDamage } from "../../domain/errors.ts";
-import { opensDeliveries } from "../../domain/replay.ts";
+import { actOf, opensDeliveries } from "../../domain/replay.ts";
 import { ALL_TENANTS, type Subscription } from "../../domain/subscription.ts";
 import { asksFor, letsThrough } from "../../route/wants.ts";
-import type { FoundDelivery, NewReplay, ReplayItem, ReplayWalk } from "../../store/port/jobs.ts";
+import type { FoundDelivery, NewReplay, ReplayItem, ReplayPage, ReplayWalk } from "../../store/port/jobs.ts";
+import type { DeliveryKey } from "../../store/port/lanes.ts";
 import type { Store } from "../../store/store.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import { createMovedDeliveries } from "./moved-deliveries.ts";
 
-/** Decides which of the rows that a walk finds are changed, and how. */
+/** Finds the deliveries of a job, and decides which of them are changed, and how. */
 export interface ReplaySelection {
-  /** `subscriptionSeq`: only the lane of this subscription. */
-  walkOf(replay: Walked, subscriptionSeq?: number): ReplayWalk;
+  /** `lane`: only that of this subscription. Leaves out what the caller who started the job may not do. */
+  walk(
+    replay: Walked,
+    after: DeliveryKey,
+    page: { limit: number; maxScanned: number; lane?: number | undefined },
+  ): Promise<ReplayPage>;
   /** `impossible`: its subscription was deleted, or its event is damaged. */
   select(replay: Walked, found: readonly FoundDelivery[]): Promise<{ items: ReplayItem[]; impossible: number }>;
 }
@@ -20,7 +25,7 @@ export type Walked = Pick<NewReplay, "kind" | "filter" | "tenantId" | "subscript
 
 export interface ReplaySelectionOptions {
   store: Pick<Store, "reads">;
-  subscriptions: Pick<Subscriptions, "find" | "findFallback" | "findForward">;
+  subscriptions: Pick<Subscriptions, "find" | "findFallback" | "findForward" | "rightsOf">;
   clock: Clock;
 }
 
@@ -61,20 +66,39 @@ export function createReplaySelection({ store, subscriptions, clock }: ReplaySel
     return tenants ?? (tenantId === undefined ? undefined : [tenantId]);
   }
 
-  return {
-    walkOf({ kind, filter, tenantId, subscriptionSeq, upToSeq }, lane) {
-      const since = filter.since === undefined ? undefined : Date.parse(filter.since);
-      const until = filter.until === undefined ? undefined : Date.parse(filter.until);
-      const { event_type: type, source, reason } = filter;
-      const shared = { upToSeq, type, source, reason, since, until, now: clock.now() };
-      // A walk over one subscription's events examines no deliveries of the others.
-      if (kind === "recover" || (kind === "events" && lane !== undefined)) {
-        const include =
-          kind === "recover" ? (filter.include ?? "failed") : subscriptionSeq === undefined ? "had" : "any";
-        return { ...shared, over: "events", tenants: tenantsOf(lane, tenantId), subscriptionSeq: lane, include };
+  function walkOf({ kind, filter, tenantId, subscriptionSeq, upToSeq }: Walked, lane: number | undefined): ReplayWalk {
+    const since = filter.since === undefined ? undefined : Date.parse(filter.since);
+    const until = filter.until === undefined ? undefined : Date.parse(filter.until);
+    const { event_type: type, source, reason } = filter;
+    const shared = { upToSeq, type, source, reason, since, until, now: clock.now() };
+    // A walk over one subscription's events examines no deliveries of the others.
+    if (kind === "recover" || (kind === "events" && lane !== undefined)) {
+      const include = kind === "recover" ? (filter.include ?? "failed") : subscriptionSeq === undefined ? "had" : "any";
+      return { ...shared, over: "events", tenants: tenantsOf(lane, tenantId), subscriptionSeq: lane, include };
+    }
+    const isPending = filter.status === "pending";
+    return { ...shared, over: OVER[kind], tenantId, subscriptionSeq: lane ?? subscriptionSeq, isPending };
+  }
+
+  /** Asked again at each page: a job may run for days, and what only operators may do can change. */
+  function createMayTouch({ kind, filter, tenantId }: Walked): (found: FoundDelivery) => boolean {
+    if (filter.is_bound === undefined) return () => true;
+    const act = actOf(kind, filter);
+    const known = new Map<number, boolean>();
+    return ({ subscriptionSeq: seq }) => {
+      let may = known.get(seq);
+      if (may === undefined) {
+        const subscription = subscriptions.find(seq);
+        known.set(seq, (may = subscription === undefined || subscriptions.rightsOf(subscription, tenantId)[act]));
       }
-      const isPending = filter.status === "pending";
-      return { ...shared, over: OVER[kind], tenantId, subscriptionSeq: lane ?? subscriptionSeq, isPending };
+      return may;
+    };
+  }
+
+  return {
+    async walk(replay, after, { lane, ...limits }) {
+      const page = await store.reads.walk(walkOf(replay, lane), after, limits);
+      return { ...page, found: page.found.filter(createMayTouch(replay)) };
     },
 
     async select(replay, found) {

@@ -23,8 +23,8 @@ export interface Replays {
   /** Opens an ended delivery again. */
   replay(key: DeliveryKey): Promise<StoredDelivery>;
   /**
-   * To every subscription that got the event, or to the named one in any case; a caller that is bound to a tenant
-   * replays to that tenant's.
+   * To every subscription that got the event, or to the named one in any case. A caller that is bound to a tenant
+   * replays to those of the tenant's that it may change, and by name to those that it may use.
    */
   replayEvent(
     event: StoredEvent,
@@ -91,7 +91,8 @@ export function createReplays(options: ReplaysOptions): Replays {
 
   /** The subscription, if it is of the event's tenant, or for several tenants and this is one of them. */
   function getMeant(id: string, { tenantId }: StoredEvent, boundTo: string | undefined): Subscription {
-    const subscription = boundTo === undefined ? subscriptions.findById(id, undefined) : undefined;
+    if (boundTo !== undefined) return subscriptions.getFor("use", id, { tenantId: boundTo, boundTo });
+    const subscription = subscriptions.findById(id, undefined);
     return subscription !== undefined && isFor(subscription, tenantId)
       ? subscription
       : subscriptions.getById(id, tenantId);
@@ -131,8 +132,10 @@ export function createReplays(options: ReplaysOptions): Replays {
     async replayEvent(event, subscriptionId, boundTo) {
       if (subscriptionId !== undefined) return [await replay(event.seq, getMeant(subscriptionId, event, boundTo))];
       const replayed: StoredDelivery[] = [];
+      const isLeftOut = (one: Subscription) =>
+        boundTo !== undefined && (one.tenantId !== boundTo || !subscriptions.rightsOf(one, boundTo).change);
       for (const subscription of await listReplayable(event.seq)) {
-        if (boundTo !== undefined && subscription.tenantId !== boundTo) continue;
+        if (isLeftOut(subscription)) continue;
         replayed.push(await replay(event.seq, subscription));
       }
       return replayed;

@@ -107,13 +107,11 @@ export function createPublisher(options: PublisherOptions): Publisher {
       };
       const take = (index: number, checked: IncomingEvent | PosthornError) => {
         if (checked instanceof PosthornError) return answer(index, { kind: "refused", error: checked });
-        let masked: IncomingEvent;
         try {
-          masked = masking.mask(checked);
+          accept(masking.mask(checked), (result) => answer(index, seenBy(by, result)));
         } catch (error) {
-          return answer(index, { kind: "failed", error: knownError(error) });
+          answer(index, { kind: "failed", error: knownError(error) });
         }
-        accept(masked, (result) => answer(index, seenBy(by, result)));
       };
       /** In the order given, even if one must be validated in a thread: the others wait for it. */
       const takeFrom = (first: number): void => {

@@ -4,6 +4,7 @@ import { PosthornError } from "../../domain/errors.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
 import { isGatewayEventType } from "../../domain/pattern.ts";
 import {
+  eraseSourceName,
   GENERIC_KIND,
   isSourceName,
   type Source,
@@ -266,7 +267,8 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
       if (known !== undefined || !anySource || sources.hasNewer(name)) return known;
       const remembered = undeclared.get(name);
       if (remembered !== undefined || !isSourceName(name) || isLookalike(name)) return remembered;
-      const status = sources.wasDeleted(name) ? "closed" : "active";
+      const wasDeleted = sources.wasDeleted(name) || sources.wasDeleted(eraseSourceName(name));
+      const status = wasDeleted ? "closed" : "active";
       const source = toSource(inputs.toState({ name, status }, undefined), undefined, { maxBytes, declared: false });
       // A name must not let a sender publish the gateway's own events.
       if (isGatewayEventType(source.eventType)) return undefined;

@@ -13,8 +13,9 @@ import type { CredentialsBy, KeptSubscription } from "./subscription-record.ts";
 export interface SubscriptionAccess {
   /** Throws `forbidden` for settings that only operators may choose: some destinations, and several tenants. */
   refuse(settings: SubscriptionInput, boundTo: string | undefined): void;
-  /** Throws `forbidden` when a caller could send requests of its own choice with credentials of the operator. */
-  refuseUse(known: Known, boundTo: string | undefined): void;
+  /** Throws `forbidden` for what `rightsOf` denies. */
+  refuseAct(act: SubscriptionAct, known: Known, boundTo: string | undefined): void;
+  rightsOf(known: Known, boundTo: string | undefined): SubscriptionRights;
   /**
    * Returns who gave the credentials after an update. Throws `forbidden` when stored ones of the operator would be used
    * for something else. `carried`: a stored secret that stays without being given again.
@@ -29,6 +30,13 @@ export interface SubscriptionAccess {
   /** Who gave its credentials; undefined when it has none. */
   ownerOf(known: Known): CredentialsBy | undefined;
 }
+
+/**
+ * `change`: to change it, and to see its secret. `use`: to see what it sends and what its destination answers; a caller
+ * could otherwise send requests of its own choice with credentials of the operator.
+ */
+export type SubscriptionAct = "change" | "use";
+export type SubscriptionRights = Readonly<Record<SubscriptionAct, boolean>>;
 
 export interface SubscriptionAccessOptions {
   kinds: DestinationKinds;
@@ -52,32 +60,49 @@ export function createSubscriptionAccess({ kinds, isForOperators }: Subscription
     return has ? credentialsBy : undefined;
   }
 
+  function findRefusal(settings: SubscriptionInput, boundTo: string | undefined): PosthornError | undefined {
+    if (boundTo === undefined) return undefined;
+    if ((settings.tenants ?? null) !== null) {
+      return new PosthornError(
+        "forbidden",
+        "tenants: only keys that are not bound to a tenant may subscribe for several; this key is bound to " +
+          `${boundTo}. Leave it out.`,
+        { field: "tenants" },
+      );
+    }
+    const kind = kinds.findOf(settings);
+    if (kind === undefined || !isReserved(settings, kind)) return undefined;
+    return new PosthornError(
+      "forbidden",
+      `Such destinations of the kind ${kind.name} need a key that is not bound to a tenant; this key is bound to ` +
+        `${boundTo}.`,
+    );
+  }
+
+  function findActRefusal(act: SubscriptionAct, known: Known, boundTo: string | undefined): PosthornError | undefined {
+    const refusal = findRefusal(known.settings, boundTo);
+    if (refusal !== undefined || act === "change") return refusal;
+    if (boundTo === undefined || ownerOf(known) !== "operator") return undefined;
+    return new PosthornError(
+      "forbidden",
+      `The subscription ${known.id} sends credentials that the operator of the gateway has set. Only the operator ` +
+        "may test it, preview it or choose events for it, unless you give it credentials of your own.",
+    );
+  }
+
   return {
     refuse(settings, boundTo) {
-      if (boundTo !== undefined && (settings.tenants ?? null) !== null) {
-        throw new PosthornError(
-          "forbidden",
-          "tenants: only keys that are not bound to a tenant may subscribe for several; this key is bound to " +
-            `${boundTo}. Leave it out.`,
-          { field: "tenants" },
-        );
-      }
-      const kind = boundTo === undefined ? undefined : kinds.findOf(settings);
-      if (kind === undefined || !isReserved(settings, kind)) return;
-      throw new PosthornError(
-        "forbidden",
-        `Such destinations of the kind ${kind.name} need a key that is not bound to a tenant; this key is bound to ` +
-          `${boundTo}.`,
-      );
+      const refusal = findRefusal(settings, boundTo);
+      if (refusal !== undefined) throw refusal;
     },
-    refuseUse(known, boundTo) {
-      if (boundTo === undefined || ownerOf(known) !== "operator") return;
-      throw new PosthornError(
-        "forbidden",
-        `The subscription ${known.id} sends credentials that the operator of the gateway has set. Only the operator ` +
-          "may test or preview it, unless you give it credentials of your own.",
-      );
+    refuseAct(act, known, boundTo) {
+      const refusal = findActRefusal(act, known, boundTo);
+      if (refusal !== undefined) throw refusal;
     },
+    rightsOf: (known, boundTo) => ({
+      change: findActRefusal("change", known, boundTo) === undefined,
+      use: findActRefusal("use", known, boundTo) === undefined,
+    }),
     judgeCredentials(known, input, { boundTo, carried }) {
       const kind = kinds.findOf(input) as DestinationKind;
       const [before, after] = [known.settings, input].map((settings) => describeUse(settings, kind));

@@ -4,6 +4,7 @@ import { applyKeyInput, type SigningKeys } from "../../domain/signing-keys.ts";
 import type { SharedSettings, SubscriptionInput, SubscriptionStatus } from "../../domain/subscription.ts";
 import type { Settings } from "../sealed-settings.ts";
 import type { SecretBox } from "../secret-box.ts";
+import { createSubscriptionAccess, type SubscriptionAccessOptions } from "./subscription-access.ts";
 import { sealSigningKeys, sealSubscriptionSettings, type KeptSubscription } from "./subscription-record.ts";
 
 export type SubscriptionChange = Partial<SubscriptionInput>;
@@ -22,12 +23,25 @@ export interface SubscriptionBuild {
   seal(known: KeptSubscription, kind: DestinationKind): KeptSubscription;
 }
 
-export function createSubscriptionBuild(options: {
+interface SubscriptionBuildOptions extends SubscriptionAccessOptions {
   clock: Clock;
   random: Random;
   secretBox: SecretBox;
-}): SubscriptionBuild {
+}
+
+export function createSubscriptionBuild(options: SubscriptionBuildOptions): SubscriptionBuild {
   const { clock, random, secretBox } = options;
+  const access = createSubscriptionAccess(options);
+
+  /** What the destination answered until then is not for the tenant, whatever credentials are sent now. */
+  function operatorsUntil(
+    known: KeptSubscription | undefined,
+    next: Pick<KeptSubscription, "id" | "settings" | "credentialsBy">,
+  ): number | undefined {
+    if (known === undefined) return undefined;
+    const endsNow = access.ownerOf(known) === "operator" && access.ownerOf(next) !== "operator";
+    return endsNow ? clock.wall() : known.operatorsUntil;
+  }
 
   function heldSince(status: SubscriptionStatus, known: KeptSubscription | undefined): number | undefined {
     return status === "active" ? undefined : (known?.heldSince ?? clock.wall());
@@ -56,6 +70,7 @@ export function createSubscriptionBuild(options: {
         managedBy,
         createdBy,
         credentialsBy,
+        operatorsUntil: operatorsUntil(known, { id, settings, credentialsBy }),
         heldSince: heldSince(status, known),
         sealed: {
           settings: hasSameSettings

@@ -20,6 +20,8 @@ export interface KeptSubscription {
   readonly createdBy: string | undefined;
   /** Who gave the credentials in the settings; undefined for subscriptions of early releases. */
   readonly credentialsBy: CredentialsBy | undefined;
+  /** When it stopped sending credentials of the operator, in wall time; undefined if it never did. */
+  readonly operatorsUntil?: number | undefined;
   /** In wall time; undefined while it is active. */
   readonly heldSince: number | undefined;
   /** In their stored form. Every encryption gives other bytes, so unchanged settings keep their own. */
@@ -36,6 +38,7 @@ interface Data extends Pick<KeptSubscription, "name" | "status" | "managedBy"> {
   settings: StoredSettings;
   createdBy?: string | null | undefined;
   credentialsBy?: CredentialsBy | undefined;
+  operatorsUntil?: number | undefined;
   heldSince?: number | null | undefined;
 }
 
@@ -56,8 +59,9 @@ export function createSubscriptionResource(
     format: 1,
     remembersDeleted: true,
     read: (record) => fromRecord(record, secretBox, kinds),
-    write({ name, status, managedBy, createdBy, credentialsBy, heldSince, sealed }) {
-      const data: Data = { name, status, settings: sealed.settings, managedBy, createdBy, credentialsBy, heldSince };
+    write({ name, status, managedBy, createdBy, credentialsBy, operatorsUntil, heldSince, sealed }) {
+      const by = { managedBy, createdBy, credentialsBy, operatorsUntil };
+      const data: Data = { name, status, settings: sealed.settings, ...by, heldSince };
       return { data: JSON.stringify(data), blob: sealed.keys };
     },
     keyOf: ({ tenantId, id }) => ({ tenantId, id }),
@@ -89,7 +93,9 @@ function fromRecord(
   box: SecretBox,
   kinds: DestinationKinds,
 ): KeptSubscription {
-  const { name, status, managedBy, settings, createdBy, credentialsBy, heldSince } = JSON.parse(data) as Data;
+  const { name, status, managedBy, settings, createdBy, credentialsBy, operatorsUntil, heldSince } = JSON.parse(
+    data,
+  ) as Data;
   const owner = ownerOf({ tenantId, id });
   const keys = blob ?? new Uint8Array();
   return {
@@ -102,6 +108,7 @@ function fromRecord(
     managedBy,
     createdBy: createdBy ?? undefined,
     credentialsBy,
+    operatorsUntil,
     heldSince: heldSince ?? undefined,
     sealed: { settings, keys },
   };

@@ -21,7 +21,7 @@ import type { Once, Registry } from "../registry.ts";
 import type { Change } from "../resource.ts";
 import { needsSealing, type Settings } from "../sealed-settings.ts";
 import type { SecretBox } from "../secret-box.ts";
-import { createSubscriptionAccess } from "./subscription-access.ts";
+import { createSubscriptionAccess, type SubscriptionAct, type SubscriptionRights } from "./subscription-access.ts";
 import { createSubscriptionBuild, type SubscriptionChange } from "./subscription-build.ts";
 import { usedAsFallback } from "./subscription-checks.ts";
 import {
@@ -40,15 +40,14 @@ export interface Subscriptions {
   find(seq: number): Subscription | undefined;
   findById(id: string, tenantId: string | undefined): Subscription | undefined;
   getById(id: string, tenantId: string | undefined): Subscription;
-  /**
-   * As `getById`, for a caller who wants to change it, or to see what its destination answers (`use`). Throws
-   * `forbidden` when a caller that is bound to a tenant may not.
-   */
+  /** As `getById`; throws `forbidden` when a caller that is bound to the tenant `boundTo` may not do this with it. */
   getFor(
-    act: "change" | "use",
+    act: SubscriptionAct,
     id: string,
     by: { tenantId: string | undefined; boundTo: string | undefined },
   ): Subscription;
+  /** What `getFor` lets a caller do that is bound to this tenant, or to none. */
+  rightsOf(subscription: Subscription, boundTo: string | undefined): SubscriptionRights;
   /** The subscription that gets the events while the target of this one is down. */
   findFallback(subscription: Subscription): Subscription | undefined;
   /** The subscription that has this one as its fallback. */
@@ -69,6 +68,11 @@ export interface Subscriptions {
   destinationOf(subscription: Subscription): Record<string, unknown>;
   /** Who gave the credentials in its settings; undefined when it has none. */
   credentialsByOf(subscription: Subscription): CredentialsBy | undefined;
+  /**
+   * What the destination answered to attempts that began by this time is not for a caller that is bound to the tenant
+   * `boundTo`: they had credentials of the operator. Of a deleted subscription nobody can tell, so it is all of them.
+   */
+  answersHiddenUntil(seq: number, boundTo: string | undefined): number;
   /** Warnings about surprising settings, as sentences; compared with all others of its tenant, or the given ones. */
   warningsOf(subscription: Subscription, others?: readonly Subscription[]): readonly string[];
   /** The keys that it signs with now. */
@@ -237,11 +241,10 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     getById,
     getFor(act, id, { tenantId, boundTo }) {
       const subscription = getById(id, tenantId);
-      const thing = thingOf(subscription);
-      access.refuse(thing.settings, boundTo);
-      if (act === "use") access.refuseUse(thing, boundTo);
+      access.refuseAct(act, thingOf(subscription), boundTo);
       return subscription;
     },
+    rightsOf: (subscription, boundTo) => access.rightsOf(thingOf(subscription), boundTo),
     findFallback: known.findFallback,
     findForward: known.findForward,
     list: known.list,
@@ -250,6 +253,12 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     settingsOf: (subscription) => thingOf(subscription).settings,
     destinationOf: (subscription) => presentDestination(thingOf(subscription).settings, kinds),
     credentialsByOf: (subscription) => access.ownerOf(thingOf(subscription)),
+    answersHiddenUntil(seq, boundTo) {
+      if (boundTo === undefined) return -Infinity;
+      const thing = kept.findBySeq(seq)?.thing;
+      if (thing === undefined || access.ownerOf(thing) === "operator") return Infinity;
+      return thing.operatorsUntil ?? -Infinity;
+    },
     warningsOf(subscription, others = known.list(subscription.tenantId)) {
       const { settings } = thingOf(subscription);
       const kind = kinds.findOf(settings);

@@ -74,6 +74,7 @@ export function toSubscription(
     drainWithinMs: set.drain_within_s * 1000,
     needs: prepared.needs,
     credentials: prepared.credentials,
+    forwardHeaders: prepared.forwardHeaders,
     sharedTarget: shared?.name,
     targetRules: shared === undefined ? ownRules(input, prepared.health, maxProbeMs) : undefined,
     description: set.description ?? undefined,

@@ -81,7 +81,7 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
   }
 
   async function sendOne(attempt: Attempt, run: AttemptRun): Promise<void> {
-    const { subscription, deliveryId } = attempt;
+    const { subscription, deliveryId, event } = attempt;
     const { settings } = subscription.destination as SmsDestination;
     const gateway = GATEWAYS[settings.gateway];
     const checked = await findMessage(attempt);
@@ -90,7 +90,8 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
     const facts = { to: message.to, encoding: segments.encoding, segments: segments.count };
     const request = await writeRequest(attempt, message);
     if ("kind" in request) return run.end(request, keepOwnRecord(subscription.place, facts));
-    const { tenantId } = subscription;
+    // Not the subscription's tenant: an operator's subscription sends the events of many tenants.
+    const { tenantId } = event;
     const waitMs = turns.ask({ tenantId, number: message.to }, deliveryId, clock.now());
     if (waitMs > 0) {
       const error =
