@@ -7,6 +7,7 @@ export type Tool =
   | "tmux"
   | "zsh"
   | "script"
+  | "systemd-analyze"
   | "JSON Schema Test Suite"
   | "Go"
   | "Java"

@@ -33,6 +33,7 @@ const TOOLS = [
   },
   ...["curl", "fish", "strace", "tmux", "zsh"].map((name) => ({ name, package: name, commands: [name] })),
   { name: "script", package: "bsdutils", commands: ["script"] },
+  { name: "systemd-analyze", package: "systemd", commands: ["systemd-analyze"] },
   {
     name: "JSON Schema Test Suite",
     package: SUITE_PACKAGE,

@@ -1,11 +1,12 @@
 import { cp, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
+import { findTool } from "../../scripts/test-tools.mjs";
 import { openCommandLine } from "../support/cli.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { LAUNCHER, NO_SHEDDING, openCliFolder, type CliFolder, type RunningGateway } from "../support/run-cli.ts";
-import { startCommand, type Finished } from "../support/run-command.ts";
+import { startCommand, type Finished, type Running } from "../support/run-command.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { skipWithoutService } from "../support/skip.ts";
 import { startTestGateway } from "../support/test-gateway.ts";
@@ -17,6 +18,14 @@ beforeEach(async () => {
 afterEach(() => folder.remove());
 
 const dataFile = (name: string): string => join(folder.path, "data", name);
+
+function startOnTerminal(context: TestContext, args: string): Running {
+  const tool = findTool("script");
+  if (tool === undefined) return skipWithoutService(context, "script");
+  // Without exec, a shell that stays between would end with 130 itself.
+  const command = `exec ${process.execPath} ${LAUNCHER} ${args}`;
+  return startCommand(tool, ["-qec", command, "/dev/null"], folder.path, {});
+}
 
 /** As Linux tells it: signal 1 is the lowest bit of those that are caught. */
 async function catchesHangUp(pid: number | undefined): Promise<boolean> {
@@ -51,14 +60,8 @@ describe("posthorn start", () => {
   });
 
   it("shows the admin key on a terminal, once, and keeps no copy", async (context) => {
-    // Without exec, a shell that stays between would end with 130 itself.
-    const command = `exec ${process.execPath} ${LAUNCHER} start --port 0`;
-    const terminal = startCommand("script", ["-qec", command, "/dev/null"], folder.path, {});
-    const isThere = await Promise.race([
-      terminal.printed("export POSTHORN_API_KEY").then(() => true),
-      terminal.finished.catch(() => false),
-    ]);
-    if (isThere !== true) return skipWithoutService(context, "script(1)");
+    const terminal = startOnTerminal(context, "start --port 0");
+    await terminal.printed("export POSTHORN_API_KEY");
     const url = /address\s+(http:\S+)/.exec(terminal.output().stdout)?.[1] ?? "";
     await fetch(`${url}/webhook/hello/secret-path?token=secret`, { method: "POST", body: "{}" });
     await terminal.printed("in  POST /webhook/hello 202");
@@ -151,13 +154,8 @@ describe("a configuration that changes while the gateway runs", () => {
 describe("development mode", () => {
   it("keeps the admin key for the commands of this folder, on a terminal too", async (context) => {
     const port = String(await findFreePort());
-    const command = `exec ${process.execPath} ${LAUNCHER} start --dev --port ${port}`;
-    const terminal = startCommand("script", ["-qec", command, "/dev/null"], folder.path, {});
-    const isThere = await Promise.race([
-      terminal.printed("in another terminal").then(() => true),
-      terminal.finished.catch(() => false),
-    ]);
-    if (isThere !== true) return skipWithoutService(context, "script(1)");
+    const terminal = startOnTerminal(context, `start --dev --port ${port}`);
+    await terminal.printed("in another terminal");
     const key = (await readFile(dataFile("admin.key"), "utf8")).trim();
     expect((await stat(dataFile("admin.key"))).mode & 0o777).toBe(0o600);
     const { exitCode, stderr } = await folder.run(["status"], { POSTHORN_PORT: port });

@@ -9,6 +9,8 @@ export interface PulledHarness {
   open(now: () => number, context: TestContext | undefined): Promise<PulledPlace>;
   /** Of the gateway that takes, to show that the checks can fail. */
   broken?: BrokenPromises;
+  /** How long the queue may take to bring again, or to show, what was given back: 30 s, and less to see a check fail. */
+  patienceMs?: number;
 }
 
 /** An empty queue. */

@@ -52,6 +52,9 @@ function withTaker(change: (taker: Taker) => Partial<Taker>, limits = RENEWING):
   };
 }
 
+/** What never comes need not be waited for. */
+const impatient = (harness: PulledHarness): PulledHarness => ({ ...harness, patienceMs: 500 });
+
 async function takeAndAcknowledge(taker: Taker, ...args: Parameters<Taker["take"]>) {
   const taken = await taker.take(...args);
   await Promise.all(taken.map(taker.acknowledge));
@@ -80,18 +83,20 @@ describe("the contract of pulled sources", () => {
   const EAGER = withTaker((taker) => ({ take: (...args) => takeAndAcknowledge(taker, ...args) }));
   const FORGETFUL = { ...memoryHarness(RENEWING), broken: { forgetDedupe: true } };
   const PARKS_NOWHERE = withTaker(({ acknowledge }) => ({ park: acknowledge }));
-  const LOSES = withTaker(({ acknowledge }) => ({ retry: acknowledge }));
+  const LOSES = impatient(withTaker(({ acknowledge }) => ({ retry: acknowledge })));
   const HASTY = { ...memoryHarness(RENEWING), broken: { answerBeforeCommit: true } };
   const GREEDY = withTaker((taker) => ({ take: (_, signal) => taker.take(100, signal) }));
   const SLEEPY = withTaker(() => ({ renew: () => Promise.resolve() }));
 
   const RENAMING = withTaker(nameAnew);
   /** Takes before it is asked to, and for nobody. */
-  const UNASKED = withTaker((taker) => {
-    void taker.take(1, new AbortController().signal);
-    return {};
-  });
-  const KEEPS = withTaker(() => ({ retry: async () => undefined, close: async () => undefined }), HOLDING);
+  const UNASKED = impatient(
+    withTaker((taker) => {
+      void taker.take(1, new AbortController().signal);
+      return {};
+    }),
+  );
+  const KEEPS = impatient(withTaker(() => ({ retry: async () => undefined, close: async () => undefined }), HOLDING));
 
   it.each<[promise: RegExp, wrong: string, harness: PulledHarness]>([
     [/on disk and not before/, "answers before the commit", HASTY],

@@ -217,9 +217,9 @@ export function registryContract(resource: ResourceCase, openPlace: () => Promis
             each.change(id, "x"),
             each.declare?.([{ id, note: "x" }]),
           ];
-          for (const tried of tries.filter((attempt) => attempt !== undefined)) {
-            await expect(tried).rejects.toMatchObject({ code: "newer_format", message: expect.stringContaining(id) });
-          }
+          const refusal = { code: "newer_format", message: expect.stringContaining(id) as string };
+          const made = tries.filter((attempt) => attempt !== undefined);
+          await Promise.all(made.map((tried) => expect(tried).rejects.toMatchObject(refusal)));
           expect(each.find(id)).toBeUndefined();
         }
         const kept = (await recordsNow()).find((record) => record.id === id);

@@ -2,6 +2,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../support/api-client.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { startTestGateway } from "../support/test-gateway.ts";
 
@@ -89,6 +90,49 @@ describe("the body of an event, once it is erased", () => {
     db.exec("vacuum");
     db.close();
     expect(readFileSync(file).includes(CANARY)).toBe(false);
+  });
+
+  it("is in no error of an attempt, neither of one that had ended nor of one that ends later", async () => {
+    let openGate = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (openGate = resolve));
+    const problem = { status: 400, body: JSON.stringify({ code: 21_211, message: `${CANARY} is not a number` }) };
+    const sink = await openSinkServer({ answer: { ...problem, after: gate } });
+    const gateway = await startTestGateway();
+    onTestFinished(() => Promise.all([gateway.close(), sink.close()]).then(() => undefined));
+    const destination = {
+      gateway: "twilio",
+      url: sink.url,
+      account_sid: "AC0123",
+      auth_token: "token",
+      from: "+15005550006",
+      to: "{{ data.to }}",
+      text: "Hi",
+    };
+    const sms = { name: "sms", kind: "sms", events: ["a.b"], destination };
+    expect((await gateway.post("/api/v1/subscriptions", sms)).status).toBe(201);
+    const publish = (event_id: string, to: string) => gateway.publish({ event_type: "a.b", event_id, payload: { to } });
+    await publish("ended", CANARY);
+    await until(async () => (await gateway.deliveryOf("ended")).status === "dead");
+    // The control: it is shown before.
+    expect((await gateway.deliveryOf("ended"))["last_error"]).toContain(CANARY);
+    expect((await gateway.deliveryOf("ended")).attempts[0]?.["error"]).toContain(CANARY);
+    await publish("later", "+491511234567");
+    await sink.received(1);
+    for (const event of ["ended", "later"]) {
+      expect((await gateway.request("DELETE", `/api/v1/events/${event}/body?force=true`)).status).toBe(200);
+    }
+    openGate();
+    await until(async () => (await gateway.deliveryOf("later")).attempts.length === 1);
+    for (const event of ["ended", "later"]) {
+      const delivery = await gateway.deliveryOf(event);
+      expect(delivery).toMatchObject({ status: "dead", last_error: null, attempts: [{ number: 1, error: null }] });
+    }
+    expect((await gateway.get("/api/v1/dead-letters")).text).not.toContain(CANARY);
+    await gateway.stop();
+    const db = new DatabaseSync(join(gateway.dataDir, "posthorn.db"));
+    db.exec("vacuum");
+    db.close();
+    expect(readFileSync(join(gateway.dataDir, "posthorn.db")).includes(CANARY)).toBe(false);
   });
 
   it("is refused while deliveries are open; forced, they are dead", async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../support/api-client.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -123,5 +123,28 @@ describe("the contacts of a tenant", () => {
       contact: "***678",
     });
     expect(gateway.logText()).not.toContain("+493012345678");
+  });
+
+  it("are not named in full in the log of what became of their deliveries", async () => {
+    const logged = await startTestGateway({ env: { LOG_LEVEL: "debug" } });
+    onTestFinished(() => logged.close());
+    const contact = `${gone.url}/canary-of-a-contact`;
+    await logged.post("/api/v1/tenants", { id: "acme", contacts: [{ url: contact }] });
+    const shop = { name: "shop", url: gone.url, events: ["order.paid"], tenant_id: "acme" };
+    await until(async () => (await logged.get("/api/v1/subscriptions?tenant_id=acme")).text.includes("canary"));
+    await logged.subscribe(shop);
+    await logged.publish({ event_type: "order.paid", payload: {}, tenant_id: "acme" });
+    const messages = ["attempt ended", "delivery is dead", "subscription is suspended"];
+    const isOfContact = ({ subscription }: Record<string, unknown>) => subscription === `contact: ${gone.url}`;
+    const told = () => logged.log.filter(isOfContact).map(({ msg }) => msg);
+    await until(
+      () => messages.every((msg) => logged.log.filter((line) => line.msg === msg).length > 1),
+      undefined,
+      "both subscriptions",
+    );
+    expect(told()).toEqual(expect.arrayContaining(messages));
+    expect(logged.logText()).not.toContain("canary-of-a-contact");
+    // The control: other names stand there as they are.
+    expect(logged.log.some(({ subscription }) => subscription === "shop")).toBe(true);
   });
 });

@@ -1,6 +1,8 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { copyDatabase } from "../../src/store/sqlite/copy-database.ts";
+import { inspectDatabase } from "../../src/store/sqlite/inspect.ts";
 import { until } from "../support/api-client.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { ALERTING, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -83,5 +85,64 @@ describe("an event that is not as it was written", () => {
     const { sink } = await startWithDamage(SPOILT + unchecked);
     expect(sink.requests).toHaveLength(4);
     expect(sink.requests.filter(({ body }) => body.includes("spoilt"))).toHaveLength(2);
+  });
+});
+
+/** Two kept requests; one is damaged, and both could be replayed since their source has changed. */
+async function startWithDamagedRequest(sql: string) {
+  const sink = await openSinkServer();
+  const gateway = await startTestGateway({ env: ALERTING });
+  onTestFinished(() => Promise.all([gateway.close(), sink.close()]).then(() => undefined));
+  await gateway.subscribe({ name: "all", url: sink.url, events: ["*"] });
+  await gateway.post("/api/v1/sources", { name: "shop", only: ["nothing"] });
+  const keep = async (body: string, nth: number) => {
+    await gateway.webhook("shop", body);
+    await until(async () => (await gateway.refused("shop")).length === nth);
+    return String((await gateway.refused("shop"))[0]?.id);
+  };
+  const damaged = await keep('{"text":"intact, once"}', 1);
+  const sound = await keep('{"text":"untouched"}', 2);
+  const headers = { "content-type": "application/json" };
+  await gateway.request("PATCH", "/api/v1/sources/shop", { body: '{"only":null}', headers });
+  spoil(gateway, sql);
+  const replay = (id: string) => gateway.post(`/api/v1/requests/${id}/replay`);
+  return { gateway, sink, damaged, sound, replay };
+}
+
+describe("a kept request that is not as it was written", () => {
+  it.for([
+    ["body", "body = cast(replace(cast(body as text), 'intact', 'spoilt') as blob)"],
+    ["headers", "facts = replace(facts, 'content-type', 'content-tape')"],
+    ["time", "received_at = received_at + 1"],
+  ] as const)("is not replayed: its %s", async ([, set]) => {
+    const first = await startWithDamagedRequest(`update requests set ${set} where seq = 1`);
+    const { gateway, sink, damaged, sound, replay } = first;
+    const { status, json } = await replay(damaged);
+    expect([status, json["code"], json["detail"]]).toEqual([
+      500,
+      "store_corrupt",
+      expect.stringContaining("Row 1 of the table requests is damaged"),
+    ]);
+    expect((await gateway.get(`/api/v1/requests/${damaged}`)).json["code"]).toBe("store_corrupt");
+    expect((await replay(sound)).json).toMatchObject({ result: { outcome: "accepted" } });
+    await gateway.settled();
+    expect(sink.requests.map(({ body }) => body.toString())).toEqual(['{"text":"untouched"}']);
+    const alerts = async () => (await gateway.get("/api/v1/alerts?rule=damaged_data")).text;
+    await gateway.moveClockUntil(async () => (await alerts()).includes("row 1 of the table requests is damaged"));
+
+    const file = join(gateway.dataDir, "posthorn.db");
+    const named = [expect.stringContaining("row 1 of the table requests is damaged")];
+    expect(inspectDatabase(file, Number.POSITIVE_INFINITY, gateway.now())?.damages).toEqual(named);
+    const copied = await copyDatabase({ from: file, to: join(gateway.dataDir, "copy.db"), withLog: true });
+    expect(copied.damages).toEqual(named);
+  });
+
+  it("is a test that can fail: without its checksum, as from an earlier release, it is replayed", async () => {
+    const { sink, damaged, replay, gateway } = await startWithDamagedRequest(
+      "update requests set checksum = null, body = cast(replace(cast(body as text), 'intact', 'spoilt') as blob)",
+    );
+    expect((await replay(damaged)).status).toBe(200);
+    await gateway.settled();
+    expect(sink.requests.map(({ body }) => body.toString())).toEqual(['{"text":"spoilt, once"}']);
   });
 });

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { PartMakers } from "../../src/gateway/options.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
+import { withPort } from "../support/with-port.ts";
 
 const SOURCES = "sources:\n  - name: shop\n    event_type: shop.order\n";
 const subscriptions = (url: string, more = "") =>
@@ -128,6 +130,37 @@ describe("what the configuration declares", () => {
     expect((await gateway.webhook("shop", "{}")).json["code"]).toBe("source_paused");
     expect((await gateway.get("/api/v1/targets/home")).status).toBe(200);
     await gateway.close();
+  });
+
+  it("is taken over as a whole when a part is saved but not in effect yet, and the log says so", async () => {
+    const sink = await openSinkServer();
+    const far = { isBroken: false };
+    const openStore: PartMakers["openStore"] = (open) => async (url, options) => {
+      const store = await open(url, options);
+      const loadTenantUsage: typeof store.reads.loadTenantUsage = (ids) =>
+        far.isBroken ? Promise.reject(new Error("the usage cannot be read")) : store.reads.loadTenantUsage(ids);
+      return withPort(store, "reads", { loadTenantUsage });
+    };
+    const gateway = await startTestGateway({ yaml: SOURCES + subscriptions(sink.url), makers: { openStore } });
+    far.isBroken = true;
+    await gateway.reload(
+      `${SOURCES}tenants: [{ id: acme, quotas: { open_deliveries: 1 } }]\n` +
+        "alerts: { rules: [{ rule: dead_letters, enabled: false }] }\n",
+    );
+    const rules = (await gateway.get("/api/v1/alerts/rules")).json["data"] as { rule: string; enabled: boolean }[];
+    expect(rules.find(({ rule }) => rule === "dead_letters")?.enabled).toBe(false);
+    const messages = () => gateway.log.map(({ msg }) => msg);
+    expect(messages()).toContain("subscription left the configuration and is inactive");
+    expect(messages()).toContain(
+      "the configuration is saved but not in effect yet; the gateway puts it into effect by itself",
+    );
+    expect(messages()).not.toContain("configuration reloaded");
+
+    far.isBroken = false;
+    expect((await gateway.get("/api/v1/tenants/acme")).json["quotas"]).toMatchObject({ open_deliveries: 1 });
+    await gateway.reload(SOURCES);
+    expect(messages()).toContain("configuration reloaded");
+    await Promise.all([gateway.close(), sink.close()]);
   });
 
   it("takes over changes of a source at a reload", async () => {

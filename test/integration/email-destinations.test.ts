@@ -225,15 +225,16 @@ describe("a destination of the kind email", () => {
 
   it("is tried again when the connection is lost in the message, refused, or never greeted", async () => {
     share();
-    await subscribe(DESTINATION, { timeout: 1, retry_policy: { delays_s: [1, 1, 1, 1, 1, 1] }, rate_limit: null });
+    const delays = Array.from({ length: 6 }, () => 60);
+    await subscribe(DESTINATION, { timeout: 60, retry_policy: { delays_s: delays }, rate_limit: null });
     mail.behave({ message: "drop" });
     const eventId = await publish();
     await attempted(eventId, 1);
     mail.behave({ greeting: 421 });
-    gateway.moveClock(MINUTE_MS);
+    gateway.moveClock(2 * MINUTE_MS);
     await attempted(eventId, 2);
     mail.behave({ greeting: "hang" });
-    gateway.moveClock(MINUTE_MS);
+    gateway.moveClock(2 * MINUTE_MS);
     await gateway.moveClockUntil(async () => (await gateway.deliveryOf(eventId)).attempt_count >= 3);
     mail.behave({});
     gateway.moveClock(30 * MINUTE_MS);

@@ -150,7 +150,7 @@ describe("handshakes of destinations", () => {
     const early = { ...(await resultOf(subscription)), sent: sink.requests.slice(before).map(({ method }) => method) };
     const { json } = await gateway.publish({ event_type: type, payload: {} });
     const id = String(json["event_id"]);
-    await expect.poll(async () => (await gateway.deliveryOf(id)).status, { timeout: 20_000 }).toMatch(/delivered|dead/);
+    await expect.poll(async () => (await gateway.deliveryOf(id)).status).toMatch(/delivered|dead/);
     return { early, delivery: await gateway.deliveryOf(id), requests: sink.requests.slice(before), type };
   }
 

@@ -50,9 +50,7 @@ describe("templates of http subscriptions", () => {
     const { id } = await gateway.subscribe(settings(more));
     const before = sink.requests.length;
     const { json } = await gateway.post("/api/v1/events", { event_type: `kind-${number}.made`, payload });
-    await expect
-      .poll(async () => (await gateway.deliveryOf(String(json["event_id"])))?.["status"], { timeout: 20_000 })
-      .toBe("dead");
+    await expect.poll(async () => (await gateway.deliveryOf(String(json["event_id"])))?.["status"]).toBe("dead");
     expect(sink.requests.length).toBe(before);
     return { subscription: id, ...(await gateway.deliveryOf(String(json["event_id"]))) };
   }

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { PATIENCE_MS, until } from "../support/api-client.ts";
+import { openCommandLine } from "../support/cli.ts";
 import { openRawSocket } from "../support/raw-socket.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -116,7 +117,12 @@ describe("operating the gateway", () => {
   });
 
   it("finds a key that was made on the data directory while it runs", async () => {
-    const key = await gateway.createKey(["read"]);
+    const cli = await openCommandLine();
+    onTestFinished(() => cli.remove());
+    const made = await cli.run(["keys", "create", "--local", "--data-dir", gateway.dataDir, "--scope", "read"]);
+    expect(made).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^phk_\S+\n$/) });
+    const key = made.stdout.trim();
+    await until(async () => (await gateway.as(key).get("/status")).status !== 401);
     expect((await gateway.as(key).get("/status")).status).toBe(200);
     expect((await gateway.as(key).post("/api/v1/subscriptions", {})).status).toBe(403);
   });

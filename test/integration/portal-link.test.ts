@@ -120,9 +120,11 @@ describe("a partner", () => {
     }
   });
 
-  it("uses up its own streams and exports, and not those of the key or of other links", async () => {
-    await gateway.restart({ yaml: "limits: { max_streams_per_key: 1, max_exports_per_key: 1 }" });
-    const [mine, theirs] = [await tokenOf("acme"), await tokenOf("acme")];
+  // Exports, and many links of one tenant: test/security/bound-callers.test.ts.
+  it("uses up the streams of its tenant's links, and not those of the key or of links of other tenants", async () => {
+    await gateway.restart({ yaml: "limits: { max_streams_per_key: 1 }" });
+    await gateway.post("/api/v1/tenants", { id: "other" });
+    const [mine, theirs] = [await tokenOf("acme"), await tokenOf("other")];
     const open = (key?: string) => openStream(gateway.url, key === undefined ? {} : { key });
     const streams = [await open(mine), await open(theirs), await open()];
     expect(streams.map(({ status }) => status)).toEqual([200, 200, 200]);

@@ -300,4 +300,17 @@ it("refuses a page of another site on this machine, and takes it where a proxy p
     await post({ "sec-fetch-site": "same-origin" }),
     await post({}),
   ]).toEqual([403, 403, 202, 202, 202]);
+  const loopback = [
+    "x.localhost:8080",
+    "localhost.",
+    "X.LocalHost.:8080",
+    "127.1",
+    "127.0.0.1:80",
+    "[::1]:8080",
+    "0.0.0.0:8080",
+  ];
+  for (const host of loopback) expect([host, await post({ ...crossSite, host })]).toEqual([host, 403]);
+  for (const host of ["localhost.example.org", "notlocalhost", "128.0.0.1"]) {
+    expect([host, await post({ ...crossSite, host })]).toEqual([host, 202]);
+  }
 });

@@ -238,6 +238,27 @@ describe("SMS by any other gateway", () => {
     for (const id of ids) expect((await ended(id)).status).toBe("delivered");
     expect(sink.requests).toHaveLength(6);
   });
+
+  it("counts the messages of each tenant alone where one subscription of an operator sends for all", async () => {
+    const shared = gateway;
+    gateway = await startTestGateway({ env: { SMS_NUMBER_RATE: 1 } });
+    onTestFinished(async () => {
+      await gateway.close();
+      gateway = shared;
+    });
+    sink.answerWith({ status: 200, body: '{"status":"ok"}' });
+    await subscribe(generic(), { tenants: "*" });
+    const payload = { phone: "+491511234567", number: 1 };
+    const publishAs = async (tenantId: string) => {
+      const tenant = gateway.as(await gateway.createKey(["publish"], tenantId));
+      return String((await tenant.publish({ event_type: "order.created", payload })).json["event_id"]);
+    };
+    const [first, second] = [await publishAs("acme"), await publishAs("acme")];
+    for (const id of [first, second]) await attempted(id);
+    expect((await attempted(await publishAs("globex"))).status).toBe("delivered");
+    const waiting = (await gateway.deliveries("status=pending")).map(({ last_error: error }) => error);
+    expect(waiting).toEqual([expect.stringContaining("the tenant acme has sent 1 messages") as string]);
+  });
 });
 
 describe("notification.sms", () => {

@@ -170,6 +170,62 @@ describe("the erasure of a tenant", () => {
     expect(onDatabase(gateway, findTables)).toEqual([]);
   });
 
+  it("leaves no address to which an operator's subscription sent for it, and those that it sent to for others", async () => {
+    const { gateway, sinkUrl } = await open();
+    await gateway.post("/api/v1/tenants", { id: TENANT });
+    const template = { url: `${sinkUrl}/{{ data.name }}` };
+    await gateway.subscribe({ name: "bus", url: sinkUrl, events: ["*"], tenants: "*", template });
+    const send = async (event_id: string, name: string, more: object = {}) => {
+      await gateway.publish({ event_type: "a.b", event_id, payload: { name }, ...more });
+      await until(async () => (await gateway.deliveryOf(event_id)).status === "delivered");
+    };
+    const sentTo = async (event_id: string) => (await gateway.deliveryOf(event_id)).attempts[0]?.["url"];
+    await send("other-1", "shared");
+    await send("acme-1", CANARY, { tenant_id: TENANT });
+    await send("acme-2", "shared", { tenant_id: TENANT });
+    await send("acme-3", "later", { tenant_id: TENANT });
+    expect(await sentTo("acme-1")).toBe(`${sinkUrl}/${CANARY}`);
+
+    await gateway.post(`/api/v1/tenants/${TENANT}/erase`, { confirm: TENANT });
+    await erased(gateway);
+    // The same address again, after its deletion.
+    await send("other-2", "later");
+    expect(await sentTo("other-1")).toBe(`${sinkUrl}/shared`);
+    expect(await sentTo("other-2")).toBe(`${sinkUrl}/later`);
+    await gateway.stop();
+    expect(onDatabase(gateway, findTables)).toEqual([]);
+  });
+
+  it("leaves the names of its sources closed, also after a restart, until one is created again", async () => {
+    const { gateway } = await open();
+    const auth = { header: "X-Token", token: "a-token-of-the-shop-0123456789" };
+    const make = async (tenant_id: string) => {
+      await gateway.post("/api/v1/tenants", { id: tenant_id });
+      expect((await gateway.post("/api/v1/sources", { name: CANARY, tenant_id, auth })).status).toBe(201);
+    };
+    const statusOf = async (name: string) => (await gateway.webhook(name, "{}")).status;
+    const eraseAll = async (id: string) => {
+      await gateway.post(`/api/v1/tenants/${id}/erase`, { confirm: id });
+      await until(async () => (await gateway.get(`/api/v1/tenants/${id}/erase`)).json["status"] === "completed");
+    };
+    await make(TENANT);
+    expect(await statusOf(CANARY)).toBe(401);
+    await eraseAll(TENANT);
+    expect(await statusOf(CANARY)).toBe(410);
+    await gateway.restart();
+    expect(await statusOf(CANARY)).toBe(410);
+    // The control: a name that no source had is accepted.
+    expect(await statusOf("another")).toBe(202);
+    // A second tenant with the same name leaves it closed too.
+    await make("globex");
+    expect(await statusOf(CANARY)).toBe(401);
+    await eraseAll("globex");
+    await gateway.restart();
+    expect(await statusOf(CANARY)).toBe(410);
+    expect((await gateway.post("/api/v1/sources", { name: CANARY })).status).toBe(201);
+    expect(await statusOf(CANARY)).toBe(202);
+  });
+
   it("is a test that can fail: one table that is left out is found", async () => {
     const { gateway, sinkUrl } = await open();
     await fill(gateway, sinkUrl);

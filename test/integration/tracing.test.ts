@@ -56,6 +56,7 @@ describe("a trace that a request belongs to", () => {
     const destination = { gateway: "generic-http", url: `${sink.url}/sms`, to: "+491511234567", text: "Hello" };
     await gateway.post("/api/v1/subscriptions", { name: "sms", kind: "sms", events: ["#"], destination });
     await publish({ traceparent, tracestate: "congo=t61" });
+    await gateway.settled();
     await publish({}, "untraced");
     await gateway.settled();
     const sent = sink.requests.filter(({ path: of }) => of === "/sms").map(({ headers }) => headers);

@@ -18,6 +18,21 @@ const BROKEN_FILTER: PartMakers["createIngest"] = (create) => (options) =>
     },
   });
 
+/** As if the quotas of two tenants had bugs. */
+const BROKEN_QUOTA: PartMakers["createIngest"] = (create) => (options) =>
+  create({
+    ...options,
+    quotas: {
+      find(tenantId) {
+        const fail = () => {
+          throw new TypeError("a bug in a quota");
+        };
+        if (tenantId === "find") fail();
+        return tenantId === "refuse" ? { refuse: fail, end: () => undefined } : undefined;
+      },
+    },
+  });
+
 const isLogged = (gateway: TestGateway, text: string) =>
   gateway.log.filter(({ level, error }) => level === "error" && JSON.stringify(error).includes(text));
 
@@ -85,6 +100,27 @@ describe("an error that nobody expects", () => {
       ],
     ]);
     expect(isLogged(gateway, "a bug in a filter").length).toBeGreaterThan(0);
+    await gateway.close();
+  });
+
+  it("fails the published event also where quotas are checked, in a later turn than the schema", async () => {
+    const gateway = await startTestGateway({
+      makers: { createIngest: BROKEN_QUOTA },
+      yaml: "event_types: [{ name: slow.one, versions: [{ version: '1.0', schema: { type: object } }] }]",
+    });
+    // So much is checked in a thread.
+    const one = (tenant_id: string) => ({ event_type: "slow.one", tenant_id, payload: { text: "x".repeat(200_000) } });
+    for (const [tenantId, status] of [
+      ["find", 500],
+      ["refuse", 500],
+      ["fine", 202],
+    ] as const) {
+      expect([tenantId, (await gateway.publish(one(tenantId))).status]).toEqual([tenantId, status]);
+    }
+    const batch = await gateway.post("/api/v1/events", [one("fine"), one("find"), one("refuse"), one("fine")]);
+    const { events } = batch.json as { events: { status?: number }[] };
+    expect(events.map(({ status }) => status)).toEqual([undefined, 500, 500, undefined]);
+    expect(isLogged(gateway, "a bug in a quota").length).toBeGreaterThan(0);
     await gateway.close();
   });
 

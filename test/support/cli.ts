@@ -84,7 +84,10 @@ export async function openCommandLine(gateway?: TestGateway): Promise<CommandLin
             resolve();
           };
           printing.on("text", look);
-          void finished.then(() => reject(new Error(`ended without printing ${text}: ${texts.stdout}${texts.stderr}`)));
+          void finished.then(
+            () => reject(new Error(`ended without printing ${text}: ${texts.stdout}${texts.stderr}`)),
+            reject,
+          );
           look();
         }),
       stop(signal) {
@@ -93,7 +96,8 @@ export async function openCommandLine(gateway?: TestGateway): Promise<CommandLin
       },
     };
     running.add(command);
-    void finished.then(() => running.delete(command));
+    const forget = () => running.delete(command);
+    void finished.then(forget, forget);
     return command;
   }
 

@@ -10,6 +10,7 @@ import { createApiClient, until, type ApiClient } from "./api-client.ts";
 import type { BrokenPromises } from "./broken-promises.mjs";
 import { ADMIN_KEY, startGatewayProcess } from "./gateway-process.ts";
 import { startCommand } from "./run-command.ts";
+import { createRunning } from "./running.ts";
 import { openSinkServer } from "./sink-server.ts";
 
 const SCRIPT = fileURLToPath(new URL("hostile-senders.mjs", import.meta.url));
@@ -92,12 +93,12 @@ export async function openHostileSenders(broken?: BrokenPromises): Promise<Hosti
     await client.get("/metrics");
     const times: number[] = [];
     let failed = 0;
-    const running: Promise<void>[] = [];
+    const running = createRunning();
     const startedAt = performance.now();
     for (let sent = 0; performance.now() - startedAt < forMs; sent++) {
       const dueAt = startedAt + (sent * 1000) / PER_SECOND;
       while (performance.now() < dueAt) await new Promise((resolve) => setTimeout(resolve, 1));
-      running.push(
+      running.add(
         pool
           .request({
             method: "POST",
@@ -112,7 +113,7 @@ export async function openHostileSenders(broken?: BrokenPromises): Promise<Hosti
           }),
       );
     }
-    await Promise.all(running);
+    await running.ended();
     const { text } = await client.get("/metrics");
     times.sort((a, b) => a - b);
     return {
@@ -129,12 +130,21 @@ export async function openHostileSenders(broken?: BrokenPromises): Promise<Hosti
     return metric(text, 'nodejs_active_resources{type="TCPSocketWrap"}') || 0;
   }
 
+  async function hasRejected(): Promise<boolean> {
+    const { json } = await client.get("/api/v1/sources/bad/requests?limit=1");
+    return (json["data"] as unknown[]).length > 0;
+  }
+
   return {
     client,
     measureGood,
     async attackGateway(forMs) {
       const port = Number(new URL(url).port);
-      const round = await attack(port, forMs, async () => (await countConnections()) > UNDER_WAY);
+      const round = await attack(
+        port,
+        forMs,
+        async () => (await countConnections()) > UNDER_WAY && (await hasRejected()),
+      );
       await until(async () => (await countConnections()) < 100, undefined, "the end of the attack");
       return round;
     },

@@ -12,6 +12,11 @@ export function sized<Value>(sizes: Readonly<Record<ProofSize, Value>>): Value {
   return sizes[PROOF_SIZE];
 }
 
+/** For proofs that have no short form. */
+export function sizedHeavy<Value>(sizes: Readonly<Record<Exclude<ProofSize, "short">, Value>>): Value {
+  return PROOF_SIZE === "long" ? sizes.long : sizes.middle;
+}
+
 function parseProofSize(text: string): ProofSize {
   const size = SIZES.find((one) => one === text);
   if (size === undefined) throw new Error(`PROOFS is ${JSON.stringify(text)}; it can be ${SIZES.join(", ")}`);

@@ -63,7 +63,9 @@ export async function openSampleCheckout(mainSource: string): Promise<SampleChec
   for (const folder of ["scripts", "bin"]) {
     await cp(join(PROJECT_ROOT, folder), join(checkout.root, folder), { recursive: true });
   }
-  await cp(join(PROJECT_ROOT, "test/projects.mjs"), join(checkout.root, "test/projects.mjs"));
+  for (const file of ["test/projects.mjs", "docs/explanation/reliability.md"]) {
+    await cp(join(PROJECT_ROOT, file), join(checkout.root, file));
+  }
   const packages: Record<string, object> = {};
   const addFake = async (name: string, file: string, source: string) => {
     packages[`fakes/${name}`] = { version: "1.0.0", dev: true };

@@ -265,7 +265,8 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     masking: createMasking(),
   });
 
-  if (broken?.skipRecovery !== true) await store.lanes.recover(inFlight.left);
+  if (broken?.skipRecovery !== true) await store.lanes.recover(inFlight.left, inFlight.wasStopped);
+  inFlight.begin();
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
   await scheduler.start();
@@ -299,6 +300,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
       await following?.stop();
       health.stop();
       await scheduler.stop(deadlineMs);
+      inFlight.stop();
       await fanOut.settled();
       await upkeep.stop();
       await store.close();

@@ -101,7 +101,10 @@ export async function startSmartsheetServer(options: SmartsheetServerOptions = {
   let lastId = 4_503_604_829_677_444n;
   let isClosed = false;
 
-  const server: Server = createServer((request, response) => void serve(request, response));
+  const server: Server = createServer((request, response) => {
+    // A client may break off while its request is read.
+    serve(request, response).catch(() => response.destroy());
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
 

@@ -42,7 +42,11 @@ export async function openTcpGate(toPort: number): Promise<TcpGate> {
   async function listen(): Promise<void> {
     const listening = createServer(take);
     server = listening;
-    await new Promise<void>((resolve) => listening.listen(port, "127.0.0.1", resolve));
+    // The port of a gate that was cut may be somebody else's by now.
+    await new Promise<void>((resolve, reject) => {
+      listening.once("error", reject);
+      listening.listen(port, "127.0.0.1", resolve);
+    });
     ({ port } = listening.address() as AddressInfo);
   }
 

@@ -14,7 +14,6 @@ export interface TmuxTerminal {
 }
 
 const ROWS = 500;
-const PATIENCE_MS = 60_000;
 let count = 0;
 
 export function hasTmux(): boolean {
@@ -48,7 +47,7 @@ export function openTmux(columns: number, cwd: string, env: NodeJS.ProcessEnv): 
       type("-l", `${command}; echo "ended $?"`);
       type("Enter");
       const findEnd = () => lines().findIndex((line) => /^ended \d+$/.test(line));
-      await expect.poll(findEnd, { timeout: PATIENCE_MS }).toBeGreaterThan(0);
+      await expect.poll(findEnd).toBeGreaterThan(0);
       return lines().slice(1, findEnd());
     },
     close: () => void tmux("kill-server"),

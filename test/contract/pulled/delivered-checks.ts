@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { until } from "../../support/api-client.ts";
 import { openSinkServer } from "../../support/sink-server.ts";
 import type { PulledCheck } from "./checks.ts";
-import { turns, withPullingGateway, type PullingOptions } from "./gateway.ts";
+import { PATIENCE_MS, turns, withPullingGateway, type PullingOptions } from "./gateway.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const DELIVERED: PullingOptions = { source: { acknowledge: "delivered" } };
@@ -172,8 +172,7 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
           await place.send("{}", { id: "a", headers: JSON_TYPE });
           await sink.received(1);
           gateway.moveClock(11_000);
-          for (let look = 0; look < 200 && accepts.calls < 2; look++) await turns();
-          expect(accepts.calls).toBe(2);
+          await expect.poll(() => accepts.calls, { timeout: harness.patienceMs ?? PATIENCE_MS }).toBe(2);
           gate.open();
           await until(async () => {
             gateway.moveClock(1000);
@@ -226,10 +225,12 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
         await place.send("1", { id: "one", headers: JSON_TYPE });
         await place.send("2", { id: "two", headers: JSON_TYPE });
         await sink.received(2);
-        const stopped = stop();
-        gate.open();
-        await stopped;
-        expect([await place.countLeft(), await place.countHeld()]).toEqual([1, 0]);
+        const count = async () => [await place.countLeft(), await place.countHeld()];
+        await stop(async () => {
+          gate.open();
+          await expect.poll(count, { timeout: harness.patienceMs ?? PATIENCE_MS }).toEqual([1, 0]);
+        });
+        expect(await count()).toEqual([1, 0]);
         sink.answerWith({ status: 200 });
         await restart();
         await until(async () => {

@@ -15,8 +15,8 @@ export interface PullingGateway {
   listEvents(): Promise<readonly { event_id: string; status: string }[]>;
   /** Stops and starts it while its time goes on: what does not end by itself is cut off. */
   restart(change?: Pick<TestGatewayOptions, "env">): Promise<void>;
-  /** Ends it while its time goes on. */
-  stop(): Promise<void>;
+  /** Ends it: first with its time held, so that nothing is cut off while that runs, then while its time goes on. */
+  stop(first?: () => Promise<void>): Promise<void>;
 }
 
 export interface Accepts {
@@ -33,6 +33,9 @@ export interface PullingOptions {
   env?: Readonly<Record<string, string | number | boolean>>;
   mode?: Accepts["mode"];
 }
+
+/** For what a real broker does in its own time. */
+export const PATIENCE_MS = 30_000;
 
 export async function withPullingGateway(
   harness: PulledHarness,
@@ -68,7 +71,16 @@ export async function withPullingGateway(
       accepts,
       listEvents: async () => (await gateway.get("/api/v1/events?source=queue")).json["data"] as never,
       restart: (change) => whileTimeGoesOn(gateway.restart(change)),
-      stop: () => whileTimeGoesOn(gateway.stop()),
+      async stop(first) {
+        const goOn = gateway.holdClock();
+        const ending = gateway.stop();
+        try {
+          await first?.();
+        } finally {
+          goOn();
+          await whileTimeGoesOn(ending);
+        }
+      },
     });
   } finally {
     accepts.mode = "good";

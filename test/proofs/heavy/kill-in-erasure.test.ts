@@ -11,13 +11,13 @@ import {
   startGatewayProcess,
   writeGatewayFolder,
 } from "../../support/gateway-process.ts";
-import { sized } from "../../support/proof-size.ts";
+import { sizedHeavy } from "../../support/proof-size.ts";
 import { openRecordingSink, type RecordingSink } from "../../support/recording-sink.ts";
 import { openCliFolder, type CliFolder } from "../../support/run-cli.ts";
 
 const TENANT = "acme";
-const KILLS = sized({ short: 3, middle: 8, long: 100 });
-const EVENTS = sized({ short: 1200, middle: 3000, long: 20_000 });
+const KILLS = sizedHeavy({ middle: 8, long: 100 });
+const EVENTS = sizedHeavy({ middle: 3000, long: 20_000 });
 const OTHERS = 200;
 const PUBLISHED_AT_ONCE = 100;
 /** An erasure rests six times as long as it works, and a busy machine makes both longer. */

@@ -14,10 +14,10 @@ import {
   writeGatewayFolder,
 } from "../../support/gateway-process.ts";
 import { sendLoad, type SentWebhook } from "../../support/load.ts";
-import { sized } from "../../support/proof-size.ts";
+import { sizedHeavy } from "../../support/proof-size.ts";
 import { openRecordingSink } from "../../support/recording-sink.ts";
 
-const KILLS = sized({ short: 3, middle: 20, long: 200 });
+const KILLS = sizedHeavy({ middle: 20, long: 200 });
 const EVENTS_PER_TURN = 600;
 const NEW_EVENTS = 20;
 /** Deleting rests six times as long as it works, and a busy machine makes both longer. */

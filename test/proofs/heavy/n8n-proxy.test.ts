@@ -10,7 +10,6 @@ import {
   createOrder,
   CUSTOMERS,
   exampleEnvironment,
-  hasten,
   post,
   readStatus,
   SECRET,
@@ -21,15 +20,14 @@ import {
   type Sent,
 } from "../../support/n8n-example.ts";
 import { openN8nServer, type N8nServer } from "../../support/n8n-server.ts";
-import { PROOF_SIZE, sized } from "../../support/proof-size.ts";
 import { count, report } from "../../support/report.ts";
 import { runCommand } from "../../support/run-command.ts";
 import { LAUNCHER } from "../../support/run-cli.ts";
 import { verifyStandard } from "../../support/verify-signature.ts";
 
-const WEBHOOKS = sized({ short: 300, middle: 1000, long: 1000 });
-/** As long as n8n's own, or nearly, in the proof; longer where nobody looked. */
-const BOOT_PHASE_MS = sized({ short: 50, middle: 500, long: 500 });
+const WEBHOOKS = 1000;
+/** As long as n8n's own, or nearly. */
+const BOOT_PHASE_MS = 500;
 
 let folder: string;
 let n8n: N8nServer;
@@ -40,7 +38,6 @@ const findUrl = () => url;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "posthorn-n8n-"));
   copyExample(folder);
-  if (PROOF_SIZE === "short") changeConfig((yaml) => hasten(yaml));
   n8n = await openN8nServer();
   url = undefined;
 });

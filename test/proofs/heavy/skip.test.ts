@@ -21,13 +21,28 @@ describe("a skipped test", () => {
   });
   afterAll(() => sample.remove());
 
-  it("tells npm test its reason and the service that it missed", async () => {
+  async function runTests(env: NodeJS.ProcessEnv) {
     const vitest = join(PROJECT_ROOT, "node_modules/vitest/vitest.mjs");
-    const { stdout } = await runCommand(process.execPath, [vitest, "run", "--reporter=json"], sample.root);
+    const { stdout } = await runCommand(process.execPath, [vitest, "run", "--reporter=json"], sample.root, env);
     const report = JSON.parse(stdout) as { testResults: { assertionResults: { status: string; meta: object }[] }[] };
-    expect(report.testResults[0]?.assertionResults).toMatchObject([
+    return report.testResults[0]?.assertionResults;
+  }
+
+  it("tells npm test its reason and the service that it missed", async () => {
+    expect(await runTests({ CI: "" })).toMatchObject([
       { status: "skipped", meta: { skipReason: "mounting is not allowed here" } },
       { status: "skipped", meta: { skipReason: "PostgreSQL is not there", missingService: "PostgreSQL" } },
+    ]);
+  });
+
+  it("is a failed one where CI=true and a service is missing, whoever runs it", async () => {
+    expect(await runTests({ CI: "true" })).toMatchObject([
+      { status: "skipped", meta: { skipReason: "mounting is not allowed here" } },
+      {
+        status: "failed",
+        meta: { missingService: "PostgreSQL" },
+        failureMessages: [expect.stringContaining("missing here, where CI=true: PostgreSQL")],
+      },
     ]);
   });
 });

@@ -2,8 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { withLock } from "../../../scripts/lock.mjs";
+import { until } from "../../support/api-client.ts";
 import { copyCheckout, lendInstalled } from "../../support/checkout-copy.ts";
 import { NO_SHEDDING } from "../../support/run-cli.ts";
 import { startCommand, type Running } from "../../support/run-command.ts";
@@ -84,6 +85,21 @@ async function takesWebhooks(url: string): Promise<boolean> {
 }
 
 const textAt = async (url: string) => (await fetch(url, { headers: { accept: "text/html" } })).text();
+
+describe("npm run example -- NAME --keep", () => {
+  it("builds the page whose address it prints", async () => {
+    for (const name of ["dashboard", ".dashboard-stamp"]) {
+      rmSync(join(checkout, "dist", name), { recursive: true, force: true });
+    }
+    const example = startCommand(process.execPath, ["scripts/example.mjs", "n8n-proxy", "--keep"], checkout, {});
+    onTestFinished(() => void example.child.kill("SIGINT"));
+    await example.printed("Try in another terminal");
+    const url = /dashboard +(http:\S+)/.exec(example.output().stdout)?.[1] ?? "";
+    await until(async () => (await textAt(url)).includes('<div id="app">'));
+    example.child.kill("SIGINT");
+    expect((await example.finished).exitCode).toBe(0);
+  });
+});
 
 describe("npm start", () => {
   it("starts the gateway before the page is built, says so, and shows the page when it is there", async () => {

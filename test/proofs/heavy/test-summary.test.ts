@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readPromises } from "../../../scripts/promises.mjs";
 import { runCommand } from "../../support/run-command.ts";
 import { openSampleCheckout, type SampleCheckout } from "../../support/sample-checkout.ts";
 
@@ -66,6 +67,16 @@ describe("the CPU time of a project", () => {
     });
   });
 
+  it.each([
+    ["is not there", ""],
+    ["cannot be read", '{"file":"unit/a'],
+  ])("fails a run of all tests when its log %s", async (_, CPU_LINES) => {
+    const complaint = "posthorn: the CPU time of the tests was not recorded, so no budget was checked";
+    const { exitCode, lines } = await summarise([test("passed")], { CPU_LINES }, "passed", []);
+    expect({ exitCode, lines }).toEqual({ exitCode: 1, lines: expect.arrayContaining([complaint]) });
+    expect((await summarise([test("passed")], { CPU_LINES })).lines).not.toContain(complaint);
+  });
+
   it("is not judged where only some of the tests run", async () => {
     const CPU_LINES = cpuLines(["unit/a.test.ts", 100_000]);
     expect(await summarise([test("passed")], { CPU_LINES })).toMatchObject({
@@ -78,6 +89,13 @@ describe("the closing line of npm test", () => {
   it("counts what passed, failed and was skipped", async () => {
     const { exitCode, lines } = await summarise([test("passed"), test("passed"), test("skipped")]);
     expect({ exitCode, last: lines.at(-1) }).toEqual({ exitCode: 0, last: "2 passed, 0 failed, 1 skipped" });
+  });
+
+  it("has the promises and their negative controls above it", async () => {
+    const controls = ["is a test that can fail: it waits", "loses one (control)"];
+    const named = controls.map((fullName) => ({ ...test("passed"), fullName }));
+    const { lines } = await summarise([test("passed"), ...named, { ...test("failed"), fullName: controls[0] }]);
+    expect(lines).toContain(`promises: ${readPromises().length}, negative controls: 2`);
   });
 
   it("comes with a failing exit code when a test failed", async () => {

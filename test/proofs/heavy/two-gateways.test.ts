@@ -15,15 +15,14 @@ import { QUEUES_BETWEEN, type QueueBetween } from "../../support/brokers/between
 import type { BrokenPromises } from "../../support/broken-promises.mjs";
 import { drained } from "../../support/gateway-process.ts";
 import { keepGateway, type KeptGateway } from "../../support/kept-gateway.ts";
-import { sized } from "../../support/proof-size.ts";
 import { openRecordingSink } from "../../support/recording-sink.ts";
 import { count, report } from "../../support/report.ts";
 import { readStoreFacts } from "../../support/store-facts.ts";
 
-const WEBHOOKS = sized({ short: 120, middle: 2000, long: 2000 });
+const WEBHOOKS = 2000;
 /** Of each of the two. */
-const KILLS = sized({ short: 1, middle: 20, long: 20 });
-const CONTROL_WEBHOOKS = sized({ short: 100, middle: 200, long: 200 });
+const KILLS = 20;
+const CONTROL_WEBHOOKS = 200;
 const SENDERS = 8;
 /** The receiver refuses one attempt in so many: what comes after it must wait for its turn. */
 const REFUSES_EVERY = 7;

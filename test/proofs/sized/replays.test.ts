@@ -50,7 +50,12 @@ describe("fresh events while dead letters are replayed", () => {
     const faults: unknown[] = [];
     const runner = createReplayRunner({
       store: bench.store,
-      subscriptions: { find, findFallback: () => undefined, findForward: () => undefined },
+      subscriptions: {
+        find,
+        findFallback: () => undefined,
+        findForward: () => undefined,
+        rightsOf: () => ({ change: true, use: true }),
+      },
       clock: bench.clock,
       onDue,
       onCancelled: () => undefined,

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createApiClient, type ApiClient } from "../../support/api-client.ts";
 import { ADMIN_KEY, startGatewayProcess } from "../../support/gateway-process.ts";
 import { report } from "../../support/report.ts";
+import { createRunning } from "../../support/running.ts";
 import { openSinkServer, type SinkAnswer, type SinkServer } from "../../support/sink-server.ts";
 
 const GOOD = 14;
@@ -99,17 +100,18 @@ describe("a gateway with bad destinations and a flooding tenant", () => {
       if (startedAt !== undefined && dwells.push(performance.now() - startedAt) === total) onAll();
       return { status: 200 };
     });
-    const running: Promise<unknown>[] = [];
+    const running = createRunning();
     const startedAt = performance.now();
     for (let number = 0; number < total; number++) {
-      if (number % GOOD === 0 && each !== undefined) running.push(each());
+      if (number % GOOD === 0 && each !== undefined) running.add(each());
       const dueAt = startedAt + (number * 1000) / (GOOD * PER_S);
       while (performance.now() < dueAt) await new Promise((resolve) => setTimeout(resolve, 1));
       const event_id = `good-${round}-${number}`;
       sentAt.set(event_id, performance.now());
-      running.push(publish(client, { event_type: "good", tenant_id: `t-${number % GOOD}`, payload: {}, event_id }));
+      running.add(publish(client, { event_type: "good", tenant_id: `t-${number % GOOD}`, payload: {}, event_id }));
     }
-    await Promise.all([...running, all]);
+    await running.ended();
+    await all;
     dwells.sort((a, b) => a - b);
     const at = (share: number) => dwells[Math.floor(dwells.length * share)] ?? Number.POSITIVE_INFINITY;
     return { median: at(0.5), p99: at(0.99) };

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { until, type ApiClient } from "../../support/api-client.ts";
 import { openHostileWorld, readMetric } from "../../support/hostile-destinations.ts";
 import { report } from "../../support/report.ts";
+import { createRunning } from "../../support/running.ts";
 import { openSinkServer, type SinkServer } from "../../support/sink-server.ts";
 
 const DEADLINE_S = 1;
@@ -97,18 +98,18 @@ describe("hostile destinations", () => {
       if (startedAt !== undefined) times.push(performance.now() - startedAt);
       return { status: 200 };
     });
-    const running: Promise<unknown>[] = [];
+    const running = createRunning();
     for (let round = 0; round < rounds; round++) {
-      if (each !== undefined) running.push(each());
+      if (each !== undefined) running.add(each());
       for (let n = 0; n < GOOD_PER_ROUND; n++) {
         const dueAt = performance.now() + ROUND_MS / GOOD_PER_ROUND;
         const event_id = `good-${first}-${round}-${n}`;
         sentAt.set(event_id, performance.now());
-        running.push(client.publish({ event_type: "good.event", payload: {}, event_id }));
+        running.add(client.publish({ event_type: "good.event", payload: {}, event_id }));
         while (performance.now() < dueAt) await new Promise((resolve) => setTimeout(resolve, 2));
       }
     }
-    await Promise.all(running);
+    await running.ended();
     await sink.received(first + rounds * GOOD_PER_ROUND);
     times.sort((a, b) => a - b);
     const at = (share: number) => times[Math.floor(times.length * share)] ?? Number.POSITIVE_INFINITY;

@@ -213,7 +213,7 @@ describe("a destination that is down", () => {
     await bench.publish({ id: "again" });
     await bench.move(HOUR_MS);
     expect(bench.told).toHaveLength(3);
-  }, 120_000);
+  });
 
   it("is never suspended where that is said, however long it is away and however many die", async () => {
     const bench = await open();

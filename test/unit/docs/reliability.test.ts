@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { readPromises, type ShownPromise } from "../../../scripts/promises.mjs";
 import { PROOFS, TESTS, WITH_N8N, type Project } from "../../projects.mjs";
 
-const PAGE = readFileSync("docs/explanation/reliability.md", "utf8");
 const SCRIPTS = (JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> }).scripts;
 /** The commands that run folders of test/; any other one names its own files. */
 const FOLDERS: Readonly<Record<string, readonly Project[]>> = {
@@ -11,27 +11,8 @@ const FOLDERS: Readonly<Record<string, readonly Project[]>> = {
   "proofs:n8n": WITH_N8N,
 };
 
-interface Promise {
-  what: string;
-  commands: readonly string[];
-  files: readonly string[];
-}
-
-/** The rows of the table: number, promise, commands, files. */
-function readPromises(page: string): Promise[] {
-  const rows = page.split("\n").filter((line) => /^\|( R[^|]*)? \|/.test(line) && !line.startsWith("| | what "));
-  return rows.map((row) => {
-    const [, , what = "", commands = "", files = ""] = row.split("|").map((cell) => cell.trim());
-    return {
-      what,
-      commands: [...commands.matchAll(/`npm (?:run )?([\w:-]+)[^`]*`/g)].map(([, name = ""]) => name),
-      files: [...files.matchAll(/`([^`]+)`/g)].map(([, file = ""]) => file),
-    };
-  });
-}
-
 /** What is wrong with a row: nothing, if each of its commands runs one of its files, and each file is run. */
-function findFaults({ commands, files }: Promise): string[] {
+function findFaults({ commands, files }: ShownPromise): string[] {
   const missing = files.filter((file) => !existsSync(file)).map((file) => `${file} does not exist`);
   const idle = files.filter((file) => !commands.some((command) => runsFile(command, file)));
   const empty = commands.filter((command) => !files.some((file) => runsFile(command, file)));
@@ -50,7 +31,7 @@ function runsFile(command: string, file: string): boolean {
   return SCRIPTS[command]?.includes(file) ?? false;
 }
 
-const promises = readPromises(PAGE);
+const promises = readPromises();
 
 describe("the promises of docs/explanation/reliability.md", () => {
   it("are as many as they were", () => expect(promises.length).toBeGreaterThanOrEqual(33));

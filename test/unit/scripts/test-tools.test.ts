@@ -40,8 +40,8 @@ describe("the tools of the tests", () => {
     expect({ exitCode, lines }).toEqual({
       exitCode: 0,
       lines: [
-        "posthorn: tests that need curl, fish, strace, zsh, script are skipped; " +
-          "to run them: apt-get install curl fish strace zsh bsdutils, as root",
+        "posthorn: tests that need curl, fish, strace, zsh, script, systemd-analyze are skipped; " +
+          "to run them: apt-get install curl fish strace zsh bsdutils systemd, as root",
       ],
     });
   });
@@ -71,15 +71,16 @@ describe("the tools of the tests", () => {
       `for word in "$@"; do case $word in
         curl | strace | tmux | zsh) : > "${folder.root}/$word" ;;
         bsdutils) : > "${folder.root}/script" ;;
+        systemd) : > "${folder.root}/systemd-analyze" ;;
       esac; done`,
     );
     const { exitCode, lines } = await call("tools.provideTools({ languages: false })", { POSTHORN_TEST_INSTALL: "" });
     expect({ exitCode, lines }).toEqual({
       exitCode: 0,
       lines: [
-        "posthorn: installing curl fish strace tmux zsh bsdutils …",
+        "posthorn: installing curl fish strace tmux zsh bsdutils systemd …",
         expect.stringMatching(
-          /^posthorn: installed for the tests, in \d+ s: curl strace tmux zsh bsdutils \(POSTHORN_/,
+          /^posthorn: installed for the tests, in \d+ s: curl strace tmux zsh bsdutils systemd \(POSTHORN_/,
         ),
         expect.stringMatching(/^posthorn: tests that need fish are skipped/),
       ],
@@ -87,7 +88,8 @@ describe("the tools of the tests", () => {
   });
 
   it("that are all there are not spoken of", async () => {
-    for (const name of ["curl", "fish", "strace", "tmux", "zsh", "script"]) await writeCommand(name, "exit 0");
+    const names = ["curl", "fish", "strace", "tmux", "zsh", "script", "systemd-analyze"];
+    for (const name of names) await writeCommand(name, "exit 0");
     expect(await call("tools.provideTools({ languages: false })")).toEqual({ exitCode: 0, lines: [] });
   });
 });

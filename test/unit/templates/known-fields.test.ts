@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { compileTemplate } from "../../../src/templates/compile.ts";
 import { findUnknown } from "../../../src/templates/known-fields.ts";
 
@@ -60,6 +60,14 @@ describe("an unknown field", () => {
     "{{ headers.any }} {{ query.any }} {{ metadata.any }} {{ delivery.attempt }}",
   ])("is nothing that the schema knows or leaves open: %s", (text) => {
     expect(find(text)).toBeUndefined();
+  });
+
+  it("is looked for with the lines of the template counted once, however many variables it has", () => {
+    const look = vi.spyOn(String.prototype, "indexOf");
+    find("{{data}}".repeat(1000));
+    const looks = look.mock.calls.filter(([what]) => what === "\n").length;
+    look.mockRestore();
+    expect(looks).toBe(1);
   });
 
   it("is known when one of several schemas knows it", () => {

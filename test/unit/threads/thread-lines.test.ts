@@ -183,13 +183,31 @@ describe("work for a few threads, in lines", SLOW, () => {
     const gate = createGate();
     const bytes = 5 * 1024 * 1024;
     const first = send("a", gate.call, { bytes });
-    await expect(send("a", { number: 2 }, { bytes })).rejects.toMatchObject({ code: "overloaded" });
+    const second = send("a", { number: 2 }, { bytes });
     const sender = send("a", { number: 2 }, { bytes, sender: "another" });
     const others = Array.from({ length: 10 }, (_, n) => send(`other-${n}`, { number: n }, { bytes }));
-    await expect(send("one-more", { number: 2 }, { bytes })).rejects.toMatchObject({ code: "overloaded" });
+    const oneMore = send("one-more", { number: 2 }, { bytes });
     gate.open();
+    await Promise.allSettled([first, second, sender, ...others, oneMore]);
+    for (const refused of [second, oneMore]) await expect(refused).rejects.toMatchObject({ code: "overloaded" });
     await Promise.all([first, sender, ...others]);
     expect((await send("a", { number: 3 }, { bytes: 100 * 1024 * 1024 })).sum).toBe(4);
+  });
+
+  it("of one line leaves half of the room to the others, however many senders it has", async () => {
+    const { send } = open();
+    const gate = createGate();
+    const bytes = 5 * 1024 * 1024;
+    const held = Array.from({ length: 6 }, (_, n) =>
+      send("full", n === 0 ? gate.call : { number: n }, { bytes, sender: `sender-${n}` }),
+    );
+    const oneMore = send("full", { number: 2 }, { bytes, sender: "one-more" });
+    const other = send("other", { number: 2 }, { bytes: 3 * bytes });
+    gate.open();
+    await expect(oneMore).rejects.toMatchObject({ code: "overloaded" });
+    expect((await other).sum).toBe(3);
+    await Promise.all(held);
+    expect((await send("full", { number: 2 }, { bytes, sender: "one-more" })).sum).toBe(3);
   });
 
   it("lets its threads go when there is none for a while, but the first where it is to stay", async () => {

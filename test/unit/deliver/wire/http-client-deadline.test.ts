@@ -1,15 +1,27 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createAddressGuard } from "../../../../src/deliver/wire/address-guard.ts";
 import { type HttpResult, openHttpClient } from "../../../../src/deliver/wire/http-client.ts";
 import { createSystemClock } from "../../../../src/domain/system-clock.ts";
+import { until } from "../../../support/api-client.ts";
 import { createMovableTime } from "../../../support/movable-time.ts";
 import { openSinkServer, type SinkAnswer, type SinkServer } from "../../../support/sink-server.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+const CONNECTING = "net.client.socket";
 const opened: { close(): Promise<void> }[] = [];
+/** The client's end of the newest connection. */
+let clientEnd: Socket | undefined;
+const noteClientEnd = (message: unknown) => void ({ socket: clientEnd } = message as { socket: Socket });
 
+beforeEach(() => {
+  clientEnd = undefined;
+  subscribe(CONNECTING, noteClientEnd);
+});
 afterEach(async () => {
+  unsubscribe(CONNECTING, noteClientEnd);
   for (const each of opened.splice(0).reverse()) await each.close();
 });
 
@@ -43,11 +55,6 @@ async function open(answer: SinkAnswer): Promise<Scene> {
   };
 }
 
-/** What was written by one end in this process is read by the other end soon: in one of the next turns of the loop. */
-async function turns(): Promise<void> {
-  for (let n = 0; n < 50; n++) await new Promise(setImmediate);
-}
-
 describe("the deadline", () => {
   it.each<SinkAnswer>(["hang", "drip headers", "drip body"])(
     "ends an answer that does not come: %s",
@@ -57,8 +64,11 @@ describe("the deadline", () => {
       const waiting = post(HOUR_MS);
       void waiting.then(() => (isOver = true));
       await sink.received(1);
+      await until(() => answer === "hang" || (clientEnd?.bytesRead ?? 0) > 0, undefined, "the beginning of the answer");
+      const shorter = post(HOUR_MS - MINUTE_MS);
       moveOn(HOUR_MS - MINUTE_MS);
-      await turns();
+      expect((await shorter).kind).toBe("timed_out");
+      await new Promise(setImmediate);
       expect(isOver).toBe(false);
       moveOn(MINUTE_MS);
       const result = await waiting;

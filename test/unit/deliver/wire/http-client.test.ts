@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from "node:net";
 import { gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createAddressGuard } from "../../../../src/deliver/wire/address-guard.ts";
 import type { Lookup } from "../../../../src/deliver/wire/names/name-lookup.ts";
 import {
@@ -12,9 +12,11 @@ import {
 } from "../../../../src/deliver/wire/http-client.ts";
 import { createSeededRandom } from "../../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../../src/domain/system-clock.ts";
+import { createMovableTime } from "../../../support/movable-time.ts";
 import { openSinkServer, SINK_CERTIFICATE, type SinkAnswer, type SinkServer } from "../../../support/sink-server.ts";
 
 const BODY = Buffer.from('{"n":12345678901234567890}');
+const HOUR_MS = 3_600_000;
 const opened: { close(): Promise<void> }[] = [];
 
 afterEach(async () => {
@@ -501,11 +503,21 @@ describe("the limit on all sockets", () => {
     const good: SinkAnswer[] = [{ status: 200 }, { status: 500 }, { status: 200, headers: { connection: "close" } }];
     for (const sink of sinks)
       sink.answerWith(() => pick([...answers, ...good, ...good, { redirectTo: sinks[0]?.url ?? "" }]));
-    const client = openClient({ connectionsPerHost: 3, maxSockets: 5 });
-    const requests = Array.from({ length: 300 }, () => post(client, pick(sinks).url, { timeoutMs: 400 }));
+    const time = createMovableTime();
+    const client = openClient({ connectionsPerHost: 3, maxSockets: 5, clock: createSystemClock(time) });
+    const kinds = new Set<string>();
+    const requests = Array.from({ length: 300 }, async () => {
+      kinds.add((await post(client, pick(sinks).url, { timeoutMs: HOUR_MS })).kind);
+    });
     const open: number[] = [];
     const watch = setInterval(() => open.push(sinks.reduce((sum, sink) => sum + sink.open(), 0)), 5);
-    const kinds = new Set((await Promise.all(requests)).map(({ kind }) => kind));
+    onTestFinished(() => clearInterval(watch));
+    // Some end by themselves; the rest by the deadline.
+    await expect
+      .poll(() => [kinds.has("response"), kinds.has("unreachable"), open.length > 40])
+      .toEqual([true, true, true]);
+    time.moveOn(HOUR_MS);
+    await Promise.all(requests);
     clearInterval(watch);
     expect([...kinds].toSorted()).toEqual(["response", "timed_out", "unreachable"]);
     for (const sink of sinks) {

@@ -184,5 +184,6 @@ function subscriptionsOf(bench: DeliveryBench) {
     find: (seq: number) => [...bench.subscriptions()].find((one) => one.seq === seq),
     findFallback: () => undefined,
     findForward: () => undefined,
+    rightsOf: () => ({ change: true, use: true }),
   };
 }

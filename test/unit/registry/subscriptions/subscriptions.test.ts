@@ -70,7 +70,7 @@ describe("subscriptions", () => {
     const runner = { add: (row: ReplayRow) => added.push(row) } as never;
     const bulk = createBulkReplays({
       store,
-      subscriptions: { find: onFault, getById: onFault },
+      subscriptions: { find: onFault, getFor: onFault, list: onFault, rightsOf: onFault },
       runner,
       clock,
       authors: createAuthors(),
