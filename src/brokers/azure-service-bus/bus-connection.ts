@@ -45,6 +45,8 @@ const LIMITS: BrokerLimits = {
 /** The package would wait a minute for a far end that hangs. */
 const SEND_WITHIN_MS = 15_000;
 const SEE_WITHIN_MS = 60_000;
+/** When the connection is cut while something is being closed, the package may wait for ever. */
+const CLOSE_WITHIN_MS = 5_000;
 
 export function createBusConnection(options: BusConnectionOptions): BusConnection {
   const { clock } = options;
@@ -55,7 +57,7 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
     onState: options.onState,
     // The package connects at the first send or receive, so only the first use shows whether it works.
     open: async () => ({ handle: await openNamespace(options.namespace), isProven: false }),
-    shut: ({ client }) => client.close(),
+    shut: ({ client }) => closeInTime(client),
   });
   const link: BusLink = {
     ...reconnecting,
@@ -67,6 +69,11 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
     },
   };
   const open = new Set<{ close(): Promise<void> }>();
+
+  /** What could not be closed is of no use to anybody: its messages come again when their locks expire. */
+  async function closeInTime(part: { close(): Promise<void> }): Promise<void> {
+    await withDeadline(part.close(), CLOSE_WITHIN_MS, clock).catch(() => undefined);
+  }
 
   async function administer<Result>(act: (client: ServiceBusAdministrationClient) => Promise<Result>): Promise<Result> {
     const { administration } = await link.get();
@@ -113,7 +120,7 @@ export function createBusConnection(options: BusConnectionOptions): BusConnectio
     declare: (wish) => administer((client) => declareBusQueue(client, wish)),
     check: (wish) => administer((client) => checkBusQueue(client, wish)),
     async close() {
-      await Promise.all([...open].map((part) => part.close()));
+      await Promise.all([...open].map(closeInTime));
       await link.close();
     },
   };

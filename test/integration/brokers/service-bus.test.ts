@@ -11,6 +11,8 @@ import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
 import { takeSome, toMessage } from "../../contract/broker-world.ts";
 import { startServiceBus, type ServiceBusServer } from "../../support/service-bus/server.ts";
+import { openTcpGate } from "../../support/tcp-gate.ts";
+import { createVirtualClock, createVirtualTime, moveClock } from "../../support/virtual-clock.ts";
 
 const taking = (options: Partial<TakerOptions> = {}): TakerOptions => ({
   queue: "event-main",
@@ -48,6 +50,28 @@ async function publish(id: string, sessionId?: string, body = id): Promise<void>
   const message = toMessage(body, "order.created", { id, sessionId });
   expect(await publisher.publish(message)).toEqual({ outcome: "confirmed" });
 }
+
+it("a connection to Service Bus is closed in time, although the far end no longer answers", async () => {
+  const { hostname, port } = new URL(/sb:\/\/[^;]+/.exec(server.connectionString)?.[0].replace("sb:", "http:") ?? "");
+  server.createQueue("event-main");
+  const gate = await openTcpGate(Number(port));
+  const time = createVirtualTime(0);
+  const held = createBusConnection({
+    namespace: { connectionString: server.connectionString.replace(`${hostname}:${port}`, `${hostname}:${gate.port}`) },
+    clock: createVirtualClock(time),
+    random: createSeededRandom(1),
+  });
+  const sent = await held.openPublisher("event-main").publish(toMessage("{}", "order.created", { id: "evt-1" }));
+  expect(sent).toEqual({ outcome: "confirmed" });
+  gate.hold();
+  let isClosed = false;
+  const closed = held.close().then(() => (isClosed = true));
+  // First what uses the connection, then the connection itself.
+  await moveClock(time, 10_000, () => new Promise(setImmediate));
+  expect(isClosed).toBe(true);
+  await gate.close();
+  await closed;
+});
 
 describe("a queue of Service Bus", () => {
   it("drops a message whose id it has seen, within ten minutes", async () => {
