@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { measurePace } from "../../../scripts/pace.mjs";
 import { copyCheckout } from "../../support/checkout-copy.ts";
 import { splitCommands } from "../../support/docs/command-line.ts";
 import { followPage } from "../../support/docs/follow-page.ts";
@@ -13,7 +14,9 @@ import { startCommand } from "../../support/run-command.ts";
 import { skipWithoutService } from "../../support/skip.ts";
 
 const MOST_COMMANDS = 5;
+/** On a machine of pace 1; a slower one may take as much longer as it is slower. */
 const MOST_SECONDS = { emptyCache: 30, warmCache: 20 };
+const pace = Math.max(1, measurePace());
 const MOST_PACKAGES = 150;
 const MOST_MEGABYTES = 180;
 /** Between the start and the first webhook delivered: as long as the other commands of the README take. */
@@ -72,8 +75,8 @@ describe("a newcomer with nothing but a clone and the README", () => {
     report(`newcomer: first webhook delivered after ${commands} commands and ${delivered.toFixed(1)} s`);
     expect(commands).toBeGreaterThan(2);
     expect(commands).toBeLessThanOrEqual(MOST_COMMANDS);
-    expect(started).toBeLessThan(MOST_SECONDS.emptyCache);
-    expect(delivered - started).toBeLessThan(MOST_SECONDS_OF_TOUR);
+    expect(started).toBeLessThan(MOST_SECONDS.emptyCache * pace);
+    expect(delivered - started).toBeLessThan(MOST_SECONDS_OF_TOUR * pace);
     expect(steps.filter(({ act }) => act === "stop")).toHaveLength(1);
   });
 
@@ -82,8 +85,8 @@ describe("a newcomer with nothing but a clone and the README", () => {
     const { checkout, seconds } = await startFirst("warm");
     const { packages, megabytes } = measureInstalled(checkout);
     report(`newcomer: npm start with a warm npm cache listens after ${seconds.toFixed(1)} s`);
-    report(`newcomer: ${packages} packages installed, ${megabytes} MB`);
-    expect(seconds).toBeLessThan(MOST_SECONDS.warmCache);
+    report(`newcomer: ${packages} packages installed, ${megabytes} MB (pace of this machine: ${pace.toFixed(2)})`);
+    expect(seconds).toBeLessThan(MOST_SECONDS.warmCache * pace);
     expect(packages).toBeLessThan(MOST_PACKAGES);
     expect(megabytes).toBeLessThan(MOST_MEGABYTES);
     expect(existsSync(join(checkout, "node_modules/rolldown"))).toBe(true);
