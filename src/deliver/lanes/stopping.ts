@@ -33,8 +33,11 @@ export function createStopping(clock: Clock, lanes: () => Iterable<Lane>): Stopp
     async wait(deadlineMs) {
       if (isQuiet()) return;
       await new Promise<void>((resolve) => {
-        onQuiet = resolve;
-        clock.setTimer(clock.now() + deadlineMs, resolve);
+        const timer = clock.setTimer(clock.now() + deadlineMs, resolve);
+        onQuiet = () => {
+          timer.cancel();
+          resolve();
+        };
       });
     },
   };
