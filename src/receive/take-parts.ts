@@ -29,7 +29,10 @@ export async function takeParts(options: PartsOptions): Promise<KindResult> {
   const waiting: Promise<Part>[] = [];
   for (const [index, read] of reading.events.entries()) {
     if (index > 0 && index % PER_TURN === 0) await new Promise(setImmediate);
-    waiting.push(takePart(options, read, kept));
+    const part = takePart(options, read, kept);
+    // One that fails is found at the end; meanwhile it must not count as an error that nobody handles.
+    part.catch(() => undefined);
+    waiting.push(part);
   }
   const ignored = (reading.ignored ?? []).map(({ cause }): Part => ({ kind: "ignored", cause, eventId: undefined }));
   return sumUp(from.request, [...(await Promise.all(waiting)), ...ignored], log);

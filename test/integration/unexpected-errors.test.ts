@@ -83,6 +83,32 @@ describe("an error that nobody expects", () => {
     await gateway.close();
   });
 
+  it("fails the webhook also where it is one of so many events that they take several turns", async () => {
+    const several: SourceKind = {
+      name: "several",
+      needsSecret: false,
+      events: () => ({
+        events: Array.from({ length: 500 }, (_, n) => ({
+          type: "several.one",
+          identity: undefined,
+          get body() {
+            if (n === 3) throw new TypeError("a bug in an event");
+            return undefined;
+          },
+        })),
+      }),
+    };
+    const gateway = await startTestGateway({
+      sourceKinds: [several],
+      yaml: "sources: [{ name: many, kind: several }]",
+    });
+    const answer = await gateway.webhook("many", "{}");
+    expect([answer.status, answer.json["code"]]).toEqual([500, "internal_error"]);
+    expect(isLogged(gateway, "a bug in an event")).toHaveLength(1);
+    expect((await gateway.webhook("shop", "{}")).status).toBe(202);
+    await gateway.close();
+  });
+
   it("fails the published event that it happens to, and no other of its batch", async () => {
     const gateway = await startTestGateway({
       makers: { createIngest: BROKEN_FILTER },
