@@ -36,6 +36,8 @@ export interface Gateway {
   reload(config: Config): Promise<void>;
   /** Deliveries first, the listener last. Resolves when everything is on disk. */
   stop(): Promise<void>;
+  /** For a stop that cannot wait: what is being sent right now does not count as interrupted by a crash. */
+  endNow(): void;
 }
 
 export interface NewAdminKey {
@@ -57,7 +59,13 @@ export async function startGateway(config: Config, given: GatewayOptions): Promi
     await run(start, made);
     const { url, newAdminKey } = await listen(start, made);
     stopping.waitsMs = Math.max(0, config.limits.shutdownTimeoutS * 1000 - 2 * HTTP_CLOSE_MS);
-    return { url, newAdminKey, reload: (changed) => reload(start, made, changed), stop: () => stop(start, made) };
+    return {
+      url,
+      newAdminKey,
+      reload: (changed) => reload(start, made, changed),
+      stop: () => stop(start, made),
+      endNow: () => made.inFlight.stop(),
+    };
   } catch (error) {
     await parts.close().catch(logFault);
     throw error;
@@ -99,7 +107,10 @@ async function openParts(start: Start) {
     made.reloadAlerts(config.alerts);
     made.setChannels(config.alerts.channels);
     // Other settings than these are taken over at the next start.
-    await settingsRecord.note(listSettings(start.config, config.alerts, made.masterKey));
+    await settingsRecord.note(listSettings(start.config, config.alerts, made.masterKey)).catch((error: unknown) => {
+      // What was declared is in effect already.
+      start.logger.error({ error }, "the change of settings could not be recorded in the audit log");
+    });
     await made.contacts.start();
     if (late !== undefined) throw late;
   };
@@ -164,7 +175,7 @@ function warnWeakSources({ sources }: Parts, logger: GatewayOptions["logger"]): 
   }
 }
 
-async function listen({ config, options, logger }: Start, made: Parts): Promise<Omit<Gateway, "reload" | "stop">> {
+async function listen({ config, options, logger }: Start, made: Parts): Promise<Pick<Gateway, "url" | "newAdminKey">> {
   const { disk, http, loopLag, ownUrls, keys, store } = made;
   await disk.settled();
   const url = await http.listen({ host: config.host, port: config.port, fd: options.listenFd });

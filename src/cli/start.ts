@@ -136,12 +136,15 @@ interface Obedience {
 
 function obeySignals({ starting, logger, input, config: inForce, isTerminal, stopWithinMs, exit }: Obedience): void {
   let stoppingSince: number | undefined;
+  let running: Gateway | undefined;
+  starting.then((gateway) => (running = gateway)).catch(() => undefined);
   let reloading: Promise<unknown> = Promise.resolve();
 
   function stop(signal: string): void {
     if (stoppingSince !== undefined) {
       if (performance.now() - stoppingSince < SAME_WISH_MS) return;
       logger.warn({ signal }, "second stop signal, ending immediately");
+      running?.endNow();
       exit(1);
     }
     stoppingSince = performance.now();
@@ -150,6 +153,7 @@ function obeySignals({ starting, logger, input, config: inForce, isTerminal, sto
       .then((gateway) => {
         setTimeout(() => {
           logger.error("the gateway did not stop in time");
+          gateway.endNow();
           exit(1);
         }, stopWithinMs + STOP_GRACE_MS).unref();
         return gateway.stop();

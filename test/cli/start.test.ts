@@ -17,6 +17,11 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
+const TO_THIS_MACHINE = {
+  POSTHORN_ALLOW_HTTP_DESTINATIONS: "true",
+  POSTHORN_ALLOW_PRIVATE_DESTINATIONS: "true",
+};
+
 const dataFile = (name: string): string => join(folder.path, "data", name);
 
 function startOnTerminal(context: TestContext, args: string): Running {
@@ -88,7 +93,7 @@ describe("posthorn start", () => {
     expect((await finished).exitCode).toBe(0);
   });
 
-  it("ends at once with 1 when it is told again to stop", async () => {
+  it("ends at once with 1 when it is told again to stop, which is no crash", async () => {
     const sink = await openSinkServer({ answer: "hang" });
     try {
       const gateway = await startDelivering(folder, sink.url);
@@ -100,6 +105,10 @@ describe("posthorn start", () => {
       clearInterval(insisting);
       // Not 0, as it would once its attempts had had their time.
       expect(exitCode).toBe(1);
+      const next = await folder.startGateway([], TO_THIS_MACHINE);
+      await next.printed("deliveries that the last stop interrupted are sent again");
+      next.child.kill("SIGKILL");
+      await next.finished;
     } finally {
       await sink.close();
     }
@@ -310,10 +319,7 @@ async function startWithSocket(variable: string): Promise<{ gateway: RunningGate
 async function startDelivering(at: CliFolder, sinkUrl: string): Promise<RunningGateway> {
   const subscription = `  - { name: sink, url: "${sinkUrl}", events: ["#"] }`;
   await writeFile(join(at.path, "posthorn.yaml"), `subscriptions:\n${subscription}\n`);
-  const gateway = await at.startGateway([], {
-    POSTHORN_ALLOW_HTTP_DESTINATIONS: "true",
-    POSTHORN_ALLOW_PRIVATE_DESTINATIONS: "true",
-  });
+  const gateway = await at.startGateway([], TO_THIS_MACHINE);
   expect((await fetch(`${gateway.url}/webhook/any`, { method: "POST", body: "{}" })).status).toBe(202);
   return gateway;
 }
