@@ -40,6 +40,8 @@ export interface Decision {
 
 const DEFAULT_MISS_MS = 5_000;
 const MISS_JITTER = 0.2;
+/** Otherwise a few events that always fail would never die, and keep a target that accepts nothing else in QUEUE. */
+const MAX_SPARED_TRIES = 20;
 
 /** Decides what follows from an attempt: delivered, a retry, or a dead letter with its reason. */
 export function decide(
@@ -55,7 +57,9 @@ export function decide(
   const isTest = delivery.event.type === TEST_EVENT_TYPE;
   const tries = attemptNumber - delivery.uncountedAttempts;
 
-  const isSpared = at.isTrial === true && delivery.isEarly === true && outcome.kind === "failed" && !isTest;
+  const isEarlyTrial = at.isTrial === true && delivery.isEarly === true;
+  const isSpared =
+    isEarlyTrial && outcome.kind === "failed" && !isTest && delivery.uncountedAttempts < MAX_SPARED_TRIES;
 
   let verdict = verdictOf(outcome);
   let deadReason = deadReasonOf(outcome);

@@ -53,7 +53,7 @@ export function openDelivery(
     findSavedState: targets.findSaved,
     findSharedTarget: targets.findShared,
     findFallback: subscriptions.findFallback,
-    findForward: subscriptions.findForward,
+    findForward: (fallback) => subscriptions.findForward(fallback) ?? subscriptions.findFormerForward(fallback),
     isAwaited: forwards.isAwaited,
     onIll: (target) => later().health.checkSoon(target),
     isCancelling: (seq) => later().replayRunner.isCancelling(seq),
@@ -94,6 +94,8 @@ export function openDelivery(
     scheduler,
     listForwards: () => subscriptions.list(undefined).filter(({ fallback }) => fallback !== undefined),
     findFallback: subscriptions.findFallback,
+    listFormerFallbacks: ({ seq }) =>
+      subscriptions.list(undefined).filter((one) => subscriptions.findFormerForward(one)?.seq === seq),
     countQueue: fallbackDepths.count,
     mayHoldMore: senders.mayHoldMore,
     onOverdue: ({ forward, fallback, left, isHeld }) =>

@@ -1,4 +1,5 @@
 import type { Scheduler } from "../deliver/scheduler.ts";
+import type { FallbackDrain } from "../deliver/targets/fallback-drain.ts";
 import type { HealthWatch } from "../deliver/targets/health-watch.ts";
 import type { BulkReplays } from "../operate/replays/bulk-replays.ts";
 import type { FailureEvents } from "../operate/failure-events.ts";
@@ -18,6 +19,7 @@ export interface MutualParts {
   readonly subscriptionLanes: SubscriptionLanes;
   readonly scheduler: Scheduler;
   readonly health: HealthWatch;
+  readonly drain: FallbackDrain;
   readonly forwarding: Forwarding;
   readonly failureEvents: FailureEvents;
   readonly modes: ModeEvents;

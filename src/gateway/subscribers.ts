@@ -87,13 +87,14 @@ export async function openSubscribers(
     maxPerTenant: config.limits.maxSubscriptionsPerTenant,
     findHolding,
     async onChange(changes) {
-      const { forwarding, scheduler, modes } = later();
+      const { forwarding, scheduler, modes, drain } = later();
       router.update(subscriptions.list(undefined));
       for (const { before, after } of changes) {
         const subscription = after ?? before;
         if (subscription === undefined) continue;
         forwarding.refresh(subscription);
         scheduler.refresh(subscription.seq);
+        if (after !== undefined && before?.fallback !== after.fallback) drain.bringBackFormer(after);
         if (after?.status === "active") senders.beginHandshake(after);
       }
       modes.watchSoon();

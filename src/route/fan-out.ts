@@ -226,7 +226,9 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     return wanting.map((one) => {
       const fallback = scheduler.divert(one, event.dueAt);
       // An event that was pulled from that queue is not put back there.
-      return fallback !== undefined && takesFrom(fallback, event) ? fallback : one;
+      if (fallback === undefined || !takesFrom(fallback, event)) return one;
+      // It may come back, and is for the target as long as it would have been without the fallback.
+      return { ...fallback, maxAgeMs: one.maxAgeMs };
     });
   }
 

@@ -2,7 +2,10 @@ import { beforeEach, afterEach, describe, expect, it, type TestContext } from "v
 import { until } from "../support/api-client.ts";
 import { BROKER_KINDS } from "../support/brokers/shared-queues.ts";
 import { DOWN, modeOf, OK, openFallbackWorld, reaches } from "../support/fallback-world.ts";
+import { recordOf, unreachable } from "../support/http-outcomes.ts";
+import { QUEUE_IN_MEMORY } from "../support/queue-in-memory.ts";
 import { useAzurite } from "../support/services/shared.ts";
+import { openSinkServer } from "../support/sink-server.ts";
 import { ALERTING, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 describe.each(BROKER_KINDS)("the fallback of one that forwards, of the kind %s,", (kind) => {
@@ -262,6 +265,63 @@ describe("the fallback of one that forwards", () => {
     await gateway.restart();
     expect((await gateway.webhook("orders", '{"n":1}')).status).toBe(202);
     await until(async () => (await depth()) === 1);
+  });
+});
+
+describe("a fallback that is removed", () => {
+  it("gives back what waits there, and what it fails to accept afterwards", async () => {
+    const target = await openSinkServer();
+    const far = { health: DOWN, answer: DOWN };
+    target.answerWith(({ method }) => (method === "GET" ? far.health : far.answer));
+    const tries: (() => void)[] = [];
+    const away: typeof QUEUE_IN_MEMORY = {
+      ...QUEUE_IN_MEMORY,
+      open: (services) => ({
+        ...QUEUE_IN_MEMORY.open(services),
+        send: (attempts, done) => {
+          const report = (attempt: (typeof attempts)[number]) => ({
+            outcome: unreachable("the broker is away"),
+            startedAt: 0,
+            durationMs: 1,
+            record: recordOf(attempt.subscription),
+          });
+          tries.push(() => done(attempts.map(report)));
+        },
+      }),
+    };
+    const gateway = await startTestGateway({ destinationKinds: [away] });
+    const queue = { name: "home", kind: away.name, events: [], destination: { queue: "home" }, concurrency: 1 };
+    const { id: home } = (await gateway.post("/api/v1/subscriptions", queue)).json as { id: string };
+    const { id } = await gateway.subscribe({
+      name: "n8n",
+      url: `${target.url}/hook`,
+      mode: "forward",
+      events: ["webhook.*"],
+      health_url: `${target.url}/healthz`,
+      health_interval_s: 0.1,
+      fallback: "home",
+    });
+    await reaches(gateway, "n8n", "QUEUE");
+    for (const n of [1, 2, 3]) expect((await gateway.webhook("orders", `{"n":${n}}`)).status).toBe(202);
+    // The others wait behind the first, and are held there.
+    await until(() => tries.length === 1);
+    expect((await gateway.post(`/api/v1/subscriptions/${home}/pause`, {})).status).toBe(200);
+    const removed = await gateway.request("PATCH", `/api/v1/subscriptions/${id}`, {
+      body: '{"fallback":null}',
+      headers: { "content-type": "application/json" },
+    });
+    expect(removed.status).toBe(200);
+    const waiting = async () =>
+      (await gateway.deliveries("status=pending")).filter(({ subscription_id: of }) => of === id).length;
+    await until(async () => (await waiting()) === 2);
+    tries[0]?.();
+    await until(async () => (await waiting()) === 3);
+    far.health = far.answer = OK;
+    await gateway.settled();
+    const posts = target.requests.filter(({ method }) => method === "POST").map(({ body }) => body.toString());
+    expect(posts.toSorted()).toEqual([1, 2, 3].map((n) => `{"n":${n}}`));
+    await gateway.close();
+    await target.close();
   });
 });
 

@@ -226,6 +226,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     scheduler,
     listForwards: () => subscriptions.list(undefined).filter(({ fallback }) => fallback !== undefined),
     findFallback: subscriptions.findFallback,
+    listFormerFallbacks: () => [],
     countQueue: (fallback) => options.countWaiting?.(fallback) ?? Promise.resolve(undefined),
     onOverdue: () => undefined,
     onFault,

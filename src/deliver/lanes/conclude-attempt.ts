@@ -6,6 +6,7 @@ import type { SchedulerParts } from "../scheduler-parts.ts";
 import type { AttemptReport } from "../senders/sender.ts";
 import { decide, type Decision, type Saying } from "../settle.ts";
 import { noteOthersFailed } from "../targets/mode.ts";
+import { noteFailedEvent } from "../targets/target.ts";
 import type { RunningAttempt } from "./attempts.ts";
 import { isSlow, noteDuration, noteMore, PROMPT_MS, type Lane } from "./lane.ts";
 import { admitsNext, isSilent } from "./lane-gates.ts";
@@ -107,6 +108,8 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
         noteOthersFailed(lane.state.ownTarget.notices);
         noteOthersFailed(lane.target.notices);
       }
+      const { says, settlement } = decision;
+      if (says === "ill" || says === "unclear") noteFailedEvent(lane.target, settlement.eventSeq);
       suspensions.note(lane, subscription, decision);
     }
     const said = findSaidMost(ended);

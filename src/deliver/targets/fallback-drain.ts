@@ -13,6 +13,8 @@ export interface FallbackDrain {
   look(target: Target, healthyMs: number, done: (state: DrainState) => void): void;
   /** The target is in NORMAL: deliveries that have not left its fallbacks come back. */
   bringBack(target: Target): void;
+  /** Its fallback was changed or removed: deliveries that have not left the former one come back. */
+  bringBackFormer(forward: Subscription): void;
   /** The fallbacks that were not seen empty in time, until they are. */
   listUndrained(): Promise<readonly Undrained[]>;
 }
@@ -38,6 +40,8 @@ export interface FallbackDrainOptions {
   /** All forwarding subscriptions that have a fallback. */
   listForwards: () => readonly Subscription[];
   findFallback: (forward: Subscription) => Subscription | undefined;
+  /** The fallbacks that it had before. */
+  listFormerFallbacks: (forward: Subscription) => readonly Subscription[];
   /** How many messages wait in the queue; undefined when the number cannot be read. Answers within a few seconds. */
   countQueue: (fallback: Subscription) => Promise<number | undefined>;
   /** Whether somebody may hold messages of the queue that this number does not include. */
@@ -179,6 +183,12 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
     bringBack(target) {
       const isWanted = () => !target.mode.isOpen;
       for (const pair of listPairs(target)) moveBack(pair, isWanted).catch(options.onFault);
+    },
+    bringBackFormer(forward) {
+      const isFormer = (fallback: Subscription) => () => options.listFormerFallbacks(forward).includes(fallback);
+      for (const fallback of options.listFormerFallbacks(forward)) {
+        moveBack({ forward, fallback }, isFormer(fallback)).catch(options.onFault);
+      }
     },
   };
 }

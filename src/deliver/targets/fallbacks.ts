@@ -74,6 +74,8 @@ export function createFallbacks(parts: Pick<SchedulerParts, Uses>): Fallbacks {
       if (report.outcome.kind !== "failed" || missesSource || testOf !== undefined) return undefined;
       // An ordered delivery that fails keeps its place, and the others wait behind it.
       const isAlone = !subscription.ordered && isAwaited?.(delivery.event.id, lane.seq) === true;
+      // In a round the next of its key would reach the target before it.
+      if (subscription.ordered && lane.round !== undefined) return undefined;
       if (!isDown(subscription) && !isAlone) return undefined;
       const fallback = findWell(subscription);
       if (fallback === undefined) return undefined;

@@ -199,8 +199,8 @@ function createTargetChecks(
     target.hastens = false;
     lanes.startRound(target, {
       newAfter: recoversFrom + MAX_RANK_OFFSET_MS,
-      onTried: () => {
-        if (noteTried(target, clock.now()) === "closed") close();
+      onTried: (isEmpty) => {
+        if (noteTried(target, clock.now(), isEmpty) === "closed") close();
       },
       onEnd: endedRound,
     });

@@ -27,8 +27,11 @@ export interface Round {
 export interface RoundEvents {
   /** When a lane sends an event received after this time, all that waited at first has been sent before. Unix ms. */
   newAfter: number;
-  /** All deliveries that waited at first were tried once; the round may continue with newer ones. */
-  onTried: () => void;
+  /**
+   * All deliveries that waited at first were tried once; the round may continue with newer ones. `isEmpty`: nothing is
+   * left, not even for later.
+   */
+  onTried: (isEmpty: boolean) => void;
   onEnd: (end: RoundEnd) => void;
 }
 
@@ -71,6 +74,11 @@ export function createRounds({ clock, findSubscription, advance }: Uses): Rounds
     return !isBusy(lane) && !hasDue;
   }
 
+  /** Nothing of the lane is left that could be sent, not even later. */
+  function isEmpty(lane: Lane): boolean {
+    return !isActive(lane, findSubscription(lane.seq)) || (!isBusy(lane) && !lane.mayHaveMore);
+  }
+
   function begin(round: Round): void {
     for (const lane of round.lanes) lane.round = round;
   }
@@ -80,7 +88,7 @@ export function createRounds({ clock, findSubscription, advance }: Uses): Rounds
     round.isOver = true;
     if (round.target?.round === round) round.target.round = undefined;
     for (const lane of round.lanes) if (lane.round === round) lane.round = undefined;
-    if (how === "empty") round.events.onTried();
+    if (how === "empty") round.events.onTried([...round.lanes].every(isEmpty));
     round.events.onEnd(how);
     for (const lane of round.lanes) advance(lane);
   }
@@ -126,7 +134,7 @@ export function createRounds({ clock, findSubscription, advance }: Uses): Rounds
       const { newAfter, onTried } = round.events;
       if (!claimed.some(({ trigger, event }) => trigger === "first" && event.receivedAt > newAfter)) return;
       round.caughtUp.add(lane);
-      if ([...round.lanes].every((one) => round.caughtUp.has(one) || isDone(one))) onTried();
+      if ([...round.lanes].every((one) => round.caughtUp.has(one) || isDone(one))) onTried(false);
     },
     noteEnded(round, says) {
       round.inFlight--;

@@ -38,9 +38,9 @@ export interface Target extends TargetCondition {
   hastens: boolean;
   /** Since then, all waiting deliveries were tried once. */
   isTried: boolean;
-  /** Since then: whether the target accepted one of them, and how many failed. */
+  /** Since then: whether the target accepted one of them, and which events failed; only as many as are asked about. */
   isTaking: boolean;
-  failedTries: number;
+  readonly failedEvents: Set<number>;
   /** Whether the deliveries that went to fallbacks have been taken from there, as far as is known. */
   isDrained: boolean;
   /** This is being checked: meanwhile no more deliveries go to the fallbacks. */
@@ -71,7 +71,7 @@ export function createTarget({ mode, pace, notices }: TargetCondition, rules: Ta
     hastens: false,
     isTried: false,
     isTaking: false,
-    failedTries: 0,
+    failedEvents: new Set(),
     isDrained: true,
     isLooking: false,
     round: undefined,
@@ -124,17 +124,19 @@ export function noteTooMuch(
 }
 
 /** A delivery failed, and it is not known whether the destination is at fault. */
-export function noteUnclear(target: Target, now: number, error: string): void {
-  const { mode } = target;
-  if (mode.isOpen) target.failedTries++;
+export function noteUnclear({ mode, pace }: Target, now: number, error: string): void {
   mode.lastError = error;
-  noteBad(target.pace, now, 0);
+  noteBad(pace, now, 0);
+}
+
+/** While the target is in QUEUE: an event failed because of it, or perhaps because of it. */
+export function noteFailedEvent({ mode, failedEvents }: Target, eventSeq: number): void {
+  if (mode.isOpen && failedEvents.size < MODE.failuresToOpen) failedEvents.add(eventSeq);
 }
 
 /** A delivery failed because of the destination. */
 export function noteIll(target: Target, { now, error, jitter, isProbe }: Failure): ModeChange {
   const { mode } = target;
-  if (mode.isOpen) target.failedTries++;
   noteBad(target.pace, now, mode.failures + 1);
   const { maxProbeMs, sureAfterMs } = target.rules;
   const toOpen = { failuresToOpen: failuresToOpen(target), sureAfterMs, maxProbeMs };
@@ -161,7 +163,7 @@ export function noteCheckSucceeded(target: Target, now: number): "recovering" | 
   }
   target.successes++;
   if (target.successes > 1) return closeIfBack(target, now);
-  target.failedTries = 0;
+  target.failedEvents.clear();
   mode.failedProbes = 0;
   return closeIfBack(target, now) ?? "recovering";
 }
@@ -177,10 +179,11 @@ export function startSlowly({ mode, pace }: Target, now: number, minPerS: number
   startRamp(pace, now, { awayMs, relapses: mode.relapses, minPerS });
 }
 
-/** All waiting deliveries were tried once since the first success. */
-export function noteTried(target: Target, now: number): "closed" | undefined {
+/** All waiting deliveries were tried once since the first success; `isEmpty`: none is left that could fail again. */
+export function noteTried(target: Target, now: number, isEmpty: boolean): "closed" | undefined {
   if (!target.mode.isOpen || target.successes === 0 || target.hastens) return undefined;
   target.isTried = true;
+  if (isEmpty) target.failedEvents.clear();
   return closeIfBack(target, now);
 }
 
@@ -219,16 +222,16 @@ function forgetTries(target: Target): void {
   target.successes = 0;
   target.isTried = false;
   target.isTaking = false;
-  target.failedTries = 0;
+  target.failedEvents.clear();
   target.hastens = false;
 }
 
 /**
- * The health is good, but the target accepts nothing. A few failures and nothing else say little: one event that always
+ * The health is good, but the target accepts nothing. A few events that fail and nothing else say little: one that always
  * fails must not keep the target in QUEUE for days.
  */
-export function isFailingAtAll({ isTaking, failedTries }: Target): boolean {
-  return !isTaking && failedTries >= MODE.failuresToOpen;
+export function isFailingAtAll({ isTaking, failedEvents }: Target): boolean {
+  return !isTaking && failedEvents.size >= MODE.failuresToOpen;
 }
 
 function closeIfBack(target: Target, now: number): "closed" | undefined {

@@ -13,6 +13,8 @@ export interface KnownSubscriptions {
   findById(id: string, tenantId: string | undefined): Subscription | undefined;
   findFallback(subscription: Subscription): Subscription | undefined;
   findForward(fallback: Subscription): Subscription | undefined;
+  /** The subscription whose fallback it was until that was changed, in this run; it may still have deliveries of it. */
+  findFormerForward(fallback: Subscription): Subscription | undefined;
   /** Sorted by age; the same array until something changes. */
   list(tenantId: string | undefined): readonly Subscription[];
   /** The same object for the same entry. */
@@ -43,10 +45,16 @@ export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindT
   let listed: readonly Subscription[] | undefined;
   /** Forwarding subscriptions by their fallbacks and the other way round; built when first used. */
   let pairs: FallbackPairs | undefined;
+  /** Whose fallback a subscription was before that was changed. */
+  const formerForwards = new Map<number, number>();
 
   function changed(): void {
     listed = undefined;
     pairs = undefined;
+  }
+
+  function getPairs(): FallbackPairs {
+    return (pairs ??= pairUp(listAll()));
   }
 
   function remember(entry: KeptEntry): Subscription {
@@ -61,6 +69,7 @@ export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindT
     bySeq.delete(seq);
     byId.delete(id);
     changed();
+    formerForwards.delete(seq);
   }
 
   function derive(entry: KeptEntry): Subscription {
@@ -85,15 +94,21 @@ export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindT
       const subscription = byId.get(id);
       return tenantId === undefined || tenantId === subscription?.tenantId ? subscription : undefined;
     },
-    findFallback: ({ seq, fallback }) =>
-      fallback === undefined ? undefined : (pairs ??= pairUp(listAll())).fallbacks.get(seq),
-    findForward: ({ seq }) => (pairs ??= pairUp(listAll())).forwards.get(seq),
+    findFallback: ({ seq, fallback }) => (fallback === undefined ? undefined : getPairs().fallbacks.get(seq)),
+    findForward: ({ seq }) => getPairs().forwards.get(seq),
+    findFormerForward({ seq, events }) {
+      // What wants events itself may have others than those of the forward.
+      if (events.length > 0 || getPairs().forwards.has(seq)) return undefined;
+      return bySeq.get(formerForwards.get(seq) ?? -1);
+    },
     list: (tenantId) => (tenantId === undefined ? listAll() : listAll().filter((one) => one.tenantId === tenantId)),
     derive,
     deriveWith,
     deriveAt: (entry, shared) => toSubscription(entry, entry.thing, shared, usual),
     take({ before, after }) {
       const known = before && bySeq.get(before.seq);
+      const fallback = known && getPairs().fallbacks.get(known.seq);
+      if (known !== undefined && fallback !== undefined) formerForwards.set(fallback.seq, known.seq);
       if (after === undefined && before !== undefined) forget(before);
       return { before: known, after: after && remember(after) };
     },

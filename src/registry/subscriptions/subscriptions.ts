@@ -52,6 +52,8 @@ export interface Subscriptions {
   findFallback(subscription: Subscription): Subscription | undefined;
   /** The subscription that has this one as its fallback. */
   findForward(fallback: Subscription): Subscription | undefined;
+  /** The subscription that had it, in this run: deliveries of it may still be there. */
+  findFormerForward(fallback: Subscription): Subscription | undefined;
   /** Sorted by age; the same array until something changes. */
   list(tenantId: string | undefined): readonly Subscription[];
   /** How many a tenant has; the number must not change until the draft is written. */
@@ -247,6 +249,7 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     rightsOf: (subscription, boundTo) => access.rightsOf(thingOf(subscription), boundTo),
     findFallback: known.findFallback,
     findForward: known.findForward,
+    findFormerForward: known.findFormerForward,
     list: known.list,
     count: (draft, tenantId) => draft.list(kept, tenantId).filter(({ thing }) => thing.managedBy !== "contact").length,
     findIn: (draft, tenantId, fits) => draft.list(kept, tenantId).find(({ thing }) => fits(thing))?.thing,

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { HealthCheck } from "../../../src/deliver/targets/health-watch.ts";
 import { checkAccounts, describeViolations, type Arrival, type SentEvent } from "../../support/accounting.ts";
+import type { Attempt } from "../../../src/deliver/senders/sender.ts";
 import { createChance } from "../../support/chance.ts";
 import { QUEUE_IN_MEMORY } from "../../support/queue-in-memory.ts";
 import { sized } from "../../support/proof-size.ts";
@@ -32,6 +33,8 @@ interface Terms {
   isBlind?: boolean;
   /** The broker is like this all the time. */
   brokerIs?: Mood;
+  /** The target answers some events with errors, each up to three times. */
+  isChoosy?: boolean;
 }
 
 interface Result {
@@ -55,7 +58,7 @@ describe("a target that goes and comes, with a fallback", () => {
 
   async function run(
     seed: number,
-    { ordered, isKilled = false, broken, isBlind = false, brokerIs }: Terms,
+    { ordered, isKilled = false, broken, isBlind = false, brokerIs, isChoosy = false }: Terms,
   ): Promise<Result> {
     const place = join(folder.path, String(++opened));
     const time = createVirtualTime(NOON);
@@ -64,9 +67,16 @@ describe("a target that goes and comes, with a fallback", () => {
     const faults: unknown[] = [];
     const target: Destination = { moods: [], latencyMs: 40, chance };
     const broker: Destination = { moods: [], latencyMs: 10, chance };
+    const objecting = (mood: Mood): Destination => ({ moods: [{ from: 0, mood }], latencyMs: 40, chance });
+    const objections = [objecting("missing"), objecting("erring")];
     const turn = (one: Destination, mood: Mood) =>
       one.moods.push({ from: time.elapsedMs, mood: one === broker ? (brokerIs ?? mood) : mood });
     const moodOf = (one: Destination) => one.moods.findLast(({ from }) => from <= time.elapsedMs)?.mood ?? "well";
+    const targetFor = ({ event, number }: Attempt): Destination => {
+      const n = Number(event.id.slice(1));
+      if (!isChoosy || moodOf(target) !== "well" || n % 5 > 1 || number > 3) return target;
+      return objections[n % 5] as Destination;
+    };
     const queue: Message[] = [];
     const arrivals: Arrival[] = [];
     const sent: SentEvent[] = [];
@@ -92,7 +102,8 @@ describe("a target that goes and comes, with a fallback", () => {
           createSimulatedSender({
             time,
             isAlive,
-            findDestination: ({ subscription }) => (subscription.kind === QUEUE_IN_MEMORY.name ? broker : target),
+            findDestination: (attempt) =>
+              attempt.subscription.kind === QUEUE_IN_MEMORY.name ? broker : targetFor(attempt),
             onSend({ attempt, hash, accepted }) {
               const { event, subscription, number } = attempt;
               arrivals.push({ eventId: event.id, subscription: subscription.name, attempt: number, hash, accepted });
@@ -141,7 +152,13 @@ describe("a target that goes and comes, with a fallback", () => {
     function publish(n: number): void {
       const at = gateway.clock.now();
       const body = Buffer.from(JSON.stringify({ n, seed }));
-      const event = newEvent({ id: `e${n}`, orderingKey: `k${n % KEYS}`, receivedAt: at, dueAt: at, body });
+      const event = newEvent({
+        id: `e${n}`,
+        orderingKey: `k${n % (isChoosy ? 2 : KEYS)}`,
+        receivedAt: at,
+        dueAt: at,
+        body,
+      });
       const sentAt = time.elapsedMs;
       gateway.accept(event, ({ kind }) => {
         const answer = kind === "stored" ? "acknowledged" : "unknown";
@@ -156,7 +173,8 @@ describe("a target that goes and comes, with a fallback", () => {
       if (n % 60 === 30) turn(target, chance.between(0, 1) < 0.6 ? "down" : "well");
       if (n % 90 === 45) turn(broker, chance.between(0, 1) < 0.3 ? "down" : "well");
       publish(n);
-      await move(chance.between(20, 600));
+      // In bursts, so that others of the key wait behind one that fails.
+      await move(isChoosy && n % 8 > 0 ? 1 : chance.between(20, isChoosy ? 4800 : 600));
       for (let taken = chance.between(0, 3); taken >= 1; taken--) work();
       if (n !== Math.floor(killAt)) continue;
       await gateway.kill();
@@ -241,6 +259,14 @@ describe("a target that goes and comes, with a fallback", () => {
       expect(byQueue).toBeGreaterThan(EVENTS / 2);
     },
   );
+
+  it.each([false, true])("gets each event although it answers some with errors (ordered: %s)", async (ordered) => {
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const { byQueue, ...result } = await run(seed, { ordered, isChoosy: true });
+      expect(byQueue).toBeGreaterThan(0);
+      expect({ seed, ...result }).toEqual({ seed, ...CLEAN, twice: 0 });
+    }
+  });
 
   it.each<[Mood, boolean]>([
     ["down", false],

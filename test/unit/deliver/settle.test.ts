@@ -10,7 +10,12 @@ import { answered, NO_RETRY_ON, recordOf, timedOut } from "../../support/http-ou
 const NOW = 1_000_000;
 const random = createSeededRandom(1);
 
-function decideOn(outcome: Outcome, delivery: Partial<ClaimedDelivery> = {}, subscription: Partial<Subscription> = {}) {
+function decideOn(
+  outcome: Outcome,
+  delivery: Partial<ClaimedDelivery> = {},
+  subscription: Partial<Subscription> = {},
+  isTrial = false,
+) {
   const claimed = {
     eventSeq: 7,
     subscriptionSeq: 3,
@@ -30,7 +35,7 @@ function decideOn(outcome: Outcome, delivery: Partial<ClaimedDelivery> = {}, sub
       durationMs: 5,
       record: recordOf({ place: "https://example.com" }, 200),
     },
-    { now: NOW, wall: NOW, random },
+    { now: NOW, wall: NOW, random, isTrial },
   );
 }
 
@@ -47,6 +52,14 @@ describe("what follows from an attempt", () => {
       attempt: { result: "success", responseCode: 200 },
     });
     expect({ says, suspends }).toEqual({ says: "well", suspends: false });
+  });
+
+  it("is a try that uses up no retry when it came before its time in a round, but only twenty times", () => {
+    const policy = { retryPolicy: { delays_s: [10, 60] } };
+    const isSpared = (uncountedAttempts: number, isTrial = true) =>
+      decideOn(refused(500), { attemptCount: 21, isEarly: true, uncountedAttempts }, policy, isTrial).settlement
+        .isUncounted;
+    expect([isSpared(19), isSpared(20), isSpared(19, false)]).toEqual([true, false, false]);
   });
 
   it("is another try at its own time, however many there were, when a limit of the gateway put it off", () => {

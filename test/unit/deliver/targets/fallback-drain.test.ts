@@ -19,6 +19,8 @@ interface World {
   isAway?: boolean;
   /** What moves come back, step by step. */
   steps?: number[];
+  /** Whether the fallback is one that the subscription had before. */
+  isFormer?: () => boolean;
 }
 
 function openDrain(world: World) {
@@ -51,6 +53,7 @@ function openDrain(world: World) {
     } as unknown as Scheduler,
     listForwards: () => [forward],
     findFallback: () => fallback,
+    listFormerFallbacks: () => (world.isFormer?.() === true ? [fallback] : []),
     countQueue: () => Promise.resolve(world.waiting),
     mayHoldMore: () => world.mayHoldMore === true,
     onOverdue: ({ left: count }) => overdue.push(count),
@@ -66,7 +69,7 @@ function openDrain(world: World) {
   const uncount = () => {
     world.waiting = undefined;
   };
-  return { drain, target, look, noted, overdue, time, accept, uncount };
+  return { forward, drain, target, look, noted, overdue, time, accept, uncount };
 }
 
 describe("what went to a fallback", () => {
@@ -181,5 +184,17 @@ describe("what went to a fallback", () => {
     well.drain.bringBack(well.target);
     await well.look();
     expect(well.noted).toEqual([1]);
+  });
+
+  it("comes back when the subscription has another fallback or none, until it has this one again", async () => {
+    const removed = openDrain({ waiting: 0, steps: [500, 3], isFormer: () => true });
+    removed.drain.bringBackFormer(removed.forward);
+    await removed.look();
+    expect(removed.noted).toEqual([1, 1]);
+    let asked = 0;
+    const again = openDrain({ waiting: 0, steps: [500, 3], isFormer: () => ++asked <= 2 });
+    again.drain.bringBackFormer(again.forward);
+    await again.look();
+    expect(again.noted).toEqual([1]);
   });
 });

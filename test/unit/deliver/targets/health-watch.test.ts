@@ -248,6 +248,28 @@ describe("a target that is back", () => {
     expect(await countOpen(other.bench.store)).toBe(0);
   });
 
+  it("is back once those that always fail have died, although nothing else ever came", async () => {
+    const far = await openChecked({}, { retryPolicy: "proxy" });
+    far.bench.answerWith(() => refused(500));
+    await far.bench.publishAll(ids(3));
+    await far.bench.move(2 * MINUTE_MS);
+    expect(far.bench.told).toEqual(["n8n opened"]);
+    await far.bench.move(120 * MINUTE_MS);
+    expect(await countOpen(far.bench.store)).toBe(0);
+    expect(far.bench.told).toEqual(["n8n opened", "health closed"]);
+  });
+
+  it("is back although one event fails again and again", async () => {
+    const far = await openChecked();
+    await goDown(far);
+    await far.bench.publish({ id: "poison" });
+    far.well();
+    far.bench.answerWith(() => refused(500));
+    await far.bench.move(5 * MINUTE_MS);
+    expect(far.bench.told).toEqual(["health opened", "health closed"]);
+    expect(await countOpen(far.bench.store)).toBe(1);
+  });
+
   it("is back soon although many fail again and again, as long as it accepts others", async () => {
     const far = await openChecked({}, { retryPolicy: { delays_s: [3600, 3600] } });
     const poisoned = ids(700, "poison");

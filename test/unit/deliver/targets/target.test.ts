@@ -8,6 +8,7 @@ import {
   noteAnswered,
   noteCheckFailed,
   noteCheckSucceeded,
+  noteFailedEvent,
   noteIll,
   noteTried,
   type Target,
@@ -68,7 +69,7 @@ describe("a target with a health check", () => {
     const target = open({ failuresToOpen: 1 });
     failCheck(target);
     expect(noteCheckSucceeded(target, 10)).toBe("recovering");
-    expect(noteTried(target, 11)).toBeUndefined();
+    expect(noteTried(target, 11, false)).toBeUndefined();
     expect([noteCheckSucceeded(target, 12), noteCheckSucceeded(target, 13)]).toEqual([undefined, "closed"]);
     expect(target.mode).toMatchObject({ isOpen: false, failures: 0, changedAt: 13, lastError: undefined });
     expect(target.mode.reason).toContain("3 times in a row");
@@ -78,14 +79,14 @@ describe("a target with a health check", () => {
     const target = open({ failuresToOpen: 1, successesToClose: 2 });
     failCheck(target);
     expect([1, 2, 3].map((at) => noteCheckSucceeded(target, at))).toEqual(["recovering", undefined, undefined]);
-    expect(noteTried(target, 4)).toBe("closed");
+    expect(noteTried(target, 4, false)).toBe("closed");
   });
 
   it("begins to count anew when a check fails, and what was tried before counts no more", () => {
     const target = open({ failuresToOpen: 1 });
     failCheck(target);
     noteCheckSucceeded(target, 1);
-    noteTried(target, 1);
+    noteTried(target, 1, false);
     noteCheckSucceeded(target, 2);
     failCheck(target, 3);
     expect([4, 5, 6, 7].map((at) => noteCheckSucceeded(target, at))).toEqual([
@@ -94,25 +95,42 @@ describe("a target with a health check", () => {
       undefined,
       undefined,
     ]);
-    expect(noteTried(target, 8)).toBe("closed");
+    expect(noteTried(target, 8, false)).toBe("closed");
   });
 
   it("stays in QUEUE while its health is good and it takes nothing", () => {
     const target = open();
     for (let at = 1; at <= 3; at++) failCheck(target, at);
     noteCheckSucceeded(target, 4);
-    for (let at = 5; at < 8; at++) ill(target, at);
-    noteTried(target, 8);
+    for (let at = 5; at < 8; at++) {
+      ill(target, at);
+      noteFailedEvent(target, at);
+    }
+    noteTried(target, 8, false);
     expect([9, 10, 11].map((at) => noteCheckSucceeded(target, at))).toEqual([undefined, undefined, undefined]);
     noteAnswered(target, 12);
     // What it failed at until then is brought forward and tried once more first.
-    expect([target.hastens, noteCheckSucceeded(target, 13), noteTried(target, 13)]).toEqual([
+    expect([target.hastens, noteCheckSucceeded(target, 13), noteTried(target, 13, false)]).toEqual([
       true,
       undefined,
       undefined,
     ]);
     target.hastens = false;
-    expect(noteTried(target, 14)).toBe("closed");
+    expect(noteTried(target, 14, false)).toBe("closed");
+  });
+
+  it("is held in QUEUE neither by one event that fails many times, nor by events that are gone", () => {
+    for (const [events, isEmpty] of [
+      [[7, 7, 7, 7], false],
+      [[7, 8, 9], true],
+    ] as const) {
+      const target = open({ failuresToOpen: 1 });
+      ill(target);
+      noteCheckSucceeded(target, 1);
+      for (const event of events) noteFailedEvent(target, event);
+      for (const at of [2, 3]) noteCheckSucceeded(target, at);
+      expect(noteTried(target, 4, isEmpty)).toBe("closed");
+    }
   });
 
   it("is not held in QUEUE by one or two deliveries that fail while its health is good", () => {
@@ -122,7 +140,7 @@ describe("a target with a health check", () => {
     ill(target, 2);
     noteCheckSucceeded(target, 2);
     ill(target, 3);
-    noteTried(target, 3);
+    noteTried(target, 3, false);
     expect(noteCheckSucceeded(target, 4)).toBe("closed");
   });
 
@@ -166,7 +184,7 @@ describe("a mode that is set by hand", () => {
     for (let at = 6; at < 20; at++) {
       expect(noteCheckSucceeded(target, at)).toBeUndefined();
       expect(noteAnswered(target, at)).toBeUndefined();
-      expect(noteTried(target, at)).toBeUndefined();
+      expect(noteTried(target, at, false)).toBeUndefined();
     }
     expect(target.mode.isOpen).toBe(true);
     expect(isHealthy(target)).toBe(true);
@@ -206,7 +224,7 @@ const ACTS = {
   probeFailed: (target: Target, now: number) => ill(target, now, true),
   checkOk: (target: Target, now: number) => noteCheckSucceeded(target, now),
   checkFailed: (target: Target, now: number) => failCheck(target, now),
-  tried: (target: Target, now: number) => noteTried(target, now),
+  tried: (target: Target, now: number) => noteTried(target, now, false),
   forceQueue: (target: Target, now: number) => forceMode(target, "QUEUE", now),
   forceNormal: (target: Target, now: number) => forceMode(target, "NORMAL", now),
   auto: (target: Target, now: number) => forceMode(target, "auto", now),
