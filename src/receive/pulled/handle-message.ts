@@ -60,6 +60,9 @@ interface AdmittedMessage extends OpenedMessage {
   claimed: ClaimedBody | undefined;
 }
 
+/** The share of the time for which a message can be held; the rest is a margin for parking it. */
+const PARK_WITHIN = 0.9;
+
 /** Messages are taken in in the order in which they were received, however long it takes to read their bodies. */
 export interface Turn {
   /** Resolves when all messages before this one were taken in, or have to wait. */
@@ -106,7 +109,8 @@ async function settle(message: PulledMessage, hold: Hold, options: HandlingOptio
     if (afterMs <= 0 || parkedLater.size >= settings.maxUnacknowledged / 2) return true;
     parkedLater.add(message);
     turn.pass();
-    await pause(clock, afterMs, hold.over.signal, stopping);
+    // Parked before the hold is over: given back, it would come again and wait anew, for ever.
+    await pause(clock, Math.min(afterMs, settings.holdMaxMs * PARK_WITHIN), hold.over.signal, stopping);
     parkedLater.delete(message);
     return !hold.over.hasCome && !stopping.aborted;
   }
