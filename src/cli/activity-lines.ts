@@ -3,7 +3,7 @@ import { escapeControls } from "../telemetry/terminal-text.ts";
 import { countOf, shorten } from "./output.ts";
 import { createPaint, type Style, type Terminal } from "./terminal.ts";
 
-/** One short line for each request and attempt, for somebody who watches a gateway on a terminal. */
+/** One short line for each request, message and attempt, for somebody who watches a gateway on a terminal. */
 
 export interface ActivityLinesOptions {
   write: (line: string) => void;
@@ -18,6 +18,8 @@ export interface ActivityLinesOptions {
 const LINES_PER_S = 20;
 const FAILURES_PER_S = 10;
 const SECOND_MS = 1000;
+/** Outcomes of messages that need nobody's attention. */
+const GOOD_OUTCOMES: ReadonlySet<string> = new Set(["accepted", "duplicate", "ignored"]);
 /** Requests that come every few seconds and say nothing new. */
 const PROBES: ReadonlySet<string> = new Set(["/health", "/livez", "/readyz", "/metrics"]);
 const DEFAULT_WIDTH = 80;
@@ -76,6 +78,15 @@ export function createActivityLines({ write, findTerminal, now, later }: Activit
         [`${Math.round(durationMs)} ms`, "dim"],
       ];
       write(layOut(["in ", "cyan"], [`${method} ${path}`], rest, request.eventId));
+    },
+    message(message) {
+      const isGood = GOOD_OUTCOMES.has(message.outcome);
+      if (!mayShow(!isGood, "requests")) return;
+      const rest: Part[] = [
+        [message.outcome, isGood ? "green" : "yellow"],
+        [`${Math.round(message.durationMs)} ms`, "dim"],
+      ];
+      write(layOut(["in ", "cyan"], [`message of ${message.source}`], rest, message.eventId));
     },
     attempt(attempt) {
       if (!mayShow(attempt.verdict !== "delivered", "attempts")) return;

@@ -26,6 +26,13 @@ interface Status {
   }[];
   retention: { days: number | null; due_events: number | null; behind_s: number | null; remaining_s: number | null };
   sources: { name: string; health: string; reason: string }[];
+  missing_sources: {
+    source: string;
+    subscription: string;
+    since: string;
+    next_try_at: string;
+    last_error: string;
+  }[];
 }
 
 function describeRetention({ days, due_events: due, behind_s: behindS, remaining_s: remainingS }: Status["retention"]) {
@@ -62,8 +69,12 @@ function printStatus(url: string, readiness: Readiness, status: Status): void {
       `\nsource ${name} (${health === "error" ? "accepts nothing now" : "one of its secrets is not used"}): ${reason}`,
     );
   }
-  if (status.targets.length === 0) return;
   const wallMs = Date.now();
+  for (const { source, subscription, since, next_try_at: nextTryAt, last_error: error } of status.missing_sources) {
+    const times = `since ${formatAgo(since, wallMs)}, next try ${formatAgo(nextTryAt, wallMs)}`;
+    print(`\nsource ${source} is unknown to the target of ${subscription} (${times}): ${error}`);
+  }
+  if (status.targets.length === 0) return;
   const rows = status.targets.map((target) => [
     target.name,
     target.condition,

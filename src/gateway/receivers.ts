@@ -72,6 +72,7 @@ export async function openReceivers(
     clock,
     maxHeld: createHoldLimit(made),
     onTrouble: ({ name }, error, what) => start.logger.warn({ source: name, error }, what),
+    onSettled: start.options.activity?.message,
   });
   late.pullers = pullers;
   const limits = { ...DEFAULT_PUBLISH_LIMITS, maxDepth: start.config.limits.maxDepth };

@@ -10,7 +10,7 @@ export interface ConditionFacts {
   status: SubscriptionStatus;
   /** What it sends to; undefined when nothing was ever sent. */
   target: Target | undefined;
-  /** It is on its way to a suspension. */
+  /** It is on its way to a suspension, or its target does not know a source of which something waits. */
   isFailing: boolean;
 }
 

@@ -71,7 +71,10 @@ export interface TargetsOptions {
   /** The longest time between two probes of a target that is down. */
   maxProbeMs?: number | undefined;
   subscriptions: () => Pick<Subscriptions, "list" | "findState">;
-  scheduler: () => Pick<Scheduler, "targetOf" | "stateOf" | "findMode" | "findSuspension" | "isFailing" | "targets">;
+  scheduler: () => Pick<
+    Scheduler,
+    "targetOf" | "stateOf" | "findMode" | "findSuspension" | "isFailing" | "missingSources" | "targets"
+  >;
   onMode: (known: KnownTarget & { state: Target }, change: "opened" | "closed") => void;
   /** Called when the list of checked targets may have changed. */
   onChange: () => void;
@@ -132,7 +135,8 @@ export function createTargets(options: TargetsOptions): Targets {
   }
 
   function factsOf({ status, seq }: Subscription) {
-    return { status, isFailing: options.scheduler().isFailing(seq) };
+    const { isFailing, missingSources } = options.scheduler();
+    return { status, isFailing: isFailing(seq) || missingSources(seq).length > 0 };
   }
 
   function nowOf(state: Target | undefined, users: readonly Subscription[]) {

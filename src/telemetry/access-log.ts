@@ -23,6 +23,9 @@ export function createAccessLog(logger: Pick<Logger, "debug" | "trace">): Activi
         logger.trace({ method, path, status, ms }, "request answered");
       }
     },
+    message({ source, outcome, eventId, durationMs }) {
+      logger.debug({ source, outcome, ms: round(durationMs), event_id: eventId }, "message settled");
+    },
     attempt({ eventId, deliveryId, subscription, number, verdict, responseCode, error, durationMs }) {
       logger.debug(
         {

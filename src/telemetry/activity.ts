@@ -1,6 +1,7 @@
-/** The gateway's activity, live, for somebody who watches: answered requests and ended attempts. */
+/** The gateway's activity, live, for somebody who watches: answered requests, settled messages and ended attempts. */
 export interface Activity {
   request(request: AnsweredRequest): void;
+  message(message: SettledMessage): void;
   attempt(attempt: EndedAttempt): void;
 }
 
@@ -14,6 +15,16 @@ export interface AnsweredRequest {
   outcome?: string | undefined;
   /** Its event; the first of several. */
   eventId?: string | undefined;
+}
+
+/** A webhook or an event that came by a queue. */
+export interface SettledMessage {
+  source: string;
+  /** What became of it: `accepted`, `duplicate`, `ignored`, `returned` to its queue, or why it is parked. */
+  outcome: string;
+  /** Its event; the first of several. */
+  eventId: string | undefined;
+  durationMs: number;
 }
 
 export interface EndedAttempt {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findFaults, visitWithKey } from "../support/browser.ts";
+import { openN8nServer } from "../support/n8n-server.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, ALERTING, startTestGateway, STEADY_ALERT, type TestGateway } from "../support/test-gateway.ts";
 import { openVisits } from "../support/visits.ts";
@@ -67,6 +68,49 @@ describe("the overview", () => {
     expect(await findFaults(page)).toEqual([]);
     await page.getByRole("link", { name: "and 2 more" }).click();
     await page.getByRole("heading", { name: "Targets" }).waitFor();
+  });
+});
+
+describe("deliveries that wait", () => {
+  it("of a source that n8n does not know are shown as such, and as healthy once it does", async () => {
+    const [own, n8n] = await Promise.all([startTestGateway(), openN8nServer({ webhooks: [] })]);
+    try {
+      await n8n.enter("ready");
+      await own.subscribe({ name: "Flows", url: `${n8n.url}/webhook/{source}`, mode: "forward", target: "n8n" });
+      expect((await own.webhook("orders", "{}")).status).toBe(202);
+      const { page } = await visits.visit(own.url, "/overview");
+      const panel = page.getByRole("region", { name: "Mode" });
+      await panel.getByText("One source is unknown to its target. Its deliveries wait, and are tried again.").waitFor();
+      const line = panel.getByRole("listitem").filter({ hasText: "is unknown to the target of Flows" });
+      await line.getByText(/since .*, next try (in|now)/).waitFor();
+      expect(await line.textContent()).toMatch(/orders.*404/);
+      expect(await panel.getByText("Everything is delivered.").count()).toBe(0);
+      expect(await findFaults(page)).toEqual([]);
+
+      n8n.setActive("orders", true);
+      expect((await own.webhook("orders", "{}")).json).toMatchObject({ status: "forwarded" });
+      await own.settled();
+      await page.goto("/overview");
+      await panel.getByText("Everything is delivered.").waitFor();
+    } finally {
+      await Promise.all([own.close(), n8n.close()]);
+    }
+  });
+
+  it("are counted when nothing fails", async () => {
+    const own = await startTestGateway();
+    try {
+      const { id } = await own.subscribe({ name: "Paused", url: sink.url, events: ["held.#"] });
+      await own.post(`/api/v1/subscriptions/${id}/pause`);
+      expect((await own.publish({ event_type: "held.one", payload: {} })).status).toBe(202);
+      const { page } = await visits.visit(own.url, "/overview");
+      await page.getByText("Nothing fails; 1 delivery waits.").waitFor();
+      await own.publish({ event_type: "held.two", payload: {} });
+      await page.goto("/overview");
+      await page.getByText("Nothing fails; 2 deliveries wait.").waitFor();
+    } finally {
+      await own.close();
+    }
   });
 });
 

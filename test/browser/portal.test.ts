@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Frame, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findBarriers, findFaults, type OpenPage, type PageOptions } from "../support/browser.ts";
+import { findBarriers, findCutOff, findFaults, type OpenPage, type PageOptions } from "../support/browser.ts";
 import { openHostPage, type HostPage } from "../support/host-page.ts";
 import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
@@ -447,6 +447,27 @@ describe("the look of the portal", () => {
       await page.goto(`/portal${path}`);
       await page.getByText(text).first().waitFor();
       expect([path, await findFaults(page)]).toEqual([path, []]);
+    }
+  });
+
+  it("cuts nothing off where a window is neither wide nor narrow", async () => {
+    const name = "Warehouse of the north, second floor";
+    const type = "wide.inventory.stock.level_below_threshold_of_the_warehouse";
+    const url = `${sink.url}/${"path/".repeat(20)}`;
+    for (const other of [name, "Accounting"]) {
+      await gateway.subscribe({ name: other, url, events: ["wide.#"], tenant_id: "acme" });
+    }
+    for (let n = 0; n < 6; n++) {
+      await gateway.publish({ event_type: type, payload: { text: "x".repeat(20_000 * n) }, tenant_id: "acme" });
+    }
+    const { page } = await visit(await makeLink());
+    for (const [path, text] of [
+      ["/events", type],
+      ["/subscriptions", name],
+    ] as const) {
+      await page.goto(`/portal${path}`);
+      await page.locator("main").getByText(text).first().waitFor();
+      expect([path, await findCutOff(page, [910, 1000, 1080, 1110])]).toEqual([path, []]);
     }
   });
 

@@ -88,6 +88,38 @@ describe("subscriptions in the dashboard", () => {
     expect(await settingsOf(idIn(page))).toMatchObject({ tenant_id: "acmee" });
   });
 
+  it("names no tenant that there is not among several, neither of a new one nor of a saved one", async () => {
+    for (const id of ["farm-1", "farm-2"]) await gateway.post("/api/v1/tenants", { id });
+    const { page } = await visit("/subscriptions/new");
+    await page.getByLabel("Name (required)").fill("Of farms");
+    await page.getByLabel("URL (required)").fill(sink.url);
+    await page.getByLabel("Events (required)").fill("order.*");
+    const tenants = page.getByLabel("Tenants", { exact: true });
+    const fault = page.locator('[data-field="tenants"] .error-text');
+    await tenants.fill("farm-1\nfram-2");
+    await page.getByRole("button", { name: "Create subscription" }).click();
+    await fault.getByText("There is no tenant fram-2.").waitFor();
+    expect(await tenants.getAttribute("aria-invalid")).toBe("true");
+    const { data } = (await gateway.get("/api/v1/subscriptions?limit=500")).json as { data: { name: string }[] };
+    expect(data.map(({ name }) => name)).not.toContain("Of farms");
+    expect((await gateway.get("/api/v1/tenants/fram-2")).status).toBe(404);
+    await tenants.fill("farm-1\nfarm-2");
+    await page.getByRole("button", { name: "Create subscription" }).click();
+    await page.getByRole("heading", { name: "Of farms" }).waitFor();
+    const id = idIn(page);
+    expect(await settingsOf(id)).toMatchObject({ tenants: ["farm-1", "farm-2"] });
+
+    await page.goto(`/subscriptions/${id}/edit`);
+    await tenants.fill("farm-1\nfram-2");
+    await page.getByRole("button", { name: "Save" }).click();
+    await fault.getByText("There is no tenant fram-2.").waitFor();
+    expect(await settingsOf(id)).toMatchObject({ tenants: ["farm-1", "farm-2"] });
+    await tenants.fill("*");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { name: "Of farms" }).waitFor();
+    expect(await settingsOf(id)).toMatchObject({ tenants: ["*"] });
+  });
+
   it.each([
     ["/sources/-new", "Create source"],
     ["/targets/new", "Create target"],

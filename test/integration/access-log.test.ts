@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createAccessLog } from "../../src/telemetry/access-log.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
 import { until } from "../support/api-client.ts";
+import { createMemoryBroker } from "../support/memory-queue.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../support/test-gateway.ts";
 
@@ -74,6 +75,49 @@ describe("the access log", () => {
     expect(lines("attempt ended")).toMatchObject([
       { subscription: "away", outcome: "retry", attempt: 1, detail: expect.stringContaining("ECONNREFUSED") },
     ]);
+  });
+
+  it("has a line for each message of a queue, with what became of it", async () => {
+    const broker = createMemoryBroker({ limits: { holdMs: undefined, canRenew: true }, now: Date.now });
+    gateway = await startTestGateway({ env: { LOG_LEVEL: "debug" }, sourceKinds: [broker.kind] });
+    const declare = (name: string, more: object = {}) =>
+      gateway.post("/api/v1/sources", { name, kind: "memory", options: { queue: name }, ...more });
+    expect((await declare("orders", { max_bytes: 100 })).status).toBe(201);
+    expect((await declare("muted", { only: ["nothing"] })).status).toBe(201);
+    const settled = (count: number) => until(() => lines("message settled").length === count);
+    const queue = broker.queue("orders");
+    const headers = { "content-type": "application/json" };
+    queue.send('{"card":"canary-of-the-body"}', { id: "a", headers });
+    await settled(1);
+    queue.send('{"card":"canary-of-the-body"}', { id: "a", headers });
+    await settled(2);
+    queue.send(JSON.stringify({ long: "x".repeat(200) }), { id: "b", headers });
+    await settled(3);
+    broker.queue("muted").send("{}", { id: "c", headers });
+    await settled(4);
+
+    const [event] = (await gateway.get("/api/v1/events?source=orders")).json["data"] as { event_id: string }[];
+    const facts = { time: expect.any(String), level: "debug", msg: "message settled", ms: expect.any(Number) };
+    expect(lines("message settled")).toEqual([
+      { ...facts, source: "orders", outcome: "accepted", event_id: event?.event_id },
+      { ...facts, source: "orders", outcome: "duplicate", event_id: event?.event_id },
+      { ...facts, source: "orders", outcome: "too_large" },
+      { ...facts, source: "muted", outcome: "ignored" },
+    ]);
+    expect(queue.parked).toHaveLength(1);
+    expect(gateway.logText()).not.toContain("canary");
+  });
+
+  it("has the messages that go back to their queue", async () => {
+    const broker = createMemoryBroker({ limits: { holdMs: undefined, canRenew: true }, now: Date.now });
+    gateway = await startTestGateway({ env: { LOG_LEVEL: "debug" }, sourceKinds: [broker.kind] });
+    const queue = broker.queue("orders");
+    queue.canPark = false;
+    const source = { name: "orders", kind: "memory", max_bytes: 100, options: { queue: "orders" } };
+    expect((await gateway.post("/api/v1/sources", source)).status).toBe(201);
+    queue.send("x".repeat(200), { id: "a" });
+    await gateway.moveClockUntil(() => lines("message settled").length > 0);
+    expect(lines("message settled")[0]).toMatchObject({ source: "orders", outcome: "returned" });
   });
 
   it("is not written at the level info, nor where it is off; at trace it has the API too", async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/api-client.ts";
+import { openCommandLine } from "../support/cli.ts";
 import { openN8nServer, type N8nServer } from "../support/n8n-server.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -28,6 +29,13 @@ describe("n8n with a workflow that is not active", () => {
 
   const send = (source: string, key: string, n: number) =>
     gateway.webhook(source, JSON.stringify({ key, n }), { "x-key": key });
+  /** Of the gateway, the target and the subscription. */
+  async function conditions() {
+    const { json: status } = await gateway.get("/status");
+    const { json: subscriptions } = await gateway.get("/api/v1/subscriptions");
+    const all = [[status], status["targets"], subscriptions["data"]] as { condition: string }[][];
+    return all.flat().map(({ condition }) => condition);
+  }
   const ran = (path: string) => n8n.executions.filter((one) => one.path === path).map(({ body }) => body);
 
   it("keeps what it does not know, and lets all others through", async () => {
@@ -50,6 +58,22 @@ describe("n8n with a workflow that is not active", () => {
     expect(subscriptions["data"]).toMatchObject([{ status: "active" }]);
   });
 
+  it("says in one word and in one line for each source that not everything is delivered", async () => {
+    expect(await conditions()).toEqual(["failing", "failing", "failing"]);
+    const cli = await openCommandLine(gateway);
+    try {
+      const { exitCode, stdout } = await cli.run(["status"]);
+      expect(exitCode).toBe(0);
+      expect(stdout).toMatch(/^health +failing$/m);
+      expect(stdout).toMatch(
+        /^source orders is unknown to the target of n8n \(since (\d+[smhd] ago|now), next try (in \d+[smhd]|now)\): .*404/m,
+      );
+      expect(stdout).not.toContain("source payments");
+    } finally {
+      await cli.remove();
+    }
+  });
+
   it("gets all of it, each key in its order, once something of that source is taken", async () => {
     n8n.setActive("orders", true);
     expect((await send("orders", "order new", 1)).json).toMatchObject({ status: "forwarded" });
@@ -60,6 +84,7 @@ describe("n8n with a workflow that is not active", () => {
     ]);
     const { json } = await gateway.get("/status");
     expect(json["missing_sources"]).toEqual([]);
+    expect(await conditions()).toEqual(["healthy", "healthy", "healthy"]);
   });
 });
 

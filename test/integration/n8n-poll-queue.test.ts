@@ -247,6 +247,36 @@ describe("the workflow that polls the queue", () => {
       expect(await countOf("queue")).toBe(2);
     });
 
+    it("reports what cannot be put into the poison queue, and leaves it in the queue", async (context) => {
+      const { n8n, run, countOf, alerts, poison } = await openAlerted(context);
+      await poison.delete();
+      const { error, ran } = await run({ alert_url: alerts.url });
+      expect([error, ran.get("Delete the message"), ran.has("Alert")]).toEqual([undefined, 1, false]);
+      expect(n8n.executions.map(({ path }) => path)).toEqual(["orders"]);
+      expect(alerts.requests.map(({ body }) => JSON.parse(body.toString()) as object)).toEqual([
+        {
+          reason: "poison_queue_failed",
+          description:
+            "It could not be put into the poison queue (unreadable: It is no message of a gateway.) and stays in the queue.",
+          source: "",
+          event_id: "",
+        },
+      ]);
+      expect(await countOf("queue")).toBe(1);
+    });
+
+    it.for([
+      ["when the alert fails", "/alerts", 1],
+      ["when there is no URL", "", undefined],
+    ] as const)("leaves it in the queue also %s", async ([, path, alerted], context) => {
+      const { run, countOf, alerts, poison } = await openAlerted(context);
+      await poison.delete();
+      alerts.answerWith({ status: 500 });
+      const { error, ran } = await run({ alert_url: path === "" ? "" : `${alerts.url}${path}` });
+      expect([error, ran.get("May that be reported"), ran.get("Alert that it stays")]).toEqual([undefined, 1, alerted]);
+      expect([await countOf("queue"), alerts.requests.length]).toEqual([1, alerted ?? 0]);
+    });
+
     it("says what is known of garbage", async (context) => {
       const { run, alerts } = await openAlerted(context);
       await run({ alert_url: alerts.url });

@@ -23,8 +23,10 @@ function loadExample(file: string, env: Readonly<Record<string, string>>, variab
   return yaml.replace(/\$\{(\w+)(?::-([^}]*))?\}/g, (_, name: string, usual = "") => env[name] ?? usual);
 }
 
+const same = (yaml: string) => yaml;
+
 /** `vps.yaml`, `home.yaml`, the queue between them and n8n, which is down. */
-async function openWorld(context: TestContext, changeHome = (yaml: string) => yaml) {
+async function openWorld(context: TestContext, changeHome = same, changeVps = same) {
   const n8n = await openN8nServer({ methods: ["PUT"] });
   closing.push(() => n8n.close());
   const connectionString = await useAzurite(context);
@@ -39,7 +41,7 @@ async function openWorld(context: TestContext, changeHome = (yaml: string) => ya
     QUEUE: name,
     VALIDATIONS_DIR: join(EXAMPLE_FOLDER, "validations"),
   };
-  const vps = await startTestGateway({ yaml: loadExample("vps.yaml", env, "N8N_URL") });
+  const vps = await startTestGateway({ yaml: changeVps(loadExample("vps.yaml", env, "N8N_URL")) });
   closing.push(() => vps.close());
   const home = await startTestGateway({ yaml: changeHome(loadExample("home.yaml", env, "HOME_N8N_URL")) });
   closing.push(() => home.close());
@@ -49,7 +51,10 @@ async function openWorld(context: TestContext, changeHome = (yaml: string) => ya
 
 const modeOf = async (gateway: TestGateway) => (await gateway.get("/status")).json["mode"];
 
-async function sendOrder(vps: TestGateway): Promise<Record<string, unknown>> {
+async function sendOrder(
+  vps: TestGateway,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Record<string, unknown>> {
   const { json } = await vps.request("PUT", "/webhook/new.order/eu/%C5%81%C3%B3d%C5%BA?dry=1&q=a%20b", {
     body: '{ "id": "ord-1" }',
     headers: {
@@ -57,6 +62,7 @@ async function sendOrder(vps: TestGateway): Promise<Record<string, unknown>> {
       "x-webhook-token": TOKEN,
       "x-github-event": "push",
       "x-real-ip": "203.0.113.9",
+      ...more,
     },
   });
   return json;
@@ -65,8 +71,8 @@ async function sendOrder(vps: TestGateway): Promise<Record<string, unknown>> {
 /** What does not differ from delivery to delivery. */
 function shown({ method, path, headers, raw }: N8nExecution) {
   const volatile = /^(?:x-webhook-|webhook-|traceparent$|x-posthorn-hops$|connection$)/;
-  const same = Object.entries(headers).filter(([name]) => !volatile.test(name));
-  return { method, path, headers: Object.fromEntries(same), body: raw.toString() };
+  const stable = Object.entries(headers).filter(([name]) => !volatile.test(name));
+  return { method, path, headers: Object.fromEntries(stable), body: raw.toString() };
 }
 
 describe("the gateways of the example on a VPS and at home, with a queue between them", () => {
@@ -91,6 +97,20 @@ describe("the gateways of the example on a VPS and at home, with a queue between
     });
     expect(byQueue.headers).not.toHaveProperty("x-real-ip");
     expect(byQueue.headers["webhook-id"]).toBe(queued["event_id"]);
+  });
+
+  it("bring n8n the sender's id and signature where both name them, as home.yaml has it in a comment", async (context) => {
+    const named = '    forward_headers: ["*", webhook-id, webhook-timestamp, webhook-signature]\n';
+    const uncomment = (yaml: string) => yaml.replace("    # forward_headers:", "    forward_headers:");
+    const toVps = (yaml: string) => yaml.replace("    mode: forward\n", `    mode: forward\n${named}`);
+    const { n8n, vps, countQueued } = await openWorld(context, uncomment, toVps);
+    const own = { "webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-signature": "v1,abc" };
+    await until(async () => (await modeOf(vps)) === "QUEUE");
+    expect(await sendOrder(vps, own)).toMatchObject({ status: "queued" });
+    await until(async () => (await countQueued()) === 1, undefined, "it in the queue");
+    await n8n.enter("ready");
+    await until(() => n8n.executions.length === 1, undefined, "it at n8n");
+    expect(n8n.executions[0]?.headers).toMatchObject(own);
   });
 
   it("would bring a POST without path, query and headers if home did not forward: the control", async (context) => {

@@ -193,6 +193,25 @@ describe("the dairy's bus", () => {
     ]);
   });
 
+  it("parks a retry whose delay is longer than messages are held, instead of giving it back for ever", async () => {
+    await gateway.restart({
+      yaml: YAML.replace("queue: webhook.delivery", "queue: webhook.delivery\n      hold_max_s: 60"),
+    });
+    const body = Buffer.from(JSON.stringify({ delivery_id: "d-1", attempt: 2 }));
+    channel.publish("smart_dairy.delayed", "webhook.retry", body, {
+      persistent: true,
+      headers: { "x-delay": 120_000 },
+    });
+    await channel.waitForConfirms();
+    const countParked = async () => (await gateway.get("/api/v1/sources/bus/parked")).json["count"];
+    const countReceived = async () => (await gateway.refused("bus")).length;
+    await until(async () => (await countReceived()) === 1, undefined, "the refusal");
+    expect(await countParked()).toBe(0);
+    // Given back, it would be received a second time.
+    await gateway.moveClockUntil(async () => (await countParked()) === 1 || (await countReceived()) > 1);
+    expect([await countParked(), await countReceived()]).toEqual([1, 1]);
+  });
+
   it("parks retries at once when they would take the places of events", async () => {
     const countParked = async () => (await gateway.get("/api/v1/sources/bus/parked")).json["count"];
     for (let attempt = 1; attempt <= 30; attempt++) {

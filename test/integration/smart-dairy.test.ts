@@ -158,9 +158,10 @@ describe("the example of the dairy", () => {
     expect((json["events"] as { event_id: string }[]).map(({ event_id }) => event_id)).toEqual(ids);
   });
 
-  it("shows its partners the catalogue", async () => {
+  it("shows its partners the catalogue, without the names of other receivers", async () => {
     const page = await gateway.as(undefined).get("/catalog");
     for (const { name } of listed) expect(page.text).toContain(`id="${name}"`);
+    expect(page.text).not.toMatch(/Producer|Consumers/);
   });
 });
 

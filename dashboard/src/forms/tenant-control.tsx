@@ -40,6 +40,16 @@ export async function checkTenant(id: unknown): Promise<void> {
   throw new ApiError({ status: 422, code: "invalid_field", field: "tenant_id", detail });
 }
 
+/** The same for `tenants`, where `*` stands for all. */
+export async function checkTenants(ids: unknown): Promise<void> {
+  const named = (Array.isArray(ids) ? ids.map(String) : []).filter((id) => id !== "*");
+  const exist = await Promise.all(named.map((id) => tenantExists(id)));
+  const missing = named.filter((_, index) => exist[index] === false);
+  if (missing.length === 0) return;
+  const detail = `There is no tenant ${missing.join(", ")}. Choose another one, or create it first.`;
+  throw new ApiError({ status: 422, code: "invalid_field", field: "tenants", detail });
+}
+
 interface TenantControlProps {
   described: Pick<Described, "id"> & { "aria-describedby": string | undefined };
   value: string;

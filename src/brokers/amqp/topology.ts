@@ -40,6 +40,9 @@ interface Wishes {
   bindings: BindingWish[];
 }
 
+/** Of the plugin for delayed messages. */
+export const DELAYED_TYPE = "x-delayed-message";
+
 const FAILED_KEY = "webhook.failed";
 
 export function wishesOf(
@@ -118,7 +121,7 @@ async function declareDelayed(name: string, model: ChannelModel, connect: () => 
   try {
     const channel = await own.createChannel();
     channel.on("error", () => undefined);
-    await channel.assertExchange(name, "x-delayed-message", {
+    await channel.assertExchange(name, DELAYED_TYPE, {
       durable: true,
       arguments: { "x-delayed-type": "direct" },
     });

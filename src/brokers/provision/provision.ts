@@ -1,5 +1,5 @@
 import type { ConnectionInput } from "../../domain/connection.ts";
-import { checkBindings, type AskManagement } from "../amqp/management.ts";
+import { checkByManagement, type AskManagement } from "../amqp/management.ts";
 import { BrokerFault } from "../broker-fault.ts";
 import type { Connections } from "../connections.ts";
 import type { Wish } from "./wishes.ts";
@@ -86,10 +86,11 @@ async function check(wish: Wish, { connections, inputs, ask }: ProvisionOptions)
     case "amqp": {
       const found = await known(connections.find("amqp", wish.connection), wish).check(wish.topology);
       const input = inputs.find(({ kind, name }) => kind === "amqp" && name === wish.connection);
-      const bindings = await checkBindings(input ?? { kind: "amqp", name: "" }, wish.topology, found.differences, ask);
+      const asked = input ?? { kind: "amqp", name: "" };
+      const managed = await checkByManagement(asked, wish.topology, found.differences, ask);
       return {
-        differences: [...found.differences, ...bindings.differences],
-        unchecked: [...found.unchecked, ...bindings.unchecked, describeTimeout(wish.longestHoldS)],
+        differences: [...found.differences, ...managed.differences],
+        unchecked: [...found.unchecked, ...managed.unchecked, describeTimeout(wish.longestHoldS)],
       };
     }
     case "azure-service-bus": {

@@ -51,17 +51,13 @@ export function* writeCatalog(types: readonly EventType[]): Generator<string, vo
 }
 
 function renderType(type: EventType): string {
-  const facts = [
-    ["Producer", type.producer],
-    ["Consumers", type.consumers.join(", ")],
-    ["Versions", type.versions.map(({ version }) => version).join(", ")],
-  ].filter((fact): fact is [string, string] => fact[1] !== undefined && fact[1] !== "");
-  const rows = facts.map(([name, value]) => `<dt>${name}</dt><dd>${escape(value)}</dd>`);
+  // Producer and consumers are left out, as in the portal: who else sends and gets such events is no business of a partner's.
+  const versions = type.versions.map(({ version }) => version).join(", ");
   return `<article id="${type.name}">
 <h2><a href="#${type.name}">${escape(type.name)}</a></h2>
 ${type.status === "deprecated" ? renderDeprecation(type) : ""}
 ${type.description === undefined ? "" : `<p>${escape(type.description)}</p>`}
-${rows.length === 0 ? "" : `<dl>${rows.join("")}</dl>`}
+${versions === "" ? "" : `<dl><dt>Versions</dt><dd>${escape(versions)}</dd></dl>`}
 ${[...type.versions].reverse().map(renderVersion).join("\n")}
 </article>`;
 }

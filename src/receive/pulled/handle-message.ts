@@ -51,14 +51,27 @@ export interface HandlingOptions {
   /** Called with the error when a message could not be parked, and with undefined when one was. */
   onParked: (error: unknown) => void;
   onTrouble: (source: Source, error: unknown, what: string) => void;
+  /** For the access log; undefined when nobody watches. */
+  onSettled?: ((message: SettledMessage) => void) | undefined;
   /** Called once for a setup that may not work as its owner expects. */
   warnOnce: (what: string) => void;
+}
+
+/** `outcome`: `accepted`, `duplicate`, `ignored`, `returned` to its queue, or the reason for which it is parked. */
+export interface SettledMessage {
+  source: string;
+  outcome: string;
+  eventId: string | undefined;
+  durationMs: number;
 }
 
 interface AdmittedMessage extends OpenedMessage {
   /** Undefined when the body is in the message, or when the source has no claim check. */
   claimed: ClaimedBody | undefined;
 }
+
+/** The share of the time for which a message can be held; the rest is a margin for parking it. */
+const PARK_WITHIN = 0.9;
 
 /** Messages are taken in in the order in which they were received, however long it takes to read their bodies. */
 export interface Turn {
@@ -80,33 +93,47 @@ export async function handleMessage(message: PulledMessage, options: HandlingOpt
 }
 
 async function settle(message: PulledMessage, hold: Hold, options: HandlingOptions): Promise<void> {
-  const { source, kind, settings, taker, store, clock, turn, parkedLater, stopping, onTrouble } = options;
+  const { source, kind, settings, taker, store, clock, turn, parkedLater, stopping, onTrouble, onSettled } = options;
+  const startedAt = clock.now();
   const opened = await admitMessage(message, hold, options);
   const claimed = "kind" in opened ? undefined : findClaimed(opened);
   const settlement = "kind" in opened ? opened : await decide(message, { ...opened, claimed }, hold, options);
+  let outcome = "returned";
   switch (settlement.kind) {
     case "acknowledge":
       // Noted before the message is removed: if that is too early, the event may only be deleted a little sooner.
-      if (!(await note(settlement.seqs, "acknowledged"))) return taker.retry(message);
+      if (!(await note(settlement.seqs, "acknowledged"))) {
+        await taker.retry(message);
+        break;
+      }
       await taker.acknowledge(message);
       await removeClaimed();
-      return;
+      outcome = describeAcknowledged(settlement);
+      break;
     case "park":
-      if (!(await waitToPark(settlement.afterMs))) return taker.retry(message);
-      if (!(await parkMessage(message, settlement.reason, hold, options))) return;
+      if (!(await waitToPark(settlement.afterMs))) {
+        await taker.retry(message);
+        break;
+      }
+      if (!(await parkMessage(message, settlement.reason, hold, options))) break;
       // Noted after the message is parked: noted earlier, it would look like a message that was requeued.
       await note(settlement.seqs, "parked");
-      return;
+      outcome = settlement.reason.code;
+      break;
     case "retry":
-      return taker.retry(message);
+      await taker.retry(message);
   }
+  if (onSettled === undefined) return;
+  const eventId = settlement.kind === "retry" ? undefined : settlement.eventId;
+  onSettled({ source: source.name, outcome, eventId, durationMs: clock.now() - startedAt });
 
   /** False when the message can be held no longer. */
   async function waitToPark(afterMs = 0): Promise<boolean> {
     if (afterMs <= 0 || parkedLater.size >= settings.maxUnacknowledged / 2) return true;
     parkedLater.add(message);
     turn.pass();
-    await pause(clock, afterMs, hold.over.signal, stopping);
+    // Parked before the hold is over: given back, it would come again and wait anew, for ever.
+    await pause(clock, Math.min(afterMs, settings.holdMaxMs * PARK_WITHIN), hold.over.signal, stopping);
     parkedLater.delete(message);
     return !hold.over.hasCome && !stopping.aborted;
   }
@@ -134,6 +161,11 @@ async function settle(message: PulledMessage, hold: Hold, options: HandlingOptio
       onTrouble(source, error, "the body of a message was not deleted");
     }
   }
+}
+
+function describeAcknowledged({ eventId, isKnown }: Extract<Settlement, { kind: "acknowledge" }>): string {
+  if (eventId === undefined) return "ignored";
+  return isKnown === true ? "duplicate" : "accepted";
 }
 
 async function decide(

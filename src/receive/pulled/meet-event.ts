@@ -26,15 +26,17 @@ export async function meetEvent(
     }
   }
   // A message without an id cannot be recognized later: nothing would show that it was already stored.
-  if (!facts.isHeld) return { kind: "acknowledge" };
+  const [eventId] = eventIds;
+  if (!facts.isHeld) return { kind: "acknowledge", eventId, isKnown };
   const endings = await Promise.all(
     eventIds.map((id) => endedEvents.whenEnded({ id, tenantId, deliveries }, [hold.over.signal, stopping])),
   );
   if (endings.includes(undefined)) return GIVE_BACK;
   const seqs = endings.flatMap((ending) => (ending?.seq === undefined ? [] : [ending.seq]));
   const dead = eventIds.filter((_, index) => endings[index]?.how === "dead");
-  if (dead.length === 0) return { kind: "acknowledge", seqs };
-  return { kind: "park", reason: { code: "dead", description: `Deliveries of ${dead.join(", ")} are dead.` }, seqs };
+  if (dead.length === 0) return { kind: "acknowledge", seqs, eventId, isKnown };
+  const description = `Deliveries of ${dead.join(", ")} are dead.`;
+  return { kind: "park", reason: { code: "dead", description }, seqs, eventId };
 }
 
 /** A replay by its sender, or a parked message that was requeued. */

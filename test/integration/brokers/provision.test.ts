@@ -100,10 +100,17 @@ describe("queues that a configuration wants", () => {
       const model = await connect(url);
       const channel = await model.createChannel();
       await channel.unbindQueue("webhook.delivery", "smart_dairy.events", "#");
-      await model.close();
+      await channel.deleteExchange("smart_dairy.delayed");
+      await channel.assertExchange("smart_dairy.delayed", "fanout", { durable: true });
+      await channel.bindQueue("webhook.delivery", "smart_dairy.delayed", "webhook.retry");
       expect(differencesOf(await all(checkWish))[1]).toBe(
         "queue webhook.delivery is not bound to exchange smart_dairy.events with the key #",
       );
+      expect(differencesOf(await all(checkWish))[2]).toMatch(
+        /^exchange smart_dairy\.delayed: type is "fanout", but should be "(direct|x-delayed-message)"/,
+      );
+      await channel.deleteExchange("smart_dairy.delayed");
+      await model.close();
     });
   });
 
@@ -121,6 +128,7 @@ describe("queues that a configuration wants", () => {
     await provision(inputs, async (all) => {
       const [result] = await all(checkWish);
       expect(result?.unchecked[0]).toMatch(/^bindings: .* 127\.0\.0\.1:1 cannot be used .*posthorn queue declare/);
+      expect(result?.unchecked[1]).toMatch(/^type of the exchange smart_dairy\.delayed: /);
       expect(JSON.stringify(result)).not.toContain("p4ssword");
     });
   });

@@ -27,8 +27,10 @@ function watch(terminal: Terminal = { width: 80, hasColour: false }) {
   });
   const request = (path = "/webhook/orders", status = 202, eventId?: string) =>
     activity.request({ method: "POST", path, status, durationMs: 2.4, eventId });
+  const message = (outcome: string, eventId?: string) =>
+    activity.message({ source: "bus", outcome, eventId, durationMs: 2.4 });
   const attempt = (changed: Partial<EndedAttempt> = {}) => activity.attempt({ ...ATTEMPT, ...changed });
-  return { lines, request, attempt, passSecond: () => tick() };
+  return { lines, request, message, attempt, passSecond: () => tick() };
 }
 
 describe("what a terminal shows of a gateway's work", () => {
@@ -48,6 +50,21 @@ describe("what a terminal shows of a gateway's work", () => {
       "03:04:05 out order.created to t… connection refused 12 ms attempt 1, next in 2 s",
       "03:04:05 out order.created to tour 404 12 ms dead letter evt_7",
     ]);
+  });
+
+  it("is a line for each message of a queue", () => {
+    const { lines, message } = watch();
+    message("accepted", "evt_7");
+    message("invalid_field");
+    for (let i = 0; i < 30; i++) message("ignored");
+    expect(lines).toHaveLength(20);
+    message("too_large");
+    expect(lines.slice(0, 3)).toEqual([
+      "03:04:05 in  message of bus accepted 2 ms evt_7",
+      "03:04:05 in  message of bus invalid_field 2 ms",
+      "03:04:05 in  message of bus ignored 2 ms",
+    ]);
+    expect(lines.at(-1)).toBe("03:04:05 in  message of bus too_large 2 ms");
   });
 
   it.each([80, 120])("fits %i columns, whatever the names", (width) => {

@@ -34,6 +34,13 @@ describe("the catalogue page", () => {
     expect(page).not.toContain("managed");
   });
 
+  it("names neither who sends such events nor who else gets them", () => {
+    const named = { ...type, producer: "orders-service", consumers: ["Inventory", "Accounting"] };
+    const text = [...writeCatalog([named])].join("");
+    expect(text).toContain("order.created");
+    expect(text).not.toMatch(/orders-service|Inventory|Accounting|Producer|Consumers/);
+  });
+
   it("shows hostile text as text", () => {
     expect(page).not.toMatch(/<script|alert\(1\)<\/script/);
     expect(page).toContain("&#60;script&#62;alert(1)");

@@ -22,7 +22,7 @@ export function ModePanel({ status }: { status: Status }) {
     <section className={`card mode ${isWell ? "mode-well" : "mode-troubled"}`} aria-label="Mode">
       <p className="mode-line">
         <Badge state={status.condition} />
-        <strong>{isWell ? "Everything is delivered." : summarise(status)}</strong>
+        <strong>{isWell ? describeWell(status.queue_length) : summarise(status)}</strong>
       </p>
       {troubled.length > 0 && (
         <Trouble all="/targets" count={troubled.length}>
@@ -33,10 +33,27 @@ export function ModePanel({ status }: { status: Status }) {
               <Link href={findHref(target)}>
                 <strong>{target.name}</strong>
               </Link>
-              <span>{target.reason ?? target.last_error ?? "fails"}</span>
+              <span>{whyTroubled(target, status)}</span>
               <span className="muted">
                 {formatCount(target.queue_length)} waiting
                 {target.since !== null && <>, for {formatSpan(now - Date.parse(target.since))}</>}
+              </span>
+            </li>
+          ))}
+        </Trouble>
+      )}
+      {status.missing_sources.length > 0 && (
+        <Trouble all="/targets" count={status.missing_sources.length}>
+          {status.missing_sources.slice(0, SHOWN).map((missing) => (
+            <li key={`${missing.subscription} ${missing.source}`}>
+              <Badge state="failing" />
+              <strong>{missing.source}</strong>
+              <span>
+                is unknown to the target of {missing.subscription}: {missing.last_error}
+              </span>
+              <span className="muted">
+                since <RelativeTime at={missing.since} />, next try{" "}
+                {describeNext(Date.parse(missing.next_try_at) - now)}
               </span>
             </li>
           ))}
@@ -62,6 +79,21 @@ export function ModePanel({ status }: { status: Status }) {
       )}
     </section>
   );
+}
+
+function describeWell(waiting: number): string {
+  if (waiting === 0) return "Everything is delivered.";
+  return `Nothing fails; ${formatCount(waiting)} ${waiting === 1 ? "delivery waits" : "deliveries wait"}.`;
+}
+
+function whyTroubled(target: KnownTarget, { missing_sources: missing }: Status): string {
+  const isWell = target.condition === "failing" && target.failures === 0 && target.health === "ok";
+  if (isWell && missing.length > 0) return "does not know all sources";
+  return target.reason ?? target.last_error ?? "fails";
+}
+
+function describeNext(inMs: number): string {
+  return inMs < 1000 ? "now" : `in ${formatSpan(inMs)}`;
 }
 
 /** The first few, and where the others are. */
@@ -92,13 +124,16 @@ function useTargetHrefs(isWanted: boolean): (target: KnownTarget) => string {
   return ({ name, since }) => known.get(`${name} ${since}`) ?? `/targets?text=${encodeURIComponent(name)}`;
 }
 
-function summarise({ targets, suspended, connections }: Status): string {
+function summarise({ targets, suspended, connections, missing_sources: missing }: Status): string {
   const down = targets.filter(({ condition }) => condition === "down").length;
   const texts = [
     suspended.length === 1 && "One subscription is suspended. Review and resume it.",
     suspended.length > 1 && `${formatCount(suspended.length)} subscriptions are suspended. Review and resume them.`,
     down === 1 && "One target is down. Its deliveries wait, and are sent when it is back.",
     down > 1 && `${formatCount(down)} targets are down. Their deliveries wait, and are sent when they are back.`,
+    missing.length === 1 && "One source is unknown to its target. Its deliveries wait, and are tried again.",
+    missing.length > 1 &&
+      `${formatCount(missing.length)} sources are unknown to their targets. Their deliveries wait, and are tried again.`,
   ].filter((text) => text !== false);
   if (texts.length > 0) return texts.join(" ");
   if (targets.some(({ condition }) => condition === "failing")) return "Some deliveries fail.";

@@ -7,7 +7,7 @@ import { concerns, withMember, type Draft } from "../../forms/draft.ts";
 import type { Schemas } from "../../forms/json-schema.ts";
 import { Members } from "../../forms/schema-field.tsx";
 import { Section } from "../../forms/section.tsx";
-import { checkTenant } from "../../forms/tenant-control.tsx";
+import { checkTenant, checkTenants } from "../../forms/tenant-control.tsx";
 import { useEditing } from "../../forms/use-editing.ts";
 import { useSession } from "../../session/session.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -44,6 +44,7 @@ export function SubscriptionForm({ schemas, opened, tenantId }: SubscriptionForm
     toDraft: (thing) => toDraft(thing, fields),
     preset: withMember({}, "tenant_id", tenantId),
     async save(body, etag) {
+      await checkTenants(body["tenants"]);
       if (!isNew) return sendJson("PATCH", pathOf(id), body, etag);
       await checkTenant(body["tenant_id"]);
       return sendJson("POST", "/api/v1/subscriptions", body);
