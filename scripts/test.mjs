@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { PROOFS, QUICK, TESTS } from "../test/projects.mjs";
+import { PROOFS, QUICK, SERVICES, TESTS } from "../test/projects.mjs";
 import { ensure, ROOT } from "./ensure.mjs";
 import { measurePace } from "./pace.mjs";
 import { readPromises } from "./promises.mjs";
@@ -63,11 +63,11 @@ function readReport(file) {
  */
 function checkBudgets(cpuLog, pace) {
   const spent = new Map();
-  for (const { file, ms } of readLines(cpuLog)) {
-    const project = findProject(relative(join(ROOT, "test"), file));
+  for (const { file, service, ms } of readLines(cpuLog)) {
+    const project = service === undefined ? findProject(relative(join(ROOT, "test"), file)) : SERVICES;
     spent.set(project, (spent.get(project) ?? 0) + ms / 1000);
   }
-  const figures = [...spent].map(([project, seconds]) => `${project.folder} ${seconds.toFixed(0)}`);
+  const figures = [...spent].map(([{ folder, name = folder }, seconds]) => `${name} ${seconds.toFixed(0)}`);
   if (figures.length > 0) {
     process.stdout.write(`\nCPU seconds: ${figures.join(", ")} (pace of this machine: ${pace.toFixed(2)})\n`);
   }
@@ -76,8 +76,8 @@ function checkBudgets(cpuLog, pace) {
   return [...spent]
     .filter(([{ cpuSeconds }, seconds]) => seconds > cpuSeconds * pace * TOLERANCE)
     .map(
-      ([{ folder, cpuSeconds }, seconds]) =>
-        `test/${folder} took ${seconds.toFixed(0)} s of CPU; its budget in test/projects.mjs is ${cpuSeconds} s at a pace of 1`,
+      ([{ folder, name = `test/${folder}`, cpuSeconds }, seconds]) =>
+        `${name} took ${seconds.toFixed(0)} s of CPU; its budget in test/projects.mjs is ${cpuSeconds} s at a pace of 1`,
     );
 }
 

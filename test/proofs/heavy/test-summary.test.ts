@@ -52,6 +52,22 @@ describe("the CPU time of a project", () => {
     });
   });
 
+  it("of the services that all share has a budget of its own", async () => {
+    const spent = (ms: number) => `${cpuLines(["unit/a.test.ts", 1])}${JSON.stringify({ service: "RabbitMQ", ms })}\n`;
+    const some = await summarise([test("passed")], { CPU_LINES: spent(2000).repeat(2) }, "passed", []);
+    expect(some).toEqual({
+      exitCode: 0,
+      lines: expect.arrayContaining([expect.stringMatching(/^CPU seconds: unit 2, services 4 \(pace/)]),
+    });
+    const much = await summarise([test("passed")], { CPU_LINES: spent(100_000_000) }, "passed", []);
+    expect(much).toEqual({
+      exitCode: 1,
+      lines: expect.arrayContaining([
+        expect.stringMatching(/^posthorn: services took 100000 s of CPU; its budget in test\/projects.mjs is \d+ s/),
+      ]),
+    });
+  });
+
   it("fails the run beyond that, by the name of the project", async () => {
     const { exitCode, lines } = await summarise(
       [test("passed")],
