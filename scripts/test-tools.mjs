@@ -55,8 +55,8 @@ const LANGUAGES = [
 /** Without a network the answer is no, and not a wait. */
 const IN_TIME = ["-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=15", "-o", "APT::Update::Error-Mode=any"];
 
-/** Less than this, and tests fail in ways that say nothing of the cause. */
-const NEEDED_BYTES = 2 * 1024 ** 3;
+/** Less than this, and tests fail in ways that say nothing of the cause; so does what is installed and built before. */
+const NEEDED_BYTES = { temporary: 2 * 1024 ** 3, checkout: 1024 ** 3 };
 
 /** Where a tool is, or undefined: the variable that names it, one of its files, or one of its commands. */
 export function findTool(name) {
@@ -93,15 +93,18 @@ export function provideTools({ languages }) {
   say(`tests that need ${names} are skipped; to run them: apt-get install ${packagesOf(left)}, as root`);
 }
 
-/** Stops with one line where the folder of temporary files has too little room. */
-export function checkDisk(folder = tmpdir()) {
+/** Stops with one line where the folder of temporary files or the checkout has too little room. */
+export function checkDisks(checkout, needed = NEEDED_BYTES) {
+  checkDisk(tmpdir(), needed.temporary, "make room, or set TMPDIR");
+  checkDisk(checkout, needed.checkout, "make room");
+}
+
+function checkDisk(folder, needed, advice) {
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
-  if (free >= NEEDED_BYTES) return;
+  if (free >= needed) return;
   const megabytes = (bytes) => `${Math.round(bytes / 1024 ** 2)} MB`;
-  throw new ScriptFailure(
-    `${folder} has ${megabytes(free)} free, and the tests need ${megabytes(NEEDED_BYTES)}: make room, or set TMPDIR`,
-  );
+  throw new ScriptFailure(`${folder} has ${megabytes(free)} free, and the tests need ${megabytes(needed)}: ${advice}`);
 }
 
 export function isCi() {

@@ -8,7 +8,7 @@ import { ensure, ROOT } from "./ensure.mjs";
 import { measurePace } from "./pace.mjs";
 import { readPromises } from "./promises.mjs";
 import { run, runScript } from "./run.mjs";
-import { checkDisk, isCi, provideTools } from "./test-tools.mjs";
+import { checkDisks, isCi, provideTools } from "./test-tools.mjs";
 
 /** A project may take this much more than its budget before the run fails. */
 const TOLERANCE = 1.5;
@@ -21,8 +21,8 @@ const chosen = args.filter((arg) => !arg.startsWith("-"));
 const needsTools = !isQuick && !(chosen.length > 0 && chosen.every((path) => path.includes("test/unit")));
 
 await runScript(async () => {
+  checkDisks(ROOT);
   await ensure();
-  checkDisk();
   if (needsTools) provideTools({ languages: isProofs });
   const folder = mkdtempSync(join(tmpdir(), "posthorn-test-"));
   try {

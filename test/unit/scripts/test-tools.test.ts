@@ -96,10 +96,19 @@ describe("the tools of the tests", () => {
 
 describe("a disk with too little room for the tests", () => {
   it("ends the run with one line that says what to do", async () => {
-    const { exitCode, lines } = await call(`tools.checkDisk("/proc")`);
+    const { exitCode, lines } = await call("tools.checkDisks(process.cwd())", { TMPDIR: "/proc" });
     expect({ exitCode, lines }).toEqual({
       exitCode: 1,
       lines: ["posthorn: /proc has 0 MB free, and the tests need 2048 MB: make room, or set TMPDIR"],
     });
+  });
+
+  it("ends it where that of the checkout is it, by a limit of its own", async () => {
+    const check = (needed: object) => call(`tools.checkDisks("/proc", ${JSON.stringify(needed)})`);
+    expect(await check({ temporary: 0, checkout: 1024 ** 2 })).toEqual({
+      exitCode: 1,
+      lines: ["posthorn: /proc has 0 MB free, and the tests need 1 MB: make room"],
+    });
+    expect(await check({ temporary: 0, checkout: 0 })).toEqual({ exitCode: 0, lines: [] });
   });
 });
