@@ -113,7 +113,7 @@ describe("the list of events", () => {
     expect(await readList(page)).toEqual(idsOf("paused", MANY + 1));
   });
 
-  it("would miss something if it forgot where it was, so that the test above would see it", async () => {
+  it("would miss something if it forgot where it was, so that the test above would see it (control)", async () => {
     const page = await newPage();
     await page.route("**/api/v1/stream?*", async (route) => {
       const { "last-event-id": _, ...headers } = route.request().headers();
