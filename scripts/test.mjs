@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { PROOFS, QUICK, SERVICES, TESTS } from "../test/projects.mjs";
-import { ensure, ROOT } from "./ensure.mjs";
+import { ensure, isReady, ROOT } from "./ensure.mjs";
 import { measurePace } from "./pace.mjs";
 import { readPromises } from "./promises.mjs";
 import { run, runScript } from "./run.mjs";
@@ -19,11 +19,17 @@ const isProofs = (process.env.PROOFS ?? "short") !== "short";
 /** Some of the tests by name: nothing is said of budgets, and unit tests need no tools. */
 const chosen = args.filter((arg) => !arg.startsWith("-"));
 const needsTools = !isQuick && !(chosen.length > 0 && chosen.every((path) => path.includes("test/unit")));
+/** One file has examples in other languages, which are large. */
+const NEEDS_LANGUAGES = join(ROOT, "test/proofs/heavy/verifying.test.ts");
+const needsLanguages =
+  isProofs &&
+  process.env.N8N_COMMAND === undefined &&
+  (chosen.length === 0 || chosen.some((path) => NEEDS_LANGUAGES.includes(path.replace(/^\.\//, ""))));
 
 await runScript(async () => {
   checkDisks(ROOT);
-  await ensure();
-  if (needsTools) provideTools({ languages: isProofs });
+  if (!isReady()) await ensure();
+  if (needsTools) provideTools({ languages: needsLanguages });
   const folder = mkdtempSync(join(tmpdir(), "posthorn-test-"));
   try {
     const report = join(folder, "report.json");
