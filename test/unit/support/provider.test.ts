@@ -8,6 +8,8 @@ import { skipBecause } from "../../support/skip.ts";
 
 describe("the services of a run, at its end,", () => {
   it("are all closed, also when one of them cannot be", async () => {
+    const folder = await openSampleFolder();
+    onTestFinished(() => folder.remove());
     const closed: string[] = [];
     const service = (name: string, error?: Error): Service => ({
       pids: () => [],
@@ -17,7 +19,9 @@ describe("the services of a run, at its end,", () => {
       },
     });
     const services = { first: service("first", new Error("stuck")), none: undefined, last: service("last") };
-    await expect(closeServices(services, undefined)).rejects.toMatchObject({ errors: [new Error("stuck")] });
+    await expect(closeServices(services, join(folder.root, "cpu.ndjson"))).rejects.toMatchObject({
+      errors: [new Error("stuck")],
+    });
     expect(closed).toEqual(["first", "last"]);
   });
 
