@@ -236,8 +236,11 @@ describe("a secret", () => {
     const planted = { "planted name": "canary-planted-name" };
     const name = planted["planted name"];
     const created = await gateway.post("/api/v1/sources", { name });
+    await gateway.webhook(name, "{broken");
     expect(findIn(outputOf("", [created]), planted)).toEqual(["planted name"]);
-    expect(findIn(outputOf("", [{ ...created, text: "" }]), planted)).toEqual(["planted name"]);
+    expect(
+      findIn(outputOf("", [{ ...created, text: "", headers: new Headers({ location: `/${name}` }) }]), planted),
+    ).toEqual(["planted name"]);
     expect(findIn(outputOf(gateway.logText(), []), planted)).toEqual(["planted name"]);
     await gateway.stop();
     expect(findAtRest(gateway.dataDir, planted)).not.toEqual([]);
