@@ -28,13 +28,18 @@ export function readTreeCpuMs(root: number): number {
   return readTree(root).reduce((sum, { cpuMs, endedChildrenMs }) => sum + cpuMs + endedChildrenMs, 0);
 }
 
-/** Whether a process or one below it listens at this port; undefined where that is not known. */
-export function doesListen(root: number, port: number): boolean | undefined {
-  const sockets = findListening(port).map((inode) => `socket:[${inode}]`);
-  if (sockets.length === 0) return undefined;
+/**
+ * Who listens at this port: a process or one below it ("own"), another one, or nobody (any more); undefined where that is
+ * not known.
+ */
+export function findListener(root: number, port: number): "own" | "other" | "nobody" | undefined {
+  if (process.platform !== "linux") return undefined;
+  const before = findListening(port);
   const opened = readTree(root).map(({ pid }) => listOpenFiles(pid));
-  if (opened.some((files) => files?.some((file) => sockets.includes(file)))) return true;
-  return opened.includes(undefined) ? undefined : false;
+  if (before.some((socket) => opened.some((files) => files?.includes(socket)))) return "own";
+  if (opened.includes(undefined)) return undefined;
+  // Some only try whether a port is free, and close it again while this looks.
+  return findListening(port).some((socket) => before.includes(socket)) ? "other" : "nobody";
 }
 
 function readTree(root: number): ProcessStat[] {
@@ -55,7 +60,7 @@ function findListening(port: number): string[] {
   const lines = ["tcp", "tcp6"].flatMap((name) => readOrUndefined(`/proc/net/${name}`)?.split("\n") ?? []);
   return lines.flatMap((line) => {
     const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
-    return state === LISTENING && local?.endsWith(`:${hexPort}`) && inode !== undefined ? [inode] : [];
+    return state === LISTENING && local?.endsWith(`:${hexPort}`) ? [`socket:[${inode}]`] : [];
   });
 }
 

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { connect, type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { doesListen } from "../process-tree.ts";
+import { findListener } from "../process-tree.ts";
 
 const POLL_MS = 50;
 /** What takes longer to listen does not work, also on a busy machine. */
@@ -71,9 +71,9 @@ export async function untilListening(
 
 async function isListening(child: ChildProcess, port: number): Promise<boolean> {
   if (!(await acceptsConnections(port))) return false;
-  const isOwn = child.pid === undefined ? undefined : doesListen(child.pid, port);
-  if (isOwn === false && !hasEnded(child)) throw new PortTaken(takenBy(child, port));
-  return true;
+  const listener = child.pid === undefined ? undefined : findListener(child.pid, port);
+  if (listener === "other" && !hasEnded(child)) throw new PortTaken(takenBy(child, port));
+  return listener !== "nobody";
 }
 
 function takenBy(child: ChildProcess, port: number): string {

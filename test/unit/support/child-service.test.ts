@@ -44,6 +44,18 @@ describe("a service that is started", () => {
     await expect(untilListening(child, [first, second], output)).resolves.toBeUndefined();
   });
 
+  it("is not taken for somebody else where it first tries whether a port is free", async () => {
+    const port = await findFreePort();
+    const tryPort = `const server = require("node:net").createServer((socket) => socket.destroy());
+      let times = 0;
+      const attempt = () => server.listen(${port}, "127.0.0.1", () => {
+        if (++times < 200) server.close(attempt);
+      });
+      attempt();`;
+    const { child, output } = await startScript(tryPort);
+    await expect(untilListening(child, [port], output)).resolves.toBeUndefined();
+  });
+
   it("that ends before is an error with its output", async () => {
     const { child, output } = await startScript(`console.error("no licence"); process.exit(3)`);
     await expect(untilListening(child, [await findFreePort()], output)).rejects.toThrow(/has ended: no licence\n$/);
