@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { withLock } from "./lock.mjs";
-import { run, runScript, ScriptFailure } from "./run.mjs";
+import { fullDisk, isDiskFull, run, runScript, ScriptFailure } from "./run.mjs";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const BUILT = "dist/dashboard";
@@ -65,6 +65,7 @@ async function buildOrTell(root) {
     await build(root);
   } catch (error) {
     writeFileSync(join(root, FAILED), "");
+    if (isDiskFull(error)) throw fullDisk(root);
     throw new ScriptFailure(`the dashboard was not built: ${error.message}`);
   }
 }

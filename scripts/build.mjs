@@ -3,12 +3,14 @@
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import { run, ScriptFailure } from "./run.mjs";
+import { fullDisk, run, ScriptFailure } from "./run.mjs";
 
 /** The inputs of the build, and the names of all files that it wrote. */
 const STAMP = "dist/.posthorn-build";
 /** The message of the bundler to this script. */
 const BUNDLED = "dist/.bundled";
+/** How the bundler ends when the disk is full. */
+export const DISK_FULL = 28;
 const CONFIGS = ["package-lock.json", "scripts/build.mjs", "scripts/bundle.mjs"];
 
 export function isBuilt(root) {
@@ -26,6 +28,7 @@ export async function build(root) {
   const hash = hashOfInputs(root);
   // In a separate process, because the bundler keeps much memory.
   const exitCode = await run(process.execPath, ["scripts/bundle.mjs", BUNDLED], { cwd: root });
+  if (exitCode === DISK_FULL) throw fullDisk(root);
   if (exitCode !== 0) throw new ScriptFailure(`the build failed (exit code ${exitCode} of the bundler)`, exitCode);
   const files = [...JSON.parse(readFileSync(join(root, BUNDLED), "utf8")), ...copyOtherFiles(root)];
   removeLeftOvers(root, files);

@@ -5,7 +5,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, posix, relative, sep } from "node:path";
 import { rolldown } from "rolldown";
-import { runScript } from "./run.mjs";
+import { DISK_FULL } from "./build.mjs";
+import { isDiskFull, runScript } from "./run.mjs";
 
 /** Tests start gateways from it in separate processes. */
 const FOR_TESTS = ["gateway", "cli/failure", "cli/heap", "config/load", "telemetry/logger"];
@@ -174,6 +175,11 @@ function formatLicences(packages) {
 
 await runScript(async () => {
   const root = process.cwd();
-  const files = await bundle(root, join(root, "dist"));
-  writeFileSync(join(root, process.argv[2] ?? "dist/.bundled"), JSON.stringify(files));
+  try {
+    const files = await bundle(root, join(root, "dist"));
+    writeFileSync(join(root, process.argv[2] ?? "dist/.bundled"), JSON.stringify(files));
+  } catch (error) {
+    if (isDiskFull(error)) return DISK_FULL;
+    throw error;
+  }
 });

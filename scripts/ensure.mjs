@@ -21,6 +21,11 @@ export async function ensure(packages = "all") {
   });
 }
 
+/** Whoever started this has done it, with another version of Node: this one would install everything again. */
+export function isReady() {
+  return process.env.POSTHORN_TEST_READY === "1";
+}
+
 export async function ensureInstalled() {
   checkNodeVersion();
   if (!isInstalled(ROOT, "all")) await alone(() => install(ROOT, "all"));

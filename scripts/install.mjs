@@ -2,7 +2,7 @@
 // building need ("start"), or also those of tests, checks and benchmarks ("all").
 import { createHash } from "node:crypto";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { run, ScriptFailure } from "./run.mjs";
 
@@ -25,6 +25,9 @@ const OPTIONS = [
   "--fetch-retry-mintimeout=1000",
   "--fetch-retry-maxtimeout=10000",
 ];
+
+/** How npm ends when a disk is full. */
+const NO_SPACE = 256 - constants.errno.ENOSPC;
 
 export function isInstalled(root, packages) {
   return isStamped(root, packages) || isInstalledByHand(root);
@@ -50,7 +53,7 @@ async function runNpm(root, args, reason) {
     // npm's report must not be part of the command's standard output.
     const stdio = ["ignore", process.stderr, errors];
     const exitCode = await spawnNpm([...args, ...OPTIONS], { cwd: root, stdio });
-    if (exitCode !== 0) throw failureOf(args[0], exitCode, readFileSync(join(folder, "errors"), "utf8"));
+    if (exitCode !== 0) throw failureOf(root, args[0], exitCode, readFileSync(join(folder, "errors"), "utf8"));
   } finally {
     closeSync(errors);
     rmSync(folder, { recursive: true, force: true });
@@ -69,7 +72,12 @@ export function toNpmCommand(args) {
   return { command: "npm", args, options: { shell: process.platform === "win32" } };
 }
 
-function failureOf(command, exitCode, errors) {
+function failureOf(root, command, exitCode, errors) {
+  if (exitCode === NO_SPACE || /\bENOSPC\b/.test(errors)) {
+    return new ScriptFailure(
+      `npm found no space left on the disk of ${root}, or of its cache: free some, for example with npm cache clean --force`,
+    );
+  }
   const [, request] = /^npm error .*(request to \S+ failed, reason: .*)$/m.exec(errors) ?? [];
   if (request !== undefined) {
     return new ScriptFailure(`packages are missing, and npm's registry cannot be reached: ${request}`, exitCode);

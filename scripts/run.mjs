@@ -29,13 +29,23 @@ export class ScriptFailure extends Error {
   }
 }
 
-/** Runs a script's main function; a ScriptFailure is printed as one line. */
+/** Also as the bundler says it, whose errors have no code. */
+export function isDiskFull(error) {
+  return ["ENOSPC", "EDQUOT"].includes(error.code) || /no space left on device/i.test(error.message);
+}
+
+export function fullDisk(place) {
+  return new ScriptFailure(`no space is left on the disk of ${place}: free some there, then try again`);
+}
+
+/** Runs a script's main function; a ScriptFailure is printed as one line, and so is a full disk. */
 export async function runScript(main) {
   try {
     process.exitCode = (await main()) ?? 0;
   } catch (error) {
-    if (!(error instanceof ScriptFailure)) throw error;
-    process.stderr.write(`posthorn: ${error.message}\n`);
-    process.exitCode = error.exitCode;
+    const failure = isDiskFull(error) ? fullDisk(error.path ?? process.cwd()) : error;
+    if (!(failure instanceof ScriptFailure)) throw error;
+    process.stderr.write(`posthorn: ${failure.message}\n`);
+    process.exitCode = failure.exitCode;
   }
 }

@@ -39,7 +39,12 @@ async function runAll(node) {
 }
 
 function runTests(node, tests, size = {}) {
-  // Commands that tests start by name, such as npm, run on it too.
-  const env = { ...process.env, ...size, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` };
-  return run(node, [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", ...tests], { cwd: ROOT, env });
+  const env = {
+    ...process.env,
+    ...size,
+    POSTHORN_TEST_READY: "1",
+    // Commands that tests start by name, such as npm, run on it too.
+    PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
+  };
+  return run(node, [join(ROOT, "scripts/test.mjs"), ...tests], { cwd: ROOT, env });
 }

@@ -18,5 +18,5 @@ export type Tool =
 export function findTool(name: Tool): string | undefined;
 export function findInstalled(name: Tool): string | undefined;
 export function provideTools(options: { languages: boolean }): void;
-export function checkDisk(folder?: string): void;
+export function checkDisks(checkout: string, needed?: { temporary: number; checkout: number }): void;
 export function isCi(): boolean;

@@ -55,8 +55,12 @@ const LANGUAGES = [
 /** Without a network the answer is no, and not a wait. */
 const IN_TIME = ["-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=15", "-o", "APT::Update::Error-Mode=any"];
 
-/** Less than this, and tests fail in ways that say nothing of the cause. */
-const NEEDED_BYTES = 2 * 1024 ** 3;
+/** What takes longer does not get anywhere. */
+const UPDATE_MS = 60_000;
+const INSTALL_MS = 600_000;
+
+/** Less than this, and tests fail in ways that say nothing of the cause; so does what is installed and built before. */
+const NEEDED_BYTES = { temporary: 2 * 1024 ** 3, checkout: 1024 ** 3 };
 
 /** Where a tool is, or undefined: the variable that names it, one of its files, or one of its commands. */
 export function findTool(name) {
@@ -80,7 +84,7 @@ export function provideTools({ languages }) {
   const missing = wanted.filter((tool) => locate(tool) === undefined);
   if (missing.length === 0) return;
   const startedAt = performance.now();
-  if (mayInstall()) installAll(missing);
+  const failure = mayInstall() ? installAll(missing) : undefined;
   const installed = missing.filter((tool) => locate(tool) !== undefined);
   const left = missing.filter((tool) => !installed.includes(tool));
   if (installed.length > 0) {
@@ -88,20 +92,29 @@ export function provideTools({ languages }) {
     say(`installed for the tests, in ${seconds} s: ${packagesOf(installed)} (POSTHORN_TEST_INSTALL=0 turns this off)`);
   }
   if (left.length === 0) return;
+  if (failure !== undefined) {
+    say(
+      `installing ${packagesOf(left)} was tried and failed (${failure}); ` +
+        "is there a network? POSTHORN_TEST_INSTALL=0 keeps the tests from trying",
+    );
+  }
   const names = left.map(({ name }) => name).join(", ");
   if (isCi()) throw new ScriptFailure(`missing here, where CI=true: ${names}; install ${packagesOf(left)}`);
   say(`tests that need ${names} are skipped; to run them: apt-get install ${packagesOf(left)}, as root`);
 }
 
-/** Stops with one line where the folder of temporary files has too little room. */
-export function checkDisk(folder = tmpdir()) {
+/** Stops with one line where the folder of temporary files or the checkout has too little room. */
+export function checkDisks(checkout, needed = NEEDED_BYTES) {
+  checkDisk(tmpdir(), needed.temporary, "make room, or set TMPDIR");
+  checkDisk(checkout, needed.checkout, "make room");
+}
+
+function checkDisk(folder, needed, advice) {
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
-  if (free >= NEEDED_BYTES) return;
+  if (free >= needed) return;
   const megabytes = (bytes) => `${Math.round(bytes / 1024 ** 2)} MB`;
-  throw new ScriptFailure(
-    `${folder} has ${megabytes(free)} free, and the tests need ${megabytes(NEEDED_BYTES)}: make room, or set TMPDIR`,
-  );
+  throw new ScriptFailure(`${folder} has ${megabytes(free)} free, and the tests need ${megabytes(needed)}: ${advice}`);
 }
 
 export function isCi() {
@@ -125,36 +138,54 @@ function mayInstall() {
   return locate({ commands: ["apt-get"] }) !== undefined;
 }
 
+/** What failed, if something did. */
 function installAll(tools) {
   say(`installing ${packagesOf(tools)} …`);
   // Without lists of packages nothing can be found; with old ones a file may be gone.
-  if (!runs("apt-get", [...IN_TIME, "update"])) return;
+  const failedUpdate = runUntil(performance.now() + UPDATE_MS, "apt-get", [...IN_TIME, "update"]);
+  if (failedUpdate !== undefined) return failedUpdate;
+  const deadline = performance.now() + INSTALL_MS;
   const whole = tools.filter(({ unpackTo }) => unpackTo === undefined).map((tool) => tool.package);
+  const failures = [aptInstall(whole, deadline)];
   // One that cannot be had must not keep the others away.
-  if (!aptInstall(whole)) whole.forEach((name) => aptInstall([name]));
-  for (const tool of tools) if (tool.unpackTo !== undefined) unpack(tool.package, tool.unpackTo);
+  if (failures[0] !== undefined) failures.push(...whole.map((name) => aptInstall([name], deadline)));
+  for (const tool of tools)
+    if (tool.unpackTo !== undefined) {
+      failures.push(unpack(tool.package, tool.unpackTo, deadline));
+    }
+  return failures.find((failure) => failure !== undefined);
 }
 
-function aptInstall(names) {
-  return names.length === 0 || runs("apt-get", [...IN_TIME, "install", "-y", "--no-install-recommends", ...names]);
+function aptInstall(names, deadline) {
+  const args = [...IN_TIME, "install", "-y", "--no-install-recommends", ...names];
+  return names.length === 0 ? undefined : runUntil(deadline, "apt-get", args);
 }
 
 /** Puts the files of a package into a folder, whole or not at all, without what it depends on. */
-function unpack(name, folder) {
+function unpack(name, folder, deadline) {
   mkdirSync(dirname(folder), { recursive: true });
   const work = mkdtempSync(`${folder}-`);
   try {
-    if (!runs("apt-get", ["download", name], work)) return;
+    const failedDownload = runUntil(deadline, "apt-get", ["download", name], work);
+    if (failedDownload !== undefined) return failedDownload;
     const [file = ""] = readdirSync(work).filter((each) => each.endsWith(".deb"));
-    if (runs("dpkg-deb", ["-x", join(work, file), join(work, "files")])) renameSync(join(work, "files"), folder);
+    const failedUnpacking = runUntil(deadline, "dpkg-deb", ["-x", join(work, file), join(work, "files")]);
+    if (failedUnpacking === undefined) renameSync(join(work, "files"), folder);
+    return failedUnpacking;
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
 
-function runs(command, args, cwd) {
+/** How it failed, if it did. */
+function runUntil(deadline, command, args, cwd) {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  return spawnSync(command, args, { cwd, env, stdio: "ignore" }).status === 0;
+  const timeout = Math.max(1, Math.round(deadline - performance.now()));
+  const { status, error } = spawnSync(command, args, { cwd, env, stdio: "ignore", timeout });
+  if (status === 0) return undefined;
+  const what = [command, ...args.filter((arg) => ["update", "install", "download"].includes(arg))].join(" ");
+  if (error?.code === "ETIMEDOUT") return `${what}: took too long`;
+  return `${what}: ${error?.code ?? `exit code ${status}`}`;
 }
 
 function packagesOf(tools) {

@@ -3,12 +3,12 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { PROOFS, QUICK, TESTS } from "../test/projects.mjs";
-import { ensure, ROOT } from "./ensure.mjs";
+import { PROOFS, QUICK, SERVICES, TESTS } from "../test/projects.mjs";
+import { ensure, isReady, ROOT } from "./ensure.mjs";
 import { measurePace } from "./pace.mjs";
 import { readPromises } from "./promises.mjs";
 import { run, runScript } from "./run.mjs";
-import { checkDisk, isCi, provideTools } from "./test-tools.mjs";
+import { checkDisks, isCi, provideTools } from "./test-tools.mjs";
 
 /** A project may take this much more than its budget before the run fails. */
 const TOLERANCE = 1.5;
@@ -19,11 +19,17 @@ const isProofs = (process.env.PROOFS ?? "short") !== "short";
 /** Some of the tests by name: nothing is said of budgets, and unit tests need no tools. */
 const chosen = args.filter((arg) => !arg.startsWith("-"));
 const needsTools = !isQuick && !(chosen.length > 0 && chosen.every((path) => path.includes("test/unit")));
+/** One file has examples in other languages, which are large. */
+const NEEDS_LANGUAGES = join(ROOT, "test/proofs/heavy/verifying.test.ts");
+const needsLanguages =
+  isProofs &&
+  process.env.N8N_COMMAND === undefined &&
+  (chosen.length === 0 || chosen.some((path) => NEEDS_LANGUAGES.includes(path.replace(/^\.\//, ""))));
 
 await runScript(async () => {
-  await ensure();
-  checkDisk();
-  if (needsTools) provideTools({ languages: isProofs });
+  checkDisks(ROOT);
+  if (!isReady()) await ensure();
+  if (needsTools) provideTools({ languages: needsLanguages });
   const folder = mkdtempSync(join(tmpdir(), "posthorn-test-"));
   try {
     const report = join(folder, "report.json");
@@ -64,11 +70,11 @@ function readReport(file) {
  */
 function checkBudgets(cpuLog, pace) {
   const spent = new Map();
-  for (const { file, ms } of readLines(cpuLog)) {
-    const project = findProject(relative(join(ROOT, "test"), file));
+  for (const { file, service, ms } of readLines(cpuLog)) {
+    const project = service === undefined ? findProject(relative(join(ROOT, "test"), file)) : SERVICES;
     spent.set(project, (spent.get(project) ?? 0) + ms / 1000);
   }
-  const figures = [...spent].map(([project, seconds]) => `${project.folder} ${seconds.toFixed(0)}`);
+  const figures = [...spent].map(([{ folder, name = folder }, seconds]) => `${name} ${seconds.toFixed(0)}`);
   if (figures.length > 0) {
     process.stdout.write(`\nCPU seconds: ${figures.join(", ")} (budgets × ${pace.toFixed(2)} for this machine)\n`);
   }
@@ -77,8 +83,8 @@ function checkBudgets(cpuLog, pace) {
   return [...spent]
     .filter(([{ cpuSeconds }, seconds]) => seconds > cpuSeconds * pace * TOLERANCE)
     .map(
-      ([{ folder, cpuSeconds }, seconds]) =>
-        `test/${folder} took ${seconds.toFixed(0)} s of CPU; its budget in test/projects.mjs is ${cpuSeconds} s at a pace of 1`,
+      ([{ folder, name = `test/${folder}`, cpuSeconds }, seconds]) =>
+        `${name} took ${seconds.toFixed(0)} s of CPU; its budget in test/projects.mjs is ${cpuSeconds} s at a pace of 1`,
     );
 }
 

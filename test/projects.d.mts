@@ -6,6 +6,7 @@ export interface Project {
 }
 
 export const TESTS: readonly Project[];
+export const SERVICES: { name: string; cpuSeconds: number };
 export const PROOFS: readonly Project[];
 export const WITH_N8N: readonly Project[];
 export const QUICK: { folders: readonly string[]; without: string };

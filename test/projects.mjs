@@ -20,6 +20,9 @@ export const TESTS = [
   together("unit", 105),
 ];
 
+/** RabbitMQ, Azurite and Chromium, which all of these share: no test file sees what they take. */
+export const SERVICES = { name: "services", cpuSeconds: 240 };
+
 /** `npm run proofs`, and the long forms. */
 export const PROOFS = [together("proofs/sized"), together("proofs/heavy"), alone("proofs/timed")];
 

@@ -116,7 +116,8 @@ describe("a gateway that is restarted under an open page", () => {
 
   it("is waited for on the way to another page, which then shows what was made meanwhile", async () => {
     const { page } = await visit("/overview");
-    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    // The last that it loads, as above.
+    await page.getByRole("img", { name: /^Events and attempts/ }).waitFor();
     await gateway.stop();
     await page.getByRole("link", { name: "Subscriptions" }).click();
     await page.getByText("The gateway cannot be reached. This page goes on by itself").waitFor();

@@ -159,7 +159,7 @@ describe("a command that was copied", () => {
     expect(received.body.toString()).toBe(body);
   });
 
-  it("would not be the same with other quotes, so that the tests above would see it", async () => {
+  it("would not be the same with other quotes, so that the tests above would see it (control)", async () => {
     const body = Buffer.from('{"home": "$HOME"}');
     const { event_id: id } = await send({ headers: JSON_TYPE, body });
     const command = await copyCommand(`/events/${String(id)}`);

@@ -133,7 +133,7 @@ describe("the dashboard", () => {
     }
   });
 
-  it("would be seen to have barriers in either theme, and to stick out", async () => {
+  it("would be seen to have barriers in either theme, and to stick out (control)", async () => {
     const { page } = await visits.open(gateway.url);
     await page.goto("/sign-in");
     await page.getByRole("heading").waitFor();

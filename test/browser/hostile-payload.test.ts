@@ -100,7 +100,7 @@ describe("a hostile payload", () => {
     expect(complaints).toEqual([]);
   });
 
-  it("would run where it is not taken for text, so that the tests above would see it", async () => {
+  it("would run where it is not taken for text, so that the tests above would see it (control)", async () => {
     const unguarded = await openWatched();
     await unguarded.page.goto("about:blank");
     await showCarelessly(unguarded.page);

@@ -76,7 +76,7 @@ describe("a validation that two people create", () => {
     expect((await gateway.get(path("twice"))).json).toEqual({ title: "mine" });
   });
 
-  it("would be overwritten without the condition that the page sends", async () => {
+  it("would be overwritten without the condition that the page sends (control)", async () => {
     const taken: string[] = [];
     const { page } = await visit("/validation/unseen?show=edit");
     await page.route(`**${path("unseen")}`, async (route) => {

@@ -120,7 +120,7 @@ describe("the contract of pulled sources", () => {
     [/put back into its queue/, "forgets ids", FORGETFUL],
     [/what it cannot park/, "loses what it gives back", LOSES],
     [/what id_from finds/, "forgets ids", FORGETFUL],
-  ])("fails what breaks %s: it %s", async (promise, _, harness) => {
+  ])("fails what breaks %s: it %s (control)", async (promise, _, harness) => {
     const check = PULLED_CHECKS.find(({ name }) => promise.test(name));
     await expect(check?.run(harness)).rejects.toThrow(/^expected/);
   });

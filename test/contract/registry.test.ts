@@ -112,7 +112,7 @@ describe("a change of the registry", () => {
       expect((await bench.store.records.load(["target"])).records).toHaveLength(1);
     }));
 
-  it("would break that rule without guards", () =>
+  it("would break that rule without guards (control)", () =>
     onTwo(
       async (bench) => expect(await bothSayTheSame(bench)).toEqual(["added", "added"]),
       (records) => ({ write: (request) => records.write({ ...request, guards: [] }) }),
@@ -136,7 +136,7 @@ describe("a change of the registry", () => {
   it("is judged again when what was read is different", () =>
     onTwo(async (bench) => expect(await removedMeanwhile(bench)).toBe("refused")));
 
-  it("would not be without checks", () =>
+  it("would not be without checks (control)", () =>
     onTwo(
       async (bench) => expect(await removedMeanwhile(bench)).toBe("added"),
       (records) => ({ write: (request) => records.write({ ...request, checks: [] }) }),

@@ -1,6 +1,7 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { PosthornError } from "../../src/domain/errors.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 import { report } from "../support/report.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../support/test-gateway.ts";
@@ -19,13 +20,17 @@ describe("trouble of the gateway itself", () => {
   }
   // A store that failed for good keeps a connection open until the process ends.
   afterAll(collectGarbage);
-  const counts = { answers: 0, refused: 0, blamed: 0 };
+  const counts = { refused: 0, blamed: 0 };
+
+  function count({ status }: { status: number }, into: typeof counts): void {
+    if (status >= 400) into.refused++;
+    if (status >= 400 && status < 500) into.blamed++;
+  }
 
   async function check(gateway: TestGateway, way: string, n: number): Promise<number> {
-    const { status, headers } = await (ways[way] as (typeof ways)[string])(gateway, n);
-    counts.answers++;
-    if (status >= 400) counts.refused++;
-    if (status >= 400 && status < 500) counts.blamed++;
+    const answer = await (ways[way] as (typeof ways)[string])(gateway, n);
+    count(answer, counts);
+    const { status, headers } = answer;
     if (status === 503 && !(Number(headers.get("retry-after")) > 0)) throw new Error(`${way}: 503 without Retry-After`);
     return status;
   }
@@ -71,5 +76,20 @@ describe("trouble of the gateway itself", () => {
     report(`R5 4xx for internal trouble: ${counts.blamed} of ${counts.refused} refusals`);
     expect(counts.blamed).toBe(0);
     expect(counts.refused).toBeGreaterThan(5);
+  });
+
+  it("is a test that can fail: a gateway that takes its own trouble for the sender's is found", async () => {
+    const gateway = await open({
+      makers: {
+        createIngest: (create) => (options) => ({
+          ...create(options),
+          accept: (_event, done) =>
+            done({ kind: "failed", error: new PosthornError("invalid_field", "The disk is full.") }),
+        }),
+      },
+    });
+    const found = { refused: 0, blamed: 0 };
+    for (const way of Object.keys(ways)) count(await (ways[way] as (typeof ways)[string])(gateway, 5), found);
+    expect(found).toEqual({ refused: 3, blamed: 3 });
   });
 });

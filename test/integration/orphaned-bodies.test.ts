@@ -135,7 +135,7 @@ describe.each(KINDS)("bodies in Blob storage that no message asks for, with %s",
     expect((await names()).toSorted()).toEqual([parked, unsent].toSorted());
   });
 
-  it("would be all of them if the queues were not looked at", async (context) => {
+  it("would be all of them if the queues were not looked at (control)", async (context) => {
     const { send, take, names, claims } = await openWorld(context, kind);
     await send("to.queue");
     await (await take()).park("invalid", "It is not valid.");

@@ -107,7 +107,7 @@ describe("a replay of events that went to a fallback", () => {
     expect([posts(), queued()]).toEqual([['{"n":1}'], [moved, straight, straight]]);
   });
 
-  it("would send it twice if the other delivery were not looked for", async () => {
+  it("would send it twice if the other delivery were not looked for (control)", async () => {
     const { moved, straight, posts, queued, replay } = await openWorld(FORGETFUL);
     expect(await replay("events", ALL)).toBe(3);
     expect([posts(), queued().toSorted()]).toEqual([['{"n":1}'], [moved, moved, straight, straight].toSorted()]);

@@ -186,7 +186,7 @@ describe("what is sent again", () => {
     expect(all.filter((one) => one.name === name)).toHaveLength(1);
   });
 
-  it("would be taken for another one without its key", async () => {
+  it("would be taken for another one without its key (control)", async () => {
     world.proxy.doWith((_, index) => (index === 0 ? "lose the answer" : "pass"));
     const name = `twice ${freshName("")}`;
     const careless = world.connect({

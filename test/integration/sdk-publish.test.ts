@@ -18,7 +18,7 @@ describe("an event that is published", () => {
     expect((await eventsOf(event_type)).map(({ event_id }) => event_id)).toEqual([published.event_id]);
   });
 
-  it("would be published twice without an id of its own", async () => {
+  it("would be published twice without an id of its own (control)", async () => {
     const event_type = freshName("sdk.t");
     world.proxy.doWith((_, index) => (index === 0 ? "lose the answer" : "pass"));
     const careless = world.connect({

@@ -95,7 +95,7 @@ describe("the stream", () => {
     expect(frames.filter(({ event }) => event === "ready").length).toBeGreaterThanOrEqual(3);
   });
 
-  it("would have a gap without its last id", async () => {
+  it("would have a gap without its last id (control)", async () => {
     const event_type = freshName("sdk.t");
     const forgetful = world.connect({ fetch: changing(({ headers }) => delete headers["last-event-id"]) });
     let step = 0;

@@ -7,6 +7,25 @@ import { report } from "../support/report.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway } from "../support/test-gateway.ts";
 
+type Canaries = Readonly<Record<string, string>>;
+
+/** All that came out, as one text. */
+function outputOf(log: string, answers: readonly Answer[]): string {
+  return [log, ...answers.map(({ text, headers }) => text + JSON.stringify([...headers]))].join("\n");
+}
+
+function findIn(output: string | Buffer, canaries: Canaries): string[] {
+  return Object.entries(canaries)
+    .filter(([, canary]) => output.includes(canary))
+    .map(([name]) => name);
+}
+
+/** By file of the data directory; those without any are left out. */
+function findAtRest(folder: string, canaries: Canaries): [file: string, found: string[]][] {
+  const files = readdirSync(folder).map((name) => [name, findIn(readFileSync(join(folder, name)), canaries)] as const);
+  return files.flatMap(([name, found]) => (found.length > 0 ? [[name, found]] : []));
+}
+
 /** Secrets go in everywhere they can; then everything that came out is searched for them. */
 describe("a secret", () => {
   it("is in no log line, no answer, no error and no metric", async () => {
@@ -183,12 +202,7 @@ describe("a secret", () => {
 
     const reads = gateway.log.filter(({ msg }) => msg === "the secret of a subscription was read");
     expect(reads).toMatchObject([{ subscription_id: created.id, key_id: "config" }]);
-    const output = [gateway.logText(), ...answers.map(({ text, headers }) => text + JSON.stringify([...headers]))].join(
-      "\n",
-    );
-    const leaks = Object.entries(canaries)
-      .filter(([, canary]) => output.includes(canary))
-      .map(([name]) => name);
+    const leaks = findIn(outputOf(gateway.logText(), answers), canaries);
     report(
       `R22 secret canaries found in logs, answers, errors and metrics: ${leaks.length} of ${Object.keys(canaries).length}`,
     );
@@ -212,9 +226,24 @@ describe("a secret", () => {
       "source's token",
       "source's path",
     ] as const;
-    for (const name of readdirSync(gateway.dataDir)) {
-      const bytes = readFileSync(join(gateway.dataDir, name));
-      expect([name, atRest.filter((canary) => bytes.includes(canaries[canary]))]).toEqual([name, []]);
-    }
+    const stored = Object.fromEntries(atRest.map((name) => [name, canaries[name]]));
+    expect(findAtRest(gateway.dataDir, stored)).toEqual([]);
+  });
+
+  it("is searched for so that it would be found in a log line, an answer, a header and a file (control)", async () => {
+    const gateway = await startTestGateway({ env: { LOG_LEVEL: "trace" } });
+    onTestFinished(() => gateway.close());
+    const planted = { "planted name": "canary-planted-name" };
+    const name = planted["planted name"];
+    const created = await gateway.post("/api/v1/sources", { name });
+    await gateway.webhook(name, "{broken");
+    expect(findIn(outputOf("", [created]), planted)).toEqual(["planted name"]);
+    expect(
+      findIn(outputOf("", [{ ...created, text: "", headers: new Headers({ location: `/${name}` }) }]), planted),
+    ).toEqual(["planted name"]);
+    expect(findIn(outputOf(gateway.logText(), []), planted)).toEqual(["planted name"]);
+    await gateway.stop();
+    expect(findAtRest(gateway.dataDir, planted)).not.toEqual([]);
+    expect(findIn(outputOf(gateway.logText(), [created]), { other: "canary-that-nobody-planted" })).toEqual([]);
   });
 });

@@ -61,7 +61,7 @@ describe("destinations whose names never resolve", () => {
     expect(await post("inside.example", "quiet")).toMatchObject({ kind: "blocked" });
   });
 
-  it("would stop them with four threads for all, as dns.lookup has them", async () => {
+  it("would stop them with four threads for all, as dns.lookup has them (control)", async () => {
     client = open(withFourThreads(names.lookup));
     postToTheDead();
     await expect.poll(() => dns.asked.length).toBeGreaterThanOrEqual(8);

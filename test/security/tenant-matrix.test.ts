@@ -290,7 +290,7 @@ describe("every operation of the OpenAPI document, with every kind of key", () =
     expect(tries - before).toBeGreaterThanOrEqual(callers.length);
   });
 
-  it("would see a leak: a stranger whose key is bound to nobody finds and changes things", async () => {
+  it("would see a leak: a stranger whose key is bound to nobody finds and changes things (control)", async () => {
     const leaky: Caller = { client: gateway, scope: "admin", tenant: "stranger" };
     const victim = await createVictim();
     const leaks = async (method: string, path: string) =>

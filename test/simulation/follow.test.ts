@@ -80,7 +80,7 @@ describe("two gateways on one store", () => {
     expect(await publish("e3")).toMatchObject({ deliveries: 0 });
   });
 
-  it("would not hear of each other without it", async () => {
+  it("would not hear of each other without it (control)", async () => {
     const { one, other, move, publish } = await openTwo(false);
     const made = await one.subscriptions.create(INPUT);
     await move(10 * FOLLOW_EVERY_MS);

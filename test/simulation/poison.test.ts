@@ -106,13 +106,13 @@ describe("1 % poison", () => {
     ]);
   });
 
-  it("would stop the rest, if an ordered lane waited for its dead ones", async () => {
+  it("would stop the rest, if an ordered lane waited for its dead ones (control)", async () => {
     const settings: Partial<PlannedSubscription> = { ordered: true, on_dead_head: "block" };
     const { good, poison } = await compare("control, dead ones block their key", { settings });
     expect(good).toBeLessThan((EVENTS - poison) * MIN_SHARE);
   });
 
-  it("would stop the rest, if an attempt had no deadline", async () => {
+  it("would stop the rest, if an attempt had no deadline (control)", async () => {
     const { share, good, poison } = await compare("control, no deadline", {
       settings: { concurrency: 8 },
       hasDeadline: false,

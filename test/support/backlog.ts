@@ -1,4 +1,5 @@
 import { createApiClient, type ApiClient } from "./api-client.ts";
+import type { BrokenPromises } from "./broken-promises.mjs";
 import { ADMIN_KEY, startGatewayProcess, type GatewayProcess } from "./gateway-process.ts";
 
 /** A gateway process that has started with many events waiting for one subscription, which is paused. */
@@ -15,12 +16,17 @@ export interface GatewayWithBacklog {
 const BATCH = 1000;
 const TEXT = "x".repeat(900);
 
-export async function startWithBacklog(folder: string, sinkUrl: string, backlog: number): Promise<GatewayWithBacklog> {
+export async function startWithBacklog(
+  folder: string,
+  sinkUrl: string,
+  backlog: number,
+  broken: BrokenPromises = {},
+): Promise<GatewayWithBacklog> {
   let gateway: GatewayProcess | undefined;
   let url = "";
   async function start(): Promise<number> {
     const startedAt = performance.now();
-    gateway = startGatewayProcess({ folder });
+    gateway = startGatewayProcess({ folder, broken });
     url = await gateway.ready;
     return performance.now() - startedAt;
   }

@@ -45,8 +45,8 @@ export interface SampleCheckout {
 }
 
 /** An empty folder of its own. */
-export async function openSampleFolder(): Promise<SampleCheckout> {
-  const root = await mkdtemp(join(tmpdir(), "posthorn-sample-"));
+export async function openSampleFolder(parent = tmpdir()): Promise<SampleCheckout> {
+  const root = await mkdtemp(join(parent, "posthorn-sample-"));
   return {
     root,
     async write(path, content) {
@@ -58,8 +58,8 @@ export async function openSampleFolder(): Promise<SampleCheckout> {
   };
 }
 
-export async function openSampleCheckout(mainSource: string): Promise<SampleCheckout> {
-  const checkout = await openSampleFolder();
+export async function openSampleCheckout(mainSource: string, parent = tmpdir()): Promise<SampleCheckout> {
+  const checkout = await openSampleFolder(parent);
   for (const folder of ["scripts", "bin"]) {
     await cp(join(PROJECT_ROOT, folder), join(checkout.root, folder), { recursive: true });
   }

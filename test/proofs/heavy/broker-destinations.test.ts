@@ -191,7 +191,7 @@ describe("publishing under load without order", () => {
   const broker = createFaultyBroker("azure-service-bus", QUEUES);
   afterAll(() => broker.close());
 
-  it("is found: events of one key pass each other", async (context) => {
+  it("is found: events of one key pass each other (control)", async (context) => {
     const run = await runFaults(await broker.open(context), stopOnly, { ignoreOrder: true });
     const disordered = violationsOf(run).filter(({ kind }) => kind === "out of order");
     report(`control of brokers as destinations, without order: ${disordered.length} out of order`);

@@ -1,9 +1,11 @@
 import { existsSync, lstatSync } from "node:fs";
+import { chmod } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { runCommand, startCommand, type Finished } from "../../support/run-command.ts";
 import { openSampleCheckout, type SampleCheckout } from "../../support/sample-checkout.ts";
+import { mountSmallDisk } from "../../support/small-disk.ts";
 
 const GATEWAY = `
 const keepAlive = setInterval(() => {}, 1000);
@@ -174,6 +176,57 @@ describe("a checkout made ready", () => {
     });
     await checkout.remove("dist/.lock");
     expect(await waiting.finished).toMatchObject({ exitCode: 0 });
+  });
+});
+
+describe("a full disk", () => {
+  /** What was said beside the steps: neither a stack nor the words of npm or the bundler. */
+  const said = ({ exitCode, stdout, stderr }: Finished) => ({
+    exitCode,
+    lines: `${stdout}${stderr}`.split("\n").filter((one) => one !== "" && !/^posthorn: .* …$/.test(one)),
+  });
+  const fullDisk = (text: string) => ({
+    exitCode: 1,
+    lines: [expect.stringMatching(new RegExp(`^posthorn: ${text}`))],
+  });
+
+  it("of the checkout is said in one line, whatever finds it, and nothing passes for ready", async (context) => {
+    const disk = mountSmallDisk(context, 8);
+    onTestFinished(() => disk.unmount());
+    const small = await openSampleCheckout("", disk.path);
+    const prepare = () => runCommand(process.execPath, ["scripts/ensure.mjs"], small.root);
+    disk.fill();
+    expect(said(await prepare())).toEqual(fullDisk("(no space is|npm found no space) left on the disk of /"));
+    disk.free();
+    expect(await prepare()).toMatchObject({ exitCode: 0 });
+
+    await small.write("src/cli/main.ts", "x".repeat(4 * 1024 * 1024));
+    disk.fill();
+    expect(said(await prepare())).toEqual(fullDisk(`no space is left on the disk of ${small.root}`));
+    disk.free();
+    await small.write("src/cli/main.ts", "");
+    expect(await prepare()).toMatchObject({ exitCode: 0 });
+  });
+
+  it("is said in one line where npm or a temporary folder meets it", async () => {
+    await checkout.write(
+      "commands/npm",
+      "#!/bin/sh\necho 'npm error code ENOSPC' >&2\necho 'npm error nospc …' >&2\nexit 228\n",
+    );
+    await chmod(join(checkout.root, "commands/npm"), 0o755);
+    const path = `${join(checkout.root, "commands")}:${process.env["PATH"]}`;
+    const env = { npm_execpath: "", PATH: path };
+    expect(said(await ensure("start", env))).toEqual(
+      fullDisk(`npm found no space left on the disk of ${checkout.root}`),
+    );
+
+    // As mkdtemp says it where it can make no folder.
+    const script = `import { runScript } from "./scripts/run.mjs";
+      await runScript(() => { throw Object.assign(new Error("ENOSPC"), { code: "ENOSPC", path: "/tmp/posthorn-XX" }); });`;
+    const args = ["--input-type=module", "-e", script];
+    expect(said(await runCommand(process.execPath, args, checkout.root))).toEqual(
+      fullDisk("no space is left on the disk of /tmp/posthorn-XX: free some there"),
+    );
   });
 });
 

@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { chmod } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readPromises } from "../../../scripts/promises.mjs";
 import { runCommand } from "../../support/run-command.ts";
@@ -52,6 +53,22 @@ describe("the CPU time of a project", () => {
     });
   });
 
+  it("of the services that all share has a budget of its own", async () => {
+    const spent = (ms: number) => `${cpuLines(["unit/a.test.ts", 1])}${JSON.stringify({ service: "RabbitMQ", ms })}\n`;
+    const some = await summarise([test("passed")], { CPU_LINES: spent(2000).repeat(2) }, "passed", []);
+    expect(some).toEqual({
+      exitCode: 0,
+      lines: expect.arrayContaining([expect.stringMatching(/^CPU seconds: unit 2, services 4 \(pace/)]),
+    });
+    const much = await summarise([test("passed")], { CPU_LINES: spent(100_000_000) }, "passed", []);
+    expect(much).toEqual({
+      exitCode: 1,
+      lines: expect.arrayContaining([
+        expect.stringMatching(/^posthorn: services took 100000 s of CPU; its budget in test\/projects.mjs is \d+ s/),
+      ]),
+    });
+  });
+
   it("fails the run beyond that, by the name of the project", async () => {
     const { exitCode, lines } = await summarise(
       [test("passed")],
@@ -82,6 +99,73 @@ describe("the CPU time of a project", () => {
     expect(await summarise([test("passed")], { CPU_LINES })).toMatchObject({
       exitCode: 0,
     });
+  });
+});
+
+describe("the tools that npm test looks for", () => {
+  const missing = async (PROOFS: string, ...paths: readonly string[]) => {
+    const env = { PROOFS, PATH: join(checkout.root, "nothing"), CHROMIUM: "", N8N_COMMAND: undefined };
+    const { lines } = await summarise([test("passed")], env, "passed", paths);
+    return lines.find((line) => line.startsWith("posthorn: tests that need")) ?? "";
+  };
+
+  it.each([
+    ["all proofs", "middle", []],
+    ["the file with examples in them", "middle", ["test/proofs/heavy/verifying.test.ts"]],
+    ["its folder", "long", ["./test/proofs/heavy"]],
+  ])("are also languages for %s", async (_, size, paths) => {
+    expect(await missing(size, ...paths)).toContain("Go, Java, PHP");
+  });
+
+  it.each([
+    ["the newcomer", "middle", ["test/proofs/timed/newcomer.test.ts"]],
+    ["a long proof", "long", ["test/proofs/sized/kill.test.ts"]],
+    ["npm test", "short", []],
+  ])("are no languages for %s", async (_, size, paths) => {
+    const line = await missing(size, ...paths);
+    expect(line).toContain("tmux");
+    expect(line).not.toContain("Go, Java, PHP");
+  });
+});
+
+describe("npm run test:nodes", () => {
+  it("looks for tools, prints the reasons of skips, and installs and builds nothing with the other Node", async () => {
+    // A source changes after the checkout was made ready: whoever looks again would build again.
+    await checkout.write(
+      "commands/npm",
+      `#!/bin/sh
+      mkdir -p node_modules/node/bin && ln -s "${process.execPath}" node_modules/node/bin/node
+      echo "// newer" >> "${checkout.root}/src/cli/main.ts"
+      `,
+    );
+    await chmod(join(checkout.root, "commands/npm"), 0o755);
+    const report = {
+      status: "passed",
+      assertionResults: [test("passed"), test("skipped", { skipReason: "no mount" })],
+    };
+    const { exitCode, stdout, stderr } = await runCommand(
+      process.execPath,
+      ["scripts/test-nodes.mjs", "24", "test/cli"],
+      checkout.root,
+      {
+        CI: "",
+        CHROMIUM: "",
+        POSTHORN_TEST_INSTALL: "0",
+        PROOFS: "short",
+        REPORT: JSON.stringify({ testResults: [report] }),
+        PATH: `${join(checkout.root, "commands")}:${dirname(process.execPath)}:/bin`,
+      },
+    );
+    expect({ exitCode, stderr, lines: stdout.trim().split("\n") }).toEqual({
+      exitCode: 0,
+      stderr: "",
+      lines: expect.arrayContaining([
+        "skipped: a skipped test: no mount",
+        "1 passed, 0 failed, 1 skipped",
+        "test:nodes: Node 24 ok",
+      ]),
+    });
+    expect(await checkout.read("builds.log")).toBe("built\n");
   });
 });
 

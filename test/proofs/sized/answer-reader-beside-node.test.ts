@@ -171,7 +171,7 @@ describe("beside the parser of Node itself, our reader of answers", () => {
       (text) => text.replace(/content-length:.*\r\n(?=[\s\S]*content-length:)/i, ""),
     ],
     ["keeps connections that are to be closed", (text) => text.replaceAll(/connection: close\r\n/gi, "")],
-  ])("is compared so that one which %s is found out", async (_, change) => {
+  ])("is compared so that one which %s is found out (control)", async (_, change) => {
     const property = propertyOf(
       (bytes) => Buffer.from(change(bytes.toString("latin1")), "latin1"),
       () => undefined,

@@ -78,7 +78,7 @@ describe("a simulated gateway", () => {
   };
 
   for (const [what, broken] of Object.entries(controls)) {
-    it(`is caught when it ${what}`, async () => {
+    it(`is caught when it ${what} (control)`, async () => {
       let caught: readonly string[] = [];
       for (let seed = 1; seed <= CONTROL_SEEDS && caught.length === 0; seed++) {
         caught = (await simulate(seed, broken)).violations;

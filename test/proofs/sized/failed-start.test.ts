@@ -190,7 +190,7 @@ describe("a start that fails", () => {
     await expectNothingLeft();
   });
 
-  it("is seen by this test when it leaves a timer", async () => {
+  it("is seen by this test when it leaves a timer (control)", async () => {
     const leaking: PartMakers = {
       createIngest: (create) => (options) => {
         timer = setInterval(() => undefined, 1000).unref();

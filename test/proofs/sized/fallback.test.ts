@@ -290,13 +290,13 @@ describe("a target that goes and comes, with a fallback", () => {
     }
   });
 
-  it("shows it when nobody waits until the queue is empty: order is lost", async () => {
+  it("shows it when nobody waits until the queue is empty: order is lost (control)", async () => {
     let outOfOrder = 0;
     for (let seed = 1; seed <= 6; seed++) outOfOrder += (await run(seed, { ordered: true, isBlind: true })).outOfOrder;
     expect(outOfOrder).toBeGreaterThan(0);
   });
 
-  it("shows it when what moves is ended and not written anew", async () => {
+  it("shows it when what moves is ended and not written anew (control)", async () => {
     const broken: BrokenParts = {
       store: (store) =>
         withPort(store, "lanes", {

@@ -98,7 +98,7 @@ describe("a tenant that floods", () => {
     expect(jain).toBeGreaterThanOrEqual(MIN_JAIN);
   });
 
-  it("would hold up all, if slots were given out in order of arrival", async () => {
+  it("would hold up all, if slots were given out in order of arrival (control)", async () => {
     const { ratio } = await compare("control, slots in order of arrival", {
       answer: prompt,
       slots: SLOTS,

@@ -118,7 +118,7 @@ describe("a destination that goes down and comes back", () => {
     expect(ratio).toBeGreaterThan(1.5);
   });
 
-  it("is sent far more without the slow start, which the figure shows", async () => {
+  it("is sent far more without the slow start, which the figure shows (control)", async () => {
     const { ratio } = await returnAfterAnHour(({ pace }, change) => {
       if (change === "closed") Object.assign(pace, createPace(0));
     });
@@ -167,7 +167,7 @@ describe("a destination that goes down and comes back", () => {
     expect(worst).toBeLessThanOrEqual(1.2);
   });
 
-  it("gets far more without a breaker, which the figure shows", async () => {
+  it("gets far more without a breaker, which the figure shows (control)", async () => {
     const { ratio } = await countAttempts(1000, 32, "down", ({ mode }, change) => {
       if (change !== "opened") return;
       mode.isOpen = false;

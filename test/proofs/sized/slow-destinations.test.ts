@@ -116,7 +116,7 @@ describe("where 30 % of the destinations are dead or slow, the others", () => {
     expect(await compare(what, crowd)).toBeLessThanOrEqual(MAX_RATIO);
   });
 
-  it("would wait for them, if slots were given out in order of arrival", async () => {
+  it("would wait for them, if slots were given out in order of arrival (control)", async () => {
     const slots = createArrivalOrderSlots(MAX_IN_FLIGHT);
     const ratio = await compare("control, slots in order of arrival", { tenants: 6, badFromMs: 0, slots });
     expect(ratio).toBeGreaterThan(MAX_RATIO);

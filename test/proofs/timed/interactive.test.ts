@@ -82,7 +82,7 @@ describe("a first load of the dashboard", () => {
     judge("the overview", signedIn);
   });
 
-  it("would be seen to be slow if its scripts came late", async () => {
+  it("would be seen to be slow if its scripts came late (control)", async () => {
     const opened = await openEmpty();
     await opened.page.route("**/*.js", async (route) => {
       await new Promise((resolve) => setTimeout(resolve, DELAY_MS));

@@ -115,7 +115,7 @@ describe(`the dashboard with ${count(EVENTS)} events`, () => {
     await page.locator("details.delivery").first().waitFor();
   });
 
-  it("would notice pages that wait for an answer", async () => {
+  it("would notice pages that wait for an answer (control)", async () => {
     const { page, times } = await openSignedIn("/keys");
     await page.route("**/api/v1/events?*", async (route) => {
       await new Promise((resolve) => setTimeout(resolve, 2 * DELAY_MS));

@@ -1,16 +1,18 @@
 // Azurite, Microsoft's emulator of Azure Storage, on ports of its own.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findFreePort } from "../free-port.ts";
-import { endService, startService, untilListening } from "./child-service.ts";
+import { endService, startOnFreePorts, startService, untilListening } from "./child-service.ts";
 
 export interface Azurite {
   connectionString: string;
+  /** Of its process, while it runs. */
+  pids(): readonly number[];
   /** Writes what it holds to its folder first. */
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -32,8 +34,14 @@ const KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZ
 
 /** Undefined where it is not installed. */
 export async function startAzurite(): Promise<Azurite | undefined> {
-  if (!existsSync(PROGRAM)) return undefined;
+  return existsSync(PROGRAM) ? startOnFreePorts(startOnce) : undefined;
+}
+
+async function startOnce(): Promise<Azurite> {
   const folder = mkdtempSync(join(tmpdir(), "posthorn-azurite-"));
+  const data = join(folder, "data");
+  const log = join(folder, "output.log");
+  mkdirSync(data);
   const [blobPort, queuePort, tablePort] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const clockPort = await findFreePort();
   const args = [
@@ -43,7 +51,7 @@ export async function startAzurite(): Promise<Azurite | undefined> {
     "--silent",
     "--skipApiVersionCheck",
     "--disableTelemetry",
-    `--location=${folder}`,
+    `--location=${data}`,
     `--blobPort=${blobPort}`,
     `--queuePort=${queuePort}`,
     `--tablePort=${tablePort}`,
@@ -53,8 +61,10 @@ export async function startAzurite(): Promise<Azurite | undefined> {
 
   async function start(): Promise<void> {
     const env = { ...process.env, CLOCK_PORT: String(clockPort), CLOCK_LATER_MS: String(laterMs) };
-    child = startService(process.execPath, args, { env });
-    for (const port of [blobPort, queuePort, clockPort]) await untilListening(port, child, () => "");
+    const output = openSync(log, "a");
+    child = startService(process.execPath, args, { env, output });
+    closeSync(output);
+    await untilListening(child, [blobPort, queuePort, tablePort, clockPort], () => readFileSync(log, "utf8"));
   }
 
   async function end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
@@ -62,9 +72,8 @@ export async function startAzurite(): Promise<Azurite | undefined> {
     child = undefined;
   }
 
-  await start();
   const url = (port: number) => `http://127.0.0.1:${port}/${ACCOUNT}`;
-  return {
+  const azurite: Azurite = {
     connectionString: [
       "DefaultEndpointsProtocol=http",
       `AccountName=${ACCOUNT}`,
@@ -72,11 +81,12 @@ export async function startAzurite(): Promise<Azurite | undefined> {
       `BlobEndpoint=${url(blobPort)}`,
       `QueueEndpoint=${url(queuePort)}`,
     ].join(";"),
+    pids: () => (child?.pid === undefined ? [] : [child.pid]),
     stop: () => end("SIGTERM"),
     kill: () => end("SIGKILL"),
     start,
     empty() {
-      for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, maxRetries: 5 });
+      for (const name of readdirSync(data)) rmSync(join(data, name), { recursive: true, maxRetries: 5 });
     },
     async moveClock(byMs) {
       laterMs += byMs;
@@ -88,4 +98,11 @@ export async function startAzurite(): Promise<Azurite | undefined> {
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+  try {
+    await start();
+  } catch (error) {
+    await azurite.close();
+    throw error;
+  }
+  return azurite;
 }

@@ -4,6 +4,9 @@ import { spawn } from "node:child_process";
 
 const [command, ...args] = process.argv.slice(2);
 const child = spawn(command, args, { stdio: ["ignore", "inherit", "inherit"] });
-child.once("error", () => process.exit(1));
+child.once("error", (error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+});
 child.once("exit", (exitCode) => process.exit(exitCode ?? 1));
 process.stdin.once("end", () => process.kill(-process.pid, "SIGKILL")).resume();

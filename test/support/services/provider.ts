@@ -1,8 +1,10 @@
 // Starts the services that test files share, when the first of them asks, and ends them with the run. Test files run in
 // processes of their own: they ask by HTTP on loopback, and shared.ts is who asks.
+import { appendFileSync } from "node:fs";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { BrowserServer } from "playwright-core";
+import { readTreeCpuMs } from "../process-tree.ts";
 import { startAzurite, type Azurite } from "./azurite.ts";
 import { startRabbitMq, type RabbitMq } from "./rabbitmq.ts";
 
@@ -17,6 +19,9 @@ export interface RabbitMqPlace {
   managementUrl: string;
   vhost: string;
 }
+
+/** Names the file to which each service appends its line; scripts/test.mjs adds them up. */
+const CPU_LOG = process.env["POSTHORN_TEST_CPU_LOG"];
 
 /** Each file that asks gets one of its own, because names of queues are fixed in parts. */
 const VHOSTS = Array.from({ length: 40 }, (_, index) => `test-${index}`);
@@ -51,10 +56,12 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
   process.env[PROVIDER_VARIABLE] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return async () => {
     await closeServer(server);
-    await (await rabbitMq)?.close();
-    await (await azurite)?.close();
-    await (await browser)?.close();
     delete process.env[PROVIDER_VARIABLE];
+    await closeServices({
+      RabbitMQ: await unlessFailed(rabbitMq),
+      Azurite: await unlessFailed(azurite),
+      Chromium: toService(await unlessFailed(browser)),
+    });
   };
 }
 
@@ -62,6 +69,39 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
 async function startBrowser(): Promise<BrowserServer | undefined> {
   const { openBrowserServer } = await import("../browser.ts");
   return openBrowserServer();
+}
+
+function toService(browser: BrowserServer | undefined): Service | undefined {
+  if (browser === undefined) return undefined;
+  const { pid } = browser.process();
+  return { pids: () => (pid === undefined ? [] : [pid]), close: () => browser.close() };
+}
+
+/** What could not be started has nothing to close; whoever asked for it knows why. */
+async function unlessFailed<Started>(starting: Promise<Started | undefined> | undefined): Promise<Started | undefined> {
+  try {
+    return await starting;
+  } catch {
+    return undefined;
+  }
+}
+
+export interface Service {
+  /** Of its processes: those below them count, too. */
+  pids(): readonly number[];
+  close(): Promise<void>;
+}
+
+/** Records what they used, and closes all of them, also when one cannot be closed. */
+export async function closeServices(services: Record<string, Service | undefined>, cpuLog = CPU_LOG): Promise<void> {
+  const running = Object.entries(services).flatMap(([name, service]) => (service ? [{ name, service }] : []));
+  for (const { name, service } of running) {
+    const ms = service.pids().reduce((sum, pid) => sum + readTreeCpuMs(pid), 0);
+    if (cpuLog !== undefined) appendFileSync(cpuLog, `${JSON.stringify({ service: name, ms })}\n`);
+  }
+  const closed = await Promise.allSettled(running.map(({ service }) => service.close()));
+  const failures = closed.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
+  if (failures.length > 0) throw new AggregateError(failures, "services of the tests could not be closed");
 }
 
 function answer(response: ServerResponse, status: number, text: string): void {

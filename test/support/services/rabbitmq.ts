@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findInstalled } from "../../../scripts/test-tools.mjs";
 import { findFreePort } from "../free-port.ts";
-import { endService, startService, untilListening } from "./child-service.ts";
+import { endService, startOnFreePorts, startService, untilListening } from "./child-service.ts";
 
 export interface RabbitMq {
   /** Of the first virtual host if none is named. */
@@ -15,6 +15,8 @@ export interface RabbitMq {
   limitedUrl(vhost?: string): string;
   /** Where its management answers, if that was asked for. */
   managementUrl: string | undefined;
+  /** Of its processes, while they run. */
+  pids(): readonly number[];
   /** As an operator does it: everything durable is kept, and connections are told. */
   stop(): Promise<void>;
   /** Without a word to anybody. */
@@ -39,7 +41,7 @@ export async function startRabbitMq(
   { hasManagement = false } = {},
 ): Promise<RabbitMq | undefined> {
   const program = findInstalled("RabbitMQ");
-  return program === undefined ? undefined : startNode(program, vhosts, hasManagement);
+  return program === undefined ? undefined : startOnFreePorts(() => startNode(program, vhosts, hasManagement));
 }
 
 async function startNode(program: string, vhosts: readonly string[], hasManagement: boolean): Promise<RabbitMq> {
@@ -47,17 +49,21 @@ async function startNode(program: string, vhosts: readonly string[], hasManageme
   const [port, distPort, epmdPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const managementPort = hasManagement ? await findFreePort() : undefined;
   const env = prepareFolder(folder, { port, distPort, epmdPort, managementPort, vhosts });
+  const log = join(folder, "output.log");
+  const output = () => readFileSync(log, "utf8");
+  const startLogged = (command: string, args: readonly string[], options: { env?: NodeJS.ProcessEnv } = {}) => {
+    const file = openSync(log, "a");
+    const child = startService(command, args, { ...options, output: file });
+    closeSync(file);
+    return child;
+  };
   // Started here and not by the node, which would leave it behind.
-  const epmd = startService("epmd", ["-port", String(epmdPort), "-address", "127.0.0.1"]);
+  const epmd = startLogged("epmd", ["-port", String(epmdPort), "-address", "127.0.0.1"]);
   let server: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    const log = openSync(join(folder, "output.log"), "a");
-    server = startService(program, [], { env, output: log });
-    closeSync(log);
-    const output = () => readFileSync(join(folder, "output.log"), "utf8");
-    await untilListening(port, server, output);
-    if (managementPort !== undefined) await untilListening(managementPort, server, output);
+    server = startLogged(program, [], { env });
+    await untilListening(server, [distPort, port, ...(managementPort === undefined ? [] : [managementPort])], output);
   }
 
   async function end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
@@ -73,6 +79,7 @@ async function startNode(program: string, vhosts: readonly string[], hasManageme
     url: (vhost) => urlOf(USER, vhost),
     limitedUrl: (vhost) => urlOf(LIMITED_USER, vhost),
     managementUrl: managementPort === undefined ? undefined : `http://127.0.0.1:${managementPort}`,
+    pids: () => [server, epmd].flatMap((child) => child?.pid ?? []),
     stop: () => end("SIGTERM"),
     kill: () => end("SIGKILL"),
     start,
@@ -84,7 +91,7 @@ async function startNode(program: string, vhosts: readonly string[], hasManageme
     },
   };
   try {
-    await untilListening(epmdPort, epmd, () => "");
+    await untilListening(epmd, [epmdPort], output);
     await start();
   } catch (error) {
     await rabbitMq.close();

@@ -171,7 +171,7 @@ describe("keys", () => {
       expect(await revokeBoth()).toEqual(["fulfilled", "rejected"]);
     });
 
-    it("would lose it without guards", async () => {
+    it("would lose it without guards (control)", async () => {
       const weaken = (records: Records) => ({
         write: (request: Parameters<Records["write"]>[0]) => records.write({ ...request, guards: [] }),
       });

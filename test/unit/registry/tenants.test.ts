@@ -150,7 +150,7 @@ describe("a tenant", () => {
     expect(await keyMeanwhile()).toBe("refused");
   });
 
-  it("would be without guards", async () => {
+  it("would be without guards (control)", async () => {
     const withoutGuards = (records: Records) => ({
       write: (request: Parameters<Records["write"]>[0]) => records.write({ ...request, guards: [] }),
     });

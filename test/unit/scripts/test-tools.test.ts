@@ -87,6 +87,45 @@ describe("the tools of the tests", () => {
     });
   });
 
+  it("that cannot be installed are named as tried, and skipped like those of an ordinary user", async (context) => {
+    if (process.getuid?.() !== 0) skipBecause(context, "only root may install");
+    await writeCommand("apt-get", `echo "$*" >> "${folder.root}/asked"; exit 100`);
+    const packages = "curl fish strace tmux zsh bsdutils systemd";
+    const skipped = /^posthorn: tests that need curl, .* are skipped; to run them: apt-get install curl .*, as root$/;
+    const tried = [
+      `posthorn: installing ${packages} …`,
+      `posthorn: installing ${packages} was tried and failed (apt-get update: exit code 100); ` +
+        "is there a network? POSTHORN_TEST_INSTALL=0 keeps the tests from trying",
+    ];
+    const env = { POSTHORN_TEST_INSTALL: "" };
+    const provide = "tools.provideTools({ languages: false })";
+    expect(await call(provide, env)).toEqual({ exitCode: 0, lines: [...tried, expect.stringMatching(skipped)] });
+    // Nothing is asked for one by one where even the lists cannot be had.
+    expect((await folder.read("asked")).trim().split("\n")).toEqual([expect.stringMatching(/ update$/)]);
+
+    expect(await call(provide, { ...env, CI: "true" })).toEqual({
+      exitCode: 1,
+      lines: [...tried, expect.stringMatching(/^posthorn: missing here, where CI=true: curl, .*; install curl /)],
+    });
+  });
+
+  it("of which one cannot be installed: the others are, and the failure is said", async (context) => {
+    if (process.getuid?.() !== 0) skipBecause(context, "only root may install");
+    for (const name of ["strace", "tmux", "zsh", "script", "systemd-analyze"]) await writeCommand(name, "exit 0");
+    await writeCommand(
+      "apt-get",
+      `for word in "$@"; do [ "$word" = fish ] && exit 100; done
+      for word in "$@"; do [ "$word" = curl ] && : > "${folder.root}/curl"; done; exit 0`,
+    );
+    const { lines } = await call("tools.provideTools({ languages: false })", { POSTHORN_TEST_INSTALL: "" });
+    expect(lines).toEqual([
+      "posthorn: installing curl fish …",
+      expect.stringMatching(/^posthorn: installed for the tests, in \d+ s: curl \(/),
+      expect.stringMatching(/^posthorn: installing fish was tried and failed \(apt-get install: exit code 100\); /),
+      expect.stringMatching(/^posthorn: tests that need fish are skipped/),
+    ]);
+  });
+
   it("that are all there are not spoken of", async () => {
     const names = ["curl", "fish", "strace", "tmux", "zsh", "script", "systemd-analyze"];
     for (const name of names) await writeCommand(name, "exit 0");
@@ -96,10 +135,19 @@ describe("the tools of the tests", () => {
 
 describe("a disk with too little room for the tests", () => {
   it("ends the run with one line that says what to do", async () => {
-    const { exitCode, lines } = await call(`tools.checkDisk("/proc")`);
+    const { exitCode, lines } = await call("tools.checkDisks(process.cwd())", { TMPDIR: "/proc" });
     expect({ exitCode, lines }).toEqual({
       exitCode: 1,
       lines: ["posthorn: /proc has 0 MB free, and the tests need 2048 MB: make room, or set TMPDIR"],
     });
+  });
+
+  it("ends it where that of the checkout is it, by a limit of its own", async () => {
+    const check = (needed: object) => call(`tools.checkDisks("/proc", ${JSON.stringify(needed)})`);
+    expect(await check({ temporary: 0, checkout: 1024 ** 2 })).toEqual({
+      exitCode: 1,
+      lines: ["posthorn: /proc has 0 MB free, and the tests need 1 MB: make room"],
+    });
+    expect(await check({ temporary: 0, checkout: 0 })).toEqual({ exitCode: 0, lines: [] });
   });
 });

@@ -281,7 +281,7 @@ describe("whatever the situation", () => {
       "claims too many",
     ],
     ["probes at any time", (step) => (step.act === "give back" ? { act: "probe" } : step), "probes too soon"],
-  ])("shows when something %s", (_, breakStep, fault) => {
+  ])("shows when something %s (control)", (_, breakStep, fault) => {
     const broken: typeof nextStep = (lane, subscription, room, now) =>
       breakStep(nextStep(lane, subscription, room, now), room);
     expect([...findFaults(broken)]).toContainEqual(fault);
