@@ -25,7 +25,7 @@ interface Status {
     last_error: string | null;
   }[];
   retention: { days: number | null; due_events: number | null; behind_s: number | null; remaining_s: number | null };
-  sources: { name: string; health: string; reason: string }[];
+  sources: { name: string; reason: string }[];
 }
 
 function describeRetention({ days, due_events: due, behind_s: behindS, remaining_s: remainingS }: Status["retention"]) {
@@ -57,11 +57,7 @@ function printStatus(url: string, readiness: Readiness, status: Status): void {
     ["kept", describeRetention(status.retention)],
     ["last error", status.last_error],
   ]);
-  for (const { name, health, reason } of status.sources) {
-    print(
-      `\nsource ${name} (${health === "error" ? "accepts nothing now" : "one of its secrets is not used"}): ${reason}`,
-    );
-  }
+  for (const { name, reason } of status.sources) print(`\nsource ${name} (accepts nothing now): ${reason}`);
   if (status.targets.length === 0) return;
   const wallMs = Date.now();
   const rows = status.targets.map((target) => [

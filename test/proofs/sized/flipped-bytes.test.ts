@@ -222,6 +222,9 @@ describe("one flipped byte", () => {
       master_key_fingerprint: null,
       store_url: "sqlite:",
       variables: [],
+      needed_variables: [],
+      defaulted_variables: [],
+      records: copied.records,
       tables: copied.tables,
       parts: await Promise.all(parts.map(describePart)),
     });
