@@ -89,8 +89,8 @@ describe("an archive", () => {
   });
 
   it("that 0.1.0 has written can be read", async () => {
-    const { parts } = await readInto("old", readFileSync(new URL("./written-by-0.1.tar.gz", import.meta.url)));
-    const contents = parts.map(({ name }) => readFileSync(join(folder, "old", name), "utf8"));
+    const { parts } = await readInto("saved", readFileSync(new URL("./written-by-0.1.0.tar.gz", import.meta.url)));
+    const contents = parts.map(({ name }) => readFileSync(join(folder, "saved", name), "utf8"));
     expect(contents).toEqual(["a database of some length\n".repeat(40), "port: ${PORT:-8080}\n", "{}\n"]);
   });
 
