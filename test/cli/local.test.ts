@@ -188,7 +188,8 @@ describe("posthorn doctor", () => {
     const db = new DatabaseSync(join(file, "posthorn.db"));
     insertRecord(db, "source", "stored", writeState(state, "api", box));
     db.close();
-    const found = (detail: string) => expect.objectContaining({ check: "sources", detail: expect.stringContaining(detail) });
+    const found = (detail: string) =>
+      expect.objectContaining({ check: "sources", detail: expect.stringContaining(detail) });
     expect((await examine()).checks).toContainEqual(found("1 source is stored"));
     const unknown = await examine([], { POSTHORN_MASTER_KEY: "another-master-key-0123456789abcdef" });
     expect([unknown.exitCode, failed(unknown.checks)]).toEqual([0, []]);

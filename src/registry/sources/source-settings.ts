@@ -132,10 +132,7 @@ export function toSource(state: SourceState, kind: SourceKindRules | undefined, 
   };
 }
 
-function toGate(
-  { allowed_ips: ips, content_types: types }: Shown,
-  auth: SourceState["auth"],
-): SourceGate | undefined {
+function toGate({ allowed_ips: ips, content_types: types }: Shown, auth: SourceState["auth"]): SourceGate | undefined {
   if (!Array.isArray(ips) && !Array.isArray(types) && auth === undefined) return undefined;
   return {
     allowedIps: Array.isArray(ips) ? parseAllowedIps(ips) : undefined,

@@ -139,7 +139,8 @@ describe("a gateway", () => {
   });
   const url = "http://127.0.0.1:1";
   it("is ready, degraded, or not safe", async () => {
-    const judged = (readiness: Partial<Answered["readiness"]>) => said((judge) => judgeReadiness(url, answer(readiness), judge));
+    const judged = (readiness: Partial<Answered["readiness"]>) =>
+      said((judge) => judgeReadiness(url, answer(readiness), judge));
     expect(await judged({ status: "ok", store: { sync_mode: "FULL" } })).toBe(`ok ${url} is ready; sync FULL`);
     expect(await judged({ status: "degraded", store: { sync_mode: "FULL" } })).toMatch(/^warning .* degraded/);
     expect(await judged({ status: "ok", store: { sync_mode: "NORMAL" } })).toMatch(/^problem .* can be lost/);

@@ -3,7 +3,12 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { listMigrations, migrate, openWriteConnection, refuseOldVersion } from "../../../src/store/sqlite/connection.ts";
+import {
+  listMigrations,
+  migrate,
+  openWriteConnection,
+  refuseOldVersion,
+} from "../../../src/store/sqlite/connection.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
@@ -110,7 +115,9 @@ describe("a write connection", () => {
       const { db, migrations, path, read } = openBeforeSecond("create table two (b);");
       migrate(db, migrations);
       rmSync(join(path, SECOND));
-      expect(() => migrate(db, migrations)).toThrow(/written by a newer release \(schema 2; this one supports up to 1\)/);
+      expect(() => migrate(db, migrations)).toThrow(
+        /written by a newer release \(schema 2; this one supports up to 1\)/,
+      );
       expect(read("select version from migrations")).toEqual([{ version: 1 }, { version: 2 }]);
     });
   });

@@ -99,9 +99,7 @@ describe("the query plans", () => {
   it("never scan a table that grows with the events, on the way of an event", () => {
     const scans = [...plansOf(useWriter)].filter(([, plan]) =>
       // What is being sent is bounded by what may be claimed.
-      /SCAN (d|e|deliveries|events|attempts|bodies|dedupe)\b(?! USING (COVERING )?INDEX sending)/.test(
-        plan,
-      ),
+      /SCAN (d|e|deliveries|events|attempts|bodies|dedupe)\b(?! USING (COVERING )?INDEX sending)/.test(plan),
     );
     // The last sequence number is the end of its own table.
     expect(scans.filter(([sql]) => sql !== "select max(seq) as seq from events")).toEqual([]);

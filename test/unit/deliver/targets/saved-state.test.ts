@@ -53,7 +53,14 @@ describe("what is saved of subscriptions and targets", () => {
   it("is read as 0.1.0 writes it, and written so that 0.1.0 can read it", () => {
     const state = parseSubscription(JSON.stringify(SAVED), 1000);
     const { mode, pace, notices } = state.ownTarget;
-    expect(mode).toMatchObject({ isOpen: true, changedAt: 100, reason: "connection refused", failures: 3, probeAt: 2100, lastError: "connection refused" });
+    expect(mode).toMatchObject({
+      isOpen: true,
+      changedAt: 100,
+      reason: "connection refused",
+      failures: 3,
+      probeAt: 2100,
+      lastError: "connection refused",
+    });
     expect(pace).toMatchObject({ perS: Number.POSITIVE_INFINITY, share: 0.5, usualPerS: 12, windowAt: 1000 });
     expect(notices).toEqual({ failedOthers: true, isOpeningTold: true });
     expect(state.suspension).toEqual({ deadInARow: 4, isWarned: true, isHeld: true, cause: SAVED.suspension });
