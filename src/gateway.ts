@@ -145,7 +145,6 @@ async function run({ config, logger, logFault, parts }: Start, made: Parts): Pro
   }
   await store.audit.begin(clock.wall());
   await made.takeOver(config);
-  warnWeakSources(made, logger);
   made.plugins.start();
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
@@ -164,15 +163,6 @@ async function run({ config, logger, logFault, parts }: Start, made: Parts): Pro
   void made.subscriptionLanes.resume().catch(logFault);
   const following = startFollowing({ registry, clock, onFault: logFault });
   parts.add(() => following.stop());
-}
-
-function warnWeakSources({ sources }: Parts, logger: GatewayOptions["logger"]): void {
-  for (const { source } of sources.list(undefined)) {
-    const { name, weakness, gate } = source;
-    if (weakness === undefined) continue;
-    const message = gate?.isLocked === true ? "source can verify nobody and answers 401" : "a secret does not count";
-    logger.warn({ source: name, reason: weakness }, message);
-  }
 }
 
 async function listen({ config, options, logger }: Start, made: Parts): Promise<Pick<Gateway, "url" | "newAdminKey">> {

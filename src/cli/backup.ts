@@ -158,7 +158,7 @@ function tell(target: string, manifest: Manifest, { secretsInClear, damages }: R
     );
   }
   if (flags.json === true) return printJson({ file: target, bytes, damages, ...manifest });
-  const { tables, records = {} } = manifest;
+  const { tables, records } = manifest;
   printFacts([
     ["backup", `${target} (${formatBytes(bytes)})`],
     ["subscriptions", records["subscription"] ?? 0],

@@ -212,7 +212,7 @@ function tell(archive: string, dataDir: string, restored: Restored, flags: Resto
     ["data", flags.dryRun === true ? undefined : dataDir],
     ["configuration", configFiles.length === 0 ? undefined : configFiles.join(", ")],
     ["kept aside", kept.length === 0 ? undefined : kept.join(", ")],
-    ["subscriptions", manifest.records?.["subscription"] ?? manifest.tables["subscriptions"]],
+    ["subscriptions", manifest.records["subscription"]],
     ["events", manifest.with_events ? manifest.tables["events"] : "not in this backup"],
     ["master key", masterKey.from],
   ]);

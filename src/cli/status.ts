@@ -25,7 +25,7 @@ interface Status {
     last_error: string | null;
   }[];
   retention: { days: number | null; due_events: number | null; behind_s: number | null; remaining_s: number | null };
-  sources: { name: string; health: string; reason: string }[];
+  sources: { name: string; reason: string }[];
   missing_sources: {
     source: string;
     subscription: string;
@@ -64,11 +64,7 @@ function printStatus(url: string, readiness: Readiness, status: Status): void {
     ["kept", describeRetention(status.retention)],
     ["last error", status.last_error],
   ]);
-  for (const { name, health, reason } of status.sources) {
-    print(
-      `\nsource ${name} (${health === "error" ? "accepts nothing now" : "one of its secrets is not used"}): ${reason}`,
-    );
-  }
+  for (const { name, reason } of status.sources) print(`\nsource ${name} (accepts nothing now): ${reason}`);
   const wallMs = Date.now();
   for (const { source, subscription, since, next_try_at: nextTryAt, last_error: error } of status.missing_sources) {
     const times = `since ${formatAgo(since, wallMs)}, next try ${formatAgo(nextTryAt, wallMs)}`;

@@ -17,9 +17,8 @@ export function writeKeptRequest(request: KeptRequest): string {
   return JSON.stringify(request);
 }
 
-/** Earlier releases may have stored fewer fields. */
-export function readKeptRequest(text: string): Partial<KeptRequest> {
-  return JSON.parse(text) as Partial<KeptRequest>;
+export function readKeptRequest(text: string): KeptRequest {
+  return JSON.parse(text) as KeptRequest;
 }
 
 /** Appends to the text without parsing it, because it may be long. */

@@ -164,11 +164,8 @@ export function formatSigningKeys({ secrets, ed25519, declared }: SigningKeys): 
   });
 }
 
-/** Releases without rotations stored a plain list of secrets, which are as old as their subscription. */
-export function parseSigningKeys(text: string, subscriptionCreatedAt: number): SigningKeys {
-  const read = JSON.parse(text) as readonly string[] | WrittenKeys;
-  if (isTextList(read)) return createSigningKeys(read[0] ?? "", subscriptionCreatedAt);
-  const { secrets, ed25519, declared } = read;
+export function parseSigningKeys(text: string): SigningKeys {
+  const { secrets, ed25519, declared } = JSON.parse(text) as WrittenKeys;
   return {
     secrets: secrets.map((live) => ({
       secret: live.secret,
@@ -185,10 +182,6 @@ interface WrittenKeys {
   secrets: { secret: string; state: LiveSecret["state"]; created_at: number; expires_at?: number }[];
   ed25519?: { private_key: string; created_at: number };
   declared?: string;
-}
-
-function isTextList(read: readonly string[] | WrittenKeys): read is readonly string[] {
-  return Array.isArray(read);
 }
 
 function current(secret: string, now: number): LiveSecret {

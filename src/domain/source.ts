@@ -215,8 +215,6 @@ export interface Source {
   hidden: HiddenTexts | undefined;
   /** The settings that its kind gets. */
   settings: SourceSettings;
-  /** Which of its secrets are too weak and therefore ignored. */
-  weakness: string | undefined;
   /** False for a name that only the `*` source accepts. */
   declared: boolean;
   /** Wall clock, milliseconds; 0 when no request came since the start. Kept in memory only. */
@@ -225,8 +223,6 @@ export interface Source {
 
 /** The checks before the body is read. */
 export interface SourceGate {
-  /** True when all of its secrets are too weak: then every request is rejected. */
-  isLocked: boolean;
   allowedIps: readonly IpRange[] | undefined;
   contentTypes: readonly string[] | undefined;
   /** The name in lower case. */

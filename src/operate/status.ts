@@ -144,14 +144,12 @@ export function createStatus(options: StatusOptions): Status {
       const troubled = all.filter(({ mode, health }) => mode === "QUEUE" || health === "error");
       const listed = all.length <= MAX_LISTED_TARGETS ? all : troubled.slice(0, MAX_LISTED_TARGETS);
       const known = options.sources.list(tenantId);
-      const weak = known.filter(({ source }) => source.weakness !== undefined);
       const names = new Set(known.map(({ source }) => source.name));
       const allConnections = options.connections.list();
       const cutOff = listCutOff(options.pullers.list(), allConnections).filter(({ source }) => names.has(source));
       // Connections belong to the gateway, and their errors name its hosts.
       const connections = tenantId === undefined ? allConnections : [];
-      const isLocked = weak.some(({ source }) => source.gate?.isLocked === true);
-      const isCutOff = isLocked || cutOff.length > 0 || connections.some(isFailed);
+      const isCutOff = cutOff.length > 0 || connections.some(isFailed);
       const isIll = isCutOff || suspended.length > 0 || all.some(({ health }) => health === "error");
       const conditions = all.map(({ condition }) => condition).filter((one) => one !== "paused");
       if (suspended.length > 0) conditions.push("suspended");
@@ -176,19 +174,12 @@ export function createStatus(options: StatusOptions): Status {
           last_error: target.lastError,
           rate_per_s: target.ratePerS,
         })),
-        sources: [
-          ...weak.map(({ source }) => ({
-            name: source.name,
-            health: source.gate?.isLocked === true ? "error" : "ok",
-            reason: source.weakness,
-          })),
-          // Details of a broker's problem are only for the operators of the gateway.
-          ...cutOff.map(({ source, trouble }) => ({
-            name: source,
-            health: "error",
-            reason: tenantId === undefined ? trouble : "its queue cannot be used as it should now",
-          })),
-        ].slice(0, MAX_LISTED_SOURCES),
+        // Details of a broker's problem are only for the operators of the gateway.
+        sources: cutOff.slice(0, MAX_LISTED_SOURCES).map(({ source, trouble }) => ({
+          name: source,
+          health: "error",
+          reason: tenantId === undefined ? trouble : "its queue cannot be used as it should now",
+        })),
         connections: connections.map(describeConnection),
         suspended: suspended.slice(0, MAX_LISTED_TARGETS),
         missing_sources: describeMissing(tenantId).slice(0, MAX_LISTED_TARGETS),

@@ -34,9 +34,8 @@ export function describeTarget(
     name,
     mode: mode?.isOpen === true ? "QUEUE" : "NORMAL",
     forced: mode?.forced ?? null,
-    since: timeOf(mode?.changedAt ?? (mode?.isOpen === true ? mode.openedAt : undefined)),
-    // States saved by early releases have the error instead of a reason.
-    reason: mode?.reason ?? (mode?.isOpen === true ? (mode.lastError ?? null) : null),
+    since: timeOf(mode?.changedAt),
+    reason: mode?.reason ?? null,
     health: state === undefined || isHealthy(state) ? "ok" : "error",
     condition,
     checkedAt: timeOf(state?.check?.at),

@@ -12,12 +12,6 @@ export function admit(source: Source, gate: SourceGate, request: RequestHead): v
       `The source "${source.name}" accepts no requests from ${request.remoteAddress}.`,
     );
   }
-  if (gate.isLocked) {
-    throw new PosthornError(
-      "bad_signature",
-      `The source "${source.name}" cannot verify senders, because its secret or token is too easy to guess. Its owner must set another.`,
-    );
-  }
   if (gate.auth !== undefined && !hasToken(request, gate.auth)) {
     throw new PosthornError(
       "bad_signature",

@@ -1,6 +1,6 @@
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
-import { readKeptRequest, writeKeptRequest, type KeptRequest } from "../domain/kept-request.ts";
+import { readKeptRequest, writeKeptRequest } from "../domain/kept-request.ts";
 import { isGatewayEventType } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { IngestResult } from "../route/fan-out.ts";
@@ -90,7 +90,7 @@ export function createEditedReplays(options: EditedReplaysOptions): EditedReplay
 function withoutSealed(request: string | undefined): string | undefined {
   if (request === undefined) return undefined;
   const { sealed: _, ...rest } = readKeptRequest(request);
-  return writeKeptRequest(rest as KeptRequest);
+  return writeKeptRequest(rest);
 }
 
 function nameOriginal({ id, details }: StoredEvent): string {

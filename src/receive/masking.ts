@@ -65,10 +65,10 @@ function maskBody(body: Buffer, pointers: MaskRules["pointers"]): { body: Buffer
 
 function maskHeaders(text: string | undefined, rules: MaskRules | undefined) {
   if (text === undefined || rules === undefined || rules.headers.size === 0) return { request: text, count: 0 };
-  const { method = "", path = "", query = "", remote_address = "", headers = {}, sealed } = readKeptRequest(text);
+  const kept = readKeptRequest(text);
+  const { headers } = kept;
   const names = Object.keys(headers).filter((name) => rules.headers.has(name.toLowerCase()));
   if (names.length === 0) return { request: text, count: 0 };
   const masked = { ...headers, ...Object.fromEntries(names.map((name) => [name, MASK])) };
-  const request = writeKeptRequest({ method, path, query, remote_address, headers: masked, sealed });
-  return { request, count: names.length };
+  return { request: writeKeptRequest({ ...kept, headers: masked }), count: names.length };
 }

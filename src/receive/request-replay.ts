@@ -46,7 +46,7 @@ export function createRequestReplays(options: RequestReplaysOptions): RequestRep
     if (body === undefined) {
       throw new PosthornError("conflict", "The body of this request was not kept. Ask its sender to send it again.");
     }
-    const { method = "", path = "", query = "", remote_address = "", headers = {} } = readKeptRequest(stored.facts);
+    const { method, path, query, remote_address, headers } = readKeptRequest(stored.facts);
     return {
       source,
       method,

@@ -16,8 +16,8 @@ export interface ApiKey {
   createdAt: number;
   expiresAt: number | undefined;
   revokedAt: number | undefined;
-  /** The beginning of the key, by which people recognise it; undefined for keys of early releases. */
-  prefix: string | undefined;
+  /** The beginning of the key, by which people recognise it. */
+  prefix: string;
   /** The hash of a link that signs in once; deleted when the link was used. */
   signIn?: { hash: Buffer; expiresAt: number } | undefined;
 }
@@ -60,7 +60,7 @@ interface Kept {
   scopes: readonly Scope[];
   expiresAt?: number;
   revokedAt?: number;
-  prefix?: string;
+  prefix: string;
   signIn?: { hash: string; expiresAt: number };
 }
 

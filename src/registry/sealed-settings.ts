@@ -11,7 +11,7 @@ import type { SecretBox } from "./secret-box.ts";
 export type Settings = Omit<SharedSettings, "secret" | "status"> & Readonly<Record<string, unknown>>;
 
 export type StoredSettings = Settings & {
-  /** Base64 of the encrypted settings; absent when there are none, and in rows of early releases. */
+  /** Base64 of the encrypted settings; absent when there are none. */
   sealed?: string;
 };
 
@@ -38,11 +38,6 @@ export function openSettings(
   if (sealed === undefined || kind === undefined) return settings;
   const hidden: unknown = JSON.parse(box.open(Buffer.from(sealed, "base64"), settingsOf(owner)));
   return withSettings(settings, kind, kind.secrets.reveal(settingsIn(settings, kind), hidden));
-}
-
-/** Rows of early releases contain some credentials in plain text. */
-export function needsSealing(stored: StoredSettings, kind: DestinationKind): boolean {
-  return kind.secrets.isExposed?.(settingsIn(stored, kind)) === true;
 }
 
 /** A different owner than that of the signing secrets, so that one cannot be put in the place of the other. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSystemRandom } from "../../src/domain/system-clock.ts";
 import { createSecret } from "../../src/domain/signature.ts";
+import { formatSigningKeys } from "../../src/domain/signing-keys.ts";
 import { loadOrCreateMasterKey } from "../../src/registry/key-files.ts";
 import { createSecretBox } from "../../src/registry/secret-box.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
@@ -28,19 +29,25 @@ beforeAll(async () => {
   await gateway.ready;
   await gateway.kill("SIGTERM");
   const secretBox = createSecretBox(loadOrCreateMasterKey(dataDirOf(template)));
-  const secret = JSON.stringify([createSecret(createSystemRandom())]);
   const store = await openSqliteStore({
     file: databaseOf(template),
     dedupeHorizonMs: 1000,
     onFatal: () => undefined,
   });
   const at = Date.now();
+  const secret = createSecret(createSystemRandom());
+  const keys = formatSigningKeys({
+    secrets: [{ secret, state: "current", createdAt: at, expiresAt: undefined }],
+    ed25519: undefined,
+    declared: undefined,
+  });
   const key = { kind: "subscription", tenantId: "default" } as const;
   const changes = Array.from({ length: SUBSCRIPTIONS }, (_, i) => {
     const [id, name] = [`sub_many${i}`, `many ${i}`];
     const settings = { name, url: "http://127.0.0.1:9/", events: ["webhook.load"] };
-    const data = JSON.stringify({ name, status: "inactive", settings, managedBy: "api", heldSince: at });
-    const blob = secretBox.seal(secret, `subscription/default/${id}`);
+    const by = { managedBy: "api", credentialsBy: "operator" };
+    const data = JSON.stringify({ name, status: "inactive", settings, ...by, heldSince: at });
+    const blob = secretBox.seal(keys, `subscription/default/${id}`);
     return { ...key, id, act: "put", expected: "absent", format: 1, data, blob } as const;
   });
   await store.records.write({ changes, at });

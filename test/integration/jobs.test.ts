@@ -140,7 +140,7 @@ async function age({ dataDir }: TestGateway): Promise<void> {
   for (const record of (await store.records.load(["subscription"])).records) {
     const { kind, id, tenantId, version, format, data = "", blob = new Uint8Array(), createdAt } = record;
     const owner = `subscription/${tenantId}/${id}`;
-    const keys = parseSigningKeys(box.open(blob, owner), createdAt);
+    const keys = parseSigningKeys(box.open(blob, owner));
     const aged = keys.secrets.map((live) => ({ ...live, createdAt: live.createdAt - 100 * DAY_MS }));
     const sealed = box.seal(formatSigningKeys({ ...keys, secrets: aged }), owner);
     const change = { act: "put", kind, tenantId, id, expected: version, format, data, blob: sealed } as const;

@@ -1,4 +1,3 @@
-import { DatabaseSync } from "@photostructure/sqlite";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -215,22 +214,6 @@ describe("credentials of the operator in a subscription of a tenant", () => {
     const [client] = await boundCallers();
     const without = await change(client as ApiClient, id, { name: "erp", url: sink.url, events: ["#"] }, "PUT");
     expect(without).toMatchObject({ status: 200, json: { credentials_by: null } });
-  });
-
-  it("are the operator's where an earlier release did not remember who gave them", async () => {
-    const client = gateway.as(await gateway.createKey(["admin"], "acme"));
-    const { id } = await client.subscribe({ name: "own", url: sink.url, events: ["#"], auth });
-    expect((await client.post(`/api/v1/subscriptions/${id}/test`)).status).toBe(200);
-    await gateway.stop();
-    const database = new DatabaseSync(join(gateway.dataDir, "posthorn.db"));
-    const forgotten = "update records set data = json_remove(data, '$.credentialsBy') where kind = 'subscription'";
-    expect(database.prepare(forgotten).run().changes).toBe(1);
-    database.close();
-    await gateway.restart();
-    expect((await client.post(`/api/v1/subscriptions/${id}/test`)).status).toBe(403);
-    expect((await change(client, id, { url: `${sink.url}/other` })).status).toBe(403);
-    expect((await change(client, id, { url: `${sink.url}/other`, auth })).status).toBe(200);
-    expect((await client.post(`/api/v1/subscriptions/${id}/test`)).status).toBe(200);
   });
 
   it("of an SMS gateway send no message of a tenant, unless the configuration allows it", async () => {

@@ -1,12 +1,6 @@
-import { DatabaseSync } from "@photostructure/sqlite";
 import { createHmac } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SourceInput } from "../../src/domain/source.ts";
-import { createSecretBox } from "../../src/registry/secret-box.ts";
-import { writeState, type SourceState } from "../../src/registry/sources/source-settings.ts";
-import { insertRecord } from "../support/insert-record.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { NO_BASE64, NO_HEX, NO_SECRETS } from "../support/weak-secrets.ts";
 
@@ -102,77 +96,3 @@ describe("a secret that can be guessed", () => {
     expect((await gateway.get(`${PATH}/weak`)).status).toBe(404);
   });
 });
-
-/** As an earlier version wrote it down. */
-function storeAsBefore(dataDir: string, shown: SourceState["shown"], parts: Partial<SourceState>): void {
-  const box = createSecretBox(readFileSync(join(dataDir, "master.key"), "utf8").trim());
-  const state = { auth: undefined, options: {}, pathToken: undefined, secrets: [], declaredSecrets: undefined };
-  const settings = writeState({ shown, ...state, ...parts }, "api", box);
-  const db = new DatabaseSync(join(dataDir, "posthorn.db"));
-  try {
-    insertRecord(db, "source", shown.name, settings);
-  } finally {
-    db.close();
-  }
-}
-
-const secretsOf = (...secrets: string[]) =>
-  secrets.map((secret, index) => ({ id: `sec_${index}`, secret, createdAt: 1, endsAt: undefined }));
-
-describe("a secret that can be guessed and is stored already", () => {
-  it("verifies nobody: its source answers 401 and says why, and all others go on", async () => {
-    const old = await startTestGateway();
-    try {
-      await old.stop();
-      storeAsBefore(old.dataDir, { name: "hexed", kind: "hmac" }, { options: HEX, secrets: secretsOf("whsec_ZZZZ") });
-      storeAsBefore(old.dataDir, { name: "sheets", kind: "smartsheet" }, { secrets: secretsOf("x") });
-      storeAsBefore(old.dataDir, { name: "gated" }, { auth: { header: "X-Token", token: "x" } });
-      storeAsBefore(old.dataDir, { name: "half", kind: "github" }, { secrets: secretsOf("x", GOOD) });
-      storeAsBefore(old.dataDir, { name: "unused" }, { secrets: secretsOf("x") });
-      await old.restart();
-
-      const forged = await old.webhook("hexed", BODY, { "x-signature": SIGNED_WITH_NOTHING });
-      expect([forged.status, forged.json["code"]]).toEqual([401, "bad_signature"]);
-      // Without any secret that kind takes everything: a bad one must not be as good as none.
-      expect((await old.webhook("sheets", BODY)).status).toBe(401);
-      expect((await old.webhook("gated", BODY, { "x-token": "x" })).status).toBe(401);
-      const sign = (secret: string) => ({
-        "x-hub-signature-256": `sha256=${createHmac("sha256", secret).update(BODY).digest("hex")}`,
-      });
-      expect((await old.webhook("half", BODY, sign("x"))).status).toBe(401);
-      expect((await old.webhook("half", BODY, sign(GOOD))).status).toBe(200);
-      expect((await old.webhook("unused", BODY)).status).toBe(202);
-
-      const status = (await old.get("/status")).json;
-      expect(status).toMatchObject({
-        health: "error",
-        sources: [
-          { name: "gated", health: "error", reason: expect.stringContaining("auth.token: has 1 byte") },
-          { name: "half", health: "ok", reason: expect.stringContaining("secrets[0]: has 1 byte") },
-          { name: "hexed", health: "error", reason: expect.stringContaining("not hexadecimal") },
-          { name: "sheets", health: "error" },
-        ],
-      });
-      expect(old.log.filter(({ msg }) => msg === "source can verify nobody and answers 401")).toHaveLength(3);
-      // Whatever else is set meanwhile, it stays locked.
-      expect((await old.request("PATCH", `${PATH}/sheets`, patch({ max_bytes: 1000 }))).status).toBe(200);
-      expect((await old.webhook("sheets", BODY)).status).toBe(401);
-
-      const rotated = await old.post(`${PATH}/hexed/rotate-secret`);
-      const key = Buffer.from(String(rotated.json["secret"]), "hex");
-      const signature = createHmac("sha256", key).update(BODY).digest("hex");
-      expect((await old.webhook("hexed", BODY, { "x-signature": signature })).status).toBe(202);
-      expect((await old.webhook("hexed", BODY, { "x-signature": SIGNED_WITH_NOTHING })).status).toBe(401);
-      await old.request("PATCH", `${PATH}/gated`, patch({ auth: { header: "X-Token", token: GOOD } }));
-      await old.request("PATCH", `${PATH}/sheets`, patch({ secrets: [GOOD] }));
-      expect((await old.webhook("gated", BODY, { "x-token": GOOD })).status).toBe(202);
-      expect((await old.get("/status")).json["health"]).toBe("ok");
-    } finally {
-      await old.close();
-    }
-  });
-});
-
-function patch(body: unknown) {
-  return { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
-}

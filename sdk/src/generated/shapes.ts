@@ -113,12 +113,12 @@ export interface Status {
     /** The limit in attempts per second; null for no limit */
     rate_per_s: number | null;
   })[];
-  /** Only sources with a problem: a secret or token that is too easy to guess, accepted by an older release; or a queue whose messages cannot be read or parked */
+  /** Only sources with a problem: a queue whose messages cannot be read or parked */
   sources: ({
     name: string;
-    /** `error`: no sender can be verified, so all get 401; or messages of the source's queue cannot be read or parked */
+    /** `error`: messages of the source's queue cannot be read or parked */
     health: "ok" | "error";
-    /** Which of its secrets are ignored, and why; or what is wrong with its queue */
+    /** What is wrong with its queue */
     reason: string;
   })[];
   /** Connections to brokers; empty for keys that are bound to a tenant */

@@ -181,7 +181,7 @@ function toParked({ content, properties }: GetMessage): ParkedMessage {
     reason: readText(headers[PARK_REASON]) ?? readText(death.reason),
     description: readText(headers[PARK_DESCRIPTION]),
     cameFrom: readText(headers[PARK_QUEUE]) ?? readText(death.queue),
-    parkedAt: findTime(properties, headers, death),
+    parkedAt: findTime(headers, death),
   };
 }
 
@@ -190,18 +190,9 @@ function findDeath(headers: Readonly<Record<string, unknown>>): Death {
   return death;
 }
 
-function findTime(
-  { timestamp }: MessageProperties,
-  headers: Readonly<Record<string, unknown>>,
-  death: Death,
-): number | undefined {
+function findTime(headers: Readonly<Record<string, unknown>>, { time }: Death): number | undefined {
   if (typeof headers[PARK_TIME] === "number") return headers[PARK_TIME];
-  // Earlier versions wrote the time of parking into the timestamp.
-  return readTime(headers[PARK_REASON] === undefined ? death.time?.value : timestamp);
-}
-
-function readTime(seconds: unknown): number | undefined {
-  return typeof seconds === "number" ? seconds * 1000 : undefined;
+  return typeof time?.value === "number" ? time.value * 1000 : undefined;
 }
 
 const OF_PARKING = [PARK_QUEUE, PARK_REASON, PARK_DESCRIPTION, PARK_TIME];

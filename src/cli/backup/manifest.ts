@@ -39,13 +39,13 @@ const Manifest = Type.Object({
   store_url: Type.String(),
   /** Names of the variables that the configuration was read with; never their values. */
   variables: Type.Array(Type.String()),
-  /** Variables that the file names without a default, and with one. Early releases did not write these lists. */
-  needed_variables: Type.Optional(Type.Array(Type.String())),
-  defaulted_variables: Type.Optional(Type.Array(Type.String())),
+  /** Variables that the file names without a default, and with one. */
+  needed_variables: Type.Array(Type.String()),
+  defaulted_variables: Type.Array(Type.String()),
   /** The number of rows in each table of the database. */
   tables: Type.Record(Type.String(), Type.Integer({ minimum: 0 })),
-  /** The number of live records of each kind. Releases with one table per kind did not write it. */
-  records: Type.Optional(Type.Record(Type.String(), Type.Integer({ minimum: 0 }))),
+  /** The number of live records of each kind. */
+  records: Type.Record(Type.String(), Type.Integer({ minimum: 0 })),
   /** In the order in which they follow in the archive. */
   parts: Type.Array(Part, { minItems: 1 }),
 });

@@ -14,7 +14,7 @@ const OF_THE_MACHINE = /^POSTHORN_(?:DATA_DIR|HOST|PORT|LOG_LEVEL|LOG_FILE|URL|A
 const MASTER_KEY = /^POSTHORN_MASTER_KEY(?:_FILE)?$/;
 
 export function findMissingVariables(
-  { variables, needed_variables: needed = variables, defaulted_variables: defaulted = [] }: Manifest,
+  { variables, needed_variables: needed, defaulted_variables: defaulted }: Manifest,
   env: Environment,
   restored: { hasConfig: boolean; hasMasterKey: boolean },
 ): MissingVariables {

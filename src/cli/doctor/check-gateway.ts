@@ -8,7 +8,7 @@ import type { Judge } from "./findings.ts";
 
 /** The public facts of a gateway, which need no key. */
 export interface Answered {
-  readiness: { version?: string; status?: string; store?: { sync_mode?: string } };
+  readiness: { version: string; status?: string; store?: { sync_mode?: string } };
   /** How far the gateway's clock is ahead of ours. */
   aheadMs: number | undefined;
 }
@@ -74,7 +74,7 @@ export function judgeReadiness(url: string, { readiness }: Answered, judge: Judg
 }
 
 export function judgeVersion({ readiness }: Answered, judge: Judge): void {
-  const { version = "of an earlier release" } = readiness;
+  const { version } = readiness;
   if (version === VERSION) return judge("ok", `the gateway and this command have the same version, ${VERSION}`);
   judge("warning", `the gateway is ${version}, this command ${VERSION}. Restart the gateway after an upgrade`);
 }

@@ -7,7 +7,6 @@ import type { SourceInput } from "../../domain/source.ts";
 import { PLUGINS } from "../../plugins/plugins.ts";
 import { createSecretBox } from "../../registry/secret-box.ts";
 import { createSourceInputs } from "../../registry/sources/source-input.ts";
-import { judgeDoors } from "../../registry/sources/source-doors.ts";
 import { readState } from "../../registry/sources/source-settings.ts";
 import { createSourceKinds } from "../../receive/sources/kinds.ts";
 import type { SourceKind } from "../../receive/sources/source-kind.ts";
@@ -17,21 +16,16 @@ import { describeFailure } from "../failure.ts";
 import { countOf } from "../output.ts";
 import type { Judge } from "./findings.ts";
 
-/** Checks that the sources can verify their senders. */
+/** Checks that the declared sources are valid, and that the secrets of the stored ones can be read. */
 export async function checkSources(config: Config, inspection: Inspection | undefined, judge: Judge): Promise<void> {
   const kinds = await listKinds();
   const declared = config.sources.map((input) => findProblem(input, kinds)).filter((one) => one !== undefined);
   const stored = inspection?.sources ?? [];
-  const weak = findWeakSources(config, stored, kinds);
-  if (weak === undefined) {
-    return judge("warning", "their secrets cannot be checked: the master key is missing or a different one");
+  if (!canRead(stored, config)) {
+    return judge("warning", "their secrets cannot be read: the master key is missing or a different one");
   }
   for (const problem of declared) judge("problem", problem);
-  for (const { name, weakness, isLocked } of weak) {
-    if (isLocked) judge("problem", `${name} answers everybody 401: ${weakness}`);
-    else judge("warning", `${name} has a secret that is not used: ${weakness}`);
-  }
-  if (declared.length + weak.length === 0) judge("ok", `${countOf(stored.length, "source is", "sources are")} stored`);
+  if (declared.length === 0) judge("ok", `${countOf(stored.length, "source is", "sources are")} stored`);
 }
 
 function findProblem(input: SourceInput, kinds: ReadonlyMap<string, SourceKind>): string | undefined {
@@ -43,23 +37,15 @@ function findProblem(input: SourceInput, kinds: ReadonlyMap<string, SourceKind>)
   }
 }
 
-/** Undefined when the secrets cannot be read. */
-function findWeakSources(
-  config: Config,
-  stored: readonly { name: string; data: string }[],
-  kinds: ReadonlyMap<string, SourceKind>,
-) {
+function canRead(stored: readonly { name: string; data: string }[], config: Config): boolean {
   const path = join(config.dataDir, MASTER_KEY);
   const key = config.masterKey ?? (existsSync(path) ? readFileSync(path, "utf8").trim() : "");
   const box = createSecretBox(key);
   try {
-    return stored.flatMap(({ name, data }) => {
-      const { state } = readState(name, data, box);
-      const { weakness, isLocked } = judgeDoors(state, kinds.get(state.shown.kind ?? ""));
-      return weakness === undefined ? [] : [{ name, weakness, isLocked }];
-    });
+    for (const { name, data } of stored) readState(name, data, box);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }
 

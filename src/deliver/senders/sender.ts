@@ -89,8 +89,6 @@ export interface SettingsSecrets<Settings extends object = object> {
   /** Separates the secrets from the rest; undefined when there are none. */
   hide(settings: Settings): { shown: Settings; hidden: unknown } | undefined;
   reveal(shown: Settings, hidden: unknown): Settings;
-  /** Whether an earlier release has stored a secret unencrypted. */
-  isExposed?(stored: Settings): boolean;
   /** Only the settings that were given, with each secret replaced by `maskValue`. */
   mask(settings: Settings, maskValue: (secret: string) => string): Settings;
   /** A masked value that a client sends back stands for the stored one. */
@@ -164,8 +162,6 @@ export interface RecordedAttempt {
   eventType: string;
   number: number;
   startedAt: number;
-  /** The current subscription; undefined when it was deleted. */
-  subscription: Subscription | undefined;
 }
 
 /** How many deliveries one attempt sends, and how fast attempts may follow each other. */

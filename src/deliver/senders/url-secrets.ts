@@ -54,7 +54,6 @@ export function createUrlSecrets<Settings extends UrlSettings>({
       if (auth !== undefined) settings.auth = auth;
       return settings;
     },
-    isExposed: ({ headers }) => Object.values(headers ?? {}).some((value) => value !== MASK),
     mask(settings, maskValue) {
       const shown = { ...settings };
       if (shown.headers) {

@@ -123,9 +123,9 @@ export function createPace(now: number): Pace {
 }
 
 /** Loads a saved pace. Infinity is restored here, because JSON cannot express it. */
-export function loadPace(saved: Partial<Pace> | undefined, now: number): Pace {
+export function loadPace(saved: Partial<Pace>, now: number): Pace {
   const pace = { ...createPace(now), ...saved, windowAt: now, filledAt: now };
-  return { ...pace, perS: saved?.perS ?? Number.POSITIVE_INFINITY };
+  return { ...pace, perS: saved.perS ?? Number.POSITIVE_INFINITY };
 }
 
 export function noteGood(pace: Pace, now: number): void {

@@ -6,16 +6,14 @@ import type { SubscriptionState } from "./subscription-states.ts";
 import { createTarget, type TargetCondition } from "./target.ts";
 
 /**
- * The saved state of targets and subscriptions: one JSON object per record. Fields that an earlier version did not save
- * get the values of a new record.
+ * The saved state of targets and subscriptions: one JSON object per record. Fields that are not in it get the values of
+ * a new record.
  */
 
 interface Saved extends Readonly<Record<string, unknown>> {
   pace?: Partial<Pace>;
   attemptMs?: number;
   suspension?: Suspension;
-  /** Written by versions that saved nothing else of a pace. */
-  averagePerS?: number;
 }
 
 export function formatTarget({ mode, pace, notices }: TargetCondition): string {
@@ -42,8 +40,7 @@ export function parseSubscription(text: string, now: number): SubscriptionState 
 }
 
 function toCondition(saved: Saved, now: number): TargetCondition {
-  const { averagePerS = 0 } = saved;
-  const pace = loadPace(saved.pace ?? { usualPerS: averagePerS, averagePerS }, now);
+  const pace = loadPace(saved.pace ?? {}, now);
   return { mode: fill(createMode(), saved), pace, notices: fill(createModeNotices(), saved) };
 }
 

@@ -6,7 +6,7 @@ import type { Json } from "./schema-writer.ts";
 
 /** Derives the schema of answers, and an example, from the schema of the input. */
 
-/** Limits that apply to input only: answers may hold values that an earlier release accepted. */
+/** Limits that apply to input only: a client need not check what it gets, nor change when a limit does. */
 const LIMITS = /^(minLength|maxLength|minimum|maximum|pattern|minItems|maxItems|maxProperties|uniqueItems)$/;
 
 /** The fields of a shape after `fillIn`: all are present, with the default or null if they were not given. */

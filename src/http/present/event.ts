@@ -55,8 +55,8 @@ interface PublishedDetails {
 
 /** The request line of a received webhook; undefined for other events. */
 export function presentEventRequest({ request }: Pick<StoredEvent, "request">) {
-  const { method, path, query } = readSound(request, readKeptRequest) ?? {};
-  return method === undefined ? undefined : { method, path, query };
+  const kept = readSound(request, readKeptRequest);
+  return kept && { method: kept.method, path: kept.path, query: kept.query };
 }
 
 /** What is damaged on disk may be no JSON; the other events of a list are shown all the same. */

@@ -114,7 +114,7 @@ function presentKey(key: ApiKey, status: KeyStatus): AnswerOf<typeof Described> 
   return {
     id: key.id,
     name: key.name,
-    prefix: key.prefix ?? null,
+    prefix: key.prefix,
     scopes: key.scopes,
     tenant_id: key.tenantId ?? null,
     status,

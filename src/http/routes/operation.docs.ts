@@ -78,18 +78,11 @@ const GatewayStatus = named(
     sources: Type.Array(
       closed({
         name: Type.String(),
-        health: oneOf(
-          ["ok", "error"],
-          "`error`: no sender can be verified, so all get 401; or messages of the source's queue cannot be read or parked",
-        ),
-        reason: Type.String({
-          description: "Which of its secrets are ignored, and why; or what is wrong with its queue",
-        }),
+        health: oneOf(["ok", "error"], "`error`: messages of the source's queue cannot be read or parked"),
+        reason: Type.String({ description: "What is wrong with its queue" }),
       }),
       {
-        description:
-          "Only sources with a problem: a secret or token that is too easy to guess, accepted by an older release; " +
-          "or a queue whose messages cannot be read or parked",
+        description: "Only sources with a problem: a queue whose messages cannot be read or parked",
         examples: [[]],
       },
     ),

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Clock } from "../../domain/clock.ts";
 import type { LinkTheme } from "../../domain/portal-theme.ts";
 import type { Scope } from "../../registry/api-key.ts";
@@ -46,6 +46,7 @@ export interface PassesOptions {
 }
 
 interface Sealed extends PassTerms {
+  id: string;
   keyId: string;
   mark: string;
   madeAt: number;
@@ -53,11 +54,6 @@ interface Sealed extends PassTerms {
 }
 
 type SealedUser = SignedInUser & Pick<Caller, "scopes" | "tenantId">;
-
-/** Of a pass of an early release, which holds no id. */
-function hashOf(pass: string): string {
-  return createHash("sha256").update(pass).digest("hex").slice(0, 16);
-}
 
 /** What a partner may do is what the link gives, as far as the key may still do it. */
 function commonScopes(link: Pick<Caller, "scopes">, holder: Caller): readonly Scope[] {
@@ -97,7 +93,7 @@ export function createPasses({ use, secretBox, keys, records, userMark, clock }:
     find(pass) {
       const sealed = open(pass);
       if (sealed === undefined || sealed.expiresAt <= clock.wall()) return undefined;
-      const { id = hashOf(pass), keyId, madeAt, expiresAt, partner, user } = sealed;
+      const { id, keyId, madeAt, expiresAt, partner, user } = sealed;
       if (records.isEnded({ id, keyId, madeAt, tenantId: partner?.tenantId })) return undefined;
       const holder = user === undefined ? keys.findHolder(keyId) : toHolder(keyId, user);
       if (holder === undefined || holder.mark !== sealed.mark) return undefined;

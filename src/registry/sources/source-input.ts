@@ -10,11 +10,10 @@ import {
   type SourceInput,
   type SourceKindRules,
 } from "../../domain/source.ts";
-import type { SecretForm } from "../../domain/secret-form.ts";
+import { HEADER_SECRET, TEXT_SECRET, type SecretForm } from "../../domain/secret-form.ts";
 import { checkSourceInput } from "../../domain/source-rules.ts";
 import { setSecrets } from "../../domain/source-secrets.ts";
 import type { FieldProblem } from "../../domain/subscription-rules.ts";
-import { checkPathToken, checkSecrets, checkToken, secretFormOf } from "./source-doors.ts";
 import { isCredentialOption, type SourceState } from "./source-settings.ts";
 
 /** Converts the input of a user to the stored state, and back. */
@@ -49,7 +48,7 @@ export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions
       ...checkSourceInput(input),
       ...checkKind(input, known),
       ...checkMasked(input, known),
-      ...checkTokens(input, known),
+      ...checkTokens(input),
     ];
     if (problem !== undefined) throw invalid(problem);
   }
@@ -75,12 +74,11 @@ export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions
     return problems;
   }
 
-  /** A secret that was accepted before may stay when it is not weaker now: the source reports it, and is locked. */
+  /** With another kind or other options, stored secrets may have the wrong form. */
   function checkTheirForm({ secrets }: SourceInput, known: SourceState | undefined, form: SecretForm): FieldProblem[] {
     if (secrets !== undefined || known === undefined) return checkSecrets(form, secrets ?? []);
-    const before = secretFormOf(kindOf(known), known.options);
-    const good = known.secrets.map(({ secret }) => secret).filter((one) => before.findProblem(one) === undefined);
-    const [problem] = checkSecrets(form, good);
+    const stored = known.secrets.map(({ secret }) => secret);
+    const [problem] = checkSecrets(form, stored);
     if (problem === undefined) return [];
     return [{ field: "secrets", message: `one that is stored ${problem.message}. Give the secrets again` }];
   }
@@ -180,11 +178,25 @@ function checkMasked({ auth, path_token: pathToken }: SourceInput, known: Source
   return problems;
 }
 
-/** Stored tokens are checked when the source is built from them. */
-function checkTokens({ auth, path_token: pathToken }: SourceInput, known: SourceState | undefined): FieldProblem[] {
-  const isKept = auth?.token === MASK || auth?.token === known?.auth?.token;
-  const path = typeof pathToken === "string" && pathToken !== MASK ? pathToken : undefined;
-  return [...checkToken(isKept ? undefined : auth?.token), ...checkPathToken(path)];
+function checkTokens({ auth, path_token: pathToken }: SourceInput): FieldProblem[] {
+  return [...checkToken("auth.token", auth?.token, HEADER_SECRET), ...checkToken("path_token", pathToken, TEXT_SECRET)];
+}
+
+/** A masked token stands for the stored one. */
+function checkToken(field: string, token: string | boolean | null | undefined, form: SecretForm): FieldProblem[] {
+  const message = typeof token !== "string" || token === MASK ? undefined : form.findProblem(token);
+  return message === undefined ? [] : [{ field, message }];
+}
+
+function checkSecrets(form: SecretForm, secrets: readonly string[]): FieldProblem[] {
+  return secrets.flatMap((secret, index) => {
+    const message = form.findProblem(secret);
+    return message === undefined ? [] : [{ field: `secrets[${index}]`, message }];
+  });
+}
+
+function secretFormOf(kind: SourceKindRules | undefined, options: Readonly<Record<string, unknown>>): SecretForm {
+  return kind?.secretForm?.(options) ?? TEXT_SECRET;
 }
 
 function invalid({ field, message }: FieldProblem): PosthornError {

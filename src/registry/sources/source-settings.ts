@@ -20,7 +20,6 @@ import {
 import type { SourceSecret } from "../../domain/source-secrets.ts";
 import type { ManagedBy } from "../../domain/subscription.ts";
 import type { SecretBox } from "../secret-box.ts";
-import { judgeDoors } from "./source-doors.ts";
 
 /** The settings of a source and how they are stored: credentials are encrypted. */
 
@@ -104,7 +103,7 @@ export function toSource(state: SourceState, kind: SourceKindRules | undefined, 
   const [idFrom, orderingKeyFrom, priorityFrom] = places;
   const bodyPlaces = places.filter((place) => place?.in === "body").map(({ pointer }) => pointer);
   const only = shown.only ?? kind?.only;
-  const { secrets, weakness, isLocked } = judgeDoors(state, kind);
+  const secrets = state.secrets.map(({ secret }) => secret);
   return {
     name: shown.name,
     kind: set.kind,
@@ -122,26 +121,20 @@ export function toSource(state: SourceState, kind: SourceKindRules | undefined, 
     only: only?.map(parsePattern),
     answerWithinMs: set.answer_within === null ? undefined : set.answer_within * 1000,
     queuedStatus: set.kind === GENERIC_KIND ? 202 : (kind?.queuedStatus ?? 200),
-    gate: toGate(shown, auth, isLocked),
+    gate: toGate(shown, auth),
     refusesReplays: set.refuse_replays && kind?.replayMark !== undefined,
     pathToken,
     mask: parseMask(shown.mask, kind?.mask),
     hidden: toHidden(state),
     settings: { source: shown.name, secrets, options, manifest: shown.manifest ?? undefined },
-    weakness,
     declared: defaults.declared,
     lastRequestAt: 0,
   };
 }
 
-function toGate(
-  { allowed_ips: ips, content_types: types }: Shown,
-  auth: SourceState["auth"],
-  isLocked: boolean,
-): SourceGate | undefined {
-  if (!isLocked && !Array.isArray(ips) && !Array.isArray(types) && auth === undefined) return undefined;
+function toGate({ allowed_ips: ips, content_types: types }: Shown, auth: SourceState["auth"]): SourceGate | undefined {
+  if (!Array.isArray(ips) && !Array.isArray(types) && auth === undefined) return undefined;
   return {
-    isLocked,
     allowedIps: Array.isArray(ips) ? parseAllowedIps(ips) : undefined,
     contentTypes: Array.isArray(types) ? types.map((type) => type.toLowerCase()) : undefined,
     auth: auth === undefined ? undefined : { header: auth.header.toLowerCase(), token: auth.token },

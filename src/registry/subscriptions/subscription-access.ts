@@ -24,7 +24,7 @@ export interface SubscriptionAccess {
     known: Known,
     input: SubscriptionInput,
     update: { boundTo: string | undefined; carried: string | undefined },
-  ): CredentialsBy | undefined;
+  ): CredentialsBy;
   /** Who gives the credentials of a new subscription. */
   nameOf(boundTo: string | undefined): CredentialsBy;
   /** Who gave its credentials; undefined when it has none. */
@@ -53,8 +53,7 @@ export function createSubscriptionAccess({ kinds, isForOperators }: Subscription
     return kind.operatorSettings?.some((name) => (set.get(name) ?? null) !== null) === true;
   }
 
-  /** An operator could always have given them: where nobody was remembered, they count as the operator's. */
-  function ownerOf({ settings, credentialsBy = "operator" }: Known): CredentialsBy | undefined {
+  function ownerOf({ settings, credentialsBy }: Known): CredentialsBy | undefined {
     const kind = kinds.findOf(settings);
     const has = kind?.secrets.findCarried({}, settingsIn(settings, kind), false) !== undefined;
     return has ? credentialsBy : undefined;

@@ -19,8 +19,6 @@ export interface SubscriptionBuild {
   withKeys(known: KeptSubscription, keys: SigningKeys): KeptSubscription;
   /** For one that left the configuration: its deliveries are held, because that may be a mistake. */
   toFormer(known: KeptSubscription): KeptSubscription;
-  /** Encrypts its settings again. */
-  seal(known: KeptSubscription, kind: DestinationKind): KeptSubscription;
 }
 
 interface SubscriptionBuildOptions extends SubscriptionAccessOptions {
@@ -87,10 +85,6 @@ export function createSubscriptionBuild(options: SubscriptionBuildOptions): Subs
       sealed: { ...known.sealed, keys: sealSigningKeys(keys, secretBox, known) },
     }),
     toFormer: (known) => ({ ...withStatus(known, "inactive"), managedBy: "former_config" }),
-    seal: (known, kind) => ({
-      ...known,
-      sealed: { ...known.sealed, settings: sealSubscriptionSettings(known.settings, kind, secretBox, known) },
-    }),
   };
 }
 

@@ -16,10 +16,10 @@ export interface KeptSubscription {
   readonly settings: Settings;
   readonly keys: SigningKeys;
   readonly managedBy: ManagedBy;
-  /** The id of the key that created it; undefined for subscriptions of early releases. */
+  /** The id of the key that created it; `config` or `contact` for those of the configuration or of a contact. */
   readonly createdBy: string | undefined;
-  /** Who gave the credentials in the settings; undefined for subscriptions of early releases. */
-  readonly credentialsBy: CredentialsBy | undefined;
+  /** Who gave the credentials in the settings. */
+  readonly credentialsBy: CredentialsBy;
   /** When it stopped sending credentials of the operator, in wall time; undefined if it never did. */
   readonly operatorsUntil?: number | undefined;
   /** In wall time; undefined while it is active. */
@@ -36,10 +36,10 @@ type Owner = Pick<KeptSubscription, "tenantId" | "id">;
 /** The content of `data`; the keys are in `blob`. */
 interface Data extends Pick<KeptSubscription, "name" | "status" | "managedBy"> {
   settings: StoredSettings;
-  createdBy?: string | null | undefined;
-  credentialsBy?: CredentialsBy | undefined;
+  createdBy?: string | undefined;
+  credentialsBy: CredentialsBy;
   operatorsUntil?: number | undefined;
-  heldSince?: number | null | undefined;
+  heldSince?: number | undefined;
 }
 
 const STATUS_VERBS: Readonly<Record<SubscriptionStatus, string>> = {
@@ -89,7 +89,7 @@ export function sealSigningKeys(keys: SigningKeys, box: SecretBox, owner: Owner)
 }
 
 function fromRecord(
-  { tenantId, id, data, blob, createdAt }: LiveRecord,
+  { tenantId, id, data, blob }: LiveRecord,
   box: SecretBox,
   kinds: DestinationKinds,
 ): KeptSubscription {
@@ -104,12 +104,12 @@ function fromRecord(
     name,
     status,
     settings: openSettings(settings, kinds.findOf(settings), box, owner),
-    keys: parseSigningKeys(box.open(keys, owner), createdAt),
+    keys: parseSigningKeys(box.open(keys, owner)),
     managedBy,
-    createdBy: createdBy ?? undefined,
+    createdBy,
     credentialsBy,
     operatorsUntil,
-    heldSince: heldSince ?? undefined,
+    heldSince,
     sealed: { settings, keys },
   };
 }

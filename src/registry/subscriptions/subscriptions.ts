@@ -19,7 +19,7 @@ import type { Draft } from "../draft.ts";
 import { createKnownSubscriptions, type KeptEntry, type SubscriptionChanged } from "./known-subscriptions.ts";
 import type { Once, Registry } from "../registry.ts";
 import type { Change } from "../resource.ts";
-import { needsSealing, type Settings } from "../sealed-settings.ts";
+import type { Settings } from "../sealed-settings.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { createSubscriptionAccess, type SubscriptionAct, type SubscriptionRights } from "./subscription-access.ts";
 import { createSubscriptionBuild, type SubscriptionChange } from "./subscription-build.ts";
@@ -167,19 +167,8 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
   const kept = await registry.open(createSubscriptionResource(options.secretBox, kinds, take));
   const access = createSubscriptionAccess(options);
   const drafts = createSubscriptionDrafts(options, kept, known, build);
-  await sealAll();
   isOpen = true;
   for (const subscription of known.list(undefined)) tellHeld(subscription);
-
-  /** Early releases stored the values of headers in plain text. */
-  async function sealAll(): Promise<void> {
-    await registry.change(kept, (draft) => {
-      for (const { thing } of kept.list()) {
-        const kind = kinds.findOf(thing.settings);
-        if (kind !== undefined && needsSealing(thing.sealed.settings, kind)) draft.put(kept, build.seal(thing, kind));
-      }
-    });
-  }
 
   async function take(changes: readonly Change<KeptSubscription>[]): Promise<void> {
     const changed = changes.map(known.take);

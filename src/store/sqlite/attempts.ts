@@ -23,8 +23,6 @@ export interface Attempts {
   findLast(key: DeliveryKey): AttemptPlace | undefined;
   /** When the attempt with this number began. */
   findStart(key: DeliveryKey, number: number): number | undefined;
-  /** Whether the event may have attempts in the table of earlier releases. */
-  mayHaveOld(eventSeq: number): boolean;
   deleteAll(key: DeliveryKey): void;
 }
 
@@ -41,18 +39,15 @@ const chainOf = (deliveries: string) => `
     union all
     select a.seq, a.previous from chain join attempts a on a.seq = chain.previous)`;
 
-/** All attempts of the delivery ?1, ?2 that are in the log, the last first. */
+/** All attempts of the delivery ?1, ?2, the last first. */
 const CHAIN = chainOf("d.event_seq = ?1 and d.subscription_seq = ?2");
 
-const SHOWN = `number, started_at, duration_ms, result, cause, response_code, response_headers, response_body, error`;
-
-/** All attempts of a delivery, from both tables. */
+/** All attempts of a delivery. */
 export const SELECT_ATTEMPTS = `${CHAIN}
-  select ${SHOWN}, coalesce(f.url, a.url) as url, coalesce(f.address, a.address) as address,
+  select number, started_at, duration_ms, result, cause, response_code, response_headers, response_body, error,
+    coalesce(f.url, a.url) as url, coalesce(f.address, a.address) as address,
     coalesce(f.request_headers, a.request_headers) as request_headers, a.signatures
   from attempts a left join attempt_forms f on f.seq = a.form where a.seq in (select seq from chain)
-  union all
-  select ${SHOWN}, url, address, request_headers, null from old_attempts where event_seq = ?1 and subscription_seq = ?2
   order by number limit 1000`;
 
 export function createAttemptLog(db: Database): AttemptLog {
@@ -102,24 +97,16 @@ export function createAttemptLog(db: Database): AttemptLog {
 
 export function createAttempts(db: Database): Attempts {
   const selectLast = db.prepare(`
-    select d.last_attempt as seq, coalesce(a.number, (
-      select max(o.number) from old_attempts o
-      where o.event_seq = d.event_seq and o.subscription_seq = d.subscription_seq), 0) as number
+    select d.last_attempt as seq, coalesce(a.number, 0) as number
     from deliveries d left join attempts a on a.seq = d.last_attempt
     where d.event_seq = ? and d.subscription_seq = ?`);
   const selectStart = db.prepare(`${CHAIN}
-    select started_at from attempts where seq in (select seq from chain) and number = ?3
-    union all
-    select started_at from old_attempts where event_seq = ?1 and subscription_seq = ?2 and number = ?3`);
+    select started_at from attempts where seq in (select seq from chain) and number = ?3`);
   const keepLast = db.prepare(keepLastAttemptOf("d.event_seq = ?1 and d.subscription_seq = ?2"));
-  const deleteLogged = db.prepare(`${CHAIN} delete from attempts where seq in (select seq from chain)`);
-  const deleteOld = db.prepare("delete from old_attempts where event_seq = ? and subscription_seq = ?");
+  const deleteChain = db.prepare(`${CHAIN} delete from attempts where seq in (select seq from chain)`);
   const pointAtNone = db.prepare(
     "update deliveries set last_attempt = null where event_seq = ? and subscription_seq = ?",
   );
-  const { seq: lastOldEvent } = db.prepare("select max(event_seq) as seq from old_attempts").get() as {
-    seq: number | null;
-  };
 
   return {
     findLast: ({ eventSeq, subscriptionSeq }) => selectLast.get(eventSeq, subscriptionSeq) as AttemptPlace | undefined,
@@ -127,11 +114,9 @@ export function createAttempts(db: Database): Attempts {
       const row = selectStart.get(eventSeq, subscriptionSeq, number) as { started_at: number } | undefined;
       return row?.started_at;
     },
-    mayHaveOld: (eventSeq) => lastOldEvent !== null && eventSeq <= lastOldEvent,
     deleteAll({ eventSeq, subscriptionSeq }) {
       keepLast.run(eventSeq, subscriptionSeq);
-      deleteLogged.run(eventSeq, subscriptionSeq);
-      deleteOld.run(eventSeq, subscriptionSeq);
+      deleteChain.run(eventSeq, subscriptionSeq);
       pointAtNone.run(eventSeq, subscriptionSeq);
     },
   };
@@ -140,51 +125,37 @@ export function createAttempts(db: Database): Attempts {
 /** Operations on the attempts of whole events, for retention. */
 export function createAttemptsOfEvents(db: Database) {
   const keepLast = db.prepare(keepLastAttemptOf("d.event_seq between ?1 and ?2"));
-  const deleteLogged = db.prepare(`
+  const deleteChains = db.prepare(`
     ${chainOf("d.event_seq between ?1 and ?2")} delete from attempts where seq in (select seq from chain)`);
-  const deleteOld = db.prepare("delete from old_attempts where event_seq between ? and ?");
   const answered = "(response_headers is not null or response_body is not null)";
   const ofEvent = chainOf("d.event_seq = ?1");
-  const eraseLogged = db.prepare(`
+  const eraseAnswers = db.prepare(`
     ${ofEvent} update attempts set response_headers = null, response_body = null
     where seq in (
       select seq from attempts where seq in (select seq from chain) and started_at <= ?2 and ${answered} limit ?3)`);
-  const eraseOld = db.prepare(`
-    update old_attempts set response_headers = null, response_body = null
-    where event_seq = ?1 and (subscription_seq, number) in (
-      select subscription_seq, number from old_attempts where event_seq = ?1 and started_at <= ?2 and ${answered}
-      limit ?3)`);
   const selectForms = db.prepare(`
     ${ofEvent} select distinct form from attempts where seq in (select seq from chain) and form is not null`);
-  const eraseLoggedRequests = db.prepare(`
+  const eraseRequests = db.prepare(`
     ${ofEvent} update attempts set url = null, request_headers = null, error = null, form = null, signatures = null
     where seq in (select seq from chain)`);
-  const eraseOldRequests = db.prepare(
-    "update old_attempts set url = null, request_headers = null, error = null where event_seq = ?",
-  );
   const removeUnused = createUnusedFormRemoval(db);
   const selectFirst = db.prepare(`
-    ${ofEvent} select min(started_at) as at from (
-      select started_at from attempts where seq in (select seq from chain) and ${answered}
-      union all select started_at from old_attempts where event_seq = ?1 and ${answered})`);
+    ${ofEvent} select min(started_at) as at from attempts where seq in (select seq from chain) and ${answered}`);
 
   return {
     /** Must run before the deliveries are deleted, because they lead to the attempts. */
     delete(firstEvent: number, lastEvent: number): void {
       keepLast.run(firstEvent, lastEvent);
-      deleteLogged.run(firstEvent, lastEvent);
-      deleteOld.run(firstEvent, lastEvent);
+      deleteChains.run(firstEvent, lastEvent);
     },
     /** Erases answers of attempts started up to `until`, at most `limit`; returns how many. */
     eraseAnswers(eventSeq: number, until: number, limit: number): number {
-      const erased = eraseLogged.run(eventSeq, until, limit).changes;
-      return erased + eraseOld.run(eventSeq, until, limit - erased).changes;
+      return eraseAnswers.run(eventSeq, until, limit).changes;
     },
     /** Erases what was sent, and why it failed: both may repeat values of the body. */
     eraseRequests(eventSeq: number): void {
       const forms = (selectForms.all(eventSeq) as unknown as { form: number }[]).map(({ form }) => form);
-      eraseLoggedRequests.run(eventSeq);
-      eraseOldRequests.run(eventSeq);
+      eraseRequests.run(eventSeq);
       // Attempts of other events that still share the form sent the same.
       for (const form of forms) removeUnused(form);
     },

@@ -18,7 +18,7 @@ export function openAuditOf(file: string): { read(afterSeq: number, limit: numbe
     db.close();
     throw new PosthornError(
       "not_found",
-      `${file} has no audit log yet. The log begins when a gateway of this release first starts on it.`,
+      `${file} has no audit log yet. The log begins when a gateway first starts on it.`,
     );
   }
   const { read } = createAuditReads(db, createPrepare(db));

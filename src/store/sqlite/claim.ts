@@ -219,7 +219,7 @@ type ReadRow = readonly [
   request: string | null,
   details: string | null,
   body: Uint8Array | null,
-  checksum: number | null,
+  checksum: number,
 ];
 
 /** The values of the JSON text in `CONTENT`, in its order: what is summed, then what is of the delivery. */
@@ -260,7 +260,7 @@ function toClaimed([content, request, details, body, checksum]: ReadRow): Claime
     return { eventSeq, eventId: "", eventType: "", damage: `row ${eventSeq} of the table events is missing` };
   }
   const summed = [...row.slice(0, SUMMED), request, details] as unknown as SummedEvent;
-  if (checksum !== null && sumEvent(summed, body) !== checksum) {
+  if (sumEvent(summed, body) !== checksum) {
     return { eventSeq, eventId: id, eventType: row[2], damage: describeDamage("events", eventSeq) };
   }
   const written = details ?? undefined;

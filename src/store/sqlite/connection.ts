@@ -163,8 +163,8 @@ export function refuseOldVersion(version: string): void {
 
 const MIGRATIONS = new URL("../migrations/sqlite/", import.meta.url);
 
-export function listMigrations(): string[] {
-  return readdirSync(MIGRATIONS)
+export function listMigrations(folder = MIGRATIONS): string[] {
+  return readdirSync(folder)
     .filter((name) => name.endsWith(".sql"))
     .sort();
 }
@@ -179,16 +179,17 @@ export function openEmptyDatabase(version: number): Database {
   applyMigrations(
     db,
     listMigrations().filter((name) => Number(name.slice(0, 4)) <= version),
+    MIGRATIONS,
   );
   return db;
 }
 
 /** Migrations only go forward. A new database gets all of them in one transaction, an older one each in its own. */
-function migrate(db: Database): void {
+export function migrate(db: Database, folder = MIGRATIONS): void {
   db.exec(CREATE_MIGRATIONS);
   const done =
     (db.prepare("select max(version) as version from migrations").get() as { version: number | null }).version ?? 0;
-  const files = listMigrations();
+  const files = listMigrations(folder);
   const newest = Number(files.at(-1)?.slice(0, 4) ?? 0);
   if (done > newest) {
     throw new PosthornError(
@@ -197,16 +198,18 @@ function migrate(db: Database): void {
     );
   }
   const missing = files.filter((name) => Number(name.slice(0, 4)) > done);
-  for (const together of done === 0 ? [missing] : missing.map((name) => [name])) applyMigrations(db, together);
+  for (const together of done === 0 ? [missing] : missing.map((name) => [name])) {
+    applyMigrations(db, together, folder);
+  }
 }
 
 /** Each writes its version row first. */
-function applyMigrations(db: Database, names: readonly string[]): void {
+function applyMigrations(db: Database, names: readonly string[], folder: URL): void {
   db.exec("begin immediate");
   try {
     for (const name of names) {
       db.prepare("insert into migrations (version, name) values (?, ?)").run(Number(name.slice(0, 4)), name);
-      db.exec(readFileSync(new URL(name, MIGRATIONS), "utf8"));
+      db.exec(readFileSync(new URL(name, folder), "utf8"));
     }
     db.exec("commit");
   } catch (error) {

@@ -145,8 +145,6 @@ function findNumericKey(db: Database, name: string): string | undefined {
 }
 
 function countRecords(db: Database): Record<string, number> {
-  const isThere = db.prepare("select 1 from main.sqlite_master where name = 'records'").get();
-  if (isThere === undefined) return {};
   const rows = db
     .prepare("select kind, count(*) as count from main.records where deleted_at is null group by kind")
     .all() as { kind: string; count: number }[];
@@ -155,8 +153,6 @@ function countRecords(db: Database): Record<string, number> {
 
 /** Numbers are never reused, even when their rows are deleted. */
 function copySequences(db: Database): void {
-  const isThere = db.prepare("select 1 from source.sqlite_master where name = 'sqlite_sequence'").get();
-  if (isThere === undefined) return;
   db.exec("delete from main.sqlite_sequence; insert into main.sqlite_sequence select * from source.sqlite_sequence");
 }
 

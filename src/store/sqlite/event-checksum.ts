@@ -48,7 +48,7 @@ export function sumBody(seq: number, body: Uint8Array): number {
 }
 
 /** A row of `SUMMED_COLUMNS`. */
-export type SummedRow = readonly [...SummedEvent, body: Uint8Array | null, checksum: number | null];
+export type SummedRow = readonly [...SummedEvent, body: Uint8Array | null, checksum: number];
 export const SUMMED_ROW = 17;
 
 /** The checksum that the row should have. */
@@ -56,13 +56,12 @@ export function sumRow(row: readonly [...SummedRow, ...unknown[]]): number {
   return sumEvent(row.slice(0, SUMMED_ROW - 2) as unknown as SummedEvent, row[15]);
 }
 
-/** A row of an earlier release has no checksum. */
 export function isDamagedRow(row: readonly [...SummedRow, ...unknown[]]): boolean {
-  return row[16] !== null && row[16] !== sumRow(row);
+  return row[16] !== sumRow(row);
 }
 
-export function isDamagedBody(seq: number, body: Uint8Array, checksum: number | null): boolean {
-  return checksum !== null && sumBody(seq, body) !== checksum;
+export function isDamagedBody(seq: number, body: Uint8Array, checksum: number): boolean {
+  return sumBody(seq, body) !== checksum;
 }
 
 /** Everything of a kept request that a replay takes. */
@@ -83,10 +82,11 @@ export function sumRequest(request: SummedRequest, body: Uint8Array | null): num
   return sum(request, body);
 }
 
-/** A row of an earlier release, or with an erased body, has no checksum. */
+/** A row with an erased body has no checksum; no other lacks one. */
 export function isDamagedRequest([, ...row]: RequestRow): boolean {
   const [id, source, tenantId, receivedAt, facts, size, body, checksum] = row;
-  return checksum !== null && sumRequest([id, source, tenantId, receivedAt, facts, size], body) !== checksum;
+  if (checksum === null) return body !== null;
+  return sumRequest([id, source, tenantId, receivedAt, facts, size], body) !== checksum;
 }
 
 export type SummedTable = "events" | "bodies" | "requests";
@@ -121,14 +121,11 @@ const WALKED_ROWS = 1000;
 /** Goes through all events, bodies and kept requests of a database, and names those that are damaged; at most `max`. */
 export function findDamagedRows(db: Database, max: number): string[] {
   const damages: string[] = [];
-  const findChecksum = db.prepare("select 1 from pragma_table_info(?) where name = 'checksum'");
   for (const [table, sql, isDamaged] of [
     ["events", `select ${SUMMED_COLUMNS} from events e where e.seq > ? order by e.seq`, isDamagedRow],
     ["bodies", "select event_seq, body, checksum from bodies where event_seq > ? order by event_seq", isDamagedBodyRow],
     ["requests", `select ${REQUEST_COLUMNS} from requests where seq > ? order by seq`, isDamagedRequest],
   ] as const) {
-    // A database of an earlier release has fewer of them.
-    if (findChecksum.get(table) === undefined) continue;
     const select = db.prepare(`${sql} limit ${WALKED_ROWS}`);
     select.setReturnArrays(true);
     for (let after = 0, rows: SummedRow[] = []; ; after = rows.at(-1)?.[0] ?? 0) {
@@ -142,6 +139,6 @@ export function findDamagedRows(db: Database, max: number): string[] {
   return damages;
 }
 
-function isDamagedBodyRow([seq, body, checksum]: readonly [number, Uint8Array, number | null]): boolean {
+function isDamagedBodyRow([seq, body, checksum]: readonly [number, Uint8Array, number]): boolean {
   return isDamagedBody(seq, body, checksum);
 }

@@ -165,7 +165,7 @@ type CheckedRow = readonly [...SummedRow, expiresAt: number | null, erasedAt: nu
 
 interface BodyRow {
   body: Uint8Array;
-  checksum: number | null;
+  checksum: number;
 }
 
 export function createFanOutReads(prepare: Prepare) {

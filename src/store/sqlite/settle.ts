@@ -73,7 +73,6 @@ export function createSettle(
   /** The most frequent end, in two statements: delivered at the first attempt, with no follower in its ordering key. */
   function deliverAtOnce(s: Settlement): boolean {
     if (s.verdict !== "delivered" || s.attemptNumber !== 1 || s.attempt.error !== undefined) return false;
-    if (attempts.mayHaveOld(s.eventSeq)) return false;
     const { changes } = deliver.run(
       log.nextSeq,
       s.attempt.startedAt + Math.round(s.attempt.durationMs),

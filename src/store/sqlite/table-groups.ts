@@ -12,7 +12,6 @@ const LOG_TABLES: ReadonlySet<string> = new Set([
   "deliveries",
   "attempts",
   "attempt_forms",
-  "old_attempts",
   "requests",
   "counters",
   "job_runs",

@@ -100,7 +100,10 @@ describe("the disk", () => {
 });
 
 describe("the port", () => {
-  const answered: Answered = { readiness: { status: "ok", store: { sync_mode: "FULL" } }, aheadMs: 0 };
+  const answered: Answered = {
+    readiness: { version: VERSION, status: "ok", store: { sync_mode: "FULL" } },
+    aheadMs: 0,
+  };
   let other: NetServer;
   beforeAll(async () => {
     other = createServer();
@@ -130,10 +133,14 @@ describe("the port", () => {
 });
 
 describe("a gateway", () => {
-  const answer = (readiness: Answered["readiness"]): Answered => ({ readiness, aheadMs: undefined });
+  const answer = (readiness: Partial<Answered["readiness"]>): Answered => ({
+    readiness: { version: VERSION, ...readiness },
+    aheadMs: undefined,
+  });
   const url = "http://127.0.0.1:1";
   it("is ready, degraded, or not safe", async () => {
-    const judged = (readiness: Answered["readiness"]) => said((judge) => judgeReadiness(url, answer(readiness), judge));
+    const judged = (readiness: Partial<Answered["readiness"]>) =>
+      said((judge) => judgeReadiness(url, answer(readiness), judge));
     expect(await judged({ status: "ok", store: { sync_mode: "FULL" } })).toBe(`ok ${url} is ready; sync FULL`);
     expect(await judged({ status: "degraded", store: { sync_mode: "FULL" } })).toMatch(/^warning .* degraded/);
     expect(await judged({ status: "ok", store: { sync_mode: "NORMAL" } })).toMatch(/^problem .* can be lost/);

@@ -14,6 +14,7 @@ import { copyDatabase } from "../../../src/store/sqlite/copy-database.ts";
 import { isLogTable } from "../../../src/store/sqlite/table-groups.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 import { insertRecord } from "../../support/insert-record.ts";
+import { addBodySum } from "../../support/sum-again.ts";
 
 /** Tables that a backup without the event log has in full. */
 const CONFIGURATION = [
@@ -54,9 +55,10 @@ function change<T>(file: string, act: (db: Database) => T): T {
 function fill(file: string): void {
   openWriteConnection({ file }).db.close();
   change(file, (db) => {
+    addBodySum(db);
     db.exec(`
       with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})
-      insert into bodies select i * 3, zeroblob(i % 50), null from n;
+      insert into bodies select i * 3, zeroblob(1 + i % 50), sum_body(i * 3, zeroblob(1 + i % 50)) from n;
       with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})
       insert into dedupe select i * 900000000000000 - 9000000000, i from n;
       with recursive n(i) as (select 0 union all select i + 1 from n where i < ${ROWS - 1})
@@ -130,7 +132,7 @@ describe("a copy of a database", () => {
           if (share === 1) return;
           writer.exec(`
             begin immediate;
-            insert into bodies (event_seq, body) values (${1_000_000 + ++writes}, x'00');
+            insert into bodies (event_seq, body, checksum) values (${1_000_000 + ++writes}, x'00', 0);
             insert into meta values ('late-${writes}', 1);
             delete from attempts where event_seq > ${1000 - writes};
             commit`);
@@ -185,8 +187,8 @@ const writeObject = (type: string, name: string, table: string, sql: string) =>
 describe("the check of a copy", () => {
   it("tells damage, another schema and missing rows", async () => {
     const copied = await copyDatabase({ from, to, withLog: true });
-    expect(findFaultsOfCopy(to, { ...copied, schemaVersion: 1 })).toEqual([
-      `it has schema ${copied.schemaVersion}, not 1`,
+    expect(findFaultsOfCopy(to, { ...copied, schemaVersion: 2 })).toEqual([
+      `it has schema ${copied.schemaVersion}, not 2`,
     ]);
     expect(findFaultsOfCopy(to, { ...copied, tables: { bodies: 7 } })).toEqual([`bodies has ${ROWS} rows, not 7`]);
     expect(findFaultsOfCopy(to, { ...copied, tables: { nothing: 7 } })).toEqual(["no such table: nothing"]);

@@ -26,7 +26,8 @@ describe("a move of a delivery", () => {
     const moves = createMoves(db, createCounterDeltas(db), createUnreadableRows(db));
     db.exec(`
       insert into events (seq, id, given_id, type, version, source, tenant_id, priority, origin, occurred_at, received_at,
-        published_at, due_at, delivery_count, size) values (1, 'e', 0, 'a', '1', 's', 'default', 2, 0, 1, 1, 1, 1, 1, 0)`);
+        published_at, due_at, delivery_count, size, checksum)
+      values (1, 'e', 0, 'a', '1', 's', 'default', 2, 0, 1, 1, 1, 1, 1, 0, 0)`);
     const end = { endedAt: 1, attemptCount: 1, leavesKeyQueue: true };
     const due = { generation: 1, attemptCount: 1, uncountedAttempts: 0, recoveries: 0, error: undefined };
     const acts: Record<string, { allowed: readonly string[]; run: (row: DeliveryRow) => unknown }> = {

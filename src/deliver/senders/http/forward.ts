@@ -53,8 +53,8 @@ export function prepareForward(
     return base;
   }
 
-  function headersOf(kept: Partial<KeptRequest>, { event }: Attempt): HeaderBlock {
-    const { headers = {}, remote_address: address = "", sealed } = kept;
+  function headersOf(kept: KeptRequest, { event }: Attempt): HeaderBlock {
+    const { headers, remote_address: address, sealed } = kept;
     const ofConnection = namesOfConnection(textOf(headers["connection"]));
     const isHandedOn = (name: string) => isChosen(name) && ofConnection?.has(plainHeaderName(name)) !== true;
     let block = sealed === undefined ? "" : openedBlock(options.openCredentials?.(event, sealed) ?? {}, isHandedOn);
@@ -77,9 +77,9 @@ export function prepareForward(
     }
     const kept = readKeptRequest(attempt.request);
     const base = baseOf(url);
-    const path = buildForwardedPath(base, kept.path ?? "", kept.query ?? "");
+    const path = buildForwardedPath(base, kept.path, kept.query);
     const headers = headersOf(kept, attempt);
-    const method = METHODS.has(kept.method ?? "") ? (kept.method as string) : "POST";
+    const method = METHODS.has(kept.method) ? kept.method : "POST";
     return { method, path, url: base.origin + path, headers, recorded: maskCredentials(headers), timeoutMs };
   };
 }

@@ -17,7 +17,7 @@ export interface MessageHeaders {
 const MAX_HEADERS = 200;
 const MAX_LENGTH = 16_384;
 
-export type ChooseHeaders = (kept: Partial<KeptRequest>, attempt: Attempt, eventId: string) => MessageHeaders;
+export type ChooseHeaders = (kept: KeptRequest, attempt: Attempt, eventId: string) => MessageHeaders;
 
 export function createHeaderChooser(
   { forwardHeaders, messageKey }: Pick<QueueDestination, "forwardHeaders" | "messageKey">,
@@ -26,7 +26,7 @@ export function createHeaderChooser(
   const isChosen = createHeaderChoice(forwardHeaders);
   const seal = messageKey === undefined ? undefined : createHeaderSeal(messageKey);
 
-  return ({ headers = {}, sealed }, { event }, eventId) => {
+  return ({ headers, sealed }, { event }, eventId) => {
     const ofConnection = namesOfConnection(textOf(headers["connection"]));
     const isHandedOn = (name: string) => isChosen(name) && ofConnection?.has(plainHeaderName(name)) !== true;
     const plain = choose(headers, isHandedOn);

@@ -31,7 +31,10 @@ async function describeParts(parts: readonly PartSource[]): Promise<Manifest> {
     master_key_fingerprint: "0123456789abcdef",
     store_url: "sqlite:",
     variables: ["PORT"],
+    needed_variables: [],
+    defaulted_variables: ["PORT"],
     tables: { events: 0 },
+    records: {},
     parts: await Promise.all(parts.map(describePart)),
   });
 }
@@ -85,9 +88,9 @@ describe("an archive", () => {
     expect(manifest.parts.map(({ sha256 }) => sha256)).toEqual([sha256(DATABASE), sha256(YAML)]);
   });
 
-  it("of the first release, whose tar was written otherwise, can be read", async () => {
-    const { parts } = await readInto("old", readFileSync(new URL("./written-by-0.1.tar.gz", import.meta.url)));
-    const contents = parts.map(({ name }) => readFileSync(join(folder, "old", name), "utf8"));
+  it("that 0.1.0 has written can be read", async () => {
+    const { parts } = await readInto("saved", readFileSync(new URL("./written-by-0.1.0.tar.gz", import.meta.url)));
+    const contents = parts.map(({ name }) => readFileSync(join(folder, "saved", name), "utf8"));
     expect(contents).toEqual(["a database of some length\n".repeat(40), "port: ${PORT:-8080}\n", "{}\n"]);
   });
 

@@ -34,9 +34,4 @@ describe("variables that a restore warns of", () => {
     const found = findMissingVariables(manifest, {}, { hasConfig: false, hasMasterKey: false });
     expect(found).toEqual({ needed: [], settings: ["POSTHORN_MASTER_KEY", "POSTHORN_PUBLIC_URL"] });
   });
-
-  it("are all but the machine's where an early release did not tell them apart", () => {
-    const { needed_variables: _, defaulted_variables: __, ...early } = manifest;
-    expect(findMissingVariables(early, {}, restored).needed).toEqual(["AGENT", "ORDERS_TOKEN", "POSTHORN_PUBLIC_URL"]);
-  });
 });

@@ -66,12 +66,6 @@ describe("the file of what is in flight", () => {
     expect(faults).toEqual([]);
   });
 
-  it("takes what an earlier release left for a crash", () => {
-    const marks = Float64Array.of(1, 7, 2, 1, 0, 0, 0, 0, 3, 7, 2, 4);
-    writeFileSync(join(folder.path, "h"), new Uint8Array(marks.buffer));
-    expect(open("h")).toMatchObject({ wasStopped: false, left: [{ eventSeq: 1 }, { eventSeq: 3 }] });
-  });
-
   it("uses places again, and so stays as large as what may be in flight", () => {
     const file = begin("b", 3);
     for (let round = 1; round < 50; round++) {

@@ -10,9 +10,11 @@ import { createSubscriptionState } from "../../../../src/deliver/targets/subscri
 import { createTarget, createTargetCondition, noteIll } from "../../../../src/deliver/targets/target.ts";
 import { noteOthersFailed } from "../../../../src/deliver/targets/mode.ts";
 
-/** As a gateway of 0.1.0 saved it. */
-const EARLIER = {
+/** As a gateway of 0.1.0 saves it. */
+const SAVED = {
   isOpen: true,
+  changedAt: 100,
+  reason: "connection refused",
   failures: 3,
   failedChecks: 0,
   openedAt: 100,
@@ -48,20 +50,22 @@ describe("what is saved of subscriptions and targets", () => {
     expect(parseTarget(formatTarget(ownTarget), 0)).toMatchObject({ mode: target.mode, notices: target.notices });
   });
 
-  it("is read as an earlier version wrote it, and written so that it could read it", () => {
-    const state = parseSubscription(JSON.stringify(EARLIER), 1000);
+  it("is read as 0.1.0 writes it, and written so that 0.1.0 can read it", () => {
+    const state = parseSubscription(JSON.stringify(SAVED), 1000);
     const { mode, pace, notices } = state.ownTarget;
-    expect(mode).toMatchObject({ isOpen: true, failures: 3, probeAt: 2100, lastError: "connection refused" });
+    expect(mode).toMatchObject({
+      isOpen: true,
+      changedAt: 100,
+      reason: "connection refused",
+      failures: 3,
+      probeAt: 2100,
+      lastError: "connection refused",
+    });
     expect(pace).toMatchObject({ perS: Number.POSITIVE_INFINITY, share: 0.5, usualPerS: 12, windowAt: 1000 });
     expect(notices).toEqual({ failedOthers: true, isOpeningTold: true });
-    expect(state.suspension).toEqual({ deadInARow: 4, isWarned: true, isHeld: true, cause: EARLIER.suspension });
+    expect(state.suspension).toEqual({ deadInARow: 4, isWarned: true, isHeld: true, cause: SAVED.suspension });
     expect(state.attemptTime.averageMs).toBe(41);
-    expect(JSON.parse(formatSubscription(state))).toMatchObject({ ...EARLIER, pace: { share: 0.5, usualPerS: 12 } });
-  });
-
-  it("knows the usual rate of one that a version without a pace saved", () => {
-    const { pace } = parseTarget(JSON.stringify({ isOpen: false, averagePerS: 30, slowStartUntil: 0 }), 1000);
-    expect(pace).toMatchObject({ usualPerS: 30, perS: Number.POSITIVE_INFINITY });
+    expect(JSON.parse(formatSubscription(state))).toMatchObject({ ...SAVED, pace: { share: 0.5, usualPerS: 12 } });
   });
 
   it("is as new where nothing was saved", () => {
