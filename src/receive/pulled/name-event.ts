@@ -1,7 +1,7 @@
 import { isSendersFault, PosthornError } from "../../domain/errors.ts";
 import type { Source } from "../../domain/source.ts";
 import type { BodyChecker } from "../text/body-check.ts";
-import { readPlace, toMessageEventId } from "../webhook-event.ts";
+import { readPlace, toMessageEventId } from "../to-events.ts";
 import type { OpenedMessage } from "./opened-message.ts";
 
 export interface NamingOptions {
