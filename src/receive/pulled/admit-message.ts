@@ -11,7 +11,7 @@ import { maxMessageBytes, openMessage } from "./open-message.ts";
 import type { OpenedMessage } from "./opened-message.ts";
 import { toParkReason, type Settlement } from "./settlement.ts";
 
-/** Opens a message and names its event, or says how it is settled without being taken in. */
+/** Opens a message and names its event, or says how it is settled without being accepted. */
 export async function admitMessage(
   message: PulledMessage,
   hold: Hold,

@@ -99,12 +99,12 @@ export interface ClaimedDelivery extends DeliveryKey {
   /** In scheduling time. */
   expiresAt: number | undefined;
   /**
-   * `NewEvent.request`, only for a delivery claimed at birth whose subscription forwards; otherwise loaded when needed.
+   * `NewEvent.request`, only for a delivery claimed on insert whose subscription forwards; otherwise loaded when needed.
    */
   request?: string | undefined;
   /** Whether the event has `NewEvent.details` besides its hops. */
   hasDetails?: boolean | undefined;
-  /** The details, only for a delivery claimed at birth whose destination needs them; otherwise loaded when needed. */
+  /** The details, only for a delivery claimed on insert whose destination needs them; otherwise loaded when needed. */
   details?: string | undefined;
   /** The body is undefined when it is large; it is then loaded when the delivery is sent. */
   event: Omit<EventContent, "body"> & { body: Uint8Array | undefined; size: number };
