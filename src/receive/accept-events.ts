@@ -1,6 +1,6 @@
 import type { Accepted, AcceptedRequest, Done, Ignored } from "../domain/accepted.ts";
 import { PosthornError } from "../domain/errors.ts";
-import type { GivenUp } from "../domain/forward-rules.ts";
+import type { ForwardResult, GivenUp } from "../domain/forward-rules.ts";
 import type { IncomingEvent } from "../route/fan-out.ts";
 import type { Accept } from "../route/ingest.ts";
 import { Barrier, orElse } from "./barrier.ts";
@@ -65,7 +65,7 @@ export function createProcessRequest(options: ProcessRequestOptions): ProcessReq
       // No sender waits for the result of a message.
       if (result.kind !== "stored" || forwarding === undefined || kind.pull !== undefined) return end(result);
       if (result.forward === undefined) return end(result);
-      const answerForwarded = barrier.guard((forwardResult: NonNullable<typeof result.forwardResult>) => {
+      const answerForwarded = barrier.guard((forwardResult: ForwardResult) => {
         result.forwardResult = forwardResult;
         end(result);
       });

@@ -42,7 +42,7 @@ export interface Draft {
   /** Called after the change is written; not called for a draft that was dropped. */
   whenWritten(run: () => void): void;
   /** Starts a job in the same transaction; at most one for each change. */
-  startReplay(replay: NewReplay, done: (row: ReplayRow) => void): void;
+  startReplay(replay: NewReplay, done: Done<ReplayRow>): void;
 }
 
 /** A thing that was put; `entry` is set once it is written. */
@@ -77,7 +77,7 @@ export function createDraft(options: {
   const reasons: Readonly<Record<string, unknown>>[] = [];
   const onWritten: ((seqs: ReadonlyMap<string, number>, version: number, at: number) => void)[] = [];
   const events: { event: NewEvent; deliveries: readonly NewDelivery[]; done: Done<Accepted> }[] = [];
-  let job: { replay: NewReplay; done: (row: ReplayRow) => void } | undefined;
+  let job: { replay: NewReplay; done: Done<ReplayRow> } | undefined;
 
   function read<Thing>(of: Collection<Thing>, id: string, tenantId = "") {
     const collection = options.open(of);
