@@ -49,3 +49,8 @@ export const EVENT_ID_PATTERN = "^[A-Za-z0-9_:-]{1,128}$";
 /** Words of letters, digits, `_` and `-`, separated by dots. */
 export const EVENT_TYPE_PATTERN = "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$";
 export const EVENT_TYPE_MAX_LENGTH = 255;
+
+/** Adds a member to the JSON that is kept with an event (`details`), at its end. */
+export function addDetail(details: string | undefined, member: string): string {
+  return details === undefined ? `{${member}}` : `${details.slice(0, -1)},${member}}`;
+}

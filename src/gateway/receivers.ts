@@ -6,6 +6,7 @@ import { DEFAULT_TENANT } from "../domain/event.ts";
 import { checkGate, checkHold } from "../domain/hold-rules.ts";
 import { describeQueue } from "../domain/queue-place.ts";
 import { openMirroredValidations } from "../operate/validations/mirrored-validations.ts";
+import { createProcessRequest } from "../receive/accept-events.ts";
 import { createBodyChecker } from "../receive/text/body-check.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../receive/publish/publish-item.ts";
 import { createPublisher } from "../receive/publish/publish.ts";
@@ -14,7 +15,6 @@ import { createRequestLog, createWebhookLog } from "../receive/webhook-log.ts";
 import { createEditedReplays } from "../receive/edited-replay.ts";
 import { createRequestReplays } from "../receive/request-replay.ts";
 import { createSourceKinds } from "../receive/sources/kinds.ts";
-import { createTakeIn } from "../receive/take-in.ts";
 import { createValidationChecker } from "../receive/validation/validation-check.ts";
 import { createWebhookReceiver } from "../receive/webhook.ts";
 import type { Draft } from "../registry/draft.ts";
@@ -40,13 +40,14 @@ export async function openReceivers(
   made: Storage & Capacity & Tenancy & KnownTypes & Brokers & Outgoing & Subscribers & Delivery & Acceptance & Acts,
 ) {
   const { store, clock, authors, createId, schemas, masking, ingest, forwarding, endedEvents, replays } = made;
+  const { findTrouble } = made;
   const { accept } = ingest;
   const checks = await openChecks(start, made);
   const { bodies, validationChecker } = checks;
   const late: { pullers?: Pullers } = {};
   const { kinds, sources, plugins } = await openSourceKinds(start, made, () => late.pullers?.update());
   const log = createWebhookLog({ logRequest: createRequestLog(store.events.logRequest, clock.now), createId });
-  const takeIn = createTakeIn({
+  const processRequest = createProcessRequest({
     accept,
     log,
     clock,
@@ -57,11 +58,11 @@ export async function openReceivers(
     forwarding,
     validations: validationChecker,
   });
-  const webhooks = createWebhookReceiver({ findSource: sources.find, kinds, takeIn, log });
+  const webhooks = createWebhookReceiver({ findSource: sources.find, kinds, processRequest, findTrouble, clock, log });
   const pullers = createPullers({
     listSources: () => sources.list(undefined).map(({ source }) => source),
     kinds,
-    takeIn,
+    processRequest,
     log,
     endedEvents,
     store,

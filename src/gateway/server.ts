@@ -63,7 +63,6 @@ export function openServer(start: Start, made: Storage & Capacity & Tenancy & Ou
     findTrouble,
     work,
     maxUnansweredBytes: limits.maxUnansweredBytes,
-    clock,
     maxPublishBytes: MAX_PUBLISH_BYTES,
     createId,
     onRequest: metrics.countRequest,

@@ -1,18 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "../domain/clock.ts";
+import type { Accepted, Done, Rejected } from "../domain/accepted.ts";
 import { isSendersFault, PosthornError } from "../domain/errors.ts";
 import { findLoop, readHops } from "../domain/hops.ts";
-import { isLoopbackHost } from "../domain/ip-address.ts";
-import { parseUrl } from "../domain/parse-url.ts";
 import { readTrace } from "../domain/trace-context.ts";
-import { GENERIC_KIND, type Source } from "../domain/source.ts";
+import type { Source } from "../domain/source.ts";
 import { allows, type Caller } from "../registry/keys.ts";
-import { withoutPathToken } from "../receive/admit.ts";
-import type { PublishAnswer, PublishResult, Publisher } from "../receive/publish/publish.ts";
+import { Barrier } from "../receive/barrier.ts";
+import type { PublishAnswer, Publisher } from "../receive/publish/publish.ts";
+import { checkEncoding } from "../receive/request.ts";
 import type { KindAnswer } from "../receive/sources/source-kind.ts";
-import { BAD_GATEWAY, describeGivenUp, type WebhookResult } from "../receive/kind-answer.ts";
-import type { WebhookReceiver } from "../receive/webhook.ts";
-import { addBody, type RequestHead } from "../receive/webhook-request.ts";
+import { BAD_GATEWAY, describeGivenUp, type WebhookResult } from "../receive/answer.ts";
+import { splitPath, WEBHOOK, type RequestOrigin, type WebhookReceiver } from "../receive/webhook.ts";
 import type { Work } from "../telemetry/overload.ts";
 import type { NoteServerError } from "../telemetry/server-errors.ts";
 import type { Authenticate } from "./authenticate.ts";
@@ -29,19 +27,15 @@ export interface Intake {
   handle(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
-export interface IntakeOptions {
+export interface IntakeOptions extends RequestOrigin {
   webhooks: WebhookReceiver;
   publisher: Publisher;
   authenticate: Authenticate;
-  clientAddress: (request: IncomingMessage) => string;
-  /** The URL that the sender used. */
-  publicUrl: (request: IncomingMessage) => string;
   /** Why nothing can be accepted right now; undefined when it can. */
   findTrouble: () => PosthornError | undefined;
   /** Counts the bodies of requests that are not answered yet. */
   work: Pick<Work, "unansweredBytes">;
   maxUnansweredBytes: number;
-  clock: Clock;
   maxPublishBytes: number;
   createId: (prefix: "req") => string;
   onRequest: (outcome: string) => void;
@@ -50,7 +44,6 @@ export interface IntakeOptions {
   onServerError: NoteServerError;
 }
 
-const WEBHOOK = "/webhook/";
 const EVENTS = "/api/v1/events";
 const EVENTS_OTHERWISE = /^\/api\/v1\/events\/?(\?|$)/;
 
@@ -60,78 +53,47 @@ export const HOT_ROUTES = [{ url: EVENTS, method: "POST" }];
 export function createIntake(options: IntakeOptions): Intake {
   const { webhooks, publisher, findTrouble, work } = options;
 
-  function receiveWebhook(request: IncomingMessage, response: ServerResponse, url: string): void {
-    const { source: name, path, query } = splitPath(url);
-    const method = request.method ?? "POST";
-    let head: RequestHead | undefined;
-    try {
-      const source = webhooks.open(name, method, path);
-      const remoteAddress = options.clientAddress(request);
-      const receivedAt = options.clock.wall();
-      source.lastRequestAt = receivedAt;
-      head = {
-        source,
-        method,
-        path: withoutPathToken(source, path),
-        query,
-        remoteAddress,
-        headers: request.headers,
-        receivedAt,
-        occurredAt: receivedAt,
-        url: source.kind === GENERIC_KIND ? "" : options.publicUrl(request),
-        keptAs: undefined,
-      };
-      refuseForeignPage(request);
-      refuseTrouble();
-      refuseEncoding(request);
-      webhooks.admit(head);
-    } catch (error) {
-      return refuse(response, error, { requestId: head && logUnread(head, error, 0) });
-    }
-    const opened = head;
-    takeBody(
+  function receiveWebhook(request: IncomingMessage, response: ServerResponse): void {
+    const head = webhooks.begin(request, options);
+    if ("kind" in head) return reject(response, head.error, { requestId: head.requestId });
+    const { source } = head;
+    takeBody<WebhookResult>(
       request,
       response,
-      opened.source.maxBytes,
-      (body, answer) =>
-        webhooks.receive(addBody(opened, body), (result) =>
-          answer(() => answerWebhook(response, result, opened.source)),
-        ),
-      (error) => logUnread(opened, error, Number(request.headers["content-length"] ?? 0)),
+      source.maxBytes,
+      (body, done) => webhooks.receive(head, body, done),
+      (result) => answerWebhook(response, result, source),
+      (error) => webhooks.rejectUnread(head, error, Number(request.headers["content-length"] ?? 0)).requestId,
     );
   }
 
-  /** A request that was refused before its body was there. Returns the id under which it is stored, if it is. */
-  function logUnread(head: RequestHead, error: unknown, size: number): string | undefined {
-    return isSendersFault(error) ? webhooks.log(head, error.code, undefined, size) : undefined;
-  }
-
   function answerWebhook(response: ServerResponse, result: WebhookResult, { queuedStatus }: Source): void {
-    if (result.kind === "stored") {
-      const { eventId, deliveries, forwardResult } = result;
-      tell(response, "accepted", eventId);
-      if (forwardResult === "forwarded") {
-        return sendJson(response, 200, `{"status":"forwarded","event_id":"${eventId}"}`);
+    switch (result.kind) {
+      case "stored": {
+        const { eventId, deliveries, forwardResult } = result;
+        record(response, "accepted", eventId);
+        if (forwardResult === "forwarded") {
+          return sendJson(response, 200, `{"status":"forwarded","event_id":"${eventId}"}`);
+        }
+        if (typeof forwardResult === "object") {
+          const body = JSON.stringify({ ...describeGivenUp(forwardResult), event_id: eventId });
+          return sendJson(response, forwardResult.isError ? BAD_GATEWAY : queuedStatus, body);
+        }
+        const body = `{"status":"queued","event_id":"${eventId}","deliveries":${deliveries}}`;
+        return sendJson(response, queuedStatus, body);
       }
-      if (typeof forwardResult === "object") {
-        const body = JSON.stringify({ ...describeGivenUp(forwardResult), event_id: eventId });
-        return sendJson(response, forwardResult.isError ? BAD_GATEWAY : queuedStatus, body);
-      }
-      return sendJson(response, queuedStatus, `{"status":"queued","event_id":"${eventId}","deliveries":${deliveries}}`);
+      case "duplicate":
+        record(response, "duplicate", result.eventId);
+        return sendJson(response, 200, `{"status":"duplicate","event_id":"${result.eventId}"}`);
+      case "ignored":
+        record(response, "ignored");
+        return sendJson(response, 200, JSON.stringify({ status: "ignored", cause: result.cause }));
+      case "answered":
+        record(response, result.outcome, result.eventId);
+        return sendAnswer(response, result.answer);
+      case "rejected":
+        return reject(response, result.error, { requestId: result.requestId });
     }
-    if (result.kind === "duplicate") {
-      tell(response, "duplicate", result.eventId);
-      return sendJson(response, 200, `{"status":"duplicate","event_id":"${result.eventId}"}`);
-    }
-    if (result.kind === "ignored") {
-      tell(response, "ignored");
-      return sendJson(response, 200, JSON.stringify({ status: "ignored", cause: result.cause }));
-    }
-    if (result.kind === "answered") {
-      tell(response, result.outcome, result.eventId);
-      return sendAnswer(response, result.answer);
-    }
-    refuse(response, result.error, { requestId: result.kind === "refused" ? result.requestId : undefined });
   }
 
   function publish(request: IncomingMessage, response: ServerResponse): void {
@@ -139,11 +101,11 @@ export function createIntake(options: IntakeOptions): Intake {
     try {
       caller = options.authenticate(request);
     } catch (error) {
-      return refuse(response, error);
+      return reject(response, error);
     }
     if (caller instanceof Promise) {
       // Meanwhile the body is not read: the key is checked first.
-      caller.then((known) => publishAs(known, request, response)).catch((error: unknown) => refuse(response, error));
+      caller.then((known) => publishAs(known, request, response)).catch((error: unknown) => reject(response, error));
     } else {
       publishAs(caller, request, response);
     }
@@ -158,83 +120,90 @@ export function createIntake(options: IntakeOptions): Intake {
       if (!allows(caller, "publish")) throw new PosthornError("forbidden", "This key lacks the scope publish.");
       const loop = findLoop(hops);
       if (loop !== undefined) throw loop;
-      refuseTrouble();
-      refuseEncoding(request);
+      checkTrouble();
+      checkEncoding(request.headers);
     } catch (error) {
-      return refuse(response, error);
+      return reject(response, error);
     }
     const { tenantId } = caller;
-    takeBody(request, response, options.maxPublishBytes, (body, answer) =>
-      publisher.publish(body, { boundTenant: tenantId, hops, trace: readTrace(request.headers) }, (published) =>
-        answer(() => answerPublished(response, published)),
-      ),
+    takeBody<PublishAnswer>(
+      request,
+      response,
+      options.maxPublishBytes,
+      (body, done) => publisher.publish(body, { boundTenant: tenantId, hops, trace: readTrace(request.headers) }, done),
+      (published) => answerPublished(response, published),
     );
   }
 
   function answerPublished(response: ServerResponse, { isBatch, results }: PublishAnswer): void {
-    const failed = results.find(({ kind }) => kind === "failed");
+    const failed = results.find(isFailed);
+    const first = results.find(isAccepted);
     // Nothing was accepted, partly because of our own error: 202 would be misleading.
-    if (failed?.kind === "failed" && !results.some(isTakenIn)) return refuse(response, failed.error);
-    if (failed?.kind === "failed") options.onServerError(failed.error, describePlace(response.req));
-    const first = results.find(isTakenIn);
+    if (failed !== undefined && first === undefined) return reject(response, failed.error);
+    if (failed !== undefined) options.onServerError(failed.error, describePlace(response.req));
     if (first !== undefined) options.noteAnswer?.(response, { outcome: "accepted", eventId: first.eventId });
     if (isBatch) return sendJson(response, 202, `{"events":[${results.map(describePublished).join(",")}]}`);
     const [result] = results;
-    if (result === undefined) return refuse(response, new PosthornError("internal_error", "Nothing was published."));
-    if (result.kind === "refused" || result.kind === "failed") return refuse(response, result.error);
+    if (result === undefined) return reject(response, new PosthornError("internal_error", "Nothing was published."));
+    if (result.kind === "rejected") return reject(response, result.error);
     sendJson(response, 202, describePublished(result));
   }
 
-  /** Whatever `take` throws, now or when it answers: the request is answered once, and its body is no longer counted. */
-  function takeBody(
+  /**
+   * Reads the body, has it processed, and answers with the result. Whatever throws in between, the request is answered
+   * once, and its body is no longer counted.
+   */
+  function takeBody<Result>(
     request: IncomingMessage,
     response: ServerResponse,
     maxBytes: number,
-    take: (body: Buffer, answer: (send: () => void) => void) => void,
-    /** Returns the id under which it is stored, if it is. */
-    onRefused?: (error: PosthornError) => string | undefined,
+    process: (body: Buffer, done: Done<Result>) => void,
+    answer: Done<Result>,
+    /** Returns the id under which the request is logged, if it is. */
+    onUnread?: (error: PosthornError) => string | undefined,
   ): void {
     if (request.headers.expect !== undefined && Number(request.headers["content-length"] ?? 0) <= maxBytes) {
       response.writeContinue();
     }
-    const takeWhole = (body: Buffer) => {
-      let isAnswered = false;
-      const answer = (send: () => void) => {
-        if (isAnswered) return;
-        isAnswered = true;
-        work.unansweredBytes -= body.length;
-        try {
-          send();
-        } catch (error) {
-          refuse(response, error);
-        }
-      };
-      try {
-        take(body, answer);
-      } catch (error) {
-        answer(() => refuse(response, error));
-      }
+    let counted = 0;
+    const release = () => {
+      work.unansweredBytes -= counted;
+      counted = 0;
     };
+    const barrier = new Barrier<Result>(
+      (result) => {
+        release();
+        answer(result);
+      },
+      (error) => {
+        release();
+        reject(response, error);
+      },
+    );
+    const takeWhole = barrier.guard((body: Buffer) => {
+      counted = body.length;
+      process(body, (result) => barrier.end(result));
+    });
     readBody(request, maxBytes, options, takeWhole, (error) => {
-      refuse(response, error, { close: true, requestId: onRefused?.(error) });
+      reject(response, error, { close: true, requestId: onUnread?.(error) });
     });
   }
 
-  function refuse(response: ServerResponse, error: unknown, { close, requestId: stored }: ProblemOptions = {}): void {
+  function reject(response: ServerResponse, error: unknown, { close, requestId: logged }: ProblemOptions = {}): void {
     const code = error instanceof PosthornError ? error.code : "internal_error";
     // The sender's answer and the gateway's log name the same request.
-    const requestId = stored ?? (code === "internal_error" ? options.createId("req") : undefined);
-    tell(response, code);
+    const requestId = logged ?? (code === "internal_error" ? options.createId("req") : undefined);
+    record(response, code);
     if (!isSendersFault(error)) options.onServerError(error, { ...describePlace(response.req), requestId });
     sendProblem(response, error, { close: close === true || !response.req.complete, requestId });
   }
 
-  function tell(response: ServerResponse, outcome: string, eventId?: string): void {
+  function record(response: ServerResponse, outcome: string, eventId?: string): void {
     options.onRequest(outcome);
     options.noteAnswer?.(response, { outcome, eventId });
   }
 
-  function refuseTrouble(): void {
+  function checkTrouble(): void {
     const trouble = findTrouble();
     if (trouble !== undefined) throw trouble;
   }
@@ -243,7 +212,7 @@ export function createIntake(options: IntakeOptions): Intake {
     handle(request, response) {
       const url = request.url ?? "/";
       if (url.startsWith(WEBHOOK)) {
-        receiveWebhook(request, response, url);
+        receiveWebhook(request, response);
         return true;
       }
       if (request.method === "POST" && (url === EVENTS || EVENTS_OTHERWISE.test(url))) {
@@ -255,62 +224,29 @@ export function createIntake(options: IntakeOptions): Intake {
   };
 }
 
-function splitPath(url: string): { source: string; path: string; query: string } {
-  const mark = url.indexOf("?");
-  const path = mark < 0 ? url : url.slice(0, mark);
-  const end = path.indexOf("/", WEBHOOK.length);
-  return {
-    source: path.slice(WEBHOOK.length, end < 0 ? undefined : end),
-    path,
-    query: mark < 0 ? "" : url.slice(mark + 1),
-  };
-}
-
-/**
- * Browsers let the page of any site post to this machine, and webhooks need no key. Only browsers send this header, and
- * a proxy or tunnel passes on the name by which the gateway is known outside.
- */
-function refuseForeignPage({ headers }: IncomingMessage): void {
-  if (headers["sec-fetch-site"] !== "cross-site" || !isOwnMachine(headers.host ?? "")) return;
-  throw new PosthornError("other_origin", "A page of another site sent this webhook to its visitor's own machine.");
-}
-
-/** As browsers understand the name: they take `localhost.`, `x.localhost` and `0.0.0.0` for their own machine too. */
-function isOwnMachine(host: string): boolean {
-  const name = parseUrl(`http://${host}`)?.hostname.replace(/\.$/, "") ?? "";
-  return isLoopbackHost(name) || name === "0.0.0.0" || name === "[::]";
-}
-
-export function refuseEncoding({ headers }: IncomingMessage): void {
-  const encoding = headers["content-encoding"] ?? "";
-  const transfer = headers["transfer-encoding"];
-  // Node decodes only `chunked`; other transfer encodings stay in the body.
-  const isPlain = transfer === undefined || transfer.toLowerCase() === "chunked";
-  if (isPlain && (encoding === "" || encoding.toLowerCase() === "identity")) return;
-  const given = isPlain ? encoding : transfer;
-  throw new PosthornError(
-    "unsupported_encoding",
-    `The encoding "${given}" is not supported. Send the body without it.`,
-  );
-}
-
 /** Leaves out everything after the source's name, which may be a secret. */
 function describePlace({ method, url = "/" }: IncomingMessage): { method: string | undefined; path: string } {
   return { method, path: url.startsWith(WEBHOOK) ? WEBHOOK + splitPath(url).source : EVENTS };
 }
 
-function isTakenIn(result: PublishResult): result is PublishResult & { eventId: string } {
+function isAccepted(result: Accepted): result is Accepted & { kind: "stored" | "duplicate" } {
   return result.kind === "stored" || result.kind === "duplicate";
 }
 
-function describePublished(result: PublishResult): string {
+/** The event passed its checks, and could not be stored. */
+function isFailed(result: Accepted): result is Rejected {
+  return result.kind === "rejected" && result.stage === "accept";
+}
+
+function describePublished(result: Accepted): string {
   switch (result.kind) {
     case "stored":
       return `{"event_id":"${result.eventId}","deliveries":${result.deliveries},"duplicate":false}`;
     case "duplicate":
       return `{"event_id":"${result.eventId}","deliveries":0,"duplicate":true}`;
-    case "refused":
-    case "failed":
+    case "ignored":
+      return JSON.stringify({ status: "ignored", cause: result.cause });
+    case "rejected":
       return JSON.stringify(describeError(result.error));
   }
 }

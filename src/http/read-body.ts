@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Done } from "../domain/accepted.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Work } from "../telemetry/overload.ts";
 
@@ -20,8 +21,8 @@ export function readBody(
   request: IncomingMessage,
   maxBytes: number,
   { work, maxUnansweredBytes }: BodyMemory,
-  done: (body: Buffer) => void,
-  fail: (error: PosthornError) => void,
+  done: Done<Buffer>,
+  fail: Done<PosthornError>,
 ): void {
   const declared = Number(request.headers["content-length"] ?? 0);
   if (declared > maxBytes) return fail(tooLarge(maxBytes, declared));

@@ -1,7 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { isGatewayEventType, type GATEWAY_EVENT_TYPES } from "../domain/pattern.ts";
 import type { Draft } from "../registry/draft.ts";
-import type { IncomingEvent } from "../route/incoming-event.ts";
+import type { IncomingEvent } from "../route/fan-out.ts";
 import type { Ingest } from "../route/ingest.ts";
 import type { Router } from "../route/router.ts";
 
@@ -55,7 +55,7 @@ export function createOwnEvents(options: OwnEventsOptions): OwnEvents {
       if (onlyIfWanted && router?.select(event).length === 0) return Promise.resolve();
       return new Promise((resolve) => {
         ingest.acceptOwn(event, (result) => {
-          if (result.kind === "failed") onFault(result.error);
+          if (result.kind === "rejected") onFault(result.error);
           resolve();
         });
       });

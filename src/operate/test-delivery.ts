@@ -2,7 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { TEST_EVENT_TYPE } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { IncomingEvent } from "../route/incoming-event.ts";
+import type { IncomingEvent } from "../route/fan-out.ts";
 import type { Accept } from "../route/ingest.ts";
 import type { AttemptRecord, DeliveryKey } from "../store/port/lanes.ts";
 import type { StoredDelivery } from "../store/port/reads.ts";
@@ -49,7 +49,7 @@ export function createTestDeliveries({ store, accept, clock, createId }: TestDel
 
   function publish(event: IncomingEvent, subscription: Subscription): Promise<void> {
     return new Promise((resolve, reject) => {
-      accept(event, (result) => (result.kind === "failed" ? reject(result.error) : resolve()), [subscription]);
+      accept(event, (result) => (result.kind === "rejected" ? reject(result.error) : resolve()), [subscription]);
     });
   }
 

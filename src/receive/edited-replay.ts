@@ -1,10 +1,10 @@
+import type { Accepted } from "../domain/accepted.ts";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { readKeptRequest, writeKeptRequest } from "../domain/kept-request.ts";
 import { isGatewayEventType } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { IngestResult } from "../route/fan-out.ts";
-import type { IncomingEvent } from "../route/incoming-event.ts";
+import type { IncomingEvent } from "../route/fan-out.ts";
 import type { Accept } from "../route/ingest.ts";
 import type { StoredEvent } from "../store/port/reads.ts";
 import type { Masking } from "./masking.ts";
@@ -76,9 +76,9 @@ export function createEditedReplays(options: EditedReplaysOptions): EditedReplay
       const checked = type === undefined ? edited : await schemas.check(type, edited, true);
       await onId(edited.id);
       return new Promise((resolve, reject) => {
-        const done = (result: IngestResult) => {
+        const done = (result: Accepted) => {
           if (result.kind === "stored") resolve(result);
-          else reject(result.kind === "failed" ? result.error : new Error(`the new id ${edited.id} already exists`));
+          else reject(result.kind === "rejected" ? result.error : new Error(`the new id ${edited.id} already exists`));
         };
         accept(masking.mask(checked), done, to);
       });

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
+import type { Done, Forward } from "../domain/accepted.ts";
 import { FORWARD_WITHIN_MS, type AwaitedForward, type ForwardResult } from "../domain/forward-rules.ts";
 import { addSealed } from "../domain/kept-request.ts";
 import type { Source } from "../domain/source.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { Forward } from "../route/fan-out.ts";
-import type { IncomingEvent } from "../route/incoming-event.ts";
+import type { IncomingEvent } from "../route/fan-out.ts";
 import type { Router } from "../route/router.ts";
 
 /** What a forwarded webhook needs beyond being stored. */
@@ -17,13 +17,13 @@ export interface Forwarding {
   /** Must be called when this subscription was created, changed or deleted. */
   refresh(subscription: Pick<Subscription, "seq">): void;
   /** Calls `done` when the sender need not wait any longer. */
-  wait(event: IncomingEvent, forward: Forward, source: Source, done: (result: ForwardResult) => void): void;
+  wait(event: IncomingEvent, forward: Forward, source: Source, done: Done<ForwardResult>): void;
 }
 
 export interface ForwardingOptions {
   /** The waiting senders, by subscription. */
   forwards: {
-    wait(forward: AwaitedForward, done: (result: ForwardResult) => void): void;
+    wait(forward: AwaitedForward, done: Done<ForwardResult>): void;
     giveUp(subscriptionSeq: number): void;
     isBehindWaiting(subscriptionSeq: number, orderingKey: string | undefined): boolean;
   };

@@ -2,7 +2,8 @@ import { readKeptRequest, writeKeptRequest } from "../domain/kept-request.ts";
 import { MASK } from "../domain/mask.ts";
 import { maskJson, parseMask, type MaskRules } from "../domain/masking.ts";
 import type { EventType } from "../domain/event-type.ts";
-import { addDetail, type IncomingEvent } from "../route/incoming-event.ts";
+import { addDetail } from "../domain/event.ts";
+import type { IncomingEvent } from "../route/fan-out.ts";
 import { scanJson } from "./text/json-scan.ts";
 import { bomLength } from "./text/unreadable.ts";
 

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import type { AcceptedRequest } from "../domain/accepted.ts";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { readKeptRequest } from "../domain/kept-request.ts";
@@ -7,9 +8,8 @@ import type { AuditNote } from "../store/port/audit.ts";
 import type { RequestReplay } from "../store/port/event-log.ts";
 import type { StoredRequest } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
-import type { KindResult } from "./kind-answer.ts";
+import type { WebhookRequest } from "./request.ts";
 import type { WebhookReceiver } from "./webhook.ts";
-import type { WebhookRequest } from "./webhook-request.ts";
 
 /** Replays requests that were ignored or wrongly rejected, after the configuration was corrected. */
 export interface RequestReplays {
@@ -64,21 +64,18 @@ export function createRequestReplays(options: RequestReplaysOptions): RequestRep
 
   async function replayOnce(stored: StoredRequest, by: string | undefined): Promise<ReplayedRequest> {
     const request = await build(stored);
-    const result = await new Promise<KindResult>((resolve) => webhooks.replay(request, resolve));
+    const result = await new Promise<AcceptedRequest>((resolve) => webhooks.replay(request, resolve));
     switch (result.kind) {
-      case "refused":
-      case "failed":
+      case "rejected":
         throw result.error;
       case "stored":
         return note(stored, by, [result.eventId]);
-      case "split":
+      case "several":
         return note(stored, by, result.eventIds);
       case "duplicate":
         return { request: stored, outcome: "ignored", cause: "duplicate" };
       case "ignored":
         return { request: stored, outcome: "ignored", cause: result.cause };
-      case "answered":
-        return { request: stored, outcome: "ignored", cause: result.outcome };
     }
   }
 

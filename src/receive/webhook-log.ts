@@ -1,24 +1,20 @@
+import type { Rejected } from "../domain/accepted.ts";
 import { isSendersFault, PosthornError } from "../domain/errors.ts";
 import type { LoggedRequest } from "../store/port/event-log.ts";
-import { describeRequest } from "./describe-request.ts";
 import { maskLogged } from "./masking.ts";
-import type { RequestHead, WebhookRequest } from "./webhook-request.ts";
+import { describeRequest, type RequestHead, type WebhookRequest } from "./request.ts";
 
 /** Stores requests that were rejected or ignored, completely or in part. */
 export interface WebhookLog {
   /** Returns the id under which it is stored, unless too much is being rejected to store it. */
   rejected(request: RequestHead, cause: string, body: Buffer | undefined, size: number): string | undefined;
-  /** Rejects a request; it is stored only if the error is the sender's. Never throws. */
-  refuse(request: WebhookRequest, error: unknown): RefusedWebhook;
+  /**
+   * Rejects a request; it is stored only if the error is the sender's. `body`: undefined if it was not read. Never
+   * throws.
+   */
+  reject(request: RequestHead, error: unknown, body: Buffer | undefined, size: number): Rejected;
   /** `parts`: the result of each event, if the request was split. */
   ignored(request: WebhookRequest, cause: string, eventId: string | undefined, parts?: readonly LoggedPart[]): void;
-}
-
-export interface RefusedWebhook {
-  kind: "refused";
-  error: PosthornError;
-  /** Under which it is stored, if it is. */
-  requestId: string | undefined;
 }
 
 export interface LoggedPart {
@@ -67,25 +63,14 @@ export function createWebhookLog({ logRequest, createId }: WebhookLogOptions): W
     return write(request, { outcome: "rejected", cause, eventId: undefined, parts: undefined, size, body });
   }
 
-  function failed(fault: unknown): RefusedWebhook {
-    const error =
-      fault instanceof PosthornError
-        ? fault
-        : new PosthornError("internal_error", "The webhook could not be processed. See the gateway's log.", {
-            cause: fault,
-          });
-    return { kind: "refused", error, requestId: undefined };
-  }
-
   return {
     rejected,
-    refuse(request, error) {
-      const { body } = request;
-      if (!isSendersFault(error)) return failed(error);
+    reject(request, error, body, size) {
+      if (!isSendersFault(error)) return toRejected(error);
       try {
-        return { kind: "refused", error, requestId: rejected(request, error.code, body, body.length) };
+        return toRejected(error, rejected(request, error.code, body, size));
       } catch (fault) {
-        return failed(fault);
+        return toRejected(fault);
       }
     },
     ignored(request, cause, eventId, parts) {
@@ -99,6 +84,17 @@ export function createWebhookLog({ logRequest, createId }: WebhookLogOptions): W
       write(request, { outcome: "ignored", cause, eventId, parts: written, size: body.length, body });
     },
   };
+}
+
+/** The rejection of a request that a step has thrown an error for. */
+export function toRejected(fault: unknown, requestId?: string): Rejected {
+  const error =
+    fault instanceof PosthornError
+      ? fault
+      : new PosthornError("internal_error", "The webhook could not be processed. See the gateway's log.", {
+          cause: fault,
+        });
+  return { kind: "rejected", stage: "check", error, requestId };
 }
 
 /** How much is stored of rejected requests per second; twice as much in a burst. */

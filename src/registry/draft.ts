@@ -1,5 +1,6 @@
+import type { Accepted, Done } from "../domain/accepted.ts";
 import type { AuditNote } from "../store/port/audit.ts";
-import type { AcceptResult, NewDelivery, NewEvent } from "../store/port/event-log.ts";
+import type { NewDelivery, NewEvent } from "../store/port/event-log.ts";
 import type { NewReplay, ReplayRow } from "../store/port/jobs.ts";
 import type {
   KeptVersion,
@@ -35,13 +36,13 @@ export interface Draft {
   /** `kept` for kinds whose versions are all kept, deletions included. */
   remove<Thing>(of: Collection<Thing>, id: string, tenantId?: string, kept?: KeptVersion): void;
   /** Writes an event of the gateway itself with the change; then calls `done`. */
-  accept(event: NewEvent, deliveries: readonly NewDelivery[], done: (result: AcceptResult) => void): void;
+  accept(event: NewEvent, deliveries: readonly NewDelivery[], done: Done<Accepted>): void;
   /** Adds the reason to the audit log, which records puts and removals by itself. */
   explain(details: Readonly<Record<string, unknown>>): void;
   /** Called after the change is written; not called for a draft that was dropped. */
   whenWritten(run: () => void): void;
   /** Starts a job in the same transaction; at most one for each change. */
-  startReplay(replay: NewReplay, done: (row: ReplayRow) => void): void;
+  startReplay(replay: NewReplay, done: Done<ReplayRow>): void;
 }
 
 /** A thing that was put; `entry` is set once it is written. */
@@ -75,8 +76,8 @@ export function createDraft(options: {
   const told = new Map<string, AuditNote>();
   const reasons: Readonly<Record<string, unknown>>[] = [];
   const onWritten: ((seqs: ReadonlyMap<string, number>, version: number, at: number) => void)[] = [];
-  const events: { event: NewEvent; deliveries: readonly NewDelivery[]; done: (result: AcceptResult) => void }[] = [];
-  let job: { replay: NewReplay; done: (row: ReplayRow) => void } | undefined;
+  const events: { event: NewEvent; deliveries: readonly NewDelivery[]; done: Done<Accepted> }[] = [];
+  let job: { replay: NewReplay; done: Done<ReplayRow> } | undefined;
 
   function read<Thing>(of: Collection<Thing>, id: string, tenantId = "") {
     const collection = options.open(of);
@@ -193,7 +194,7 @@ export function createDraft(options: {
     written({ version, seqs, events: accepted, replay }, at) {
       const seqOf = new Map([...changes.keys()].map((text, i) => [text, seqs[i] as number]));
       for (const run of onWritten) run(seqOf, version, at);
-      events.forEach(({ done }, i) => done(accepted[i] as AcceptResult));
+      events.forEach(({ done }, i) => done(accepted[i] as Accepted));
       if (replay !== undefined) job?.done(replay);
     },
   };

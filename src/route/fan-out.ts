@@ -1,3 +1,4 @@
+import type { Accepted, Done, Forward, Rejected, Stored } from "../domain/accepted.ts";
 import type { Clock } from "../domain/clock.ts";
 import { isDamage, PosthornError } from "../domain/errors.ts";
 import { hopsOf } from "../domain/hops.ts";
@@ -5,49 +6,35 @@ import { TEST_EVENT_TYPE } from "../domain/pattern.ts";
 import { traceOf } from "../domain/trace-context.ts";
 import { originIdOf } from "../domain/origin-event.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { AcceptResult, NewDelivery, UnfinishedFanOut } from "../store/port/event-log.ts";
+import type { NewDelivery, NewEvent, UnfinishedFanOut } from "../store/port/event-log.ts";
 import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
-import type { IncomingEvent } from "./incoming-event.ts";
 import type { Router } from "./router.ts";
 import { takesFrom } from "./wants.ts";
 
-export type IngestResult =
-  | {
-      kind: "stored";
-      eventId: string;
-      /** Those that the event's tenant sees. */
-      deliveries: number;
-      /** Those of operators' subscriptions for several tenants. */
-      operatorDeliveries?: number | undefined;
-      forward?: Forward | undefined;
-    }
-  | { kind: "duplicate"; eventId: string; isReplay?: boolean | undefined }
-  | { kind: "failed"; error: PosthornError };
-
-/** The delivery whose first attempt the sender of a webhook may wait for. */
-export interface Forward {
-  readonly subscriptionSeq: number;
-  /** True when the first attempt begins at once; false when the delivery waits in the table for its turn. */
-  readonly isClaimed: boolean;
-}
+/**
+ * An event on its way in: a draft that each stage passes on, changed only by making a new one. It is frozen when it
+ * is accepted. Code that creates a draft names every field: V8 gives objects made with a spread hidden classes of
+ * their own, so a spread is used only for the few drafts that are changed.
+ */
+export type IncomingEvent = Readonly<NewEvent>;
 
 /** The rows of an event that another transaction writes, and a callback for its result. */
 export interface Plan {
   event: IncomingEvent;
   deliveries: readonly NewDelivery[];
-  done: (result: AcceptResult) => void;
+  done: Done<Accepted>;
 }
 
 /** Writes an event and its deliveries in one transaction. A fan-out too large for one transaction continues from a cursor. */
 export interface FanOut {
   /** `done` is called when event and deliveries are on disk. */
-  accept(event: IncomingEvent, done: (result: IngestResult) => void): void;
+  accept(event: IncomingEvent, done: Done<Accepted>): void;
   /** The same, but only for these subscriptions; their patterns and filters are not asked. */
-  acceptFor(event: IncomingEvent, subscriptions: readonly Subscription[], done: (result: IngestResult) => void): void;
+  acceptFor(event: IncomingEvent, subscriptions: readonly Subscription[], done: Done<Accepted>): void;
   /**
    * Plans the deliveries of an event that the caller writes in a transaction of its own. The caller then calls `done`.
-   * No planned delivery is claimed at birth, because a plan may be dropped. Before `resume` has run, the event is left to it.
+   * No planned delivery is claimed, because a plan may be dropped. Before `resume` has run, the event is left to it.
    */
   plan(event: IncomingEvent): Plan;
   /** Completes fan-outs that a crash interrupted. Must run before new events are accepted. */
@@ -58,7 +45,7 @@ export interface FanOut {
 
 /** The scheduler, as the fan-out needs it. */
 export interface Deliverer {
-  /** Whether a delivery may be claimed at birth. Its place is reserved until it is written or released. */
+  /** Whether a delivery may be claimed when it is inserted. Its place is reserved until it is written or released. */
   reserve(subscription: Subscription, dueAt: number, bodyBytes: number, isTest: boolean): boolean;
   unreserve(subscription: Subscription): void;
   born(delivery: ClaimedDelivery): void;
@@ -94,11 +81,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     return { subscriptionSeq: seq, claim, ordered, expiresAt };
   }
 
-  function acceptFor(
-    event: IncomingEvent,
-    subscriptions: readonly Subscription[],
-    done: (result: IngestResult) => void,
-  ): void {
+  function acceptFor(event: IncomingEvent, subscriptions: readonly Subscription[], done: Done<Accepted>): void {
     const first = subscriptions.length > maxDeliveries ? takeFirst(subscriptions) : subscriptions;
     // An expired delivery must wait in the lane, where it is found and becomes a dead letter.
     const mayGo = event.expiresAt === undefined || event.expiresAt > clock.now();
@@ -109,17 +92,21 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
     let content: ClaimedDelivery["event"] | undefined;
     const unreserveAll = () =>
       deliveries.forEach(({ claim }, i) => claim && scheduler.unreserve(first[i] as Subscription));
-    const goOn = ({ eventSeq, claimed }: AcceptResult & { kind: "stored" }): IngestResult => {
-      if (isPartial) continueLater(eventSeq, event, subscriptions.slice(first.length));
-      if (subscriptions.length === 0) onUnmatched?.(event);
-      const forward = handOver(event, { eventSeq, claimed, content }, first, deliveries);
-      const unseen = countForSeveral(subscriptions);
-      const seen = subscriptions.length - unseen;
-      const operatorDeliveries = unseen > 0 ? unseen : undefined;
-      return { kind: "stored", eventId: event.id, deliveries: seen, operatorDeliveries, forward };
+    const goOn = (result: Stored): Accepted => {
+      try {
+        if (isPartial) continueLater(result.eventSeq, event, subscriptions.slice(first.length));
+        if (subscriptions.length === 0) onUnmatched?.(event);
+        result.forward = handOver(event, result, content, first, deliveries);
+        const unseen = countForSeveral(subscriptions);
+        result.deliveries = subscriptions.length - unseen;
+        if (unseen > 0) result.operatorDeliveries = unseen;
+        return result;
+      } catch (error) {
+        return notAccepted(error);
+      }
     };
-    const answer = (result: AcceptResult) => {
-      if (result.kind === "stored") return done(orNotAccepted(() => goOn(result)));
+    const answer = (result: Accepted) => {
+      if (result.kind === "stored") return done(goOn(result));
       unreserveAll();
       done(result);
     };
@@ -145,7 +132,9 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
   /** A delivery that cannot begin keeps no other of the event from it; the error is thrown after the last. */
   function handOver(
     event: IncomingEvent,
-    { eventSeq, claimed, content }: Written,
+    { eventSeq, claimed }: Stored,
+    /** What is sent of the event; undefined when no delivery was to be claimed. */
+    content: ClaimedDelivery["event"] | undefined,
     subscriptions: readonly Subscription[],
     deliveries: readonly NewDelivery[],
   ): Forward | undefined {
@@ -259,7 +248,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
         done(result) {
           if (result.kind !== "stored") return;
           if (isPartial) continueLater(result.eventSeq, event, subscriptions.slice(first.length));
-          handOver(event, { ...result, content: undefined }, first, deliveries);
+          handOver(event, result, undefined, first, deliveries);
         },
       };
     },
@@ -280,20 +269,15 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
   };
 }
 
-function orNotAccepted(run: () => IngestResult): IngestResult {
-  try {
-    return run();
-  } catch (error) {
-    return { kind: "failed", error: notAccepted(error) };
-  }
-}
-
-/** For an error that nobody expected. */
-export function notAccepted(error: unknown): PosthornError {
-  if (error instanceof PosthornError) return error;
-  return new PosthornError("internal_error", "The event could not be accepted. See the gateway's log.", {
-    cause: error,
-  });
+/** The result of an event at which a step has thrown an error. */
+export function notAccepted(fault: unknown): Rejected {
+  const error =
+    fault instanceof PosthornError
+      ? fault
+      : new PosthornError("internal_error", "The event could not be accepted. See the gateway's log.", {
+          cause: fault,
+        });
+  return { kind: "rejected", stage: "accept", error };
 }
 
 /** Every field by name: with a spread, V8 gives each object a hidden class of its own. */
@@ -332,13 +316,6 @@ function withCursor(event: IncomingEvent, fanOutCursor: number): IncomingEvent {
 function cursorAfter(subscriptions: readonly Subscription[]): number {
   const last = subscriptions.at(-1);
   return last === undefined || last.ordered ? 0 : last.seq;
-}
-
-interface Written {
-  eventSeq: number;
-  claimed: readonly boolean[];
-  /** What is sent of the event; undefined when no delivery was to be claimed. */
-  content: ClaimedDelivery["event"] | undefined;
 }
 
 interface Ageing {

@@ -1,3 +1,4 @@
+import { stored } from "../../src/domain/accepted.ts";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { PosthornError } from "../../src/domain/errors.ts";
@@ -159,7 +160,8 @@ export const SOURCE_CHECKS: readonly SourceCheck[] = [
     name: "answers every outcome with success",
     async run({ kind }) {
       const outcomes = [
-        { kind: "accepted", eventIds: ["evt_1", "evt_2"] },
+        stored("evt_1", 1, []),
+        { kind: "several", eventIds: ["evt_1", "evt_2"], deliveries: 2, givenUp: undefined },
         { kind: "duplicate", eventId: "evt_1" },
         { kind: "ignored", cause: "filtered" },
       ] as const;

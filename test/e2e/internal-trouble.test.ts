@@ -84,7 +84,7 @@ describe("trouble of the gateway itself", () => {
         createIngest: (create) => (options) => ({
           ...create(options),
           accept: (_event, done) =>
-            done({ kind: "failed", error: new PosthornError("invalid_field", "The disk is full.") }),
+            done({ kind: "rejected", stage: "accept", error: new PosthornError("invalid_field", "The disk is full.") }),
         }),
       },
     });

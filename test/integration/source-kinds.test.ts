@@ -15,7 +15,7 @@ const STRICT_ANSWER: SourceKind = {
     if (request.headers["x-address"] === undefined) return;
     if (request.headers["x-address"] !== request.url) throw new Error(`it is ${request.url}`);
   },
-  answer: (outcome) => ({ status: 200, headers: { "x-outcome": outcome.kind }, body: "" }),
+  answer: (result) => ({ status: 200, headers: { "x-outcome": result.kind }, body: "" }),
 };
 const YAML = `
 trusted_proxies: [127.0.0.1/32]
@@ -166,7 +166,7 @@ describe("a source of a kind", () => {
     const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "hooks.example" };
     const address = "https://hooks.example/webhook/odd?a=1";
     const answer = await gateway.webhook("odd?a=1", "{}", { ...headers, "x-address": address });
-    expect([answer.status, answer.headers.get("x-outcome"), answer.text]).toEqual([200, "accepted", ""]);
+    expect([answer.status, answer.headers.get("x-outcome"), answer.text]).toEqual([200, "stored", ""]);
     const wrong = await gateway.webhook("odd?a=1", "{}", { ...headers, "x-address": "https://other.example/" });
     expect([wrong.status, wrong.json["code"]]).toEqual([500, "internal_error"]);
   });

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { PartMakers } from "../../src/gateway/options.ts";
 import type { SourceKind } from "../../src/receive/sources/source-kind.ts";
+import { until } from "../support/api-client.ts";
 import { createBatchingKind } from "../support/batching-kind.ts";
+import { createMemoryBroker } from "../support/memory-queue.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
@@ -147,6 +149,31 @@ describe("an error that nobody expects", () => {
     const { events } = batch.json as { events: { status?: number }[] };
     expect(events.map(({ status }) => status)).toEqual([undefined, 500, 500, undefined]);
     expect(isLogged(gateway, "a bug in a quota").length).toBeGreaterThan(0);
+    await gateway.close();
+  });
+
+  it("returns the message that it happens to to its queue, and takes the others", async () => {
+    let isBroken = true;
+    const broker = createMemoryBroker({ limits: { holdMs: 30_000, canRenew: true }, now: Date.now });
+    const createIngest: PartMakers["createIngest"] = (create) => (options) => {
+      const broken = BROKEN_FILTER?.(create)(options);
+      const whole = create(options);
+      return { ...whole, accept: (...args) => (isBroken ? broken : whole)?.accept(...args) };
+    };
+    const gateway = await startTestGateway({ sourceKinds: [broker.kind], makers: { createIngest } });
+    await gateway.post("/api/v1/sources", { name: "orders", kind: "memory", options: { queue: "orders" } });
+    const orders = broker.queue("orders");
+    for (const id of ["boom", "fine"]) {
+      orders.send(JSON.stringify({ id }), { id, headers: { "content-type": "application/json" } });
+    }
+    await until(() => orders.countLeft() === 1);
+    const isTold = () => gateway.log.some(({ msg }) => msg.includes("is returned to its queue"));
+    await until(isTold);
+    isBroken = false;
+    await gateway.moveClockUntil(() => orders.countLeft() === 0);
+    expect(orders.parked).toEqual([]);
+    const { data } = (await gateway.get("/api/v1/events")).json as { data: unknown[] };
+    expect(data).toHaveLength(2);
     await gateway.close();
   });
 

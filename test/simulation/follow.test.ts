@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FOLLOW_EVERY_MS } from "../../src/registry/registry.ts";
-import type { IngestResult } from "../../src/route/fan-out.ts";
+import type { Accepted } from "../../src/domain/accepted.ts";
 import { createChance } from "../support/chance.ts";
 import { createSimulatedSender } from "../support/simulated-destination.ts";
 import { openSimulatedGateway } from "../support/simulated-gateway.ts";
@@ -41,8 +41,8 @@ describe("two gateways on one store", () => {
       });
     const [one, other] = [await open(), await open()];
     const move = (byMs: number) => moveClock(time, byMs, () => settleCalls(() => calls));
-    async function publish(id: string): Promise<IngestResult | undefined> {
-      let result: IngestResult | undefined;
+    async function publish(id: string): Promise<Accepted | undefined> {
+      let result: Accepted | undefined;
       const at = other.clock.now();
       other.accept(newEvent({ id, receivedAt: at, dueAt: at }), (told) => (result = told));
       await move(10);

@@ -1,9 +1,8 @@
 /** The gateway of a simulation with everything around it: senders, destinations, time, and what each of them knows. */
 import { PosthornError } from "../../src/domain/errors.ts";
 import type { Subscription, SubscriptionInput } from "../../src/domain/subscription.ts";
-import type { IngestResult } from "../../src/route/fan-out.ts";
+import type { Accepted } from "../../src/domain/accepted.ts";
 import type { DeliveryKey } from "../../src/store/port/lanes.ts";
-import type { PublishAnswer } from "../../src/receive/publish/publish.ts";
 import type { SentEvent } from "../support/accounting.ts";
 import type { Chance } from "../support/chance.ts";
 import {
@@ -132,8 +131,7 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
       sent.set(event.payload, record);
     }
     const mine = record;
-    const answered = (result: PublishAnswer["results"][number] | undefined) =>
-      noteAnswer(event, mine, expected, result);
+    const answered = (result: Accepted | undefined) => noteAnswer(event, mine, expected, result);
     if (event.eventId === undefined && event.expiresInMs === undefined && event.payload.length % 2 === 0) {
       const dueAt = clock.now() + Math.round(event.deliverInMs ?? 0);
       return accept({ ...received(event, time.wall()), dueAt, fanOutCursor: undefined }, answered);
@@ -141,12 +139,7 @@ export async function openWorld({ folder, chance, scenario, broken }: WorldOptio
     publisher.publish(Buffer.from(publishBody(event, time.wall())), {}, ({ results }) => answered(results[0]));
   }
 
-  function noteAnswer(
-    event: DrawnEvent,
-    record: SentEvent,
-    expected: number,
-    result: IngestResult | PublishAnswer["results"][number] | undefined,
-  ): void {
+  function noteAnswer(event: DrawnEvent, record: SentEvent, expected: number, result: Accepted | undefined): void {
     observer.trace(`publish ${event.eventId ?? ""}${event.payload.slice(0, 14)}: ${result?.kind}`);
     if (result?.kind === "stored") {
       if (record.answer === "acknowledged") observer.violation(`${result.eventId} was stored twice`);

@@ -1,4 +1,5 @@
 /** A scheduler on a real store in virtual time, with a dispatch that answers when the test says so. */
+import type { Accepted } from "../../src/domain/accepted.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach } from "vitest";
@@ -11,7 +12,7 @@ import { createHealthWatch, type HealthCheck, type HealthWatch } from "../../src
 import { createScheduler, type Scheduler } from "../../src/deliver/scheduler.ts";
 import type { SchedulerOptions } from "../../src/deliver/scheduler-parts.ts";
 import { ONE_BY_ONE, type BatchLimits } from "../../src/deliver/senders/sender.ts";
-import { createFanOut, type FanOut, type IngestResult } from "../../src/route/fan-out.ts";
+import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
 import { createRouter } from "../../src/route/router.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { NewEvent } from "../../src/store/port/event-log.ts";
@@ -55,7 +56,7 @@ export interface DeliveryBench {
   subscriptions(): Iterable<Subscription>;
   change(subscription: Subscription, change: Partial<Subscription>): Promise<Subscription>;
   remove(subscription: Subscription): Promise<void>;
-  publish(change?: Partial<NewEvent>): Promise<IngestResult>;
+  publish(change?: Partial<NewEvent>): Promise<Accepted>;
   /** Publishes one event for each id, all at once. */
   publishAll(ids: readonly string[], change?: Partial<NewEvent>): Promise<void>;
   stateOf(eventSeq: number, subscription: Pick<Subscription, "seq">): Promise<string | undefined>;
@@ -205,10 +206,10 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
     return subscription;
   }
 
-  async function publish(change: Partial<NewEvent> = {}): Promise<IngestResult> {
+  async function publish(change: Partial<NewEvent> = {}): Promise<Accepted> {
     const now = clock.now();
     const event = newEvent({ receivedAt: now, dueAt: now, ...change });
-    const result = await new Promise<IngestResult>((resolve) => fanOut.accept(event, resolve));
+    const result = await new Promise<Accepted>((resolve) => fanOut.accept(event, resolve));
     await settle();
     return result;
   }

@@ -1,7 +1,8 @@
+import type { Accepted } from "../../src/domain/accepted.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
-import type { AcceptResult, LoggedRequest, NewDelivery, NewEvent } from "../../src/store/port/event-log.ts";
+import type { LoggedRequest, NewDelivery, NewEvent } from "../../src/store/port/event-log.ts";
 import type { NewReplay, Pruned, PruneStep, ReplayRow } from "../../src/store/port/jobs.ts";
 import type {
   AttemptRecord,
@@ -153,7 +154,7 @@ export function newRequest(id: string, change: Partial<LoggedRequest> = {}): Log
   };
 }
 
-export function accept(store: Store, event: NewEvent, deliveries: readonly NewDelivery[] = []): Promise<AcceptResult> {
+export function accept(store: Store, event: NewEvent, deliveries: readonly NewDelivery[] = []): Promise<Accepted> {
   return new Promise((resolve) => store.events.accept(event, deliveries, resolve));
 }
 

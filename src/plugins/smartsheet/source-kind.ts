@@ -184,16 +184,23 @@ export function createSmartsheetKind(context: SmartsheetContext): PushedSourceKi
       return readEvents(request, settings, callback);
     },
 
-    answer(outcome): KindAnswer {
-      const said =
-        outcome.kind === "accepted"
-          ? { status: "queued", events: outcome.eventIds.length }
-          : outcome.kind === "duplicate"
-            ? { status: "duplicate", event_id: outcome.eventId }
-            : { status: "ignored", cause: outcome.cause };
-      return { status: 200, headers: { "content-type": JSON_TYPE }, body: JSON.stringify(said) };
+    answer(result): KindAnswer {
+      return { status: 200, headers: { "content-type": JSON_TYPE }, body: JSON.stringify(describeResult(result)) };
     },
   };
+}
+
+function describeResult(result: Parameters<NonNullable<PushedSourceKind["answer"]>>[0]): Record<string, unknown> {
+  switch (result.kind) {
+    case "stored":
+      return { status: "queued", events: 1 };
+    case "several":
+      return { status: "queued", events: result.eventIds.length };
+    case "duplicate":
+      return { status: "duplicate", event_id: result.eventId };
+    case "ignored":
+      return { status: "ignored", cause: result.cause };
+  }
 }
 
 /** A callback of two megabytes may hold ten thousand events, so other work runs in between. */

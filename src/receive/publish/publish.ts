@@ -1,3 +1,4 @@
+import type { Accepted, Done, Rejected } from "../../domain/accepted.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Masking } from "../masking.ts";
 import { publishKey } from "../../domain/dedupe-key.ts";
@@ -6,20 +7,18 @@ import { hopsDetail } from "../../domain/hops.ts";
 import { traceDetail, type Trace } from "../../domain/trace-context.ts";
 import { isGatewayEventType } from "../../domain/pattern.ts";
 import { DEFAULT_TENANT } from "../../domain/event.ts";
-import type { IngestResult } from "../../route/fan-out.ts";
-import type { IncomingEvent } from "../../route/incoming-event.ts";
+import type { IncomingEvent } from "../../route/fan-out.ts";
 import type { Accept } from "../../route/ingest.ts";
 import { parsePublishBody } from "./publish-body.ts";
 import type { PublishItem, PublishLimits } from "./publish-item.ts";
 import type { SchemaChecker } from "../schema/schema-check.ts";
-import { orElse, type Soon } from "../soon.ts";
-
-/** One answer per published event, in the order given. */
-export type PublishResult = IngestResult | { kind: "refused"; error: PosthornError };
+import { Barrier, type MaybePromise } from "../barrier.ts";
 
 export interface Publisher {
-  /** `done` is called once, when every event that could be accepted is on disk. */
-  publish(body: Buffer, by: PublishedBy, done: (results: PublishAnswer) => void): void;
+  /**
+   * `done` is called once, when every event that could be accepted is on disk. Throws when the body cannot be read.
+   */
+  publish(body: Buffer, by: PublishedBy, done: Done<PublishAnswer>): void;
 }
 
 export interface PublishedBy {
@@ -32,7 +31,8 @@ export interface PublishedBy {
 
 export interface PublishAnswer {
   isBatch: boolean;
-  results: readonly PublishResult[];
+  /** One for each event, in the order given. */
+  results: readonly Accepted[];
 }
 
 export interface PublisherOptions {
@@ -89,53 +89,51 @@ export function createPublisher(options: PublisherOptions): Publisher {
     };
   }
 
-  function toChecked(item: PublishItem | PosthornError, by: PublishedBy): Soon<IncomingEvent> {
+  function toChecked(item: PublishItem | PosthornError, by: PublishedBy): MaybePromise<IncomingEvent> {
     if (item instanceof PosthornError) throw item;
     const event = toEvent(item, by);
     const type = schemas.find(event.type);
     return type === undefined ? event : schemas.check(type, event, true);
   }
 
+  /** Accepts one event, whose errors concern no other. Returns a promise only if it must be validated in a thread. */
+  function publishItem(item: PublishItem | PosthornError, by: PublishedBy, done: Done<Accepted>): MaybePromise<void> {
+    let stage: Rejected["stage"] = "check";
+    const barrier = new Barrier(done, (error) => done({ kind: "rejected", stage, error: knownError(error) }));
+    return barrier.run(
+      () => toChecked(item, by),
+      (checked) => {
+        stage = "accept";
+        const answer = barrier.guard((result: Accepted) => barrier.end(seenBy(by, result)));
+        accept(masking.mask(checked), answer);
+      },
+    );
+  }
+
   return {
     publish(body, by, done) {
       const { batch, items } = parsePublishBody(body, limits);
-      const results: PublishResult[] = [];
+      const results: Accepted[] = [];
       let waiting = items.length;
-      const answer = (index: number, result: PublishResult) => {
-        results[index] = result;
-        if (--waiting === 0) done({ isBatch: batch, results });
-      };
-      const take = (index: number, checked: IncomingEvent | PosthornError) => {
-        if (checked instanceof PosthornError) return answer(index, { kind: "refused", error: checked });
-        try {
-          accept(masking.mask(checked), (result) => answer(index, seenBy(by, result)));
-        } catch (error) {
-          answer(index, { kind: "failed", error: knownError(error) });
-        }
-      };
       /** In the order given, even if one must be validated in a thread: the others wait for it. */
-      const takeFrom = (first: number): void => {
+      const publishFrom = (first: number): void => {
         for (let index = first; index < items.length; index++) {
           const item = items[index] as PublishItem | PosthornError;
-          const checked = orElse<IncomingEvent | PosthornError>(() => toChecked(item, by), knownError);
-          if (checked instanceof Promise) {
-            void checked.then((known) => {
-              take(index, known);
-              takeFrom(index + 1);
-            });
-            return;
-          }
-          take(index, checked);
+          const waits = publishItem(item, by, (result) => {
+            results[index] = result;
+            if (--waiting === 0) done({ isBatch: batch, results });
+          });
+          if (waits !== undefined) return void waits.then(() => publishFrom(index + 1));
         }
       };
       if (waiting === 0) return done({ isBatch: batch, results });
-      takeFrom(0);
+      publishFrom(0);
     },
   };
 }
 
 /** Those who are bound to no tenant see the deliveries of operators' subscriptions too. */
-function seenBy({ boundTenant }: PublishedBy, result: PublishResult): PublishResult {
+function seenBy({ boundTenant }: PublishedBy, result: Accepted): Accepted {
   if (boundTenant !== undefined || result.kind !== "stored" || !result.operatorDeliveries) return result;
   return { ...result, deliveries: result.deliveries + result.operatorDeliveries };
 }

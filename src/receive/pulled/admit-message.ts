@@ -4,15 +4,14 @@ import type { ParkReason, PulledMessage } from "../sources/source-kind.ts";
 import { giveBackAfterError } from "./give-back.ts";
 import type { HandlingOptions } from "./handle-message.ts";
 import type { Hold } from "./hold.ts";
-import { toParkReason } from "./judge-result.ts";
 import { readSentBy } from "./message-properties.ts";
 import { toRequest } from "./message-request.ts";
 import { nameEvent } from "./name-event.ts";
 import { maxMessageBytes, openMessage } from "./open-message.ts";
 import type { OpenedMessage } from "./opened-message.ts";
-import type { Settlement } from "./settlement.ts";
+import { toParkReason, type Settlement } from "./settlement.ts";
 
-/** Opens a message and names its event, or says how it is settled without being taken in. */
+/** Opens a message and names its event, or says how it is settled without being accepted. */
 export async function admitMessage(
   message: PulledMessage,
   hold: Hold,

@@ -1,19 +1,19 @@
+import type { AcceptedRequest } from "../../domain/accepted.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { PosthornError } from "../../domain/errors.ts";
+import { isSendersFault, PosthornError } from "../../domain/errors.ts";
 import type { Source } from "../../domain/source.ts";
 import type { ReopeningMessage } from "../../store/port/event-log.ts";
 import type { StoredEvent } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
+import type { ProcessRequest } from "../accept-events.ts";
+import { Barrier } from "../barrier.ts";
 import type { PulledMessage, PulledSourceKind, PullLimits, Taker } from "../sources/source-kind.ts";
-import type { TakeIn } from "../take-in.ts";
 import type { WebhookLog } from "../webhook-log.ts";
 import { admitMessage } from "./admit-message.ts";
 import { createClaimedBody, type ClaimedBody } from "./claimed-body.ts";
 import type { EndedEvents } from "./ended-events.ts";
 import { giveBackAfterError } from "./give-back.ts";
 import { holdMessage, type Hold } from "./hold.ts";
-import { judgeResult, type Judgement } from "./judge-result.ts";
-import { meetEvent } from "./meet-event.ts";
 import { toRequest } from "./message-request.ts";
 import type { NamingOptions } from "./name-event.ts";
 import type { Occasion } from "./occasion.ts";
@@ -21,7 +21,8 @@ import type { OpenedMessage } from "./opened-message.ts";
 import { parkMessage } from "./park-message.ts";
 import { backOffMs, pause } from "./pause.ts";
 import type { PullSettings } from "./pull-options.ts";
-import { GIVE_BACK, type Settlement } from "./settlement.ts";
+import { settleKnownMessage, type KnownEvents } from "./settle-known-message.ts";
+import { GIVE_BACK, toParkReason, type Settlement } from "./settlement.ts";
 
 export interface HandlingOptions {
   source: Source;
@@ -29,8 +30,8 @@ export interface HandlingOptions {
   settings: PullSettings;
   taker: Taker;
   limits: PullLimits;
-  takeIn: TakeIn;
-  log: Pick<WebhookLog, "rejected">;
+  processRequest: ProcessRequest;
+  log: Pick<WebhookLog, "rejected" | "reject">;
   endedEvents: EndedEvents;
   store: Pick<Store, "reads" | "events" | "info">;
   /** Opens the deliveries of an event again; false when its message does not ask for it. */
@@ -73,11 +74,11 @@ interface AdmittedMessage extends OpenedMessage {
 /** The share of the time for which a message can be held; the rest is a margin for parking it. */
 const PARK_WITHIN = 0.9;
 
-/** Messages are taken in in the order in which they were received, however long it takes to read their bodies. */
+/** Messages are accepted in the order in which they were received, however long it takes to read their bodies. */
 export interface Turn {
-  /** Resolves when all messages before this one were taken in, or have to wait. */
+  /** Resolves when all messages before this one were accepted, or have to wait. */
   readonly before: Promise<void>;
-  /** The next message may be taken in. */
+  /** The next message may be accepted. */
   pass(): void;
 }
 
@@ -180,41 +181,65 @@ async function decide(
     const description = `The message was received ${message.deliveryCount} times but never reached the disk.`;
     return { kind: "park", reason: { code: "max_deliveries", description } };
   }
-  const judged = await takeUntilWritten(message, opened, hold, options);
-  switch (judged?.kind) {
+  const result = await acceptUntilWritten(message, opened, hold, options);
+  if (result === undefined) return GIVE_BACK;
+  switch (result.kind) {
     case "stored":
-      return meetEvent(judged, opened, hold, options);
-    case "unwanted":
-      return { kind: "acknowledge" };
-    case "park":
-      return judged;
-    case "give-back":
-      return giveBackAfterError(judged.error, message, hold, options);
-    case undefined:
-      return GIVE_BACK;
+    case "several":
+    case "duplicate":
+      return settleKnownMessage(toKnownEvents(result), opened, hold, options);
+    case "ignored":
+      if (result.cause !== "invalid") return { kind: "acknowledge" };
+      return {
+        kind: "park",
+        reason: { code: "invalid", description: "The message contains no event that can be accepted." },
+      };
+    case "rejected":
+      if (isSendersFault(result.error)) return { kind: "park", reason: toParkReason(result.error) };
+      // Perhaps caused by this message: it is returned, so that the queue counts its deliveries.
+      return giveBackAfterError(result.error, message, hold, options);
+    default:
+      return result;
+  }
+}
+
+function toKnownEvents(result: Extract<AcceptedRequest, { kind: "stored" | "several" | "duplicate" }>): KnownEvents {
+  switch (result.kind) {
+    case "stored":
+      return { eventIds: [result.eventId], deliveries: result.deliveries, isKnown: false };
+    case "several":
+      return { eventIds: result.eventIds, deliveries: 0, isKnown: false };
+    case "duplicate":
+      return { eventIds: [result.eventId], deliveries: 0, isKnown: true };
   }
 }
 
 /** Retries while we cannot write, for as long as the message can be held; undefined after that. */
-async function takeUntilWritten(
+async function acceptUntilWritten(
   message: PulledMessage,
   opened: AdmittedMessage,
   hold: Hold,
   options: HandlingOptions,
-): Promise<Exclude<Judgement, { kind: "wait" }> | undefined> {
+): Promise<AcceptedRequest | Settlement | undefined> {
   const { clock, onDelay, stopping } = options;
   let endDelay: (() => void) | undefined;
   try {
     for (let failures = 1; ; failures++) {
-      const judged = await takeMessage(message, opened, hold, options);
-      if (judged?.kind !== "wait") return judged;
-      endDelay ??= onDelay(judged.error);
+      const result = await acceptMessage(message, opened, hold, options);
+      if (result?.kind !== "rejected" || !isTemporary(result.error)) return result;
+      endDelay ??= onDelay(result.error);
       await pause(clock, backOffMs(failures), hold.over.signal, stopping);
       if (hold.over.hasCome || stopping.aborted) return undefined;
     }
   } finally {
     endDelay?.();
   }
+}
+
+/** A problem of ours that passes: the message waits for that. */
+function isTemporary(error: PosthornError): boolean {
+  const isTheirs: boolean = isSendersFault(error);
+  return !isTheirs && error.code !== "internal_error";
 }
 
 /** Only a message that never reached the disk is suspect; one that did may come any number of times. */
@@ -229,13 +254,13 @@ async function isStored({ facts }: OpenedMessage, { source, store }: HandlingOpt
 }
 
 /** Undefined when the message could not be held until the result was known. */
-async function takeMessage(
+async function acceptMessage(
   message: PulledMessage,
   opened: AdmittedMessage,
   hold: Hold,
   options: HandlingOptions,
-): Promise<Judgement | undefined> {
-  const { source, kind, takeIn, clock, cut, turn } = options;
+): Promise<AcceptedRequest | Settlement | undefined> {
+  const { source, kind, processRequest, log, clock, cut, turn } = options;
   const receivedAt = clock.wall();
   source.lastRequestAt = receivedAt;
   const whole = opened.claim === undefined ? opened : await fetchBody(opened, options);
@@ -248,21 +273,27 @@ async function takeMessage(
   return new Promise((resolve) => {
     const giveUp = () => resolve(undefined);
     const unlisten = [hold.over.listen(giveUp), cut.listen(giveUp)];
-    takeIn(request, kind, (result) => {
-      for (const end of unlisten) end();
-      resolve(judgeResult(result));
-    });
+    const end = (result: AcceptedRequest) => {
+      for (const stop of unlisten) stop();
+      resolve(result);
+    };
+    const { body } = request;
+    const barrier = new Barrier(end, (error) => end(log.reject(request, error, body, body.length)));
+    processRequest(request, kind, barrier, (result) => barrier.end(result));
     turn.pass();
   });
 }
 
 /** Loads the body that a message refers to. A message that is already on disk needs none. */
-async function fetchBody(opened: AdmittedMessage, options: HandlingOptions): Promise<OpenedMessage | Judgement> {
+async function fetchBody(
+  opened: AdmittedMessage,
+  options: HandlingOptions,
+): Promise<OpenedMessage | AcceptedRequest | Settlement> {
   const { source, store } = options;
   const { claimed, facts } = opened;
   try {
     const known = facts.eventId === undefined ? undefined : await store.reads.findEvent(facts.eventId, source.tenantId);
-    if (known !== undefined) return { kind: "stored", eventIds: [known.id], deliveries: 0, isKnown: true };
+    if (known !== undefined) return { kind: "duplicate", eventId: known.id };
     if (claimed === undefined) {
       const description = "The body is in Blob storage, but the source has no claim_check that says where.";
       return { kind: "park", reason: { code: "unclaimed", description } };
@@ -271,9 +302,11 @@ async function fetchBody(opened: AdmittedMessage, options: HandlingOptions): Pro
     if ("problem" in found) return { kind: "park", reason: { code: "unclaimed", description: found.problem } };
     return { ...opened, body: found.body };
   } catch (error) {
-    const known = error instanceof PosthornError ? error : undefined;
+    // Whatever it is, the message waits: it is not the message's fault.
+    const known = error instanceof PosthornError && isTemporary(error) ? error : undefined;
     return {
-      kind: "wait",
+      kind: "rejected",
+      stage: "accept",
       error: known ?? new PosthornError("unavailable", "A body could not be read.", { cause: error }),
     };
   }

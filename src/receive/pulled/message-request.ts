@@ -1,6 +1,6 @@
 import type { Source } from "../../domain/source.ts";
+import type { WebhookRequest } from "../request.ts";
 import type { PulledMessage } from "../sources/source-kind.ts";
-import type { WebhookRequest } from "../webhook-request.ts";
 import type { OpenedMessage } from "./opened-message.ts";
 
 /** Turns a message into the HTTP request that it would have been. */

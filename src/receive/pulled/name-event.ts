@@ -1,7 +1,7 @@
 import { isSendersFault, PosthornError } from "../../domain/errors.ts";
 import type { Source } from "../../domain/source.ts";
 import type { BodyChecker } from "../text/body-check.ts";
-import { readPlace, toMessageEventId } from "../webhook-event.ts";
+import { readPlace, toMessageEventId } from "../to-events.ts";
 import type { OpenedMessage } from "./opened-message.ts";
 
 export interface NamingOptions {
@@ -12,7 +12,7 @@ export interface NamingOptions {
 
 /**
  * Names the event of a raw message by what `id_from` finds in it, in place of the message's own id. It is named before
- * anything is asked about it, so that a message that comes again meets its event. Rejects when that is our own problem.
+ * anything is asked about it, so that a message that comes again finds its event. Rejects when that is our own problem.
  */
 export async function nameEvent(opened: OpenedMessage, options: NamingOptions): Promise<OpenedMessage> {
   const { source, settings } = options;

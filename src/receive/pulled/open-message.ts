@@ -7,7 +7,7 @@ import { parsePublishBody } from "../publish/publish-body.ts";
 import { describeItem } from "../publish/publish.ts";
 import { DEFAULT_PUBLISH_LIMITS, type PublishItem } from "../publish/publish-item.ts";
 import type { ParkReason, PulledMessage } from "../sources/source-kind.ts";
-import { toMessageEventId } from "../webhook-event.ts";
+import { toMessageEventId } from "../to-events.ts";
 import { readSentBy, type SentBy } from "./message-properties.ts";
 import type { OpenedMessage, PulledFacts } from "./opened-message.ts";
 import type { PullSettings } from "./pull-options.ts";

@@ -1,3 +1,4 @@
+import type { PosthornError } from "../../domain/errors.ts";
 import type { ParkReason } from "../sources/source-kind.ts";
 
 /**
@@ -11,3 +12,7 @@ export type Settlement =
 
 /** Also of one that could not be renewed and may be another's by now: its taker must not count it as held any more. */
 export const GIVE_BACK: Settlement = { kind: "retry" };
+
+export function toParkReason({ code, message }: PosthornError): ParkReason {
+  return { code, description: message };
+}

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { PosthornError } from "../../domain/errors.ts";
 import type { EventType } from "../../domain/event-type.ts";
-import { addDetail, type IncomingEvent } from "../../route/incoming-event.ts";
-import { after, type Soon } from "../soon.ts";
+import { addDetail } from "../../domain/event.ts";
+import type { IncomingEvent } from "../../route/fan-out.ts";
+import { after, type MaybePromise } from "../barrier.ts";
 import {
   CHECK_DEADLINES,
   createApartChecker,
@@ -25,7 +26,7 @@ export interface SchemaChecker {
    * Returns the event with the result in its details. Throws or rejects with `schema_mismatch` or `unknown_version` if
    * the type enforces its schemas. A body that is not JSON is invalid. Never changes the body.
    */
-  check(type: CheckedType, event: IncomingEvent, isJson: boolean): Soon<IncomingEvent>;
+  check(type: CheckedType, event: IncomingEvent, isJson: boolean): MaybePromise<IncomingEvent>;
   /** Why a schema cannot be used or rejects its own example. Compiled outside of the event loop. */
   examine(schema: object, example: unknown): Promise<SchemaProblem | undefined>;
   /** Must be called when registered types have changed. */
@@ -66,7 +67,7 @@ export function createSchemaChecker(): SchemaChecker {
   let types: ReadonlyMap<string, CheckedType> = new Map();
   const compileSoon = createCompileQueue<PayloadSchema, CheckedVersion>(compileOnLoop);
 
-  function compare(eventType: string, version: CheckedVersion, body: Buffer): Soon<Found> {
+  function compare(eventType: string, version: CheckedVersion, body: Buffer): MaybePromise<Found> {
     const { compiled } = version;
     if (compiled === undefined) compileSoon(version);
     if (compiled === undefined || compiled === "apart" || body.length > MAX_ON_LOOP_BYTES) {

@@ -1,8 +1,7 @@
 import { Type } from "typebox";
 import { HEADER_SECRET } from "../../domain/secret-form.ts";
 import { textOption } from "./kind-options.ts";
-import { badSignature, getHeader } from "./signatures.ts";
-import { isOneOf } from "../same-secret.ts";
+import { badSignature, getHeader, isOneOf } from "./signatures.ts";
 import type { KindSettings, PushedSourceKind } from "./source-kind.ts";
 
 /** A key in a header, alone or after `Bearer`. Everything else is the same as for a generic source. */

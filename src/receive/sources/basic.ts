@@ -1,7 +1,6 @@
 import { findKeyProblem } from "../../domain/key-bytes.ts";
 import { BLANK_END, BLANK_END_PROBLEM, encodeNew, type SecretForm } from "../../domain/secret-form.ts";
-import { badSignature, findBase64, getHeader } from "./signatures.ts";
-import { isOneOf } from "../same-secret.ts";
+import { badSignature, findBase64, getHeader, isOneOf } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 
 const USER_AND_PASSWORD: SecretForm = {

@@ -3,8 +3,7 @@ import { HEADER_SECRET } from "../../domain/secret-form.ts";
 import { AbuseProtectionOptions, answerPermission } from "./abuse-protection.ts";
 import { readCloudEvents } from "./cloud-event.ts";
 import { queryFields } from "./form-fields.ts";
-import { badSignature, findHeader } from "./signatures.ts";
-import { isOneOf } from "../same-secret.ts";
+import { badSignature, findHeader, isOneOf } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 
 /**

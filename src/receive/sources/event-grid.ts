@@ -8,8 +8,7 @@ import { queryFields } from "./form-fields.ts";
 import { textOption } from "./kind-options.ts";
 import { partsOf, readParts, rootSpan } from "./parts.ts";
 import { jsonAnswer } from "./plain-answer.ts";
-import { badSignature } from "./signatures.ts";
-import { isOneOf } from "../same-secret.ts";
+import { badSignature, isOneOf } from "./signatures.ts";
 import type { ArrivedRequest, KindSettings, PushedSourceKind, ReadEvent } from "./source-kind.ts";
 
 const VALIDATION = "Microsoft.EventGrid.SubscriptionValidationEvent";

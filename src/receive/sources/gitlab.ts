@@ -1,8 +1,7 @@
 import { HEADER_SECRET, type SecretForm } from "../../domain/secret-form.ts";
 import { eventTypeOf, identityOf, oneEvent } from "./event-naming.ts";
 import { ToleranceAlone } from "./kind-options.ts";
-import { badSignature, findHeader, getHeader } from "./signatures.ts";
-import { isOneOf } from "../same-secret.ts";
+import { badSignature, findHeader, getHeader, isOneOf } from "./signatures.ts";
 import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
 import { STANDARD_SECRET, verifyStandardRequest } from "./standard-webhooks.ts";
 

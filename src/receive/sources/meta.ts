@@ -4,8 +4,7 @@ import { eventTypeOf, hashOf, requireJson, oneEvent } from "./event-naming.ts";
 import { queryFields } from "./form-fields.ts";
 import { textOption } from "./kind-options.ts";
 import { echoChallenge } from "./plain-answer.ts";
-import { checkHubSignature } from "./signatures.ts";
-import { isSameSecret } from "../same-secret.ts";
+import { checkHubSignature, isSameSecret } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 
 /** Webhooks of WhatsApp have up to 3 MB. */

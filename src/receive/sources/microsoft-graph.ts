@@ -4,8 +4,7 @@ import { eventTypeOf, identityOf, requireJson } from "./event-naming.ts";
 import { queryFields } from "./form-fields.ts";
 import { partsOfMember, readParts } from "./parts.ts";
 import { echoChallenge } from "./plain-answer.ts";
-import { badSignature } from "./signatures.ts";
-import { isOneOf } from "../same-secret.ts";
+import { badSignature, isOneOf } from "./signatures.ts";
 import type { ReadEvent, PushedSourceKind } from "./source-kind.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import { PosthornError } from "../../domain/errors.ts";
 import { createHmacKey, DIGEST_BYTES } from "../../domain/hmac.ts";
 import { isForTurns, readInTurns } from "../in-turns.ts";
@@ -28,6 +28,16 @@ export function getHeader(request: ArrivedRequest, name: string): string {
   const value = findHeader(request, name);
   if (value === undefined) throw badSignature(`The header ${name} is missing.`);
   return value;
+}
+
+/** Compares with all secrets, even after a match, so that the time tells nothing. */
+export function isOneOf(given: string, secrets: readonly string[]): boolean {
+  return secrets.filter((secret) => isSameSecret(given, secret)).length > 0;
+}
+
+/** In a time that reveals nothing about the secret, not even its length. */
+export function isSameSecret(given: string, secret: string): boolean {
+  return timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", secret, "buffer"));
 }
 
 /** Two reusable buffers per length: digests have few lengths. */

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { TObject } from "typebox";
+import type { AcceptedRequest, Rejected } from "../../domain/accepted.ts";
 import type { MaskPointer } from "../../domain/masking.ts";
 import type { SecretForm } from "../../domain/secret-form.ts";
 import type { Claims } from "../pulled/claimed-body.ts";
@@ -51,8 +52,8 @@ export interface PushedSourceKind extends AnySourceKind {
   /** Verifies the sender from the raw bytes. Throws or rejects with `bad_signature`. */
   verify?(request: ArrivedRequest, settings: KindSettings): void | Promise<void>;
   /**
-   * What is the same whenever the same request is sent again, once it is verified: its signature, where that covers no
-   * id, so that whoever has seen a request can send it again as another. Such sources may refuse that.
+   * A value that identifies a repeated request (usually its signature), for providers whose signature covers no id. Used
+   * to reject replays. Called after `verify`.
    */
   replayMark?(request: ArrivedRequest, settings: KindSettings): string;
   /**
@@ -61,7 +62,7 @@ export interface PushedSourceKind extends AnySourceKind {
    */
   readonly queuedStatus?: 202 | undefined;
   /** The answer that the provider needs. Without it, a body with the result. */
-  answer?(outcome: KindOutcome): KindAnswer;
+  answer?(result: Exclude<AcceptedRequest, Rejected>): KindAnswer;
 }
 
 /** Receives messages from a queue and settles them. Without `events`, a message is one event. */
@@ -90,13 +91,13 @@ export interface PullLimits {
 }
 
 /**
- * One queue. It connects again by itself: a call rejects while the broker is away, and what was taken over a connection
- * that is lost comes again.
+ * A consumer of one queue. It reconnects automatically; calls reject while the broker is unreachable. Messages that were
+ * received over a lost connection are delivered again.
  */
 export interface Taker {
   /**
-   * At most so many. Waits for the first as long as the broker does that by itself, else none is there; none, too, when
-   * the signal ends it. What is taken comes again unless it is settled.
+   * Returns up to `max` messages. Waits for the first one if the broker supports waiting. Returns none when the signal
+   * aborts. Unsettled messages are delivered again.
    */
   take(max: number, signal: AbortSignal): Promise<readonly PulledMessage[]>;
   /** No messages are wanted until the next `take`: prefetched messages are returned. */
@@ -180,11 +181,6 @@ export interface ReadEvent {
   readonly body?: Buffer | undefined;
   readonly contentType?: string | undefined;
 }
-
-export type KindOutcome =
-  | { readonly kind: "accepted"; readonly eventIds: readonly string[] }
-  | { readonly kind: "duplicate"; readonly eventId: string }
-  | { readonly kind: "ignored"; readonly cause: string };
 
 export interface KindAnswer {
   readonly status: number;

@@ -13,7 +13,7 @@ import {
 } from "../threads/check-apart.ts";
 import { Overdue } from "../../threads/thread-seat.ts";
 import { bomLength } from "../text/unreadable.ts";
-import type { RequestValidations } from "../take-in.ts";
+import type { RequestValidations } from "../to-events.ts";
 import type { WellFormed } from "../text/well-formed.ts";
 import type { JsonValidation } from "./json-validation.ts";
 

@@ -1,4 +1,5 @@
 /** The input of a driver's group commit, and its result. */
+import type { Duplicate, Stored } from "../../domain/accepted.ts";
 import type { LoggedRequest, NewDelivery, NewEvent } from "../port/event-log.ts";
 import type { ClaimRequest, ClaimResult, Settled, Settlement } from "../port/lanes.ts";
 import type { FaultReport } from "./faults.ts";
@@ -37,12 +38,11 @@ export interface WriteBatch {
   claims: ClaimRequest[];
 }
 
-export type Stored = { eventSeq: number; claimed: readonly boolean[] } | { duplicateOf: string; isReplay?: boolean };
 export type OrFault<T> = T | { failed: FaultReport };
 
 export interface BatchResult {
   settles: OrFault<Settled>[];
-  accepts: OrFault<Stored>[];
+  accepts: OrFault<Stored | Duplicate>[];
   commands: OrFault<{ value: unknown }>[];
   claims: OrFault<ClaimResult>[];
   /** The process must end: it is unknown whether the batch is on disk. */

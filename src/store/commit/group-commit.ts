@@ -1,3 +1,4 @@
+import type { Done, Duplicate, Stored } from "../../domain/accepted.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { PosthornError } from "../../domain/errors.ts";
 import type { LoggedRequest } from "../port/event-log.ts";
@@ -9,7 +10,6 @@ import {
   type BatchResult,
   type Command,
   type OrFault,
-  type Stored,
   type WriteBatch,
 } from "./batch.ts";
 import { faultError, type FaultReport } from "./faults.ts";
@@ -31,17 +31,17 @@ const MAX_POSTED = 8;
 export interface BatchPort {
   /** Whether it works in another thread and answers in a later turn. */
   readonly isApart: boolean;
-  post(batch: WriteBatch, done: (result: BatchResult) => void): void;
+  post(batch: WriteBatch, done: Done<BatchResult>): void;
   /** Called when it is lost, even if no batch waits for an answer. */
   onLost?(listener: (report: FaultReport) => void): void;
 }
 
-type Waiting<Item, Result> = { item: Item; done: (result: OrFault<Result>) => void };
+type Waiting<Item, Result> = { item: Item; done: Done<OrFault<Result>> };
 
 export interface GroupCommit {
-  accept(item: AcceptItem, done: (result: OrFault<Stored>) => void): void;
-  settle(item: Settlement, done: (result: OrFault<Settled>) => void): void;
-  claim(item: ClaimRequest, done: (result: OrFault<ClaimResult>) => void): void;
+  accept(item: AcceptItem, done: Done<OrFault<Stored | Duplicate>>): void;
+  settle(item: Settlement, done: Done<OrFault<Settled>>): void;
+  claim(item: ClaimRequest, done: Done<OrFault<ClaimResult>>): void;
   command(command: Command): Promise<unknown>;
   logRequest(request: LoggedRequest): void;
   /** Whether a disk fault has ended it. */
@@ -69,7 +69,7 @@ export interface GroupCommitOptions {
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   const { port, clock, onFatal, onFault = throwLater, onCommit, onDamage } = options;
   let settles: Waiting<Settlement, Settled>[] = [];
-  let accepts: Waiting<AcceptItem, Stored>[] = [];
+  let accepts: Waiting<AcceptItem, Stored | Duplicate>[] = [];
   let commands: Waiting<Command, { value: unknown }>[] = [];
   let claims: Waiting<ClaimRequest, ClaimResult>[] = [];
   let requests: LoggedRequest[] = [];
@@ -79,13 +79,13 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   let closedBy: FaultReport | undefined;
   let onIdle: (() => void) | undefined;
 
-  function add<Item, Result>(list: Waiting<Item, Result>[], item: Item, done: (result: OrFault<Result>) => void): void {
+  function add<Item, Result>(list: Waiting<Item, Result>[], item: Item, done: Done<OrFault<Result>>): void {
     if (closedBy !== undefined) return call(done, { failed: closedBy });
     list.push({ item, done });
     schedule();
   }
 
-  function call<Result>(done: (result: Result) => void, result: Result): void {
+  function call<Result>(done: Done<Result>, result: Result): void {
     try {
       done(result);
     } catch (error) {

@@ -1,8 +1,9 @@
 /** How a batch and its answer are sent between threads: hot parts packed and transferred, the rest cloned. */
+import { stored, type Duplicate, type Stored } from "../../domain/accepted.ts";
 import type { LoggedRequest } from "../port/event-log.ts";
 import type { ClaimRequest, ClaimResult, Settled } from "../port/lanes.ts";
 import { packAccepts, packClaimed, packSettles, unpackAccepts, unpackClaimed, unpackSettles } from "./batch-packing.ts";
-import type { BatchResult, BatchTime, Command, OrFault, Stored, WriteBatch } from "./batch.ts";
+import type { BatchResult, BatchTime, Command, OrFault, WriteBatch } from "./batch.ts";
 import type { FaultReport } from "./faults.ts";
 
 export interface BatchMessage {
@@ -20,8 +21,8 @@ export interface ResultMessage {
   /** Sequence numbers; a negative number is an index into `special`. */
   accepts: Float64Array | undefined;
   /** For each delivery of the accepted events, in order, one character: whether it was claimed. */
-  claimedAtBirth: string;
-  special: OrFault<Stored>[];
+  claimedOnInsert: string;
+  special: OrFault<Duplicate>[];
   /** Undefined in the usual case, when nothing follows. */
   settles: (OrFault<Omit<Settled, "next"> & { hasNext: boolean }> | undefined)[];
   commands: BatchResult["commands"];
@@ -52,15 +53,15 @@ const WAITS = "0";
 
 export function toResultMessage(result: BatchResult): { message: ResultMessage; transfer: ArrayBuffer[] } {
   const accepts = result.accepts.length === 0 ? undefined : new Float64Array(result.accepts.length);
-  const special: OrFault<Stored>[] = [];
-  let claimedAtBirth = "";
-  result.accepts.forEach((stored, i) => {
+  const special: OrFault<Duplicate>[] = [];
+  let claimedOnInsert = "";
+  result.accepts.forEach((accepted, i) => {
     if (accepts === undefined) return;
-    if ("eventSeq" in stored) {
-      accepts[i] = stored.eventSeq;
-      for (const isClaimed of stored.claimed) claimedAtBirth += isClaimed ? CLAIMED : WAITS;
+    if ("eventSeq" in accepted) {
+      accepts[i] = accepted.eventSeq;
+      for (const isClaimed of accepted.claimed) claimedOnInsert += isClaimed ? CLAIMED : WAITS;
     } else {
-      accepts[i] = -special.push(stored);
+      accepts[i] = -special.push(accepted);
     }
   });
   const handedOver = [
@@ -70,7 +71,7 @@ export function toResultMessage(result: BatchResult): { message: ResultMessage; 
   const claimed = handedOver.length === 0 ? undefined : packClaimed(handedOver);
   const message: ResultMessage = {
     accepts,
-    claimedAtBirth,
+    claimedOnInsert,
     special,
     settles: result.settles.map((settle) => {
       if ("failed" in settle) return settle;
@@ -106,11 +107,12 @@ export function fromResultMessage(message: ResultMessage, batch: WriteBatch): Ba
     const follower = settle.hasNext ? handedOver[next++] : undefined;
     return { applied: settle.applied, movedUp: settle.movedUp, next: follower, isKept: settle.isKept };
   });
-  let birth = 0;
-  const accepts = batch.accepts.map(({ deliveries }, i): OrFault<Stored> => {
+  let claimedAt = 0;
+  const accepts = batch.accepts.map(({ event, deliveries }, i): OrFault<Stored | Duplicate> => {
     const seq = message.accepts?.[i] ?? 0;
-    if (seq < 0) return message.special[-seq - 1] as OrFault<Stored>;
-    return { eventSeq: seq, claimed: deliveries.map(() => message.claimedAtBirth[birth++] === CLAIMED) };
+    if (seq < 0) return message.special[-seq - 1] as OrFault<Duplicate>;
+    const claimed = deliveries.map(() => message.claimedOnInsert[claimedAt++] === CLAIMED);
+    return stored(event.id, seq, claimed);
   });
   return { accepts, settles, claims, commands: message.commands, fatal: message.fatal, damages: message.damages };
 }

@@ -1,5 +1,5 @@
+import type { Accepted, Done } from "../../domain/accepted.ts";
 import type { EventFacts, EventOrigin, Priority } from "../../domain/event.ts";
-import type { PosthornError } from "../../domain/errors.ts";
 import type { Refused } from "../../domain/refusal.ts";
 import type { AuditNote } from "./audit.ts";
 
@@ -8,9 +8,9 @@ export interface EventLog {
   /**
    * Writes the event, its dedupe and replay keys and its deliveries in one transaction. A known key changes nothing and
    * is reported as a duplicate. A failure concerns only this event and leaves no trace of it. An event with a lower
-   * number may become visible after one with a higher number.
+   * number may become visible after one with a higher number. The result is `stored`, `duplicate` or `rejected`.
    */
-  accept(event: NewEvent, deliveries: readonly NewDelivery[], done: (result: AcceptResult) => void): void;
+  accept(event: NewEvent, deliveries: readonly NewDelivery[], done: Done<Accepted>): void;
   /**
    * Adds deliveries to an event whose fan-out is incomplete, and moves its cursor; `cursor` undefined completes the
    * fan-out.
@@ -96,19 +96,12 @@ export interface NewEvent extends EventFacts {
 export interface NewDelivery {
   subscriptionSeq: number;
   /**
-   * The lane can send it at once, so it is claimed at birth. In an ordered lane only if the queue of its key is empty.
+   * The lane can send it at once, so it is claimed when it is inserted. In an ordered lane only if the queue of its key is empty.
    */
   claim: boolean;
   ordered: boolean;
   expiresAt: number | undefined;
 }
-
-export type AcceptResult =
-  /** `claimed[i]`: whether the i-th delivery was claimed at birth. */
-  | { kind: "stored"; eventSeq: number; claimed: readonly boolean[] }
-  /** `isReplay`: the replay key was known, not the dedupe key. */
-  | { kind: "duplicate"; eventId: string; isReplay?: boolean | undefined }
-  | { kind: "failed"; error: PosthornError };
 
 /** The parts of an event that filters need; the body is loaded separately. */
 export interface EventSummary {

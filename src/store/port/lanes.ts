@@ -1,3 +1,4 @@
+import type { Done } from "../../domain/accepted.ts";
 import type { DeadReason, DeliveryState } from "../../domain/delivery.ts";
 import type { EventContent } from "../../domain/event.ts";
 import type { HeaderBlock } from "../../domain/header-block.ts";
@@ -16,13 +17,13 @@ export interface Lanes {
    * ones become dead letters instead. It sees every delivery that was reported before the call, by `accept`, `settle`
    * or others.
    */
-  claim(request: ClaimRequest, done: (result: ClaimResult) => void): void;
+  claim(request: ClaimRequest, done: Done<ClaimResult>): void;
   /**
    * Records an attempt and updates its delivery, if generation and attempt number are still the claimed ones; otherwise
    * only the attempt is recorded. The next delivery of the same ordering key moves up in the same transaction. After
    * `failed` nothing is recorded, and the same settlement can be tried again.
    */
-  settle(settlement: Settlement, done: (result: SettleResult) => void): void;
+  settle(settlement: Settlement, done: Done<SettleResult>): void;
   /** Returns claimed deliveries unsent to their lanes; those that changed meanwhile stay unchanged. */
   release(deliveries: readonly Pick<ClaimedDelivery, "eventSeq" | "subscriptionSeq" | "generation">[]): Promise<void>;
   /**
@@ -99,12 +100,12 @@ export interface ClaimedDelivery extends DeliveryKey {
   /** In scheduling time. */
   expiresAt: number | undefined;
   /**
-   * `NewEvent.request`, only for a delivery claimed at birth whose subscription forwards; otherwise loaded when needed.
+   * `NewEvent.request`, only for a delivery claimed on insert whose subscription forwards; otherwise loaded when needed.
    */
   request?: string | undefined;
   /** Whether the event has `NewEvent.details` besides its hops. */
   hasDetails?: boolean | undefined;
-  /** The details, only for a delivery claimed at birth whose destination needs them; otherwise loaded when needed. */
+  /** The details, only for a delivery claimed on insert whose destination needs them; otherwise loaded when needed. */
   details?: string | undefined;
   /** The body is undefined when it is large; it is then loaded when the delivery is sent. */
   event: Omit<EventContent, "body"> & { body: Uint8Array | undefined; size: number };

@@ -1,5 +1,6 @@
+import type { Accepted } from "../../domain/accepted.ts";
 import type { AuditNote } from "./audit.ts";
-import type { AcceptResult, NewDelivery, NewEvent } from "./event-log.ts";
+import type { NewDelivery, NewEvent } from "./event-log.ts";
 import type { NewReplay, ReplayRow } from "./jobs.ts";
 import type { Page, PageOf } from "./reads.ts";
 
@@ -155,7 +156,7 @@ export type WriteResult =
       kind: "written";
       version: number;
       seqs: readonly number[];
-      events: readonly AcceptResult[];
+      events: readonly Accepted[];
       replay?: ReplayRow | undefined;
     }
   | WriteRefusal;

@@ -1,8 +1,8 @@
+import { stored, type Duplicate, type Stored } from "../../domain/accepted.ts";
 import { STATE, rankOf } from "../../domain/delivery.ts";
 import { isGeneratedId } from "../../domain/ids.ts";
 import { PRIORITIES, type Priority } from "../../domain/event.ts";
 import type { NewDelivery, NewEvent } from "../port/event-log.ts";
-import type { Stored } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { hashKey } from "./dedupe-hash.ts";
@@ -21,8 +21,8 @@ import type { TransactionPart } from "./transactions.ts";
 const INLINE_BODY_BYTES = 16_384;
 
 export interface Accept extends TransactionPart {
-  accept(event: NewEvent, deliveries: readonly NewDelivery[], wall: number): Stored;
-  /** Whether the delivery was claimed at birth; undefined when the event already had it. */
+  accept(event: NewEvent, deliveries: readonly NewDelivery[], wall: number): Stored | Duplicate;
+  /** Whether the delivery was claimed; undefined when the event already had it. */
   insertDelivery(to: DeliveryTarget, delivery: NewDelivery, createdAt: number): boolean | undefined;
   fanOut(eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined, wall: number): void;
 }
@@ -204,7 +204,7 @@ export function createAccept(
       counters.addEvent(event.tenantId, "accepted", wall, event.body.length);
       if (seen === 0) counters.addEvent(event.tenantId, "unmatched", wall);
       if (seen === 0 && deliveries.length > 0) counters.addEvent(event.tenantId, "operators_only", wall);
-      return { eventSeq: seq, claimed };
+      return stored(event.id, seq, claimed);
     },
 
     insertDelivery,
@@ -241,9 +241,9 @@ export function createAccept(
     return (selectTenant.get(seq) as { tenant_id: string }).tenant_id === tenantId ? seq : undefined;
   }
 
-  function reportDuplicate(event: NewEvent, knownAs: string, wall: number): { duplicateOf: string } {
+  function reportDuplicate(event: NewEvent, knownAs: string, wall: number): Duplicate {
     counters.addEvent(event.tenantId, "duplicates", wall);
-    return { duplicateOf: knownAs };
+    return { kind: "duplicate", eventId: knownAs };
   }
 }
 

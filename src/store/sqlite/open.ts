@@ -3,12 +3,11 @@ import { dirname } from "node:path";
 import type { Clock } from "../../domain/clock.ts";
 import { PosthornError } from "../../domain/errors.ts";
 import { createSystemClock } from "../../domain/system-clock.ts";
-import type { AcceptResult } from "../port/event-log.ts";
 import type { Store } from "../store.ts";
 import type { Commands } from "./commands.ts";
 import { makeDurableDirectory } from "./durable-directory.ts";
 import { createDamages } from "./damages.ts";
-import { BATCH_LIMITS, type Stored } from "../commit/batch.ts";
+import { BATCH_LIMITS } from "../commit/batch.ts";
 import { createGroupCommit } from "../commit/group-commit.ts";
 import type { Queries } from "./queries.ts";
 import { openLocally, openThreads } from "./threads.ts";
@@ -86,7 +85,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     events: {
       accept(event, deliveries, done) {
         commits.accept({ event, deliveries }, (result) => {
-          done("failed" in result ? { kind: "failed", error: damages.toError(result.failed) } : toAcceptResult(result));
+          if (!("failed" in result)) return done(result);
+          done({ kind: "rejected", stage: "accept", error: damages.toError(result.failed) });
         });
       },
       logRequest: commits.logRequest,
@@ -111,10 +111,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     },
 
     records: {
-      async write({ changes, ...rest }) {
-        const result = await writeRecords.write(changes, rest);
-        return result.kind === "refused" ? result : { ...result, events: result.events.map(toAcceptResult) };
-      },
+      write: ({ changes, ...rest }) => writeRecords.write(changes, rest),
       noteStates: writeRecords.noteStates,
       ...read("records", "load", "changesSince", "find", "list", "listVersions", "findVersion", "findMark"),
     },
@@ -164,10 +161,4 @@ function byName<Methods, Name extends keyof Methods & string>(
 
 function continueSystemClock(lastKnownNow: number): Clock {
   return createSystemClock({ startAt: Math.max(Date.now(), lastKnownNow) });
-}
-
-function toAcceptResult(stored: Stored): AcceptResult {
-  return "duplicateOf" in stored
-    ? { kind: "duplicate", eventId: stored.duplicateOf, isReplay: stored.isReplay }
-    : { kind: "stored", eventSeq: stored.eventSeq, claimed: stored.claimed };
 }

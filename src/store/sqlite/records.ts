@@ -1,3 +1,4 @@
+import type { Duplicate, Stored } from "../../domain/accepted.ts";
 import type { ReplayRow } from "../port/jobs.ts";
 import type { Page, PageOf } from "../port/reads.ts";
 import type {
@@ -18,7 +19,7 @@ import type {
 import type { AuditLog } from "./audit.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { Accept } from "./accept.ts";
-import type { BatchTime, Stored } from "../commit/batch.ts";
+import type { BatchTime } from "../commit/batch.ts";
 import type { Database, Statement } from "./connection.ts";
 import { createMarkLookup, createMarkWrite } from "./idempotency-keys.ts";
 import type { createReplayWrites } from "./replays.ts";
@@ -27,7 +28,13 @@ import { createTenantInsert } from "./tenants.ts";
 /** A record of one of these kinds creates its tenant. */
 const BEARS_TENANT: ReadonlySet<RecordKind> = new Set(["key", "subscription"]);
 
-type Written = { kind: "written"; version: number; seqs: number[]; events: Stored[]; replay: ReplayRow | undefined };
+type Written = {
+  kind: "written";
+  version: number;
+  seqs: number[];
+  events: (Stored | Duplicate)[];
+  replay: ReplayRow | undefined;
+};
 
 export function createRecordWrites(
   db: Database,

@@ -1,3 +1,4 @@
+import type { Duplicate, Stored } from "../../domain/accepted.ts";
 import type { ClaimResult, Settled } from "../port/lanes.ts";
 import {
   failAll,
@@ -5,7 +6,6 @@ import {
   type BatchTime,
   type Command,
   type OrFault,
-  type Stored,
   type WriteBatch,
 } from "../commit/batch.ts";
 import type { FaultReport } from "../commit/faults.ts";
@@ -134,7 +134,7 @@ function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options
   const checkpoint = db.prepare("pragma wal_checkpoint(passive)");
 
   const runSettle: Run<WriteBatch["settles"][number], Settled> = (item) => settle.settle(item, at.now);
-  const runAccept: Run<WriteBatch["accepts"][number], Stored> = (item) =>
+  const runAccept: Run<WriteBatch["accepts"][number], Stored | Duplicate> = (item) =>
     accept.accept(item.event, item.deliveries, at.wall);
   const runCommand: Run<Command, { value: unknown }> = ({ port, name, args }) => {
     const methods = commands[port as keyof Commands] as Record<string, (...args: readonly unknown[]) => unknown>;

@@ -1,3 +1,4 @@
+import { notAccepted } from "../../../src/route/fan-out.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import { openSinkServer, type SinkServer } from "../../support/sink-server.ts";
@@ -111,7 +112,7 @@ function createAccepts(first: Accepts["mode"]): Accepts & { wrap(store: Store): 
             case "held back":
               return void held.push(() => store.events.accept(event, deliveries, done));
             case "failing":
-              return queueMicrotask(() => done({ kind: "failed", error: new PosthornError("store_full", "no room") }));
+              return queueMicrotask(() => done(notAccepted(new PosthornError("store_full", "no room"))));
             case "lost before":
               return undefined;
             case "lost after":

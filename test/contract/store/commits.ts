@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AcceptResult } from "../../../src/store/port/event-log.ts";
+import type { Accepted } from "../../../src/domain/accepted.ts";
 import type { DeliveryKey } from "../../../src/store/port/lanes.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {
@@ -66,7 +66,7 @@ export function commitsContract(harness: StoreHarness): void {
     async function expectNeighbours(store: Store, lane: number, results: Awaited<ReturnType<typeof writeNeighbours>>) {
       const [first, settled, cancelled, last] = results;
       expect([first.kind, last.kind, settled.applied, cancelled]).toEqual(["stored", "stored", true, "pending"]);
-      const seqs = [first, last].map((result) => (result as AcceptResult & { kind: "stored" }).eventSeq);
+      const seqs = [first, last].map((result) => (result as Accepted & { kind: "stored" }).eventSeq);
       expect((await claim(store, lane)).claimed.map(({ eventSeq }) => eventSeq)).toEqual(seqs);
       const { deliveries, events } = await store.reads.loadCounters();
       expect(deliveries).toMatchObject([{ created: 5, delivered: 2, cancelled: 1, attempts: 2 }]);
@@ -137,7 +137,7 @@ export function commitsContract(harness: StoreHarness): void {
           Promise.all([spoilt(), writeNeighbours(store, known), spoilt()]),
         );
         const [first, results, last] = value;
-        const failed = { kind: "failed", error: { code: "internal_error" } };
+        const failed = { kind: "rejected", stage: "accept", error: { code: "internal_error" } };
         expect([first, last]).toMatchObject([failed, failed]);
         expect(commits).toBe(1);
         await expectNeighbours(store, known.lane, results);

@@ -109,12 +109,12 @@ export function lifeContract(harness: StoreHarness): void {
         const closed = store.close();
         const during = accept(store, newEvent());
         expect(await before).toMatchObject({ kind: "stored" });
-        expect(await during).toMatchObject({ kind: "failed", error: { code: "shutting_down" } });
+        expect(await during).toMatchObject({ kind: "rejected", error: { code: "shutting_down" } });
         await closed;
         await store.close();
 
         const refused = { code: "shutting_down", retryAfterS: expect.any(Number) };
-        expect(await accept(store, newEvent())).toMatchObject({ kind: "failed", error: refused });
+        expect(await accept(store, newEvent())).toMatchObject({ kind: "rejected", error: refused });
         const late = newSettlement({ eventSeq: 1, subscriptionSeq: lane });
         expect(await offer(store, late)).toMatchObject({ failed: refused });
         expect((await claim(store, lane)).claimed).toEqual([]);

@@ -1,3 +1,4 @@
+import { stored } from "../../../src/domain/accepted.ts";
 import { describe, expect, it } from "vitest";
 import { sized } from "../../support/proof-size.ts";
 import type { BrokenParts } from "../../support/simulated-gateway.ts";
@@ -68,7 +69,15 @@ describe("a simulated gateway", () => {
         withPort(store, "events", {
           accept: (event, deliveries, done) =>
             event.body.length % 20 === 0
-              ? setImmediate(() => done({ kind: "stored", eventSeq: 1, claimed: deliveries.map(() => false) }))
+              ? setImmediate(() =>
+                  done(
+                    stored(
+                      event.id,
+                      1,
+                      deliveries.map(() => false),
+                    ),
+                  ),
+                )
               : store.events.accept(event, deliveries, done),
         }),
     },

@@ -3,12 +3,12 @@ import { PosthornError } from "../../../src/domain/errors.ts";
 import { matchesPattern, parsePattern } from "../../../src/domain/pattern.ts";
 import { createOwnEvents, type OwnEvent } from "../../../src/operate/own-events.ts";
 import type { Draft } from "../../../src/registry/draft.ts";
-import type { IngestResult } from "../../../src/route/fan-out.ts";
-import type { IncomingEvent } from "../../../src/route/incoming-event.ts";
+import { stored as storedAs, type Accepted } from "../../../src/domain/accepted.ts";
+import { notAccepted, type IncomingEvent } from "../../../src/route/fan-out.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
-function open(answer: (event: IncomingEvent) => IngestResult) {
+function open(answer: (event: IncomingEvent) => Accepted) {
   const accepted: IncomingEvent[] = [];
   const faults: unknown[] = [];
   const planned: IncomingEvent[] = [];
@@ -31,7 +31,7 @@ function open(answer: (event: IncomingEvent) => IngestResult) {
   return { accepted, faults, planned, told, ownEvents };
 }
 
-const stored = ({ id }: IncomingEvent): IngestResult => ({ kind: "stored", eventId: id, deliveries: 1 });
+const stored = ({ id }: IncomingEvent): Accepted => storedAs(id, 1, [true]);
 const event: OwnEvent = { type: "webhook.suspended", tenantId: "acme", data: { webhook_id: "sub_1" } };
 
 describe("an event of the gateway itself", () => {
@@ -48,7 +48,7 @@ describe("an event of the gateway itself", () => {
     const drafted: unknown[][] = [];
     const accept: Draft["accept"] = (drawn, deliveries, done) => {
       drafted.push([drawn, deliveries]);
-      done({ kind: "stored", eventSeq: 1, claimed: [] });
+      done(storedAs("evt_1", 1, []));
     };
     ownEvents.tellWith({ accept } as Draft, event);
     expect(drafted).toEqual([[planned[0], []]]);
@@ -65,7 +65,7 @@ describe("an event of the gateway itself", () => {
   });
 
   it("that cannot be stored is a fault that is told, and fails nobody", async () => {
-    const { faults, ownEvents } = open(() => ({ kind: "failed", error: new PosthornError("store_full", "full") }));
+    const { faults, ownEvents } = open(() => notAccepted(new PosthornError("store_full", "full")));
     await ownEvents.publishOwn(event);
     expect(faults).toMatchObject([{ code: "store_full" }]);
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { stored as storedAs, type Accepted } from "../../../src/domain/accepted.ts";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import { createIdSource } from "../../../src/domain/ids.ts";
 import { createSystemClock, createSystemRandom } from "../../../src/domain/system-clock.ts";
@@ -7,14 +8,14 @@ import { toSource } from "../../../src/registry/sources/source-settings.ts";
 import { createBodyChecker } from "../../../src/receive/text/body-check.ts";
 import { GENERIC } from "../../../src/receive/sources/generic.ts";
 import type { PushedSourceKind } from "../../../src/receive/sources/source-kind.ts";
-import type { WebhookResult } from "../../../src/receive/kind-answer.ts";
+import { createProcessRequest } from "../../../src/receive/accept-events.ts";
+import type { WebhookResult } from "../../../src/receive/answer.ts";
 import { createMasking } from "../../../src/receive/masking.ts";
-import { createTakeIn, type RequestValidations } from "../../../src/receive/take-in.ts";
+import type { WebhookRequest } from "../../../src/receive/request.ts";
+import type { RequestValidations } from "../../../src/receive/to-events.ts";
 import { createWebhookLog } from "../../../src/receive/webhook-log.ts";
-import type { WebhookRequest } from "../../../src/receive/webhook-request.ts";
 import { createWebhookReceiver } from "../../../src/receive/webhook.ts";
-import type { IngestResult } from "../../../src/route/fan-out.ts";
-import type { IncomingEvent } from "../../../src/route/incoming-event.ts";
+import { notAccepted, type IncomingEvent } from "../../../src/route/fan-out.ts";
 import type { LoggedRequest } from "../../../src/store/port/event-log.ts";
 import { SAMPLE_KIND } from "../../support/sample-kind.ts";
 
@@ -22,7 +23,7 @@ const NOON = Date.UTC(2026, 10, 16, 12);
 /** Splits as the sample kind does, and verifies nothing. */
 const LIST: PushedSourceKind = { ...SAMPLE_KIND, name: "list", verify: () => undefined };
 
-type Accept = (event: IncomingEvent, index: number) => IngestResult;
+type Accept = (event: IncomingEvent, index: number) => Accepted;
 
 function openReceiver(accept: Accept, validations?: RequestValidations) {
   const accepted: IncomingEvent[] = [];
@@ -34,7 +35,7 @@ function openReceiver(accept: Accept, validations?: RequestValidations) {
   onTestFinished(bodies.close);
   const createId = createIdSource(clock, createSystemRandom());
   const log = createWebhookLog({ logRequest: (request) => logged.push(request) > 0, createId });
-  const takeIn = createTakeIn({
+  const processRequest = createProcessRequest({
     masking: createMasking(),
     log,
     accept(event, done, to) {
@@ -48,9 +49,19 @@ function openReceiver(accept: Accept, validations?: RequestValidations) {
     schemas: { find: () => undefined, check: (_, event) => event },
     validations,
   });
-  const receiver = createWebhookReceiver({ findSource: () => undefined, kinds, takeIn, log });
+  const receiver = createWebhookReceiver({
+    findSource: () => undefined,
+    kinds,
+    processRequest,
+    findTrouble: () => undefined,
+    clock,
+    log,
+  });
   const receive = (source: Source, body: unknown) =>
-    new Promise<WebhookResult>((resolve) => receiver.receive(toRequest(source, body), resolve));
+    new Promise<WebhookResult>((resolve) => {
+      const request = toRequest(source, body);
+      receiver.receive(request, request.body, resolve);
+    });
   return { receive, accepted, logged, forNobody };
 }
 
@@ -76,16 +87,16 @@ function toRequest(source: Source, body: unknown): WebhookRequest {
   };
 }
 
-const stored: Accept = (event) => ({ kind: "stored", eventId: event.id, deliveries: 1 });
+const stored: Accept = (event) => storedAs(event.id, 1, [true]);
 const list = (length: number) => ({ list: Array.from({ length }, (_, id) => ({ id, event: "made" })) });
 
 describe("a request with several events", () => {
   it("is our own fault when one of them could not be kept, and nothing is logged against its sender", async () => {
     const error = new PosthornError("store_full", "no room", { retryAfterS: 5 });
     const { receive, accepted, logged } = openReceiver((event, index) =>
-      index === 1 ? { kind: "failed", error } : stored(event, index),
+      index === 1 ? notAccepted(error) : stored(event, index),
     );
-    expect(await receive(sourceOf(LIST), list(3))).toEqual({ kind: "failed", error });
+    expect(await receive(sourceOf(LIST), list(3))).toEqual({ kind: "rejected", stage: "accept", error });
     expect(accepted).toHaveLength(3);
     expect(logged).toEqual([]);
   });
@@ -138,7 +149,7 @@ describe("a request that its endpoint's validation objects to", () => {
   it.each(VALIDATIONS)("is refused %s where its sender can be told", async (_, validations) => {
     const { receive, accepted, logged } = openReceiver(stored, validations);
     const refused = await receive(sourceOf(GENERIC), {});
-    expect(refused).toEqual({ kind: "refused", error, requestId: logged[0]?.id });
+    expect(refused).toEqual({ kind: "rejected", stage: "check", error, requestId: logged[0]?.id });
     expect([accepted.length, logged.map(({ cause }) => cause)]).toEqual([0, ["schema_mismatch"]]);
   });
 
@@ -158,7 +169,7 @@ describe("a request that its endpoint's validation objects to", () => {
       wantsValue: () => false,
       check: () => Promise.reject(busy),
     });
-    expect(await receive(sourceOf(LIST), list(2))).toEqual({ kind: "refused", error: busy });
+    expect(await receive(sourceOf(LIST), list(2))).toEqual({ kind: "rejected", stage: "check", error: busy });
     expect([accepted, logged]).toEqual([[], []]);
   });
 });
@@ -179,7 +190,7 @@ describe("a request of a generic source", () => {
   it("whose kind is not known any more is our own trouble", async () => {
     const { receive, logged } = openReceiver(stored);
     const source = { ...sourceOf(GENERIC), kind: "from-the-future" };
-    expect(await receive(source, {})).toMatchObject({ kind: "refused", error: { code: "unavailable" } });
+    expect(await receive(source, {})).toMatchObject({ kind: "rejected", error: { code: "unavailable" } });
     expect(logged).toEqual([]);
   });
 });

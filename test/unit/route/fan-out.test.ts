@@ -1,11 +1,12 @@
+import { stored, type Accepted } from "../../../src/domain/accepted.ts";
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../src/domain/clock.ts";
 import { PosthornError } from "../../../src/domain/errors.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import { parseFilter } from "../../../src/domain/filter.ts";
-import { createFanOut } from "../../../src/route/fan-out.ts";
+import { createFanOut, notAccepted } from "../../../src/route/fan-out.ts";
 import { createRouter } from "../../../src/route/router.ts";
-import type { AcceptResult, NewEvent } from "../../../src/store/port/event-log.ts";
+import type { NewEvent } from "../../../src/store/port/event-log.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { OK, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";
 import { NOON, listDeliveriesOf, newEvent } from "../../support/store-fixtures.ts";
@@ -36,7 +37,13 @@ describe("fan-out", () => {
 
   it("tells of an event that nobody wants", async () => {
     const bench = await open();
-    expect(await bench.publish({ id: "a" })).toEqual({ kind: "stored", eventId: "a", deliveries: 0 });
+    expect(await bench.publish({ id: "a" })).toEqual({
+      kind: "stored",
+      eventId: "a",
+      eventSeq: 1,
+      claimed: [],
+      deliveries: 0,
+    });
   });
 
   it("frees the places of all when one cannot be reserved, and begins the others when one cannot begin", () => {
@@ -50,8 +57,14 @@ describe("fan-out", () => {
       store: {
         limits: { maxRows: 10, maxBytes: 1000 },
         events: {
-          accept: (_, deliveries, done) =>
-            done({ kind: "stored", eventSeq: 1, claimed: deliveries.map(({ claim }) => claim) }),
+          accept: (event, deliveries, done) =>
+            done(
+              stored(
+                event.id,
+                1,
+                deliveries.map(({ claim }) => claim),
+              ),
+            ),
         },
       } as Store,
       router: createRouter({}),
@@ -77,7 +90,7 @@ describe("fan-out", () => {
     isReserving = false;
     accept();
     expect(told).toEqual(["freed 1", "began 1", "began 3"]);
-    expect(results).toMatchObject([{ kind: "failed", error: { code: "internal_error" } }]);
+    expect(results).toMatchObject([{ kind: "rejected", stage: "accept", error: { code: "internal_error" } }]);
   });
 
   it("goes on beyond what one transaction holds", async () => {
@@ -144,7 +157,7 @@ describe("fan-out", () => {
       const { event, deliveries, done } = fanOut.plan(draft);
       const result = await store.records.write({ changes: [], events: [{ event, deliveries }], at: NOON });
       const [accepted] = result.kind === "written" ? result.events : [];
-      return { deliveries, tell: () => done(accepted as AcceptResult) };
+      return { deliveries, tell: () => done(accepted as Accepted) };
     };
     // Before the start has gone on with what it found, it is not known who wants it.
     const early = await write(newEvent());
@@ -245,13 +258,11 @@ describe("fan-out", () => {
       wrap: (store) =>
         withPort(store, "events", {
           accept: (_event, _deliveries, done) =>
-            void setImmediate(() =>
-              done({ kind: "failed", error: new PosthornError("store_full", "The disk is full.") }),
-            ),
+            void setImmediate(() => done(notAccepted(new PosthornError("store_full", "The disk is full.")))),
         }),
     });
     await bench.subscribe();
-    expect(await bench.publish()).toMatchObject({ kind: "failed" });
+    expect(await bench.publish()).toMatchObject({ kind: "rejected", stage: "accept", error: { code: "store_full" } });
     expect([...bench.scheduler.lanes()]).toEqual([]);
   });
 });

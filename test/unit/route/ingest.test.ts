@@ -1,18 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/domain/errors.ts";
-import type { IngestResult } from "../../../src/route/fan-out.ts";
+import { stored, type Accepted } from "../../../src/domain/accepted.ts";
+import { notAccepted } from "../../../src/route/fan-out.ts";
 import { createIngest, type Meter } from "../../../src/route/ingest.ts";
 import { newDelivery, newEvent } from "../../support/store-fixtures.ts";
 
-const STORED: IngestResult = { kind: "stored", eventId: "a", deliveries: 2 };
+const STORED = stored("a", 1, [true, false]);
 const FULL = new PosthornError("store_full", "no room");
 const OVER = new PosthornError("quota_exceeded", "too much");
 
 /** What the stage tells those around it, in order. */
-function open(options: { result?: IngestResult; meter?: Meter; fault?: Error } = {}) {
+function open(options: { result?: Accepted; meter?: Meter; fault?: Error } = {}) {
   const told: string[] = [];
   const work = { unwrittenEvents: 0 };
-  const answer = (how: string, done: (result: IngestResult) => void) => {
+  const answer = (how: string, done: (result: Accepted) => void) => {
     told.push(`${how}, ${work.unwrittenEvents} unwritten`);
     if (options.fault !== undefined) throw options.fault;
     done(options.result ?? STORED);
@@ -30,7 +31,7 @@ function open(options: { result?: IngestResult; meter?: Meter; fault?: Error } =
     statistics: { noteEvent: () => undefined },
     disk: { noteFull: () => told.push("disk full") },
   });
-  const done = ({ kind }: IngestResult) => told.push(`done ${kind}, ${work.unwrittenEvents} unwritten`);
+  const done = ({ kind }: Accepted) => told.push(`done ${kind}, ${work.unwrittenEvents} unwritten`);
   return { ingest, told, done };
 }
 
@@ -66,10 +67,10 @@ describe("the stage that every event passes", () => {
   });
 
   it("tells the watch of the disk when there is no room, and of no other failure", () => {
-    const full = open({ result: { kind: "failed", error: FULL } });
+    const full = open({ result: notAccepted(FULL) });
     full.ingest.accept(newEvent(), full.done);
-    expect(full.told.slice(-3)).toEqual(["counted failed", "disk full", "done failed, 0 unwritten"]);
-    const other = open({ result: { kind: "failed", error: new PosthornError("unavailable", "busy") } });
+    expect(full.told.slice(-3)).toEqual(["counted failed", "disk full", "done rejected, 0 unwritten"]);
+    const other = open({ result: notAccepted(new PosthornError("unavailable", "busy")) });
     other.ingest.accept(newEvent(), other.done);
     expect(other.told).not.toContain("disk full");
   });
@@ -78,7 +79,7 @@ describe("the stage that every event passes", () => {
     const told: string[] = [];
     const stored = open({ meter: meterOf(undefined, told) });
     stored.ingest.accept(newEvent(), stored.done);
-    const failed = open({ meter: meterOf(undefined, told), result: { kind: "failed", error: FULL } });
+    const failed = open({ meter: meterOf(undefined, told), result: notAccepted(FULL) });
     failed.ingest.accept(newEvent(), failed.done);
     expect(told).toEqual(["metered", "ended 2", "metered", "ended undefined"]);
   });
@@ -86,10 +87,14 @@ describe("the stage that every event passes", () => {
   it("reports an event whose routing throws as failed, once, and counts it no longer", () => {
     const metered: string[] = [];
     const { ingest, told } = open({ meter: meterOf(undefined, metered), fault: new TypeError("a bug") });
-    const results: IngestResult[] = [];
+    const results: Accepted[] = [];
     ingest.accept(newEvent(), (result) => results.push(result));
     ingest.accept(newEvent(), (result) => results.push(result), []);
-    const failed = { kind: "failed", error: { code: "internal_error", cause: new TypeError("a bug") } };
+    const failed = {
+      kind: "rejected",
+      stage: "accept",
+      error: { code: "internal_error", cause: new TypeError("a bug") },
+    };
     expect(results).toMatchObject([failed, failed]);
     expect([metered, told]).toEqual([
       ["metered", "ended undefined", "metered", "ended undefined"],
@@ -101,7 +106,7 @@ describe("the stage that every event passes", () => {
     const asked: string[] = [];
     const { ingest, told, done } = open({ meter: meterOf(OVER, asked) });
     ingest.accept(newEvent(), done);
-    expect([asked, told]).toEqual([["metered"], ["done failed, 0 unwritten"]]);
+    expect([asked, told]).toEqual([["metered"], ["done rejected, 0 unwritten"]]);
     ingest.acceptOwn(newEvent(), done);
     expect([asked, told.at(-1)]).toEqual([["metered"], "done stored, 0 unwritten"]);
   });
@@ -111,7 +116,7 @@ describe("the stage that every event passes", () => {
     const event = newEvent();
     const plan = ingest.plan(event);
     expect([plan.event, plan.deliveries, told]).toEqual([event, [newDelivery(1)], []]);
-    plan.done({ kind: "stored", eventSeq: 1, claimed: [false] });
+    plan.done(stored("a", 1, [false]));
     expect(told).toEqual(["counted stored", "planned stored"]);
   });
 });

@@ -1,3 +1,4 @@
+import { stored } from "../../../src/domain/accepted.ts";
 import { describe, expect, it } from "vitest";
 import type { PosthornError } from "../../../src/domain/errors.ts";
 import { BATCH_LIMITS, failAll, type BatchResult, type WriteBatch } from "../../../src/store/commit/batch.ts";
@@ -42,7 +43,13 @@ function createScriptedPort(isApart = true) {
 function succeed(batch: WriteBatch): BatchResult {
   return {
     settles: batch.settles.map(() => ({ applied: true, next: undefined, movedUp: false })),
-    accepts: batch.accepts.map(({ deliveries }, i) => ({ eventSeq: i + 1, claimed: deliveries.map(() => false) })),
+    accepts: batch.accepts.map(({ event, deliveries }, i) =>
+      stored(
+        event.id,
+        i + 1,
+        deliveries.map(() => false),
+      ),
+    ),
     commands: batch.commands.map(() => ({ value: undefined })),
     claims: batch.claims.map(() => ({ claimed: [], expired: 0, nextDueAt: undefined })),
     fatal: undefined,
@@ -203,10 +210,10 @@ describe("group commit", () => {
     const failed = { fault: "item" as const, message: "bad", code: "conflict" as const };
     answer((batch) => ({
       ...succeed(batch),
-      accepts: [{ failed }, { eventSeq: 4, claimed: [] }],
+      accepts: [{ failed }, stored("a", 4, [])],
       commands: [{ failed }],
     }));
-    expect(results).toEqual([{ failed }, { eventSeq: 4, claimed: [] }]);
+    expect(results).toEqual([{ failed }, stored("a", 4, [])]);
     await expect(command).rejects.toMatchObject({ code: "conflict" });
   });
 

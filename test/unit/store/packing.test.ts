@@ -1,3 +1,4 @@
+import { stored } from "../../../src/domain/accepted.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEAD_REASONS } from "../../../src/domain/delivery.ts";
@@ -200,6 +201,7 @@ describe("a batch and its answer between threads", () => {
   it("is the same answer on the other side, whatever kinds it mixes", () => {
     const [first, second, third] = fc.sample(claimed, { numRuns: 3, seed: 1 });
     const failed = { fault: "item" as const, message: "no" };
+    const ids = batch.accepts.map(({ event }) => event.id);
     const result = {
       settles: [
         { applied: true, next: undefined, movedUp: false },
@@ -208,10 +210,10 @@ describe("a batch and its answer between threads", () => {
         { applied: false, next: undefined, movedUp: true },
       ],
       accepts: [
-        { eventSeq: 7, claimed: [true, false] },
+        stored(ids[0] ?? "", 7, [true, false]),
         { failed },
-        { duplicateOf: "evt_1" },
-        { eventSeq: 8, claimed: [true] },
+        { kind: "duplicate", eventId: "evt_1" },
+        stored(ids[3] ?? "", 8, [true]),
       ],
       commands: [{ value: 5 }],
       claims: [{ claimed: [first, second], expired: 1, nextDueAt: NOON }, { failed }],

@@ -25,7 +25,7 @@ describe("a writer thread that dies", () => {
       accept(store, newEvent()),
       accept(store, newEvent()),
     ]);
-    const failed = { kind: "failed", error: { code: "unavailable", retryAfterS: 5 } };
+    const failed = { kind: "rejected", error: { code: "unavailable", retryAfterS: 5 } };
     expect(results).toMatchObject([failed, failed, failed]);
     expect(fatal).toMatchObject([{ code: "unavailable" }]);
     expect(await accept(store, newEvent())).toMatchObject(failed);

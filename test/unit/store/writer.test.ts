@@ -1,3 +1,4 @@
+import { stored } from "../../../src/domain/accepted.ts";
 import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -156,7 +157,7 @@ describe("the writer", () => {
     change(file, `insert into dedupe (hash, event_seq) values (${place}, 1), (${place + 1n}, 1)`);
     const event = newEvent({ id: "order-1", givenId: true, dedupeKey: key });
     const twice = commit({ accepts: [event, { ...event }].map((one) => ({ event: one, deliveries: [] })) });
-    expect(twice.accepts).toEqual([{ eventSeq: 2, claimed: [] }, { duplicateOf: "order-1" }]);
+    expect(twice.accepts).toEqual([stored("order-1", 2, []), { kind: "duplicate", eventId: "order-1" }]);
     expect(reads.findEvent("order-1", "default")).toMatchObject({ seq: 2 });
     expect(reads.findEvent("a", "default")).toMatchObject({ seq: 1 });
   });
@@ -167,8 +168,8 @@ describe("the writer", () => {
       event: newEvent({ dedupeKey }),
       deliveries: [],
     }));
-    const kinds = commit({ accepts }).accepts.map((one) => Object.keys(one)[0]);
-    expect(kinds).toEqual(["eventSeq", "eventSeq", "duplicateOf"]);
+    const kinds = commit({ accepts }).accepts.map((one) => "kind" in one && one.kind);
+    expect(kinds).toEqual(["stored", "stored", "duplicate"]);
   });
 
   it("keeps the newest 1000 refused requests of each ring", () => {

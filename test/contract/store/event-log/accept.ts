@@ -129,7 +129,7 @@ export function acceptContract(harness: StoreHarness): void {
           newDelivery(lane),
         ]),
       ]);
-      expect(results.map(({ kind }) => kind)).toEqual(["stored", "failed", "stored"]);
+      expect(results.map(({ kind }) => kind)).toEqual(["stored", "rejected", "stored"]);
       expect(results[1]).toMatchObject({ error: { code: "internal_error" } });
       expect(await shared.store.reads.findEvent(bad.id, undefined)).toBeUndefined();
       expect((await claim(shared.store, lane)).claimed.map(({ event }) => event.id)).toEqual(["before", "after"]);

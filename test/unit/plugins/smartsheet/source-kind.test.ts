@@ -1,3 +1,4 @@
+import { stored } from "../../../../src/domain/accepted.ts";
 import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -343,7 +344,11 @@ describe("a callback of Smartsheet", () => {
 
 describe("the answer to Smartsheet", () => {
   it.each([
-    [{ kind: "accepted", eventIds: ["evt_1", "evt_2"] } as const, '{"status":"queued","events":2}'],
+    [stored("evt_1", 1, []), '{"status":"queued","events":1}'],
+    [
+      { kind: "several", eventIds: ["evt_1", "evt_2"], deliveries: 2, givenUp: undefined } as const,
+      '{"status":"queued","events":2}',
+    ],
     [{ kind: "duplicate", eventId: "evt_1" } as const, '{"status":"duplicate","event_id":"evt_1"}'],
     [{ kind: "ignored", cause: "filtered" } as const, '{"status":"ignored","cause":"filtered"}'],
   ])("is exactly 200: %j", (outcome, body) => {

@@ -5,8 +5,8 @@ import {
   type CheckedType,
   type SchemaChecker,
 } from "../../../../src/receive/schema/schema-check.ts";
-import type { Soon } from "../../../../src/receive/soon.ts";
-import type { IncomingEvent } from "../../../../src/route/incoming-event.ts";
+import type { MaybePromise } from "../../../../src/receive/barrier.ts";
+import type { IncomingEvent } from "../../../../src/route/fan-out.ts";
 import { newEvent } from "../../../support/store-fixtures.ts";
 import { until } from "../../../support/api-client.ts";
 
@@ -55,7 +55,7 @@ beforeAll(() => {
 });
 afterAll(() => checker.close());
 
-function check(event: IncomingEvent): Soon<IncomingEvent> {
+function check(event: IncomingEvent): MaybePromise<IncomingEvent> {
   const type = checker.find(event.type);
   if (type === undefined) throw new Error("no schema");
   return checker.check(type, event, true);

@@ -1,3 +1,4 @@
+import { stored } from "../../../../src/domain/accepted.ts";
 import { createHmac, createPrivateKey, createPublicKey, sign as signBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { Stripe } from "stripe";
@@ -173,7 +174,7 @@ it("a user and a password come by HTTP Basic and by nothing else", async () => {
 it("the answers are what the providers ask for", () => {
   const kinds = createProviderKinds({ fetchText: () => Promise.reject(new Error("offline")) });
   const answers = kinds.flatMap(({ name, answer }) =>
-    answer === undefined ? [] : [[name, answer({ kind: "accepted", eventIds: ["evt_1"] })]],
+    answer === undefined ? [] : [[name, answer(stored("evt_1", 1, []))]],
   );
   expect(Object.fromEntries(answers)).toEqual({
     discord: { status: 204 },

@@ -16,7 +16,7 @@ import { createTargets } from "../../../../src/operate/targets.ts";
 import { openSubscriptions, type SubscriptionsOptions } from "../../../../src/registry/subscriptions/subscriptions.ts";
 import { createAuthors } from "../../../../src/registry/authors.ts";
 import { createRegistry } from "../../../../src/registry/registry.ts";
-import type { IncomingEvent } from "../../../../src/route/incoming-event.ts";
+import type { IncomingEvent } from "../../../../src/route/fan-out.ts";
 import { openSqliteStore } from "../../../../src/store/sqlite/open.ts";
 import type { ReplayRow } from "../../../../src/store/port/jobs.ts";
 import type { Records } from "../../../../src/store/port/records.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { describeRequest } from "../../../src/receive/describe-request.ts";
+import { describeRequest } from "../../../src/receive/request.ts";
 
 const REQUEST = { method: "POST", path: "/webhook/shop", query: "", remoteAddress: "203.0.113.1", headers: {} };
 

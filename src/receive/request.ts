@@ -1,7 +1,56 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { isCredentialHeader } from "../domain/credential-header.ts";
+import { PosthornError } from "../domain/errors.ts";
 import { writeKeptRequest, type KeptRequest } from "../domain/kept-request.ts";
-import type { HiddenTexts } from "../domain/source.ts";
-import type { RequestHead } from "./webhook-request.ts";
+import type { HiddenTexts, Source } from "../domain/source.ts";
+import type { PulledFacts } from "./pulled/opened-message.ts";
+import type { ArrivedRequest } from "./sources/source-kind.ts";
+
+/** One inbound request with its raw bytes. */
+export interface WebhookRequest extends ArrivedRequest {
+  readonly source: Source;
+  readonly remoteAddress: string;
+  /** When it first came; differs from `receivedAt` only when it is replayed. */
+  readonly occurredAt: number;
+  /** Set when it came as a message. */
+  readonly pulled?: PulledFacts | undefined;
+  /** The logged request, if this is a replay of it. */
+  readonly keptAs: string | undefined;
+}
+
+/** The facts known before the body is read. */
+export type RequestHead = Omit<WebhookRequest, "body">;
+
+/** Field by field for speed, because every webhook passes here. */
+export function addBody(head: RequestHead, body: Buffer): WebhookRequest {
+  return {
+    source: head.source,
+    method: head.method,
+    path: head.path,
+    query: head.query,
+    remoteAddress: head.remoteAddress,
+    headers: head.headers,
+    receivedAt: head.receivedAt,
+    occurredAt: head.occurredAt,
+    url: head.url,
+    keptAs: head.keptAs,
+    body,
+  };
+}
+
+/** Bodies are stored as they came, so that their signature can be verified: none is decompressed. */
+export function checkEncoding(headers: IncomingHttpHeaders): void {
+  const encoding = headers["content-encoding"] ?? "";
+  const transfer = headers["transfer-encoding"];
+  // Node decodes only `chunked`; other transfer encodings stay in the body.
+  const isPlain = transfer === undefined || transfer.toLowerCase() === "chunked";
+  if (isPlain && (encoding === "" || encoding.toLowerCase() === "identity")) return;
+  const given = isPlain ? encoding : transfer;
+  throw new PosthornError(
+    "unsupported_encoding",
+    `The encoding "${given}" is not supported. Send the body without it.`,
+  );
+}
 
 type Headers = KeptRequest["headers"];
 

@@ -1,16 +1,24 @@
 import type { StoredEvent } from "../../store/port/reads.ts";
 import type { HandlingOptions } from "./handle-message.ts";
 import type { Hold } from "./hold.ts";
-import type { Judgement } from "./judge-result.ts";
 import type { OpenedMessage } from "./opened-message.ts";
 import { GIVE_BACK, type Settlement } from "./settlement.ts";
+
+/** The events of a message, which are on disk. */
+export interface KnownEvents {
+  eventIds: readonly string[];
+  /** The number of deliveries to wait for, as far as it is known; see `AwaitedEvent`. */
+  deliveries: number;
+  /** The events are on disk from an earlier delivery of the message. */
+  isKnown: boolean;
+}
 
 /**
  * Settles a message whose event is on disk, from now or from an earlier delivery. A message that comes again follows
  * its event: it waits while deliveries are open, and ended deliveries are not repeated unless somebody asked for it.
  */
-export async function meetEvent(
-  { eventIds, deliveries, isKnown }: Extract<Judgement, { kind: "stored" }>,
+export async function settleKnownMessage(
+  { eventIds, deliveries, isKnown }: KnownEvents,
   { facts }: OpenedMessage,
   hold: Hold,
   options: HandlingOptions,

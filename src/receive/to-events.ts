@@ -1,17 +1,19 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../domain/clock.ts";
-import { publishKey, webhookKey } from "../domain/dedupe-key.ts";
-import { PosthornError } from "../domain/errors.ts";
-import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN, PRIORITIES, type Priority } from "../domain/event.ts";
+import { publishKey, replayKey, webhookKey } from "../domain/dedupe-key.ts";
+import { ERRORS, PosthornError } from "../domain/errors.ts";
+import { addDetail, EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN, PRIORITIES, type Priority } from "../domain/event.ts";
 import { hopsDetail, readHops } from "../domain/hops.ts";
 import { readTrace, traceDetail } from "../domain/trace-context.ts";
 import { isGatewayEventType, matchesPattern } from "../domain/pattern.ts";
 import type { Place, Source } from "../domain/source.ts";
-import type { IncomingEvent } from "../route/incoming-event.ts";
-import { describeRequest } from "./describe-request.ts";
+import type { IncomingEvent } from "../route/fan-out.ts";
+import { after, orElse, type MaybePromise } from "./barrier.ts";
 import type { AdoptedEvent, PulledFacts } from "./pulled/opened-message.ts";
-import type { ReadEvent } from "./sources/source-kind.ts";
-import type { WebhookRequest } from "./webhook-request.ts";
+import { describeRequest, type WebhookRequest } from "./request.ts";
+import { GENERIC } from "./sources/generic.ts";
+import type { ReadEvent, Reading, SourceKind } from "./sources/source-kind.ts";
+import type { BodyChecker } from "./text/body-check.ts";
 import type { WellFormed } from "./text/well-formed.ts";
 
 const MAX_KEY_LENGTH = 255;
@@ -20,6 +22,114 @@ const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 const EVENT_TYPE = new RegExp(EVENT_TYPE_PATTERN);
 /** The end of the year 9999. */
 const MAX_TIME = 253_402_300_799_999;
+
+/** A request whose body is known to be well-formed. */
+export interface ReadRequest {
+  readonly request: WebhookRequest;
+  readonly kind: SourceKind;
+  readonly form: WellFormed;
+  /** The errors of its endpoint's validation, if its events are kept nevertheless. */
+  readonly objection: PosthornError | undefined;
+  /** What its kind read from it; undefined when the request itself is the event. */
+  readonly reading: Reading | undefined;
+}
+
+/** Validates whole requests with the validation of their endpoint. */
+export interface RequestValidations {
+  /** Whether the check of small JSON needs the parsed body. */
+  wantsValue(endpoint: string): boolean;
+  /** Throws or rejects with a code of status 422. */
+  check(
+    endpoint: string,
+    request: Pick<WebhookRequest, "body" | "headers" | "query">,
+    form: WellFormed,
+  ): Promise<void> | undefined;
+}
+
+export interface ReaderOptions {
+  bodies: Pick<BodyChecker, "check">;
+  validations?: RequestValidations | undefined;
+}
+
+/** A request that was already checked where it came in first. */
+const UNREAD: WellFormed = { kind: "other", texts: [] };
+
+/** Checks that a body is well-formed and fits its endpoint's validation, and reads what its kind finds in it. */
+export function createReader({ bodies, validations }: ReaderOptions) {
+  function checkBody(request: WebhookRequest): MaybePromise<WellFormed> {
+    const { body, headers, source } = request;
+    const wantsValue = validations?.wantsValue(source.name);
+    return bodies.check(body, headers["content-type"], source.pointers, wantsValue, request);
+  }
+
+  /** The errors of its validation; thrown if the sender should learn of them. */
+  function findObjection(
+    request: WebhookRequest,
+    kind: SourceKind,
+    form: WellFormed,
+  ): MaybePromise<PosthornError | undefined> {
+    if (validations === undefined) return undefined;
+    return orElse<PosthornError | undefined>(
+      () => after(validations.check(request.source.name, request, form), () => undefined),
+      (error) => keepInvalid(kind, error),
+    );
+  }
+
+  return (request: WebhookRequest, kind: SourceKind): MaybePromise<ReadRequest> => {
+    const { settings } = request.source;
+    if (request.pulled?.adopted?.isChecked === true) {
+      return { request, kind, form: UNREAD, objection: undefined, reading: undefined };
+    }
+    return after(checkBody(request), (form) =>
+      after(findObjection(request, kind, form), (objection) =>
+        after(kind.events?.(request, settings, form), (reading) => ({ request, kind, form, objection, reading })),
+      ),
+    );
+  };
+}
+
+/**
+ * The reason why an event is stored as invalid, without deliveries; other errors are thrown. Nobody here can ask a
+ * provider to correct its events, and after 4xx it would drop them. A queue parks them.
+ */
+export function keepInvalid(kind: SourceKind, error: unknown): PosthornError {
+  const isKept =
+    kind !== GENERIC && kind.pull === undefined && error instanceof PosthornError && ERRORS[error.code].status === 422;
+  if (isKept) return error;
+  throw error;
+}
+
+/** It must not block the same event once the schema is corrected, so it uses neither its id nor its key. */
+export function toInvalidEvent(
+  event: IncomingEvent,
+  error: PosthornError,
+  createId: (prefix: "evt") => string,
+): IncomingEvent {
+  const { id, givenId, source, dedupeKey, details } = event;
+  const errors = error.details?.["errors"] ?? [{ path: "", message: error.message }];
+  return {
+    ...event,
+    id: givenId ? createId("evt") : id,
+    givenId: false,
+    dedupeKey: dedupeKey === undefined ? undefined : webhookKey(source, `\0invalid\0${dedupeKey}`),
+    replayKey: undefined,
+    details: addDetail(details, `"schema_result":${JSON.stringify({ valid: false, errors })}`),
+  };
+}
+
+/** Why the source may not send an event of this type. */
+export function findUnwanted(source: Source, type: string): "filtered" | "invalid" | undefined {
+  if (source.only !== undefined && !isLetThrough(source, type)) return "filtered";
+  return type !== source.eventType && !isLegalType(type) ? "invalid" : undefined;
+}
+
+/** Identifies the request if its source rejects replays. */
+export function findReplayKey(request: WebhookRequest, kind: SourceKind): string | undefined {
+  const { source, keptAs } = request;
+  if (!source.refusesReplays || keptAs !== undefined || kind.pull !== undefined) return undefined;
+  const mark = kind.replayMark?.(request, source.settings);
+  return mark === undefined ? undefined : replayKey(source.name, mark);
+}
 
 export interface WebhookEventOptions {
   clock: Clock;
@@ -85,12 +195,12 @@ export function keptOf(request: WebhookRequest): string {
 }
 
 /** Whether a type is allowed: a sender's text must not break it or imitate the gateway's own events. */
-export function isLegalType(type: string): boolean {
+function isLegalType(type: string): boolean {
   return type.length <= EVENT_TYPE_MAX_LENGTH && EVENT_TYPE.test(type) && !isGatewayEventType(type);
 }
 
 /** Matches `only`, where the name of the kind may be left out: `push` for `github.push`. */
-export function isLetThrough({ only, kind }: Source, type: string): boolean {
+function isLetThrough({ only, kind }: Source, type: string): boolean {
   if (only === undefined) return true;
   const prefix = `${kind}.`;
   const short = type.startsWith(prefix) ? type.slice(prefix.length) : type;
