@@ -49,8 +49,10 @@ const DIRECTIONS = [
       "domain/",
       "telemetry/",
       "route/",
-      "deliver/targets/",
-      "deliver/scheduler.ts",
+      ...["fallback", "mode", "pace", "scheduler", "subscription-state", "suspensions", "target", "target-health"].map(
+        (name) => `deliver/${name}.ts`,
+      ),
+      "deliver/targets/saved-state.ts",
       "registry/",
       TEMPLATES,
       ...STORE,

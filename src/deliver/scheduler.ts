@@ -2,25 +2,25 @@ import type { Subscription } from "../domain/subscription.ts";
 import type { Suspension } from "../domain/suspension.ts";
 import { createArrivals, type Arrivals } from "./lanes/arrivals.ts";
 import { createAttempts } from "./lanes/attempts.ts";
-import { createConcludeAttempt } from "./lanes/conclude-attempt.ts";
+import { createConcludeAttempt } from "./settle.ts";
 import { createEarlyRetries } from "./lanes/early-retries.ts";
-import type { Lane } from "./lanes/lane.ts";
-import { createLaneDriver } from "./lanes/lane-driver.ts";
+import type { Lane } from "./lane.ts";
+import { createLaneDriver } from "./lane-driver.ts";
 import { isBehind } from "./lanes/lane-gates.ts";
-import { createLaneTable } from "./lanes/lane-table.ts";
-import { createOpenLanes } from "./lanes/open-lanes.ts";
+import { createLaneTable } from "./claims.ts";
+import { createOpenLanes } from "./open-lanes.ts";
 import { createReadyDeliveries } from "./lanes/ready-deliveries.ts";
-import { createSlots } from "./lanes/slots.ts";
+import { createSlots } from "./slots.ts";
 import { createStopping } from "./lanes/stopping.ts";
 import type { SchedulerOptions } from "./scheduler-parts.ts";
 import { createFallbacks } from "./targets/fallbacks.ts";
-import { createMissingSources, type MissingSource } from "./targets/missing-sources.ts";
-import type { TargetMode } from "./targets/mode.ts";
-import { createRounds } from "./targets/rounds.ts";
-import { createSubscriptionStates, type SubscriptionState } from "./targets/subscription-states.ts";
-import { createSuspensions } from "./targets/suspensions.ts";
-import type { Target } from "./targets/target.ts";
-import { createTargetLanes, type TargetLanes } from "./targets/target-lanes.ts";
+import { createMissingSources, type MissingSource } from "./missing-sources.ts";
+import type { TargetMode } from "./mode.ts";
+import { createRounds } from "./trial-rounds.ts";
+import { createSubscriptionStates, type SubscriptionState } from "./subscription-state.ts";
+import { createSuspensions } from "./suspensions.ts";
+import type { Target } from "./target.ts";
+import { createTargetLanes, type TargetLanes } from "./target-lanes.ts";
 
 /**
  * Decides what is sent next. A lane exists only while its subscription has work; the table holds the rest. Every

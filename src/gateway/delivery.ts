@@ -1,7 +1,7 @@
 import { createForwards, type Forwards } from "../deliver/forwards.ts";
-import { createGovernor } from "../deliver/lanes/governor.ts";
-import { createFallbackDrain } from "../deliver/targets/fallback-drain.ts";
-import { createHealthWatch } from "../deliver/targets/health-watch.ts";
+import { createGovernor } from "../deliver/governor.ts";
+import { createFallbackDrain } from "../deliver/fallback.ts";
+import { createHealthWatch } from "../deliver/target-health.ts";
 import { createScheduler } from "../deliver/scheduler.ts";
 import type { SchedulerOptions } from "../deliver/scheduler-parts.ts";
 import { createEndedEvents } from "../receive/pulled/ended-events.ts";

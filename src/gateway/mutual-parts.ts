@@ -1,5 +1,5 @@
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { HealthWatch } from "../deliver/targets/health-watch.ts";
+import type { HealthWatch } from "../deliver/target-health.ts";
 import type { BulkReplays } from "../operate/replays/bulk-replays.ts";
 import type { FailureEvents } from "../operate/failure-events.ts";
 import type { ModeEvents } from "../operate/mode-events.ts";

@@ -1,5 +1,5 @@
 import { createFetchText } from "../deliver/wire/http-client.ts";
-import { sparesDeliveries } from "../deliver/targets/target.ts";
+import { sparesDeliveries } from "../deliver/target.ts";
 import type { BrokerKind } from "../domain/connection.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";

@@ -1,6 +1,6 @@
-import type { FailureFacts } from "../deliver/targets/suspensions.ts";
-import type { Target } from "../deliver/targets/target.ts";
-import { takeClosingNotice, takeOpeningNotice } from "../deliver/targets/mode.ts";
+import type { FailureFacts } from "../deliver/suspensions.ts";
+import type { Target } from "../deliver/target.ts";
+import { takeClosingNotice, takeOpeningNotice } from "../deliver/mode.ts";
 import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { DeadReason } from "../domain/delivery.ts";

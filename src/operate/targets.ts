@@ -1,9 +1,9 @@
-import { rateAt } from "../deliver/targets/pace.ts";
+import { rateAt } from "../deliver/pace.ts";
 import { formatSubscription, formatTarget, parseSubscription, parseTarget } from "../deliver/targets/saved-state.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import { createTarget, createTargetCondition, forceMode, type Target } from "../deliver/targets/target.ts";
-import type { SubscriptionState } from "../deliver/targets/subscription-states.ts";
-import { noteOthersFailed } from "../deliver/targets/mode.ts";
+import { createTarget, createTargetCondition, forceMode, type Target } from "../deliver/target.ts";
+import type { SubscriptionState } from "../deliver/subscription-state.ts";
+import { noteOthersFailed } from "../deliver/mode.ts";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";

@@ -1,7 +1,7 @@
 /** A gateway in virtual time with many tenants and destinations, which tells how long each delivery took. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Slots } from "../../src/deliver/lanes/slots.ts";
+import type { Slots } from "../../src/deliver/slots.ts";
 import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/deliver/senders/sender.ts";
 import { DELIVERED, type Outcome } from "../../src/domain/outcome.ts";
 import type { Subscription, SubscriptionInput } from "../../src/domain/subscription.ts";

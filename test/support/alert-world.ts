@@ -1,7 +1,7 @@
 /** The engine with its alerts, in virtual time: what is wrong, and what is told of it. */
 import { toActiveRules, type AlertRuleInput } from "../../src/domain/alert.ts";
 import { GATEWAY_TENANT } from "../../src/domain/event.ts";
-import type { Undrained } from "../../src/deliver/targets/fallback-drain.ts";
+import type { Undrained } from "../../src/deliver/fallback.ts";
 import { createNotedCertificates } from "../../src/deliver/wire/noted-certificates.ts";
 import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/deliver/senders/sender.ts";
 import { createIdSource } from "../../src/domain/ids.ts";

@@ -1,5 +1,5 @@
-import type { Lane } from "../../src/deliver/lanes/lane.ts";
-import { createSlots, type Slots } from "../../src/deliver/lanes/slots.ts";
+import type { Lane } from "../../src/deliver/lane.ts";
+import { createSlots, type Slots } from "../../src/deliver/slots.ts";
 
 /** Slots as a plain queue hands them out: whoever came first, whoever it is. A negative control for fairness. */
 export function createArrivalOrderSlots(maxInFlight: number): Slots {

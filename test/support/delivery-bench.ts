@@ -7,7 +7,7 @@ import { DELIVERED, failedHere, type Outcome } from "../../src/domain/outcome.ts
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import type { Dispatch } from "../../src/deliver/dispatch.ts";
-import { createHealthWatch, type HealthCheck, type HealthWatch } from "../../src/deliver/targets/health-watch.ts";
+import { createHealthWatch, type HealthCheck, type HealthWatch } from "../../src/deliver/target-health.ts";
 import { createScheduler, type Scheduler } from "../../src/deliver/scheduler.ts";
 import type { SchedulerOptions } from "../../src/deliver/scheduler-parts.ts";
 import { ONE_BY_ONE, type BatchLimits } from "../../src/deliver/senders/sender.ts";

@@ -1,5 +1,5 @@
 /** One lane of a target with its mode and pace alone, in virtual time: what a destination of some kind gets, second by second. */
-import { notePaced, paceOpensAt, paceRoom } from "../../src/deliver/targets/pace.ts";
+import { notePaced, paceOpensAt, paceRoom } from "../../src/deliver/pace.ts";
 import {
   createTarget,
   createTargetCondition,
@@ -7,7 +7,7 @@ import {
   noteIll,
   noteTooMuch,
   type Target,
-} from "../../src/deliver/targets/target.ts";
+} from "../../src/deliver/target.ts";
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
 
 export type Reply = "ok" | "failed" | { limitedForMs: number | undefined };

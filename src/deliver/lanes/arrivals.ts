@@ -2,7 +2,7 @@ import { TEST_EVENT_TYPE } from "../../domain/pattern.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { ClaimedDelivery, DeliveryKey } from "../../store/port/lanes.ts";
 import type { SchedulerParts } from "../scheduler-parts.ts";
-import { changeRateLimit, noteMore, type Lane } from "./lane.ts";
+import { changeRateLimit, noteMore, type Lane } from "../lane.ts";
 import { admitsNew, admitsTest } from "./lane-gates.ts";
 
 /**

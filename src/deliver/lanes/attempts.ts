@@ -2,9 +2,9 @@ import type { Subscription } from "../../domain/subscription.ts";
 import type { ClaimedDelivery } from "../../store/port/lanes.ts";
 import type { SchedulerParts } from "../scheduler-parts.ts";
 import type { AttemptReport } from "../senders/sender.ts";
-import { noteBegun, type Round } from "../targets/rounds.ts";
-import type { Target } from "../targets/target.ts";
-import type { Lane } from "./lane.ts";
+import { noteBegun, type Round } from "../trial-rounds.ts";
+import type { Target } from "../target.ts";
+import type { Lane } from "../lane.ts";
 import { noteSent } from "./lane-gates.ts";
 
 /** An attempt that has begun. */

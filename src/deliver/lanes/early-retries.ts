@@ -1,6 +1,6 @@
 import type { SchedulerParts } from "../scheduler-parts.ts";
-import type { Target } from "../targets/target.ts";
-import type { Lane } from "./lane.ts";
+import type { Target } from "../target.ts";
+import type { Lane } from "../lane.ts";
 
 /**
  * Brings retries forward when their destination accepts deliveries again. They are brought forward in small steps and

@@ -1,7 +1,7 @@
 import type { Subscription } from "../../domain/subscription.ts";
-import { PROMPT_MS, held, type Lane } from "./lane.ts";
+import { PROMPT_MS, held, type Lane } from "../lane.ts";
 import type { BatchLimits } from "../senders/sender.ts";
-import { notePaced, paceAllows, paceOpensAt, paceRoom } from "../targets/pace.ts";
+import { notePaced, paceAllows, paceOpensAt, paceRoom } from "../pace.ts";
 
 /** What allows a lane to send and what holds it back: its subscription, rate limit, target and round. */
 

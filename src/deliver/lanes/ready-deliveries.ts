@@ -1,5 +1,5 @@
 import type { ClaimedDelivery } from "../../store/port/lanes.ts";
-import { held, type Lane } from "./lane.ts";
+import { held, type Lane } from "../lane.ts";
 
 /**
  * Claimed deliveries that wait in memory for their turn: their number over all lanes and the bytes of their bodies are

@@ -1,5 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
-import { isBusy, type Lane } from "./lane.ts";
+import { isBusy, type Lane } from "../lane.ts";
 
 /** The stop of a scheduler: nothing new is sent, and attempts in flight get some time to end. */
 export interface Stopping {

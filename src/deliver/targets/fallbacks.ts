@@ -1,9 +1,9 @@
 import type { Subscription } from "../../domain/subscription.ts";
 import type { ClaimedDelivery } from "../../store/port/lanes.ts";
-import { isBusy, type Lane } from "../lanes/lane.ts";
+import { isBusy, type Lane } from "../lane.ts";
 import type { SchedulerParts } from "../scheduler-parts.ts";
 import type { AttemptReport } from "../senders/sender.ts";
-import type { Decision } from "../settle.ts";
+import type { Decision } from "../decide.ts";
 
 /**
  * Where the deliveries of a forwarding subscription go while its target is down: to a queue, if that queue is healthy.

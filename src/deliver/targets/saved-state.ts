@@ -1,9 +1,9 @@
 import type { Suspension } from "../../domain/suspension.ts";
-import { loadPace, type Pace } from "./pace.ts";
-import { createMode, createModeNotices } from "./mode.ts";
-import { createSuspensionState } from "./suspensions.ts";
-import type { SubscriptionState } from "./subscription-states.ts";
-import { createTarget, type TargetCondition } from "./target.ts";
+import { loadPace, type Pace } from "../pace.ts";
+import { createMode, createModeNotices } from "../mode.ts";
+import { createSuspensionState } from "../suspensions.ts";
+import type { SubscriptionState } from "../subscription-state.ts";
+import { createTarget, type TargetCondition } from "../target.ts";
 
 /**
  * The saved state of targets and subscriptions: one JSON object per record. Fields that an earlier version did not save

@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../../domain/clock.ts";
 import { parseUrl } from "../../domain/parse-url.ts";
 import type { HealthPlace } from "../../domain/target.ts";
 import { createTokenBucket, type TokenBucket } from "../../domain/token-bucket.ts";
-import type { HealthCheck } from "./health-watch.ts";
+import type { HealthCheck } from "../target-health.ts";
 
 /**
  * Health checks of one tenant: a URL is asked once for all targets that want to know at about the same time, and a

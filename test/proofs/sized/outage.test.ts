@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { MODE } from "../../../src/deliver/targets/mode.ts";
-import { createPace } from "../../../src/deliver/targets/pace.ts";
-import type { Target } from "../../../src/deliver/targets/target.ts";
+import { MODE } from "../../../src/deliver/mode.ts";
+import { createPace } from "../../../src/deliver/pace.ts";
+import type { Target } from "../../../src/deliver/target.ts";
 import { resolveRetryPolicy } from "../../../src/domain/retry-policy.ts";
 import type { SubscriptionInput } from "../../../src/domain/subscription.ts";
 import { createChance } from "../../support/chance.ts";

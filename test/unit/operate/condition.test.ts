@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createTarget, createTargetCondition, noteIll, type Target } from "../../../src/deliver/targets/target.ts";
+import { createTarget, createTargetCondition, noteIll, type Target } from "../../../src/deliver/target.ts";
 import { conditionOf, conditionOfTarget, worstOf } from "../../../src/operate/condition.ts";
 
 function targetAfter(failures: number): Target {
