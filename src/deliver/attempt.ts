@@ -6,16 +6,151 @@ import { failedHere, refused, type Outcome } from "../domain/outcome.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
-import type { Dispatch } from "./dispatch.ts";
+import type { Claims, ReadyDeliveries } from "./claims.ts";
+import type { InFlightMarks } from "./in-flight-file.ts";
+import { beginAttempt, endAttempt, endLinger, type Lane, type LaneRound } from "./lane.ts";
+import { takeTokens } from "./lane-step.ts";
 import type { Senders } from "./senders/open-senders.ts";
-import { ONE_BY_ONE, type Attempt, type AttemptReport, type Sender } from "./senders/sender.ts";
+import { ONE_BY_ONE, type Attempt, type AttemptReport, type BatchLimits, type Sender } from "./senders/sender.ts";
+import type { Slots } from "./slots.ts";
+import { setProbing, type Target } from "./target.ts";
+
+/** An attempt that has begun. */
+export interface RunningAttempt {
+  readonly lane: Lane;
+  /** One delivery, or a batch. */
+  readonly deliveries: readonly ClaimedDelivery[];
+  /** The subscription as it was when the attempt began. */
+  readonly sentBy: Subscription;
+  /** The target that this attempt probes, if it is a probe. */
+  readonly probed: Target | undefined;
+  /** The round that the attempt is part of. */
+  readonly round: LaneRound | undefined;
+  /** The place of each delivery in the in-flight file. */
+  places: readonly number[];
+}
+
+export interface AttemptsOptions {
+  dispatch: Dispatch;
+  /** Notes which deliveries are being sent, for the next process. */
+  inFlight: InFlightMarks;
+  maxInFlight: number;
+}
+
+interface AttemptsParts {
+  slots: Slots;
+  ready: ReadyDeliveries;
+  claims: Claims;
+  onEnd: (attempt: RunningAttempt, reports: readonly AttemptReport[]) => void;
+}
+
+/** Probes do not wait for a slot; but when thousands of targets are down, probes must not take all slots. */
+const SHARE_OF_PROBES = 0.25;
+
+/**
+ * Begins attempts, and frees what they hold when they end. An attempt takes one slot, whatever the size of its batch.
+ */
+export type Attempts = ReturnType<typeof createAttempts>;
+
+export function createAttempts(
+  { dispatch, inFlight, maxInFlight }: AttemptsOptions,
+  { slots, ready, claims, onEnd }: AttemptsParts,
+) {
+  const maxProbes = Math.max(1, Math.floor(maxInFlight * SHARE_OF_PROBES));
+  let probes = 0;
+
+  /** A delivery that expired in memory is returned to the table, where it becomes a dead letter. */
+  function takeBatch(lane: Lane, size: number, now: number): ClaimedDelivery[] {
+    const { maxBytes } = lane.limits;
+    const batch: ClaimedDelivery[] = [];
+    let bytes = 0;
+    let expired: ClaimedDelivery[] | undefined;
+    while (batch.length < size) {
+      const [first] = lane.ready;
+      if (first === undefined) break;
+      // A body that is not in memory was too large to be kept there.
+      if (maxBytes !== undefined) bytes += first.event.body?.length ?? maxBytes;
+      if (maxBytes !== undefined && bytes > maxBytes && batch.length > 0) break;
+      ready.takeFirst(lane);
+      const { expiresAt } = first;
+      if (expiresAt === undefined || expiresAt > now) batch.push(first);
+      else (expired ??= []).push(first);
+    }
+    endLinger(lane);
+    if (expired !== undefined) claims.giveBack(lane, expired);
+    return batch;
+  }
+
+  function send(lane: Lane, sentBy: Subscription, deliveries: ClaimedDelivery[], now: number, probed?: Target): void {
+    const { round } = lane;
+    takeTokens(lane, now);
+    round?.beginAttempt();
+    beginAttempt(lane, deliveries.length, now);
+    slots.occupy(lane);
+    const attempt: RunningAttempt = { lane, deliveries, sentBy, probed, round, places: [] };
+    inFlight.start(deliveries, (places) => {
+      attempt.places = places;
+      dispatch.send(deliveries, sentBy, (reports) => end(attempt, reports));
+    });
+  }
+
+  function end(attempt: RunningAttempt, reports: readonly AttemptReport[]): void {
+    const { lane, probed } = attempt;
+    endAttempt(lane);
+    slots.vacate(lane);
+    if (probed !== undefined) {
+      setProbing(probed, false);
+      probes--;
+    }
+    onEnd(attempt, reports);
+  }
+
+  return {
+    /** Whether another probe may begin: when thousands of targets are down, probes must not take all slots. */
+    mayProbe: (): boolean => probes < maxProbes,
+    /** Begins an attempt with the deliveries that are ready; does nothing when all of them have expired. */
+    begin(lane: Lane, subscription: Subscription, now: number): void {
+      const batch = takeBatch(lane, lane.limits.maxBatch, now);
+      if (batch.length > 0) send(lane, subscription, batch, now);
+    },
+    /** Begins an attempt with the first delivery that is ready, to find out whether its target is back. */
+    beginProbe(lane: Lane, subscription: Subscription, now: number): void {
+      const batch = takeBatch(lane, 1, now);
+      if (batch.length === 0) return;
+      // Set before the call: the attempt may end within the call, and must find this set.
+      setProbing(lane.target, true);
+      probes++;
+      send(lane, subscription, batch, now, lane.target);
+    },
+    /** Begins an attempt with this delivery alone, whatever the lane holds back. */
+    beginAlone(lane: Lane, subscription: Subscription, delivery: ClaimedDelivery, now: number): void {
+      send(lane, subscription, [delivery], now);
+    },
+  };
+}
+
+/** Passes attempts that may begin now to their sender. */
+export interface Dispatch {
+  /**
+   * Makes one attempt for 1..`maxBatch` deliveries of one lane. Calls `done` exactly once, with a report for each
+   * delivery, in the order given.
+   */
+  send(
+    deliveries: readonly ClaimedDelivery[],
+    subscription: Subscription,
+    done: (reports: readonly AttemptReport[]) => void,
+  ): void;
+  limitsOf(subscription: Subscription): BatchLimits;
+  /** Stops all attempts in flight; they are reported with the result `error`. */
+  close(): Promise<void>;
+}
 
 /** The part of the open senders that is used here. */
 export interface OpenSenders extends Pick<Senders, "close"> {
   find(kind: string): Pick<Sender, "send" | "limitsOf"> | undefined;
 }
 
-export interface LocalDispatchOptions {
+export interface DispatchOptions {
   senders: OpenSenders;
   store: Pick<Store, "reads">;
   clock: Clock;
@@ -27,8 +162,7 @@ const SILENT = failedHere("the sender reported nothing");
 /** No retry can help: the body is gone. */
 const ERASED = refused("the event's body was erased", { result: "error", says: "nothing", deadReason: "erased" });
 
-/** Sends attempts from this process. */
-export function createLocalDispatch({ senders, store, clock, onFault }: LocalDispatchOptions): Dispatch {
+export function createDispatch({ senders, store, clock, onFault }: DispatchOptions): Dispatch {
   function send(attempts: readonly Attempt[], subscription: Subscription, done: Done): void {
     const sender = senders.find(subscription.kind);
     if (sender === undefined) {

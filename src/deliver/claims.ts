@@ -1,35 +1,51 @@
+import type { Clock } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { ClaimedDelivery, WhichRetries } from "../store/port/lanes.ts";
-import type { SchedulerParts } from "./scheduler-parts.ts";
-import { noteLeft, noteMore, type Lane } from "./lane.ts";
-
-/** The lanes' access to the table of all deliveries. After each answer of the table, the lane advances. */
-export interface LaneTable {
-  /** Claims up to `limit` deliveries that are due. */
-  claim(lane: Lane, limit: number, now: number): void;
-  /** Returns claimed deliveries, unsent. */
-  giveBack(lane: Lane, deliveries: readonly ClaimedDelivery[]): void;
-  giveBackReady(lane: Lane): void;
-  /** Cancels deliveries that were recorded for a subscription while it was being deleted. */
-  cancelDeleted(lane: Lane): void;
-  /** Makes retries due now, at most as many as fit in one transaction; calls `then` with their number. */
-  hasten(lane: Lane, which: WhichRetries | undefined, then: (count: number) => void): void;
-  /** Makes all retries due now, because the destination is back. */
-  hastenAll(lane: Lane): void;
-  /** Moves due deliveries to another lane, at most as many as fit in one transaction. */
-  move(lane: Lane, to: Subscription): void;
-  /** A delivery was moved to this lane from another. */
-  noteMoved(to: Subscription): void;
-}
+import type { ClaimedDelivery, DeadDelivery, WhichRetries } from "../store/port/lanes.ts";
+import type { Store } from "../store/store.ts";
+import {
+  addReady,
+  addReserved,
+  beginChange,
+  beginMove,
+  endChange,
+  endMove,
+  expectMore,
+  expectNothing,
+  expectOnly,
+  expectRest,
+  held,
+  setClaiming,
+  takeReady,
+  type Lane,
+} from "./lane.ts";
+import type { OpenLanes, Stopping } from "./open-lanes.ts";
 
 /** The wait after an error of the store. */
 export const TRY_AGAIN_MS = 1000;
 
-type Uses = "store" | "clock" | "lanes" | "ready" | "rounds" | "stopping" | "advance" | "onExpired" | "isCancelling";
+export interface ClaimsOptions {
+  store: Pick<Store, "lanes">;
+  clock: Clock;
+  /** Whether a job is cancelling the deliveries of a deleted subscription. */
+  isCancelling?: ((subscriptionSeq: number) => boolean) | undefined;
+  /** Deliveries that were not sent because they had expired. */
+  onExpired?: ((dead: readonly DeadDelivery[]) => void) | undefined;
+}
 
-export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
-  const { store, clock, lanes, ready, rounds, stopping, advance, onExpired, isCancelling } = parts;
+interface ClaimsParts {
+  lanes: OpenLanes;
+  ready: ReadyDeliveries;
+  stopping: Stopping;
+  advance: (lane: Lane) => void;
+}
 
+/** The lanes' access to the table of all deliveries. After each answer of the table, the lane advances. */
+export type Claims = ReturnType<typeof createClaims>;
+
+export function createClaims(
+  { store, clock, isCancelling, onExpired }: ClaimsOptions,
+  { lanes, ready, stopping, advance }: ClaimsParts,
+) {
   function tryAgain(act: () => void): void {
     clock.setTimer(clock.now() + TRY_AGAIN_MS, act);
   }
@@ -37,8 +53,8 @@ export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
   /** Repeated until it succeeds: claimed deliveries that are not returned are never sent. */
   function release(lane: Lane, deliveries: readonly ClaimedDelivery[]): void {
     const resume = () => {
-      lane.unsettled--;
-      noteMore(lane, clock.now());
+      endChange(lane);
+      expectMore(lane, clock.now());
       advance(lane);
     };
     store.lanes.release(deliveries).then(resume, () => {
@@ -47,16 +63,18 @@ export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
     });
   }
 
+  /** Returns claimed deliveries, unsent. */
   function giveBack(lane: Lane, deliveries: readonly ClaimedDelivery[]): void {
-    lane.unsettled++;
+    beginChange(lane);
     release(lane, deliveries);
   }
 
+  /** Makes retries due now, at most as many as fit in one transaction; calls `then` with their number. */
   function hasten(lane: Lane, which: WhichRetries | undefined, then: (count: number) => void): void {
-    lane.unsettled++;
+    beginChange(lane);
     const go = (count: number) => {
-      lane.unsettled--;
-      if (count > 0) noteMore(lane, clock.now());
+      endChange(lane);
+      if (count > 0) expectMore(lane, clock.now());
       advance(lane);
       then(count);
     };
@@ -70,6 +88,7 @@ export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
     ask();
   }
 
+  /** Makes all retries due now, because the destination is back. */
   function hastenAll(lane: Lane): void {
     const { target } = lane;
     hasten(lane, undefined, (count) => {
@@ -80,74 +99,163 @@ export function createLaneTable(parts: Pick<SchedulerParts, Uses>): LaneTable {
     });
   }
 
-  function noteMoved(to: Subscription): void {
+  /** A delivery was moved to the lane of this subscription from another. */
+  function expectMoved(to: Subscription): void {
     const lane = lanes.of(to);
-    noteMore(lane, clock.now());
+    expectMore(lane, clock.now());
     advance(lane);
-  }
-
-  function move(lane: Lane, to: Subscription): void {
-    lane.unsettled++;
-    lane.isMoving = true;
-    // A delivery that is recorded meanwhile sets these again.
-    lane.mayHaveMore = false;
-    lane.movesAt = Number.POSITIVE_INFINITY;
-    const go = (nextDueAt: number | undefined, nextMoveAt = Number.POSITIVE_INFINITY) => {
-      lane.unsettled--;
-      lane.isMoving = false;
-      const movesAt = Math.min(lane.movesAt, nextMoveAt);
-      if (nextDueAt !== undefined) noteMore(lane, nextDueAt);
-      // What stays because the fallback cannot accept it is due, but not to be moved.
-      lane.movesAt = movesAt;
-      advance(lane);
-    };
-    const moveTo = { subscriptionSeq: to.seq, ordered: to.ordered };
-    store.lanes.changeLane(lane.seq, { act: "move", to: moveTo }).then(
-      ({ changed, nextDueAt, nextMoveAt }) => {
-        if (changed > 0) noteMoved(to);
-        go(nextDueAt, nextMoveAt);
-      },
-      () => (stopping.isStopping ? go(clock.now(), 0) : tryAgain(() => go(clock.now(), 0))),
-    );
   }
 
   return {
     giveBack,
     hasten,
     hastenAll,
-    move,
-    noteMoved,
-    claim(lane, limit, now) {
+    expectMoved,
+    /** Claims up to `limit` deliveries that are due. */
+    claim(lane: Lane, limit: number, now: number): void {
       ready.beginClaim(lane, limit);
       const { keepsOrder: withFollowers } = lane.limits;
       store.lanes.claim({ subscriptionSeq: lane.seq, limit, withFollowers }, ({ claimed, nextDueAt, dead }) => {
         ready.endClaim(lane);
         // The claim saw everything that was recorded before it; deliveries recorded later are reported on their own.
-        noteLeft(lane, nextDueAt, now);
+        expectOnly(lane, nextDueAt, now);
         for (const delivery of claimed) ready.add(lane, delivery);
         if (dead !== undefined) onExpired?.(dead);
-        rounds.noteClaimed(lane, claimed);
+        lane.round?.recordClaimed(lane, claimed);
         advance(lane);
       });
     },
-    giveBackReady(lane) {
+    giveBackReady(lane: Lane): void {
       const deliveries: ClaimedDelivery[] = [];
       for (let one = ready.takeFirst(lane); one !== undefined; one = ready.takeFirst(lane)) deliveries.push(one);
       if (deliveries.length > 0) giveBack(lane, deliveries);
     },
-    cancelDeleted(lane) {
-      lane.mayHaveMore = false;
+    /** Moves due deliveries to another lane, at most as many as fit in one transaction. */
+    move(lane: Lane, to: Subscription): void {
+      beginMove(lane);
+      const go = (nextDueAt: number | undefined, nextMoveAt = Number.POSITIVE_INFINITY) => {
+        endMove(lane, nextDueAt, nextMoveAt);
+        advance(lane);
+      };
+      const moveTo = { subscriptionSeq: to.seq, ordered: to.ordered };
+      store.lanes.changeLane(lane.seq, { act: "move", to: moveTo }).then(
+        ({ changed, nextDueAt, nextMoveAt }) => {
+          if (changed > 0) expectMoved(to);
+          go(nextDueAt, nextMoveAt);
+        },
+        () => (stopping.isStopping ? go(clock.now(), 0) : tryAgain(() => go(clock.now(), 0))),
+      );
+    },
+    /** Cancels deliveries that were recorded for a subscription while it was being deleted. */
+    cancelDeleted(lane: Lane): void {
+      expectNothing(lane);
       if (isCancelling?.(lane.seq) === true) return;
-      lane.unsettled++;
+      beginChange(lane);
       const go = (count: number) => {
-        lane.unsettled--;
-        lane.mayHaveMore ||= count > 0;
+        endChange(lane);
+        if (count > 0) expectRest(lane);
         advance(lane);
       };
       store.lanes.changeLane(lane.seq, { act: "cancel" }).then(
         ({ changed }) => go(changed),
         () => (stopping.isStopping ? go(0) : tryAgain(() => go(1))),
       );
+    },
+  };
+}
+
+/**
+ * Claimed deliveries that wait in memory for their turn: their number over all lanes and the bytes of their bodies are
+ * limited.
+ */
+export type ReadyDeliveries = ReturnType<typeof createReadyDeliveries>;
+
+export interface ReadyDeliveriesOptions {
+  maxInFlight: number;
+  maxBodyBytes: number;
+  countLanes: () => number;
+}
+
+/** How many deliveries may wait, as a multiple of the slots. */
+const PER_SLOT = 16;
+
+/**
+ * Places that a lane always has, however full the memory is, so that a claim is worth its cost; fewer when there are
+ * many lanes.
+ */
+const OWN_PLACES = 8;
+const ALL_OWN_PLACES = 8192;
+
+/** How much of the budget for bodies must stay free, as a multiple of the body that is added. */
+export const LEFT_PER_BODY = 4;
+
+export function createReadyDeliveries({ maxInFlight, maxBodyBytes, countLanes }: ReadyDeliveriesOptions) {
+  const places = maxInFlight * PER_SLOT;
+  /** Deliveries in memory plus reserved places. */
+  let taken = 0;
+  let bodyBytes = 0;
+
+  /**
+   * At least one, so that no lane waits for another to send. Nothing until half of the places are free: claiming one by
+   * one costs more.
+   */
+  function ownRoom(lane: Lane): number {
+    const own = Math.max(1, Math.min(OWN_PLACES, Math.floor(ALL_OWN_PLACES / countLanes())));
+    const used = held(lane) + lane.claiming;
+    return used <= own / 2 ? own - used : 0;
+  }
+
+  /**
+   * A body may take only a part of the free budget: there is always room for small bodies, however many large ones a
+   * tenant has.
+   */
+  function hasRoomForBody(size: number): boolean {
+    return bodyBytes + size * LEFT_PER_BODY <= maxBodyBytes;
+  }
+
+  function takeAt(lane: Lane, at: number): ClaimedDelivery | undefined {
+    const delivery = takeReady(lane, at);
+    if (delivery === undefined) return undefined;
+    bodyBytes -= delivery.event.body?.length ?? 0;
+    taken--;
+    return delivery;
+  }
+
+  return {
+    /** How many more deliveries a lane may claim. */
+    roomFor: (lane: Lane): number => Math.max(places - taken, ownRoom(lane)),
+    hasRoomForBody,
+    /** Reserves a place for a delivery that is being recorded. */
+    keepPlace(lane: Lane): void {
+      addReserved(lane, 1);
+      taken++;
+    },
+    freePlace(lane: Lane): void {
+      addReserved(lane, -1);
+      taken--;
+    },
+    /** Reserves places for a claim until it is answered. */
+    beginClaim(lane: Lane, limit: number): void {
+      setClaiming(lane, limit);
+      taken += limit;
+    },
+    endClaim(lane: Lane): void {
+      taken -= lane.claiming;
+      setClaiming(lane, 0);
+    },
+    add(lane: Lane, delivery: ClaimedDelivery): void {
+      const size = delivery.event.body?.length ?? 0;
+      const isKept = hasRoomForBody(size);
+      // When the budget is full, the body is dropped here and loaded again for the attempt.
+      if (!isKept) delivery.event = { ...delivery.event, body: undefined };
+      else bodyBytes += size;
+      addReady(lane, delivery, isKept ? size : 0);
+      taken++;
+    },
+    takeFirst: (lane: Lane): ClaimedDelivery | undefined => takeAt(lane, 0),
+    take(lane: Lane, eventSeq: number): ClaimedDelivery | undefined {
+      const at = lane.ready.findIndex((delivery) => delivery.eventSeq === eventSeq);
+      return at === -1 ? undefined : takeAt(lane, at);
     },
   };
 }

@@ -1,19 +1,36 @@
 import type { Random } from "../domain/clock.ts";
-import { TEST_EVENT_TYPE } from "../domain/pattern.ts";
 import type { DeadReason } from "../domain/delivery.ts";
 import type { Outcome } from "../domain/outcome.ts";
+import { TEST_EVENT_TYPE } from "../domain/pattern.ts";
 import { nextDelayMs, resolveRetryPolicy } from "../domain/retry-policy.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { ClaimedDelivery, Settlement } from "../store/port/lanes.ts";
+import type { ClaimedDelivery, MoveTo, Settlement } from "../store/port/lanes.ts";
 import type { AttemptReport } from "./senders/sender.ts";
 
 /**
- * What an attempt says about the destination. `limited`: it gets too many requests (429). `unclear`: the same delivery
+ * What follows from an attempt, in two steps without side effects. `assess` says how the attempt ended and what it shows
+ * about the destination. Once that is recorded, the mode of the target is known, and `decide` says what is written.
+ */
+
+/**
+ * What an attempt shows about the destination. `limited`: it gets too many requests (429). `unclear`: the same delivery
  * failed again, with an answer that may be about the delivery.
  */
-export type Saying = "well" | "ill" | "limited" | "unclear" | "nothing";
+export type HealthSignal = "healthy" | "failing" | "limited" | "unclear" | "none";
 
-export interface DecidedAt {
+/**
+ * Which report of a batch counts for the whole attempt, by rank: a destination that accepts one of the deliveries is
+ * not down.
+ */
+export const SIGNAL_PRIORITY: Readonly<Record<HealthSignal, number>> = {
+  limited: 4,
+  healthy: 3,
+  failing: 2,
+  unclear: 1,
+  none: 0,
+};
+
+export interface AssessedAt {
   now: number;
   wall: number;
   random: Random;
@@ -22,139 +39,192 @@ export interface DecidedAt {
   /** How long a delivery may wait while its destination does not know its source. */
   maxHeldMs?: number | undefined;
   /** Returns when a delivery of an unknown source is tried again. */
-  noteMiss?: ((subscriptionSeq: number, source: string, error: string) => number) | undefined;
+  delayOfMissed?: ((subscriptionSeq: number, source: string, error: string) => number) | undefined;
 }
 
-export interface Decision {
-  settlement: Settlement;
-  says: Saying;
-  /** With `limited`: how long the destination asked to wait. */
-  retryAfterMs: number | undefined;
-  suspends: boolean;
+export type Verdict =
+  | { readonly kind: "delivered" }
+  /** In scheduling time. */
+  | { readonly kind: "retry"; readonly at: number }
+  | { readonly kind: "dead"; readonly reason: DeadReason };
+
+/** How an attempt ended for one delivery. */
+export interface Assessment {
+  readonly delivery: ClaimedDelivery;
+  readonly report: AttemptReport;
+  /** What follows unless the delivery moves to another subscription. */
+  readonly verdict: Verdict;
+  readonly signal: HealthSignal;
+  readonly isUncounted: boolean;
+  readonly keepsTime: boolean;
+  readonly leavesKeyQueue: boolean;
+  /** The subscription is suspended because of it. */
+  readonly suspends: boolean;
   /** The destination does not know the event's source: the time of the retry is decided for the whole source. */
-  missesSource: boolean;
+  readonly missesSource: boolean;
   /** The event's id when it is a test of the destination. */
-  testOf: string | undefined;
-  error: string | undefined;
+  readonly testOf: string | undefined;
 }
+
+/** The deliveries of a subscription whose target is down, or that its fallback cannot accept, go to this one. */
+export interface Move {
+  readonly to: Subscription;
+  /** From a fallback back to the subscription that it came from. */
+  readonly isReturn: boolean;
+}
+
+interface NoMove {
+  readonly moveTo: undefined;
+}
+
+/**
+ * What is recorded of an attempt. Nothing changes it any more. One that moves holds in `verdict` what follows when the
+ * other subscription cannot accept it.
+ */
+export type Decision = Readonly<Settlement> &
+  (
+    | ({ readonly verdict: "delivered"; readonly nextAttemptAt: undefined; readonly deadReason: undefined } & NoMove)
+    | ({ readonly verdict: "retry"; readonly nextAttemptAt: number; readonly deadReason: undefined } & NoMove)
+    | ({ readonly verdict: "dead"; readonly nextAttemptAt: undefined; readonly deadReason: DeadReason } & NoMove)
+    | { readonly moveTo: MoveTo }
+  );
 
 const DEFAULT_MISS_MS = 5_000;
 const MISS_JITTER = 0.2;
 
-/** Decides what follows from an attempt: delivered, a retry, or a dead letter with its reason. */
-export function decide(
+const TAKEN: Verdict = Object.freeze({ kind: "delivered" });
+const USED_UP: Verdict = Object.freeze({ kind: "dead", reason: "retries_exhausted" });
+const TOO_LONG: Verdict = Object.freeze({ kind: "dead", reason: "held_too_long" });
+
+export function assess(
   delivery: ClaimedDelivery,
   subscription: Subscription,
   report: AttemptReport,
-  at: DecidedAt,
-): Decision {
-  const { outcome, record } = report;
-  const { error, retryAfterMs } = outcome;
-  const attemptNumber = delivery.attemptCount + 1;
-
+  at: AssessedAt,
+): Assessment {
+  const { outcome } = report;
   const isTest = delivery.event.type === TEST_EVENT_TYPE;
-  const tries = attemptNumber - delivery.uncountedAttempts;
-
+  const tries = delivery.attemptCount + 1 - delivery.uncountedAttempts;
   const isSpared = at.isTrial === true && delivery.isEarly === true && outcome.kind === "failed" && !isTest;
-
-  let verdict = verdictOf(outcome);
-  let deadReason = deadReasonOf(outcome);
-  let nextAttemptAt: number | undefined;
+  const isPostponed = !isTest && outcome.postponedMs !== undefined;
   const missesSource = outcome.missesSource && !isTest;
-  const postponedMs = isTest ? undefined : outcome.postponedMs;
-  if (postponedMs !== undefined) {
-    nextAttemptAt = at.now + Math.ceil(postponedMs);
-  } else if (missesSource) {
-    const waitsMs = at.wall - delivery.event.receivedAt;
-    if (waitsMs > (at.maxHeldMs ?? Number.POSITIVE_INFINITY)) {
-      verdict = "dead";
-      deadReason = "held_too_long";
-    } else {
-      const delayMs = at.noteMiss?.(delivery.subscriptionSeq, delivery.event.source, error ?? "") ?? DEFAULT_MISS_MS;
-      nextAttemptAt = at.now + Math.floor(delayMs * (1 + MISS_JITTER * at.random.next()));
-    }
-  } else if (verdict === "retry") {
-    // The user who tests a destination has the answer already; a retry minutes later would be a surprise.
-    const delayMs = isTest
-      ? undefined
-      : nextDelayMs(
-          resolveRetryPolicy(subscription.retryPolicy),
-          // Its last wait begins again.
-          isSpared ? Math.max(1, tries - 1) : tries,
-          at.random,
-          retryAfterMs,
-        );
-    if (delayMs === undefined) {
-      verdict = "dead";
-      deadReason = "retries_exhausted";
-    } else {
-      nextAttemptAt = at.now + delayMs;
-    }
-  }
-  const isSilent = (isTest && verdict !== "delivered") || missesSource;
-  const saying = isSilent ? "nothing" : sayingOf(outcome, tries);
+  // A test that fails holds nothing against its destination.
+  const isSilent = (isTest && outcome.kind !== "delivered") || missesSource;
+  const signal = isSilent ? "none" : signalOf(outcome, tries);
+  // Its last wait begins again.
+  const wait = isSpared ? Math.max(1, tries - 1) : tries;
+  const verdict = isPostponed
+    ? retryAt(at.now + Math.ceil(outcome.postponedMs ?? 0))
+    : missesSource
+      ? verdictOfMissed(delivery, outcome, at)
+      : verdictOf(outcome, isTest ? undefined : subscription, wait, at);
   return {
-    settlement: {
-      eventSeq: delivery.eventSeq,
-      subscriptionSeq: delivery.subscriptionSeq,
-      generation: delivery.generation,
-      attemptNumber,
-      verdict,
-      nextAttemptAt,
-      isUncounted: missesSource || postponedMs !== undefined || isSpared,
-      keepsTime: (saying !== "ill" && !isSpared) || retryAfterMs !== undefined,
-      deadReason,
-      leavesKeyQueue:
-        verdict === "delivered" ||
-        deadReason === "held_too_long" ||
-        deadReason === "damaged" ||
-        isTest ||
-        subscription.onDeadHead === "skip",
-      claimNext: false,
-      attempt: {
-        startedAt: report.startedAt,
-        durationMs: report.durationMs,
-        result: outcome.result,
-        trigger: delivery.trigger,
-        url: record.url,
-        address: record.address,
-        requestHeaders: record.requestHeaders,
-        responseCode: record.responseCode,
-        responseHeaders: record.responseHeaders,
-        responseBody: record.responseBody,
-        error,
-      },
-    },
-    says: saying,
-    retryAfterMs,
+    delivery,
+    report,
+    verdict,
+    signal,
+    isUncounted: missesSource || isPostponed || isSpared,
+    keepsTime: (signal !== "failing" && !isSpared) || outcome.retryAfterMs !== undefined,
+    leavesKeyQueue: isTest || leavesKeyQueue(verdict, subscription),
     // A test must not suspend a subscription, but it may show that the destination is back.
     suspends: outcome.kind === "gone" && !isTest,
     missesSource,
     testOf: isTest ? delivery.event.id : undefined,
-    error,
   };
 }
 
-function verdictOf({ kind }: Outcome): Settlement["verdict"] {
-  if (kind === "delivered") return "delivered";
-  return kind === "failed" ? "retry" : "dead";
+/** The only place where a settlement is made. `claimNext`: the lane can send the next of the ordering key at once. */
+export function decide(
+  { delivery, report, verdict, isUncounted, keepsTime, leavesKeyQueue }: Assessment,
+  move: Move | undefined,
+  claimNext: boolean,
+): Decision {
+  const { outcome, record } = report;
+  const settlement: Settlement = {
+    eventSeq: delivery.eventSeq,
+    subscriptionSeq: delivery.subscriptionSeq,
+    generation: delivery.generation,
+    attemptNumber: delivery.attemptCount + 1,
+    verdict: verdict.kind,
+    nextAttemptAt: verdict.kind === "retry" ? verdict.at : undefined,
+    isUncounted,
+    keepsTime,
+    deadReason: verdict.kind === "dead" ? verdict.reason : undefined,
+    leavesKeyQueue,
+    claimNext,
+    moveTo: move === undefined ? undefined : toMoveTo(move),
+    attempt: {
+      startedAt: report.startedAt,
+      durationMs: report.durationMs,
+      result: outcome.result,
+      trigger: delivery.trigger,
+      url: record.url,
+      address: record.address,
+      requestHeaders: record.requestHeaders,
+      responseCode: record.responseCode,
+      responseHeaders: record.responseHeaders,
+      responseBody: record.responseBody,
+      error: outcome.error,
+    },
+  };
+  return settlement as Decision;
 }
 
-function deadReasonOf({ kind, deadReason }: Outcome): DeadReason | undefined {
-  switch (kind) {
+function toMoveTo({ to, isReturn }: Move): MoveTo {
+  const moveTo = { subscriptionSeq: to.seq, ordered: to.ordered };
+  return isReturn ? { ...moveTo, isReturn } : moveTo;
+}
+
+/** `retried`: undefined for a test, whose user has the answer already; a retry minutes later would be a surprise. */
+function verdictOf(outcome: Outcome, retried: Subscription | undefined, wait: number, at: AssessedAt): Verdict {
+  switch (outcome.kind) {
+    case "delivered":
+      return TAKEN;
     case "refused":
-      return deadReason ?? "refused";
+      return { kind: "dead", reason: outcome.deadReason ?? "refused" };
     case "gone":
     case "blocked":
-      return kind;
-    case "delivered":
-    case "failed":
-      return undefined;
+      return { kind: "dead", reason: outcome.kind };
+    case "failed": {
+      const policy = retried && resolveRetryPolicy(retried.retryPolicy);
+      const delayMs = policy && nextDelayMs(policy, wait, at.random, outcome.retryAfterMs);
+      return delayMs === undefined ? USED_UP : retryAt(at.now + delayMs);
+    }
   }
 }
 
+function verdictOfMissed({ subscriptionSeq, event }: ClaimedDelivery, { error }: Outcome, at: AssessedAt): Verdict {
+  if (at.wall - event.receivedAt > (at.maxHeldMs ?? Number.POSITIVE_INFINITY)) return TOO_LONG;
+  const delayMs = at.delayOfMissed?.(subscriptionSeq, event.source, error ?? "") ?? DEFAULT_MISS_MS;
+  return retryAt(at.now + Math.floor(delayMs * (1 + MISS_JITTER * at.random.next())));
+}
+
+function retryAt(at: number): Verdict {
+  return { kind: "retry", at };
+}
+
+function leavesKeyQueue(verdict: Verdict, { onDeadHead }: Subscription): boolean {
+  if (verdict.kind === "delivered" || onDeadHead === "skip") return true;
+  return verdict.kind === "dead" && (verdict.reason === "held_too_long" || verdict.reason === "damaged");
+}
+
+/** Whether those behind it in its ordering key have to wait. */
+export function staysInKey({ verdict, leavesKeyQueue: isLeaving }: Assessment): boolean {
+  return verdict.kind === "retry" || (verdict.kind === "dead" && !isLeaving);
+}
+
 /** After one failure the destination may be at fault; if the same delivery fails again, the delivery may be. */
-function sayingOf({ says }: Outcome, tries: number): Saying {
-  if (says !== "doubtful") return says;
-  return tries === 1 ? "ill" : "unclear";
+function signalOf({ says }: Outcome, tries: number): HealthSignal {
+  switch (says) {
+    case "well":
+      return "healthy";
+    case "ill":
+      return "failing";
+    case "limited":
+      return "limited";
+    case "nothing":
+      return "none";
+    case "doubtful":
+      return tries === 1 ? "failing" : "unclear";
+  }
 }

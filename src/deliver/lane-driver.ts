@@ -1,38 +1,50 @@
+import type { Clock, Random } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
-import type { SchedulerParts } from "./scheduler-parts.ts";
-import { postponeProbe } from "./mode.ts";
-import { cancelTimer, noteReady, wakeAt, type Lane } from "./lane.ts";
-import { isSilent, maySend } from "./lanes/lane-gates.ts";
-import { nextStep, stepIdle, type SharedRoom, type Step } from "./lane-step.ts";
+import type { Attempts } from "./attempt.ts";
+import type { Claims, ReadyDeliveries } from "./claims.ts";
+import type { Fallbacks } from "./fallback.ts";
+import type { Governor } from "./governor.ts";
+import { cancelTimer, forgetMove, startLinger, wakeAt, type Lane } from "./lane.ts";
+import { isSilent, maySend, nextStep, stepIdle, type SharedRoom, type Step } from "./lane-step.ts";
+import type { Stopping } from "./open-lanes.ts";
+import type { Slots } from "./slots.ts";
+import { postponeNextProbe } from "./target.ts";
 
-/** Carries out the steps that `next-step.ts` decides. */
-export interface LaneDriver {
-  /** Something has happened to the lane: carries out steps until the lane has to wait. */
-  advance(lane: Lane): void;
-  /** The lane was opened in vain: it is forgotten, unless it has other work. */
-  leave(lane: Lane, now: number): void;
-  /** Gives free slots to lanes: first to the tenant with the fewest attempts in flight, whose lanes take turns. */
-  fillSlots(): void;
+export interface LaneDriverOptions {
+  clock: Clock;
+  random: Random;
+  findSubscription: (seq: number) => Subscription | undefined;
+  /** Holds attempts back while intake needs the event loop. */
+  governor?: Governor | undefined;
 }
 
-type Uses =
-  | ("clock" | "random" | "findSubscription" | "slots" | "ready" | "rounds" | "stopping" | "attempts" | "table")
-  | ("governor" | "fallbacks");
+interface LaneDriverParts {
+  slots: Slots;
+  ready: ReadyDeliveries;
+  claims: Claims;
+  attempts: Attempts;
+  fallbacks: Fallbacks;
+  stopping: Stopping;
+  /** The lane has nothing left. */
+  forget: (lane: Lane) => void;
+}
 
-export function createLaneDriver(parts: Pick<SchedulerParts, Uses>, forget: (lane: Lane) => void): LaneDriver {
-  const { clock, random, findSubscription, slots, ready, rounds, stopping, attempts, table, governor } = parts;
-  const { fallbacks } = parts;
+/** Carries out the steps that `lane-step.ts` decides. */
+export function createLaneDriver(
+  { clock, random, findSubscription, governor }: LaneDriverOptions,
+  { slots, ready, claims, attempts, fallbacks, stopping, forget }: LaneDriverParts,
+) {
   const shared: SharedRoom = { isStopping: false, claims: 0, mayProbe: false, movesTo: undefined };
   let isFilling = false;
 
   function ask(lane: Lane, now: number): Step {
     shared.isStopping = stopping.isStopping;
     shared.claims = ready.roomFor(lane);
-    shared.mayProbe = attempts.mayProbe;
-    if (lane.limits.lingerMs > 0) noteReady(lane, now);
+    shared.mayProbe = attempts.mayProbe();
+    if (lane.limits.lingerMs > 0) startLinger(lane, now);
     const subscription = findSubscription(lane.seq);
     shared.movesTo = lane.target.mode.isOpen ? fallbacks.findFor(lane, subscription) : undefined;
-    if (shared.movesTo === undefined) lane.movesAt = 0;
+    if (shared.movesTo === undefined) forgetMove(lane);
     return nextStep(lane, subscription, shared, now);
   }
 
@@ -40,22 +52,22 @@ export function createLaneDriver(parts: Pick<SchedulerParts, Uses>, forget: (lan
   function carryOut(lane: Lane, step: Step, now: number): boolean {
     switch (step.act) {
       case "claim":
-        table.claim(lane, step.limit, now);
+        claims.claim(lane, step.limit, now);
         return true;
       case "move":
-        table.move(lane, step.to);
+        claims.move(lane, step.to);
         return true;
       case "give back":
-        table.giveBackReady(lane);
+        claims.giveBackReady(lane);
         return true;
       case "cancel":
-        table.cancelDeleted(lane);
+        claims.cancelDeleted(lane);
         return true;
       case "probe":
         attempts.beginProbe(lane, findSubscription(lane.seq) as Subscription, now);
         return true;
       case "postpone":
-        postponeProbe(lane.target.mode, now, random.next());
+        postponeNextProbe(lane.target, now, random.next());
         return true;
       case "send":
         enqueue(lane, now);
@@ -73,20 +85,22 @@ export function createLaneDriver(parts: Pick<SchedulerParts, Uses>, forget: (lan
   }
 
   function enqueue(lane: Lane, now: number): void {
-    if (!lane.isSlow && isSilent(lane, now)) slots.judge(lane, true);
+    if (!lane.isSlow && isSilent(lane, now)) slots.setSpeed(lane, true);
     slots.enqueue(lane);
     fillSlots();
   }
 
+  /** Something has happened to the lane: carries out steps until the lane has to wait. */
   function advance(lane: Lane): void {
     for (let isOn = true; isOn;) {
       const now = clock.now();
       isOn = carryOut(lane, ask(lane, now), now);
     }
-    if (lane.round !== undefined) rounds.goOn(lane.round);
-    stopping.noteEnded();
+    lane.round?.goOn();
+    stopping.checkQuiet();
   }
 
+  /** Gives free slots to lanes: first to the tenant with the fewest attempts in flight, whose lanes take turns. */
   function fillSlots(): void {
     if (isFilling) return;
     isFilling = true;
@@ -109,7 +123,8 @@ export function createLaneDriver(parts: Pick<SchedulerParts, Uses>, forget: (lan
   return {
     advance,
     fillSlots,
-    leave(lane, now) {
+    /** The lane was opened in vain: it is forgotten, unless it has other work. */
+    leave(lane: Lane, now: number): void {
       if (stopping.isStopping) advance(lane);
       else carryOut(lane, stepIdle(lane, now), now);
     },

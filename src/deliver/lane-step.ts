@@ -1,17 +1,9 @@
 import type { Subscription } from "../domain/subscription.ts";
-import { isBusy, type Lane } from "./lane.ts";
-import {
-  batchGoesAt,
-  claimsAhead,
-  gateOpensAt,
-  hasEnough,
-  isActive,
-  isFull,
-  isShut,
-  placesLeft,
-  tokensLeft,
-} from "./lanes/lane-gates.ts";
-import { sparesDeliveries } from "./target.ts";
+import { held, isActive, isBusy, type Lane } from "./lane.ts";
+import { paceAllows, paceOpensAt, paceRoom, takePaceToken } from "./pace.ts";
+import type { BatchLimits } from "./senders/sender.ts";
+import { PROMPT_MS } from "./subscription-state.ts";
+import { probesWithoutDeliveries } from "./target.ts";
 
 /** What a lane does next. After each step the caller asks again, until the lane has to wait, rest or be forgotten. */
 export type Step = ClaimStep | WaitStep | MoveStep | { readonly act: PlainAct };
@@ -62,6 +54,8 @@ const REST: Step = Object.freeze({ act: "rest" });
 const FORGET: Step = Object.freeze({ act: "forget" });
 const CLAIM_ONE: Step = Object.freeze({ act: "claim", limit: 1 });
 const NEVER = Number.POSITIVE_INFINITY;
+const MAX_CLAIMED_AHEAD = 256;
+const CLAIMED_AHEAD_PER_SLOT = 4;
 
 /** Decides from its arguments only. Its one side effect: token buckets are filled up to `now`. */
 export function nextStep(lane: Lane, subscription: Subscription | undefined, shared: SharedRoom, now: number): Step {
@@ -98,15 +92,15 @@ function stepHeld(lane: Lane, subscription: Subscription | undefined, shared: Sh
 /** The target is in QUEUE: one delivery at a time probes whether it is back, unless a health check does. */
 function stepInQueue(lane: Lane, shared: SharedRoom, now: number): Step {
   const { target } = lane;
-  const isFoundOut = sparesDeliveries(target) || target.isProbing;
+  const isProbedOtherwise = probesWithoutDeliveries(target) || target.isProbing;
   if (lane.ready.length > 0) {
-    return !isFoundOut && shared.mayProbe && target.mode.probeAt <= now ? PROBE : GIVE_BACK;
+    return !isProbedOtherwise && shared.mayProbe && target.mode.probeAt <= now ? PROBE : GIVE_BACK;
   }
   if (shared.movesTo !== undefined && lane.mayHaveMore && lane.claiming === 0 && !lane.isMoving) {
     // Retries move at once, before their time. What was scheduled for later moves when it is due.
     return lane.movesAt <= now ? { act: "move", to: shared.movesTo } : waitUntil(lane.movesAt);
   }
-  if (isFoundOut || lane.claiming > 0 || !lane.mayHaveMore) return REST;
+  if (isProbedOtherwise || lane.claiming > 0 || !lane.mayHaveMore) return REST;
   const at = Math.max(target.mode.probeAt, lane.nextDueAt);
   if (at > now) return waitUntil(at);
   return shared.mayProbe ? CLAIM_ONE : POSTPONE;
@@ -130,4 +124,124 @@ function claimLimit(lane: Lane, subscription: Subscription, shared: SharedRoom, 
 function waitUntil(at: number): Step {
   // A lane that waits for no point in time is woken by an event.
   return at === NEVER ? REST : { act: "wait", until: at };
+}
+
+/** The target is in QUEUE, and no round is sending either. */
+function isShut({ target, round }: Lane): boolean {
+  return target.mode.isOpen && round === undefined;
+}
+
+/**
+ * How many deliveries are claimed beyond the free slots, so that the next send does not wait for a commit. Few for
+ * lanes with few slots: a claimed delivery neither gives way to a more urgent one nor expires.
+ */
+function claimsAhead(lane: Lane, subscription: Subscription): number {
+  // What follows in an ordering key can be claimed only when the batch before it has ended.
+  if (lane.limits.keepsOrder === true) return 0;
+  return Math.min(MAX_CLAIMED_AHEAD, CLAIMED_AHEAD_PER_SLOT * slotsOf(lane, subscription) * lane.limits.maxBatch);
+}
+
+/** How many attempts the lane may have in flight at once. */
+function slotsOf({ limits }: Lane, { concurrency }: Subscription): number {
+  const { maxInFlight } = limits;
+  return maxInFlight === undefined ? concurrency : Math.min(concurrency, maxInFlight);
+}
+
+/** How many more deliveries may be in memory: those for its free slots, and those that are claimed ahead. */
+function placesLeft(lane: Lane, subscription: Subscription, ahead: number): number {
+  const free = slotsOf(lane, subscription) - lane.inFlight;
+  return free * lane.limits.maxBatch + ahead - held(lane) - lane.claiming;
+}
+
+/** True when the table need not be asked for more: enough deliveries are ready, also for the next batch. */
+function hasEnough(lane: Lane, subscription: Subscription): boolean {
+  const { ready, inFlight, limits } = lane;
+  const ahead = claimsAhead(lane, subscription) / 2;
+  if (ready.length <= ahead) return false;
+  return inFlight >= slotsOf(lane, subscription) || isWholeBatch(ready.length, lane.readyBytes, limits);
+}
+
+function isWholeBatch(count: number, bytes: number, { maxBatch, maxBytes }: BatchLimits): boolean {
+  return count >= maxBatch || (maxBytes !== undefined && bytes >= maxBytes);
+}
+
+/** When rate limit, pace and round allow the next attempt; infinite while a batch of the round must end first. */
+function gateOpensAt({ round, rateLimit, limits, target }: Lane, now: number): number {
+  if (round !== undefined && round.room <= 0) return NEVER;
+  const ratesAllowAt = Math.max(rateLimit?.readyAt(now) ?? now, limits.sharedRate?.readyAt(now) ?? now);
+  return Math.max(ratesAllowAt, paceOpensAt(target.pace, now));
+}
+
+/** How many more deliveries rate limit, pace and round allow now, beyond those in memory or being claimed. */
+function tokensLeft(lane: Lane, now: number): number {
+  const attempts = Math.min(
+    lane.rateLimit?.available(now) ?? NEVER,
+    lane.limits.sharedRate?.available(now) ?? NEVER,
+    paceAllows(lane.target.pace, now),
+    lane.round?.room ?? NEVER,
+  );
+  return attempts * lane.limits.maxBatch - held(lane) - lane.claiming;
+}
+
+/** Takes one token of each limit for an attempt, whatever its size. */
+export function takeTokens({ rateLimit, limits, target }: Lane, now: number): void {
+  rateLimit?.take(now);
+  limits.sharedRate?.take(now);
+  takePaceToken(target.pace, now);
+}
+
+/** The lane has the maximum number of attempts in flight. */
+function isFull(lane: Lane, subscription: Subscription): boolean {
+  return lane.inFlight >= paceRoom(lane.target.pace, slotsOf(lane, subscription));
+}
+
+/**
+ * When the ready deliveries are sent as a batch: at once when the batch is full, otherwise after a short wait for more.
+ */
+function batchGoesAt({ ready, readyBytes, readySince, claiming, limits }: Lane, now: number): number {
+  if (isWholeBatch(ready.length, readyBytes, limits)) return now;
+  // A claim is answered soon, and its deliveries can go in the same batch.
+  return claiming > 0 ? NEVER : (readySince ?? now) + limits.lingerMs;
+}
+
+/** Whether an attempt may begin now. */
+export function maySend(lane: Lane, subscription: Subscription | undefined, now: number): subscription is Subscription {
+  if (!isActive(lane, subscription) || isShut(lane) || isFull(lane, subscription)) return false;
+  return gateOpensAt(lane, now) <= now && batchGoesAt(lane, now) <= now;
+}
+
+/** No attempt in flight has ended for a while. A single slow attempt does not count: it may be an exception. */
+export function isSilent({ inFlight, lastAnswerAt }: Lane, now: number): boolean {
+  return inFlight > 1 && now - lastAnswerAt > PROMPT_MS;
+}
+
+/** Whether a delivery that is due now waits longer than `byMs`, for older deliveries or for a rate limit. */
+export function isBehind(lane: Lane, byMs: number, now: number): boolean {
+  return lane.isBehind || lane.isBeingSuspended || gateOpensAt(lane, now) > now + byMs;
+}
+
+/** Whether a new delivery may be recorded as being sent; `room` is the lane's free space in memory. */
+export function admitsNew(lane: Lane, subscription: Subscription, room: number, now: number): boolean {
+  if (!isActive(lane, subscription) || lane.target.mode.isOpen || room <= 0) return false;
+  // With one attempt at a time, deliveries go in order: they come from the table, where none can overtake another that
+  // is just being recorded.
+  if (lane.limits.maxInFlight === 1) return false;
+  const ahead = claimsAhead(lane, subscription);
+  if (placesLeft(lane, subscription, ahead) <= 0) return false;
+  // A few deliveries that wait in the table are claimed soon, as long as new deliveries leave them room.
+  const hasDue = lane.mayHaveMore && lane.nextDueAt <= now;
+  if (hasDue && (lane.isBehind || held(lane) >= ahead / 2)) return false;
+  // A delivery that has to wait for a token should stay unclaimed.
+  return tokensLeft(lane, now) > 0;
+}
+
+/** Whether a test of a suspended subscription may go: its destination must be tested before it is resumed. */
+export function admitsTest(lane: Lane, subscription: Subscription | undefined, now: number): boolean {
+  if (subscription?.status !== "suspended" || lane.isBeingSuspended) return false;
+  return placesLeft(lane, subscription, 0) > 0 && tokensLeft(lane, now) > 0;
+}
+
+/** Whether the next delivery of an ordering key may take the place of the finished one and go at once. */
+export function admitsNext(lane: Lane, subscription: Subscription, now: number): boolean {
+  return subscription.status === "active" && !isShut(lane) && tokensLeft(lane, now) > 0;
 }

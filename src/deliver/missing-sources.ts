@@ -1,24 +1,12 @@
+import type { Clock } from "../domain/clock.ts";
+import type { Claims } from "./claims.ts";
 import type { Lane } from "./lane.ts";
-import type { SchedulerParts } from "./scheduler-parts.ts";
 
 /**
  * Sources that a healthy target does not know: n8n answers 404 for a workflow that is not active. The deliveries of
  * such a source wait for a success of that source, and do not hold up others.
  */
-export interface MissingSources {
-  /** The target does not know the source. Returns how long to wait before the next try. */
-  noteMiss(subscriptionSeq: number, source: string, error: string): number;
-  /** The next try of a delivery that was missed; undefined when it died instead. */
-  noteNext(subscriptionSeq: number, source: string, nextAttemptAt: number | undefined): void;
-  /** The target accepted a delivery of the source. */
-  noteTaken(lane: Lane, source: string): void;
-  /** The target is back: all sources may be tried again. */
-  wake(lane: Lane): void;
-  /** The subscription was deleted. */
-  forget(subscriptionSeq: number): void;
-  /** Only sources of which something waits. */
-  list(subscriptionSeq: number): readonly MissingSource[];
-}
+export type MissingSources = ReturnType<typeof createMissingSources>;
 
 export interface MissingSource {
   source: string;
@@ -52,11 +40,11 @@ interface Missing extends MissingSource {
   waitsUntil: number;
 }
 
-export function createMissingSources({ clock, table }: Pick<SchedulerParts, "clock" | "table">): MissingSources {
+export function createMissingSources(clock: Clock, hasten: Claims["hasten"]) {
   const lanes = new Map<number, Map<string, Missing>>();
 
   function bringForward(lane: Lane, source: string): void {
-    table.hasten(lane, { keptOf: source }, (count) => {
+    hasten(lane, { keptOf: source }, (count) => {
       if (count > 0 && lanes.get(lane.seq)?.has(source) !== true) bringForward(lane, source);
     });
   }
@@ -81,7 +69,8 @@ export function createMissingSources({ clock, table }: Pick<SchedulerParts, "clo
   }
 
   return {
-    noteMiss(seq, given, error) {
+    /** The target does not know the source. Returns how long to wait before the next try. */
+    recordMiss(seq: number, given: string, error: string): number {
       const now = clock.now();
       const source = nameIn(seq, given, now);
       const sources = lanes.get(seq) ?? new Map<string, Missing>();
@@ -101,22 +90,27 @@ export function createMissingSources({ clock, table }: Pick<SchedulerParts, "clo
       sources.set(source, one);
       return delayMs;
     },
-    noteNext(seq, source, nextAttemptAt) {
+    /** The next try of a delivery that was missed; undefined when it died instead. */
+    recordNext(seq: number, source: string, nextAttemptAt: number | undefined): void {
       const one = lanes.get(seq)?.get(source);
       if (one === undefined) return;
       if (nextAttemptAt !== undefined) one.waitsUntil = Math.max(one.waitsUntil, nextAttemptAt);
       else if (one.waitsUntil <= clock.now()) forget(seq, source);
     },
-    noteTaken(lane, source) {
+    /** The target accepted a delivery of the source. */
+    recordAccepted(lane: Lane, source: string): void {
       if (lanes.size > 0 && forget(lane.seq, source)) bringForward(lane, source);
     },
-    wake(lane) {
+    /** The target is back: all sources may be tried again. */
+    wake(lane: Lane): void {
       const sources = lanes.get(lane.seq);
       lanes.delete(lane.seq);
       for (const source of sources?.keys() ?? []) if (source !== OTHERS) bringForward(lane, source);
     },
-    forget: (seq) => void lanes.delete(seq),
-    list(seq) {
+    /** The subscription was deleted. */
+    forget: (seq: number): void => void lanes.delete(seq),
+    /** Only sources of which something waits. */
+    list(seq: number): readonly MissingSource[] {
       forgetLate(seq, clock.now());
       return [...(lanes.get(seq)?.values() ?? [])].filter(({ source }) => source !== OTHERS);
     },

@@ -4,7 +4,7 @@ import { USUAL_MAX_PROBE_MS, type Mode } from "../domain/target.ts";
  * The mode of a target. Closed is shown as NORMAL, open as QUEUE. While it is open, deliveries are kept, and one probe
  * at a time finds out whether the target is back.
  */
-export interface TargetMode {
+interface ModeState {
   isOpen: boolean;
   /** Failures in a row that are the target's fault, failed health checks included. */
   failures: number;
@@ -21,7 +21,7 @@ export interface TargetMode {
   /** Probes that failed since it opened. */
   failedProbes: number;
   /** When the target last accepted a delivery; undefined when it never did. */
-  tookAt: number | undefined;
+  acceptedAt: number | undefined;
   /** When the target last left QUEUE, and how often it returned there soon after. */
   closedAt: number | undefined;
   relapses: number;
@@ -29,6 +29,9 @@ export interface TargetMode {
   awayMs: number;
   lastError: string | undefined;
 }
+
+/** Written only by the functions of this file. */
+export type TargetMode = Readonly<ModeState>;
 
 export const MODE = {
   failuresToOpen: 3,
@@ -58,7 +61,7 @@ export function createMode(): TargetMode {
     openedAt: 0,
     probeAt: 0,
     failedProbes: 0,
-    tookAt: undefined,
+    acceptedAt: undefined,
     closedAt: undefined,
     relapses: 0,
     awayMs: 0,
@@ -67,20 +70,20 @@ export function createMode(): TargetMode {
 }
 
 /** Also for an answer such as 400, which says nothing against the destination: it is reachable. */
-export function noteSuccess(mode: TargetMode, now: number): "closed" | undefined {
+export function recordAnswer(mode: ModeState, now: number): "closed" | undefined {
   forgetFailures(mode);
-  mode.tookAt = now;
+  mode.acceptedAt = now;
   if (!mode.isOpen) return undefined;
   closeMode(mode, now, "it answers again");
   return "closed";
 }
 
-export function forgetFailures(mode: TargetMode): void {
+export function forgetFailures(mode: ModeState): void {
   mode.failures = 0;
   mode.failedChecks = 0;
 }
 
-export function closeMode(mode: TargetMode, now: number, reason: string): void {
+export function closeMode(mode: ModeState, now: number, reason: string): void {
   // Not from `openedAt`, which is reset when the subscription is resumed.
   mode.awayMs = now - (mode.changedAt ?? mode.openedAt);
   mode.isOpen = false;
@@ -92,7 +95,7 @@ export function closeMode(mode: TargetMode, now: number, reason: string): void {
 }
 
 export function openMode(
-  mode: TargetMode,
+  mode: ModeState,
   now: number,
   reason: string,
   jitter: number,
@@ -122,7 +125,7 @@ export interface Failure {
   maxProbeMs?: number;
 }
 
-export function noteFailure(mode: TargetMode, failure: Failure): "opened" | "still" | undefined {
+export function countFailure(mode: ModeState, failure: Failure): "opened" | "still" | undefined {
   const { now, error, jitter, isProbe, maxProbeMs } = failure;
   const { failuresToOpen = MODE.failuresToOpen, sureAfterMs = 0 } = failure;
   mode.failures++;
@@ -140,47 +143,84 @@ export function noteFailure(mode: TargetMode, failure: Failure): "opened" | "sti
 }
 
 function isDown(
-  { failures, failedChecks, tookAt }: TargetMode,
+  { failures, failedChecks, acceptedAt }: TargetMode,
   now: number,
   failuresToOpen: number,
   sureAfterMs: number,
 ): boolean {
   if (failures < failuresToOpen) return false;
-  if (tookAt === undefined || now - tookAt >= sureAfterMs) return true;
+  if (acceptedAt === undefined || now - acceptedAt >= sureAfterMs) return true;
   return failedChecks >= failuresToOpen || failures >= Math.max(failuresToOpen, MODE.failuresInAnyCase);
 }
 
 /** Delays the next probe, because the last one said nothing about the destination or too many others are running. */
-export function postponeProbe(mode: TargetMode, now: number, jitter: number, maxProbeMs = USUAL_MAX_PROBE_MS): void {
+export function postponeProbe(mode: ModeState, now: number, jitter: number, maxProbeMs = USUAL_MAX_PROBE_MS): void {
   const stepMs = Math.min(maxProbeMs, MODE.firstProbeMs * 2 ** mode.failedProbes);
   mode.probeAt = now + stepMs * (1 + 0.2 * jitter);
 }
 
 /** Sending continues after a pause: the time in QUEUE is counted from now. */
-export function beginAnew(mode: TargetMode, now: number): void {
+export function restartOutage(mode: ModeState, now: number): void {
   if (!mode.isOpen) return;
   mode.openedAt = now;
   mode.probeAt = now;
 }
 
+export function forgetFailedProbes(mode: ModeState): void {
+  mode.failedProbes = 0;
+}
+
+/** The next probe may begin then. */
+export function scheduleProbe(mode: ModeState, at: number): void {
+  mode.probeAt = at;
+}
+
+/** An operator has set the mode; undefined when the target's condition decides again. */
+export function setForced(mode: ModeState, forced: Mode | undefined): void {
+  mode.forced = forced;
+}
+
+export function setLastError(mode: ModeState, error: string | undefined): void {
+  mode.lastError = error;
+}
+
+/** A delivery was accepted. */
+export function recordAccepted(mode: ModeState, now: number): void {
+  mode.acceptedAt = now;
+}
+
+export function countFailedCheck(mode: ModeState): void {
+  mode.failedChecks++;
+}
+
+/** A check succeeded outside of QUEUE: failed checks no longer count, failed deliveries do. */
+export function forgetFailedChecks(mode: ModeState): void {
+  mode.failures -= Math.min(mode.failures, mode.failedChecks);
+  mode.failedChecks = 0;
+  if (mode.failures === 0 && !mode.isOpen) mode.lastError = undefined;
+}
+
 /** Which mode changes of a target must be reported, to the subscriptions that send there too. */
-export interface ModeNotices {
+interface NoticeState {
   /** Since the last success something failed that is not one of the gateway's own events: mode changes are reported. */
   failedOthers: boolean;
   /** The opening was reported, so the closing must be reported too. */
   isOpeningTold: boolean;
 }
 
+/** Written only by the functions of this file. */
+export type ModeNotices = Readonly<NoticeState>;
+
 export function createModeNotices(): ModeNotices {
   return { failedOthers: false, isOpeningTold: false };
 }
 
 /** A user's event or a check failed, or an operator decided: the cause is not one of the gateway's own events. */
-export function noteOthersFailed(notices: ModeNotices): void {
+export function markOthersFailed(notices: NoticeState): void {
   notices.failedOthers = true;
 }
 
-export function noteOthersTaken(notices: ModeNotices): void {
+export function clearOthersFailed(notices: NoticeState): void {
   notices.failedOthers = false;
 }
 
@@ -188,14 +228,14 @@ export function noteOthersTaken(notices: ModeNotices): void {
  * Whether the opening must be reported. Only once for each failure of a user's event: otherwise the report, failing at
  * the same destination, would cause the next report.
  */
-export function takeOpeningNotice(notices: ModeNotices): boolean {
+export function takeOpeningNotice(notices: NoticeState): boolean {
   notices.isOpeningTold = notices.failedOthers;
   notices.failedOthers = false;
   return notices.isOpeningTold;
 }
 
 /** Whether the closing must be reported. */
-export function takeClosingNotice(notices: ModeNotices): boolean {
+export function takeClosingNotice(notices: NoticeState): boolean {
   const wasTold = notices.isOpeningTold;
   notices.isOpeningTold = false;
   return wasTold;

@@ -2,7 +2,7 @@
  * How fast deliveries go to a destination: without limit while it accepts most of them; at twice the rate it accepts
  * when most of them fail; slower when it answers 429; and slowly at first after it was down.
  */
-export interface Pace {
+interface PaceState {
   /** Attempts per second; infinite while nothing limits them. */
   perS: number;
   /** The part of each lane's concurrency that may be in flight. */
@@ -39,6 +39,9 @@ export interface Pace {
   tokens: number;
   filledAt: number;
 }
+
+/** Written only by the functions of this file. */
+export type Pace = Readonly<PaceState>;
 
 export const PACE = {
   windowMs: 500,
@@ -128,7 +131,7 @@ export function loadPace(saved: Partial<Pace> | undefined, now: number): Pace {
   return { ...pace, perS: saved?.perS ?? Number.POSITIVE_INFINITY };
 }
 
-export function noteGood(pace: Pace, now: number): void {
+export function countGood(pace: PaceState, now: number): void {
   if (now >= pace.windowAt + PACE.windowMs) roll(pace, now);
   pace.good++;
   pace.restUntil = 0;
@@ -138,7 +141,7 @@ export function noteGood(pace: Pace, now: number): void {
 }
 
 /** `inARow`: the number of failures in a row, this one included. */
-export function noteBad(pace: Pace, now: number, inARow: number): void {
+export function countBad(pace: PaceState, now: number, inARow: number): void {
   if (now >= pace.windowAt + PACE.windowMs) roll(pace, now);
   pace.bad++;
   if (inARow > 0 && inARow % PACE.failuresToHalve === 0) pace.share = Math.max(PACE.minShare, pace.share / 2);
@@ -146,7 +149,7 @@ export function noteBad(pace: Pace, now: number, inARow: number): void {
 }
 
 /** The destination answered 429, perhaps with a time to wait. */
-export function noteLimited(pace: Pace, now: number, retryAfterMs: number | undefined): void {
+export function countLimited(pace: PaceState, now: number, retryAfterMs: number | undefined): void {
   if (now >= pace.windowAt + PACE.windowMs) roll(pace, now);
   pace.limited++;
   if (retryAfterMs !== undefined) {
@@ -154,13 +157,13 @@ export function noteLimited(pace: Pace, now: number, retryAfterMs: number | unde
   }
   // Once per window: the other attempts in flight only say the same.
   if (pace.limited > 1) return;
-  const isTaking = pace.good + pace.goodBefore > 0;
+  const isAccepting = pace.good + pace.goodBefore > 0;
   const sentPerS = pace.perS === Number.POSITIVE_INFINITY ? endedPerS(pace, now) : pace.perS;
   pace.limitedAt = now;
-  setRate(pace, Math.max(PACE.minPerS, sentPerS * (isTaking ? PACE.afterLimit : PACE.afterRefusal)), now);
+  setRate(pace, Math.max(PACE.minPerS, sentPerS * (isAccepting ? PACE.afterLimit : PACE.afterRefusal)), now);
 }
 
-function endedPerS(pace: Pace, now: number): number {
+function endedPerS(pace: PaceState, now: number): number {
   const ended = pace.good + pace.bad + pace.limited;
   const before = pace.goodBefore + pace.badBefore + pace.limitedBefore;
   const elapsedMs = now - pace.windowAt + (before > 0 ? PACE.windowMs : 0);
@@ -168,7 +171,7 @@ function endedPerS(pace: Pace, now: number): number {
 }
 
 /** The target is down: neither successes nor failures are a measure now. */
-export function stopMeasuring(pace: Pace, now: number): void {
+export function stopMeasuring(pace: PaceState, now: number): void {
   if (now >= pace.windowAt + PACE.windowMs) roll(pace, now);
   pace.isMeasuring = false;
   pace.rampUntil = 0;
@@ -184,7 +187,7 @@ export interface Ramp {
 }
 
 /** The target is back: the rate starts low, and for a while stays near the usual rate. */
-export function startRamp(pace: Pace, now: number, { awayMs, relapses, minPerS }: Ramp): void {
+export function startRamp(pace: PaceState, now: number, { awayMs, relapses, minPerS }: Ramp): void {
   forgetWindows(pace, now);
   pace.isMeasuring = false;
   pace.share = 1;
@@ -201,7 +204,7 @@ export function startRamp(pace: Pace, now: number, { awayMs, relapses, minPerS }
 }
 
 /** When the next attempt may begin. */
-export function paceOpensAt(pace: Pace, now: number): number {
+export function paceOpensAt(pace: PaceState, now: number): number {
   if (isFree(pace)) return now;
   refresh(pace, now);
   if (isHeld(pace, now)) return Math.max(pace.heldUntil, pace.restUntil);
@@ -210,20 +213,20 @@ export function paceOpensAt(pace: Pace, now: number): number {
 }
 
 /** The current limit in attempts per second; infinite when there is none. */
-export function rateAt(pace: Pace, now: number): number {
+export function rateAt(pace: PaceState, now: number): number {
   if (!isFree(pace)) refresh(pace, now);
   return pace.perS;
 }
 
 /** How many attempts may begin now. */
-export function paceAllows(pace: Pace, now: number): number {
+export function paceAllows(pace: PaceState, now: number): number {
   if (isFree(pace)) return Number.POSITIVE_INFINITY;
   refresh(pace, now);
   if (isHeld(pace, now)) return 0;
   return pace.perS === Number.POSITIVE_INFINITY ? pace.perS : Math.max(0, Math.floor(pace.tokens + ROUNDING));
 }
 
-export function notePaced(pace: Pace, now: number): void {
+export function takePaceToken(pace: PaceState, now: number): void {
   if (isFree(pace)) return;
   refresh(pace, now);
   pace.tokens -= 1;
@@ -242,14 +245,14 @@ function isHeld({ heldUntil, restUntil }: Pace, now: number): boolean {
   return heldUntil > now || restUntil > now;
 }
 
-function refresh(pace: Pace, now: number): void {
+function refresh(pace: PaceState, now: number): void {
   if (now >= pace.windowAt + PACE.windowMs) roll(pace, now);
   if (pace.heldUntil !== 0 && pace.heldUntil <= now) pace.heldUntil = 0;
   if (pace.restUntil !== 0 && pace.restUntil <= now) pace.restUntil = 0;
   fill(pace, now);
 }
 
-function fill(pace: Pace, now: number): void {
+function fill(pace: PaceState, now: number): void {
   if (pace.perS === Number.POSITIVE_INFINITY) pace.tokens = 1;
   else pace.tokens = Math.min(burstOf(pace), pace.tokens + ((now - pace.filledAt) * pace.perS) / 1000);
   pace.filledAt = now;
@@ -259,7 +262,7 @@ function burstOf({ perS }: Pace): number {
   return Math.max(1, perS * PACE.burst);
 }
 
-function setRate(pace: Pace, perS: number, now: number): void {
+function setRate(pace: PaceState, perS: number, now: number): void {
   // Tokens from the time without a limit do not count for the new rate.
   if (pace.perS === Number.POSITIVE_INFINITY) pace.tokens = 0;
   else fill(pace, now);
@@ -272,13 +275,13 @@ function firstRate({ usualPerS }: Pace, relapses: number): number {
   return Math.max(PACE.minRampPerS, perS);
 }
 
-function forgetWindows(pace: Pace, now: number): void {
+function forgetWindows(pace: PaceState, now: number): void {
   pace.windowAt = now;
   pace.good = pace.bad = pace.limited = 0;
   pace.goodBefore = pace.badBefore = pace.limitedBefore = 0;
 }
 
-function roll(pace: Pace, now: number): void {
+function roll(pace: PaceState, now: number): void {
   const passed = Math.floor((now - pace.windowAt) / PACE.windowMs);
   for (let window = 0; window < Math.min(passed, MAX_SILENT_WINDOWS); window++) endWindow(pace);
   if (passed <= MAX_SILENT_WINDOWS) return;
@@ -287,7 +290,7 @@ function roll(pace: Pace, now: number): void {
   pace.windowAt += skipped * PACE.windowMs;
 }
 
-function endWindow(pace: Pace): void {
+function endWindow(pace: PaceState): void {
   const endsAt = pace.windowAt + PACE.windowMs;
   const good = pace.good + pace.goodBefore;
   const bad = pace.bad + pace.badBefore;
@@ -304,7 +307,7 @@ function endWindow(pace: Pace): void {
 }
 
 /** Most deliveries fail: reduces the rate, to find out whether the rate is the reason. */
-function cut(pace: Pace, taken: number, now: number): void {
+function cut(pace: PaceState, taken: number, now: number): void {
   if (pace.takenBefore < 0) {
     pace.takenBefore = taken;
     pace.cutAt = now;
@@ -317,7 +320,7 @@ function cut(pace: Pace, taken: number, now: number): void {
   setRate(pace, Math.max(PACE.minRampPerS, PACE.perGood * pace.bestPerS), now);
 }
 
-function grow(pace: Pace, now: number): void {
+function grow(pace: PaceState, now: number): void {
   if (pace.limitedAt >= 0) {
     // Before the target has accepted something, it is not known whether it would accept more.
     if (pace.limited > 0 || pace.good === 0) return;
@@ -335,7 +338,7 @@ function grow(pace: Pace, now: number): void {
   setRate(pace, isFreed ? Number.POSITIVE_INFINITY : perS, now);
 }
 
-function measure(pace: Pace, good: number, elapsedMs: number): void {
+function measure(pace: PaceState, good: number, elapsedMs: number): void {
   const weight = Math.min(1, elapsedMs / PACE.averageOverMs);
   pace.averagePerS += weight * ((good * 1000) / elapsedMs - pace.averagePerS);
   pace.usualPerS = Math.max(pace.averagePerS, pace.usualPerS * 2 ** (-elapsedMs / PACE.usualHalvesInMs));

@@ -1,59 +1,94 @@
-import type { Subscription } from "../domain/subscription.ts";
+import type { Clock, Random } from "../domain/clock.ts";
 import { failedHere } from "../domain/outcome.ts";
 import { isGatewayEventType } from "../domain/pattern.ts";
-import type { ClaimedDelivery } from "../store/port/lanes.ts";
-import type { SchedulerParts } from "./scheduler-parts.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { ClaimedDelivery, Settlement } from "../store/port/lanes.ts";
+import type { Store } from "../store/store.ts";
+import type { RunningAttempt } from "./attempt.ts";
+import { TRY_AGAIN_MS, type Claims, type ReadyDeliveries } from "./claims.ts";
+import {
+  assess,
+  decide,
+  SIGNAL_PRIORITY,
+  staysInKey,
+  type Assessment,
+  type AssessedAt,
+  type Decision,
+  type Move,
+} from "./decide.ts";
+import type { Fallbacks } from "./fallback.ts";
+import type { InFlightMarks } from "./in-flight-file.ts";
+import { endChange, expectMore, recordDuration, type Lane } from "./lane.ts";
+import { admitsNext, isSilent } from "./lane-step.ts";
+import type { MissingSources } from "./missing-sources.ts";
+import type { Stopping } from "./open-lanes.ts";
 import type { AttemptReport } from "./senders/sender.ts";
-import { decide, type Decision, type Saying } from "./decide.ts";
-import { noteOthersFailed } from "./mode.ts";
-import type { RunningAttempt } from "./lanes/attempts.ts";
-import { isSlow, noteDuration, noteMore, PROMPT_MS, type Lane } from "./lane.ts";
-import { admitsNext, isSilent } from "./lanes/lane-gates.ts";
-import { TRY_AGAIN_MS } from "./claims.ts";
+import type { Slots } from "./slots.ts";
+import { isSlow } from "./subscription-state.ts";
+import type { Suspensions } from "./suspensions.ts";
+import { markReportable } from "./target.ts";
+import type { EarlyRetries, TargetLanes } from "./target-lanes.ts";
 
-/** Decides what follows from an attempt that has ended, notifies the other parts, and records the result. */
-export type ConcludeAttempt = (attempt: RunningAttempt, reports: readonly AttemptReport[]) => void;
+export interface SettleOptions {
+  store: Pick<Store, "lanes">;
+  clock: Clock;
+  random: Random;
+  inFlight: InFlightMarks;
+  findSubscription: (seq: number) => Subscription | undefined;
+  /** How long a delivery may wait while its destination does not know its source. */
+  maxHeldMs?: number | undefined;
+  /** Called before the settlement is recorded. `testOf`: the event's id when it is a test of the destination. */
+  onAttempt?: OnAttempt | undefined;
+  /** The settlement of an attempt is committed, and the lane knows it. */
+  onSettled?: ((eventSeq: number, verdict: Settlement["verdict"]) => void) | undefined;
+  /** The result of an attempt could not be processed, or a listener has thrown; the attempt counts as failed. */
+  onFault: (error: unknown) => void;
+  /** An attempt was the last of its delivery, which is a dead letter. */
+  onDead?: ((subscription: Subscription, delivery: ClaimedDelivery, settlement: Settlement) => void) | undefined;
+  /** The result of a test delivery is on disk. */
+  onTested?: ((eventId: string, settlement: Settlement) => void) | undefined;
+}
+
+export type OnAttempt = (
+  subscription: Subscription,
+  delivery: ClaimedDelivery,
+  report: AttemptReport,
+  settlement: Settlement,
+  testOf: string | undefined,
+) => void;
+
+interface SettleParts {
+  slots: Slots;
+  ready: ReadyDeliveries;
+  claims: Claims;
+  fallbacks: Fallbacks;
+  missing: MissingSources;
+  earlyRetries: EarlyRetries;
+  suspensions: Suspensions;
+  targets: TargetLanes;
+  stopping: Stopping;
+  advance: (lane: Lane) => void;
+}
 
 /** The result for one delivery of an attempt. */
 interface Ended {
-  delivery: ClaimedDelivery;
-  report: AttemptReport;
-  place: number;
-  decision: Decision;
-  /** Where the delivery goes instead of staying in its lane. */
-  movesTo: Subscription | undefined;
+  readonly assessed: Assessment;
+  /** In the in-flight file. */
+  readonly place: number;
+  /** Where a delivery goes that its fallback cannot accept. */
+  readonly returns: Move | undefined;
 }
 
-/**
- * Which report of a batch counts for the whole attempt, by rank: a destination that accepts one of the deliveries is
- * not down.
- */
-const SAYS_MOST: Readonly<Record<Saying, number>> = { limited: 4, well: 3, ill: 2, unclear: 1, nothing: 0 };
+/** Decides what follows from an attempt that has ended, notifies the other parts, and records the result. */
+export type SettleAttempt = (attempt: RunningAttempt, reports: readonly AttemptReport[]) => void;
 
-type Uses =
-  | ("store" | "clock" | "random" | "inFlight" | "findSubscription" | "slots" | "ready" | "stopping" | "advance")
-  | (
-      | "fallbacks"
-      | "table"
-      | "rounds"
-      | "missing"
-      | "earlyRetries"
-      | "suspensions"
-      | "targets"
-      | "maxHeldMs"
-      | "onAttempt"
-      | "onDead"
-      | "onTested"
-      | "onFault"
-    );
-
-export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): ConcludeAttempt {
-  const { store, clock, random, inFlight, findSubscription, slots, ready, stopping, advance } = parts;
-  const { fallbacks, table, rounds, missing, earlyRetries, suspensions, targets, maxHeldMs } = parts;
-  const { onAttempt, onDead, onTested, onFault } = parts;
+export function createSettleAttempt(options: SettleOptions, parts: SettleParts): SettleAttempt {
+  const { store, clock, random, inFlight, findSubscription, maxHeldMs } = options;
+  const { onAttempt, onSettled, onDead, onTested, onFault } = options;
+  const { slots, ready, claims, fallbacks, missing, earlyRetries, suspensions, targets, stopping, advance } = parts;
 
   /** A listener that throws must not change the result of the attempt. */
-  function tell(listener: () => void): void {
+  function notify(listener: () => void): void {
     try {
       listener();
     } catch (error) {
@@ -61,18 +96,11 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
     }
   }
 
-  function tellDead(subscription: Subscription, { delivery, decision }: Ended): void {
-    tell(() => onDead?.(subscription, delivery, decision.settlement));
+  function notifyDead(subscription: Subscription, { delivery }: Assessment, settlement: Settlement): void {
+    notify(() => onDead?.(subscription, delivery, settlement));
   }
 
-  function noteTime(lane: Lane, durationMs: number, now: number): void {
-    if (durationMs < PROMPT_MS) lane.heardAt = now;
-    const { attemptTime } = lane.state;
-    noteDuration(attemptTime, durationMs);
-    slots.judge(lane, isSlow(attemptTime) || isSilent(lane, now));
-  }
-
-  function decideAll(
+  function assessAll(
     { lane, deliveries, places, round }: RunningAttempt,
     reports: readonly AttemptReport[],
     subscription: Subscription,
@@ -83,7 +111,7 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
     const chance =
       jitter === undefined ? random : { bytes: (length: number) => random.bytes(length), next: () => jitter };
     const isTrial = round?.target !== undefined;
-    const at = { now, wall: clock.wall(), random: chance, isTrial, maxHeldMs, noteMiss: missing.noteMiss };
+    const at = { now, wall: clock.wall(), random: chance, isTrial, maxHeldMs, delayOfMissed: missing.recordMiss };
     const behind = lane.limits.keepsOrder === true ? createKeysHeld() : undefined;
     const ended: Ended[] = [];
     for (let i = 0; i < deliveries.length; i++) {
@@ -91,92 +119,103 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
       const given = reports[i] as AttemptReport;
       const isInterrupted = stopping.isStopping && given.outcome.result === "error";
       const report = isInterrupted || behind?.isHeld(delivery) === true ? withoutTry(given) : given;
-      const decision = decide(delivery, subscription, report, at);
-      behind?.note(delivery, decision);
-      const movesTo = fallbacks.giveBack(subscription, { report, decision });
-      ended.push({ delivery, report, place: places[i] ?? 0, decision, movesTo });
+      const assessed = assess(delivery, subscription, report, at);
+      behind?.record(assessed);
+      ended.push({ assessed, place: places[i] ?? 0, returns: fallbacks.findReturn(subscription, assessed) });
     }
     return ended;
   }
 
-  /** Reports once, for all deliveries of the attempt, what it says about the destination. */
-  function noteSaid(attempt: RunningAttempt, ended: readonly Ended[], subscription: Subscription): void {
-    const { lane, round, probed } = attempt;
-    for (const { delivery, decision } of ended) {
-      if (decision.settlement.verdict !== "delivered" && !isGatewayEventType(delivery.event.type)) {
-        noteOthersFailed(lane.state.ownTarget.notices);
-        noteOthersFailed(lane.target.notices);
-      }
-      suspensions.note(lane, subscription, decision);
-    }
-    const said = findSaidMost(ended);
-    targets.noteAttempt(lane, subscription, said, probed !== undefined);
-    if (round !== undefined) rounds.noteEnded(round, said.says);
+  function recordTime(lane: Lane, durationMs: number, now: number): void {
+    recordDuration(lane, durationMs, now);
+    slots.setSpeed(lane, isSlow(lane.state.attemptTime) || isSilent(lane, now));
   }
 
-  function settle(lane: Lane, subscription: Subscription, ended: Ended, now: number): void {
-    const { delivery, report, decision } = ended;
-    const { settlement } = decision;
-    if (settlement.verdict === "delivered") {
-      if (lane.target.hasMissed) earlyRetries.noteTaken(lane);
-      missing.noteTaken(lane, delivery.event.source);
+  /** Records once, for all deliveries of the attempt, what it shows about the destination. */
+  function recordHealthSignal(attempt: RunningAttempt, ended: readonly Ended[], subscription: Subscription): void {
+    const { lane, round, probed } = attempt;
+    for (const { assessed, returns } of ended) {
+      if (assessed.verdict.kind !== "delivered" && !isGatewayEventType(assessed.delivery.event.type)) {
+        markReportable(lane.state.ownTarget);
+        markReportable(lane.target);
+      }
+      suspensions.record(lane, subscription, assessed, returns !== undefined);
     }
-    if (decision.missesSource) missing.noteNext(lane.seq, delivery.event.source, settlement.nextAttemptAt);
-    // Must come first: a listener may end the wait of the event's sender.
-    ended.movesTo ??= fallbacks.takeOver(lane, subscription, ended);
-    tell(() => onAttempt?.(subscription, delivery, report, decision));
-    if (settlement.verdict === "dead" && ended.movesTo === undefined) tellDead(subscription, ended);
+    const strongest = findStrongest(ended);
+    targets.recordHealthSignal(lane, subscription, strongest, probed !== undefined);
+    round?.endAttempt(strongest.signal);
+  }
+
+  function settle(lane: Lane, subscription: Subscription, { assessed, place, returns }: Ended, now: number): void {
+    const { delivery, report, verdict, testOf } = assessed;
+    const { source } = delivery.event;
+    if (verdict.kind === "delivered") {
+      if (lane.target.hasWaitingRetries) earlyRetries.recordAccepted(lane);
+      missing.recordAccepted(lane, source);
+    }
+    if (assessed.missesSource) missing.recordNext(lane.seq, source, verdict.kind === "retry" ? verdict.at : undefined);
+    // Must come before the listeners: one of them may end the wait of the event's sender.
+    const move = returns ?? fallbacks.findTakeOver(subscription, assessed);
     // Where a batch holds several of a key, the next are claimed together.
     const isAlone = lane.limits.keepsOrder !== true;
-    const mayGoOn = subscription.ordered && isAlone && !decision.suspends && !stopping.isStopping;
-    settlement.claimNext = mayGoOn && admitsNext(lane, subscription, now);
+    const mayGoOn = subscription.ordered && isAlone && !assessed.suspends && !stopping.isStopping;
+    const settlement = decide(assessed, move, mayGoOn && admitsNext(lane, subscription, now));
     if (settlement.claimNext) ready.keepPlace(lane);
-    record(lane, subscription, ended);
+    notify(() => onAttempt?.(subscription, delivery, report, settlement, testOf));
+    if (verdict.kind === "dead" && move === undefined) notifyDead(subscription, assessed, settlement);
+    record(lane, subscription, assessed, place, move, settlement);
   }
 
-  function endRecord(lane: Lane, { settlement }: Decision): void {
-    lane.unsettled--;
-    if (settlement.claimNext) ready.freePlace(lane);
+  function endRecord(lane: Lane, { claimNext }: Settlement): void {
+    endChange(lane);
+    if (claimNext) ready.freePlace(lane);
   }
 
   /** Also frees the delivery's place in the in-flight file. */
-  function record(lane: Lane, subscription: Subscription, ended: Ended): void {
-    const { place, decision, movesTo } = ended;
-    const { settlement, testOf } = decision;
+  function record(
+    lane: Lane,
+    subscription: Subscription,
+    assessed: Assessment,
+    place: number,
+    move: Move | undefined,
+    settlement: Decision,
+  ): void {
     store.lanes.settle(settlement, (result) => {
       if ("failed" in result) {
         // The result must be recorded. Until it is, the delivery stays claimed.
         if (!stopping.isStopping) {
-          clock.setTimer(clock.now() + TRY_AGAIN_MS, () => record(lane, subscription, ended));
+          const again = () => record(lane, subscription, assessed, place, move, settlement);
+          clock.setTimer(clock.now() + TRY_AGAIN_MS, again);
           return;
         }
-        endRecord(lane, decision);
-        return stopping.noteEnded();
+        endRecord(lane, settlement);
+        return stopping.checkQuiet();
       }
       inFlight.end(place);
-      if (testOf !== undefined) onTested?.(testOf, settlement);
-      endRecord(lane, decision);
+      if (assessed.testOf !== undefined) onTested?.(assessed.testOf, settlement);
+      endRecord(lane, settlement);
       if (result.next !== undefined) ready.add(lane, result.next);
       const { verdict, nextAttemptAt, keepsTime } = settlement;
-      const isKept = movesTo === undefined || result.isKept === true;
+      const isKept = move === undefined || result.isKept === true;
       const isRetry = verdict === "retry" && isKept;
-      if (movesTo !== undefined && isKept && verdict === "dead") tellDead(subscription, ended);
-      if (!isKept && result.applied) table.noteMoved(movesTo);
-      if (isRetry && !keepsTime) earlyRetries.noteMissed(lane);
+      if (move !== undefined && isKept && verdict === "dead") notifyDead(subscription, assessed, settlement);
+      if (!isKept && result.applied) claims.expectMoved(move.to);
+      if (isRetry && !keepsTime) earlyRetries.recordWaiting(lane);
       // Only after the commit: a claim that is already under way may be answered before this row exists.
-      if (result.movedUp || isRetry) noteMore(lane, isRetry ? (nextAttemptAt ?? 0) : clock.now());
+      if (result.movedUp || isRetry) expectMore(lane, isRetry ? (nextAttemptAt ?? 0) : clock.now());
       advance(lane);
+      onSettled?.(settlement.eventSeq, verdict);
     });
   }
 
-  /** For a result that could not be processed: it counts as a failure that says nothing about the destination. */
-  function settleUnprocessed(attempt: RunningAttempt, report: AttemptReport, i: number, now: number): void {
+  /** For a result that could not be processed: it counts as a failure that shows nothing about the destination. */
+  function settleUnprocessed(attempt: RunningAttempt, given: AttemptReport, i: number, now: number): void {
     const { lane, sentBy, places } = attempt;
     const delivery = attempt.deliveries[i] as ClaimedDelivery;
-    const outcome = failedHere("the result of the attempt could not be processed");
-    const at = { now, wall: clock.wall(), random, maxHeldMs };
-    const decision = decide(delivery, sentBy, { ...report, outcome }, at);
-    record(lane, sentBy, { delivery, report, place: places[i] ?? 0, decision, movesTo: undefined });
+    const report = { ...given, outcome: failedHere("the result of the attempt could not be processed") };
+    const at: AssessedAt = { now, wall: clock.wall(), random, maxHeldMs };
+    const assessed = assess(delivery, sentBy, report, at);
+    record(lane, sentBy, assessed, places[i] ?? 0, undefined, decide(assessed, undefined, false));
   }
 
   return (attempt, reports) => {
@@ -186,12 +225,14 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
     try {
       // The subscription may have changed since the attempt began: the rules of now apply.
       const subscription = findSubscription(lane.seq) ?? sentBy;
-      const ended = decideAll(attempt, reports, subscription, now);
+      const ended = assessAll(attempt, reports, subscription, now);
       if (ended.length > 0) {
         // Before anything else is sent: those that wait may be behind one that failed.
-        if (lane.limits.keepsOrder === true && ended.some(staysInKey)) table.giveBackReady(lane);
-        noteTime(lane, reports[0]?.durationMs ?? 0, now);
-        noteSaid(attempt, ended, subscription);
+        if (lane.limits.keepsOrder === true && ended.some(({ assessed }) => staysInKey(assessed))) {
+          claims.giveBackReady(lane);
+        }
+        recordTime(lane, reports[0]?.durationMs ?? 0, now);
+        recordHealthSignal(attempt, ended, subscription);
         for (; settled < ended.length; settled++) settle(lane, subscription, ended[settled] as Ended, now);
       }
     } catch (error) {
@@ -203,20 +244,14 @@ export function createConcludeAttempt(parts: Pick<SchedulerParts, Uses>): Conclu
   };
 }
 
-/** Whether those behind it in its ordering key have to wait. */
-function staysInKey({ decision: { settlement } }: Pick<Ended, "decision">): boolean {
-  const { verdict, leavesKeyQueue } = settlement;
-  return verdict === "retry" || (verdict === "dead" && !leavesKeyQueue);
-}
-
 /** The ordering keys of an attempt in which a delivery has to be sent again. */
 function createKeysHeld() {
   const keys = new Set<string>();
   const keyOf = ({ event }: ClaimedDelivery) => event.orderingKey ?? "";
   return {
     isHeld: (delivery: ClaimedDelivery) => keys.has(keyOf(delivery)),
-    note(delivery: ClaimedDelivery, decision: Decision): void {
-      if (staysInKey({ decision })) keys.add(keyOf(delivery));
+    record(assessed: Assessment): void {
+      if (staysInKey(assessed)) keys.add(keyOf(assessed.delivery));
     },
   };
 }
@@ -230,8 +265,10 @@ function withoutTry(report: AttemptReport): AttemptReport {
   return outcome.kind === "failed" ? { ...report, outcome: { ...outcome, says: "nothing", postponedMs: 0 } } : report;
 }
 
-function findSaidMost(ended: readonly Ended[]): Decision {
-  let most = (ended[0] as Ended).decision;
-  for (const { decision } of ended) if (SAYS_MOST[decision.says] > SAYS_MOST[most.says]) most = decision;
-  return most;
+function findStrongest(ended: readonly Ended[]): Assessment {
+  let strongest = (ended[0] as Ended).assessed;
+  for (const { assessed } of ended) {
+    if (SIGNAL_PRIORITY[assessed.signal] > SIGNAL_PRIORITY[strongest.signal]) strongest = assessed;
+  }
+  return strongest;
 }

@@ -1,4 +1,4 @@
-import type { Lane } from "./lane.ts";
+import { setQueued, setSlow, type Lane } from "./lane.ts";
 
 /**
  * The slots that all lanes share. A free slot goes to the tenant with the fewest attempts in flight, then to its next
@@ -19,7 +19,7 @@ export interface Slots {
    * Called when it is known whether the lane's attempts take long. Moves the lane, with its attempts in flight, to the
    * right pool.
    */
-  judge(lane: Lane, isSlow: boolean): void;
+  setSpeed(lane: Lane, isSlow: boolean): void;
 }
 
 /** Lanes that compete with each other, by tenant. */
@@ -64,7 +64,7 @@ export function createSlots(maxInFlight: number): Slots {
 
   function enqueue(lane: Lane): void {
     if (lane.isQueued) return;
-    lane.isQueued = true;
+    setQueued(lane, true);
     const pool = poolOf(lane);
     const queue = queueOf(pool, lane.tenantId);
     listFor(queue, lane).push(lane);
@@ -106,12 +106,12 @@ export function createSlots(maxInFlight: number): Slots {
     vacate(lane) {
       leave(poolOf(lane), lane.tenantId, 1);
     },
-    judge(lane, isSlow) {
+    setSpeed(lane, isSlow) {
       if (lane.isSlow === isSlow) return;
       const { inFlight, tenantId, isQueued } = lane;
       if (isQueued) unqueue(poolOf(lane), lane);
       if (inFlight > 0) leave(poolOf(lane), tenantId, inFlight);
-      lane.isSlow = isSlow;
+      setSlow(lane, isSlow);
       if (inFlight > 0) join(poolOf(lane), tenantId, inFlight);
       if (isQueued) enqueue(lane);
     },
@@ -202,7 +202,7 @@ function isEmpty({ fresh, idle, busy }: TenantQueue): boolean {
 function unqueue(pool: Pool, lane: Lane): void {
   const queue = queueOf(pool, lane.tenantId);
   if (!remove(queue.fresh, lane) && !remove(queue.idle, lane)) remove(queue.busy, lane);
-  lane.isQueued = false;
+  setQueued(lane, false);
   if (isEmpty(queue)) removeFrom(pool.waiting, queue);
 }
 

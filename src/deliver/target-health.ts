@@ -1,12 +1,23 @@
 import type { Clock, Random, Timer } from "../domain/clock.ts";
 import { MAX_RANK_OFFSET_MS } from "../domain/delivery.ts";
+import { parseUrl } from "../domain/parse-url.ts";
 import type { HealthPlace } from "../domain/target.ts";
-import { noteOthersFailed } from "./mode.ts";
+import { createTokenBucket, type TokenBucket } from "../domain/token-bucket.ts";
 import type { FallbackDrain } from "./fallback.ts";
-import type { RoundEnd } from "./trial-rounds.ts";
-import { beginChecks, isFailingAtAll, noteCheckFailed, noteCheckSucceeded, noteTried, type Target } from "./target.ts";
-import { createSharedChecks, type SharedChecks } from "./targets/shared-checks.ts";
 import type { TargetLanes } from "./target-lanes.ts";
+import {
+  beginChecks,
+  isFailingAtAll,
+  recordCheckFailed,
+  recordCheckSucceeded,
+  markReportable,
+  recordAllTried,
+  setCheck,
+  setDrained,
+  setHastens,
+  type Target,
+} from "./target.ts";
+import type { RoundEnd } from "./trial-rounds.ts";
 
 /**
  * Checks the health of targets: every minute while they are healthy, and more often in QUEUE, where the check is the
@@ -28,12 +39,12 @@ export interface HealthWatchOptions {
   clock: Clock;
   random: Random;
   check: HealthCheck;
-  lanes: Pick<TargetLanes, "startRound" | "endRound" | "hasten" | "noteStillDown" | "refresh" | "wakeMissing">;
+  lanes: Pick<TargetLanes, "startRound" | "endRound" | "hasten" | "reportStillDown" | "refresh" | "wakeMissing">;
   onMode: (target: Target, change: "opened" | "closed") => void;
   /** Watches deliveries that went to a fallback: the target is not in NORMAL before they have left it. */
   drain?: Pick<FallbackDrain, "look"> | undefined;
   /** The target is healthy and in NORMAL. */
-  onWell?: ((target: Target) => void) | undefined;
+  onHealthy?: ((target: Target) => void) | undefined;
 }
 
 export const HEALTH = {
@@ -114,7 +125,7 @@ function createTargetChecks(
   shared: SharedChecks,
   options: HealthWatchOptions,
 ): TargetChecks {
-  const { clock, random, lanes, onMode, drain, onWell } = options;
+  const { clock, random, lanes, onMode, drain, onHealthy } = options;
   let timer: Timer | undefined;
   let dueAt = 0;
   let isChecking = false;
@@ -145,7 +156,7 @@ function createTargetChecks(
     checkedAt = clock.now();
     shared.ask(health, owner, Math.min(HEALTH.sharedMs, checkEveryMs / 2), (error) => {
       if (isStopped) return;
-      target.check = { at: clock.wall(), error };
+      setCheck(target, { at: clock.wall(), error });
       if (error === undefined) lookAround();
       else end(() => failed(error));
     });
@@ -163,30 +174,30 @@ function createTargetChecks(
     if (drain === undefined || !target.mode.isOpen || target.mode.forced === "QUEUE") return end(() => succeeded());
     if (target.successes === 0) goodSince = clock.now();
     drain.look(target, clock.now() - goodSince, (state) => {
-      target.isDrained = state === "drained";
+      setDrained(target, state === "drained");
       end(() => succeeded(state === "held"));
     });
   }
 
   function failed(error: string): void {
     lanes.endRound(target);
-    const change = noteCheckFailed(target, { now: clock.now(), error, jitter: random.next() });
+    const change = recordCheckFailed(target, { now: clock.now(), error, jitter: random.next() });
     // No event failed, but a check is not one of the gateway's own events either: the change must be reported.
-    if (change === "opened" || change === "still") noteOthersFailed(target.notices);
+    if (change === "opened" || change === "still") markReportable(target);
     if (change === "opened") {
       onMode(target, "opened");
       lanes.refresh(target);
     }
-    if (change === "still") lanes.noteStillDown(target);
+    if (change === "still") lanes.reportStillDown(target);
   }
 
   function succeeded(isHeld = false): void {
-    const change = noteCheckSucceeded(target, clock.now());
+    const change = recordCheckSucceeded(target, clock.now());
     if (change === "closed") close();
-    if (!target.mode.isOpen) return onWell?.(target);
+    if (!target.mode.isOpen) return onHealthy?.(target);
     if (target.mode.forced === "QUEUE") return;
     if (change === "recovering") {
-      target.hastens = true;
+      setHastens(target, true);
       recoversFrom = clock.wall();
       failedRounds = 0;
       roundAt = 0;
@@ -196,11 +207,11 @@ function createTargetChecks(
     if (target.hastens) lanes.hasten(target);
     // Otherwise nothing would show that the target accepts deliveries again, however long their retries wait.
     else if (isFailingAtAll(target)) lanes.hasten(target, 1);
-    target.hastens = false;
+    setHastens(target, false);
     lanes.startRound(target, {
       newAfter: recoversFrom + MAX_RANK_OFFSET_MS,
       onTried: () => {
-        if (noteTried(target, clock.now()) === "closed") close();
+        if (recordAllTried(target, clock.now()) === "closed") close();
       },
       onEnd: endedRound,
     });
@@ -227,6 +238,92 @@ function createTargetChecks(
     stop() {
       isStopped = true;
       timer?.cancel();
+    },
+  };
+}
+
+/**
+ * Health checks of one tenant: a URL is asked once for all targets that want to know at about the same time, and a
+ * host is not asked more often than it can be expected to bear. Tenants do not wait for each other.
+ */
+export interface SharedChecks {
+  /** The answer to a request of up to this age is good enough. Calls `done` once. */
+  ask(place: HealthPlace, owner: string, maxAgeMs: number, done: (error: string | undefined) => void): void;
+  stop(): void;
+}
+
+/** Checks of one host for one tenant. */
+export const HOST_CHECKS = { perSecond: 10, atOnce: 100 } as const;
+/** With more than this, what is over is forgotten. */
+const MAX_KNOWN = 1000;
+
+interface Asked {
+  readonly waiting: ((error: string | undefined) => void)[];
+  /** When the request was sent; undefined while it waits for its turn. */
+  sentAt?: number;
+  /** Undefined until it is answered. */
+  answer?: { error: string | undefined };
+}
+
+export function createSharedChecks(check: HealthCheck, clock: Clock): SharedChecks {
+  const known = new Map<string, Asked>();
+  const rates = new Map<string, TokenBucket>();
+  const timers = new Set<Timer>();
+
+  function rateOf(place: HealthPlace, owner: string): TokenBucket {
+    const now = clock.now();
+    const key = JSON.stringify([owner, parseUrl(place.url)?.host ?? place.url]);
+    let rate = rates.get(key);
+    if (rate === undefined) {
+      if (rates.size >= MAX_KNOWN) for (const [one, old] of rates) if (old.fullAt(now) <= now) rates.delete(one);
+      rates.set(key, (rate = createTokenBucket(HOST_CHECKS.perSecond, now, HOST_CHECKS.atOnce)));
+    }
+    return rate;
+  }
+
+  function inTurn(place: HealthPlace, owner: string, run: () => void): void {
+    const rate = rateOf(place, owner);
+    const at = rate.readyAt(clock.now());
+    rate.take(at);
+    if (at <= clock.now()) return run();
+    const timer = clock.setTimer(at, () => {
+      timers.delete(timer);
+      run();
+    });
+    timers.add(timer);
+  }
+
+  function begin(key: string): Asked {
+    const now = clock.now();
+    if (known.size >= MAX_KNOWN) {
+      for (const [one, { answer, sentAt = now }] of known) if (answer && sentAt < now) known.delete(one);
+    }
+    const asked: Asked = { waiting: [] };
+    known.set(key, asked);
+    return asked;
+  }
+
+  return {
+    ask(place, owner, maxAgeMs, done) {
+      const key = JSON.stringify([owner, place]);
+      const earlier = known.get(key);
+      if (earlier !== undefined && earlier.answer === undefined) return void earlier.waiting.push(done);
+      const { answer, sentAt = -Infinity } = earlier ?? {};
+      // Counted from the request, so that no target that waits as long after its own gets the same answer again.
+      if (answer !== undefined && clock.now() - sentAt < maxAgeMs) return done(answer.error);
+      const asked = begin(key);
+      asked.waiting.push(done);
+      inTurn(place, owner, () => {
+        asked.sentAt = clock.now();
+        check(place, owner, (error) => {
+          asked.answer = { error };
+          for (const answer of asked.waiting.splice(0)) answer(error);
+        });
+      });
+    },
+    stop() {
+      for (const timer of timers) timer.cancel();
+      timers.clear();
     },
   };
 }

@@ -2,20 +2,32 @@ import type { Timer } from "../domain/clock.ts";
 import { DEFAULT_RULES, type Mode, type TargetRules } from "../domain/target.ts";
 import {
   closeMode,
+  countFailedCheck,
   createMode,
+  createModeNotices,
+  forgetFailedChecks,
+  forgetFailedProbes,
   forgetFailures,
   MODE,
-  noteFailure,
-  noteSuccess,
+  countFailure,
+  markOthersFailed,
+  clearOthersFailed,
+  recordAnswer,
   openMode,
+  postponeProbe,
+  recordAccepted,
+  restartOutage,
+  scheduleProbe,
+  setForced,
+  setLastError,
+  takeClosingNotice,
+  takeOpeningNotice,
   type Failure,
   type ModeChange,
-  type TargetMode,
-  createModeNotices,
   type ModeNotices,
+  type TargetMode,
 } from "./mode.ts";
-import { createPace, noteBad, noteGood, noteLimited, startRamp, stopMeasuring, type Pace } from "./pace.ts";
-import type { Round } from "./trial-rounds.ts";
+import { createPace, countBad, countGood, countLimited, startRamp, stopMeasuring, type Pace } from "./pace.ts";
 
 /** The condition of a target, as it is saved over a restart. */
 export interface TargetCondition {
@@ -25,13 +37,12 @@ export interface TargetCondition {
   readonly notices: ModeNotices;
 }
 
-/** The target of one subscription, or of several that share it, with its current condition. */
-export interface Target extends TargetCondition {
+interface TargetState extends TargetCondition {
   rules: TargetRules;
   /** A delivery is under way to find out whether the target is back. */
   isProbing: boolean;
   /** The result of the last health check, if there was one. */
-  check: { at: number; error: string | undefined } | undefined;
+  check: CheckResult | undefined;
   /** Successful checks in a row while it is in QUEUE. */
   successes: number;
   /** The target may be back: before the next round all waiting retries are brought forward. */
@@ -39,19 +50,29 @@ export interface Target extends TargetCondition {
   /** Since then, all waiting deliveries were tried once. */
   isTried: boolean;
   /** Since then: whether the target accepted one of them, and how many failed. */
-  isTaking: boolean;
+  hasAccepted: boolean;
   failedTries: number;
   /** Whether the deliveries that went to fallbacks have been taken from there, as far as is known. */
   isDrained: boolean;
   /** This is being checked: meanwhile no more deliveries go to the fallbacks. */
-  isLooking: boolean;
-  /** The round that sends although the target is in QUEUE. */
-  round: Round | undefined;
+  isCheckingDrain: boolean;
   /** A lane of the target has retries that wait; and when some of them may next be brought forward. */
-  hasMissed: boolean;
+  hasWaitingRetries: boolean;
   earlyAt: number;
   earlyTimer: Timer | undefined;
 }
+
+export interface CheckResult {
+  /** In wall time. */
+  readonly at: number;
+  readonly error: string | undefined;
+}
+
+/**
+ * The target of one subscription, or of several that share it, with its current condition. Written only by the functions
+ * of this file.
+ */
+export type Target = Readonly<TargetState>;
 
 const SLOW_START_MIN_PER_S = 10;
 
@@ -70,19 +91,89 @@ export function createTarget({ mode, pace, notices }: TargetCondition, rules: Ta
     successes: 0,
     hastens: false,
     isTried: false,
-    isTaking: false,
+    hasAccepted: false,
     failedTries: 0,
     isDrained: true,
-    isLooking: false,
-    round: undefined,
-    hasMissed: false,
+    isCheckingDrain: false,
+    hasWaitingRetries: false,
     earlyAt: 0,
     earlyTimer: undefined,
   };
 }
 
+/** The settings were changed. */
+export function setRules(target: TargetState, rules: TargetRules): void {
+  target.rules = rules;
+}
+
+export function setProbing(target: TargetState, isProbing: boolean): void {
+  target.isProbing = isProbing;
+}
+
+export function setCheck(target: TargetState, check: CheckResult): void {
+  target.check = check;
+}
+
+export function setHastens(target: TargetState, hastens: boolean): void {
+  target.hastens = hastens;
+}
+
+export function setDrained(target: TargetState, isDrained: boolean): void {
+  target.isDrained = isDrained;
+}
+
+export function setCheckingDrain(target: TargetState, isChecking: boolean): void {
+  target.isCheckingDrain = isChecking;
+}
+
+/** A delivery of the target waits for a retry. */
+export function setWaitingRetries(target: TargetState): void {
+  target.hasWaitingRetries = true;
+}
+
+/** Retries are brought forward now; the next ones not before that time. */
+export function beginEarlyRetries(target: TargetState, nextAt: number): void {
+  target.hasWaitingRetries = false;
+  target.earlyAt = nextAt;
+}
+
+/** When the timer that brings retries forward fires, it is forgotten. */
+export function setEarlyTimer(target: TargetState, timer: Timer | undefined): void {
+  target.earlyTimer = timer;
+}
+
+/** Delays the next probe, because the last one said nothing about the target or too many others are running. */
+export function postponeNextProbe({ mode }: Target, now: number, jitter: number, maxProbeMs?: number): void {
+  postponeProbe(mode, now, jitter, maxProbeMs);
+}
+
+/** A user's event or a check failed, or an operator decided: a change of the mode must be reported. */
+export function markReportable({ notices }: Pick<Target, "notices">): void {
+  markOthersFailed(notices);
+}
+
+/** A delivery was accepted: what failed before need not be reported any more. */
+export function clearReportable({ notices }: Pick<Target, "notices">): void {
+  clearOthersFailed(notices);
+}
+
+/** Whether the change of the mode must be reported; asked once for each change. */
+export function takeModeNotice({ mode, notices }: Pick<Target, "mode" | "notices">): boolean {
+  return mode.isOpen ? takeOpeningNotice(notices) : takeClosingNotice(notices);
+}
+
+/** Sending continues after a pause: the time in QUEUE is counted from now. */
+export function resumeOutage({ mode }: Target, now: number): void {
+  restartOutage(mode, now);
+}
+
+/** The subscription whose own target this is continues: probes begin with their first wait again. */
+export function resumeProbes({ mode }: Target): void {
+  if (mode.isOpen) forgetFailedProbes(mode);
+}
+
 /** In QUEUE no delivery is used as a probe: a health check does that, or an operator decides. */
-export function sparesDeliveries({ mode, rules }: Target): boolean {
+export function probesWithoutDeliveries({ mode, rules }: Target): boolean {
   return mode.forced === "QUEUE" || rules.health !== undefined;
 }
 
@@ -96,78 +187,76 @@ export function isHealthy(target: Target): boolean {
 }
 
 /** A delivery was answered. */
-export function noteAnswered(target: Target, now: number): ModeChange {
+export function recordSuccess(target: TargetState, now: number): ModeChange {
   const { mode } = target;
-  noteGood(target.pace, now);
-  if (!mode.isOpen || !sparesDeliveries(target)) {
-    const change = noteSuccess(mode, now);
+  countGood(target.pace, now);
+  if (!mode.isOpen || !probesWithoutDeliveries(target)) {
+    const change = recordAnswer(mode, now);
     if (change === "closed") startSlowly(target, now, SLOW_START_MIN_PER_S);
     return change;
   }
-  mode.tookAt = now;
+  recordAccepted(mode, now);
   // Until now it failed at all of them: those that it failed at are tried once more.
   if (isFailingAtAll(target)) target.hastens = true;
-  target.isTaking = true;
+  target.hasAccepted = true;
   if (mode.forced === "QUEUE") forgetFailures(mode);
   return undefined;
 }
 
 /** A healthy destination got too many requests (429): less is sent, but the mode does not change. */
-export function noteTooMuch(
+export function recordLimited(
   { mode, pace }: Target,
   now: number,
   error: string,
   retryAfterMs: number | undefined,
 ): void {
-  mode.lastError = error;
-  noteLimited(pace, now, retryAfterMs);
+  setLastError(mode, error);
+  countLimited(pace, now, retryAfterMs);
 }
 
 /** A delivery failed, and it is not known whether the destination is at fault. */
-export function noteUnclear(target: Target, now: number, error: string): void {
+export function recordUnclear(target: TargetState, now: number, error: string): void {
   const { mode } = target;
   if (mode.isOpen) target.failedTries++;
-  mode.lastError = error;
-  noteBad(target.pace, now, 0);
+  setLastError(mode, error);
+  countBad(target.pace, now, 0);
 }
 
 /** A delivery failed because of the destination. */
-export function noteIll(target: Target, { now, error, jitter, isProbe }: Failure): ModeChange {
+export function recordFailure(target: TargetState, { now, error, jitter, isProbe }: Failure): ModeChange {
   const { mode } = target;
   if (mode.isOpen) target.failedTries++;
-  noteBad(target.pace, now, mode.failures + 1);
+  countBad(target.pace, now, mode.failures + 1);
   const { maxProbeMs, sureAfterMs } = target.rules;
   const toOpen = { failuresToOpen: failuresToOpen(target), sureAfterMs, maxProbeMs };
-  const change = noteFailure(mode, { now, error, jitter, isProbe, ...toOpen });
+  const change = countFailure(mode, { now, error, jitter, isProbe, ...toOpen });
   if (change === "opened") beginQueue(target, now);
   return mode.forced === "QUEUE" ? undefined : change;
 }
 
-export function noteCheckFailed(target: Target, failure: Omit<Failure, "isProbe">): ModeChange {
-  target.mode.failedChecks++;
-  const change = noteIll(target, { ...failure, isProbe: true });
+export function recordCheckFailed(target: TargetState, failure: Omit<Failure, "isProbe">): ModeChange {
+  countFailedCheck(target.mode);
+  const change = recordFailure(target, { ...failure, isProbe: true });
   forgetTries(target);
   return change;
 }
 
 /** `recovering`: the first success in QUEUE. */
-export function noteCheckSucceeded(target: Target, now: number): "recovering" | "closed" | undefined {
+export function recordCheckSucceeded(target: TargetState, now: number): "recovering" | "closed" | undefined {
   const { mode } = target;
   if (!mode.isOpen || mode.forced === "QUEUE") {
-    mode.failures -= Math.min(mode.failures, mode.failedChecks);
-    mode.failedChecks = 0;
-    if (mode.failures === 0 && !mode.isOpen) mode.lastError = undefined;
+    forgetFailedChecks(mode);
     return undefined;
   }
   target.successes++;
   if (target.successes > 1) return closeIfBack(target, now);
   target.failedTries = 0;
-  mode.failedProbes = 0;
+  forgetFailedProbes(mode);
   return closeIfBack(target, now) ?? "recovering";
 }
 
 /** Results from before checks began no longer count. */
-export function beginChecks(target: Target): void {
+export function beginChecks(target: TargetState): void {
   target.successes = 0;
   target.isTried = false;
 }
@@ -178,30 +267,30 @@ export function startSlowly({ mode, pace }: Target, now: number, minPerS: number
 }
 
 /** All waiting deliveries were tried once since the first success. */
-export function noteTried(target: Target, now: number): "closed" | undefined {
+export function recordAllTried(target: TargetState, now: number): "closed" | undefined {
   if (!target.mode.isOpen || target.successes === 0 || target.hastens) return undefined;
   target.isTried = true;
   return closeIfBack(target, now);
 }
 
 /** Undefined when the target already has this mode. `auto` lets the target's condition decide again. */
-export function forceMode(target: Target, to: Mode | "auto", now: number): "opened" | "closed" | undefined {
+export function forceMode(target: TargetState, to: Mode | "auto", now: number): "opened" | "closed" | undefined {
   const { mode, rules } = target;
   const wasForced = mode.forced;
-  mode.forced = to === "auto" ? undefined : to;
+  setForced(mode, to === "auto" ? undefined : to);
   if (to === "QUEUE") {
     if (mode.isOpen) return undefined;
-    openMode(mode, now, "an operator said so", 0, target.rules.maxProbeMs);
+    openMode(mode, now, "set by an operator", 0, target.rules.maxProbeMs);
     beginQueue(target, now);
     return "opened";
   }
   if (!mode.isOpen) return undefined;
   if (to === "auto" && (wasForced !== "QUEUE" || mode.failures >= rules.failuresToOpen)) {
-    mode.probeAt = now;
+    scheduleProbe(mode, now);
     return undefined;
   }
   forgetFailures(mode);
-  closeMode(mode, now, to === "auto" ? "no operator says otherwise any more" : "an operator said so");
+  closeMode(mode, now, to === "auto" ? "set back to automatic by an operator" : "set by an operator");
   startSlowly(target, now, rules.batchSize);
   return "closed";
 }
@@ -210,15 +299,15 @@ function failuresToOpen({ mode, rules }: Target): number {
   return mode.forced === "NORMAL" ? Number.POSITIVE_INFINITY : rules.failuresToOpen;
 }
 
-function beginQueue(target: Target, now: number): void {
+function beginQueue(target: TargetState, now: number): void {
   stopMeasuring(target.pace, now);
   forgetTries(target);
 }
 
-function forgetTries(target: Target): void {
+function forgetTries(target: TargetState): void {
   target.successes = 0;
   target.isTried = false;
-  target.isTaking = false;
+  target.hasAccepted = false;
   target.failedTries = 0;
   target.hastens = false;
 }
@@ -227,8 +316,8 @@ function forgetTries(target: Target): void {
  * The health is good, but the target accepts nothing. A few failures and nothing else say little: one event that always
  * fails must not keep the target in QUEUE for days.
  */
-export function isFailingAtAll({ isTaking, failedTries }: Target): boolean {
-  return !isTaking && failedTries >= MODE.failuresToOpen;
+export function isFailingAtAll({ hasAccepted, failedTries }: Target): boolean {
+  return !hasAccepted && failedTries >= MODE.failuresToOpen;
 }
 
 function closeIfBack(target: Target, now: number): "closed" | undefined {

@@ -1,28 +1,13 @@
-import type { ClaimedDelivery } from "../store/port/lanes.ts";
-import { isBusy, type Lane } from "./lane.ts";
-import { isActive } from "./lanes/lane-gates.ts";
-import type { SchedulerParts } from "./scheduler-parts.ts";
-import type { Saying } from "./decide.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import { isActive, isBusy, setRound, type Lane, type LaneRound } from "./lane.ts";
 import type { Target } from "./target.ts";
 
 /**
- * Tries the deliveries that wait for a target although it is in QUEUE: batch after batch, until nothing is due or one
- * fails.
+ * Trial rounds try the deliveries that wait for a target although it is in QUEUE: batch after batch, until nothing is
+ * due or one fails.
  */
-export interface Round {
-  /** The target whose lanes all take part; undefined when an operator drains a single lane. */
-  readonly target: Target | undefined;
-  readonly lanes: Set<Lane>;
-  readonly batchSize: number;
-  /** How many attempts the batch may still begin. */
-  room: number;
-  /** Attempts of the round that have not ended. */
-  inFlight: number;
-  isOver: boolean;
-  /** Lanes that have sent something newer than all that waited when the round began. */
-  readonly caughtUp: Set<Lane>;
-  readonly events: RoundEvents;
-}
+export type TrialRounds = ReturnType<typeof createTrialRounds>;
 
 export interface RoundEvents {
   /** When a lane sends an event received after this time, all that waited at first has been sent before. Unix ms. */
@@ -34,23 +19,6 @@ export interface RoundEvents {
 
 export type RoundEnd = "empty" | "failed" | "stopped";
 
-/** All running rounds: how each begins, continues and ends. */
-export interface Rounds {
-  /** Starts a round for all lanes of a target; does nothing when one is running. */
-  startAll(target: Target, lanes: readonly Lane[], events: RoundEvents): void;
-  /** Starts a round for one lane, by hand; does nothing when one is running. */
-  startOne(lane: Lane): void;
-  stop(round: Round | undefined): void;
-  /** The lane joins the round of its target, if there is one. */
-  join(lane: Lane): void;
-  leave(lane: Lane): void;
-  noteClaimed(lane: Lane, claimed: readonly ClaimedDelivery[]): void;
-  /** An attempt of a round ended. */
-  noteEnded(round: Round, says: Saying): void;
-  /** A lane of the round has done all it can for now. */
-  goOn(round: Round): void;
-}
-
 /** A single delivery: if the target is not ready after all, the others have not lost a try. */
 const FIRST_BATCH = 1;
 
@@ -61,9 +29,16 @@ const BY_HAND: RoundEvents = {
   onEnd: () => undefined,
 };
 
-type Uses = Pick<SchedulerParts, "clock" | "findSubscription" | "advance">;
+interface TrialRoundsParts {
+  clock: Clock;
+  findSubscription: (seq: number) => Subscription | undefined;
+  advance: (lane: Lane) => void;
+}
 
-export function createRounds({ clock, findSubscription, advance }: Uses): Rounds {
+export function createTrialRounds({ clock, findSubscription, advance }: TrialRoundsParts) {
+  /** Only the rounds of all lanes of a target. */
+  const running = new WeakMap<Target, LaneRound>();
+
   /** No delivery of the lane is due, in memory, or on its way to the store. */
   function isDone(lane: Lane): boolean {
     if (!isActive(lane, findSubscription(lane.seq))) return true;
@@ -71,92 +46,91 @@ export function createRounds({ clock, findSubscription, advance }: Uses): Rounds
     return !isBusy(lane) && !hasDue;
   }
 
-  function begin(round: Round): void {
-    for (const lane of round.lanes) lane.round = round;
-  }
+  function createRound(
+    target: Target | undefined,
+    members: readonly Lane[],
+    batchSize: number,
+    firstBatch: number,
+    events: RoundEvents,
+  ): LaneRound {
+    const lanes = new Set(members);
+    /** Lanes that have sent something newer than all that waited when the round began. */
+    const caughtUp = new Set<Lane>();
+    let room = firstBatch;
+    /** Attempts of the round that have not ended. */
+    let inFlight = 0;
+    let isOver = false;
 
-  function end(round: Round, how: RoundEnd): void {
-    if (round.isOver) return;
-    round.isOver = true;
-    if (round.target?.round === round) round.target.round = undefined;
-    for (const lane of round.lanes) if (lane.round === round) lane.round = undefined;
-    if (how === "empty") round.events.onTried();
-    round.events.onEnd(how);
-    for (const lane of round.lanes) advance(lane);
-  }
-
-  function goOn(round: Round): void {
-    if (round.isOver || round.inFlight > 0) return;
-    if ([...round.lanes].every(isDone)) return end(round, "empty");
-    if (round.room > 0) return;
-    round.room = round.batchSize;
-    for (const lane of round.lanes) advance(lane);
-  }
-
-  return {
-    goOn,
-    startAll(target, lanes, events) {
-      if (target.round !== undefined) return;
-      const round = createRound(target, lanes, target.rules.batchSize, events);
-      round.room = FIRST_BATCH;
-      target.round = round;
-      begin(round);
+    function end(how: RoundEnd): void {
+      if (isOver) return;
+      isOver = true;
+      if (target !== undefined && running.get(target) === round) running.delete(target);
+      for (const lane of lanes) if (lane.round === round) setRound(lane, undefined);
+      if (how === "empty") events.onTried();
+      events.onEnd(how);
       for (const lane of lanes) advance(lane);
-      goOn(round);
-    },
-    startOne(lane) {
-      if (lane.round === undefined) begin(createRound(undefined, [lane], lane.target.rules.batchSize, BY_HAND));
-    },
-    stop(round) {
-      if (round !== undefined) end(round, "stopped");
-    },
-    join(lane) {
-      const { round } = lane.target;
-      if (round === undefined) return;
-      lane.round = round;
-      round.lanes.add(lane);
-    },
-    leave(lane) {
-      lane.round?.lanes.delete(lane);
-      lane.round = undefined;
-    },
-    noteClaimed(lane, claimed) {
-      const { round } = lane;
-      if (round === undefined || round.caughtUp.has(lane)) return;
-      const { newAfter, onTried } = round.events;
-      if (!claimed.some(({ trigger, event }) => trigger === "first" && event.receivedAt > newAfter)) return;
-      round.caughtUp.add(lane);
-      if ([...round.lanes].every((one) => round.caughtUp.has(one) || isDone(one))) onTried();
-    },
-    noteEnded(round, says) {
-      round.inFlight--;
-      // Where the target accepts others, a delivery that fails again says nothing against it.
-      const isUnclear = says === "unclear" && round.target?.isTaking === true;
-      if (says !== "well" && says !== "nothing" && !isUnclear) end(round, "failed");
-    },
-  };
-}
+    }
 
-export function createRound(
-  target: Target | undefined,
-  lanes: Iterable<Lane>,
-  batchSize: number,
-  events: RoundEvents,
-): Round {
+    const round: LaneRound = {
+      target,
+      get room() {
+        return room;
+      },
+      add(lane) {
+        setRound(lane, round);
+        lanes.add(lane);
+      },
+      remove(lane) {
+        lanes.delete(lane);
+        setRound(lane, undefined);
+      },
+      recordClaimed(lane, claimed) {
+        if (caughtUp.has(lane)) return;
+        if (!claimed.some(({ trigger, event }) => trigger === "first" && event.receivedAt > events.newAfter)) return;
+        caughtUp.add(lane);
+        if ([...lanes].every((one) => caughtUp.has(one) || isDone(one))) events.onTried();
+      },
+      beginAttempt() {
+        room--;
+        inFlight++;
+      },
+      endAttempt(signal) {
+        inFlight--;
+        // Where the target accepts others, a delivery that fails again says nothing against it.
+        const isUnclear = signal === "unclear" && target?.hasAccepted === true;
+        if (signal !== "healthy" && signal !== "none" && !isUnclear) end("failed");
+      },
+      goOn() {
+        if (isOver || inFlight > 0) return;
+        if ([...lanes].every(isDone)) return end("empty");
+        if (room > 0) return;
+        room = batchSize;
+        for (const lane of lanes) advance(lane);
+      },
+      stop: () => end("stopped"),
+    };
+    for (const lane of members) setRound(lane, round);
+    return round;
+  }
+
   return {
-    target,
-    lanes: new Set(lanes),
-    batchSize,
-    room: batchSize,
-    inFlight: 0,
-    isOver: false,
-    caughtUp: new Set(),
-    events,
+    isRunning: (target: Target): boolean => running.has(target),
+    /** Starts a round for all lanes of a target; does nothing when one is running. */
+    startAll(target: Target, members: readonly Lane[], events: RoundEvents): void {
+      if (running.has(target)) return;
+      const round = createRound(target, members, target.rules.batchSize, FIRST_BATCH, events);
+      running.set(target, round);
+      for (const lane of members) advance(lane);
+      round.goOn();
+    },
+    /** Starts a round for one lane, by hand; does nothing when one is running. */
+    startOne(lane: Lane): void {
+      const { batchSize } = lane.target.rules;
+      if (lane.round === undefined) createRound(undefined, [lane], batchSize, batchSize, BY_HAND);
+    },
+    /** Stops the round of all lanes of the target. */
+    stop: (target: Target): void => running.get(target)?.stop(),
+    /** The lane joins the round of its target, if there is one. */
+    join: (lane: Lane): void => running.get(lane.target)?.add(lane),
   };
-}
-
-/** An attempt of the round begins. */
-export function noteBegun(round: Round): void {
-  round.room--;
-  round.inFlight++;
 }

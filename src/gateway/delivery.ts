@@ -3,7 +3,7 @@ import { createGovernor } from "../deliver/governor.ts";
 import { createFallbackDrain } from "../deliver/fallback.ts";
 import { createHealthWatch } from "../deliver/target-health.ts";
 import { createScheduler } from "../deliver/scheduler.ts";
-import type { SchedulerOptions } from "../deliver/scheduler-parts.ts";
+import type { SchedulerOptions } from "../deliver/scheduler.ts";
 import { createEndedEvents } from "../receive/pulled/ended-events.ts";
 import type { ForwardResult } from "../domain/forward-rules.ts";
 import { formatDeliveryId } from "../domain/ids.ts";
@@ -45,7 +45,7 @@ export function openDelivery(
   const scheduler = createScheduler({
     governor,
     inFlight,
-    store: { lanes: endedEvents.watch(store.lanes) },
+    store,
     dispatch,
     clock,
     random,
@@ -55,7 +55,7 @@ export function openDelivery(
     findFallback: subscriptions.findFallback,
     findForward: subscriptions.findForward,
     isAwaited: forwards.isAwaited,
-    onIll: (target) => later().health.checkSoon(target),
+    onTargetFailed: (target) => health.checkSoon(target),
     isCancelling: (seq) => later().replayRunner.isCancelling(seq),
     maxInFlight: config.limits.maxSockets,
     maxBodyBytes: config.limits.bodyCacheBytes,
@@ -67,6 +67,7 @@ export function openDelivery(
       logger.warn({ ...facts, detail: settlement.attempt.error }, "delivery is dead");
       later().failureEvents.died(subscription, delivery, settlement);
     },
+    onSettled: endedEvents.noteSettled,
     onFault: logFault,
     onTested: (eventId, settlement) => later().tests.noteTested(eventId, settlement),
     onExpired: (dead) => later().failureEvents.diedUnsent(dead),
@@ -112,7 +113,7 @@ export function openDelivery(
     lanes: scheduler.targets,
     drain,
     onMode: (target, change) => later().modes.found(target, change),
-    onWell(target) {
+    onHealthy(target) {
       for (const subscription of targets.listResumable(target)) {
         const name = nameForLog(subscription);
         logger.info({ subscription: name }, "destination is healthy again, subscription resumed");
@@ -148,7 +149,7 @@ function createAttemptNotes(
   made: Storage & Capacity & { forwards: Forwards; statistics: Statistics; attemptWindows: AttemptWindows },
 ): NonNullable<SchedulerOptions["onAttempt"]> {
   const { clock, metrics, forwards, statistics, attemptWindows } = made;
-  return (subscription, delivery, report, { settlement, testOf }) => {
+  return (subscription, delivery, report, settlement, testOf) => {
     const { attempt, moveTo } = settlement;
     // One that moves to another subscription, or back, is tried there.
     const verdict = moveTo === undefined ? settlement.verdict : "retry";

@@ -103,7 +103,7 @@ export async function openFairWorld(options: FairWorldOptions): Promise<FairWorl
       onFault(error) {
         throw error;
       },
-      onAttempt(subscription, { event }, _, { settlement }) {
+      onAttempt(subscription, { event }, _, settlement) {
         const { verdict, deadReason } = settlement;
         if (verdict === "retry") return;
         const { name, tenantId: tenant } = subscription;

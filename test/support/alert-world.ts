@@ -118,7 +118,7 @@ export async function openAlertWorld(options: AlertWorldOptions): Promise<AlertW
       maxRows: 1000,
       commitMs: 0,
       onFault,
-      onAttempt(subscription, delivery, report, { settlement }) {
+      onAttempt(subscription, delivery, report, settlement) {
         if (isGatewayEventType(delivery.event.type)) return;
         const isSuccess = settlement.attempt.result === "success";
         const isRetry = delivery.attemptCount > 0;

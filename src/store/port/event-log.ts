@@ -96,7 +96,7 @@ export interface NewEvent extends EventFacts {
 export interface NewDelivery {
   subscriptionSeq: number;
   /**
-   * The lane can send it at once, so it is claimed at birth. In an ordered lane only if the queue of its key is empty.
+   * The lane can send it at once, so it is claimed on insert. In an ordered lane only if the queue of its key is empty.
    */
   claim: boolean;
   ordered: boolean;
@@ -104,7 +104,7 @@ export interface NewDelivery {
 }
 
 export type AcceptResult =
-  /** `claimed[i]`: whether the i-th delivery was claimed at birth. */
+  /** `claimed[i]`: whether the i-th delivery was claimed on insert. */
   | { kind: "stored"; eventSeq: number; claimed: readonly boolean[] }
   /** `isReplay`: the replay key was known, not the dedupe key. */
   | { kind: "duplicate"; eventId: string; isReplay?: boolean | undefined }

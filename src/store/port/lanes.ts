@@ -99,12 +99,12 @@ export interface ClaimedDelivery extends DeliveryKey {
   /** In scheduling time. */
   expiresAt: number | undefined;
   /**
-   * `NewEvent.request`, only for a delivery claimed at birth whose subscription forwards; otherwise loaded when needed.
+   * `NewEvent.request`, only for a delivery claimed on insert whose subscription forwards; otherwise loaded when needed.
    */
   request?: string | undefined;
   /** Whether the event has `NewEvent.details` besides its hops. */
   hasDetails?: boolean | undefined;
-  /** The details, only for a delivery claimed at birth whose destination needs them; otherwise loaded when needed. */
+  /** The details, only for a delivery claimed on insert whose destination needs them; otherwise loaded when needed. */
   details?: string | undefined;
   /** The body is undefined when it is large; it is then loaded when the delivery is sent. */
   event: Omit<EventContent, "body"> & { body: Uint8Array | undefined; size: number };
@@ -126,28 +126,28 @@ export interface Recovered extends Deaths {
 export const ATTEMPT_TRIGGERS = ["first", "retry", "manual", "replay"] as const;
 export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
 
-export interface Settlement extends DeliveryKey {
-  generation: number;
+export interface Settlement extends Readonly<DeliveryKey> {
+  readonly generation: number;
   /** The number of this attempt. */
-  attemptNumber: number;
-  verdict: "delivered" | "retry" | "dead";
+  readonly attemptNumber: number;
+  readonly verdict: "delivered" | "retry" | "dead";
   /** With `retry`, in scheduling time. */
-  nextAttemptAt: number | undefined;
+  readonly nextAttemptAt: number | undefined;
   /** With `retry`: the time stays fixed, even when other deliveries of the lane succeed. */
-  keepsTime: boolean;
+  readonly keepsTime: boolean;
   /** Whether the retry schedule ignores this attempt. */
-  isUncounted?: boolean | undefined;
-  deadReason: DeadReason | undefined;
+  readonly isUncounted?: boolean | undefined;
+  readonly deadReason: DeadReason | undefined;
   /** False when a dead letter keeps its place and blocks its ordering key. */
-  leavesKeyQueue: boolean;
+  readonly leavesKeyQueue: boolean;
   /** Whether the lane can send the next delivery of the ordering key at once. */
-  claimNext: boolean;
+  readonly claimNext: boolean;
   /**
    * The delivery moves to another subscription instead. Here it is cancelled, with a note where it went; there it is due
    * at once. It stays here, and the verdict holds, when the other subscription could not accept it before.
    */
-  moveTo?: MoveTo | undefined;
-  attempt: AttemptRecord;
+  readonly moveTo?: MoveTo | undefined;
+  readonly attempt: AttemptRecord;
 }
 
 /** The lane to which deliveries are moved. */

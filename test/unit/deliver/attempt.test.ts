@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLocalDispatch } from "../../../src/deliver/attempt.ts";
+import { createDispatch } from "../../../src/deliver/attempt.ts";
 import type { Attempt, AttemptReport, Sender } from "../../../src/deliver/senders/sender.ts";
 import { DELIVERED } from "../../../src/domain/outcome.ts";
 import { createSystemClock } from "../../../src/domain/system-clock.ts";
@@ -31,7 +31,7 @@ describe("sending from this process", () => {
       },
       close: () => Promise.resolve(),
     };
-    const dispatch = createLocalDispatch({
+    const dispatch = createDispatch({
       senders: { find: (kind) => (kind === "batching" ? sender : undefined), close: sender.close },
       store: { reads: { loadEvent } as Store["reads"] },
       clock: createSystemClock(),

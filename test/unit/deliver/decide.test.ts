@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decide } from "../../../src/deliver/decide.ts";
+import { assess, decide } from "../../../src/deliver/decide.ts";
 import { blocked, deliveredWith, failedHere, postponed, type Outcome } from "../../../src/domain/outcome.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
@@ -21,7 +21,7 @@ function decideOn(outcome: Outcome, delivery: Partial<ClaimedDelivery> = {}, sub
     event: { id: "evt_1", type: "order.created" },
   };
   const settings = { retryPolicy: { delays_s: [10, 60] }, onDeadHead: "block" };
-  return decide(
+  const assessed = assess(
     { ...claimed, ...delivery } as ClaimedDelivery,
     { ...settings, ...subscription } as Subscription,
     {
@@ -32,11 +32,12 @@ function decideOn(outcome: Outcome, delivery: Partial<ClaimedDelivery> = {}, sub
     },
     { now: NOW, wall: NOW, random },
   );
+  return { ...assessed, settlement: decide(assessed, undefined, false) };
 }
 
 describe("what follows from an attempt", () => {
   it("is the end of a delivery that was taken", () => {
-    const { settlement, says, suspends } = decideOn(OK);
+    const { settlement, signal, suspends } = decideOn(OK);
     expect(settlement).toMatchObject({
       eventSeq: 7,
       subscriptionSeq: 3,
@@ -46,11 +47,11 @@ describe("what follows from an attempt", () => {
       leavesKeyQueue: true,
       attempt: { result: "success", responseCode: 200 },
     });
-    expect({ says, suspends }).toEqual({ says: "well", suspends: false });
+    expect({ signal, suspends }).toEqual({ signal: "healthy", suspends: false });
   });
 
   it("is another try at its own time, however many there were, when a limit of the gateway put it off", () => {
-    const { settlement, says } = decideOn(
+    const { settlement, signal } = decideOn(
       postponed("too many", 5000),
       { attemptCount: 9 },
       { retryPolicy: { delays_s: [] } },
@@ -61,16 +62,16 @@ describe("what follows from an attempt", () => {
       isUncounted: true,
       keepsTime: true,
     });
-    expect(says).toBe("nothing");
+    expect(signal).toBe("none");
     // Whoever tries a destination out is told at once.
     const test = { event: { id: "evt_1", type: "test.event" } } as Partial<ClaimedDelivery>;
     expect(decideOn(postponed("too many", 5000), test).settlement).toMatchObject({ verdict: "dead" });
   });
 
   it("is the end, with a warning, of a delivery that only some have taken", () => {
-    const { settlement, says } = decideOn(deliveredWith("refused for b@example.com"));
+    const { settlement, signal } = decideOn(deliveredWith("refused for b@example.com"));
     expect(settlement).toMatchObject({ verdict: "delivered", attempt: { error: "refused for b@example.com" } });
-    expect(says).toBe("well");
+    expect(signal).toBe("healthy");
   });
 
   it("is another try after the wait that its number asks for", () => {
@@ -103,15 +104,19 @@ describe("what follows from an attempt", () => {
   });
 
   it("tells what the answer says about the destination", () => {
-    const says = (outcome: Outcome) => decideOn(outcome).says;
-    expect([says(refused(503)), says(DOWN), says(timedOut("late"))]).toEqual(["ill", "ill", "ill"]);
-    expect([says(refused(500)), says(refused(404)), says(refused(429))]).toEqual(["ill", "well", "limited"]);
+    const signal = (outcome: Outcome) => decideOn(outcome).signal;
+    expect([signal(refused(503)), signal(DOWN), signal(timedOut("late"))]).toEqual(["failing", "failing", "failing"]);
+    expect([signal(refused(500)), signal(refused(404)), signal(refused(429))]).toEqual([
+      "failing",
+      "healthy",
+      "limited",
+    ]);
     // Failing again at the same delivery, it may be the delivery; that it cannot be reached is never about that.
     expect([
-      decideOn(refused(500), { attemptCount: 1 }).says,
-      decideOn(refused(503), { attemptCount: 1 }).says,
-    ]).toEqual(["unclear", "ill"]);
-    expect([says(failedHere("ours")), says(blocked("private"))]).toEqual(["nothing", "nothing"]);
+      decideOn(refused(500), { attemptCount: 1 }).signal,
+      decideOn(refused(503), { attemptCount: 1 }).signal,
+    ]).toEqual(["unclear", "failing"]);
+    expect([signal(failedHere("ours")), signal(blocked("private"))]).toEqual(["none", "none"]);
   });
 
   it("suspends a subscription whose destination is gone", () => {
@@ -119,9 +124,9 @@ describe("what follows from an attempt", () => {
   });
 
   it("does not call a 200 that means failure a success", () => {
-    const { settlement, says } = decideOn(answered(200, { retryOn: { ...NO_RETRY_ON, statuses: [200] } }));
+    const { settlement, signal } = decideOn(answered(200, { retryOn: { ...NO_RETRY_ON, statuses: [200] } }));
     expect(settlement).toMatchObject({ verdict: "retry", attempt: { result: "failed", responseCode: 200 } });
-    expect(says).toBe("ill");
+    expect(signal).toBe("failing");
   });
 
   it("ends a test with its first attempt, and holds against nobody what it shows", () => {
@@ -133,10 +138,26 @@ describe("what follows from an attempt", () => {
       ["dead", "gone"],
     ]);
     for (const failed of [down, refusal, end]) {
-      expect(failed).toMatchObject({ says: "nothing", suspends: false, testOf: "evt_2" });
+      expect(failed).toMatchObject({ signal: "none", suspends: false, testOf: "evt_2" });
       expect(failed.settlement.leavesKeyQueue).toBe(true);
     }
-    expect(decideOn(OK, test)).toMatchObject({ says: "well", testOf: "evt_2" });
+    expect(decideOn(OK, test)).toMatchObject({ signal: "healthy", testOf: "evt_2" });
     expect(decideOn(OK).testOf).toBeUndefined();
+  });
+
+  it("says where a delivery moves, and keeps what follows when it cannot move", () => {
+    const assessed = decideOn(DOWN);
+    const before = structuredClone({ ...assessed, delivery: undefined, report: undefined });
+    const to = { seq: 9, ordered: true } as Subscription;
+    const taken = decide(assessed, { to, isReturn: false }, true);
+    const returned = decide(assessed, { to, isReturn: true }, false);
+    expect(taken).toEqual({
+      ...assessed.settlement,
+      moveTo: { subscriptionSeq: 9, ordered: true },
+      claimNext: true,
+    });
+    expect(returned.moveTo).toEqual({ subscriptionSeq: 9, ordered: true, isReturn: true });
+    expect([taken.verdict, returned.verdict, assessed.settlement.moveTo]).toEqual(["retry", "retry", undefined]);
+    expect({ ...assessed, delivery: undefined, report: undefined }).toEqual(before);
   });
 });

@@ -34,7 +34,10 @@ describe("what waits for a later try", () => {
     bench.answerWith(() => DOWN);
     await bench.publish({ id: "missed" });
     await bench.move(10_000);
-    for (const lane of bench.scheduler.lanes()) lane.hasMissed = lane.target.hasMissed = false;
+    for (const lane of bench.scheduler.lanes()) {
+      Object.assign(lane, { hasWaitingRetries: false });
+      Object.assign(lane.target, { hasWaitingRetries: false });
+    }
     await bench.scheduler.start();
     bench.answerWith(() => OK);
     await bench.publish({ id: "arrives" });

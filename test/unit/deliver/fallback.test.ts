@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { Scheduler } from "../../../src/deliver/scheduler.ts";
 import { createFallbackDrain, type DrainState } from "../../../src/deliver/fallback.ts";
 import { createTarget, createTargetCondition } from "../../../src/deliver/target.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
@@ -25,7 +24,7 @@ function openDrain(world: World) {
   const forward = { seq: 1, fallback: "home", ordered: world.ordered === true, drainWithinMs: 600_000 } as Subscription;
   const fallback = { seq: 2, status: "active" } as Subscription;
   const [target, own] = [createTarget(createTargetCondition(0)), createTarget(createTargetCondition(0))];
-  own.mode.isOpen = world.isAway === true;
+  Object.assign(own.mode, { isOpen: world.isAway === true });
   const noted: number[] = [];
   const overdue: (number | undefined)[] = [];
   const accepted = world.accepted ?? 1;
@@ -45,10 +44,10 @@ function openDrain(world: World) {
     } as unknown as Pick<Store, "lanes" | "reads">,
     scheduler: {
       targetOf: ({ seq }: Subscription) => (seq === 1 ? target : own),
-      notePending: ({ seq }: Subscription) => noted.push(seq),
+      notePending: ({ seq }: Subscription) => void noted.push(seq),
       isWorking: () => world.isWorking === true,
       targets: { refresh: () => undefined },
-    } as unknown as Scheduler,
+    },
     listForwards: () => [forward],
     findFallback: () => fallback,
     countQueue: () => Promise.resolve(world.waiting),
@@ -73,9 +72,9 @@ describe("what went to a fallback", () => {
   it("is gone when nothing is in the lane and the queue is empty", async () => {
     const { look, target } = openDrain({ waiting: 0 });
     const looking = look();
-    expect(target.isLooking).toBe(true);
+    expect(target.isCheckingDrain).toBe(true);
     expect(await looking).toBe("drained");
-    expect(target.isLooking).toBe(false);
+    expect(target.isCheckingDrain).toBe(false);
   });
 
   it.each<[string, World]>([
@@ -128,17 +127,17 @@ describe("what went to a fallback", () => {
     world.waiting = 1;
     expect(await drain.listUndrained()).toEqual([]);
     await look(600_000);
-    target.mode.isOpen = true;
+    Object.assign(target.mode, { isOpen: true });
     expect(await drain.listUndrained()).toEqual([]);
     await look(600_000);
     // Looked at while the target was on its way to NORMAL, it is not forgotten.
     expect(await drain.listUndrained()).toEqual([]);
-    target.mode.isOpen = false;
+    Object.assign(target.mode, { isOpen: false });
     expect(await drain.listUndrained()).toMatchObject([{ left: 1 }]);
-    target.mode.isOpen = true;
+    Object.assign(target.mode, { isOpen: true });
     world.waiting = 0;
     await look(600_000);
-    target.mode.isOpen = false;
+    Object.assign(target.mode, { isOpen: false });
     expect(await drain.listUndrained()).toEqual([]);
   });
 
@@ -160,7 +159,7 @@ describe("what went to a fallback", () => {
 
   it("is told of after the time that was said, also while it holds up a target to keep the order", async () => {
     const { drain, look, target, overdue } = openDrain({ waiting: undefined, ordered: true });
-    target.mode.isOpen = true;
+    Object.assign(target.mode, { isOpen: true });
     expect(await look(599_999)).toBe("held");
     expect([await drain.listUndrained(), overdue]).toEqual([[], []]);
     expect([await look(600_000), await look(605_000)]).toEqual(["held", "held"]);

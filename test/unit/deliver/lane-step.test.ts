@@ -1,10 +1,17 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createLane, isBusy, type Lane } from "../../../src/deliver/lane.ts";
-import { admitsNew } from "../../../src/deliver/lanes/lane-gates.ts";
-import { nextStep, type SharedRoom, type Step } from "../../../src/deliver/lane-step.ts";
-import { createRound } from "../../../src/deliver/trial-rounds.ts";
+import {
+  addReady,
+  createLane,
+  isBusy,
+  setRound,
+  startLinger,
+  type Lane,
+  type LaneRound,
+} from "../../../src/deliver/lane.ts";
+import { admitsNew, nextStep, type SharedRoom, type Step } from "../../../src/deliver/lane-step.ts";
 import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
+import { setProbing, setRules } from "../../../src/deliver/target.ts";
 import type { Subscription } from "../../../src/domain/subscription.ts";
 import { DEFAULT_RULES } from "../../../src/domain/target.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
@@ -14,13 +21,20 @@ const ROOM: SharedRoom = { isStopping: false, claims: 100, mayProbe: true };
 const ACTIVE = { seq: 1, tenantId: "a", status: "active", concurrency: 4 } as Subscription;
 const FALLBACK: Subscription = { ...ACTIVE, seq: 2 };
 const PAUSED = { ...ACTIVE, status: "inactive" } as Subscription;
-const ROUND_EVENTS = { newAfter: 0, onTried: () => undefined, onEnd: () => undefined };
 
 /** What a situation is made of; the rest is as in a new lane. */
 interface Situation extends Partial<
   Pick<
     Lane,
-    "inFlight" | "unsettled" | "reserved" | "claiming" | "mayHaveMore" | "nextDueAt" | "isGone" | "isMoving" | "movesAt"
+    | "inFlight"
+    | "unsettled"
+    | "reserved"
+    | "claiming"
+    | "mayHaveMore"
+    | "nextDueAt"
+    | "isBeingSuspended"
+    | "isMoving"
+    | "movesAt"
   >
 > {
   ready?: number;
@@ -45,19 +59,16 @@ function laneOf(situation: Situation): Lane {
   const { isProbing = false, hasHealthCheck = false, heldUntil = 0, perMinute, spentTokens = 0, ...counts } = rest;
   const lane = createLane({ ...ACTIVE, rateLimitPerMinute: perMinute }, createSubscriptionState(NOW), NOW);
   Object.assign(lane, counts);
-  for (let eventSeq = 1; eventSeq <= ready; eventSeq++) lane.ready.push({ eventSeq } as ClaimedDelivery);
-  if (ready > 0) lane.readySince = NOW - readyForMs;
-  lane.limits = { maxBatch, lingerMs };
+  for (let eventSeq = 1; eventSeq <= ready; eventSeq++) addReady(lane, { eventSeq } as ClaimedDelivery, 0);
+  if (ready > 0) startLinger(lane, NOW - readyForMs);
+  Object.assign(lane, { limits: { maxBatch, lingerMs } });
   const { target } = lane;
   const { mode } = target;
   if (probeAt !== undefined) Object.assign(mode, { isOpen: true, probeAt });
-  target.pace.heldUntil = heldUntil;
-  target.isProbing = isProbing;
-  if (hasHealthCheck) target.rules = { ...DEFAULT_RULES, health: { kind: "http", url: "https://a.example" } };
-  if (roundRoom !== undefined) {
-    lane.round = createRound(target, [lane], 8, ROUND_EVENTS);
-    lane.round.room = roundRoom;
-  }
+  Object.assign(target.pace, { heldUntil });
+  setProbing(target, isProbing);
+  if (hasHealthCheck) setRules(target, { ...DEFAULT_RULES, health: { kind: "http", url: "https://a.example" } });
+  if (roundRoom !== undefined) setRound(lane, { target, room: roundRoom } as LaneRound);
   for (let token = 0; token < spentTokens; token++) lane.rateLimit?.take(NOW);
   return lane;
 }
@@ -113,7 +124,7 @@ describe("the next step of a lane that is held", () => {
     const steps = [
       stepOf({ ready: 2 }, PAUSED),
       nextStep(laneOf({ ready: 2 }), undefined, ROOM, NOW),
-      stepOf({ ready: 2, isGone: true }),
+      stepOf({ ready: 2, isBeingSuspended: true }),
       stepOf({ ready: 2 }, ACTIVE, { isStopping: true }),
     ];
     expect(steps).toEqual(steps.map(() => ({ act: "give back" })));
@@ -177,7 +188,7 @@ describe("the next step of a lane whose target is in QUEUE", () => {
 /** What speaks against a step, written down a second time. */
 function findFault(lane: Lane, subscription: Subscription | undefined, room: SharedRoom, step: Step) {
   const { target, round, ready, limits } = lane;
-  const isHeld = room.isStopping || subscription?.status !== "active" || lane.isGone;
+  const isHeld = room.isStopping || subscription?.status !== "active" || lane.isBeingSuspended;
   const isShut = target.mode.isOpen && round === undefined;
   const isSpared = target.isProbing || target.rules.health !== undefined;
   switch (step.act) {
@@ -233,7 +244,7 @@ const anySituation: fc.Arbitrary<Situation> = fc
     claiming: fc.integer({ min: 0, max: 2 }),
     mayHaveMore: fc.boolean(),
     nextDueAt: about,
-    isGone: fc.boolean(),
+    isBeingSuspended: fc.boolean(),
     maxBatch: fc.integer({ min: 1, max: 5 }),
     lingerMs: fc.integer({ min: 0, max: 4 }),
     probeAt: maybe(about),

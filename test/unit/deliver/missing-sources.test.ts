@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Lane } from "../../../src/deliver/lane.ts";
 import { createMissingSources } from "../../../src/deliver/missing-sources.ts";
-import type { SchedulerParts } from "../../../src/deliver/scheduler-parts.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
@@ -11,14 +10,11 @@ function open() {
   const time = createVirtualTime(NOON);
   const clock = createVirtualClock(time);
   const hastened: string[] = [];
-  const table = {
-    hasten: (_: Lane, which: { keptOf: string }) => hastened.push(which.keptOf),
-  } as unknown as SchedulerParts["table"];
-  const missing = createMissingSources({ clock, table });
+  const missing = createMissingSources(clock, (_, which) => void hastened.push(which?.keptOf ?? ""));
   /** As an attempt of a delivery that its target does not know; returns when it is tried again. */
   const miss = (source: string) => {
-    const at = clock.now() + missing.noteMiss(1, source, "404");
-    missing.noteNext(1, source, at);
+    const at = clock.now() + missing.recordMiss(1, source, "404");
+    missing.recordNext(1, source, at);
     return at;
   };
   const moveTo = (at: number) => time.moveTo(at - NOON);
@@ -32,10 +28,10 @@ describe("the sources that a target does not know", () => {
     moveTo(first - 1);
     const second = miss("orders");
     moveTo(first);
-    missing.noteNext(1, "orders", undefined);
+    missing.recordNext(1, "orders", undefined);
     expect(names()).toEqual(["orders"]);
     moveTo(second);
-    missing.noteNext(1, "orders", undefined);
+    missing.recordNext(1, "orders", undefined);
     expect(names()).toEqual([]);
   });
 
@@ -44,7 +40,7 @@ describe("the sources that a target does not know", () => {
     const nextAt = miss("orders");
     moveTo(nextAt + HOUR_MS);
     expect(names()).toEqual([]);
-    missing.noteTaken({ seq: 1 } as Lane, "orders");
+    missing.recordAccepted({ seq: 1 } as Lane, "orders");
     expect(hastened).toEqual([]);
     miss("orders");
     missing.forget(1);
@@ -59,7 +55,7 @@ describe("the sources that a target does not know", () => {
     expect(names()).toHaveLength(1000);
     expect(firstDelayMs).toBe(5000);
     expect(lastAt - clock.now()).toBe(HOUR_MS);
-    missing.noteNext(1, "made-up-19999", undefined);
+    missing.recordNext(1, "made-up-19999", undefined);
     // Once they have died, there is room for others.
     moveTo(lastAt + HOUR_MS);
     miss("orders");

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import {
-  beginAnew,
+  restartOutage,
   createMode,
   createModeNotices,
   MODE,
-  noteFailure,
-  noteOthersFailed,
-  noteOthersTaken,
-  noteSuccess,
+  countFailure,
+  markOthersFailed,
+  clearOthersFailed,
+  recordAnswer,
   postponeProbe,
   takeClosingNotice,
   takeOpeningNotice,
@@ -15,7 +15,7 @@ import {
 } from "../../../src/deliver/mode.ts";
 
 const fail = (mode: TargetMode, now: number, isProbe = true, sureAfterMs = 0) =>
-  noteFailure(mode, { now, error: "down", jitter: 0, isProbe, sureAfterMs });
+  countFailure(mode, { now, error: "down", jitter: 0, isProbe, sureAfterMs });
 
 function opened(now = 0): TargetMode {
   const mode = createMode();
@@ -27,7 +27,7 @@ describe("a mode", () => {
   it("opens only after failures in a row", () => {
     const mode = createMode();
     expect([fail(mode, 1), fail(mode, 2)]).toEqual([undefined, undefined]);
-    noteSuccess(mode, 3);
+    recordAnswer(mode, 3);
     expect([fail(mode, 3004), fail(mode, 3005), fail(mode, 3006)]).toEqual([undefined, undefined, "opened"]);
     expect(mode).toMatchObject({ isOpen: true, openedAt: 3006, lastError: "down" });
     expect(mode.probeAt).toBe(3006 + MODE.firstProbeMs);
@@ -36,11 +36,11 @@ describe("a mode", () => {
   it("does not take three failures for an outage where something was taken a moment ago, but a hundred", () => {
     const failAt = (mode: TargetMode, now: number) => fail(mode, now, true, 3000);
     const mode = createMode();
-    noteSuccess(mode, 1000);
+    recordAnswer(mode, 1000);
     for (let failures = 1; failures < MODE.failuresInAnyCase; failures++) expect(failAt(mode, 1001)).toBeUndefined();
     expect(failAt(mode, 1001)).toBe("opened");
     const other = createMode();
-    noteSuccess(other, 1000);
+    recordAnswer(other, 1000);
     for (let failures = 0; failures < 10; failures++) expect(failAt(other, 3999)).toBeUndefined();
     expect(failAt(other, 4000)).toBe("opened");
   });
@@ -49,13 +49,13 @@ describe("a mode", () => {
     const mode = opened();
     const waits: number[] = [];
     for (let again = 0; again < 8; again++) {
-      noteSuccess(mode, mode.probeAt);
+      recordAnswer(mode, mode.probeAt);
       const now = mode.probeAt + 3000;
       for (let i = 0; i < MODE.failuresToOpen; i++) fail(mode, now);
       waits.push((mode.probeAt - now) / 1000);
     }
     expect(waits).toEqual([2, 4, 8, 16, 32, 60, 60, 60]);
-    noteSuccess(mode, mode.probeAt);
+    recordAnswer(mode, mode.probeAt);
     const later = mode.probeAt + MODE.relapseMs;
     for (let i = 0; i < MODE.failuresToOpen; i++) fail(mode, later);
     expect(mode.probeAt - later).toBe(MODE.firstProbeMs);
@@ -63,9 +63,9 @@ describe("a mode", () => {
 
   it("closes with the first success", () => {
     const mode = opened();
-    expect(noteSuccess(mode, 19_000)).toBe("closed");
+    expect(recordAnswer(mode, 19_000)).toBe("closed");
     expect(mode).toMatchObject({ isOpen: false, failures: 0, changedAt: 19_000, awayMs: 19_000 });
-    expect(noteSuccess(mode, 20_000)).toBeUndefined();
+    expect(recordAnswer(mode, 20_000)).toBeUndefined();
   });
 
   it("puts off each probe further, up to a minute", () => {
@@ -94,7 +94,7 @@ describe("a mode", () => {
 
   it("has its whole time again when its subscription goes on", () => {
     const mode = opened();
-    beginAnew(mode, 100 * 3_600_000);
+    restartOutage(mode, 100 * 3_600_000);
     expect(mode.probeAt).toBe(100 * 3_600_000);
     expect(mode.openedAt).toBe(100 * 3_600_000);
   });
@@ -104,7 +104,7 @@ describe("what is told of a target's mode", () => {
   it("tells that it opened only for a failure of others' events, and that it closed only when that was told", () => {
     const notices = createModeNotices();
     expect([takeOpeningNotice(notices), takeClosingNotice(notices)]).toEqual([false, false]);
-    noteOthersFailed(notices);
+    markOthersFailed(notices);
     expect(takeOpeningNotice(notices)).toBe(true);
     // The next one has to be caused anew: the notice itself may fail at the same destination.
     expect([takeClosingNotice(notices), takeOpeningNotice(notices), takeClosingNotice(notices)]).toEqual([
@@ -112,8 +112,8 @@ describe("what is told of a target's mode", () => {
       false,
       false,
     ]);
-    noteOthersFailed(notices);
-    noteOthersTaken(notices);
+    markOthersFailed(notices);
+    clearOthersFailed(notices);
     expect(takeOpeningNotice(notices)).toBe(false);
   });
 });

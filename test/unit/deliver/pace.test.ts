@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import {
   createPace,
   loadPace,
-  noteBad,
-  noteGood,
-  noteLimited,
-  notePaced,
+  countBad,
+  countGood,
+  countLimited,
+  takePaceToken,
   PACE,
   paceAllows,
   paceOpensAt,
@@ -85,17 +85,17 @@ describe("a destination that has a limit", () => {
 
   it("is left alone for as long as it asks, but for an hour at most", () => {
     const pace = createPace(0);
-    noteLimited(pace, 0, 90_000);
+    countLimited(pace, 0, 90_000);
     expect([paceOpensAt(pace, 10), paceAllows(pace, 10)]).toEqual([90_000, 0]);
-    noteLimited(pace, 20, 86_400_000);
+    countLimited(pace, 20, 86_400_000);
     expect(paceOpensAt(pace, 30)).toBe(20 + PACE.maxHoldMs);
   });
 
   it("is sent more again as soon as it takes something", () => {
     const pace = createPace(0);
-    for (let second = 0; second < 600; second++) noteLimited(pace, second * 1000, undefined);
+    for (let second = 0; second < 600; second++) countLimited(pace, second * 1000, undefined);
     expect(pace.perS).toBe(PACE.minPerS);
-    noteGood(pace, 600_000);
+    countGood(pace, 600_000);
     expect(pace.perS).toBe(PACE.minUsualPerS);
   });
 });
@@ -144,23 +144,23 @@ describe("a pace", () => {
     startRamp(pace, 0, { awayMs: 60_000, relapses: 0, minPerS: 10 });
     expect([paceAllows(pace, 0), paceOpensAt(pace, 0)]).toEqual([0, 1000 / PACE.minUsualPerS]);
     expect(paceAllows(pace, 200)).toBe(1);
-    notePaced(pace, 200);
+    takePaceToken(pace, 200);
     expect(paceAllows(pace, 200)).toBe(0);
   });
 
   it("halves what is in flight with every tenth failure in a row, down to one, and doubles it with each success", () => {
     const pace = createPace(0);
-    for (let failures = 1; failures <= 20; failures++) noteBad(pace, 0, failures);
+    for (let failures = 1; failures <= 20; failures++) countBad(pace, 0, failures);
     expect(paceRoom(pace, 32)).toBe(8);
-    for (let failures = 21; failures <= 300; failures++) noteBad(pace, 0, failures);
+    for (let failures = 21; failures <= 300; failures++) countBad(pace, 0, failures);
     expect(paceRoom(pace, 32)).toBe(1);
-    for (let i = 0; i < 10; i++) noteGood(pace, 0);
+    for (let i = 0; i < 10; i++) countGood(pace, 0);
     expect(paceRoom(pace, 32)).toBe(32);
   });
 
   it("is the same after it was saved", () => {
     const pace = createPace(0);
-    for (let ms = 0; ms < 60_000; ms += 100) noteGood(pace, ms);
+    for (let ms = 0; ms < 60_000; ms += 100) countGood(pace, ms);
     const loaded = loadPace(JSON.parse(JSON.stringify(pace)) as typeof pace, 60_000);
     expect(loaded).toMatchObject({ perS: Number.POSITIVE_INFINITY, usualPerS: pace.usualPerS });
     expect(loaded.usualPerS).toBeGreaterThan(5);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLane, type Lane } from "../../../src/deliver/lane.ts";
+import { beginAttempt, createLane, endAttempt, setSlow, type Lane } from "../../../src/deliver/lane.ts";
 import { createSlots, type Slots } from "../../../src/deliver/slots.ts";
 import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
 import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
@@ -13,7 +13,7 @@ function lane(seq: number, tenantId: string): Lane {
 
 function slowLane(seq: number, tenantId: string): Lane {
   const made = lane(seq, tenantId);
-  made.isSlow = true;
+  setSlow(made, true);
   return made;
 }
 
@@ -26,7 +26,7 @@ function takeNext(slots: Slots): Lane | undefined {
 /** As the scheduler does it. */
 function send(slots: Slots, one: Lane): void {
   slots.occupy(one);
-  one.inFlight++;
+  beginAttempt(one, 1, 0);
 }
 
 describe("the slots", () => {
@@ -59,7 +59,7 @@ describe("the slots", () => {
         slots.enqueue(pick(lanes));
       } else if (act < 0.7 && sent.length > 0) {
         const [ended] = sent.splice(Math.floor(random.next() * sent.length), 1) as [Lane];
-        ended.inFlight--;
+        endAttempt(ended);
         slots.vacate(ended);
         count(ended.tenantId, -1);
       } else {
@@ -113,7 +113,7 @@ describe("the slots", () => {
       turns[next.tenantId] = (turns[next.tenantId] ?? 0) + 1;
       send(slots, next);
       slots.vacate(next);
-      next.inFlight--;
+      endAttempt(next);
       slots.enqueue(next);
     }
     expect(turns).toEqual({ a: 100, b: 100, c: 100 });
@@ -155,7 +155,7 @@ describe("the slots", () => {
     }
     expect(slots.inFlight).toBe(16);
     const fresh = slowLane(99, "a");
-    fresh.state.attemptTime.averageMs = undefined;
+    Object.assign(fresh.state.attemptTime, { averageMs: undefined });
     slots.enqueue(fresh);
     expect(takeNext(slots)).toBe(fresh);
   });
@@ -165,14 +165,14 @@ describe("the slots", () => {
     const turned = lane(1, "a");
     for (let i = 0; i < 3; i++) send(slots, turned);
     slots.enqueue(turned);
-    slots.judge(turned, true);
+    slots.setSpeed(turned, true);
     expect(slots.findNext()).toBeUndefined();
-    slots.judge(turned, false);
+    slots.setSpeed(turned, false);
     expect(slots.findNext()).toBe(turned);
-    slots.judge(turned, true);
+    slots.setSpeed(turned, true);
     for (let i = 0; i < 3; i++) {
       slots.vacate(turned);
-      turned.inFlight--;
+      endAttempt(turned);
     }
     expect([slots.inFlight, takeNext(slots), takeNext(slots)]).toEqual([0, turned, undefined]);
   });

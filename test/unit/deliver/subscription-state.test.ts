@@ -4,11 +4,11 @@ import {
   formatTarget,
   parseSubscription,
   parseTarget,
-} from "../../../src/deliver/targets/saved-state.ts";
-import { noteLimited } from "../../../src/deliver/pace.ts";
+} from "../../../src/deliver/subscription-state.ts";
+import { countLimited } from "../../../src/deliver/pace.ts";
 import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
-import { createTarget, createTargetCondition, noteIll } from "../../../src/deliver/target.ts";
-import { noteOthersFailed } from "../../../src/deliver/mode.ts";
+import { createTarget, createTargetCondition, recordFailure } from "../../../src/deliver/target.ts";
+import { markOthersFailed } from "../../../src/deliver/mode.ts";
 
 /** As a gateway of 0.1.0 saved it. */
 const EARLIER = {
@@ -35,11 +35,11 @@ describe("what is saved of subscriptions and targets", () => {
   it("comes back as it was", () => {
     const state = createSubscriptionState(0);
     const { ownTarget, suspension, attemptTime } = state;
-    for (let at = 1; at <= 3; at++) noteIll(ownTarget, { now: at, error: "down", jitter: 0, isProbe: false });
-    noteLimited(ownTarget.pace, 4, 1000);
-    noteOthersFailed(ownTarget.notices);
+    for (let at = 1; at <= 3; at++) recordFailure(ownTarget, { now: at, error: "down", jitter: 0, isProbe: false });
+    countLimited(ownTarget.pace, 4, 1000);
+    markOthersFailed(ownTarget.notices);
     Object.assign(suspension, { deadInARow: 2, cause: { at: 1, reason: "gone", isOutOfReach: true } });
-    attemptTime.averageMs = 7;
+    Object.assign(attemptTime, { averageMs: 7 });
     const again = parseSubscription(formatSubscription(state), 0);
     // Its window of time begins anew.
     Object.assign(again.ownTarget.pace, { windowAt: ownTarget.pace.windowAt, filledAt: ownTarget.pace.filledAt });

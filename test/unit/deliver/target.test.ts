@@ -5,11 +5,12 @@ import {
   createTargetCondition,
   forceMode,
   isHealthy,
-  noteAnswered,
-  noteCheckFailed,
-  noteCheckSucceeded,
-  noteIll,
-  noteTried,
+  recordSuccess,
+  recordCheckFailed,
+  recordCheckSucceeded,
+  recordFailure,
+  recordAllTried,
+  setHastens,
   type Target,
 } from "../../../src/deliver/target.ts";
 import { DEFAULT_RULES, toTargetRules, type TargetRules } from "../../../src/domain/target.ts";
@@ -21,8 +22,8 @@ function open(rules: Partial<TargetRules> = {}): Target {
 }
 
 const ill = (target: Target, now = 1, isProbe = false) =>
-  noteIll(target, { now, error: "answered 503", jitter: 0, isProbe });
-const failCheck = (target: Target, now = 1) => noteCheckFailed(target, { now, error: "check failed", jitter: 0 });
+  recordFailure(target, { now, error: "answered 503", jitter: 0, isProbe });
+const failCheck = (target: Target, now = 1) => recordCheckFailed(target, { now, error: "check failed", jitter: 0 });
 
 describe("a target with a health check", () => {
   it("goes to QUEUE after three failures in a row, of checks and deliveries together", () => {
@@ -40,7 +41,7 @@ describe("a target with a health check", () => {
   it("goes there at that number also when it has just accepted something, and so does any that was given one", () => {
     const failuresOf = (...[input, health]: Parameters<typeof toTargetRules>) => {
       const target = createTarget(createTargetCondition(0), toTargetRules(input, health));
-      noteAnswered(target, 1);
+      recordSuccess(target, 1);
       for (let failures = 1; failures < 200; failures++) if (ill(target, 2) === "opened") return failures;
       return undefined;
     };
@@ -54,22 +55,22 @@ describe("a target with a health check", () => {
     const target = open();
     failCheck(target);
     ill(target);
-    noteCheckSucceeded(target, 2);
+    recordCheckSucceeded(target, 2);
     expect(target.mode.failures).toBe(1);
     expect([ill(target), ill(target)]).toEqual([undefined, "opened"]);
     const other = open();
     failCheck(other);
     failCheck(other);
-    noteAnswered(other, 2);
+    recordSuccess(other, 2);
     expect([failCheck(other), failCheck(other), failCheck(other)]).toEqual([undefined, undefined, "opened"]);
   });
 
   it("is in NORMAL again after three successes in a row, once all that waits was tried", () => {
     const target = open({ failuresToOpen: 1 });
     failCheck(target);
-    expect(noteCheckSucceeded(target, 10)).toBe("recovering");
-    expect(noteTried(target, 11)).toBeUndefined();
-    expect([noteCheckSucceeded(target, 12), noteCheckSucceeded(target, 13)]).toEqual([undefined, "closed"]);
+    expect(recordCheckSucceeded(target, 10)).toBe("recovering");
+    expect(recordAllTried(target, 11)).toBeUndefined();
+    expect([recordCheckSucceeded(target, 12), recordCheckSucceeded(target, 13)]).toEqual([undefined, "closed"]);
     expect(target.mode).toMatchObject({ isOpen: false, failures: 0, changedAt: 13, lastError: undefined });
     expect(target.mode.reason).toContain("3 times in a row");
   });
@@ -77,59 +78,59 @@ describe("a target with a health check", () => {
   it("waits for the last try when its health is good before", () => {
     const target = open({ failuresToOpen: 1, successesToClose: 2 });
     failCheck(target);
-    expect([1, 2, 3].map((at) => noteCheckSucceeded(target, at))).toEqual(["recovering", undefined, undefined]);
-    expect(noteTried(target, 4)).toBe("closed");
+    expect([1, 2, 3].map((at) => recordCheckSucceeded(target, at))).toEqual(["recovering", undefined, undefined]);
+    expect(recordAllTried(target, 4)).toBe("closed");
   });
 
   it("begins to count anew when a check fails, and what was tried before counts no more", () => {
     const target = open({ failuresToOpen: 1 });
     failCheck(target);
-    noteCheckSucceeded(target, 1);
-    noteTried(target, 1);
-    noteCheckSucceeded(target, 2);
+    recordCheckSucceeded(target, 1);
+    recordAllTried(target, 1);
+    recordCheckSucceeded(target, 2);
     failCheck(target, 3);
-    expect([4, 5, 6, 7].map((at) => noteCheckSucceeded(target, at))).toEqual([
+    expect([4, 5, 6, 7].map((at) => recordCheckSucceeded(target, at))).toEqual([
       "recovering",
       undefined,
       undefined,
       undefined,
     ]);
-    expect(noteTried(target, 8)).toBe("closed");
+    expect(recordAllTried(target, 8)).toBe("closed");
   });
 
   it("stays in QUEUE while its health is good and it takes nothing", () => {
     const target = open();
     for (let at = 1; at <= 3; at++) failCheck(target, at);
-    noteCheckSucceeded(target, 4);
+    recordCheckSucceeded(target, 4);
     for (let at = 5; at < 8; at++) ill(target, at);
-    noteTried(target, 8);
-    expect([9, 10, 11].map((at) => noteCheckSucceeded(target, at))).toEqual([undefined, undefined, undefined]);
-    noteAnswered(target, 12);
+    recordAllTried(target, 8);
+    expect([9, 10, 11].map((at) => recordCheckSucceeded(target, at))).toEqual([undefined, undefined, undefined]);
+    recordSuccess(target, 12);
     // What it failed at until then is brought forward and tried once more first.
-    expect([target.hastens, noteCheckSucceeded(target, 13), noteTried(target, 13)]).toEqual([
+    expect([target.hastens, recordCheckSucceeded(target, 13), recordAllTried(target, 13)]).toEqual([
       true,
       undefined,
       undefined,
     ]);
-    target.hastens = false;
-    expect(noteTried(target, 14)).toBe("closed");
+    setHastens(target, false);
+    expect(recordAllTried(target, 14)).toBe("closed");
   });
 
   it("is not held in QUEUE by one or two deliveries that fail while its health is good", () => {
     const target = open({ failuresToOpen: 1 });
     ill(target);
-    noteCheckSucceeded(target, 1);
+    recordCheckSucceeded(target, 1);
     ill(target, 2);
-    noteCheckSucceeded(target, 2);
+    recordCheckSucceeded(target, 2);
     ill(target, 3);
-    noteTried(target, 3);
-    expect(noteCheckSucceeded(target, 4)).toBe("closed");
+    recordAllTried(target, 3);
+    expect(recordCheckSucceeded(target, 4)).toBe("closed");
   });
 
   it("is not back because a delivery was answered", () => {
     const target = open({ failuresToOpen: 1 });
     failCheck(target);
-    expect(noteAnswered(target, 2)).toBeUndefined();
+    expect(recordSuccess(target, 2)).toBeUndefined();
     expect(target.mode.isOpen).toBe(true);
   });
 
@@ -143,16 +144,16 @@ describe("a target without a health check", () => {
   it("is in NORMAL with the first success, and starts slowly", () => {
     const target = open({ health: undefined });
     for (let at = 0; at < 3; at++) ill(target, 0);
-    expect(noteAnswered(target, 19_000)).toBe("closed");
+    expect(recordSuccess(target, 19_000)).toBe("closed");
     expect(target).toMatchObject({ mode: { isOpen: false, failures: 0 } });
     expect(target).toMatchObject({ pace: { perS: 5, rampUntil: 79_000, rampMaxPerS: 10 } });
   });
 
   it("starts with hardly twice the rate that it had before it was down, however long ago", () => {
     const target = open({ health: undefined });
-    for (let ms = 0; ms <= 300_000; ms += 25) noteAnswered(target, ms);
+    for (let ms = 0; ms <= 300_000; ms += 25) recordSuccess(target, ms);
     for (let i = 0; i < 3; i++) ill(target, 303_000);
-    noteAnswered(target, 300_000 + 24 * 3_600_000);
+    recordSuccess(target, 300_000 + 24 * 3_600_000);
     expect(target.pace.rampMaxPerS).toBeGreaterThan(75);
     expect(target.pace.rampMaxPerS).toBeLessThanOrEqual(80);
   });
@@ -162,11 +163,11 @@ describe("a mode that is set by hand", () => {
   it("stays in QUEUE whatever succeeds, and tells the target's health all the same", () => {
     const target = open();
     expect(forceMode(target, "QUEUE", 5)).toBe("opened");
-    expect(target.mode).toMatchObject({ forced: "QUEUE", changedAt: 5, reason: "an operator said so" });
+    expect(target.mode).toMatchObject({ forced: "QUEUE", changedAt: 5, reason: "set by an operator" });
     for (let at = 6; at < 20; at++) {
-      expect(noteCheckSucceeded(target, at)).toBeUndefined();
-      expect(noteAnswered(target, at)).toBeUndefined();
-      expect(noteTried(target, at)).toBeUndefined();
+      expect(recordCheckSucceeded(target, at)).toBeUndefined();
+      expect(recordSuccess(target, at)).toBeUndefined();
+      expect(recordAllTried(target, at)).toBeUndefined();
     }
     expect(target.mode.isOpen).toBe(true);
     expect(isHealthy(target)).toBe(true);
@@ -201,12 +202,12 @@ describe("a mode that is set by hand", () => {
 
 /** Whatever happens, in whatever order. */
 const ACTS = {
-  answered: (target: Target, now: number) => noteAnswered(target, now),
+  answered: (target: Target, now: number) => recordSuccess(target, now),
   ill: (target: Target, now: number) => ill(target, now),
   probeFailed: (target: Target, now: number) => ill(target, now, true),
-  checkOk: (target: Target, now: number) => noteCheckSucceeded(target, now),
+  checkOk: (target: Target, now: number) => recordCheckSucceeded(target, now),
   checkFailed: (target: Target, now: number) => failCheck(target, now),
-  tried: (target: Target, now: number) => noteTried(target, now),
+  tried: (target: Target, now: number) => recordAllTried(target, now),
   forceQueue: (target: Target, now: number) => forceMode(target, "QUEUE", now),
   forceNormal: (target: Target, now: number) => forceMode(target, "NORMAL", now),
   auto: (target: Target, now: number) => forceMode(target, "auto", now),
