@@ -7,7 +7,7 @@ import { createIngest } from "../route/ingest.ts";
 import { traceIngest } from "../route/traced-ingest.ts";
 import { createEventWarning } from "../telemetry/event-warning.ts";
 import type { Capacity } from "./capacity.ts";
-import type { Delivery } from "./delivery.ts";
+import type { Sending } from "./delivery.ts";
 import type { Start } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Storage } from "./storage.ts";
@@ -19,7 +19,7 @@ export type Acceptance = ReturnType<typeof openAcceptance>;
 
 export function openAcceptance(
   { options, logger, logFault, parts }: Start,
-  made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery,
+  made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Sending,
 ) {
   const { store, clock, createId, metrics, work, disk, quotas, credentials, router, subscriptions, targets } = made;
   const { governor, forwards, scheduler, statistics, health, drain, tracing } = made;

@@ -1,12 +1,9 @@
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { HealthWatch } from "../deliver/target-health.ts";
 import type { BulkReplays } from "../operate/replays/bulk-replays.ts";
 import type { FailureEvents } from "../operate/failure-events.ts";
 import type { ModeEvents } from "../operate/mode-events.ts";
 import type { ReplayRunner } from "../operate/replays/replay-runner.ts";
-import type { Resume } from "../operate/resume.ts";
 import type { SubscriptionLanes } from "../operate/subscription-lanes.ts";
-import type { TestDeliveries } from "../operate/test-delivery.ts";
 import type { Forwarding } from "../receive/forwarding.ts";
 import type { Sources } from "../registry/sources/sources.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
@@ -17,12 +14,9 @@ export interface MutualParts {
   readonly subscriptions: Subscriptions;
   readonly subscriptionLanes: SubscriptionLanes;
   readonly scheduler: Scheduler;
-  readonly health: HealthWatch;
   readonly forwarding: Forwarding;
   readonly failureEvents: FailureEvents;
   readonly modes: ModeEvents;
-  readonly tests: TestDeliveries;
-  readonly resume: Resume;
   readonly replayRunner: ReplayRunner;
   readonly bulkReplays: BulkReplays;
 }
