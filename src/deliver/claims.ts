@@ -14,11 +14,12 @@ import {
   expectOnly,
   expectRest,
   held,
-  setClaiming,
-  takeReady,
   type Lane,
+  type OpenLanes,
+  setClaiming,
+  type Stopping,
+  takeReady,
 } from "./lane.ts";
-import type { OpenLanes, Stopping } from "./open-lanes.ts";
 
 /** The wait after an error of the store. */
 export const TRY_AGAIN_MS = 1000;

@@ -2,8 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Store } from "../store/store.ts";
 import type { Assessment, Move } from "./decide.ts";
-import { isBusy, type Lane } from "./lane.ts";
-import type { OpenLanes } from "./open-lanes.ts";
+import { isBusy, type Lane, type OpenLanes } from "./lane.ts";
 import type { SubscriptionStates } from "./subscription-state.ts";
 import { setCheckingDrain, type Target } from "./target.ts";
 

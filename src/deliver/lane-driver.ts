@@ -3,11 +3,9 @@ import type { Subscription } from "../domain/subscription.ts";
 import type { Attempts } from "./attempt.ts";
 import type { Claims, ReadyDeliveries } from "./claims.ts";
 import type { Fallbacks } from "./fallback.ts";
-import type { Governor } from "./governor.ts";
-import { cancelTimer, forgetMove, startLinger, wakeAt, type Lane } from "./lane.ts";
+import { cancelTimer, forgetMove, type Lane, startLinger, type Stopping, wakeAt } from "./lane.ts";
 import { isSilent, maySend, nextStep, stepIdle, type SharedRoom, type Step } from "./lane-step.ts";
-import type { Stopping } from "./open-lanes.ts";
-import type { Slots } from "./slots.ts";
+import type { Governor, Slots } from "./slots.ts";
 import { postponeNextProbe } from "./target.ts";
 
 export interface LaneDriverOptions {

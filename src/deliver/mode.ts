@@ -4,7 +4,8 @@ import { USUAL_MAX_PROBE_MS, type Mode } from "../domain/target.ts";
  * The mode of a target. Closed is shown as NORMAL, open as QUEUE. While it is open, deliveries are kept, and one probe
  * at a time finds out whether the target is back.
  */
-interface ModeState {
+/** As the functions of this file and of `target.ts` write it; all others have a `TargetMode`. */
+export interface ModeState {
   isOpen: boolean;
   /** Failures in a row that are the target's fault, failed health checks included. */
   failures: number;
@@ -30,7 +31,6 @@ interface ModeState {
   lastError: string | undefined;
 }
 
-/** Written only by the functions of this file. */
 export type TargetMode = Readonly<ModeState>;
 
 export const MODE = {
@@ -50,7 +50,7 @@ export const MODE = {
 /** `still`: the mode was open already, and a probe or check has failed. */
 export type ModeChange = "opened" | "closed" | "still" | undefined;
 
-export function createMode(): TargetMode {
+export function createMode(): ModeState {
   return {
     isOpen: false,
     failures: 0,
@@ -164,40 +164,6 @@ export function restartOutage(mode: ModeState, now: number): void {
   if (!mode.isOpen) return;
   mode.openedAt = now;
   mode.probeAt = now;
-}
-
-export function forgetFailedProbes(mode: ModeState): void {
-  mode.failedProbes = 0;
-}
-
-/** The next probe may begin then. */
-export function scheduleProbe(mode: ModeState, at: number): void {
-  mode.probeAt = at;
-}
-
-/** An operator has set the mode; undefined when the target's condition decides again. */
-export function setForced(mode: ModeState, forced: Mode | undefined): void {
-  mode.forced = forced;
-}
-
-export function setLastError(mode: ModeState, error: string | undefined): void {
-  mode.lastError = error;
-}
-
-/** A delivery was accepted. */
-export function recordAccepted(mode: ModeState, now: number): void {
-  mode.acceptedAt = now;
-}
-
-export function countFailedCheck(mode: ModeState): void {
-  mode.failedChecks++;
-}
-
-/** A check succeeded outside of QUEUE: failed checks no longer count, failed deliveries do. */
-export function forgetFailedChecks(mode: ModeState): void {
-  mode.failures -= Math.min(mode.failures, mode.failedChecks);
-  mode.failedChecks = 0;
-  if (mode.failures === 0 && !mode.isOpen) mode.lastError = undefined;
 }
 
 /** Which mode changes of a target must be reported, to the subscriptions that send there too. */

@@ -10,16 +10,17 @@ import {
   changeLimits,
   changeTarget,
   createLane,
+  createOpenLanes,
+  createStopping,
   expectMore,
   expectNothing,
-  setBeingSuspended,
   type Lane,
+  setBeingSuspended,
 } from "./lane.ts";
 import { createLaneDriver, type LaneDriverOptions } from "./lane-driver.ts";
 import { admitsNew, admitsTest, isBehind } from "./lane-step.ts";
 import { createMissingSources, type MissingSource } from "./missing-sources.ts";
 import type { TargetMode } from "./mode.ts";
-import { createOpenLanes, createStopping } from "./open-lanes.ts";
 import { createSettleAttempt, type SettleOptions } from "./settle.ts";
 import { createSlots, type Slots } from "./slots.ts";
 import {

@@ -18,10 +18,9 @@ import {
 } from "./decide.ts";
 import type { Fallbacks } from "./fallback.ts";
 import type { InFlightMarks } from "./in-flight-file.ts";
-import { endChange, expectMore, recordDuration, type Lane } from "./lane.ts";
+import { endChange, expectMore, type Lane, recordDuration, type Stopping } from "./lane.ts";
 import { admitsNext, isSilent } from "./lane-step.ts";
 import type { MissingSources } from "./missing-sources.ts";
-import type { Stopping } from "./open-lanes.ts";
 import type { AttemptReport } from "./senders/sender.ts";
 import type { Slots } from "./slots.ts";
 import { isSlow } from "./subscription-state.ts";

@@ -2,9 +2,8 @@ import type { Clock, Random } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Claims } from "./claims.ts";
 import type { Assessment } from "./decide.ts";
-import { isActive, setRetriesWaiting, type Lane } from "./lane.ts";
+import { isActive, type Lane, type OpenLanes, setRetriesWaiting } from "./lane.ts";
 import type { MissingSources } from "./missing-sources.ts";
-import type { OpenLanes } from "./open-lanes.ts";
 import type { Suspensions } from "./suspensions.ts";
 import {
   beginEarlyRetries,

@@ -2,11 +2,8 @@ import type { Timer } from "../domain/clock.ts";
 import { DEFAULT_RULES, type Mode, type TargetRules } from "../domain/target.ts";
 import {
   closeMode,
-  countFailedCheck,
   createMode,
   createModeNotices,
-  forgetFailedChecks,
-  forgetFailedProbes,
   forgetFailures,
   MODE,
   countFailure,
@@ -15,16 +12,13 @@ import {
   recordAnswer,
   openMode,
   postponeProbe,
-  recordAccepted,
   restartOutage,
-  scheduleProbe,
-  setForced,
-  setLastError,
   takeClosingNotice,
   takeOpeningNotice,
   type Failure,
   type ModeChange,
   type ModeNotices,
+  type ModeState,
   type TargetMode,
 } from "./mode.ts";
 import { createPace, countBad, countGood, countLimited, startRamp, stopMeasuring, type Pace } from "./pace.ts";
@@ -37,7 +31,10 @@ export interface TargetCondition {
   readonly notices: ModeNotices;
 }
 
-interface TargetState extends TargetCondition {
+interface TargetState {
+  readonly mode: ModeState;
+  readonly pace: Pace;
+  readonly notices: ModeNotices;
   rules: TargetRules;
   /** A delivery is under way to find out whether the target is back. */
   isProbing: boolean;
@@ -72,7 +69,7 @@ export interface CheckResult {
  * The target of one subscription, or of several that share it, with its current condition. Written only by the functions
  * of this file.
  */
-export type Target = Readonly<TargetState>;
+export type Target = Readonly<Omit<TargetState, "mode">> & TargetCondition;
 
 const SLOW_START_MIN_PER_S = 10;
 
@@ -168,8 +165,8 @@ export function resumeOutage({ mode }: Target, now: number): void {
 }
 
 /** The subscription whose own target this is continues: probes begin with their first wait again. */
-export function resumeProbes({ mode }: Target): void {
-  if (mode.isOpen) forgetFailedProbes(mode);
+export function resumeProbes({ mode }: TargetState): void {
+  if (mode.isOpen) mode.failedProbes = 0;
 }
 
 /** In QUEUE no delivery is used as a probe: a health check does that, or an operator decides. */
@@ -195,7 +192,7 @@ export function recordSuccess(target: TargetState, now: number): ModeChange {
     if (change === "closed") startSlowly(target, now, SLOW_START_MIN_PER_S);
     return change;
   }
-  recordAccepted(mode, now);
+  mode.acceptedAt = now;
   // Until now it failed at all of them: those that it failed at are tried once more.
   if (isFailingAtAll(target)) target.hastens = true;
   target.hasAccepted = true;
@@ -205,12 +202,12 @@ export function recordSuccess(target: TargetState, now: number): ModeChange {
 
 /** A healthy destination got too many requests (429): less is sent, but the mode does not change. */
 export function recordLimited(
-  { mode, pace }: Target,
+  { mode, pace }: TargetState,
   now: number,
   error: string,
   retryAfterMs: number | undefined,
 ): void {
-  setLastError(mode, error);
+  mode.lastError = error;
   countLimited(pace, now, retryAfterMs);
 }
 
@@ -218,7 +215,7 @@ export function recordLimited(
 export function recordUnclear(target: TargetState, now: number, error: string): void {
   const { mode } = target;
   if (mode.isOpen) target.failedTries++;
-  setLastError(mode, error);
+  mode.lastError = error;
   countBad(target.pace, now, 0);
 }
 
@@ -235,7 +232,7 @@ export function recordFailure(target: TargetState, { now, error, jitter, isProbe
 }
 
 export function recordCheckFailed(target: TargetState, failure: Omit<Failure, "isProbe">): ModeChange {
-  countFailedCheck(target.mode);
+  target.mode.failedChecks++;
   const change = recordFailure(target, { ...failure, isProbe: true });
   forgetTries(target);
   return change;
@@ -245,13 +242,16 @@ export function recordCheckFailed(target: TargetState, failure: Omit<Failure, "i
 export function recordCheckSucceeded(target: TargetState, now: number): "recovering" | "closed" | undefined {
   const { mode } = target;
   if (!mode.isOpen || mode.forced === "QUEUE") {
-    forgetFailedChecks(mode);
+    // Failed checks no longer count, failed deliveries do.
+    mode.failures -= Math.min(mode.failures, mode.failedChecks);
+    mode.failedChecks = 0;
+    if (mode.failures === 0 && !mode.isOpen) mode.lastError = undefined;
     return undefined;
   }
   target.successes++;
   if (target.successes > 1) return closeIfBack(target, now);
   target.failedTries = 0;
-  forgetFailedProbes(mode);
+  mode.failedProbes = 0;
   return closeIfBack(target, now) ?? "recovering";
 }
 
@@ -277,7 +277,7 @@ export function recordAllTried(target: TargetState, now: number): "closed" | und
 export function forceMode(target: TargetState, to: Mode | "auto", now: number): "opened" | "closed" | undefined {
   const { mode, rules } = target;
   const wasForced = mode.forced;
-  setForced(mode, to === "auto" ? undefined : to);
+  mode.forced = to === "auto" ? undefined : to;
   if (to === "QUEUE") {
     if (mode.isOpen) return undefined;
     openMode(mode, now, "set by an operator", 0, target.rules.maxProbeMs);
@@ -286,7 +286,7 @@ export function forceMode(target: TargetState, to: Mode | "auto", now: number): 
   }
   if (!mode.isOpen) return undefined;
   if (to === "auto" && (wasForced !== "QUEUE" || mode.failures >= rules.failuresToOpen)) {
-    scheduleProbe(mode, now);
+    mode.probeAt = now;
     return undefined;
   }
   forgetFailures(mode);

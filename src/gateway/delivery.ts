@@ -1,5 +1,5 @@
 import { createForwards, type Forwards } from "../deliver/forwards.ts";
-import { createGovernor, type Governor } from "../deliver/governor.ts";
+import { createGovernor, type Governor } from "../deliver/slots.ts";
 import { createFallbackDrain, type FallbackDrain } from "../deliver/fallback.ts";
 import { createHealthWatch, type HealthWatch } from "../deliver/target-health.ts";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "../deliver/scheduler.ts";
