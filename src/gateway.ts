@@ -2,8 +2,6 @@ import { listDefaults, listSettings } from "./config/settings-in-force.ts";
 import type { Config } from "./config/settings-tree.ts";
 import { openAlerting, toChannelSubscriptions } from "./gateway/alerts.ts";
 import { isLoopbackHost } from "./domain/ip-address.ts";
-import { openAcceptance } from "./gateway/acceptance.ts";
-import { openActs } from "./gateway/acts.ts";
 import { openBackground } from "./gateway/background.ts";
 import { openBrokers } from "./gateway/brokers.ts";
 import { openCapacity } from "./gateway/capacity.ts";
@@ -87,10 +85,8 @@ async function openParts(start: Start) {
   const connecting = { ...typed, ...openBrokers(start, typed) };
   const reaching = { ...connecting, ...openOutgoing(start, connecting, later) };
   const wanted = { ...reaching, ...(await openSubscribers(start, reaching, later)) };
-  const delivering = { ...wanted, ...openDelivery(start, wanted, later) };
-  const accepting = { ...delivering, ...openAcceptance(start, delivering) };
-  const acting = { ...accepting, ...openActs(start, accepting) };
-  const receiving = { ...acting, ...(await openReceivers(start, acting)) };
+  const delivering = { ...wanted, ...openDelivery(start, wanted) };
+  const receiving = { ...delivering, ...(await openReceivers(start, delivering)) };
   fill(receiving);
   // Parts that are opened after the listener are closed before it.
   const listening = { ...receiving, ...openServer(start, receiving) };

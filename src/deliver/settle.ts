@@ -1,164 +1,275 @@
-import type { Random } from "../domain/clock.ts";
-import { TEST_EVENT_TYPE } from "../domain/pattern.ts";
-import type { DeadReason } from "../domain/delivery.ts";
-import type { Outcome } from "../domain/outcome.ts";
-import { nextDelayMs, resolveRetryPolicy } from "../domain/retry-policy.ts";
+import type { Clock, Random } from "../domain/clock.ts";
+import { failedHere } from "../domain/outcome.ts";
+import { isGatewayEventType } from "../domain/pattern.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { ClaimedDelivery, Settlement } from "../store/port/lanes.ts";
+import type { Store } from "../store/store.ts";
+import type { RunningAttempt } from "./attempt.ts";
+import { TRY_AGAIN_MS, type Claims, type ReadyDeliveries } from "./claims.ts";
+import {
+  assess,
+  decide,
+  SIGNAL_PRIORITY,
+  staysInKey,
+  type Assessment,
+  type AssessedAt,
+  type Decision,
+  type Move,
+} from "./decide.ts";
+import type { Fallbacks } from "./fallback.ts";
+import type { InFlightMarks } from "./in-flight-file.ts";
+import { endChange, expectMore, type Lane, recordDuration, type Stopping } from "./lane.ts";
+import { admitsNext, isSilent } from "./lane-step.ts";
+import type { MissingSources } from "./missing-sources.ts";
 import type { AttemptReport } from "./senders/sender.ts";
+import type { Slots } from "./slots.ts";
+import { isSlow } from "./subscription-state.ts";
+import type { Suspensions } from "./suspensions.ts";
+import { markReportable, recordFailedEvent } from "./target.ts";
+import type { EarlyRetries, TargetLanes } from "./target-lanes.ts";
 
-/**
- * What an attempt says about the destination. `limited`: it gets too many requests (429). `unclear`: the same delivery
- * failed again, with an answer that may be about the delivery.
- */
-export type Saying = "well" | "ill" | "limited" | "unclear" | "nothing";
-
-export interface DecidedAt {
-  now: number;
-  wall: number;
+export interface SettleOptions {
+  store: Pick<Store, "lanes">;
+  clock: Clock;
   random: Random;
-  /** The attempt finds out whether a target in QUEUE is back: one that comes before its time uses up no retry. */
-  isTrial?: boolean | undefined;
+  inFlight: InFlightMarks;
+  findSubscription: (seq: number) => Subscription | undefined;
   /** How long a delivery may wait while its destination does not know its source. */
   maxHeldMs?: number | undefined;
-  /** Returns when a delivery of an unknown source is tried again. */
-  noteMiss?: ((subscriptionSeq: number, source: string, error: string) => number) | undefined;
+  /** Called before the settlement is recorded. `testOf`: the event's id when it is a test of the destination. */
+  onAttempt?: OnAttempt | undefined;
+  /** The settlement of an attempt is committed, and the lane knows it. */
+  onSettled?: ((eventSeq: number, verdict: Settlement["verdict"]) => void) | undefined;
+  /** The result of an attempt could not be processed, or a listener has thrown; the attempt counts as failed. */
+  onFault: (error: unknown) => void;
+  /** An attempt was the last of its delivery, which is a dead letter. */
+  onDead?: ((subscription: Subscription, delivery: ClaimedDelivery, settlement: Settlement) => void) | undefined;
+  /** The result of a test delivery is on disk. */
+  onTested?: ((eventId: string, settlement: Settlement) => void) | undefined;
 }
 
-export interface Decision {
-  settlement: Settlement;
-  says: Saying;
-  /** With `limited`: how long the destination asked to wait. */
-  retryAfterMs: number | undefined;
-  suspends: boolean;
-  /** The destination does not know the event's source: the time of the retry is decided for the whole source. */
-  missesSource: boolean;
-  /** The event's id when it is a test of the destination. */
-  testOf: string | undefined;
-  error: string | undefined;
-}
-
-const DEFAULT_MISS_MS = 5_000;
-const MISS_JITTER = 0.2;
-/** Otherwise a few events that always fail would never die, and keep a target that accepts nothing else in QUEUE. */
-const MAX_SPARED_TRIES = 20;
-
-/** Decides what follows from an attempt: delivered, a retry, or a dead letter with its reason. */
-export function decide(
-  delivery: ClaimedDelivery,
+export type OnAttempt = (
   subscription: Subscription,
+  delivery: ClaimedDelivery,
   report: AttemptReport,
-  at: DecidedAt,
-): Decision {
-  const { outcome, record } = report;
-  const { error, retryAfterMs } = outcome;
-  const attemptNumber = delivery.attemptCount + 1;
+  settlement: Settlement,
+  testOf: string | undefined,
+) => void;
 
-  const isTest = delivery.event.type === TEST_EVENT_TYPE;
-  const tries = attemptNumber - delivery.uncountedAttempts;
+interface SettleParts {
+  slots: Slots;
+  ready: ReadyDeliveries;
+  claims: Claims;
+  fallbacks: Fallbacks;
+  missing: MissingSources;
+  earlyRetries: EarlyRetries;
+  suspensions: Suspensions;
+  targets: TargetLanes;
+  stopping: Stopping;
+  advance: (lane: Lane) => void;
+}
 
-  const isEarlyTrial = at.isTrial === true && delivery.isEarly === true;
-  const isSpared =
-    isEarlyTrial && outcome.kind === "failed" && !isTest && delivery.uncountedAttempts < MAX_SPARED_TRIES;
+/** The result for one delivery of an attempt. */
+interface Ended {
+  readonly assessed: Assessment;
+  /** In the in-flight file. */
+  readonly place: number;
+  /** Where a delivery goes that its fallback cannot accept. */
+  readonly returns: Move | undefined;
+}
 
-  let verdict = verdictOf(outcome);
-  let deadReason = deadReasonOf(outcome);
-  let nextAttemptAt: number | undefined;
-  const missesSource = outcome.missesSource && !isTest;
-  const postponedMs = isTest ? undefined : outcome.postponedMs;
-  if (postponedMs !== undefined) {
-    nextAttemptAt = at.now + Math.ceil(postponedMs);
-  } else if (missesSource) {
-    const waitsMs = at.wall - delivery.event.receivedAt;
-    if (waitsMs > (at.maxHeldMs ?? Number.POSITIVE_INFINITY)) {
-      verdict = "dead";
-      deadReason = "held_too_long";
-    } else {
-      const delayMs = at.noteMiss?.(delivery.subscriptionSeq, delivery.event.source, error ?? "") ?? DEFAULT_MISS_MS;
-      nextAttemptAt = at.now + Math.floor(delayMs * (1 + MISS_JITTER * at.random.next()));
-    }
-  } else if (verdict === "retry") {
-    // The user who tests a destination has the answer already; a retry minutes later would be a surprise.
-    const delayMs = isTest
-      ? undefined
-      : nextDelayMs(
-          resolveRetryPolicy(subscription.retryPolicy),
-          // Its last wait begins again.
-          isSpared ? Math.max(1, tries - 1) : tries,
-          at.random,
-          retryAfterMs,
-        );
-    if (delayMs === undefined) {
-      verdict = "dead";
-      deadReason = "retries_exhausted";
-    } else {
-      nextAttemptAt = at.now + delayMs;
+/** Decides what follows from an attempt that has ended, notifies the other parts, and records the result. */
+export type SettleAttempt = (attempt: RunningAttempt, reports: readonly AttemptReport[]) => void;
+
+export function createSettleAttempt(options: SettleOptions, parts: SettleParts): SettleAttempt {
+  const { store, clock, random, inFlight, findSubscription, maxHeldMs } = options;
+  const { onAttempt, onSettled, onDead, onTested, onFault } = options;
+  const { slots, ready, claims, fallbacks, missing, earlyRetries, suspensions, targets, stopping, advance } = parts;
+
+  /** A listener that throws must not change the result of the attempt. */
+  function notify(listener: () => void): void {
+    try {
+      listener();
+    } catch (error) {
+      onFault(error);
     }
   }
-  const isSilent = (isTest && verdict !== "delivered") || missesSource;
-  const saying = isSilent ? "nothing" : sayingOf(outcome, tries);
-  return {
-    settlement: {
-      eventSeq: delivery.eventSeq,
-      subscriptionSeq: delivery.subscriptionSeq,
-      generation: delivery.generation,
-      attemptNumber,
-      verdict,
-      nextAttemptAt,
-      isUncounted: missesSource || postponedMs !== undefined || isSpared,
-      keepsTime: (saying !== "ill" && !isSpared) || retryAfterMs !== undefined,
-      deadReason,
-      leavesKeyQueue:
-        verdict === "delivered" ||
-        deadReason === "held_too_long" ||
-        deadReason === "damaged" ||
-        isTest ||
-        subscription.onDeadHead === "skip",
-      claimNext: false,
-      attempt: {
-        startedAt: report.startedAt,
-        durationMs: report.durationMs,
-        result: outcome.result,
-        trigger: delivery.trigger,
-        url: record.url,
-        address: record.address,
-        requestHeaders: record.requestHeaders,
-        responseCode: record.responseCode,
-        responseHeaders: record.responseHeaders,
-        responseBody: record.responseBody,
-        error,
-      },
-    },
-    says: saying,
-    retryAfterMs,
-    // A test must not suspend a subscription, but it may show that the destination is back.
-    suspends: outcome.kind === "gone" && !isTest,
-    missesSource,
-    testOf: isTest ? delivery.event.id : undefined,
-    error,
+
+  function notifyDead(subscription: Subscription, { delivery }: Assessment, settlement: Settlement): void {
+    notify(() => onDead?.(subscription, delivery, settlement));
+  }
+
+  function assessAll(
+    { lane, deliveries, places, round }: RunningAttempt,
+    reports: readonly AttemptReport[],
+    subscription: Subscription,
+    now: number,
+  ): Ended[] {
+    // Deliveries that failed together are retried together, in the same order: all of them get the same jitter.
+    const jitter = deliveries.length > 1 ? random.next() : undefined;
+    const chance =
+      jitter === undefined ? random : { bytes: (length: number) => random.bytes(length), next: () => jitter };
+    const isTrial = round?.target !== undefined;
+    const at = { now, wall: clock.wall(), random: chance, isTrial, maxHeldMs, delayOfMissed: missing.recordMiss };
+    const behind = lane.limits.keepsOrder === true ? createKeysHeld() : undefined;
+    const ended: Ended[] = [];
+    for (let i = 0; i < deliveries.length; i++) {
+      const delivery = deliveries[i] as ClaimedDelivery;
+      const given = reports[i] as AttemptReport;
+      const isInterrupted = stopping.isStopping && given.outcome.result === "error";
+      const report = isInterrupted || behind?.isHeld(delivery) === true ? withoutTry(given) : given;
+      const assessed = assess(delivery, subscription, report, at);
+      behind?.record(assessed);
+      ended.push({ assessed, place: places[i] ?? 0, returns: fallbacks.findReturn(subscription, assessed) });
+    }
+    return ended;
+  }
+
+  function recordTime(lane: Lane, durationMs: number, now: number): void {
+    recordDuration(lane, durationMs, now);
+    slots.setSpeed(lane, isSlow(lane.state.attemptTime) || isSilent(lane, now));
+  }
+
+  /** Records once, for all deliveries of the attempt, what it shows about the destination. */
+  function recordHealthSignal(attempt: RunningAttempt, ended: readonly Ended[], subscription: Subscription): void {
+    const { lane, round, probed } = attempt;
+    for (const { assessed, returns } of ended) {
+      if (assessed.verdict.kind !== "delivered" && !isGatewayEventType(assessed.delivery.event.type)) {
+        markReportable(lane.state.ownTarget);
+        markReportable(lane.target);
+      }
+      const { signal, delivery } = assessed;
+      if (signal === "failing" || signal === "unclear") recordFailedEvent(lane.target, delivery.eventSeq);
+      suspensions.record(lane, subscription, assessed, returns !== undefined);
+    }
+    const strongest = findStrongest(ended);
+    targets.recordHealthSignal(lane, subscription, strongest, probed !== undefined);
+    round?.endAttempt(strongest.signal);
+  }
+
+  function settle(lane: Lane, subscription: Subscription, { assessed, place, returns }: Ended, now: number): void {
+    const { delivery, report, verdict, testOf } = assessed;
+    const { source } = delivery.event;
+    if (verdict.kind === "delivered") {
+      if (lane.target.hasWaitingRetries) earlyRetries.recordAccepted(lane);
+      missing.recordAccepted(lane, source);
+    }
+    if (assessed.missesSource) missing.recordNext(lane.seq, source, verdict.kind === "retry" ? verdict.at : undefined);
+    // Must come before the listeners: one of them may end the wait of the event's sender.
+    const move = returns ?? fallbacks.findTakeOver(subscription, assessed);
+    // Where a batch holds several of a key, the next are claimed together.
+    const isAlone = lane.limits.keepsOrder !== true;
+    const mayGoOn = subscription.ordered && isAlone && !assessed.suspends && !stopping.isStopping;
+    const settlement = decide(assessed, move, mayGoOn && admitsNext(lane, subscription, now));
+    if (settlement.claimNext) ready.keepPlace(lane);
+    notify(() => onAttempt?.(subscription, delivery, report, settlement, testOf));
+    if (verdict.kind === "dead" && move === undefined) notifyDead(subscription, assessed, settlement);
+    record(lane, subscription, assessed, place, move, settlement);
+  }
+
+  function endRecord(lane: Lane, { claimNext }: Settlement): void {
+    endChange(lane);
+    if (claimNext) ready.freePlace(lane);
+  }
+
+  /** Also frees the delivery's place in the in-flight file. */
+  function record(
+    lane: Lane,
+    subscription: Subscription,
+    assessed: Assessment,
+    place: number,
+    move: Move | undefined,
+    settlement: Decision,
+  ): void {
+    store.lanes.settle(settlement, (result) => {
+      if ("failed" in result) {
+        // The result must be recorded. Until it is, the delivery stays claimed.
+        if (!stopping.isStopping) {
+          const again = () => record(lane, subscription, assessed, place, move, settlement);
+          clock.setTimer(clock.now() + TRY_AGAIN_MS, again);
+          return;
+        }
+        endRecord(lane, settlement);
+        return stopping.checkQuiet();
+      }
+      inFlight.end(place);
+      if (assessed.testOf !== undefined) onTested?.(assessed.testOf, settlement);
+      endRecord(lane, settlement);
+      if (result.next !== undefined) ready.add(lane, result.next);
+      const { verdict, nextAttemptAt, keepsTime } = settlement;
+      const isKept = move === undefined || result.isKept === true;
+      const isRetry = verdict === "retry" && isKept;
+      if (move !== undefined && isKept && verdict === "dead") notifyDead(subscription, assessed, settlement);
+      if (!isKept && result.applied) claims.expectMoved(move.to);
+      if (isRetry && !keepsTime) earlyRetries.recordWaiting(lane);
+      // Only after the commit: a claim that is already under way may be answered before this row exists.
+      if (result.movedUp || isRetry) expectMore(lane, isRetry ? (nextAttemptAt ?? 0) : clock.now());
+      advance(lane);
+      onSettled?.(settlement.eventSeq, verdict);
+    });
+  }
+
+  /** For a result that could not be processed: it counts as a failure that shows nothing about the destination. */
+  function settleUnprocessed(attempt: RunningAttempt, given: AttemptReport, i: number, now: number): void {
+    const { lane, sentBy, places } = attempt;
+    const delivery = attempt.deliveries[i] as ClaimedDelivery;
+    const report = { ...given, outcome: failedHere("the result of the attempt could not be processed") };
+    const at: AssessedAt = { now, wall: clock.wall(), random, maxHeldMs };
+    const assessed = assess(delivery, sentBy, report, at);
+    record(lane, sentBy, assessed, places[i] ?? 0, undefined, decide(assessed, undefined, false));
+  }
+
+  return (attempt, reports) => {
+    const { lane, sentBy, deliveries } = attempt;
+    const now = clock.now();
+    let settled = 0;
+    try {
+      // The subscription may have changed since the attempt began: the rules of now apply.
+      const subscription = findSubscription(lane.seq) ?? sentBy;
+      const ended = assessAll(attempt, reports, subscription, now);
+      if (ended.length > 0) {
+        // Before anything else is sent: those that wait may be behind one that failed.
+        if (lane.limits.keepsOrder === true && ended.some(({ assessed }) => staysInKey(assessed))) {
+          claims.giveBackReady(lane);
+        }
+        recordTime(lane, reports[0]?.durationMs ?? 0, now);
+        recordHealthSignal(attempt, ended, subscription);
+        for (; settled < ended.length; settled++) settle(lane, subscription, ended[settled] as Ended, now);
+      }
+    } catch (error) {
+      // An error in one attempt must fail that attempt, not the process.
+      onFault(error);
+      for (let i = settled; i < deliveries.length; i++) settleUnprocessed(attempt, reports[i] as AttemptReport, i, now);
+    }
+    advance(lane);
   };
 }
 
-function verdictOf({ kind }: Outcome): Settlement["verdict"] {
-  if (kind === "delivered") return "delivered";
-  return kind === "failed" ? "retry" : "dead";
+/** The ordering keys of an attempt in which a delivery has to be sent again. */
+function createKeysHeld() {
+  const keys = new Set<string>();
+  const keyOf = ({ event }: ClaimedDelivery) => event.orderingKey ?? "";
+  return {
+    isHeld: (delivery: ClaimedDelivery) => keys.has(keyOf(delivery)),
+    record(assessed: Assessment): void {
+      if (staysInKey(assessed)) keys.add(keyOf(assessed.delivery));
+    },
+  };
 }
 
-function deadReasonOf({ kind, deadReason }: Outcome): DeadReason | undefined {
-  switch (kind) {
-    case "refused":
-      return deadReason ?? "refused";
-    case "gone":
-    case "blocked":
-      return kind;
-    case "delivered":
-    case "failed":
-      return undefined;
+/**
+ * A failure that uses up no retry: of a delivery behind another one of its ordering key, of which only the first is
+ * tried, and of one that our own stop interrupted.
+ */
+function withoutTry(report: AttemptReport): AttemptReport {
+  const { outcome } = report;
+  return outcome.kind === "failed" ? { ...report, outcome: { ...outcome, says: "nothing", postponedMs: 0 } } : report;
+}
+
+function findStrongest(ended: readonly Ended[]): Assessment {
+  let strongest = (ended[0] as Ended).assessed;
+  for (const { assessed } of ended) {
+    if (SIGNAL_PRIORITY[assessed.signal] > SIGNAL_PRIORITY[strongest.signal]) strongest = assessed;
   }
-}
-
-/** After one failure the destination may be at fault; if the same delivery fails again, the delivery may be. */
-function sayingOf({ says }: Outcome, tries: number): Saying {
-  if (says !== "doubtful") return says;
-  return tries === 1 ? "ill" : "unclear";
+  return strongest;
 }

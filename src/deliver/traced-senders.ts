@@ -1,6 +1,6 @@
 import { parseUrl } from "../domain/parse-url.ts";
 import type { RunningSpan, Tracing } from "../telemetry/tracing.ts";
-import type { OpenSenders } from "./local-dispatch.ts";
+import type { OpenSenders } from "./attempt.ts";
 import type { Attempt, AttemptReport } from "./senders/sender.ts";
 
 /** Adds a span to each attempt; its id is sent in `traceparent`. */

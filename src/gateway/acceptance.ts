@@ -6,7 +6,7 @@ import { createFanOut } from "../route/fan-out.ts";
 import { createIngest, traceIngest } from "../route/ingest.ts";
 import { createEventWarning } from "../telemetry/event-warning.ts";
 import type { Capacity } from "./capacity.ts";
-import type { Delivery } from "./delivery.ts";
+import type { Sending } from "./delivery.ts";
 import type { Start } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Storage } from "./storage.ts";
@@ -18,7 +18,7 @@ export type Acceptance = ReturnType<typeof openAcceptance>;
 
 export function openAcceptance(
   { options, logger, logFault, parts }: Start,
-  made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Delivery,
+  made: Storage & Capacity & Tenancy & Outgoing & Subscribers & Sending,
 ) {
   const { store, clock, createId, metrics, work, disk, quotas, credentials, router, subscriptions, targets } = made;
   const { governor, forwards, scheduler, statistics, health, drain, tracing } = made;

@@ -6,7 +6,7 @@ import { createResume } from "../operate/resume.ts";
 import { createTestDeliveries } from "../operate/test-delivery.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Capacity } from "./capacity.ts";
-import type { Delivery } from "./delivery.ts";
+import type { Sending } from "./delivery.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
 import type { Tenancy } from "./tenancy.ts";
@@ -20,7 +20,7 @@ const BUSY_LAG_MS = 50;
 
 export function openActs(
   { logger, logFault }: Start,
-  made: Storage & Capacity & Tenancy & Subscribers & Delivery & Acceptance,
+  made: Storage & Capacity & Tenancy & Subscribers & Sending & Acceptance,
 ) {
   const { store, clock, authors, trail, createId, loopLag, subscriptions, scheduler, ingest, failureEvents } = made;
   const touched = {

@@ -1,24 +1,24 @@
 import { createForwards, type Forwards } from "../deliver/forwards.ts";
-import { createGovernor } from "../deliver/lanes/governor.ts";
-import { createFallbackDrain } from "../deliver/targets/fallback-drain.ts";
-import { createHealthWatch } from "../deliver/targets/health-watch.ts";
-import { createScheduler } from "../deliver/scheduler.ts";
-import type { SchedulerOptions } from "../deliver/scheduler-parts.ts";
-import { createEndedEvents } from "../receive/pulled/ended-events.ts";
+import { createGovernor, type Governor } from "../deliver/slots.ts";
+import { createFallbackDrain, type FallbackDrain } from "../deliver/fallback.ts";
+import { createHealthWatch, type HealthWatch } from "../deliver/target-health.ts";
+import { createScheduler, type Scheduler, type SchedulerOptions } from "../deliver/scheduler.ts";
+import { createEndedEvents, type EndedEvents } from "../receive/pulled/ended-events.ts";
 import type { ForwardResult } from "../domain/forward-rules.ts";
 import { formatDeliveryId } from "../domain/ids.ts";
 import { isGatewayEventType } from "../domain/pattern.ts";
 import { createAttemptWindows, type AttemptWindows } from "../operate/alerts/attempt-window.ts";
 import { nameForLog } from "../operate/alerts/contact-subscriptions.ts";
-import { createFallbackDepths } from "../operate/fallback-depths.ts";
+import { createFallbackDepths, type FallbackDepths } from "../operate/fallback-depths.ts";
 import type { Draft } from "../registry/draft.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Settlement } from "../store/port/lanes.ts";
 import { createStatistics, type Statistics } from "../operate/statistics.ts";
 import { startUpkeep } from "../operate/upkeep.ts";
 import { createUtilization } from "../telemetry/loop-lag.ts";
+import { openAcceptance } from "./acceptance.ts";
+import { openActs } from "./acts.ts";
 import type { Capacity } from "./capacity.ts";
-import type { MutualParts } from "./mutual-parts.ts";
 import type { Start } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Storage } from "./storage.ts";
@@ -26,13 +26,26 @@ import type { Subscribers } from "./subscribers.ts";
 import type { Tenancy } from "./tenancy.ts";
 
 /** Delivers what is stored to its subscriptions. */
+export interface Sending {
+  readonly statistics: Statistics;
+  readonly attemptWindows: AttemptWindows;
+  readonly governor: Governor;
+  readonly forwards: Forwards;
+  readonly endedEvents: EndedEvents;
+  readonly scheduler: Scheduler;
+  readonly fallbackDepths: FallbackDepths;
+  readonly drain: FallbackDrain;
+  readonly health: HealthWatch;
+  readonly upkeep: ReturnType<typeof startUpkeep>;
+}
+
+/**
+ * Sends deliveries, and accepts the events that report how that goes: they are sent in the same way, so both are made
+ * together. No attempt ends before all of them are there.
+ */
 export type Delivery = ReturnType<typeof openDelivery>;
 
-export function openDelivery(
-  start: Start,
-  made: Storage & Capacity & Tenancy & Outgoing & Subscribers,
-  later: () => MutualParts,
-) {
+export function openDelivery(start: Start, made: Storage & Capacity & Tenancy & Outgoing & Subscribers) {
   const { config, logger, logFault, parts } = start;
   const { store, clock, random, inFlight, authors, metrics, senders, dispatch, targets, subscriptions } = made;
   const statistics = createStatistics({ store, clock, onFault: logFault });
@@ -45,7 +58,7 @@ export function openDelivery(
   const scheduler = createScheduler({
     governor,
     inFlight,
-    store: { lanes: endedEvents.watch(store.lanes) },
+    store,
     dispatch,
     clock,
     random,
@@ -55,8 +68,8 @@ export function openDelivery(
     findFallback: subscriptions.findFallback,
     findForward: (fallback) => subscriptions.findForward(fallback) ?? subscriptions.findFormerForward(fallback),
     isAwaited: forwards.isAwaited,
-    onIll: (target) => later().health.checkSoon(target),
-    isCancelling: (seq) => later().replayRunner.isCancelling(seq),
+    onTargetFailed: (target) => health.checkSoon(target),
+    isCancelling: (seq) => acts.replayRunner.isCancelling(seq),
     maxInFlight: config.limits.maxSockets,
     maxBodyBytes: config.limits.bodyCacheBytes,
     maxHeldMs: config.heldMaxDays * 86_400_000,
@@ -65,19 +78,20 @@ export function openDelivery(
       const name = nameForLog(subscription);
       const facts = { event_id: delivery.event.id, subscription: name, reason: settlement.deadReason };
       logger.warn({ ...facts, detail: settlement.attempt.error }, "delivery is dead");
-      later().failureEvents.died(subscription, delivery, settlement);
+      acceptance.failureEvents.died(subscription, delivery, settlement);
     },
+    onSettled: endedEvents.noteSettled,
     onFault: logFault,
-    onTested: (eventId, settlement) => later().tests.noteTested(eventId, settlement),
-    onExpired: (dead) => later().failureEvents.diedUnsent(dead),
-    onMode: (subscription, change) => later().modes.noted(subscription, change),
-    onFailing: (subscription, facts) => later().modes.failing(subscription, facts),
+    onTested: (eventId, settlement) => acts.tests.noteTested(eventId, settlement),
+    onExpired: (dead) => acceptance.failureEvents.diedUnsent(dead),
+    onMode: (subscription, change) => acceptance.modes.noted(subscription, change),
+    onFailing: (subscription, facts) => acceptance.modes.failing(subscription, facts),
     onState: (subscription, state) => void targets.saveState(subscription, state).catch(logFault),
     onSuspend(subscription, reason, facts) {
       logger.warn({ subscription: nameForLog(subscription), reason }, "subscription is suspended");
       const tell = (draft: Draft, current: Subscription) => {
         draft.explain({ reason });
-        later().failureEvents.suspended(draft, current, reason, facts);
+        acceptance.failureEvents.suspended(draft, current, reason, facts);
       };
       // By itself, also while it tries what somebody asked for.
       authors.asGateway(() => subscriptions.suspend(subscription, tell)).catch(logFault);
@@ -113,12 +127,12 @@ export function openDelivery(
     check: senders.checkHealth,
     lanes: scheduler.targets,
     drain,
-    onMode: (target, change) => later().modes.found(target, change),
-    onWell(target) {
+    onMode: (target, change) => acceptance.modes.found(target, change),
+    onHealthy(target) {
       for (const subscription of targets.listResumable(target)) {
         const name = nameForLog(subscription);
         logger.info({ subscription: name }, "destination is healthy again, subscription resumed");
-        later().resume.resume(subscription, "deliver").catch(logFault);
+        acts.resume.resume(subscription, "deliver").catch(logFault);
       }
     },
   });
@@ -126,11 +140,11 @@ export function openDelivery(
     store,
     clock,
     onMovedUp: scheduler.refresh,
-    onDead: (dead) => later().failureEvents.diedUnsent(dead),
+    onDead: (dead) => acceptance.failureEvents.diedUnsent(dead),
     onFault: logFault,
   });
   parts.add(() => upkeep.stop());
-  return {
+  const sending: Sending = {
     statistics,
     attemptWindows,
     governor,
@@ -142,6 +156,9 @@ export function openDelivery(
     health,
     upkeep,
   };
+  const acceptance = openAcceptance(start, { ...made, ...sending });
+  const acts = openActs(start, { ...made, ...sending, ...acceptance });
+  return { ...sending, ...acceptance, ...acts };
 }
 
 /** Logs and counts each attempt. */
@@ -150,7 +167,7 @@ function createAttemptNotes(
   made: Storage & Capacity & { forwards: Forwards; statistics: Statistics; attemptWindows: AttemptWindows },
 ): NonNullable<SchedulerOptions["onAttempt"]> {
   const { clock, metrics, forwards, statistics, attemptWindows } = made;
-  return (subscription, delivery, report, { settlement, testOf }) => {
+  return (subscription, delivery, report, settlement, testOf) => {
     const { attempt, moveTo } = settlement;
     // One that moves to another subscription, or back, is tried there.
     const verdict = moveTo === undefined ? settlement.verdict : "retry";

@@ -1,13 +1,10 @@
+import type { FallbackDrain } from "../deliver/fallback.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { FallbackDrain } from "../deliver/targets/fallback-drain.ts";
-import type { HealthWatch } from "../deliver/targets/health-watch.ts";
 import type { BulkReplays } from "../operate/replays/bulk-replays.ts";
 import type { FailureEvents } from "../operate/failure-events.ts";
 import type { ModeEvents } from "../operate/mode-events.ts";
 import type { ReplayRunner } from "../operate/replays/replay-runner.ts";
-import type { Resume } from "../operate/resume.ts";
 import type { SubscriptionLanes } from "../operate/subscription-lanes.ts";
-import type { TestDeliveries } from "../operate/test-delivery.ts";
 import type { Forwarding } from "../receive/forwarding.ts";
 import type { Sources } from "../registry/sources/sources.ts";
 import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
@@ -18,13 +15,10 @@ export interface MutualParts {
   readonly subscriptions: Subscriptions;
   readonly subscriptionLanes: SubscriptionLanes;
   readonly scheduler: Scheduler;
-  readonly health: HealthWatch;
   readonly drain: FallbackDrain;
   readonly forwarding: Forwarding;
   readonly failureEvents: FailureEvents;
   readonly modes: ModeEvents;
-  readonly tests: TestDeliveries;
-  readonly resume: Resume;
   readonly replayRunner: ReplayRunner;
   readonly bulkReplays: BulkReplays;
 }

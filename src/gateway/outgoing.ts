@@ -2,7 +2,7 @@ import { hostname, networkInterfaces } from "node:os";
 import { createAddressGuard } from "../deliver/wire/address-guard.ts";
 import { parseDestination } from "../deliver/destination.ts";
 import { openHttpClient } from "../deliver/wire/http-client.ts";
-import { createLocalDispatch } from "../deliver/local-dispatch.ts";
+import { createDispatch } from "../deliver/attempt.ts";
 import { createNotedCertificates } from "../deliver/wire/noted-certificates.ts";
 import { createOwnUrls } from "../deliver/wire/own-urls.ts";
 import { parseEgressProxy } from "../deliver/wire/proxy-tunnel.ts";
@@ -74,7 +74,7 @@ export function openOutgoing(
   const tracing = findTracing(logger);
   if (tracing !== undefined) parts.add(() => flushSpans(tracing, clock));
   const found = tracing === undefined ? senders : traceSenders(senders, tracing);
-  const dispatch = createLocalDispatch({ senders: found, store, clock, onFault: logFault });
+  const dispatch = createDispatch({ senders: found, store, clock, onFault: logFault });
   return {
     tracing,
     client,

@@ -1,5 +1,5 @@
 import { createFetchText } from "../deliver/wire/http-client.ts";
-import { sparesDeliveries } from "../deliver/targets/target.ts";
+import { probesWithoutDeliveries } from "../deliver/target.ts";
 import type { BrokerKind } from "../domain/connection.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_TENANT } from "../domain/event.ts";
@@ -125,7 +125,7 @@ function createHoldLimit({ findTrouble, targets, subscriptions }: Capacity & Sub
     if (isChecked && mode.forced !== "NORMAL" && (check === undefined || check.error !== undefined)) return 0;
     if (!mode.isOpen) return maxUnacknowledged;
     // Without a health check, one message at a time probes whether the target is back.
-    return sparesDeliveries(known.state) ? 0 : 1;
+    return probesWithoutDeliveries(known.state) ? 0 : 1;
   };
 }
 

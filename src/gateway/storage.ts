@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { getDatabasePath } from "../config/store-url.ts";
-import { openInFlightFile } from "../deliver/lanes/in-flight-file.ts";
+import { openInFlightFile } from "../deliver/in-flight-file.ts";
 import { deriveAuditSeed } from "../domain/audit/audit-key.ts";
 import { createIdSource } from "../domain/ids.ts";
 import { createSystemClock, createSystemRandom } from "../domain/system-clock.ts";

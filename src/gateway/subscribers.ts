@@ -43,15 +43,15 @@ export async function openSubscribers(
     registry,
     checkDestination,
     findUser: (draft, name, tenantId) =>
-      later().subscriptions.findIn(draft, tenantId, ({ settings }) => settings.target === name),
+      subscriptions.findIn(draft, tenantId, ({ settings }) => settings.target === name),
     findSource: (draft, name, tenantId) =>
       findHolding(draft, tenantId).sources.find(({ options }) => options["target"] === name),
-    checkUsers: (draft, input, managedBy) => later().subscriptions.checkTarget(draft, input, managedBy),
+    checkUsers: (draft, input, managedBy) => subscriptions.checkTarget(draft, input, managedBy),
     findOwner: (draft, name, tenantId) =>
-      later().subscriptions.findIn(draft, tenantId, (one) => [one.name, one.id].includes(name)),
+      subscriptions.findIn(draft, tenantId, (one) => [one.name, one.id].includes(name)),
     async onChange(changes) {
       targets.take(changes);
-      await later().subscriptions.retarget();
+      await subscriptions.retarget();
       later().modes.watchSoon();
     },
   });
@@ -61,7 +61,7 @@ export async function openSubscribers(
     clock,
     authors,
     maxProbeMs: config.maxProbeS * 1000,
-    subscriptions: () => later().subscriptions,
+    subscriptions: () => subscriptions,
     scheduler: () => later().scheduler,
     onMode: (known, change) => later().modes.changed(known, change),
     onChange: () => later().modes.watchSoon(),

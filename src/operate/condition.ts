@@ -1,4 +1,4 @@
-import { isHealthy, type Target } from "../deliver/targets/target.ts";
+import { isHealthy, type Target } from "../deliver/target.ts";
 import type { SubscriptionStatus } from "../domain/subscription.ts";
 
 /** From best to worst. */

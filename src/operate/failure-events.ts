@@ -1,6 +1,5 @@
-import type { FailureFacts } from "../deliver/targets/suspensions.ts";
-import type { Target } from "../deliver/targets/target.ts";
-import { takeClosingNotice, takeOpeningNotice } from "../deliver/targets/mode.ts";
+import type { FailureFacts } from "../deliver/suspensions.ts";
+import { takeModeNotice, type Target } from "../deliver/target.ts";
 import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { DeadReason } from "../domain/delivery.ts";
@@ -141,9 +140,9 @@ export function createFailureEvents({
       });
     },
 
-    modeChanged({ name, tenantId, declared, subscriptions }, { mode, notices }) {
-      const isToTell = mode.isOpen ? takeOpeningNotice(notices) : takeClosingNotice(notices);
-      if (!isToTell) return;
+    modeChanged({ name, tenantId, declared, subscriptions }, target) {
+      const { mode } = target;
+      if (!takeModeNotice(target)) return;
       const [now, before] = mode.isOpen ? ["QUEUE", "NORMAL"] : ["NORMAL", "QUEUE"];
       const [owner] = declared === undefined ? subscriptions : [];
       tell({

@@ -1,4 +1,4 @@
-import type { TargetMode } from "../deliver/targets/mode.ts";
+import type { TargetMode } from "../deliver/mode.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { DeadDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";

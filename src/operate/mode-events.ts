@@ -1,6 +1,6 @@
-import type { HealthWatch } from "../deliver/targets/health-watch.ts";
-import type { FailureFacts } from "../deliver/targets/suspensions.ts";
-import type { Target } from "../deliver/targets/target.ts";
+import type { HealthWatch } from "../deliver/target-health.ts";
+import type { FailureFacts } from "../deliver/suspensions.ts";
+import type { Target } from "../deliver/target.ts";
 import type { Clock, Timer } from "../domain/clock.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Logger } from "../telemetry/logger.ts";

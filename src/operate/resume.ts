@@ -1,4 +1,4 @@
-import type { TargetMode } from "../deliver/targets/mode.ts";
+import type { TargetMode } from "../deliver/mode.ts";
 import { PosthornError } from "../domain/errors.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import { checkIfMatch } from "../registry/if-match.ts";

@@ -1,4 +1,4 @@
-import { isHealthy } from "../deliver/targets/target.ts";
+import { isHealthy } from "../deliver/target.ts";
 import type { Mode } from "../domain/target.ts";
 import type { Condition } from "./condition.ts";
 import type { KnownTarget } from "./targets.ts";

@@ -1,9 +1,15 @@
-import { rateAt } from "../deliver/targets/pace.ts";
-import { formatSubscription, formatTarget, parseSubscription, parseTarget } from "../deliver/targets/saved-state.ts";
+import { rateAt } from "../deliver/pace.ts";
+import { formatSubscription, formatTarget, parseSubscription, parseTarget } from "../deliver/subscription-state.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import { createTarget, createTargetCondition, forceMode, type Target } from "../deliver/targets/target.ts";
-import type { SubscriptionState } from "../deliver/targets/subscription-states.ts";
-import { noteOthersFailed } from "../deliver/targets/mode.ts";
+import {
+  createTarget,
+  createTargetCondition,
+  forceMode,
+  markReportable,
+  setRules,
+  type Target,
+} from "../deliver/target.ts";
+import type { SubscriptionState } from "../deliver/subscription-state.ts";
 import type { Clock } from "../domain/clock.ts";
 import { PosthornError } from "../domain/errors.ts";
 import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
@@ -212,7 +218,7 @@ export function createTargets(options: TargetsOptions): Targets {
       const change = forceMode(state, mode, clock.now());
       if (change !== undefined) {
         // A mode set by hand must be reported.
-        noteOthersFailed(state.notices);
+        markReportable(state);
         options.onMode({ ...known, state }, change);
       }
       options.scheduler().targets.refresh(state);
@@ -249,7 +255,7 @@ export function createTargets(options: TargetsOptions): Targets {
     },
     take(changes) {
       for (const { before, after } of changes) {
-        if (after !== undefined) stateOf(after).rules = rulesOf(after.thing.input, options.maxProbeMs);
+        if (after !== undefined) setRules(stateOf(after), rulesOf(after.thing.input, options.maxProbeMs));
         else if (before !== undefined) states.delete(before.seq);
       }
     },

@@ -34,7 +34,7 @@ export interface FanOut {
   acceptFor(event: IncomingEvent, subscriptions: readonly Subscription[], done: Done<Accepted>): void;
   /**
    * Plans the deliveries of an event that the caller writes in a transaction of its own. The caller then calls `done`.
-   * No planned delivery is claimed, because a plan may be dropped. Before `resume` has run, the event is left to it.
+   * No planned delivery is claimed on insert, because a plan may be dropped. Before `resume` has run, the event is left to it.
    */
   plan(event: IncomingEvent): Plan;
   /** Completes fan-outs that a crash interrupted. Must run before new events are accepted. */
@@ -45,10 +45,11 @@ export interface FanOut {
 
 /** The scheduler, as the fan-out needs it. */
 export interface Deliverer {
-  /** Whether a delivery may be claimed when it is inserted. Its place is reserved until it is written or released. */
+  /** Whether a delivery may be claimed on insert. Its place is reserved until it is written or released. */
   reserve(subscription: Subscription, dueAt: number, bodyBytes: number, isTest: boolean): boolean;
   unreserve(subscription: Subscription): void;
-  born(delivery: ClaimedDelivery): void;
+  /** A delivery that was claimed on insert has been written. */
+  handOver(delivery: ClaimedDelivery): void;
   /** The fallback that gets the delivery because its target is down; undefined when there is none. */
   divert(subscription: Subscription, dueAt: number): Subscription | undefined;
   /** A new delivery waits in the table. */
@@ -149,7 +150,7 @@ export function createFanOut({ store, router, scheduler, clock, onUnmatched }: F
       }
       try {
         if (claimed[i] === true && content !== undefined) {
-          scheduler.born({
+          scheduler.handOver({
             eventSeq,
             subscriptionSeq: subscription.seq,
             generation: 1,

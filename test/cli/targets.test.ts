@@ -16,7 +16,7 @@ describe("posthorn targets", () => {
 
     const set = await used.cli.run(["targets", "mode", "erp", "QUEUE"]);
     expect(set.stdout).toMatch(/^mode +QUEUE \(by hand\)$/m);
-    expect(set.stdout).toMatch(/^reason +an operator said so$/m);
+    expect(set.stdout).toMatch(/^reason +set by an operator$/m);
     expect((await used.cli.run(["targets"])).stdout).toMatch(
       /^TARGET .*\nerp +default +QUEUE \(by hand\) +\S+.* down +0 /,
     );

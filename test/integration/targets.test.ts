@@ -135,7 +135,7 @@ describe("a target that two subscriptions share", () => {
       mode: "QUEUE",
       forced: "QUEUE",
       health: "ok",
-      reason: "an operator said so",
+      reason: "set by an operator",
     });
     expect(far.posts()).toEqual([]);
     expect((await gateway.deliveries("status=pending")).map(({ hold_reason }) => hold_reason)).toEqual(["queue_mode"]);

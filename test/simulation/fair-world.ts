@@ -1,7 +1,7 @@
 /** A gateway in virtual time with many tenants and destinations, which tells how long each delivery took. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Slots } from "../../src/deliver/lanes/slots.ts";
+import type { Slots } from "../../src/deliver/slots.ts";
 import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/deliver/senders/sender.ts";
 import { DELIVERED, type Outcome } from "../../src/domain/outcome.ts";
 import type { Subscription, SubscriptionInput } from "../../src/domain/subscription.ts";
@@ -103,7 +103,7 @@ export async function openFairWorld(options: FairWorldOptions): Promise<FairWorl
       onFault(error) {
         throw error;
       },
-      onAttempt(subscription, { event }, _, { settlement }) {
+      onAttempt(subscription, { event }, _, settlement) {
         const { verdict, deadReason } = settlement;
         if (verdict === "retry") return;
         const { name, tenantId: tenant } = subscription;

@@ -1,5 +1,5 @@
 /** Watches a simulated gateway at work and notes every promise that it breaks while it runs. */
-import type { SchedulerOptions } from "../../src/deliver/scheduler-parts.ts";
+import type { SchedulerOptions } from "../../src/deliver/scheduler.ts";
 import { formatDeliveryId, parseDeliveryId } from "../../src/domain/ids.ts";
 import { resolveRetryPolicy } from "../../src/domain/retry-policy.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
@@ -143,7 +143,7 @@ export function createObserver(time: VirtualTime): Observer {
       checkConcurrency(sending, facts.inFlight);
       arrivals.push({ eventId: event.id, subscription: subscription.id, attempt: attempt.number, hash, accepted });
     },
-    attempted(subscription, delivery, report, { settlement }) {
+    attempted(subscription, delivery, report, settlement) {
       const key = `${delivery.eventSeq} ${delivery.subscriptionSeq} ${delivery.generation}`;
       if (probes.get(subscription.seq) === delivery) probes.delete(subscription.seq);
       const made = (tries.get(key) ?? 0) + 1;

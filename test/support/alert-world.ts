@@ -1,7 +1,7 @@
 /** The engine with its alerts, in virtual time: what is wrong, and what is told of it. */
 import { toActiveRules, type AlertRuleInput } from "../../src/domain/alert.ts";
 import { GATEWAY_TENANT } from "../../src/domain/event.ts";
-import type { Undrained } from "../../src/deliver/targets/fallback-drain.ts";
+import type { Undrained } from "../../src/deliver/fallback.ts";
 import { createNotedCertificates } from "../../src/deliver/wire/noted-certificates.ts";
 import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/deliver/senders/sender.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
@@ -118,7 +118,7 @@ export async function openAlertWorld(options: AlertWorldOptions): Promise<AlertW
       maxRows: 1000,
       commitMs: 0,
       onFault,
-      onAttempt(subscription, delivery, report, { settlement }) {
+      onAttempt(subscription, delivery, report, settlement) {
         if (isGatewayEventType(delivery.event.type)) return;
         const isSuccess = settlement.attempt.result === "success";
         const isRetry = delivery.attemptCount > 0;

@@ -1,5 +1,5 @@
-import type { Lane } from "../../src/deliver/lanes/lane.ts";
-import { createSlots, type Slots } from "../../src/deliver/lanes/slots.ts";
+import { setQueued, type Lane } from "../../src/deliver/lane.ts";
+import { createSlots, type Slots } from "../../src/deliver/slots.ts";
 
 /** Slots as a plain queue hands them out: whoever came first, whoever it is. A negative control for fairness. */
 export function createArrivalOrderSlots(maxInFlight: number): Slots {
@@ -12,14 +12,14 @@ export function createArrivalOrderSlots(maxInFlight: number): Slots {
     },
     enqueue(lane) {
       if (lane.isQueued) return;
-      lane.isQueued = true;
+      setQueued(lane, true);
       queue.push(lane);
     },
     findNext: () => (slots.inFlight < maxInFlight ? queue[0] : undefined),
     take(lane) {
       queue.shift();
-      lane.isQueued = false;
+      setQueued(lane, false);
     },
-    judge: () => undefined,
+    setSpeed: () => undefined,
   };
 }

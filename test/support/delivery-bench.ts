@@ -7,10 +7,10 @@ import type { Clock } from "../../src/domain/clock.ts";
 import { DELIVERED, failedHere, type Outcome } from "../../src/domain/outcome.ts";
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
-import type { Dispatch } from "../../src/deliver/dispatch.ts";
-import { createHealthWatch, type HealthCheck, type HealthWatch } from "../../src/deliver/targets/health-watch.ts";
+import type { Dispatch } from "../../src/deliver/attempt.ts";
+import { createHealthWatch, type HealthCheck, type HealthWatch } from "../../src/deliver/target-health.ts";
 import { createScheduler, type Scheduler } from "../../src/deliver/scheduler.ts";
-import type { SchedulerOptions } from "../../src/deliver/scheduler-parts.ts";
+import type { SchedulerOptions } from "../../src/deliver/scheduler.ts";
 import { ONE_BY_ONE, type BatchLimits } from "../../src/deliver/senders/sender.ts";
 import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
 import { createRouter } from "../../src/route/router.ts";
@@ -80,7 +80,7 @@ export function gone(): Outcome {
 export interface DeliveryBenchOptions extends Partial<
   Pick<
     SchedulerOptions,
-    "maxInFlight" | "maxBodyBytes" | "findSavedState" | "findSharedTarget" | "onAttempt" | "onFault"
+    "maxInFlight" | "maxBodyBytes" | "findSavedState" | "findSharedTarget" | "onAttempt" | "onSettled" | "onFault"
   >
 > {
   /** How many go in one attempt; without it each goes alone. */
@@ -178,8 +178,9 @@ async function openDeliveryBench(options: DeliveryBenchOptions = {}): Promise<De
     maxBodyBytes: options.maxBodyBytes ?? 1_000_000,
     findSavedState: options.findSavedState,
     findSharedTarget: options.findSharedTarget,
-    onIll: (target) => health.checkSoon(target),
+    onTargetFailed: (target) => health.checkSoon(target),
     onAttempt: options.onAttempt,
+    onSettled: options.onSettled,
     onFault: options.onFault ?? throwFault,
     onMode: ({ name }, change) => told.push(`${name} ${change}`),
     onFailing: ({ name }) => told.push(`${name} failing`),

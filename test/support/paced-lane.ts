@@ -1,13 +1,13 @@
 /** One lane of a target with its mode and pace alone, in virtual time: what a destination of some kind gets, second by second. */
-import { notePaced, paceOpensAt, paceRoom } from "../../src/deliver/targets/pace.ts";
+import { takePaceToken, paceOpensAt, paceRoom } from "../../src/deliver/pace.ts";
 import {
   createTarget,
   createTargetCondition,
-  noteAnswered,
-  noteIll,
-  noteTooMuch,
+  recordSuccess,
+  recordFailure,
+  recordLimited,
   type Target,
-} from "../../src/deliver/targets/target.ts";
+} from "../../src/deliver/target.ts";
 import { createSeededRandom } from "../../src/domain/seeded-random.ts";
 
 export type Reply = "ok" | "failed" | { limitedForMs: number | undefined };
@@ -83,7 +83,7 @@ export function runPaced(replies: Replies, options: PacedOptions): PacedRun {
     inFlight++;
     isProbing ||= isProbe;
     count(attemptsPerS);
-    if (!isProbe) notePaced(pace, now);
+    if (!isProbe) takePaceToken(pace, now);
     const reply = replies(now, random);
     coming.add({ at: now + latencyMs, run: () => end(reply, isProbe) });
   }
@@ -92,12 +92,12 @@ export function runPaced(replies: Replies, options: PacedOptions): PacedRun {
     inFlight--;
     if (isProbe) isProbing = false;
     if (reply === "ok") {
-      noteAnswered(target, now);
+      recordSuccess(target, now);
       return count(goodPerS);
     }
     coming.add({ at: now + retryAfterMs, run: () => waiting++ });
-    if (reply !== "failed") return noteTooMuch(target, now, "429", reply.limitedForMs);
-    if (noteIll(target, { now, error: "503", jitter: random(), isProbe }) === "opened") openedAt.push(now);
+    if (reply !== "failed") return recordLimited(target, now, "429", reply.limitedForMs);
+    if (recordFailure(target, { now, error: "503", jitter: random(), isProbe }) === "opened") openedAt.push(now);
   }
 
   function arrive(): void {

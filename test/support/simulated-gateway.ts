@@ -2,15 +2,15 @@
 import { join } from "node:path";
 import type { Clock } from "../../src/domain/clock.ts";
 import { createIdSource } from "../../src/domain/ids.ts";
-import type { Dispatch } from "../../src/deliver/dispatch.ts";
-import { createFallbackDrain } from "../../src/deliver/targets/fallback-drain.ts";
-import { createHealthWatch, type HealthCheck } from "../../src/deliver/targets/health-watch.ts";
-import { openInFlightFile } from "../../src/deliver/lanes/in-flight-file.ts";
-import { createLocalDispatch } from "../../src/deliver/local-dispatch.ts";
-import type { TargetMode } from "../../src/deliver/targets/mode.ts";
+import type { Dispatch } from "../../src/deliver/attempt.ts";
+import { createFallbackDrain } from "../../src/deliver/fallback.ts";
+import { createHealthWatch, type HealthCheck } from "../../src/deliver/target-health.ts";
+import { openInFlightFile } from "../../src/deliver/in-flight-file.ts";
+import { createDispatch } from "../../src/deliver/attempt.ts";
+import type { TargetMode } from "../../src/deliver/mode.ts";
 import { createScheduler, type Scheduler } from "../../src/deliver/scheduler.ts";
-import type { SchedulerOptions } from "../../src/deliver/scheduler-parts.ts";
-import type { Slots } from "../../src/deliver/lanes/slots.ts";
+import type { SchedulerOptions } from "../../src/deliver/scheduler.ts";
+import type { Slots } from "../../src/deliver/slots.ts";
 import { createDestinationKinds } from "../../src/deliver/senders/kinds.ts";
 import type { DestinationKind, Sender } from "../../src/deliver/senders/sender.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
@@ -131,7 +131,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     onFault,
     defer: (write) => write(),
   });
-  const local = createLocalDispatch({
+  const local = createDispatch({
     senders: { find: () => sender, close: () => sender.close() },
     store,
     clock,
@@ -202,7 +202,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     findFallback: subscriptions.findFallback,
     findForward: subscriptions.findForward,
     isAwaited: options.isAwaited,
-    onIll: (target) => health.checkSoon(target),
+    onTargetFailed: (target) => health.checkSoon(target),
     maxInFlight: options.maxInFlight,
     maxBodyBytes: options.maxBodyBytes,
     slots: broken?.slots,

@@ -1,6 +1,6 @@
 import { formatDeliveryId } from "../../domain/ids.ts";
 import { DEFAULT_KIND, type Subscription } from "../../domain/subscription.ts";
-import type { TargetMode } from "../../deliver/targets/mode.ts";
+import type { TargetMode } from "../../deliver/mode.ts";
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { AttemptRecord } from "../../store/port/lanes.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";

@@ -108,7 +108,7 @@ export const TARGET_DOCS: AreaDocs = {
       answer: {
         description: "The target",
         schema: Target,
-        example: { ...TARGET, mode: "QUEUE", forced: "QUEUE", since: EXAMPLE.time, reason: "an operator said so" },
+        example: { ...TARGET, mode: "QUEUE", forced: "QUEUE", since: EXAMPLE.time, reason: "set by an operator" },
       },
       errors: ["conflict"],
     },

@@ -1,7 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { Scheduler } from "../../deliver/scheduler.ts";
-import type { Undrained } from "../../deliver/targets/fallback-drain.ts";
+import type { Undrained } from "../../deliver/fallback.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import type { Damage, DeliveryCounters, OldestOpen, Reads } from "../../store/port/reads.ts";
 import { createOldestOpenReader } from "../oldest-open.ts";

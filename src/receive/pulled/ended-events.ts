@@ -1,13 +1,13 @@
 import type { Clock } from "../../domain/clock.ts";
-import type { Lanes } from "../../store/port/lanes.ts";
+import type { Settlement } from "../../store/port/lanes.ts";
 import type { StoredEvent } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
 import { pause } from "./pause.ts";
 
 /** Waits until all deliveries of an event have ended, for messages that stay in their queue until then. */
 export interface EndedEvents {
-  /** The same lanes, but settled deliveries are reported to those who wait. */
-  watch(lanes: Lanes): Lanes;
+  /** The settlement of a delivery is committed. */
+  noteSettled(eventSeq: number, verdict: Settlement["verdict"]): void;
   /** Undefined when a signal came first. The deliveries of an event that retention deleted have ended. */
   whenEnded(event: AwaitedEvent, signals: readonly AbortSignal[]): Promise<Ending | undefined>;
 }
@@ -55,17 +55,9 @@ export function createEndedEvents({ store, clock }: EndedEventsOptions): EndedEv
   }
 
   return {
-    watch: (watched) => ({
-      ...watched,
-      settle(settlement, done) {
-        watched.settle(settlement, (result) => {
-          done(result);
-          if (waiting.size > 0 && !("failed" in result) && settlement.verdict !== "retry") {
-            noteEnded(settlement.eventSeq);
-          }
-        });
-      },
-    }),
+    noteSettled(eventSeq, verdict) {
+      if (waiting.size > 0 && verdict !== "retry") noteEnded(eventSeq);
+    },
     async whenEnded({ id, tenantId, deliveries }, signals) {
       let notice = new AbortController();
       let unlisten: (() => void) | undefined;

@@ -96,7 +96,7 @@ export interface NewEvent extends EventFacts {
 export interface NewDelivery {
   subscriptionSeq: number;
   /**
-   * The lane can send it at once, so it is claimed when it is inserted. In an ordered lane only if the queue of its key is empty.
+   * The lane can send it at once, so it is claimed on insert. In an ordered lane only if the queue of its key is empty.
    */
   claim: boolean;
   ordered: boolean;

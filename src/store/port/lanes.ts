@@ -127,28 +127,28 @@ export interface Recovered extends Deaths {
 export const ATTEMPT_TRIGGERS = ["first", "retry", "manual", "replay"] as const;
 export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
 
-export interface Settlement extends DeliveryKey {
-  generation: number;
+export interface Settlement extends Readonly<DeliveryKey> {
+  readonly generation: number;
   /** The number of this attempt. */
-  attemptNumber: number;
-  verdict: "delivered" | "retry" | "dead";
+  readonly attemptNumber: number;
+  readonly verdict: "delivered" | "retry" | "dead";
   /** With `retry`, in scheduling time. */
-  nextAttemptAt: number | undefined;
+  readonly nextAttemptAt: number | undefined;
   /** With `retry`: the time stays fixed, even when other deliveries of the lane succeed. */
-  keepsTime: boolean;
+  readonly keepsTime: boolean;
   /** Whether the retry schedule ignores this attempt. */
-  isUncounted?: boolean | undefined;
-  deadReason: DeadReason | undefined;
+  readonly isUncounted?: boolean | undefined;
+  readonly deadReason: DeadReason | undefined;
   /** False when a dead letter keeps its place and blocks its ordering key. */
-  leavesKeyQueue: boolean;
+  readonly leavesKeyQueue: boolean;
   /** Whether the lane can send the next delivery of the ordering key at once. */
-  claimNext: boolean;
+  readonly claimNext: boolean;
   /**
    * The delivery moves to another subscription instead. Here it is cancelled, with a note where it went; there it is due
    * at once. It stays here, and the verdict holds, when the other subscription could not accept it before.
    */
-  moveTo?: MoveTo | undefined;
-  attempt: AttemptRecord;
+  readonly moveTo?: MoveTo | undefined;
+  readonly attempt: AttemptRecord;
 }
 
 /** The lane to which deliveries are moved. */

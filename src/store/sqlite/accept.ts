@@ -22,7 +22,7 @@ const INLINE_BODY_BYTES = 16_384;
 
 export interface Accept extends TransactionPart {
   accept(event: NewEvent, deliveries: readonly NewDelivery[], wall: number): Stored | Duplicate;
-  /** Whether the delivery was claimed; undefined when the event already had it. */
+  /** Whether the delivery was claimed on insert; undefined when the event already had it. */
   insertDelivery(to: DeliveryTarget, delivery: NewDelivery, createdAt: number): boolean | undefined;
   fanOut(eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined, wall: number): void;
 }

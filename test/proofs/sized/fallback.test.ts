@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { HealthCheck } from "../../../src/deliver/targets/health-watch.ts";
+import type { HealthCheck } from "../../../src/deliver/target-health.ts";
 import { checkAccounts, describeViolations, type Arrival, type SentEvent } from "../../support/accounting.ts";
 import type { Attempt } from "../../../src/deliver/senders/sender.ts";
 import { createChance } from "../../support/chance.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { HealthCheck } from "../../../src/deliver/targets/health-watch.ts";
+import type { HealthCheck } from "../../../src/deliver/target-health.ts";
 import { ONE_BY_ONE, type Sender } from "../../../src/deliver/senders/sender.ts";
 import type { Outcome } from "../../../src/domain/outcome.ts";
 import type { SubscriptionInput } from "../../../src/domain/subscription.ts";

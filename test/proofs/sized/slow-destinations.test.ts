@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import type { Slots } from "../../../src/deliver/lanes/slots.ts";
+import type { Slots } from "../../../src/deliver/slots.ts";
 import { createArrivalOrderSlots } from "../../support/arrival-order-slots.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 import { unreachable } from "../../support/http-outcomes.ts";

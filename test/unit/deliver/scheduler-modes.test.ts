@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { MODE, type TargetMode } from "../../../src/deliver/targets/mode.ts";
-import { createSubscriptionState, type SubscriptionState } from "../../../src/deliver/targets/subscription-states.ts";
+import { MODE, type TargetMode } from "../../../src/deliver/mode.ts";
+import { createSubscriptionState, type SubscriptionState } from "../../../src/deliver/subscription-state.ts";
 import { PosthornError } from "../../../src/domain/errors.ts";
-import { createTarget, createTargetCondition } from "../../../src/deliver/targets/target.ts";
+import { createTarget, createTargetCondition } from "../../../src/deliver/target.ts";
 import { DOWN, gone, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
 import { NOON, countOpen } from "../../support/store-fixtures.ts";
 import { withPort } from "../../support/with-port.ts";

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { PosthornError } from "../../../src/domain/errors.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { DOWN, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
 import { countOpen } from "../../support/store-fixtures.ts";
@@ -56,6 +57,34 @@ describe("the scheduler", () => {
     await bench.move(100);
     expect(await bench.stateOf(1, subscription)).toBe("delivered");
     expect(faults).toEqual([new TypeError("a bug")]);
+  });
+
+  it("tells of each settlement once it is on disk, and not of one that the store has not recorded", async () => {
+    const settled: unknown[] = [];
+    let isBroken = true;
+    const bench = await open({
+      onSettled: (eventSeq, verdict) => settled.push([eventSeq, verdict]),
+      wrap: (store) =>
+        withPort(store, "lanes", {
+          settle(settlement, done) {
+            if (isBroken) done({ failed: new PosthornError("store_full", "The disk is full.") });
+            else store.lanes.settle(settlement, done);
+          },
+        }),
+    });
+    await bench.subscribe();
+    await bench.publish({ id: "a" });
+    await bench.flights[0]?.answer(DOWN);
+    expect(settled).toEqual([]);
+    isBroken = false;
+    await bench.move(2000);
+    expect(settled).toEqual([[1, "retry"]]);
+    bench.answerWith(() => OK);
+    await bench.move(60_000);
+    expect(settled).toEqual([
+      [1, "retry"],
+      [1, "delivered"],
+    ]);
   });
 
   it("keeps to the concurrency of a subscription", async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createTarget, createTargetCondition, noteIll, type Target } from "../../../src/deliver/targets/target.ts";
+import { createTarget, createTargetCondition, recordFailure, type Target } from "../../../src/deliver/target.ts";
 import { conditionOf, conditionOfTarget, worstOf } from "../../../src/operate/condition.ts";
 
 function targetAfter(failures: number): Target {
   const target = createTarget(createTargetCondition(0));
-  for (let n = 0; n < failures; n++) noteIll(target, { now: n, error: "503", jitter: 0, isProbe: false });
+  for (let n = 0; n < failures; n++) recordFailure(target, { now: n, error: "503", jitter: 0, isProbe: false });
   return target;
 }
 

@@ -15,7 +15,7 @@ const openBench = useDeliveryBench();
 async function open(subscription: Partial<Subscription> = {}) {
   let note: ReturnType<typeof createForwards>["note"] = () => undefined;
   const bench = await openBench({
-    onAttempt: ({ seq }, delivery, _, { settlement }) =>
+    onAttempt: ({ seq }, delivery, _, settlement) =>
       note(delivery.event.id, seq, settlement.verdict === "delivered" ? "forwarded" : "queued"),
   });
   const forwards = createForwards({ clock: bench.clock });

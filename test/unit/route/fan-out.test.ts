@@ -75,7 +75,7 @@ describe("fan-out", () => {
           return true;
         },
         unreserve: ({ seq }) => told.push(`freed ${seq}`),
-        born({ subscriptionSeq }) {
+        handOver({ subscriptionSeq }) {
           breakAt(subscriptionSeq);
           told.push(`began ${subscriptionSeq}`);
         },

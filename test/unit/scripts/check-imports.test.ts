@@ -8,16 +8,12 @@ const VIOLATIONS: [file: string, source: string, complaint: string][] = [
   ["domain/b.ts", `import { readFile } from "node:fs";`, "imports node:fs: domain/ is pure"],
   ["domain/c.ts", `import { isIP, connect } from "node:net";`, "imports node:net: domain/ is pure"],
   ["config/a.ts", `import { x } from "../http/server.ts";`, "imports http/server.ts: config/ may import domain/"],
-  ["telemetry/a.ts", `import { x } from "../deliver/lanes/lane.ts";`, "imports deliver/lanes/lane.ts"],
-  [
-    "store/store.ts",
-    `import type { X } from "../deliver/lanes/lane.ts";`,
-    "imports deliver/lanes/lane.ts: store/store.ts may",
-  ],
+  ["telemetry/a.ts", `import { x } from "../deliver/lane.ts";`, "imports deliver/lane.ts"],
+  ["store/store.ts", `import type { X } from "../deliver/lane.ts";`, "imports deliver/lane.ts: store/store.ts may"],
   ["store/sqlite/a.ts", `import { x } from "../../operate/status.ts";`, "imports operate/status.ts: store/sqlite/ may"],
   ["store/postgres/a.ts", `import { x } from "../sqlite/accept.ts";`, "imports store/sqlite/accept.ts"],
   ["brokers/a.ts", `import { x } from "../store/store.ts";`, "imports store/store.ts: brokers/ may import domain/"],
-  ["deliver/senders/sender.ts", `import type { X } from "../lanes/lane.ts";`, "imports deliver/lanes/lane.ts"],
+  ["deliver/senders/sender.ts", `import type { X } from "../lane.ts";`, "imports deliver/lane.ts"],
   [
     "deliver/senders/a.ts",
     `import { x } from "../scheduler.ts";`,
@@ -76,6 +72,11 @@ const VIOLATIONS: [file: string, source: string, complaint: string][] = [
   ["deliver/c.ts", `import { createServer } from "node:http";`, "imports createServer of node:http: only http/"],
   ["deliver/d.ts", `import { env } from "node:process";`, "imports env of node:process: only config/"],
   ["operate/f.ts", `import { DatabaseSync } from "@photostructure/sqlite";`, "only the driver knows its database"],
+  [
+    "deliver/claims.ts",
+    `import type { X } from "./lane.ts";`,
+    "deliver/claims.ts → deliver/lane.ts → deliver/settle.ts",
+  ],
   ["operate/g.ts", `import { Pool } from "pg";`, "imports Pool of pg: only the driver knows its database"],
 ];
 
@@ -88,6 +89,9 @@ const ALLOWED: [file: string, source: string][] = [
     "deliver/senders/http/sender.ts",
     `import { x } from "../../wire/http-client.ts"; import type { Y } from "../sender.ts";`,
   ],
+  ["deliver/settle.ts", `import { X } from "./claims.ts"; import type { Y } from "./pace.ts";`],
+  ["deliver/lane.ts", `import type { X } from "./settle.ts"; import type { Y } from "./pace.ts";`],
+  ["deliver/pace.ts", `import type { X } from "../domain/clock.ts";`],
   ["deliver/senders/kinds.ts", `import { HTTP } from "./http/kind.ts";`],
   ["cli/api-client.ts", `import { Agent } from "undici"; import { Agent as Other } from "node:https";`],
   [

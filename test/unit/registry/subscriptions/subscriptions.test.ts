@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createDestinationKinds } from "../../../../src/deliver/senders/kinds.ts";
-import { paceAllows } from "../../../../src/deliver/targets/pace.ts";
-import { createSubscriptionState } from "../../../../src/deliver/targets/subscription-states.ts";
-import { createTarget, createTargetCondition } from "../../../../src/deliver/targets/target.ts";
+import { paceAllows } from "../../../../src/deliver/pace.ts";
+import { createSubscriptionState } from "../../../../src/deliver/subscription-state.ts";
+import { createTarget, createTargetCondition } from "../../../../src/deliver/target.ts";
 import { createSeededRandom } from "../../../../src/domain/seeded-random.ts";
 import type { Subscription, SubscriptionInput } from "../../../../src/domain/subscription.ts";
 import { createFailureEvents } from "../../../../src/operate/failure-events.ts";

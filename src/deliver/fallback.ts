@@ -1,0 +1,284 @@
+import type { Clock } from "../domain/clock.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { Store } from "../store/store.ts";
+import type { Assessment, Move } from "./decide.ts";
+import { isBusy, type Lane, type OpenLanes } from "./lane.ts";
+import type { SubscriptionStates } from "./subscription-state.ts";
+import { setCheckingDrain, type Target } from "./target.ts";
+
+export interface FallbacksOptions {
+  clock: Clock;
+  /** The fallback of a subscription; and the subscription that a fallback serves. */
+  findFallback?: ((subscription: Subscription) => Subscription | undefined) | undefined;
+  findForward?: ((fallback: Subscription) => Subscription | undefined) | undefined;
+  /** Whether the sender of this event waits for its attempt. */
+  isAwaited?: ((eventId: string, subscriptionSeq: number) => boolean) | undefined;
+}
+
+/**
+ * Where the deliveries of a forwarding subscription go while its target is down: to a queue, if that queue is healthy.
+ */
+export type Fallbacks = ReturnType<typeof createFallbacks>;
+
+export function createFallbacks(options: FallbacksOptions, lanes: OpenLanes, states: SubscriptionStates) {
+  const { clock, findFallback, findForward, isAwaited } = options;
+
+  /** The fallback, if it can accept deliveries now. */
+  function findHealthy(subscription: Subscription): Subscription | undefined {
+    if (subscription.fallback === undefined) return undefined;
+    const fallback = findFallback?.(subscription);
+    if (fallback?.status !== "active") return undefined;
+    return states.targetOf(fallback).mode.isOpen && !mayProbe(fallback) ? undefined : fallback;
+  }
+
+  /** A fallback in QUEUE that has no delivery of its own would never be found to be back. */
+  function mayProbe(fallback: Subscription): boolean {
+    if (states.targetOf(fallback).mode.probeAt > clock.now()) return false;
+    const lane = lanes.find(fallback.seq);
+    return lane === undefined || (!isBusy(lane) && !lane.mayHaveMore);
+  }
+
+  /** Without a health check, a delivery has to find out whether the target is back. */
+  function isDown(subscription: Subscription): boolean {
+    const { mode, rules } = states.targetOf(subscription);
+    return mode.isOpen && rules.health !== undefined;
+  }
+
+  return {
+    /**
+     * The fallback that gets a new delivery. Ordered deliveries are written to their own lane and moved from there:
+     * otherwise one could overtake another of its key that is just being sent.
+     */
+    divert(subscription: Subscription, dueAt: number): Subscription | undefined {
+      if (subscription.fallback === undefined || subscription.ordered || subscription.status !== "active") {
+        return undefined;
+      }
+      return dueAt <= clock.now() && isDown(subscription) ? findHealthy(subscription) : undefined;
+    },
+    /** The fallback that gets the waiting deliveries of the lane. */
+    findFor({ target, isBeingSuspended }: Lane, subscription: Subscription | undefined): Subscription | undefined {
+      if (subscription?.fallback === undefined || subscription.status !== "active") return undefined;
+      if (isBeingSuspended || target.isCheckingDrain || !isDown(subscription)) return undefined;
+      return findHealthy(subscription);
+    },
+    /** To the fallback, which takes over a delivery whose attempt failed, unless it could not accept it before. */
+    findTakeOver(subscription: Subscription, { delivery, report, missesSource, testOf }: Assessment): Move | undefined {
+      if (report.outcome.kind !== "failed" || missesSource || testOf !== undefined) return undefined;
+      // An ordered delivery that fails keeps its place, and the others wait behind it.
+      const isAlone = !subscription.ordered && isAwaited?.(delivery.event.id, delivery.subscriptionSeq) === true;
+      // In a round the next of its key would reach the target before it.
+      if (subscription.ordered && lanes.find(subscription.seq)?.round !== undefined) return undefined;
+      if (!isDown(subscription) && !isAlone) return undefined;
+      const fallback = findHealthy(subscription);
+      return fallback && { to: fallback, isReturn: false };
+    },
+    /**
+     * A delivery that a fallback has not accepted returns to the subscription that it came from. It stays only if it may
+     * be accepted there later, and its target is down meanwhile.
+     */
+    findReturn(fallback: Subscription, { verdict, testOf, report }: Assessment): Move | undefined {
+      if (verdict.kind === "delivered" || testOf !== undefined) return undefined;
+      const forward = findForward?.(fallback);
+      if (forward === undefined) return undefined;
+      const mayStay = verdict.kind === "retry" && report.outcome.says !== "ill";
+      return mayStay && isDown(forward) ? undefined : { to: forward, isReturn: true };
+    },
+  };
+}
+
+/**
+ * Watches the deliveries that went to fallbacks while a target was down: whether they have left the fallback, and how
+ * the rest comes back.
+ */
+export interface FallbackDrain {
+  /** The target has been healthy for `healthyMs`. Brings back what its fallbacks cannot accept; calls `done` once. */
+  look(target: Target, healthyMs: number, done: (state: DrainState) => void): void;
+  /** The target is in NORMAL: deliveries that have not left its fallbacks come back. */
+  bringBack(target: Target): void;
+  /** Its fallback was changed or removed: deliveries that have not left the former one come back. */
+  bringBackFormer(forward: Subscription): void;
+  /** The fallbacks that were not seen empty in time, until they are. */
+  listUndrained(): Promise<readonly Undrained[]>;
+}
+
+export interface Undrained {
+  forward: Subscription;
+  fallback: Subscription;
+  /** How many are left, as last known; undefined when it was never known. */
+  left: number | undefined;
+  /** The target waits for them in QUEUE, to keep the order; otherwise it went back to NORMAL without them. */
+  isHeld: boolean;
+}
+
+/**
+ * `held`: some deliveries have not left the fallback, and must leave before anything else is sent, to keep the order.
+ */
+export type DrainState = "drained" | "draining" | "held";
+
+interface DrainedLanes {
+  targetOf(subscription: Subscription): Target;
+  notePending(subscription: Subscription, dueAt: number): void;
+  isWorking(subscriptionSeq: number): boolean;
+  readonly targets: { refresh(target: Target): void };
+}
+
+export interface FallbackDrainOptions {
+  clock: Clock;
+  store: Pick<Store, "lanes" | "reads">;
+  /** The scheduler. */
+  scheduler: DrainedLanes;
+  /** All forwarding subscriptions that have a fallback. */
+  listForwards: () => readonly Subscription[];
+  findFallback: (forward: Subscription) => Subscription | undefined;
+  /** The fallbacks that it had before. */
+  listFormerFallbacks: (forward: Subscription) => readonly Subscription[];
+  /** How many messages wait in the queue; undefined when the number cannot be read. Answers within a few seconds. */
+  countQueue: (fallback: Subscription) => Promise<number | undefined>;
+  /** Whether somebody may hold messages of the queue that this number does not include. */
+  mayHoldMore?: ((fallback: Subscription) => boolean) | undefined;
+  /** The target was healthy for `drain_within_s`, and its queue was never seen empty. */
+  onOverdue: (undrained: Undrained) => void;
+  onFault: (error: unknown) => void;
+}
+
+interface Pair {
+  forward: Subscription;
+  fallback: Subscription;
+}
+
+interface Contents {
+  /** In the fallback's lane and in its queue; undefined when this is not known. */
+  left: number | undefined;
+  /** How many it has accepted in all. */
+  accepted: number;
+  /** It has accepted nothing since it was last seen empty. */
+  isUnused: boolean;
+}
+
+const USUAL_DRAIN_MS = 600_000;
+
+function drainWithinMs(forward: Subscription): number {
+  return forward.drainWithinMs ?? USUAL_DRAIN_MS;
+}
+
+export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrain {
+  const { clock, store, scheduler } = options;
+  /** Targets already reported as overdue; once for each time in QUEUE. */
+  const overdue = new WeakSet<Target>();
+  /** By the forwarding subscription. */
+  const undrained = new Map<number, Undrained>();
+  /** Since when each look saw the queue empty, by the fallback. */
+  const emptySince = new Map<number, number>();
+  /** How many deliveries a fallback had accepted when it was last seen empty. */
+  const acceptedWhenEmpty = new Map<number, number>();
+
+  function listPairs(target: Target): Pair[] {
+    return options.listForwards().flatMap((forward) => {
+      const fallback = scheduler.targetOf(forward) === target ? options.findFallback(forward) : undefined;
+      return fallback === undefined ? [] : [{ forward, fallback }];
+    });
+  }
+
+  async function moveBack({ forward, fallback }: Pair, isWanted: () => boolean): Promise<void> {
+    const to = { subscriptionSeq: forward.seq, ordered: forward.ordered };
+    while (isWanted()) {
+      const { changed } = await store.lanes.changeLane(fallback.seq, { act: "move", to });
+      if (changed === 0) return;
+      scheduler.notePending(forward, clock.now());
+    }
+  }
+
+  async function countInFallback(fallback: Subscription): Promise<Contents> {
+    const { deliveries } = await store.reads.loadCounters();
+    const lane = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === fallback.seq);
+    const accepted = lane?.delivered ?? 0;
+    const open = lane === undefined ? 0 : lane.created - accepted - lane.dead - lane.cancelled;
+    const waiting = await options.countQueue(fallback);
+    if (waiting !== 0) emptySince.delete(fallback.seq);
+    else if (!emptySince.has(fallback.seq)) emptySince.set(fallback.seq, clock.now());
+    const isUnused = accepted === (acceptedWhenEmpty.get(fallback.seq) ?? 0);
+    // A queue that cannot be read holds nothing of ours if it got nothing.
+    const left = waiting ?? (isUnused ? 0 : undefined);
+    return { left: left === undefined ? undefined : open + left, accepted, isUnused };
+  }
+
+  /** Where messages that others hold are not counted, one look says nothing about them. */
+  function isCertain({ forward, fallback }: Pair, healthyMs: number): boolean {
+    if (!forward.ordered || options.mayHoldMore?.(fallback) !== true) return true;
+    const emptyMs = clock.now() - (emptySince.get(fallback.seq) ?? clock.now());
+    return Math.min(emptyMs, healthyMs) >= drainWithinMs(forward);
+  }
+
+  async function lookAt(target: Target, pair: Pair, healthyMs: number): Promise<DrainState> {
+    const { forward, fallback } = pair;
+    const isAway = () => scheduler.targetOf(fallback).mode.isOpen || options.findFallback(forward)?.status !== "active";
+    if (isAway()) await moveBack(pair, isAway);
+    const { left, accepted, isUnused } = await countInFallback(fallback);
+    const isEmpty = left === 0 && !scheduler.isWorking(forward.seq) && (isUnused || isCertain(pair, healthyMs));
+    if (isEmpty) {
+      acceptedWhenEmpty.set(fallback.seq, accepted);
+      undrained.delete(forward.seq);
+      return "drained";
+    }
+    const isHeld = forward.ordered;
+    if (healthyMs < drainWithinMs(forward)) {
+      overdue.delete(target);
+      undrained.delete(forward.seq);
+      return isHeld ? "held" : "draining";
+    }
+    const found = { forward, fallback, left, isHeld };
+    if (!overdue.has(target)) options.onOverdue(found);
+    overdue.add(target);
+    undrained.set(forward.seq, found);
+    return isHeld ? "held" : "drained";
+  }
+
+  async function lookAtAll(target: Target, pairs: readonly Pair[], healthyMs: number): Promise<DrainState> {
+    const states = await Promise.all(pairs.map((pair) => lookAt(target, pair, healthyMs)));
+    return states.find((state) => state === "held") ?? states.find((state) => state === "draining") ?? "drained";
+  }
+
+  /** Of a target that is not in NORMAL yet, or is down again, this is asked before it goes back to NORMAL. */
+  async function lookAgain({ forward, fallback, left }: Undrained): Promise<void> {
+    if (isOpen(forward)) return;
+    const isPair = options.findFallback(forward)?.seq === fallback.seq;
+    const now = isPair ? (await countInFallback(fallback)).left : 0;
+    if (now === 0) undrained.delete(forward.seq);
+    else undrained.set(forward.seq, { forward, fallback, left: now ?? left, isHeld: false });
+  }
+
+  function isOpen(forward: Subscription): boolean {
+    return scheduler.targetOf(forward).mode.isOpen;
+  }
+
+  return {
+    async listUndrained() {
+      await Promise.all([...undrained.values()].map(lookAgain));
+      return [...undrained.values()].filter(({ forward, isHeld }) => isHeld === isOpen(forward));
+    },
+    look(target, healthyMs, done) {
+      const pairs = listPairs(target);
+      if (pairs.length === 0) return done("drained");
+      setCheckingDrain(target, true);
+      const end = (state: DrainState) => {
+        setCheckingDrain(target, false);
+        done(state);
+        scheduler.targets.refresh(target);
+      };
+      lookAtAll(target, pairs, healthyMs).then(end, (error: unknown) => {
+        options.onFault(error);
+        end("held");
+      });
+    },
+    bringBack(target) {
+      const isWanted = () => !target.mode.isOpen;
+      for (const pair of listPairs(target)) moveBack(pair, isWanted).catch(options.onFault);
+    },
+    bringBackFormer(forward) {
+      const isFormer = (fallback: Subscription) => () => options.listFormerFallbacks(forward).includes(fallback);
+      for (const fallback of options.listFormerFallbacks(forward)) {
+        moveBack({ forward, fallback }, isFormer(fallback)).catch(options.onFault);
+      }
+    },
+  };
+}

@@ -1,0 +1,324 @@
+import type { Clock, Timer } from "../domain/clock.ts";
+import { setQueued, setSlow, type Lane } from "./lane.ts";
+
+/**
+ * The slots that all lanes share. A free slot goes to the tenant with the fewest attempts in flight, then to its next
+ * lane in turn, so that a flood of one tenant blocks no other tenant. Slow lanes get only a part of the slots:
+ * otherwise they would end up with all of them, and quick lanes would wait for timeouts.
+ */
+export interface Slots {
+  readonly inFlight: number;
+  /** The lane has something to send. */
+  enqueue(lane: Lane): void;
+  /** The lane that gets the next free slot. */
+  findNext(): Lane | undefined;
+  /** The lane takes its turn and leaves the queue. */
+  take(lane: Lane): void;
+  occupy(lane: Lane): void;
+  vacate(lane: Lane): void;
+  /**
+   * Called when it is known whether the lane's attempts take long. Moves the lane, with its attempts in flight, to the
+   * right pool.
+   */
+  setSpeed(lane: Lane, isSlow: boolean): void;
+}
+
+/** Lanes that compete with each other, by tenant. */
+interface Pool {
+  readonly tenants: Map<string, TenantQueue>;
+  /** Those with lanes that wait, as a binary heap: with thousands of them, each attempt looks at only a few. */
+  readonly waiting: TenantQueue[];
+  inFlight: number;
+  /** The number of turns so far, over all pools. */
+  readonly turns: { count: number; waits: number };
+}
+
+interface TenantQueue {
+  inFlight: number;
+  /** The number of its last turn. */
+  servedAt: number;
+  /** Its place in `waiting`; undefined while nothing waits. */
+  place: number | undefined;
+  /** The number of its wait, over all pools. */
+  waitsAs: number;
+  /** Lanes that have never had an answer: they come first, to find out how fast they are. */
+  readonly fresh: Lane[];
+  /** Lanes with nothing in flight: they come next. */
+  readonly idle: Lane[];
+  readonly busy: Lane[];
+}
+
+const SHARE_OF_SLOW = 0.5;
+/** A slow lane gets a slot while its tenant has fewer than this many attempts for each free slot. */
+const PER_FREE = 1;
+const PER_FREE_IF_IDLE = 4;
+
+export function createSlots(maxInFlight: number): Slots {
+  const turns = { count: 0, waits: 0 };
+  const prompt = createPool(turns);
+  const slow = createPool(turns);
+  const maxSlow = Math.max(1, Math.floor(maxInFlight * SHARE_OF_SLOW));
+
+  function poolOf(lane: Lane): Pool {
+    return lane.isSlow ? slow : prompt;
+  }
+
+  function enqueue(lane: Lane): void {
+    if (lane.isQueued) return;
+    setQueued(lane, true);
+    const pool = poolOf(lane);
+    const queue = queueOf(pool, lane.tenantId);
+    listFor(queue, lane).push(lane);
+    if (queue.place !== undefined) return;
+    queue.waitsAs = ++turns.waits;
+    queue.place = pool.waiting.push(queue) - 1;
+    moveUp(pool.waiting, queue);
+  }
+
+  /** Free slots are kept for lanes with nothing in flight, and the last of them for new lanes and other tenants. */
+  function mayHaveSlow({ fresh, idle, inFlight }: TenantQueue): boolean {
+    const free = maxSlow - slow.inFlight;
+    if (fresh.length > 0) return free > 0;
+    return inFlight < free * (idle.length > 0 ? PER_FREE_IF_IDLE : PER_FREE);
+  }
+
+  return {
+    get inFlight() {
+      return prompt.inFlight + slow.inFlight;
+    },
+    enqueue,
+    findNext() {
+      if (prompt.inFlight + slow.inFlight >= maxInFlight) return undefined;
+      const [first] = prompt.waiting;
+      const [firstSlow] = slow.waiting;
+      if (firstSlow === undefined || !mayHaveSlow(firstSlow)) return first && headOf(first);
+      return headOf(first === undefined || isBefore(firstSlow, first) ? firstSlow : first);
+    },
+    take(lane) {
+      const pool = poolOf(lane);
+      const queue = queueOf(pool, lane.tenantId);
+      queue.servedAt = ++turns.count;
+      moveDown(pool.waiting, queue);
+      unqueue(pool, lane);
+    },
+    occupy(lane) {
+      join(poolOf(lane), lane.tenantId, 1);
+    },
+    vacate(lane) {
+      leave(poolOf(lane), lane.tenantId, 1);
+    },
+    setSpeed(lane, isSlow) {
+      if (lane.isSlow === isSlow) return;
+      const { inFlight, tenantId, isQueued } = lane;
+      if (isQueued) unqueue(poolOf(lane), lane);
+      if (inFlight > 0) leave(poolOf(lane), tenantId, inFlight);
+      setSlow(lane, isSlow);
+      if (inFlight > 0) join(poolOf(lane), tenantId, inFlight);
+      if (isQueued) enqueue(lane);
+    },
+  };
+}
+
+function createPool(turns: Pool["turns"]): Pool {
+  return { tenants: new Map(), waiting: [], inFlight: 0, turns };
+}
+
+function queueOf({ tenants, turns }: Pool, tenantId: string): TenantQueue {
+  let queue = tenants.get(tenantId);
+  // A new queue starts behind those that wait already: otherwise a queue that is forgotten after each turn would always
+  // be first.
+  if (queue === undefined) {
+    const lists = { fresh: [], idle: [], busy: [] };
+    queue = { inFlight: 0, servedAt: turns.count, place: undefined, waitsAs: 0, ...lists };
+    tenants.set(tenantId, queue);
+  }
+  return queue;
+}
+
+/** Among tenants with equally many attempts in flight, the one that was served longest ago comes first. */
+function isBefore(a: TenantQueue, b: TenantQueue): boolean {
+  if (a.inFlight !== b.inFlight) return a.inFlight < b.inFlight;
+  return a.servedAt === b.servedAt ? a.waitsAs < b.waitsAs : a.servedAt < b.servedAt;
+}
+
+function putAt(waiting: TenantQueue[], place: number, queue: TenantQueue): void {
+  waiting[place] = queue;
+  queue.place = place;
+}
+
+/** The queue may come before others than it did. Does nothing when it does not wait. */
+function moveUp(waiting: TenantQueue[], queue: TenantQueue): void {
+  if (queue.place === undefined) return;
+  let place: number = queue.place;
+  while (place > 0) {
+    const above = (place - 1) >> 1;
+    const other = waiting[above] as TenantQueue;
+    if (!isBefore(queue, other)) break;
+    putAt(waiting, place, other);
+    place = above;
+  }
+  putAt(waiting, place, queue);
+}
+
+/** The queue may come after others than it did. Does nothing when it does not wait. */
+function moveDown(waiting: TenantQueue[], queue: TenantQueue): void {
+  if (queue.place === undefined) return;
+  let place: number = queue.place;
+  for (;;) {
+    const left = 2 * place + 1;
+    const [one, other] = [waiting[left], waiting[left + 1]];
+    const next = one !== undefined && other !== undefined && isBefore(other, one) ? other : one;
+    if (next === undefined || !isBefore(next, queue)) break;
+    const below = next.place as number;
+    putAt(waiting, place, next);
+    place = below;
+  }
+  putAt(waiting, place, queue);
+}
+
+function removeFrom(waiting: TenantQueue[], queue: TenantQueue): void {
+  const { place } = queue;
+  if (place === undefined) return;
+  queue.place = undefined;
+  const last = waiting.pop() as TenantQueue;
+  if (last === queue) return;
+  putAt(waiting, place, last);
+  moveUp(waiting, last);
+  moveDown(waiting, last);
+}
+
+function listFor(queue: TenantQueue, lane: Lane): Lane[] {
+  if (lane.inFlight > 0) return queue.busy;
+  return lane.state.attemptTime.averageMs === undefined ? queue.fresh : queue.idle;
+}
+
+function headOf({ fresh, idle, busy }: TenantQueue): Lane | undefined {
+  return fresh[0] ?? idle[0] ?? busy[0];
+}
+
+function isEmpty({ fresh, idle, busy }: TenantQueue): boolean {
+  return fresh.length + idle.length + busy.length === 0;
+}
+
+function unqueue(pool: Pool, lane: Lane): void {
+  const queue = queueOf(pool, lane.tenantId);
+  if (!remove(queue.fresh, lane) && !remove(queue.idle, lane)) remove(queue.busy, lane);
+  setQueued(lane, false);
+  if (isEmpty(queue)) removeFrom(pool.waiting, queue);
+}
+
+/** The lane is nearly always the first in the list. */
+function remove(lanes: Lane[], lane: Lane): boolean {
+  if (lanes[0] === lane) return lanes.shift() !== undefined;
+  const at = lanes.indexOf(lane);
+  return at !== -1 && lanes.splice(at, 1).length > 0;
+}
+
+function join(pool: Pool, tenantId: string, count: number): void {
+  const queue = queueOf(pool, tenantId);
+  pool.inFlight += count;
+  queue.inFlight += count;
+  moveDown(pool.waiting, queue);
+}
+
+function leave(pool: Pool, tenantId: string, count: number): void {
+  const queue = queueOf(pool, tenantId);
+  pool.inFlight -= count;
+  queue.inFlight -= count;
+  moveUp(pool.waiting, queue);
+  if (queue.inFlight === 0 && isEmpty(queue)) pool.tenants.delete(tenantId);
+}
+
+/**
+ * Intake has priority. When more events come in than the event loop can also deliver, deliveries get a share of the
+ * loop and the rest waits in the table: a sender without an answer gives up, but a waiting delivery is only late.
+ */
+export interface Governor {
+  /** An event was accepted. */
+  noteAccepted(): void;
+  /** The sender of an accepted event waits for its attempt: such an event does not count as part of a flood. */
+  noteAwaited(): void;
+  /** Whether an attempt may begin now; if so, the attempt is counted. */
+  maySend(): boolean;
+  /** Calls `resume` when attempts may begin again after `maySend` returned false. */
+  onResume(resume: () => void): void;
+  stop(): void;
+}
+
+export interface GovernorOptions {
+  clock: Clock;
+  /** How busy the event loop was since the last call, from 0 to 1. */
+  readUtilization: () => number;
+}
+
+const WINDOW_MS = 25;
+/** The cost of an attempt for the event loop; accepting an event costs 1. */
+const ATTEMPT_COST = 1.2;
+/** How busy the loop may get with one attempt for each event. */
+const AFFORDABLE = 0.85;
+/**
+ * Fewer events than this in a window are not a flood: then deliveries keep the loop busy, and no sender waits because
+ * of them.
+ */
+const FLOOD = 50;
+/** Attempts for each event that is accepted in a flood, and the attempts that are always allowed. */
+const SHARE = 1 / 6;
+const MIN_PER_WINDOW = 20;
+
+export function createGovernor({ clock, readUtilization }: GovernorOptions): Governor {
+  let accepted = 0;
+  let sent = 0;
+  let left = Number.POSITIVE_INFINITY;
+  let resume: (() => void) | undefined;
+  let timer: Timer | undefined;
+  let isRefusing = false;
+
+  function watch(): void {
+    timer ??= clock.setTimer(clock.now() + WINDOW_MS, () => {
+      timer = undefined;
+      left = isFlooded() ? Math.max(MIN_PER_WINDOW, accepted * SHARE) : Number.POSITIVE_INFINITY;
+      if (accepted > 0 || isRefusing) watch();
+      accepted = 0;
+      sent = 0;
+      if (!isRefusing) return;
+      isRefusing = false;
+      resume?.();
+    });
+  }
+
+  /**
+   * Judged by the cost of all deliveries, not only of those that are sent: otherwise the limit would be lifted because
+   * it works.
+   */
+  function isFlooded(): boolean {
+    const utilization = readUtilization();
+    if (accepted < FLOOD) return false;
+    // When a burst has more attempts than events, the extra attempts do not count in the window in which it begins.
+    const perUnit = utilization / (accepted + Math.min(sent, accepted) * ATTEMPT_COST);
+    return perUnit * accepted * (1 + ATTEMPT_COST) > AFFORDABLE;
+  }
+
+  return {
+    noteAccepted() {
+      accepted++;
+      watch();
+    },
+    noteAwaited() {
+      accepted--;
+    },
+    maySend() {
+      if (left >= 1) {
+        left -= 1;
+        sent++;
+        return true;
+      }
+      isRefusing = true;
+      watch();
+      return false;
+    },
+    onResume(run) {
+      resume = run;
+    },
+    stop: () => timer?.cancel(),
+  };
+}
