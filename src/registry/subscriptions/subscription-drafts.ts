@@ -147,7 +147,9 @@ export function createSubscriptionDrafts(
     refuseOverQuota(options.findQuota?.(draft, tenantId) ?? usual, tenantId, counted.length);
     await refuseTemplates(input, kind, undefined, tenantId, options.examineTemplates);
     const credentialsBy = access.nameOf(boundTo);
-    const thing = build.fromInput(input, kind, { id, tenantId, managedBy: "api", createdBy, credentialsBy });
+    const isReused = kept.wasDeleted(id, tenantId);
+    const facts = { id, tenantId, managedBy: "api", createdBy, credentialsBy, isReused } as const;
+    const thing = build.fromInput(input, kind, facts);
     refuseHeld(draft, thing, undefined);
     return draft.put(kept, thing);
   }
@@ -311,7 +313,8 @@ export function createSubscriptionDrafts(
     const returned = entry?.thing.managedBy === "former_config" ? { status: "active" as const } : {};
     const { by, ...ref } = key;
     const createdBy = entry === undefined ? by : entry.thing.createdBy;
-    const facts = { ...ref, managedBy: by, createdBy, credentialsBy: access.nameOf(undefined) };
+    const isReused = kept.wasDeleted(ref.id, ref.tenantId);
+    const facts = { ...ref, managedBy: by, createdBy, credentialsBy: access.nameOf(undefined), isReused };
     const thing = build.fromInput({ ...returned, ...input }, kind, facts, entry?.thing);
     refuseHeld(draft, thing, entry, by === "config");
     if (entry !== undefined) tellResumed(draft, entry, thing);
