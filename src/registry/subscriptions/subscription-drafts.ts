@@ -30,6 +30,7 @@ import {
   createSubscriptionCheck,
   refuseFallbacks,
   refuseOtherKind,
+  refuseOthersNames,
   refuseOverQuota,
   refuseRival,
   refuseSameName,
@@ -141,6 +142,7 @@ export function createSubscriptionDrafts(
     const others = listOthers(draft, { id, tenantId });
     refuseRival(input, others);
     refuseSameName(input.name, tenantId, others);
+    refuseOthersNames(input, { boundTo, access, list: () => draft.list(kept, tenantId) });
     judgeFallbacks(draft, input, kind, { tenantId, others });
     const counted = others.filter(({ managedBy }) => managedBy !== "contact");
     const usual = boundTo === undefined ? undefined : options.maxPerTenant;
@@ -165,6 +167,9 @@ export function createSubscriptionDrafts(
     const kind = await check(input, draft);
     if (input.mode === "forward") refuseRival(input, listOthers(draft, entry));
     if (input.name !== entry.thing.name) refuseSameName(input.name, entry.tenantId, listOthers(draft, entry));
+    const { boundTo } = terms;
+    const before = entry.thing.settings;
+    refuseOthersNames(input, { boundTo, access, before, list: () => draft.list(kept, entry.tenantId) });
     if (concernsFallback(input, entry.thing)) {
       const { tenantId, thing } = entry;
       judgeFallbacks(draft, input, kind, { tenantId, others: listOthers(draft, entry), before: thing });
