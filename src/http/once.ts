@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { PosthornError } from "../domain/errors.ts";
 import { isDeeperThan } from "../domain/json-depth.ts";
+import type { Caller } from "../registry/keys.ts";
 import type { Once } from "../registry/registry.ts";
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
@@ -21,6 +22,14 @@ export function readIdempotencyKey(request: FastifyRequest): string | undefined 
 export function readOnce(request: FastifyRequest, scope: string, tenantId?: string): Once | undefined {
   const key = readIdempotencyKey(request);
   return key === undefined ? undefined : { scope, key, fingerprint: fingerprintOf(request.body), tenantId };
+}
+
+/**
+ * The scope of keys for things of a tenant. A caller that is bound to the tenant has another one than operators: the
+ * answer to a repeated request may contain a secret of what an operator has created.
+ */
+export function onceScope(things: string, tenantId: string, caller: Pick<Caller, "tenantId"> | undefined): string {
+  return `${caller?.tenantId === undefined ? "" : "bound "}${things} ${tenantId}`;
 }
 
 function fingerprintOf(body: unknown): string {

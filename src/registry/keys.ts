@@ -27,7 +27,7 @@ export interface Caller {
 export interface SignedInUser {
   /** Only for people; `keyId` identifies the user. */
   name: string;
-  /** Then the user must sign in again. What they create may last longer. */
+  /** Then the user must sign in again. Portal links of theirs end too; keys that they create may last longer. */
   until: number;
 }
 

@@ -171,8 +171,10 @@ describe("a batch for ClickHouse", () => {
     const dead = await gateway.deadLetters();
     expect(dead.map((one) => one.event_id).toSorted()).toEqual([...bad].toSorted());
     for (const one of dead) {
-      expect([one.dead_reason, one.last_error]).toEqual([
+      const { attempts } = await gateway.delivery(one.id);
+      expect([one.dead_reason, one.last_error, attempts.at(-1)?.["response_body"]]).toEqual([
         "refused",
+        "answered 400",
         expect.stringMatching(/Code: 27.*expected number/),
       ]);
     }
@@ -203,7 +205,8 @@ describe("a batch for ClickHouse", () => {
     const retries = { retry_policy: { delays_s: Array(20).fill(0.1) } };
     const path = await makeAll({ ...INSERT, table: "analytics.later", url: server.url, auth: wrong }, retries);
     await publishAll(eventsOf(ids(5)));
-    await expect.poll(async () => (await gateway.deliveryOf("e0")).last_error).toMatch(/Authentication failed/);
+    const lastAnswer = async () => (await gateway.deliveryOf("e0")).attempts.at(-1)?.["response_body"];
+    await expect.poll(lastAnswer).toMatch(/Authentication failed/);
     expect(await gateway.deadLetters()).toEqual([]);
     const patched = await gateway.request("PATCH", path, {
       body: JSON.stringify({ destination: { ...INSERT, url: server.url, auth: { ...wrong, password: "pw" } } }),

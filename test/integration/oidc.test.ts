@@ -174,6 +174,23 @@ describe("the sign-in with a provider", () => {
     expect((await as(changed, "GET", "/status", undefined, short)).status).toBe(401);
   });
 
+  it("ends the portal links of the user when it would end itself", async () => {
+    const short = await startAnother({ env: { OIDC_SESSION_HOURS: 20 } });
+    await short.post("/api/v1/tenants", { id: "acme" });
+    const week = { expires_in_s: 7 * 24 * 3600 };
+    const admin = await sessionOf("ada", short);
+    short.moveClock(3_600_000);
+    const { json } = await as(admin, "POST", "/api/v1/tenants/acme/portal-link", week, short);
+    const partner = short.as(String(json["url"]).split("#token=")[1]);
+    expect((Date.parse(String(json["expires_at"])) - short.now()) / 3_600_000).toBeCloseTo(19, 1);
+    expect((await partner.get("/api/v1/events")).status).toBe(200);
+    short.moveClock(19 * 3_600_000);
+    expect((await partner.get("/api/v1/events")).status).toBe(401);
+    // The control: a link that a key has made lasts as long as was asked for.
+    const ofKey = await short.post("/api/v1/tenants/acme/portal-link", week);
+    expect((Date.parse(String(ofKey.json["expires_at"])) - short.now()) / 3_600_000).toBeCloseTo(168, 1);
+  });
+
   it("signs out", async () => {
     const cookie = await sessionOf("rob");
     const answer = await as(cookie, "DELETE", "/api/v1/session");

@@ -100,7 +100,8 @@ describe("SMS by Twilio", () => {
     await subscribe(twilio());
     const dead = await ended(await publish({ number: 1 }));
     expect(dead).toMatchObject({ status: "dead", dead_reason: "refused", attempt_count: 1 });
-    expect(dead["last_error"]).toBe(`answered ${status}; Twilio says ${code}: ${message}`);
+    expect(dead["last_error"]).toBe(`answered ${status}; Twilio says ${code}`);
+    expect(dead.attempts[0]?.["response_body"]).toContain(message);
   });
 
   it.each([
@@ -111,9 +112,10 @@ describe("SMS by Twilio", () => {
     await subscribe(twilio());
     const eventId = await publish({ number: 1 });
     const waiting = await attempted(eventId);
-    expect([waiting.status, waiting.attempts[0]?.["error"]]).toEqual([
+    expect([waiting.status, waiting.attempts[0]?.["error"], waiting.attempts[0]?.["response_body"]]).toEqual([
       "pending",
-      `answered ${status}; Twilio says ${code}: ${message}`,
+      `answered ${status}; Twilio says ${code}`,
+      expect.stringContaining(message),
     ]);
     sink.answerWith(TAKEN);
     gateway.moveClock(HOUR_MS);
@@ -126,7 +128,8 @@ describe("SMS by Twilio", () => {
     await subscribe(twilio());
     expect(await ended(await publish({ number: 1 }))).toMatchObject({
       status: "dead",
-      last_error: "Twilio says failed 30006: Landline",
+      last_error: "Twilio says failed 30006",
+      attempts: [{ response_body: body }],
     });
   });
 });
@@ -193,7 +196,7 @@ describe("SMS by any other gateway", () => {
   });
 
   it.each([
-    ["another value", { pointer: "/status", equals: "ok" }, 'has "no credit" at /status'],
+    ["another value", { pointer: "/status", equals: "ok" }, "has another value at /status"],
     ["a missing one", { pointer: "/code", equals: 0 }, "has nothing at /code"],
     ["a text that is not there", { contains: '"accepted"' }, 'without "\\"accepted\\""'],
     ["another status", { statuses: [202] }, "answered 200"],
@@ -204,6 +207,8 @@ describe("SMS by any other gateway", () => {
     const waiting = await attempted(eventId);
     expect(waiting.status).toBe("pending");
     expect(waiting["last_error"]).toContain(reason);
+    expect(waiting["last_error"]).not.toContain("no credit");
+    expect(waiting.attempts[0]?.["response_body"]).toBe('{"status":"no credit"}');
     sink.answerWith({ status: 202, body: '{"status":"ok","code":0,"is":"accepted"}' });
     gateway.moveClock(HOUR_MS);
     expect((await ended(eventId)).status).toBe("delivered");

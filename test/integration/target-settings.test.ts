@@ -140,21 +140,34 @@ describe("targets by API", () => {
     const health = { health_url: "https://victim.example.com/", health_interval_s: 0.1 };
     const input = { name: "often", url: "https://erp.example.com/", events: ["x"], ...health };
     const often = { status: 422, json: { field: "health_interval_s" } };
-    const patch = (client: ApiClient, path: string, body: object) =>
-      client.request("PATCH", path, { body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+    const change = (client: ApiClient, method: string, path: string, body: object) =>
+      client.request(method, path, { body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+    const patch = (client: ApiClient, path: string, body: object) => change(client, "PATCH", path, body);
     const made = await subscribe("by operator", health);
     expect(made.status).toBe(201);
     const at = `/api/v1/subscriptions/${String(made.json["id"])}`;
     for (const client of [partner, bound]) {
       expect(await client.post("/api/v1/subscriptions", input)).toMatchObject(often);
       expect(await patch(client, at, { health_interval_s: 4.9 })).toMatchObject(often);
-      // What an operator has set stays while other settings change.
+      // What an operator has set stays while other settings change, but not for another place.
       expect((await patch(client, at, { timeout: 9 })).json).toMatchObject({ health_interval_s: 0.1 });
+      const elsewhere = { health_url: "https://another-victim.example.com/" };
+      expect(await patch(client, at, elsewhere)).toMatchObject(often);
+      expect(await patch(client, at, { health_url: null, target: "n8n" })).toMatchObject(often);
     }
-    expect((await patch(bound, at, { health_interval_s: 5 })).status).toBe(200);
+    const elsewhere = { health_url: "https://another-victim.example.com/" };
+    expect((await patch(bound, at, { ...elsewhere, health_interval_s: 5 })).status).toBe(200);
+    expect((await patch(gateway, at, { health_interval_s: 0.1 })).status).toBe(200);
+    expect((await patch(bound, at, { health_url: null })).status).toBe(200);
+    expect((await patch(bound, at, { ...elsewhere, health_interval_s: 0.1 })).status).toBe(422);
     expect(await bound.post(PATH, { name: "often", ...health })).toMatchObject(often);
     expect((await bound.post(PATH, { name: "often", ...health, health_interval_s: 5 })).status).toBe(201);
     expect(await patch(bound, `${PATH}/often`, { health_interval_s: 1 })).toMatchObject(often);
     expect((await patch(gateway, `${PATH}/often`, { health_interval_s: 1 })).status).toBe(200);
+    expect((await patch(bound, `${PATH}/often`, { max_bytes: 1000 })).status).toBe(200);
+    expect(await patch(bound, `${PATH}/often`, elsewhere)).toMatchObject(often);
+    const whole = { ...elsewhere, health_interval_s: 1 };
+    expect(await change(bound, "PUT", `${PATH}/often`, whole)).toMatchObject(often);
+    expect((await patch(bound, `${PATH}/often`, { ...elsewhere, health_interval_s: 5 })).status).toBe(200);
   });
 });

@@ -59,6 +59,19 @@ async function fill(gateway: TestGateway, sinkUrl: string): Promise<{ key: strin
   await make(`/api/v1/subscriptions/${String(held["id"])}/pause`, {});
   await make("/api/v1/sources", { name: "acme-shop", tenant_id, mask: [`/${CANARY}`] });
   const { json: key } = await make("/api/v1/keys", { name: CANARY, tenant_id, scopes: ["publish", "read"] });
+  const once = { "content-type": "application/json", "idempotency-key": CANARY };
+  for (const client of [gateway, gateway.as(await gateway.createKey(["admin"], TENANT))]) {
+    const [who, url] =
+      client === gateway ? ["operator", "/api/v1/sources?tenant_id=acme"] : ["tenant", "/api/v1/sources"];
+    const repeatable = [
+      ["/api/v1/subscriptions", { ...made, name: `once by ${who}`, events: ["never.*"] }],
+      [url, { name: `acme-once-by-${who}`, tenant_id }],
+    ] as const;
+    for (const [path, body] of repeatable) {
+      const { status, text } = await client.request("POST", path, { body: JSON.stringify(body), headers: once });
+      if (status >= 300) throw new Error(`${path}: ${text}`);
+    }
+  }
   for (let i = 0; i < EVENTS; i++) {
     const text = i % 5 === 0 ? CANARY.padEnd(40_000, "-") : CANARY;
     await make("/api/v1/events", { event_type: "a.b", event_id: `acme-${i}`, tenant_id, payload: { text } });
@@ -76,9 +89,11 @@ async function erased(gateway: TestGateway): Promise<Record<string, unknown>> {
   return (await gateway.get(path)).json;
 }
 
-async function open(): Promise<{ gateway: TestGateway; sinkUrl: string }> {
+async function open(
+  env: Record<string, boolean> = { ANY_SOURCE: false },
+): Promise<{ gateway: TestGateway; sinkUrl: string }> {
   const sink = await openSinkServer({ answer: (request) => ({ status: 200, body: request.body }) });
-  const gateway = await startTestGateway();
+  const gateway = await startTestGateway({ env });
   onTestFinished(() => Promise.all([gateway.close(), sink.close()]).then(() => undefined));
   return { gateway, sinkUrl: sink.url };
 }
@@ -197,7 +212,7 @@ describe("the erasure of a tenant", () => {
   });
 
   it("leaves the names of its sources closed, also after a restart, until one is created again", async () => {
-    const { gateway } = await open();
+    const { gateway } = await open({});
     const auth = { header: "X-Token", token: "a-token-of-the-shop-0123456789" };
     const make = async (tenant_id: string) => {
       await gateway.post("/api/v1/tenants", { id: tenant_id });

@@ -208,6 +208,83 @@ describe("the answer of a destination", () => {
   });
 });
 
+describe("what was answered before", () => {
+  const hidden = {
+    status: "delivered",
+    attempts: [{ response_code: 200, response_headers: null, response_body: null }],
+  };
+
+  it("stays hidden when the tenant deletes the subscription and creates another one with its id", async () => {
+    const erp = await subscribeErp();
+    await publish("e1");
+    await gateway.settled();
+    const { id } = await deliveryTo(erp);
+    const at = `/api/v1/subscriptions/${erp}`;
+    const own = { name: "own", url: `${sink.url}/own`, events: ["order.*"] };
+    const create = {
+      put: (client: ApiClient) => client.request("PUT", at, { body: JSON.stringify(own), headers: JSON_TYPE }),
+      post: (client: ApiClient) => client.post("/api/v1/subscriptions", { id: erp, ...own }),
+    };
+    for (const client of await boundCallers()) {
+      for (const again of [create.put, create.post]) {
+        expect((await client.request("DELETE", at)).status).toBeLessThan(300);
+        const made = await again(client);
+        expect([made.status, made.json]).toMatchObject([201, { id: erp, credentials_by: null }]);
+        expect((await client.get(`/api/v1/deliveries/${id}`)).text).not.toContain(ANSWER);
+        expect(await client.delivery(id)).toMatchObject(hidden);
+      }
+    }
+    await gateway.restart();
+    for (const client of await boundCallers()) expect(await client.delivery(id)).toMatchObject(hidden);
+    // The control: the operator sees it, and the tenant what its own destination answers from now on.
+    expect((await gateway.get(`/api/v1/deliveries/${id}`)).text).toContain(ANSWER);
+    gateway.moveClock(1000);
+    await publish("e2");
+    await gateway.settled();
+    const later = await deliveryTo(erp);
+    for (const client of await boundCallers()) {
+      expect((await client.get(`/api/v1/deliveries/${later.id}`)).text).toContain(ANSWER);
+    }
+  });
+});
+
+describe("the words of an answer", () => {
+  it("stand in no error, list, stream or event of the gateway where bound callers see it", async () => {
+    sink.answerWith({ status: 400, headers: { "x-canary": ANSWER }, body: `{"error":"${ANSWER}"}` });
+    const destination = { url: `${sink.url}/rows`, auth: OPERATOR_AUTH };
+    const rows = { name: "rows", kind: "batch", events: ["order.*"], tenant_id: "acme", destination };
+    expect((await gateway.post("/api/v1/subscriptions", rows)).status).toBe(201);
+    const insert = { ...destination, url: `${sink.url}/insert`, format: "clickhouse", table: "events" };
+    const ofClickHouse = { ...rows, name: "clickhouse", destination: insert };
+    const made = await gateway.post("/api/v1/subscriptions", ofClickHouse);
+    expect([made.status, made.text]).toEqual([201, made.text]);
+    await Promise.all([subscribeErp(), subscribeSms()]);
+    const token = await tokenOf();
+    const key = await gateway.createKey(["admin"], "acme");
+    const streams = await Promise.all([token, key].map((one) => openStream(gateway.url, { key: one })));
+    await publish("e1");
+    await until(async () => (await gateway.deadLetters()).length === 4);
+    const dead = await gateway.deadLetters();
+    for (const stream of streams) await stream.received("attempt", 4);
+    const paths = ["deliveries", "dead-letters", "dead-letters/groups", "events", "events/export", "subscriptions"];
+    for (const client of [token, key].map((one) => gateway.as(one))) {
+      for (const path of [...paths, ...dead.map(({ id }) => `deliveries/${id}`)]) {
+        const { status, text } = await client.get(`/api/v1/${path}`);
+        expect([path, status, text.includes(ANSWER)]).toEqual([path, 200, false]);
+      }
+    }
+    for (const stream of streams) {
+      expect(stream.text()).not.toContain(ANSWER);
+      stream.close();
+    }
+    // The control: they see that and how each of them failed, and the operator also the words.
+    for (const { id, last_error: error } of dead) {
+      expect(error).toContain("answered 400");
+      expect((await gateway.delivery(id)).attempts[0]?.["response_body"]).toContain(ANSWER);
+    }
+  });
+});
+
 describe("deliveries of a subscription that only operators may change", () => {
   /** Its deliveries stay open: the operator has paused its target. */
   async function holdOpen(): Promise<{ sms: string; own: string; open: ShownDelivery }> {

@@ -158,7 +158,7 @@ describe("credentials of the operator in a subscription of a tenant", () => {
   it("cannot be used for other requests by a key or portal link of the tenant", async () => {
     const { id, credentials_by: by } = await ofOperator({ headers: HEADERS });
     const url = `${sink.url}/admin/secrets?delete=all`;
-    const whole = { name: "erp", url: `${sink.url}/hooks`, events: ["#"], headers: MASKED, auth: masked };
+    const whole = { name: "erp", url: `${sink.url}/hooks`, events: ["*"], headers: MASKED, auth: masked };
     const attacks: [string, object][] = [
       ["PATCH", { url }],
       ["PATCH", { url, auth: masked, headers: MASKED }],
@@ -169,6 +169,14 @@ describe("credentials of the operator in a subscription of a tenant", () => {
       ["PATCH", { headers: { ...MASKED, "X-Action": "delete" } }],
       ["PATCH", { headers: { "X-Site": "other" } }],
       ["PATCH", { auth: null }],
+      ["PATCH", { secret: "a secret of the tenant's choice" }],
+      ["PATCH", { events: ["order.*"] }],
+      ["PATCH", { events: ["*", "order.*"] }],
+      ["PATCH", { sources: ["of-the-tenant"] }],
+      ["PATCH", { event_filter: { data: { action: "delete" } } }],
+      ["PATCH", { target: "n8n" }],
+      ["PUT", { ...whole, events: ["#"] }],
+      ["PUT", { ...whole, sources: ["of-the-tenant"] }],
       ["PUT", { ...whole, url }],
       ["PUT", { ...whole, headers: {} }],
     ];
@@ -182,7 +190,8 @@ describe("credentials of the operator in a subscription of a tenant", () => {
       expect((await client.post(`/api/v1/subscriptions/${id}/test`)).status).toBe(403);
       expect((await client.post(`/api/v1/subscriptions/${id}/preview`, { event_id: "e1" })).status).toBe(403);
       // The control: what does not concern the requests may be changed, and what comes back as it was shown.
-      expect((await change(client, id, { timeout: 9, events: ["#"], format: "auto" })).status).toBe(200);
+      const others = { name: "renamed", timeout: 9, rate_limit: 60, labels: { a: "b" }, events: ["*"], format: "auto" };
+      expect((await change(client, id, others)).status).toBe(200);
       expect((await change(client, id, whole, "PUT")).status).toBe(200);
     }
     await gateway.settled();
@@ -195,6 +204,57 @@ describe("credentials of the operator in a subscription of a tenant", () => {
       path: "/admin/secrets?delete=all",
       headers: { authorization: `Bearer ${TOKEN}` },
     });
+  });
+
+  it("do not reach a path, a source or a payload that the tenant chooses by choosing events", async () => {
+    await gateway.post("/api/v1/sources", { name: "shop" });
+    await gateway.post("/api/v1/sources", { name: "admin", tenant_id: "acme" });
+    const chosen = { sources: ["shop"], event_filter: '{"data":{"kind":"order"}}', events: ["webhook.*", "order.*"] };
+    const { id } = await ofOperator({ ...chosen, url: `${sink.url}/hooks/{source}`, mode: "forward" });
+    const { json: read } = await gateway.get(`/api/v1/subscriptions/${id}`);
+    const kept = ["name", "url", "events", "sources", "event_filter", "mode", "target", "fallback", "headers", "auth"];
+    const whole = Object.fromEntries(kept.map((name) => [name, read[name]]));
+    for (const client of await boundCallers()) {
+      for (const widened of [{ sources: null }, { sources: ["admin"] }, { event_filter: null }, { events: ["#"] }]) {
+        expect([widened, (await change(client, id, widened)).status]).toEqual([widened, 403]);
+        expect([widened, (await change(client, id, { ...whole, ...widened }, "PUT")).status]).toEqual([widened, 403]);
+      }
+      expect((await gateway.webhook("admin", '{"kind":"order"}')).status).toBeLessThan(300);
+      // The control: what was read may be written back, and the same choice in other words.
+      expect((await change(client, id, whole, "PUT")).status).toBe(200);
+      const inOtherWords = { events: ["order.*", "webhook.*"], event_filter: { data: { kind: "order" } } };
+      expect((await change(client, id, inOtherWords)).status).toBe(200);
+    }
+    await gateway.settled();
+    expect(sink.requests).toEqual([]);
+  });
+
+  it("do not write a name that the tenant chooses where templates contain it", async () => {
+    const { id } = await ofOperator({ template: { body: '{"from":{{ subscription.name | json }}}' } });
+    const { id: plain } = await ofOperator({ name: "plain" });
+    for (const [n, client] of (await boundCallers()).entries()) {
+      expect((await change(client, id, { name: "phish" })).status).toBe(403);
+      expect((await change(client, plain, { name: `renamed ${n}` })).status).toBe(200);
+    }
+  });
+
+  it("do not let the tenant see or replace the secret that signs such requests", async () => {
+    const { id, secret } = await ofOperator();
+    const { id: own } = await gateway.subscribe({ name: "own", url: `${sink.url}/own`, tenant_id: "acme" });
+    const at = `/api/v1/subscriptions/${id}`;
+    for (const client of await boundCallers()) {
+      const answers = [
+        await client.get(`${at}/secret`),
+        await client.post(`${at}/rotate-secret`),
+        await client.post(`${at}/rotate-secret/confirm`),
+        await client.post(`${at}/rotate-secret/retire`),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403]);
+      for (const { text } of answers) expect(text).not.toContain("whsec_");
+      // The control: a partner sees the secret of what sends no credentials of the operator.
+      expect((await client.get(`/api/v1/subscriptions/${own}/secret`)).text).toContain("whsec_");
+    }
+    expect((await gateway.get(`${at}/secret`)).json["secret"]).toBe(secret);
   });
 
   it("make room for the tenant's own, which are then the tenant's to use", async () => {

@@ -61,10 +61,13 @@ async function tryOut(client: ApiClient, id: string): Promise<{ change: boolean[
     client.post(`${path}/pause`),
     client.post(`${path}/resume`),
     client.post(`${path}/drain`),
-    client.get(`${path}/secret`),
-    client.post(`${path}/rotate-secret/retire`),
   ]);
-  const use = [await client.post(`${path}/preview`, { event_id: EVENT }), await client.post(`${path}/test`)];
+  const use = [
+    await client.post(`${path}/preview`, { event_id: EVENT }),
+    await client.post(`${path}/test`),
+    await client.get(`${path}/secret`),
+    await client.post(`${path}/rotate-secret/retire`),
+  ];
   const isLet = ({ status }: { status: number }) => status !== 403;
   return { change: change.map(isLet), use: use.map(isLet) };
 }

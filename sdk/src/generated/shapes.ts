@@ -805,15 +805,15 @@ export interface Subscription {
   ed25519_public_key: string | null;
   /** Only in answers to changes: settings that will not work as one might expect */
   warnings?: string[] | undefined;
-  /** Who gave the credentials that are sent to the destination; null when there are none. With those of the `operator`, a key or portal link of the tenant cannot change where requests go and what they contain, nor test or preview it, nor see what it answers, without giving credentials again */
+  /** Who gave the credentials that are sent to the destination; null when there are none. With those of the `operator`, a key or portal link of the tenant cannot change where requests go, what they contain and which events they are for, nor test or preview it, nor see its secret or what it answers, without giving credentials again */
   credentials_by: "operator" | "tenant" | null;
   /** Where it can be changed; `contact`: it is a contact of its tenant, and is changed there */
   managed_by: "api" | "config" | "former_config" | "contact";
   /** What your key or portal link may do with the subscription; where it may not, the gateway answers 403 */
   can: {
-    /** Pause and resume it, see and rotate its secret, retry, cancel, replay and purge its deliveries, and, unless `managed_by` is `config` or `contact`, update and delete it */
+    /** Pause and resume it, retry, cancel, replay and purge its deliveries, and, unless `managed_by` is `config` or `contact`, update and delete it */
     change: boolean;
-    /** Test and preview it, and replay any event to it */
+    /** Test and preview it, replay any event to it, and see and rotate its secret */
     use: boolean;
   };
   /** The id of the key that created the subscription; null for portal links, which do not see it */

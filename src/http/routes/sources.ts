@@ -7,6 +7,7 @@ import type { Caller } from "../../registry/keys.ts";
 import type { Entry } from "../../registry/resource.ts";
 import type { SourceRecord } from "../../registry/sources/source-record.ts";
 import type { Sources } from "../../registry/sources/sources.ts";
+import { onceScope } from "../once.ts";
 import { presentSource } from "../present/source.ts";
 import { cutPage, pageQuery } from "./paging.ts";
 import { addResourceRoutes, asked, type Saved } from "./resource-routes.ts";
@@ -76,8 +77,9 @@ export function addSourceRoutes(app: FastifyInstance, options: SourceRoutesOptio
       return { page: cutPage(rest, query, ({ source }) => source.name), present: presentSource };
     },
     get: (name, { tenantId }) => sources.get(name, tenantId),
-    async make(input, { tenantId, once }) {
-      const { entry, isReplay } = await sources.create(input, { tenantId }, once(`sources ${tenantId ?? ""}`));
+    async make(input, { tenantId, caller, once }) {
+      const mark = once(onceScope("sources", tenantId ?? "", caller));
+      const { entry, isReplay } = await sources.create(input, { tenantId }, mark);
       return { ...saved(entry, true), isReplay };
     },
     async put(input, by) {

@@ -48,7 +48,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
         field: "id",
       });
     }
-    return subscriptions.getFor("change", id, { tenantId, boundTo: tenantId });
+    return subscriptions.getFor("use", id, { tenantId, boundTo: tenantId });
   }
 
   function present(subscription: Subscription) {
@@ -99,7 +99,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
     async (request, reply) => {
       const { id } = request.params as { id: string };
       const tenantId = request.caller?.tenantId;
-      const subscription = subscriptions.getFor("change", id, { tenantId, boundTo: tenantId });
+      const subscription = subscriptions.getFor("use", id, { tenantId, boundTo: tenantId });
       await options.onSecretRead(subscription, request.caller);
       return reply.send(presentSecrets(subscription, subscriptions.keysOf(subscription), rotation.plan(subscription)));
     },

@@ -109,8 +109,9 @@ export const Subscription = named(
         Type.Enum(["operator", "tenant"], {
           description:
             "Who gave the credentials that are sent to the destination; null when there are none. With those of the " +
-            "`operator`, a key or portal link of the tenant cannot change where requests go and what they contain, nor " +
-            "test or preview it, nor see what it answers, without giving credentials again",
+            "`operator`, a key or portal link of the tenant cannot change where requests go, what they contain and which " +
+            "events they are for, nor test or preview it, nor see its secret or what it answers, without giving " +
+            "credentials again",
           examples: ["operator"],
         }),
       ),
@@ -119,11 +120,14 @@ export const Subscription = named(
         {
           change: Type.Boolean({
             description:
-              "Pause and resume it, see and rotate its secret, retry, cancel, replay and purge its deliveries, and, " +
-              "unless `managed_by` is `config` or `contact`, update and delete it",
+              "Pause and resume it, retry, cancel, replay and purge its deliveries, and, unless `managed_by` is `config` " +
+              "or `contact`, update and delete it",
             examples: [true],
           }),
-          use: Type.Boolean({ description: "Test and preview it, and replay any event to it", examples: [true] }),
+          use: Type.Boolean({
+            description: "Test and preview it, replay any event to it, and see and rotate its secret",
+            examples: [true],
+          }),
         },
         "What your key or portal link may do with the subscription; where it may not, the gateway answers 403",
       ),

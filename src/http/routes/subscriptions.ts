@@ -13,6 +13,7 @@ import { allows } from "../../registry/keys.ts";
 import type { SubscriptionRights } from "../../registry/subscriptions/subscription-access.ts";
 import type { Subscriptions } from "../../registry/subscriptions/subscriptions.ts";
 import type { Store } from "../../store/store.ts";
+import { onceScope } from "../once.ts";
 import { presentSubscription } from "../present/subscription.ts";
 import { cutPage, pageQuery } from "./paging.ts";
 import { adoptWebhook } from "./adopt-webhook.ts";
@@ -133,7 +134,8 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
       async make(input, { caller, once }, adopted) {
         const tenantId = ownerOf(input);
         const by = { createdBy: caller?.keyId, boundTo: caller?.tenantId };
-        const made = { ...by, id: adopted?.id, once: once(`subscriptions ${tenantId}`, tenantId) };
+        const mark = once(onceScope("subscriptions", tenantId, caller), tenantId);
+        const made = { ...by, id: adopted?.id, once: mark };
         const { subscription, isReplay } = await subscriptions.make(input, made);
         return { ...saved(subscription, true, { notes: adopted?.notes }), isReplay };
       },

@@ -99,7 +99,8 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     async patch(given, change, { caller, tenantId: of, ifMatch }) {
       const { name, tenantId, subscriptions: users } = targets.get(given, of);
       refuseReserved(users, caller?.tenantId);
-      refuseFrequentChecks(change, findShared(name, tenantId), caller?.tenantId);
+      const stored = findShared(name, tenantId);
+      refuseFrequentChecks({ ...stored, ...change }, stored, caller?.tenantId);
       return { thing: targets.known(await sharedTargets.change(name, tenantId, change, ifMatch)) };
     },
     async remove(given, { caller, tenantId: of, ifMatch }) {

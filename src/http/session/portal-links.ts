@@ -49,7 +49,9 @@ export function createPortalLinks({ passes, records, isSame, clock }: PortalLink
 
   return {
     async make(caller, { tenantId, access, lifetimeMs, theme }) {
-      const expiresAt = Math.min(clock.wall() + lifetimeMs, caller.expiresAt ?? Infinity);
+      // Of a user, the provider is asked only at the sign-in: what the session gives ends with it.
+      const makersEnd = Math.min(caller.expiresAt ?? Infinity, caller.user?.until ?? Infinity);
+      const expiresAt = Math.min(clock.wall() + lifetimeMs, makersEnd);
       const made = passes.make(caller, { expiresAt, partner: { tenantId, scopes: SCOPES[access], theme } });
       if (made === undefined) throw new PosthornError("unauthorized", "The key was revoked.");
       const { pass, id, madeAt } = made;

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { settingsIn } from "../../deliver/senders/kind-settings.ts";
+import { settingsIn, templatesIn } from "../../deliver/senders/kind-settings.ts";
 import type { DestinationKinds } from "../../deliver/senders/kinds.ts";
 import type { DestinationKind } from "../../deliver/senders/sender.ts";
 import { PosthornError } from "../../domain/errors.ts";
-import type { SubscriptionInput } from "../../domain/subscription.ts";
+import { fillIn } from "../../domain/shape.ts";
+import { SharedSettings, type SubscriptionInput } from "../../domain/subscription.ts";
 import type { CredentialsBy, KeptSubscription } from "./subscription-record.ts";
 
 /**
@@ -32,8 +33,8 @@ export interface SubscriptionAccess {
 }
 
 /**
- * `change`: to change it, and to see its secret. `use`: to see what it sends and what its destination answers; a caller
- * could otherwise send requests of its own choice with credentials of the operator.
+ * `change`: to change it. `use`: to see what it sends and what its destination answers, and the secret that signs it; a
+ * caller could otherwise send requests of its own choice with credentials of the operator, or in the gateway's name.
  */
 export type SubscriptionAct = "change" | "use";
 export type SubscriptionRights = Readonly<Record<SubscriptionAct, boolean>>;
@@ -85,7 +86,7 @@ export function createSubscriptionAccess({ kinds, isForOperators }: Subscription
     return new PosthornError(
       "forbidden",
       `The subscription ${known.id} sends credentials that the operator of the gateway has set. Only the operator ` +
-        "may test it, preview it or choose events for it, unless you give it credentials of your own.",
+        "may test it, preview it, choose events for it or see its secret, unless you give it credentials of your own.",
     );
   }
 
@@ -109,11 +110,13 @@ export function createSubscriptionAccess({ kinds, isForOperators }: Subscription
         return isDeepStrictEqual(before?.hidden, after?.hidden) ? known.credentialsBy : "operator";
       }
       if (carried === undefined) return "tenant";
-      if (ownerOf(known) !== "operator" || isDeepStrictEqual(before, after)) return known.credentialsBy;
+      const isSameUse = input.secret === undefined && isDeepStrictEqual(before, after);
+      if (ownerOf(known) !== "operator" || isSameUse) return known.credentialsBy;
       throw new PosthornError(
         "forbidden",
-        `${carried}: the operator of the gateway has set it, for requests as they are. To change where they go or ` +
-          `what they contain, give ${carried} again, with its values, or set it to null.`,
+        `${carried}: the operator of the gateway has set it, for requests as they are. To change where they go, what ` +
+          `they contain, how they are signed or which events they are for, give ${carried} again, with its values, or ` +
+          "set it to null.",
         { field: carried },
       );
     },
@@ -122,11 +125,22 @@ export function createSubscriptionAccess({ kinds, isForOperators }: Subscription
   };
 }
 
-/** Everything that decides where requests go and what they contain, apart from the events themselves. */
+/**
+ * Everything that decides where requests go and what they contain. Which events are chosen is part of it: sources stand in
+ * URLs, and a forward passes on path, query, method and body of its webhook. Equal choices are described equally.
+ */
 function describeUse(input: SubscriptionInput, kind: DestinationKind) {
   const settings = settingsIn(input, kind);
+  const { mode, target, fallback, events, sources, event_filter: filter } = fillIn(SharedSettings.properties, input);
   return {
-    mode: input.mode ?? "queue",
+    mode,
+    target,
+    fallback,
+    events: new Set(events),
+    sources: sources && new Set(sources),
+    filter: typeof filter === "string" ? (JSON.parse(filter) as unknown) : filter,
+    // Templates can write it.
+    name: templatesIn(input, kind).length > 0 ? input.name : undefined,
     shown: kind.present(settings),
     hidden: kind.secrets.hide(settings)?.hidden,
   };

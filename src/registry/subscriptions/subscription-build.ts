@@ -9,13 +9,21 @@ import { sealSigningKeys, sealSubscriptionSettings, type KeptSubscription } from
 
 export type SubscriptionChange = Partial<SubscriptionInput>;
 
-type Facts = Pick<KeptSubscription, "id" | "tenantId" | "managedBy" | "createdBy" | "credentialsBy">;
+interface Facts extends Pick<KeptSubscription, "id" | "tenantId" | "managedBy" | "createdBy" | "credentialsBy"> {
+  /** A deleted subscription had this id: the new one gets its number, and with it its deliveries. */
+  isReused?: boolean | undefined;
+}
 
 /** Builds a subscription in the form in which it is stored. */
 export interface SubscriptionBuild {
   /** Returns the known one itself when the input changes nothing. */
   fromInput(input: SubscriptionInput, kind: DestinationKind, facts: Facts, known?: KeptSubscription): KeptSubscription;
   withStatus(known: KeptSubscription, status: SubscriptionStatus): KeptSubscription;
+  /**
+   * For one that is in effect: whatever is sent from now on has no credentials of the operator, if its settings have
+   * none. Returns the known one itself when that was so before.
+   */
+  withoutOperator(known: KeptSubscription): KeptSubscription;
   withKeys(known: KeptSubscription, keys: SigningKeys): KeptSubscription;
   /** For one that left the configuration: its deliveries are held, because that may be a mistake. */
   toFormer(known: KeptSubscription): KeptSubscription;
@@ -27,18 +35,29 @@ interface SubscriptionBuildOptions extends SubscriptionAccessOptions {
   secretBox: SecretBox;
 }
 
+/**
+ * Between the check of a change and the moment when it is in effect, attempts still begin with the credentials of the
+ * operator. How long that takes is known only afterwards, and then the time is set. Until then, and if the gateway ends
+ * in between, this is longer than a write and the next reading of changes by another process take.
+ */
+const MAX_UNTIL_IN_EFFECT_MS = 60_000;
+
 export function createSubscriptionBuild(options: SubscriptionBuildOptions): SubscriptionBuild {
   const { clock, random, secretBox } = options;
   const access = createSubscriptionAccess(options);
 
-  /** What the destination answered until then is not for the tenant, whatever credentials are sent now. */
+  /**
+   * What the destination answered until then is not for the tenant, whatever credentials are sent now. Of a deleted
+   * subscription nobody knows whose it sent.
+   */
   function operatorsUntil(
     known: KeptSubscription | undefined,
     next: Pick<KeptSubscription, "id" | "settings" | "credentialsBy">,
+    isReused: boolean,
   ): number | undefined {
-    if (known === undefined) return undefined;
-    const endsNow = access.ownerOf(known) === "operator" && access.ownerOf(next) !== "operator";
-    return endsNow ? clock.wall() : known.operatorsUntil;
+    if (known === undefined) return isReused ? clock.wall() : undefined;
+    const ends = access.ownerOf(known) === "operator" && access.ownerOf(next) !== "operator";
+    return ends ? clock.wall() + MAX_UNTIL_IN_EFFECT_MS : known.operatorsUntil;
   }
 
   function heldSince(status: SubscriptionStatus, known: KeptSubscription | undefined): number | undefined {
@@ -50,7 +69,7 @@ export function createSubscriptionBuild(options: SubscriptionBuildOptions): Subs
   }
 
   return {
-    fromInput(input, kind, { id, tenantId, managedBy, createdBy, credentialsBy }, known) {
+    fromInput(input, kind, { id, tenantId, managedBy, createdBy, credentialsBy, isReused = false }, known) {
       const { secret: _, status = known?.status ?? "active", ...settings } = input;
       const isDeclared = managedBy === "config";
       const keys = applyKeyInput(known?.keys, input, { random, now: clock.now(), isDeclared });
@@ -68,7 +87,7 @@ export function createSubscriptionBuild(options: SubscriptionBuildOptions): Subs
         managedBy,
         createdBy,
         credentialsBy,
-        operatorsUntil: operatorsUntil(known, { id, settings, credentialsBy }),
+        operatorsUntil: operatorsUntil(known, { id, settings, credentialsBy }, isReused),
         heldSince: heldSince(status, known),
         sealed: {
           settings: hasSameSettings
@@ -79,6 +98,10 @@ export function createSubscriptionBuild(options: SubscriptionBuildOptions): Subs
       };
     },
     withStatus,
+    withoutOperator(known) {
+      const now = clock.wall();
+      return (known.operatorsUntil ?? -Infinity) > now ? { ...known, operatorsUntil: now } : known;
+    },
     withKeys: (known, keys) => ({
       ...known,
       keys,

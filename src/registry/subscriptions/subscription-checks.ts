@@ -15,6 +15,8 @@ import { checkSharedSettings } from "../../domain/subscription-rules.ts";
 import { type TargetInput, THRESHOLDS } from "../../domain/target.ts";
 import { isPresetName } from "../../domain/target-presets.ts";
 import type { Draft } from "../draft.ts";
+import type { SubscriptionAccess, SubscriptionAct } from "./subscription-access.ts";
+import type { KeptSubscription } from "./subscription-record.ts";
 
 export interface SubscriptionCheckOptions {
   kinds: DestinationKinds;
@@ -91,6 +93,42 @@ export interface FallbackTerms {
   shared: TargetInput | undefined;
   others: readonly Subscription[];
   before?: { name: string } | undefined;
+}
+
+type Names = Pick<SubscriptionInput, "fallback" | "target">;
+
+/**
+ * Whoever names another subscription as a fallback sends through it, whoever takes a fallback away leaves its queue
+ * without the events, and whoever joins a shared target decides with others when its subscriptions are sent to: a caller
+ * that is bound to the tenant needs the right to do so itself.
+ */
+export function refuseOthersNames(given: Names, { boundTo, access, list, before = {} }: NamesTerms): void {
+  if (boundTo === undefined) return;
+  const refuse = (field: keyof Names, thing: KeptSubscription | undefined, act: SubscriptionAct) => {
+    if (thing === undefined || access.rightsOf(thing, boundTo)[act]) return;
+    throw new PosthornError(
+      "forbidden",
+      `${field}: only the operator of the gateway may ${act} the subscription ${JSON.stringify(thing.name)}.`,
+      { field },
+    );
+  };
+  const { fallback, target } = given;
+  if ((fallback ?? null) !== (before.fallback ?? null)) {
+    const find = (name: string) => list().find(({ thing }) => thing.name === name)?.thing;
+    if (before.fallback) refuse("fallback", find(before.fallback), "change");
+    if (fallback) refuse("fallback", find(fallback), "use");
+  }
+  if (!target || target === before.target || isPresetName(target)) return;
+  for (const { thing } of list()) if (thing.settings.target === target) refuse("target", thing, "change");
+}
+
+interface NamesTerms {
+  boundTo: string | undefined;
+  access: Pick<SubscriptionAccess, "rightsOf">;
+  /** All subscriptions of the tenant. */
+  list: () => readonly { thing: KeptSubscription }[];
+  /** The settings before the change. */
+  before?: Names | undefined;
 }
 
 export function usedAsFallback(name: string, user: Pick<Subscription, "id" | "name">): PosthornError {

@@ -30,6 +30,7 @@ import {
   createSubscriptionCheck,
   refuseFallbacks,
   refuseOtherKind,
+  refuseOthersNames,
   refuseOverQuota,
   refuseRival,
   refuseSameName,
@@ -141,13 +142,16 @@ export function createSubscriptionDrafts(
     const others = listOthers(draft, { id, tenantId });
     refuseRival(input, others);
     refuseSameName(input.name, tenantId, others);
+    refuseOthersNames(input, { boundTo, access, list: () => draft.list(kept, tenantId) });
     judgeFallbacks(draft, input, kind, { tenantId, others });
     const counted = others.filter(({ managedBy }) => managedBy !== "contact");
     const usual = boundTo === undefined ? undefined : options.maxPerTenant;
     refuseOverQuota(options.findQuota?.(draft, tenantId) ?? usual, tenantId, counted.length);
     await refuseTemplates(input, kind, undefined, tenantId, options.examineTemplates);
     const credentialsBy = access.nameOf(boundTo);
-    const thing = build.fromInput(input, kind, { id, tenantId, managedBy: "api", createdBy, credentialsBy });
+    const isReused = kept.wasDeleted(id, tenantId);
+    const facts = { id, tenantId, managedBy: "api", createdBy, credentialsBy, isReused } as const;
+    const thing = build.fromInput(input, kind, facts);
     refuseHeld(draft, thing, undefined);
     return draft.put(kept, thing);
   }
@@ -163,6 +167,9 @@ export function createSubscriptionDrafts(
     const kind = await check(input, draft);
     if (input.mode === "forward") refuseRival(input, listOthers(draft, entry));
     if (input.name !== entry.thing.name) refuseSameName(input.name, entry.tenantId, listOthers(draft, entry));
+    const { boundTo } = terms;
+    const before = entry.thing.settings;
+    refuseOthersNames(input, { boundTo, access, before, list: () => draft.list(kept, entry.tenantId) });
     if (concernsFallback(input, entry.thing)) {
       const { tenantId, thing } = entry;
       judgeFallbacks(draft, input, kind, { tenantId, others: listOthers(draft, entry), before: thing });
@@ -311,7 +318,8 @@ export function createSubscriptionDrafts(
     const returned = entry?.thing.managedBy === "former_config" ? { status: "active" as const } : {};
     const { by, ...ref } = key;
     const createdBy = entry === undefined ? by : entry.thing.createdBy;
-    const facts = { ...ref, managedBy: by, createdBy, credentialsBy: access.nameOf(undefined) };
+    const isReused = kept.wasDeleted(ref.id, ref.tenantId);
+    const facts = { ...ref, managedBy: by, createdBy, credentialsBy: access.nameOf(undefined), isReused };
     const thing = build.fromInput({ ...returned, ...input }, kind, facts, entry?.thing);
     refuseHeld(draft, thing, entry, by === "config");
     if (entry !== undefined) tellResumed(draft, entry, thing);

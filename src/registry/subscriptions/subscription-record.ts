@@ -20,7 +20,10 @@ export interface KeptSubscription {
   readonly createdBy: string | undefined;
   /** Who gave the credentials in the settings. */
   readonly credentialsBy: CredentialsBy;
-  /** When it stopped sending credentials of the operator, in wall time; undefined if it never did. */
+  /**
+   * When it stopped sending credentials of the operator, in wall time; undefined if it never did. In the future while
+   * the change is not in effect yet.
+   */
   readonly operatorsUntil?: number | undefined;
   /** In wall time; undefined while it is active. */
   readonly heldSince: number | undefined;

@@ -210,6 +210,20 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     return { subscription: shown(made.entry), isReplay: made.isReplay };
   }
 
+  /**
+   * Notes when a change is in effect that ended the use of the operator's credentials. It is not part of the change, but
+   * its caller gets the version of both.
+   */
+  async function noteInEffect(entry: KeptEntry): Promise<KeptEntry> {
+    if (build.withoutOperator(entry.thing) === entry.thing) return entry;
+    return registry.changeOne(kept, (draft) => {
+      const current = draft.find(kept, entry.id, entry.tenantId);
+      if (current === undefined) return { entry };
+      const thing = build.withoutOperator(current.thing);
+      return thing === current.thing ? { entry: current } : draft.put(kept, thing);
+    });
+  }
+
   async function setStatus(of: SubscriptionRef, status: SubscriptionStatus, { ifMatch, tell }: StatusOptions = {}) {
     const result = await registry.changeOne(kept, (draft) => {
       const entry = drafts.getMeant(draft, of, ifMatch);
@@ -273,11 +287,12 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     async put(id, input, terms) {
       await examineAhead(input, terms.boundTo ?? ownerOf(input));
       const { entry, isNew } = await registry.put(kept, (draft) => drafts.put(draft, id, input, terms));
-      return { subscription: shown(entry), isNew };
+      return { subscription: shown(await noteInEffect(entry)), isNew };
     },
     async change(of, change, terms) {
       await examineAhead(change, of.tenantId, kept.find(of.id, of.tenantId)?.thing.settings);
-      return shown(await registry.changeOne(kept, (draft) => drafts.change(draft, of, change, terms)));
+      const entry = await registry.changeOne(kept, (draft) => drafts.change(draft, of, change, terms));
+      return shown(await noteInEffect(entry));
     },
     setStatus,
     async suspend({ id, tenantId }, tell) {

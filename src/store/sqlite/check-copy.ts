@@ -82,12 +82,19 @@ function nameOf({ type, name }: SchemaObject): string {
   return `${type} ${JSON.stringify(name)}`;
 }
 
-/** Releases differ in comments, and those of SQLite in blanks and quotes when they write a table anew. */
+/** A quoted text or name, in which two dashes begin no comment; a comment; or blanks. */
+const PARTS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--.*|\s+/g;
+const PLAIN_NAME = /^"[A-Za-z_]\w*"$/;
+
+/** Releases differ in comments, and those of SQLite in blanks and in quotes of names when they write a table anew. */
 function plain(sql: string): string {
-  return sql
-    .replaceAll(/--.*/g, "")
-    .replaceAll(/[\s"]+/g, " ")
-    .trim();
+  const gaps: string[] = [];
+  const toPart = (part: string) => {
+    if (part.startsWith("--") || part.trim() === "") return " ";
+    return PLAIN_NAME.test(part) ? ` ${part.slice(1, -1)} ` : `\u0000${gaps.push(part) - 1}\u0000`;
+  };
+  const bare = sql.replaceAll(PARTS, toPart).replaceAll(/ +/g, " ").trim();
+  return JSON.stringify([bare, gaps]);
 }
 
 /** The newest schema that this release supports. */

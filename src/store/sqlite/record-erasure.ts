@@ -54,7 +54,8 @@ export function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
     "delete from replays where seq in (select seq from replays where tenant_id = ?1 limit ?2)",
     `delete from idempotency_keys where (scope, key) in (
       select scope, key from idempotency_keys
-      where scope in ('subscriptions ' || ?1, 'keys/' || ?1, 'targets ' || ?1, 'sources ' || ?1) limit ?2)`,
+      where scope in ('subscriptions ' || ?1, 'bound subscriptions ' || ?1, 'keys/' || ?1, 'targets ' || ?1,
+        'sources ' || ?1, 'bound sources ' || ?1) limit ?2)`,
   ].map((sql) => db.prepare(sql));
 
   function takeVersion(): number {

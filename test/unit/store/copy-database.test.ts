@@ -227,6 +227,24 @@ describe("the check of a copy", () => {
     expect(findFaultsOfCopy(to, copied)).toEqual([fault]);
   });
 
+  it.each([
+    ["a name in quotes", ' "--x" text check (length("--x") < 9),'],
+    ["a name in brackets", " [--x] text check (length([--x]) < 9),"],
+    ["a text", " x text default '--',"],
+  ])("tells of a column that is behind two dashes in %s, which begin no comment", async (_, column) => {
+    const copied = await copyDatabase({ from, to, withLog: false });
+    change(to, (db) => {
+      const sql = String(db.prepare("select sql from sqlite_master where name = 'records'").get()?.["sql"]);
+      const [first, ...lines] = sql.split("\n").map((line) => line.trimEnd());
+      const at = lines.findLastIndex((line) => line.endsWith(","));
+      lines[at] += column;
+      db.exec("pragma writable_schema = on");
+      const write = db.prepare("update sqlite_master set sql = ? where name = 'records'");
+      expect(write.run([first, ...lines].join("\n")).changes).toBe(1);
+    });
+    expect(findFaultsOfCopy(to, copied)).toEqual(['its table "records" is not as Posthorn creates it']);
+  });
+
   it("allows the tables that SQLite itself makes", async () => {
     const copied = await copyDatabase({ from, to, withLog: false });
     const sequence = "create table a (b integer primary key autoincrement); drop table a";

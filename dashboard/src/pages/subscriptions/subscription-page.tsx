@@ -45,7 +45,7 @@ export function SubscriptionPage() {
         <RecentDeliveries subscription={subscription} />
         <div className="stack">
           <Settings subscription={subscription} />
-          {subscription.can.change && <SecretsCard subscription={subscription} />}
+          {subscription.can.use && <SecretsCard subscription={subscription} />}
           <StatusHistory id={id} />
         </div>
       </div>

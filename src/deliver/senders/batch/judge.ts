@@ -5,7 +5,11 @@ import { findInsertFault } from "./clickhouse.ts";
 import type { Verdict } from "./split.ts";
 
 /** What an answer means for the rows that were posted. */
-export type Judgement = Verdict & { outcome: Outcome };
+export type Judgement = Verdict & {
+  outcome: Outcome;
+  /** The reason that the destination gives. Kept apart from the error, because not everybody may see answers. */
+  said?: string | undefined;
+};
 
 /**
  * These statuses concern the request and no row: with the right password, or once the table exists, the rows are
@@ -26,25 +30,23 @@ export function judge(result: HttpResult, { retryOn, isClickHouse, rowCount, wal
   const outcome = classify(result, retryOn, wall);
   if (result.kind !== "response") return { verdict: "stopped", outcome };
   const fault = isClickHouse ? findInsertFault(result) : undefined;
-  const error = `${outcome.error ?? `answered ${result.status}`}${quote(result)}`;
+  if (outcome.kind === "delivered" && fault === undefined) return { verdict: "taken", outcome };
+  const error = outcome.error ?? `answered ${result.status} with an exception`;
+  const said = quote(result);
   if (fault?.isAboutRow === true) {
-    return { verdict: "refused", badRow: fault.row, outcome: refused(error) };
+    return { verdict: "refused", badRow: fault.row, outcome: refused(error), said };
   }
-  if (outcome.kind === "delivered") {
-    if (fault === undefined) return { verdict: "taken", outcome };
-    return { verdict: "stopped", outcome: failed(error) };
-  }
+  if (outcome.kind === "delivered") return { verdict: "stopped", outcome: failed(error), said };
   if (outcome.kind !== "refused" || result.status < 400 || result.status >= 500) {
-    return { verdict: "stopped", outcome: { ...outcome, error } };
+    return { verdict: "stopped", outcome, said };
   }
-  if (ABOUT_THE_REQUEST.has(result.status)) return { verdict: "stopped", outcome: failed(error) };
-  if (result.status === TOO_LARGE && rowCount === 1) return { verdict: "refused", outcome: tooLarge(error) };
-  return { verdict: "refused", outcome: { ...outcome, error } };
+  if (ABOUT_THE_REQUEST.has(result.status)) return { verdict: "stopped", outcome: failed(error), said };
+  if (result.status === TOO_LARGE && rowCount === 1) return { verdict: "refused", outcome: tooLarge(error), said };
+  return { verdict: "refused", outcome, said };
 }
 
-/** The reason that the destination gives, shown with the dead letter. */
-function quote({ body }: HttpResponse): string {
+function quote({ body }: HttpResponse): string | undefined {
   const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, 4 * MAX_QUOTED)).toString("utf8");
   const line = text.replaceAll(/[\p{Cc}\p{Cf}\ufffd\s]+/gu, " ").trim();
-  return line === "" ? "" : `: ${line.slice(0, MAX_QUOTED)}`;
+  return line === "" ? undefined : line.slice(0, MAX_QUOTED);
 }

@@ -1,6 +1,7 @@
+import { presentOwnRecord } from "../own-record.ts";
 import type { DestinationKind } from "../sender.ts";
 import { BATCH_SECRETS } from "./secrets.ts";
-import { openBatchSender, presentBatchRecord } from "./sender.ts";
+import { openBatchSender } from "./sender.ts";
 import { checkBatchSettings } from "./settings-rules.ts";
 import { BatchSettings, OF_FILES, prepareBatch, presentBatch } from "./settings.ts";
 
@@ -13,6 +14,6 @@ export const BATCH: DestinationKind<BatchSettings> = {
   prepare: prepareBatch,
   secrets: BATCH_SECRETS,
   present: presentBatch,
-  presentRecord: presentBatchRecord,
+  presentRecord: presentOwnRecord,
   open: openBatchSender,
 };

@@ -21,6 +21,8 @@ export interface RowFacts {
   /** Undefined when nothing was sent. */
   readonly status?: number | undefined;
   readonly address?: string | undefined;
+  /** The reason that the destination gave. */
+  readonly said?: string | undefined;
   /** Shown to users. */
   readonly record: Readonly<Record<string, unknown>>;
 }
@@ -103,8 +105,8 @@ export function createPostedBatches(services: SenderServices): SendRows {
     const report = (result: HttpResult) => {
       const options = { retryOn: to.retryOn, isClickHouse: to.insert !== undefined, rowCount: rows.length };
       const status = result.kind === "response" ? result.status : undefined;
-      const fact = { status, address: result.address, record };
-      done({ ...judge(result, { ...options, wall: clock.wall }), fact });
+      const { said, ...judgement } = judge(result, { ...options, wall: clock.wall });
+      done({ ...judgement, fact: { status, address: result.address, said, record } });
     };
     if (auth.tokenClient === undefined) client.request(request, report);
     else requestWithToken({ client, tokens, clock }, auth.tokenClient, request, report);

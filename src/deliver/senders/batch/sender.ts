@@ -1,6 +1,6 @@
 import { PosthornError } from "../../../domain/errors.ts";
 import { failedHere } from "../../../domain/outcome.ts";
-import { keepOwnRecord, presentOwnRecord } from "../own-record.ts";
+import { keepOwnRecord } from "../own-record.ts";
 import type { Attempt, AttemptRecordPart, AttemptReport, Sender } from "../sender.ts";
 import type { SenderServices } from "../services.ts";
 import { createFileBatches, NO_FOLDER } from "./file-batches.ts";
@@ -79,13 +79,9 @@ function tryWrite(attempt: Attempt): SentRow | string {
   }
 }
 
-function toRecord({ subscription }: Attempt, { status, address, record }: RowFacts): AttemptRecordPart {
-  return { ...keepOwnRecord(subscription.place, record), address, responseCode: status };
-}
-
-export function presentBatchRecord(record: AttemptRecordPart): Record<string, unknown> {
-  const { address, responseCode } = record;
-  return { ...presentOwnRecord(record), address: address ?? null, response_code: responseCode ?? null };
+function toRecord({ subscription }: Attempt, { status, address, said, record }: RowFacts): AttemptRecordPart {
+  const responseBody = said === undefined ? undefined : Buffer.from(said, "utf8");
+  return { ...keepOwnRecord(subscription.place, record), address, responseCode: status, responseBody };
 }
 
 function refusePath(path: string, batchDir: string | undefined): void {

@@ -19,11 +19,6 @@ export const SMS: DestinationKind<SmsSettings> = {
   prepare: prepareSms,
   secrets: secretSettings<SmsSettings>(["auth_token", "headers"], ["gateway", "url", "account_sid"]),
   present: presentSms,
-  presentRecord: (record) => ({
-    ...presentOwnRecord(record),
-    address: record.address ?? null,
-    response_code: record.responseCode ?? null,
-    response_body: record.responseBody === undefined ? null : Buffer.from(record.responseBody).toString("utf8"),
-  }),
+  presentRecord: presentOwnRecord,
   open: openSmsSender,
 };

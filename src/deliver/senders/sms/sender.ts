@@ -127,7 +127,7 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
     const outcome = classify(result, PLAIN, clock.wall);
     if (answer === undefined) return outcome;
     if (outcome.kind !== "delivered") {
-      const more = gateway.describeFailure(answer);
+      const more = gateway.describeFailure?.(answer);
       return more === undefined ? outcome : { ...outcome, error: `${outcome.error}; ${more}` };
     }
     const objection = gateway.findObjection(answer, settings);

@@ -188,6 +188,52 @@ describe("subscriptions", () => {
     }
   });
 
+  it("hide what was answered until a change of the operator's credentials is in effect, and no longer", async () => {
+    const store = await openStore();
+    let meanwhile = (): void => undefined;
+    // What lanes do with a change: from then on they send with the new settings.
+    const { subscriptions, time } = await open(store, { onChange: () => meanwhile() });
+    const headers = (value: string) => ({ headers: { "X-Key": value } });
+    const made = await subscriptions.create(input("a", { tenant_id: "acme", ...headers("of the operator") }));
+    const hiddenUntil = () => subscriptions.answersHiddenUntil(made.seq, "acme");
+    expect(hiddenUntil()).toBe(Infinity);
+    const times: number[] = [];
+    meanwhile = () => {
+      times.push(hiddenUntil());
+      if (times.length === 1) time.moveTo(7000);
+    };
+    const changed = await subscriptions.change(made, headers("of the tenant"), { boundTo: "acme" });
+    // An attempt with the old credentials may have begun at any time before.
+    expect(times[0]).toBeGreaterThan(NOON + 7000);
+    expect(hiddenUntil()).toBe(NOON + 7000);
+    expect(subscriptions.find(made.seq)?.version).toBe(changed.version);
+    time.moveTo(9000);
+    await subscriptions.put(made.id, input("a", { tenant_id: "acme", timeout: 9 }), { boundTo: "acme" });
+    expect([hiddenUntil(), (await open(store)).subscriptions.answersHiddenUntil(made.seq, "acme")]).toEqual([
+      NOON + 7000,
+      NOON + 7000,
+    ]);
+    expect(subscriptions.answersHiddenUntil(made.seq, undefined)).toBe(-Infinity);
+  });
+
+  it("hide what was answered to a deleted one with the same id, also when the new one is declared", async () => {
+    const { subscriptions, registry, lanes, time } = await open(await openStore());
+    const declare = (change: Partial<SubscriptionInput>) =>
+      registry.changeAll((draft) => subscriptions.declareIn(draft, [input("a", { tenant_id: "acme", ...change })]));
+    await declare({ headers: { "X-Key": "of the operator" } });
+    await registry.changeAll((draft) => subscriptions.declareIn(draft, []));
+    const [first] = subscriptions.list("acme") as [Subscription];
+    time.moveTo(5000);
+    await lanes.remove(first);
+    await declare({});
+    const [again] = subscriptions.list("acme") as [Subscription];
+    expect([again.id, again.seq]).toEqual([first.id, first.seq]);
+    expect(subscriptions.answersHiddenUntil(again.seq, "acme")).toBe(NOON + 5000);
+    // The control: one that never was has nothing to hide.
+    const other = await subscriptions.create(input("b", { tenant_id: "acme" }));
+    expect(subscriptions.answersHiddenUntil(other.seq, "acme")).toBe(-Infinity);
+  });
+
   it("come back with what was known of their destinations, which moves no version", async () => {
     const store = await openStore();
     const targetsOf = ({ subscriptions, clock }: Awaited<ReturnType<typeof open>>) =>

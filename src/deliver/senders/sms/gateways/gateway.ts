@@ -12,10 +12,13 @@ export interface SmsGateway {
   /** The URL of requests, before its templates are filled in. */
   urlOf(settings: SmsSettings): string;
   write(message: SmsMessage, settings: SmsSettings): GatewayRequest;
-  /** Why a message that was answered with 2xx was not accepted; undefined when it was. */
+  /**
+   * Why a message that was answered with 2xx was not accepted; undefined when it was. Contains statuses and codes, but no
+   * text of the answer, which is kept beside.
+   */
   findObjection(answer: GatewayAnswer, settings: SmsSettings): Objection | undefined;
-  /** The text of a failed answer, for people. */
-  describeFailure(answer: GatewayAnswer): string | undefined;
+  /** The code of a failed answer, for people. */
+  describeFailure?(answer: GatewayAnswer): string | undefined;
   /** What to store from an answer, for example an id. */
   factsOf?(answer: GatewayAnswer): Readonly<Record<string, unknown>>;
 }

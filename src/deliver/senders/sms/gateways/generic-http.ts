@@ -1,7 +1,7 @@
 import { findHeaderProblem } from "../../outgoing-header.ts";
 import type { SmsSettings } from "../settings.ts";
 import { findForeign, findMissing, type SmsGateway, type SmsMessage } from "./gateway.ts";
-import { checkSuccessRule, findMisfit, shorten } from "./success-rule.ts";
+import { checkSuccessRule, findMisfit } from "./success-rule.ts";
 
 const NO_RULE =
   "destination.success is not set: every 2xx answer counts as delivered, also one whose body reports an error. " +
@@ -44,7 +44,6 @@ export const GENERIC_HTTP: SmsGateway = {
     // Only the gateway knows how it reports an invalid number, so no objection is final.
     return reason === undefined ? undefined : { reason: `the gateway ${reason}`, isFinal: false };
   },
-  describeFailure: ({ body }) => (body.trim() === "" ? undefined : `the gateway says: ${shorten(body)}`),
 };
 
 /** The default body. */

@@ -20,21 +20,18 @@ export function checkSuccessRule(rule: SuccessRule): FieldProblem[] {
   return hasRule ? [] : [{ field, message: "`pointer` needs `equals` or `contains` beside it" }];
 }
 
-/** Where an answer differs from the rule; undefined when it fits. */
+/** Where an answer differs from the rule, without its text; undefined when it fits. */
 export function findMisfit(answer: GatewayAnswer, rule: SuccessRule): string | undefined {
   const { statuses, pointer, equals, contains } = rule;
   if (statuses !== undefined && !statuses.includes(answer.status)) return `answered ${answer.status}`;
   if (pointer === undefined) {
     const isThere = contains === undefined || answer.body.includes(contains);
-    return isThere
-      ? undefined
-      : `answered ${answer.status} without ${JSON.stringify(contains)}: ${shorten(answer.body)}`;
+    return isThere ? undefined : `answered ${answer.status} without ${JSON.stringify(contains)}`;
   }
   const value = findAt(parseAnswer(answer), parsePointer(pointer));
   const fits = contains === undefined ? value === equals : typeof value === "string" && value.includes(contains);
   if (fits) return undefined;
-  const found = value === undefined ? "nothing" : shorten(JSON.stringify(value));
-  return `answered ${answer.status}, but has ${found} at ${pointer}: ${shorten(answer.body)}`;
+  return `answered ${answer.status}, but has ${value === undefined ? "nothing" : "another value"} at ${pointer}`;
 }
 
 function findAt(value: unknown, path: readonly string[]): unknown {
@@ -44,11 +41,4 @@ function findAt(value: unknown, path: readonly string[]): unknown {
     at = (at as Record<string, unknown>)[name];
   }
   return at;
-}
-
-const MAX_SHOWN = 200;
-
-export function shorten(text: string): string {
-  const line = text.replaceAll(/\s+/g, " ").trim();
-  return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}…` : line;
 }

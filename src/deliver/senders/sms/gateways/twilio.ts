@@ -33,14 +33,14 @@ export const TWILIO: SmsGateway = {
   findObjection(answer) {
     const message = readMessage(answer);
     if (message === undefined) return { reason: "Twilio's answer is not JSON", isFinal: false };
-    const { error_code: code, error_message: text, status } = message;
+    const { error_code: code, status } = message;
     const hasFailed = status === "failed" || status === "undelivered";
     if ((code ?? null) === null && !hasFailed) return undefined;
-    return { reason: `Twilio says ${status ?? "failed"}${describeCode(code, text)}`, isFinal: true };
+    return { reason: `Twilio says ${hasFailed ? status : "failed"}${describeCode(code)}`, isFinal: true };
   },
   describeFailure(answer) {
-    const { code, message } = readMessage(answer) ?? {};
-    return code === undefined ? undefined : `Twilio says${describeCode(code, message)}`;
+    const { code } = readMessage(answer) ?? {};
+    return typeof code === "number" ? `Twilio says${describeCode(code)}` : undefined;
   },
   factsOf(answer) {
     const { sid, num_segments: segments } = readMessage(answer) ?? {};
@@ -54,10 +54,8 @@ interface TwilioAnswer {
   num_segments?: string;
   /** The error of a message. */
   error_code?: number | null;
-  error_message?: string | null;
   /** The error of a rejected request. */
   code?: number;
-  message?: string;
 }
 
 function readMessage(answer: GatewayAnswer): TwilioAnswer | undefined {
@@ -65,7 +63,6 @@ function readMessage(answer: GatewayAnswer): TwilioAnswer | undefined {
   return typeof value === "object" && value !== null ? value : undefined;
 }
 
-function describeCode(code: unknown, text: unknown): string {
-  const known = typeof code === "number" ? ` ${code}` : "";
-  return typeof text === "string" ? `${known}: ${text.slice(0, 300)}` : known;
+function describeCode(code: unknown): string {
+  return typeof code === "number" ? ` ${code}` : "";
 }

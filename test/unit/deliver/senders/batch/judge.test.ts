@@ -38,11 +38,11 @@ describe("what is answered to a batch", () => {
     expect(judged(400, "", {}, { retryOn: { ...RETRY_ON, statuses: [400] } })).toMatchObject({ verdict: "stopped" });
   });
 
-  it("holds the reason, on one line and not for long", () => {
-    expect(judged(400, "Code: 27.\n\tCannot\u0000 parse\u202e").outcome.error).toBe(
-      "answered 400: Code: 27. Cannot parse",
-    );
-    expect(judged(400, "x".repeat(8192)).outcome.error?.length).toBeLessThan(400);
+  it("holds the reason, on one line and not for long, and apart from the error", () => {
+    const { outcome, said } = judged(400, "Code: 27.\n\tCannot\u0000 parse\u202e");
+    expect([outcome.error, said]).toEqual(["answered 400", "Code: 27. Cannot parse"]);
+    expect(judged(400, "x".repeat(8192)).said?.length).toBeLessThan(400);
+    expect([judged(503, "").said, judged(200, "taken").said]).toEqual([undefined, undefined]);
   });
 });
 
@@ -58,7 +58,8 @@ describe("an exception of ClickHouse", () => {
 
   it("is about none with another code, also behind a status of 200", () => {
     const full = "Code: 241. DB::Exception: Memory limit exceeded";
-    expect(judged(200, full)).toMatchObject({ verdict: "stopped", outcome: { kind: "failed" } });
+    const error = "answered 200 with an exception";
+    expect(judged(200, full)).toMatchObject({ verdict: "stopped", outcome: { kind: "failed", error }, said: full });
     expect(judged(500, full)).toMatchObject({ verdict: "stopped", outcome: { kind: "failed" } });
   });
 
