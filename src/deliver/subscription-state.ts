@@ -170,16 +170,14 @@ export function isSlow({ averageMs }: AttemptTime): boolean {
 }
 
 /**
- * The saved state of targets and subscriptions: one JSON object per record. Fields that an earlier version did not save
- * get the values of a new record.
+ * The saved state of targets and subscriptions: one JSON object per record. Fields that are not in it get the values of
+ * a new record.
  */
 
 interface Saved extends Readonly<Record<string, unknown>> {
   pace?: Partial<Pace>;
   attemptMs?: number;
   suspension?: Suspension;
-  /** Written by versions that saved nothing else of a pace. */
-  averagePerS?: number;
 }
 
 export function formatTarget({ mode, pace, notices }: TargetCondition): string {
@@ -206,8 +204,7 @@ export function parseSubscription(text: string, now: number): SubscriptionState 
 }
 
 function toCondition(saved: Saved, now: number): TargetCondition {
-  const { averagePerS = 0 } = saved;
-  const pace = loadPace(saved.pace ?? { usualPerS: averagePerS, averagePerS }, now);
+  const pace = loadPace(saved.pace ?? {}, now);
   return { mode: fill(createMode(), saved), pace, notices: fill(createModeNotices(), saved) };
 }
 
