@@ -89,7 +89,7 @@ describe("forwarding a webhook while its sender waits", () => {
   });
 
   it("answers 202 when the target fails, and forwards it again in the same way, also after a restart", async () => {
-    await forwardAll({ retry_policy: { delays_s: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0] }, status: "active" });
+    await forwardAll({ retry_policy: { delays_s: [0, 3600] }, status: "active" });
     target.answerWith({ status: 500 });
     const answer = await gateway.request("PUT", "/webhook/any/a%2Fb?c=d", { body: "{}", headers: { "x-shop": "7" } });
     expect(answer.status).toBe(202);
@@ -97,10 +97,10 @@ describe("forwarding a webhook while its sender waits", () => {
     await target.received(2);
     await gateway.restart();
     target.answerWith({ status: 200 });
-    await gateway.settled();
+    const eventId = String(answer.json["event_id"]);
+    await gateway.moveClockUntil(async () => (await gateway.event(eventId))["status"] === "COMPLETED");
     const ways = target.requests.map(({ method, path, headers }) => [method, path, headers["x-shop"]]);
-    expect(new Set(ways.map((way) => way.join(" ")))).toEqual(new Set(["PUT /hook/any/a%2Fb?c=d 7"]));
-    expect(await gateway.event(String(answer.json["event_id"]))).toMatchObject({ status: "COMPLETED" });
+    expect(ways.map((way) => way.join(" "))).toEqual(Array.from({ length: 3 }, () => "PUT /hook/any/a%2Fb?c=d 7"));
   });
 
   it.each([302, 400, 401, 404, 422, 500])("queues what the target answers with %i, and tries again", async (status) => {
