@@ -72,8 +72,10 @@ export function openBrokerPlace(place: BrokerPlace): PulledPlace {
     listParked: place.listParked,
     parking: place.parking,
     async loseTakers() {
-      for (const message of held) await message.retry();
+      // Not cleared at the end: by then the first may be held again.
+      const lost = [...held];
       held.clear();
+      for (const message of lost) await message.retry();
     },
     ...(place.unreadable !== undefined && { unreadable: place.unreadable }),
     close: () => connection.close(),
