@@ -107,7 +107,8 @@ export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindT
     deriveAt: (entry, shared) => toSubscription(entry, entry.thing, shared, usual),
     take({ before, after }) {
       const known = before && bySeq.get(before.seq);
-      const fallback = known && getPairs().fallbacks.get(known.seq);
+      // Most have none, and pairing up takes time.
+      const fallback = known?.fallback === undefined ? undefined : getPairs().fallbacks.get(known.seq);
       if (known !== undefined && fallback !== undefined) formerForwards.set(fallback.seq, known.seq);
       if (after === undefined && before !== undefined) forget(before);
       return { before: known, after: after && remember(after) };
