@@ -140,7 +140,6 @@ const DIRECTIONS = [
     may: ["cli/", "config/", "domain/", "brokers/", "deliver/wire/address-guard.ts", "deliver/wire/http-client.ts"],
   },
   { from: "cli/commands.ts", may: ["cli/", "plugins/plugins.ts"] },
-  { from: "cli/queue/", may: ["cli/", "brokers/", "config/", "deliver/wire/", "domain/"] },
   { from: "cli/", may: ["config/", "domain/", "telemetry/activity.ts", "telemetry/terminal-text.ts"] },
   ...["gateway.ts", "gateway/"].map((from) => ({
     from,

@@ -49,7 +49,7 @@ describe("the CPU time of a project", () => {
     const { exitCode, lines } = await summarise([test("passed")], { CPU_LINES }, "passed", []);
     expect({ exitCode, lines }).toEqual({
       exitCode: 0,
-      lines: expect.arrayContaining([expect.stringMatching(/^CPU seconds: unit 15, proofs\/sized 7 \(pace/)]),
+      lines: expect.arrayContaining([expect.stringMatching(/^CPU seconds: unit 15, proofs\/sized 7 \(budgets × /)]),
     });
   });
 
@@ -58,7 +58,7 @@ describe("the CPU time of a project", () => {
     const some = await summarise([test("passed")], { CPU_LINES: spent(2000).repeat(2) }, "passed", []);
     expect(some).toEqual({
       exitCode: 0,
-      lines: expect.arrayContaining([expect.stringMatching(/^CPU seconds: unit 2, services 4 \(pace/)]),
+      lines: expect.arrayContaining([expect.stringMatching(/^CPU seconds: unit 2, services 4 \(budgets × /)]),
     });
     const much = await summarise([test("passed")], { CPU_LINES: spent(100_000_000) }, "passed", []);
     expect(much).toEqual({
