@@ -239,7 +239,7 @@ function fromFastify(error: unknown): unknown {
   const { code, message, statusCode = 500 } = error as { code?: string; message: string; statusCode?: number };
   switch (code) {
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-      return new PosthornError("unsupported_encoding", "Send the body as application/json.");
+      return new PosthornError("unsupported_content_type", "Send the body as application/json.");
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return new PosthornError("too_large", "The body is larger than 1 MiB.");
     case "FST_ERR_CTP_EMPTY_JSON_BODY":

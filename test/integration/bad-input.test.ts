@@ -150,7 +150,7 @@ describe("bad input", () => {
     expect((await gateway.request("POST", "/webhook/any", { body: "{}", headers: identity })).status).toBe(202);
     const form = { body: "a=1", headers: { "content-type": "application/x-www-form-urlencoded" } };
     expect(problemOf(await gateway.request("POST", "/api/v1/subscriptions", form))).toMatchObject(
-      problem("unsupported_encoding"),
+      problem("unsupported_content_type"),
     );
   });
 

@@ -35,7 +35,7 @@ export const Problem = named(
 export function errorsOf({ url, schema, config }: DocumentedRoute): ErrorCode[] {
   const errors: ErrorCode[] = [];
   const hasBody = schema?.body !== undefined;
-  if (hasBody) errors.push("unreadable_body", "too_large", "unsupported_encoding");
+  if (hasBody) errors.push("unreadable_body", "too_large", "unsupported_encoding", "unsupported_content_type");
   if (config.scope !== undefined) errors.push("unauthorized", "forbidden", "too_many_requests");
   if (config.scope !== undefined && url.includes(":")) errors.push("not_found");
   if (hasBody || schema?.querystring !== undefined || schema?.params !== undefined) errors.push("invalid_field");

@@ -93,7 +93,7 @@ export const VALIDATION_DOCS: AreaDocs = {
       request: EXAMPLE.validation,
       headers: { ...IF_MATCH, ...IF_NONE_MATCH },
       answer: { description: "The document is in effect", schema: closed(updated), headers: ETAG },
-      errors: ["bad_request", "invalid_validation", "conflict", "precondition_failed", "unsupported_encoding"],
+      errors: ["bad_request", "invalid_validation", "conflict", "precondition_failed", "unsupported_content_type"],
     },
     "DELETE /validations/:endpoint": {
       description:

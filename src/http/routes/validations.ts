@@ -153,7 +153,7 @@ function readFormat(document: Buffer, contentType: string | undefined): Validati
   if (format === "json") return "json";
   if (format === "xml") return "xsd";
   throw new PosthornError(
-    "unsupported_encoding",
+    "unsupported_content_type",
     "Send a JSON Schema or rules as application/json, an XML Schema as application/xml.",
   );
 }

@@ -10,7 +10,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   address_not_allowed: "If the sender is genuine, add its address to `allowed_ips` of the source.",
   unreadable_body: "The sender must send well-formed JSON or XML. A replay of the same bytes fails again.",
   unsupported_content_type: "Add the content type to `content_types` of the source.",
-  unsupported_encoding: "Ask the sender to use gzip, deflate, br or no content encoding.",
+  unsupported_encoding: "Ask the sender to send the body without a Content-Encoding.",
   method_not_allowed: "Add the method to `methods` of the source, or ask the sender for another.",
   too_large: "Raise `max_bytes` of the source.",
   schema_mismatch: "Correct the sender, or the schema of the event type.",
@@ -20,7 +20,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   gone: "The source is closed. Resume it if its webhooks are wanted again.",
   unknown_source: "Create the source, or correct the URL at the sender.",
   too_many_requests: "The sender was too fast and is expected to retry.",
-  loop: "The event has passed through this gateway before. Look for a subscription that sends to one of your own sources.",
+  loop: "The event has passed through more than 8 gateways. Look for a subscription that sends to one of your own sources.",
   request_timeout: "The sender stopped in the middle. It is expected to retry.",
 };
 
