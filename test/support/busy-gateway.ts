@@ -22,6 +22,8 @@ export interface BusyGateway {
   readonly quietId: string;
   /** How long the events took to store. */
   readonly filledMs: number;
+  /** What it has logged since it is filled. */
+  readLog(): string;
   close(): Promise<void>;
 }
 
@@ -51,7 +53,7 @@ export async function startBusyGateway(count: number, env: Record<string, string
     // What has died in that week is told of once the rules were looked at.
     await until(async () => ((await client.get("/api/v1/alerts?status=active")).json["data"] as []).length > 0);
     const quietId = lanes.find(({ wants }) => wants === isFirst)?.id ?? "";
-    return { url, client, quietId, filledMs, close };
+    return { url, client, quietId, filledMs, readLog: () => gateway.output, close };
   } catch (error) {
     await close();
     throw error;

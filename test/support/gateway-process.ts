@@ -11,6 +11,8 @@ export interface GatewayProcess {
   readonly ready: Promise<string>;
   readonly ended: Promise<Ended>;
   readonly pid: number;
+  /** What it has written so far. */
+  readonly output: string;
   kill(signal: "SIGKILL" | "SIGTERM"): Promise<Ended>;
 }
 
@@ -84,6 +86,9 @@ export function startGatewayProcess(options: GatewayProcessOptions): GatewayProc
     ready,
     ended,
     pid: child.pid ?? 0,
+    get output() {
+      return output;
+    },
     kill(signal) {
       child.kill(signal);
       return ended;
