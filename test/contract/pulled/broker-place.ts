@@ -67,8 +67,9 @@ export function openBrokerPlace(place: BrokerPlace): PulledPlace {
       });
       if (outcome.outcome !== "confirmed") throw new Error(`not sent: ${JSON.stringify(outcome)}`);
     },
-    countLeft: async () => left,
-    countHeld: async () => left - (await place.countReady()),
+    // Settled just before its channel closed, a message comes again and is settled twice.
+    countLeft: async () => Math.max(0, left),
+    countHeld: async () => Math.max(0, left) - (await place.countReady()),
     listParked: place.listParked,
     parking: place.parking,
     async loseTakers() {
