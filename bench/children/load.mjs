@@ -67,7 +67,8 @@ answerWith({
         const due = Math.min(total, Math.floor(((now - startedUs) * ratePerS) / 1_000_000));
         latestUs = Math.max(latestUs, now - startedUs - (sent / ratePerS) * 1_000_000);
         for (; sent < due; sent += 1) {
-          const connection = free.pop();
+          // In turn: a connection that is never used is answered 408 when the time for a request is over.
+          const connection = free.shift();
           if (connection === undefined) waiting.push(now);
           else connection.send(now);
         }
