@@ -1,5 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
-import { suggestName } from "../src/domain/nearest-name.ts";
+import { suggestName } from "../src/model/nearest-name.ts";
 import { n8nProxy } from "./n8n-proxy/walk-through.ts";
 import { smartDairy } from "./smart-dairy/walk-through.ts";
 import { smartsheetAdapter } from "./smartsheet-adapter/walk-through.ts";

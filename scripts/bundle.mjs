@@ -11,14 +11,14 @@ import { isDiskFull, runScript } from "./run.mjs";
 /** Tests start gateways from it in separate processes. */
 const FOR_TESTS = ["gateway", "cli/failure", "cli/heap", "config/load", "telemetry/logger"];
 const FOR_BENCH = [
-  "deliver/wire/address-guard",
-  "deliver/wire/http-client",
-  "domain/dedupe-key",
-  "domain/event-search",
-  "domain/filter",
-  "domain/ids",
-  "domain/system-clock",
-  "route/router",
+  "destinations/wire/address-guard",
+  "destinations/wire/http-client",
+  "model/dedupe-key",
+  "model/event-search",
+  "model/filter",
+  "model/ids",
+  "model/system-clock",
+  "accept/router",
   "store/sqlite/open",
 ];
 /** Modules that are imported from outside, by path under src/. All form one program: each module exists once. */

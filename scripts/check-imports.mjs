@@ -1,203 +1,106 @@
-// The rules for imports under src/, in ONE table. A reader who follows an event from receive/ to deliver/ moves forward
-// only; this check keeps it so. Usage: node scripts/check-imports.mjs [root]
+// The rules for imports under src/, in ONE table. A reader who follows an event from intake/ to destinations/ moves
+// forward only; this check keeps it so. Usage: node scripts/check-imports.mjs [root]
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseSync } from "oxc-parser";
 
-const STORE = ["store/store.ts", "store/port/"];
-const TEMPLATES = "templates/templates.ts";
-const PORTS = [...STORE, "store/read-all.ts", "deliver/senders/sender.ts"];
+/** The store as everything but its drivers sees it. */
+const STORE = ["store/store.ts", "store/port/", "store/read-all.ts"];
+const BASE = ["model/", "telemetry/"];
+/** What users configure and what it needs. Of the scheduler these rooms see the parts that they show and steer. */
+const CONFIGURED = [...BASE, "sandbox/templates/templates.ts", "destinations/", "deliver/", "resources/", ...STORE];
+const COMING_IN = ["accept/", "sandbox/", "sources/", "queues/"];
 
 /**
- * The first line whose `from` fits a file decides which files of src/ it may import (its own `from` always).
- * A trailing slash means everything below; a path with `.ts` means that file; "" means anything.
+ * The rooms, lowest first: each may import itself and what its line names. The first line whose `from` fits a file
+ * decides. A trailing slash means everything below; a path with `.ts` means that file.
  */
 const DIRECTIONS = [
-  { from: "domain/", may: [] },
-  { from: "config/", may: ["domain/", "deliver/senders/", "registry/group-rules.ts", "plugins/plugins.ts"] },
-  { from: "telemetry/", may: ["domain/"] },
-  { from: "store/store.ts", may: ["domain/", "store/port/"] },
-  { from: "store/port/", may: ["domain/", "store/store.ts"] },
-  { from: "store/read-all.ts", may: ["store/port/"] },
-  { from: "store/open.ts", may: ["domain/", "store/"] },
-  { from: "store/commit/", may: ["domain/", "store/store.ts", "store/port/"] },
-  { from: "store/sqlite/", may: ["domain/", "store/store.ts", "store/port/", "store/commit/"] },
-  { from: "store/postgres/", may: ["domain/", "store/store.ts", "store/port/", "store/commit/"] },
-  { from: "brokers/", may: ["domain/"] },
-  { from: "threads/", may: ["domain/"] },
-  { from: "templates/", may: ["domain/", "threads/"] },
-  { from: "deliver/senders/sender.ts", may: ["domain/", "deliver/senders/services.ts", TEMPLATES] },
+  { from: "model/", may: [] },
+  { from: "telemetry/", may: ["model/"] },
+  { from: "store/open.ts", may: ["model/", "store/"] },
+  { from: "store/sqlite/", may: ["model/", "store/port/", "store/store.ts", "store/commit/"] },
+  { from: "store/", may: ["model/", ...STORE] },
+  { from: "queues/", may: ["model/"] },
+  { from: "sandbox/", may: ["model/", "store/port/"] },
+  { from: "sources/", may: ["model/", "queues/", "sandbox/"] },
+  { from: "destinations/", may: ["model/", "queues/", "sandbox/templates/templates.ts"] },
   {
-    from: "deliver/senders/",
-    may: [
-      "domain/",
-      "deliver/wire/http-client.ts",
-      "deliver/wire/connection-terms.ts",
-      "deliver/wire/waiting-line.ts",
-      "brokers/",
-      TEMPLATES,
-    ],
+    from: "deliver/",
+    may: [...BASE, "destinations/sender.ts", "destinations/open-senders.ts", ...STORE],
   },
-  { from: "receive/", may: ["domain/", "route/", "brokers/", "threads/", ...STORE] },
-  { from: "route/", may: ["domain/", "telemetry/", ...STORE] },
-  { from: "deliver/", may: ["domain/", "telemetry/", ...PORTS] },
-  { from: "registry/", may: ["domain/", "telemetry/", "deliver/senders/", TEMPLATES, ...STORE] },
+  { from: "resources/", may: CONFIGURED },
+  { from: "accept/", may: [...BASE, "sandbox/", "resources/", ...STORE] },
+  { from: "intake/", may: [...BASE, ...COMING_IN, "resources/", ...STORE] },
+  { from: "jobs/", may: [...CONFIGURED, "accept/"] },
+  { from: "alerts/", may: [...CONFIGURED, "accept/", "jobs/"] },
+  { from: "replays/", may: [...CONFIGURED, ...COMING_IN, "intake/", "alerts/"] },
   {
-    from: "operate/",
-    may: [
-      "domain/",
-      "telemetry/",
-      "route/",
-      ...["fallback", "mode", "pace", "scheduler", "subscription-state", "suspensions", "target", "target-health"].map(
-        (name) => `deliver/${name}.ts`,
-      ),
-      "registry/",
-      TEMPLATES,
-      ...STORE,
-      "store/read-all.ts",
-    ],
+    from: "api/",
+    may: [...CONFIGURED, ...COMING_IN, "intake/", "jobs/", "alerts/", "replays/", "plugins/plugins.ts"],
   },
   { from: "plugins/plugins.ts", may: ["plugins/"] },
-  { from: "plugins/", may: ["domain/", "telemetry/", "receive/", "registry/", "operate/", "http/", "cli/"] },
   {
-    from: "http/",
-    may: [
-      "domain/",
-      "telemetry/",
-      "receive/",
-      "route/",
-      "deliver/",
-      "registry/",
-      "operate/",
-      "plugins/plugins.ts",
-      "brokers/parked/",
-      TEMPLATES,
-      ...PORTS,
-    ],
+    from: "plugins/",
+    may: [...CONFIGURED, ...COMING_IN, "jobs/", "alerts/", "api/", "cli/"],
   },
-  // The only command that runs a gateway; the others send requests to one, or read its files.
+  { from: "config/", may: ["model/", "destinations/", "resources/group-rules.ts", "plugins/plugins.ts"] },
+  // The only command that runs a gateway. The others send requests to one, read its files, or try what it reaches.
+  { from: "cli/start.ts", may: [...BASE, "cli/", "config/", "resources/", "store/sqlite/", "gateway.ts"] },
   {
-    from: "cli/start.ts",
-    may: [
-      "cli/",
-      "config/",
-      "domain/errors.ts",
-      "telemetry/activity.ts",
-      "telemetry/descriptor-output.ts",
-      "telemetry/logger.ts",
-      "registry/key-files.ts",
-      "store/sqlite/thread-starts.ts",
-      "gateway.ts",
-    ],
+    from: "cli/",
+    may: [...BASE, "config/", "sources/", "destinations/", "queues/", "resources/", "store/", "plugins/plugins.ts"],
   },
-  {
-    from: "cli/trigger/",
-    may: ["cli/", "config/", "domain/", "plugins/plugins.ts", "receive/sources/samples/"],
-  },
-  {
-    from: "cli/apply/",
-    may: ["cli/", "config/", "domain/", "telemetry/terminal-text.ts", "deliver/senders/subscription-schema.ts"],
-  },
-  {
-    from: "cli/resources/",
-    may: ["cli/", "domain/", "deliver/senders/subscription-schema.ts", "registry/api-key.ts"],
-  },
-  ...["cli/audit/", "cli/backup/", "cli/backup.ts", "cli/restore.ts", "cli/create-key.ts"].map((from) => ({
-    from,
-    may: [
-      "cli/",
-      "config/",
-      "domain/",
-      "registry/secret-box.ts",
-      "registry/key-files.ts",
-      "registry/api-key.ts",
-      "registry/authors.ts",
-      "registry/describe-change.ts",
-      "store/port/",
-      "store/sqlite/",
-    ],
-  })),
-  {
-    from: "cli/doctor/",
-    may: [
-      "cli/",
-      "brokers/",
-      "config/",
-      "deliver/wire/",
-      "domain/",
-      "plugins/plugins.ts",
-      "receive/sources/",
-      "registry/secret-box.ts",
-      "registry/sources/",
-      "store/sqlite/",
-      "telemetry/terminal-text.ts",
-    ],
-  },
-  // Queues are created and compared without a gateway.
-  {
-    from: "cli/queue/",
-    may: ["cli/", "config/", "domain/", "brokers/", "deliver/wire/address-guard.ts", "deliver/wire/http-client.ts"],
-  },
-  { from: "cli/commands.ts", may: ["cli/", "plugins/plugins.ts"] },
-  { from: "cli/", may: ["config/", "domain/", "telemetry/activity.ts", "telemetry/terminal-text.ts"] },
   ...["gateway.ts", "gateway/"].map((from) => ({
     from,
-    may: [
-      "gateway/",
-      "domain/",
-      "config/",
-      "telemetry/",
+    may: ["gateway/", ...CONFIGURED, ...COMING_IN, "intake/", "jobs/", "alerts/", "replays/", "api/"].concat([
       "store/",
-      "brokers/",
-      "templates/",
-      "receive/",
-      "route/",
-      "deliver/",
-      "registry/",
-      "operate/",
+      "config/",
       "plugins/",
-      "http/",
-    ],
+    ]),
   })),
 ];
 
 /** Only the folder itself and its list may import the files of one kind. */
 const BEHIND_LISTS = [
-  { folder: /^deliver\/senders\/[^/]+\//, list: "deliver/senders/kinds.ts", what: "a kind of destination" },
+  { folder: /^destinations\/(?!wire\/)[^/]+\//, list: "destinations/kinds.ts", what: "a kind of destination" },
   { folder: /^plugins\/[^/]+\//, list: "plugins/plugins.ts", what: "a plugin" },
 ];
 
 /** Folders without a cycle of imports, types included: each file can be read after those that it imports. */
-const WITHOUT_CYCLES = [{ folder: "deliver/", but: ["deliver/senders/", "deliver/wire/"] }];
+const WITHOUT_CYCLES = ["deliver/"];
 
 const OUTGOING = ["cli/api-client.ts", "cli/listen/local-server.ts"];
 // The last one connects only to gateways that a command has started itself, on this machine.
-const SOCKETS = ["deliver/wire/guarded-connect.ts", "deliver/wire/proxy-tunnel.ts", "cli/trial/load-connection.ts"];
-const SERVERS = ["http/", "cli/sink.ts", "cli/trial/"];
+const SOCKETS = [
+  "destinations/wire/guarded-connect.ts",
+  "destinations/wire/proxy-tunnel.ts",
+  "cli/trial/load-connection.ts",
+];
+const SERVERS = ["api/", "cli/sink.ts", "cli/trial/"];
 
 /** Packages, and names in packages, that only some files may import. Types are free. */
 const RESERVED = [
-  { package: /^nodemailer/, only: ["deliver/senders/email/"], why: "only the pool of the kind email sends e-mail" },
-  { package: "undici", only: OUTGOING, why: "all outgoing requests go through deliver/wire/http-client.ts" },
-  { package: /^node:https?$/, names: ["createServer", "Server"], only: SERVERS, why: "only http/ and the sink listen" },
+  { package: /^nodemailer/, only: ["destinations/email/"], why: "only the pool of the kind email sends e-mail" },
+  { package: "undici", only: OUTGOING, why: "all outgoing requests go through destinations/wire/http-client.ts" },
+  { package: /^node:https?$/, names: ["createServer", "Server"], only: SERVERS, why: "only api/ and the sink listen" },
   {
     package: /^node:https?$/,
     names: ["request", "get", "Agent", "globalAgent", "ClientRequest", "*"],
     only: OUTGOING,
-    why: "all outgoing requests go through deliver/wire/http-client.ts",
+    why: "all outgoing requests go through destinations/wire/http-client.ts",
   },
   {
     package: /^node:(?:net|tls)$/,
     names: ["connect", "createConnection", "Socket", "TLSSocket", "*"],
-    // domain/ uses it for another purpose.
-    only: [...SOCKETS, "domain/"],
-    why: "every socket is opened by deliver/wire/guarded-connect.ts",
+    // model/ uses it for another purpose.
+    only: [...SOCKETS, "model/"],
+    why: "every socket is opened by destinations/wire/guarded-connect.ts",
   },
-  { package: "node:http2", only: [], why: "all outgoing requests go through deliver/wire/http-client.ts" },
+  { package: "node:http2", only: [], why: "all outgoing requests go through destinations/wire/http-client.ts" },
   { package: "node:process", names: ["env", "*"], only: ["config/"], why: "only config/ reads the environment" },
   { package: "@photostructure/sqlite", only: ["store/sqlite/"], why: "only the driver knows its database" },
-  { package: "pg", only: ["store/postgres/"], why: "only the driver knows its database" },
 ];
 
 /** The only built-in modules that pure rules may use. */
@@ -235,8 +138,8 @@ function reserved(file, { specifier, names }) {
       !rule.only.some((allowed) => covers(allowed, file)),
   ).map(({ why }) => `imports ${names.join(", ")} of ${specifier}: ${why}`);
   const isPure = PURE_BUILT_INS.includes(specifier) || isPureImport(specifier, names);
-  if (covers("domain/", file) && specifier.startsWith("node:") && !isPure) {
-    complaints.push(`imports ${specifier}: domain/ is pure`);
+  if (covers("model/", file) && specifier.startsWith("node:") && !isPure) {
+    complaints.push(`imports ${specifier}: model/ is pure`);
   }
   return complaints;
 }
@@ -247,7 +150,7 @@ function isPureImport(specifier, names) {
 }
 
 function covers(pattern, file) {
-  return pattern === "" || (pattern.endsWith("/") ? file.startsWith(pattern) : file === pattern);
+  return pattern.endsWith("/") ? file.startsWith(pattern) : file === pattern;
 }
 
 /** `names`: the names imported as values; "*" stands for the whole module. */
@@ -302,10 +205,9 @@ function checkTree(root) {
     .map((entry) => relative(src, join(entry.parentPath, entry.name)).split(sep).join("/"))
     .sort();
   const sources = new Map(files.map((file) => [file, readFileSync(join(src, file), "utf8")]));
-  const cycles = WITHOUT_CYCLES.flatMap(({ folder, but }) => {
-    const isIn = ([file]) => covers(folder, file) && !but.some((other) => covers(other, file));
-    return findCycles(new Map([...sources].filter(isIn)));
-  });
+  const cycles = WITHOUT_CYCLES.flatMap((folder) =>
+    findCycles(new Map([...sources].filter(([file]) => covers(folder, file)))),
+  );
   const wrong = files.flatMap((file) =>
     complaintsAbout(file, sources.get(file)).map((complaint) => `src/${file} ${complaint}`),
   );

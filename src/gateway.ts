@@ -1,7 +1,7 @@
 import { listDefaults, listSettings } from "./config/settings-in-force.ts";
 import type { Config } from "./config/settings-tree.ts";
 import { openAlerting, toChannelSubscriptions } from "./gateway/alerts.ts";
-import { isLoopbackHost } from "./domain/ip-address.ts";
+import { isLoopbackHost } from "./model/ip-address.ts";
 import { openBackground } from "./gateway/background.ts";
 import { openBrokers } from "./gateway/brokers.ts";
 import { openCapacity } from "./gateway/capacity.ts";
@@ -17,10 +17,10 @@ import { HTTP_CLOSE_MS, openServer } from "./gateway/server.ts";
 import { openStorage } from "./gateway/storage.ts";
 import { openSubscribers } from "./gateway/subscribers.ts";
 import { openTenancy } from "./gateway/tenancy.ts";
-import { openSettingsRecord } from "./operate/settings-record.ts";
-import { applyDeclared } from "./registry/apply-declared.ts";
-import { CONFIG } from "./registry/authors.ts";
-import { NotInEffect, startFollowing } from "./registry/registry.ts";
+import { openSettingsRecord } from "./resources/settings-record.ts";
+import { applyDeclared } from "./resources/apply-declared.ts";
+import { CONFIG } from "./resources/authors.ts";
+import { NotInEffect, startFollowing } from "./resources/registry.ts";
 import { createAccessLog } from "./telemetry/access-log.ts";
 
 export type { GatewayOptions } from "./gateway/options.ts";

@@ -1,5 +1,5 @@
-import { parseFilter } from "../../dist/domain/filter.js";
-import { createRouter } from "../../dist/route/router.js";
+import { parseFilter } from "../../dist/model/filter.js";
+import { createRouter } from "../../dist/accept/router.js";
 import { describeLatencies, median } from "../statistics.mjs";
 
 const TENANTS = 100;

@@ -1,4 +1,4 @@
-import { SEARCH_BUDGET_MS } from "../../dist/domain/event-search.js";
+import { SEARCH_BUDGET_MS } from "../../dist/model/event-search.js";
 import { createEvent, openFilled } from "../filled-store.mjs";
 import { describeLatencies } from "../statistics.mjs";
 

@@ -1,5 +1,5 @@
-import { longestRetryMs, resolveRetryPolicy } from "../../src/domain/retry-policy.ts";
-import { RETRY_POLICY_NAMES } from "../../src/domain/subscription.ts";
+import { longestRetryMs, resolveRetryPolicy } from "../../src/model/retry-policy.ts";
+import { RETRY_POLICY_NAMES } from "../../src/model/subscription.ts";
 import { generatedFrom } from "./generated-from.ts";
 
 const UNITS: readonly (readonly [string, number])[] = [
@@ -21,7 +21,7 @@ export function renderRetryPolicies(): string {
   return [
     "# Retry policies",
     "",
-    generatedFrom("src/domain/retry-policy.ts"),
+    generatedFrom("src/model/retry-policy.ts"),
     "",
     "A retry policy is the list of waits between one attempt and the next. A delivery that fails after the last wait",
     "becomes a dead letter. A policy with 9 waits makes up to 10 attempts.",

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { LoadedConfig } from "../config/load.ts";
 import { getDatabasePath } from "../config/store-url.ts";
 import { VERSION } from "../config/version.ts";
-import { createSecretBox } from "../registry/secret-box.ts";
+import { createSecretBox } from "../resources/secret-box.ts";
 import { copyDatabase, type CopiedDatabase } from "../store/sqlite/copy-database.ts";
 import { syncDirectory } from "../store/sqlite/durable-directory.ts";
 import { readConfigurationFiles, type ConfigurationFiles } from "./backup/configuration-files.ts";

@@ -1,7 +1,7 @@
 import { Option, type Command } from "commander";
-import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../domain/alert-rules.ts";
-import { DEAD_REASONS, DELIVERY_STATES } from "../domain/delivery.ts";
-import { PRIORITIES } from "../domain/event.ts";
+import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../model/alert-rules.ts";
+import { DEAD_REASONS, DELIVERY_STATES } from "../model/delivery.ts";
+import { PRIORITIES } from "../model/event.ts";
 import type { SendFlags } from "./send.ts";
 import type { TailFlags } from "./tail.ts";
 

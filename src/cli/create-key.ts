@@ -1,4 +1,4 @@
-import type { Scope } from "../registry/api-key.ts";
+import type { Scope } from "../resources/api-key.ts";
 import { readAnswer } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { usageFailure } from "./failure.ts";
@@ -54,11 +54,11 @@ async function createLocally(flags: CreateKeyFlags, wish: KeyWish): Promise<void
     local,
   ] = await Promise.all([
     import("../config/store-url.ts"),
-    import("../domain/ids.ts"),
-    import("../domain/system-clock.ts"),
-    import("../registry/api-key.ts"),
+    import("../model/ids.ts"),
+    import("../model/system-clock.ts"),
+    import("../resources/api-key.ts"),
     import("../store/sqlite/local-writes.ts"),
-    import("../registry/describe-change.ts"),
+    import("../resources/describe-change.ts"),
     import("./audit/local-audit.ts"),
     import("./local.ts"),
   ]);

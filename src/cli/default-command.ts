@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { suggestName } from "../domain/nearest-name.ts";
+import { suggestName } from "../model/nearest-name.ts";
 import { usageFailure } from "./failure.ts";
 
 /**

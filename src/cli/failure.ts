@@ -1,4 +1,4 @@
-import { ERRORS, PosthornError } from "../domain/errors.ts";
+import { ERRORS, PosthornError } from "../model/errors.ts";
 
 /** Why a command fails: one line for people, and an exit code for scripts. */
 

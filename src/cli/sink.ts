@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { decodeSecret, verifySeed, verifyStandard } from "../domain/signature.ts";
+import { decodeSecret, verifySeed, verifyStandard } from "../model/signature.ts";
 import { escapeControls } from "../telemetry/terminal-text.ts";
 import { CommandFailure, EXIT_CONFIGURATION } from "./failure.ts";
 import { openInterruption } from "./interruption.ts";

@@ -1,10 +1,10 @@
 import { Type, type TProperties } from "typebox";
-import { SUBSCRIPTION_FIELDS } from "../deliver/senders/subscription-schema.ts";
-import { AlertRuleInput } from "../domain/alert.ts";
-import type { AlertChannel } from "../domain/alert-channel.ts";
-import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../domain/alert-rules.ts";
-import { DEFAULT_KIND } from "../domain/subscription.ts";
-import { oneOf, withDefault } from "../domain/shape.ts";
+import { SUBSCRIPTION_FIELDS } from "../destinations/subscription-schema.ts";
+import { AlertRuleInput } from "../model/alert.ts";
+import type { AlertChannel } from "../model/alert-channel.ts";
+import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../model/alert-rules.ts";
+import { DEFAULT_KIND } from "../model/subscription.ts";
+import { oneOf, withDefault } from "../model/shape.ts";
 import { withVariables } from "./setting-schema.ts";
 
 /** Fields of a subscription that a channel sets itself. */

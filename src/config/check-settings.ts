@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { parseIpRange } from "../domain/ip-address.ts";
-import { parseUrl } from "../domain/parse-url.ts";
+import { parseIpRange } from "../model/ip-address.ts";
+import { parseUrl } from "../model/parse-url.ts";
 import { checkDefaultConnections } from "./connections.ts";
 import { checkSmtp } from "./messages.ts";
 import { checkOidc } from "./oidc.ts";

@@ -4,7 +4,7 @@ import {
   withoutAddress,
   type BrokerKind,
   type ConnectionInput,
-} from "../domain/connection.ts";
+} from "../model/connection.ts";
 import type { Config } from "./settings-tree.ts";
 
 /** Connections to brokers: the declared ones, and the `default` of each kind that comes from a setting. */

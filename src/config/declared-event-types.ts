@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Value } from "typebox/value";
-import { checkEventTypeInput, EventTypeInput } from "../domain/event-type.ts";
+import { checkEventTypeInput, EventTypeInput } from "../model/event-type.ts";
 import type { Complain } from "./check-declared.ts";
 import type { JsonSchema } from "./expected.ts";
 import type { Located, Report } from "./located.ts";

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../domain/ip-address.ts";
+import { isLoopbackHost } from "../model/ip-address.ts";
 
 type Tree = Record<string, unknown>;
 

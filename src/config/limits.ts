@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { MAX_RETENTION_DAYS } from "../domain/retention.ts";
+import { MAX_RETENTION_DAYS } from "../model/retention.ts";
 import { withVariables } from "./setting-schema.ts";
 
 const MIB = 1_048_576;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { PosthornError } from "../domain/errors.ts";
+import { PosthornError } from "../model/errors.ts";
 import { checkDeclared } from "./check-declared.ts";
 import { checkDeclaredEventTypes, readEventTypesDir } from "./declared-event-types.ts";
 import { checkSettings } from "./check-settings.ts";

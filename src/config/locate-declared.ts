@@ -1,5 +1,5 @@
-import type { DeclaredFault } from "../domain/declared-fault.ts";
-import { PosthornError } from "../domain/errors.ts";
+import type { DeclaredFault } from "../model/declared-fault.ts";
+import { PosthornError } from "../model/errors.ts";
 import { createConfigError, type LoadedConfig } from "./load.ts";
 
 /** Adds the file and line of the declaration to an error of the gateway about a declared item. */

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
-import { parseMailAddress } from "../domain/mail-address.ts";
-import { oneOf } from "../domain/shape.ts";
-import { parseSmtpUrl, TLS_MODES, type TlsMode } from "../domain/smtp.ts";
+import { parseMailAddress } from "../model/mail-address.ts";
+import { oneOf } from "../model/shape.ts";
+import { parseSmtpUrl, TLS_MODES, type TlsMode } from "../model/smtp.ts";
 import { optionalText, withVariables } from "./setting-schema.ts";
 
 /** Settings for e-mail, and for all SMS. */

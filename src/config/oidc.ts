@@ -1,8 +1,8 @@
 import { Type } from "typebox";
-import { findFault } from "../domain/errors.ts";
-import { isLoopbackHost } from "../domain/ip-address.ts";
-import { parseUrl } from "../domain/parse-url.ts";
-import { GROUP_RULE_FORM, parseGroupRule } from "../registry/group-rules.ts";
+import { findFault } from "../model/errors.ts";
+import { isLoopbackHost } from "../model/ip-address.ts";
+import { parseUrl } from "../model/parse-url.ts";
+import { GROUP_RULE_FORM, parseGroupRule } from "../resources/group-rules.ts";
 import { describeValue } from "./mask.ts";
 import { optionalText, withVariables } from "./setting-schema.ts";
 

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { APPEARANCES, PORTAL_ACCENT, PORTAL_NAME } from "../domain/portal-theme.ts";
-import { oneOf } from "../domain/shape.ts";
+import { APPEARANCES, PORTAL_ACCENT, PORTAL_NAME } from "../model/portal-theme.ts";
+import { oneOf } from "../model/shape.ts";
 import { optionalText, withVariables } from "./setting-schema.ts";
 
 /** The page for partners that a portal link opens. */

@@ -2,7 +2,7 @@ import { Value } from "typebox/value";
 import { describeExpected, findVariant, type JsonSchema } from "./expected.ts";
 import type { Located, LocatedList, LocatedMap, LocatedScalar, Report } from "./located.ts";
 import { describeValue, isSecretPath } from "./mask.ts";
-import { suggestName } from "../domain/nearest-name.ts";
+import { suggestName } from "../model/nearest-name.ts";
 
 /**
  * Reads a given value by its schema. Reports every problem with its place, and returns

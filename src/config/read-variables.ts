@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Environment } from "./environment.ts";
 import type { LocatedScalar, Report } from "./located.ts";
-import { suggestName } from "../domain/nearest-name.ts";
+import { suggestName } from "../model/nearest-name.ts";
 import { ClientSettings } from "./schema.ts";
 import type { SettingSchema } from "./setting-schema.ts";
 import { SETTINGS, type Setting } from "./settings-tree.ts";

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync } from "node:crypto";
-import { ConnectionInput } from "../domain/connection.ts";
-import { LOG_CHANNEL } from "../domain/alert-channel.ts";
-import { toActiveRules, toRuleInput } from "../domain/alert.ts";
+import { ConnectionInput } from "../model/connection.ts";
+import { LOG_CHANNEL } from "../model/alert-channel.ts";
+import { toActiveRules, toRuleInput } from "../model/alert.ts";
 import { maskUrl } from "./mask.ts";
 import { findAt, SETTINGS, toCamelCase, type Config } from "./settings-tree.ts";
 

@@ -1,17 +1,17 @@
-import type { Clock } from "../domain/clock.ts";
-import { isDamage } from "../domain/errors.ts";
-import type { EventContent } from "../domain/event.ts";
-import { formatDeliveryId } from "../domain/ids.ts";
-import { failedHere, refused, type Outcome } from "../domain/outcome.ts";
-import type { Subscription } from "../domain/subscription.ts";
+import type { Clock } from "../model/clock.ts";
+import { isDamage } from "../model/errors.ts";
+import type { EventContent } from "../model/event.ts";
+import { formatDeliveryId } from "../model/ids.ts";
+import { failedHere, refused, type Outcome } from "../model/outcome.ts";
+import type { Subscription } from "../model/subscription.ts";
 import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
 import type { Claims, ReadyDeliveries } from "./claims.ts";
 import type { InFlightMarks } from "./in-flight-file.ts";
 import { beginAttempt, endAttempt, endLinger, type Lane, type LaneRound } from "./lane.ts";
 import { takeTokens } from "./lane-step.ts";
-import type { Senders } from "./senders/open-senders.ts";
-import { ONE_BY_ONE, type Attempt, type AttemptReport, type BatchLimits, type Sender } from "./senders/sender.ts";
+import type { Senders } from "../destinations/open-senders.ts";
+import { ONE_BY_ONE, type Attempt, type AttemptReport, type BatchLimits, type Sender } from "../destinations/sender.ts";
 import type { Slots } from "./slots.ts";
 import { setProbing, type Target } from "./target.ts";
 

@@ -1,5 +1,5 @@
-import type { Clock } from "../domain/clock.ts";
-import type { Subscription } from "../domain/subscription.ts";
+import type { Clock } from "../model/clock.ts";
+import type { Subscription } from "../model/subscription.ts";
 import type { ClaimedDelivery, DeadDelivery, WhichRetries } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
 import {

@@ -1,11 +1,11 @@
-import type { Random } from "../domain/clock.ts";
-import type { DeadReason } from "../domain/delivery.ts";
-import type { Outcome } from "../domain/outcome.ts";
-import { TEST_EVENT_TYPE } from "../domain/pattern.ts";
-import { nextDelayMs, resolveRetryPolicy } from "../domain/retry-policy.ts";
-import type { Subscription } from "../domain/subscription.ts";
+import type { Random } from "../model/clock.ts";
+import type { DeadReason } from "../model/delivery.ts";
+import type { Outcome } from "../model/outcome.ts";
+import { TEST_EVENT_TYPE } from "../model/pattern.ts";
+import { nextDelayMs, resolveRetryPolicy } from "../model/retry-policy.ts";
+import type { Subscription } from "../model/subscription.ts";
 import type { ClaimedDelivery, MoveTo, Settlement } from "../store/port/lanes.ts";
-import type { AttemptReport } from "./senders/sender.ts";
+import type { AttemptReport } from "../destinations/sender.ts";
 
 /**
  * What follows from an attempt, in two steps without side effects. `assess` says how the attempt ended and what it shows

@@ -1,5 +1,5 @@
-import type { Clock } from "../domain/clock.ts";
-import type { Subscription } from "../domain/subscription.ts";
+import type { Clock } from "../model/clock.ts";
+import type { Subscription } from "../model/subscription.ts";
 import type { Store } from "../store/store.ts";
 import type { Assessment, Move } from "./decide.ts";
 import { isBusy, type Lane, type OpenLanes } from "./lane.ts";

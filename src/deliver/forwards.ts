@@ -1,5 +1,5 @@
-import type { Clock, Timer } from "../domain/clock.ts";
-import { FORWARD_WITHIN_MS, type AwaitedForward, type ForwardResult } from "../domain/forward-rules.ts";
+import type { Clock, Timer } from "../model/clock.ts";
+import { FORWARD_WITHIN_MS, type AwaitedForward, type ForwardResult } from "../model/forward-rules.ts";
 
 /**
  * Senders that wait for the first attempt of their webhook. Waiting changes nothing for the delivery: it continues even

@@ -1,5 +1,5 @@
-import type { Clock, Random } from "../domain/clock.ts";
-import type { Subscription } from "../domain/subscription.ts";
+import type { Clock, Random } from "../model/clock.ts";
+import type { Subscription } from "../model/subscription.ts";
 import type { Attempts } from "./attempt.ts";
 import type { Claims, ReadyDeliveries } from "./claims.ts";
 import type { Fallbacks } from "./fallback.ts";

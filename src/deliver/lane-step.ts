@@ -1,7 +1,7 @@
-import type { Subscription } from "../domain/subscription.ts";
+import type { Subscription } from "../model/subscription.ts";
 import { held, isActive, isBusy, type Lane } from "./lane.ts";
 import { paceAllows, paceOpensAt, paceRoom, takePaceToken } from "./pace.ts";
-import type { BatchLimits } from "./senders/sender.ts";
+import type { BatchLimits } from "../destinations/sender.ts";
 import { PROMPT_MS } from "./subscription-state.ts";
 import { probesWithoutDeliveries } from "./target.ts";
 

@@ -1,9 +1,9 @@
-import type { Clock, Timer } from "../domain/clock.ts";
-import type { Subscription } from "../domain/subscription.ts";
-import { createTokenBucket, type TokenBucket } from "../domain/token-bucket.ts";
+import type { Clock, Timer } from "../model/clock.ts";
+import type { Subscription } from "../model/subscription.ts";
+import { createTokenBucket, type TokenBucket } from "../model/token-bucket.ts";
 import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import type { HealthSignal } from "./decide.ts";
-import { ONE_BY_ONE, type BatchLimits } from "./senders/sender.ts";
+import { ONE_BY_ONE, type BatchLimits } from "../destinations/sender.ts";
 import { averageDuration, isSlow, PROMPT_MS, type SubscriptionState } from "./subscription-state.ts";
 import type { Target } from "./target.ts";
 

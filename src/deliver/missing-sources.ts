@@ -1,4 +1,4 @@
-import type { Clock } from "../domain/clock.ts";
+import type { Clock } from "../model/clock.ts";
 import type { Claims } from "./claims.ts";
 import type { Lane } from "./lane.ts";
 

@@ -1,4 +1,4 @@
-import { USUAL_MAX_PROBE_MS, type Mode } from "../domain/target.ts";
+import { USUAL_MAX_PROBE_MS, type Mode } from "../model/target.ts";
 
 /**
  * The mode of a target. Closed is shown as NORMAL, open as QUEUE. While it is open, deliveries are kept, and one probe

@@ -1,7 +1,7 @@
-import type { Subscription } from "../domain/subscription.ts";
-import type { Suspension } from "../domain/suspension.ts";
-import { DEFAULT_RULES, type TargetRules } from "../domain/target.ts";
-import { TEST_EVENT_TYPE } from "../domain/pattern.ts";
+import type { Subscription } from "../model/subscription.ts";
+import type { Suspension } from "../model/suspension.ts";
+import { DEFAULT_RULES, type TargetRules } from "../model/target.ts";
+import { TEST_EVENT_TYPE } from "../model/pattern.ts";
 import type { ClaimedDelivery, DeliveryKey } from "../store/port/lanes.ts";
 import { createAttempts, type AttemptsOptions } from "./attempt.ts";
 import { createClaims, createReadyDeliveries, type ClaimsOptions } from "./claims.ts";

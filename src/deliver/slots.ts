@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../domain/clock.ts";
+import type { Clock, Timer } from "../model/clock.ts";
 import { setQueued, setSlow, type Lane } from "./lane.ts";
 
 /**

@@ -1,7 +1,7 @@
-import type { Clock } from "../domain/clock.ts";
-import type { Subscription } from "../domain/subscription.ts";
-import type { Suspension } from "../domain/suspension.ts";
-import { DEFAULT_RULES } from "../domain/target.ts";
+import type { Clock } from "../model/clock.ts";
+import type { Subscription } from "../model/subscription.ts";
+import type { Suspension } from "../model/suspension.ts";
+import { DEFAULT_RULES } from "../model/target.ts";
 import { createMode, createModeNotices, type TargetMode } from "./mode.ts";
 import { loadPace, type Pace } from "./pace.ts";
 import { createTarget, createTargetCondition, setRules, type Target, type TargetCondition } from "./target.ts";

@@ -1,6 +1,6 @@
-import type { Clock } from "../domain/clock.ts";
-import type { Subscription } from "../domain/subscription.ts";
-import { DEFAULT_SUSPENSION } from "../domain/suspension.ts";
+import type { Clock } from "../model/clock.ts";
+import type { Subscription } from "../model/subscription.ts";
+import { DEFAULT_SUSPENSION } from "../model/suspension.ts";
 import type { Assessment } from "./decide.ts";
 import { setBeingSuspended, type Lane } from "./lane.ts";
 import { checkOutage, countDead, resetDead, setCause, type SubscriptionState } from "./subscription-state.ts";

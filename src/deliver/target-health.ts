@@ -1,8 +1,8 @@
-import type { Clock, Random, Timer } from "../domain/clock.ts";
-import { MAX_RANK_OFFSET_MS } from "../domain/delivery.ts";
-import { parseUrl } from "../domain/parse-url.ts";
-import type { HealthPlace } from "../domain/target.ts";
-import { createTokenBucket, type TokenBucket } from "../domain/token-bucket.ts";
+import type { Clock, Random, Timer } from "../model/clock.ts";
+import { MAX_RANK_OFFSET_MS } from "../model/delivery.ts";
+import { parseUrl } from "../model/parse-url.ts";
+import type { HealthPlace } from "../model/target.ts";
+import { createTokenBucket, type TokenBucket } from "../model/token-bucket.ts";
 import type { FallbackDrain } from "./fallback.ts";
 import type { TargetLanes } from "./target-lanes.ts";
 import {

@@ -1,5 +1,5 @@
-import type { Clock, Random } from "../domain/clock.ts";
-import type { Subscription } from "../domain/subscription.ts";
+import type { Clock, Random } from "../model/clock.ts";
+import type { Subscription } from "../model/subscription.ts";
 import type { Claims } from "./claims.ts";
 import type { Assessment } from "./decide.ts";
 import { isActive, type Lane, type OpenLanes, setRetriesWaiting } from "./lane.ts";

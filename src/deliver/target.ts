@@ -1,5 +1,5 @@
-import type { Timer } from "../domain/clock.ts";
-import { DEFAULT_RULES, type Mode, type TargetRules } from "../domain/target.ts";
+import type { Timer } from "../model/clock.ts";
+import { DEFAULT_RULES, type Mode, type TargetRules } from "../model/target.ts";
 import {
   closeMode,
   createMode,

@@ -1,7 +1,7 @@
-import { parseUrl } from "../domain/parse-url.ts";
+import { parseUrl } from "../model/parse-url.ts";
 import type { RunningSpan, Tracing } from "../telemetry/tracing.ts";
 import type { OpenSenders } from "./attempt.ts";
-import type { Attempt, AttemptReport } from "./senders/sender.ts";
+import type { Attempt, AttemptReport } from "../destinations/sender.ts";
 
 /** Adds a span to each attempt; its id is sent in `traceparent`. */
 export function traceSenders(senders: OpenSenders, tracing: Tracing): OpenSenders {

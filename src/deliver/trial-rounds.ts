@@ -1,5 +1,5 @@
-import type { Clock } from "../domain/clock.ts";
-import type { Subscription } from "../domain/subscription.ts";
+import type { Clock } from "../model/clock.ts";
+import type { Subscription } from "../model/subscription.ts";
 import { isActive, isBusy, setRound, type Lane, type LaneRound } from "./lane.ts";
 import type { Target } from "./target.ts";
 

@@ -1,9 +1,9 @@
-import { createFailureEvents } from "../operate/failure-events.ts";
-import { createModeEvents } from "../operate/mode-events.ts";
-import { createOwnEvents } from "../operate/own-events.ts";
-import { createForwarding } from "../receive/forwarding.ts";
-import { createFanOut } from "../route/fan-out.ts";
-import { createIngest, traceIngest } from "../route/ingest.ts";
+import { createFailureEvents } from "../alerts/failure-events.ts";
+import { createModeEvents } from "../alerts/mode-events.ts";
+import { createOwnEvents } from "../accept/own-events.ts";
+import { createForwarding } from "../accept/forwarding.ts";
+import { createFanOut } from "../accept/fan-out.ts";
+import { createIngest, traceIngest } from "../accept/ingest.ts";
 import { createEventWarning } from "../telemetry/event-warning.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Sending } from "./delivery.ts";

@@ -1,9 +1,9 @@
-import { createBodyErasures } from "../operate/body-erasure.ts";
-import { createBulkReplays } from "../operate/replays/bulk-replays.ts";
-import { createReplayRunner } from "../operate/replays/replay-runner.ts";
-import { createReplays } from "../operate/replays/replays.ts";
-import { createResume } from "../operate/resume.ts";
-import { createTestDeliveries } from "../operate/test-delivery.ts";
+import { createBodyErasures } from "../jobs/body-erasure.ts";
+import { createBulkReplays } from "../replays/bulk-replays.ts";
+import { createReplayRunner } from "../replays/replay-runner.ts";
+import { createReplays } from "../replays/replays.ts";
+import { createResume } from "../replays/resume.ts";
+import { createTestDeliveries } from "../replays/test-delivery.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Sending } from "./delivery.ts";

@@ -1,4 +1,4 @@
-import { createConnections, type NamedConnection } from "../brokers/connections.ts";
+import { createConnections, type NamedConnection } from "../queues/connections.ts";
 import { listConnections } from "../config/connections.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Start } from "./options.ts";

@@ -1,7 +1,7 @@
-import { PosthornError } from "../domain/errors.ts";
-import { openDiskWatch } from "../operate/disk-watch.ts";
-import { watchLoopLag } from "../telemetry/loop-lag.ts";
-import { createWork, findOverload } from "../telemetry/overload.ts";
+import { PosthornError } from "../model/errors.ts";
+import { openDiskWatch } from "../jobs/disk-watch.ts";
+import { watchLoopLag } from "../accept/loop-lag.ts";
+import { createWork, findOverload } from "../accept/overload.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
 

@@ -1,6 +1,6 @@
-import { createMasking } from "../receive/masking.ts";
-import { createSchemaChecker } from "../receive/schema/schema-check.ts";
-import { openEventTypes } from "../registry/event-types/event-types.ts";
+import { createMasking } from "../accept/masking.ts";
+import { createSchemaChecker } from "../sandbox/schema/schema-check.ts";
+import { openEventTypes } from "../resources/event-types/event-types.ts";
 import type { Start } from "./options.ts";
 import type { Storage } from "./storage.ts";
 import type { Tenancy } from "./tenancy.ts";

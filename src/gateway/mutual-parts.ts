@@ -1,13 +1,13 @@
 import type { FallbackDrain } from "../deliver/fallback.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { BulkReplays } from "../operate/replays/bulk-replays.ts";
-import type { FailureEvents } from "../operate/failure-events.ts";
-import type { ModeEvents } from "../operate/mode-events.ts";
-import type { ReplayRunner } from "../operate/replays/replay-runner.ts";
-import type { SubscriptionLanes } from "../operate/subscription-lanes.ts";
-import type { Forwarding } from "../receive/forwarding.ts";
-import type { Sources } from "../registry/sources/sources.ts";
-import type { Subscriptions } from "../registry/subscriptions/subscriptions.ts";
+import type { BulkReplays } from "../replays/bulk-replays.ts";
+import type { FailureEvents } from "../alerts/failure-events.ts";
+import type { ModeEvents } from "../alerts/mode-events.ts";
+import type { ReplayRunner } from "../replays/replay-runner.ts";
+import type { SubscriptionLanes } from "../resources/subscriptions/subscription-lanes.ts";
+import type { Forwarding } from "../accept/forwarding.ts";
+import type { Sources } from "../resources/sources/sources.ts";
+import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 
 /** For parts that call each other: a part finds here those that are created after it. */
 export interface MutualParts {

@@ -1,7 +1,7 @@
 import { toCamelCase } from "../config/settings-tree.ts";
 import type { OpenPlugin, Plugin, PluginGateway } from "../plugins/plugin.ts";
 import { PLUGINS } from "../plugins/plugins.ts";
-import type { Sources } from "../registry/sources/sources.ts";
+import type { Sources } from "../resources/sources/sources.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Start } from "./options.ts";
 import { createPartStack } from "./part-stack.ts";

@@ -1,16 +1,16 @@
 import type { Command } from "commander";
 import type { FastifyInstance } from "fastify";
 import type { Static, TObject, TProperties } from "typebox";
-import type { Clock, Random } from "../domain/clock.ts";
-import type { AreaDocs } from "../http/openapi/operation-docs.ts";
-import type { DisabledSource } from "../operate/alerts/facts.ts";
-import type { PeriodicJob } from "../operate/jobs.ts";
-import type { OwnEvents } from "../operate/own-events.ts";
-import type { Sample } from "../receive/sources/samples/sample.ts";
-import type { SourceKind } from "../receive/sources/source-kind.ts";
-import type { Registry } from "../registry/registry.ts";
-import type { SecretBox } from "../registry/secret-box.ts";
-import type { Sources } from "../registry/sources/sources.ts";
+import type { Clock, Random } from "../model/clock.ts";
+import type { AreaDocs } from "../api/openapi/operation-docs.ts";
+import type { DisabledSource } from "../alerts/facts.ts";
+import type { PeriodicJob } from "../jobs/jobs.ts";
+import type { OwnEvents } from "../accept/own-events.ts";
+import type { Sample } from "../sources/samples/sample.ts";
+import type { SourceKind } from "../sources/source-kind.ts";
+import type { Registry } from "../resources/registry.ts";
+import type { SecretBox } from "../resources/secret-box.ts";
+import type { Sources } from "../resources/sources/sources.ts";
 import type { Logger } from "../telemetry/logger.ts";
 
 /**

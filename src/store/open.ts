@@ -1,4 +1,4 @@
-import { PosthornError } from "../domain/errors.ts";
+import { PosthornError } from "../model/errors.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./sqlite/open.ts";
 import type { Store } from "./store.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../domain/clock.ts";
+import type { Clock } from "../model/clock.ts";
 import type { Audit } from "./port/audit.ts";
 import type { EventLog } from "./port/event-log.ts";
 import type { Jobs } from "./port/jobs.ts";

@@ -1,4 +1,4 @@
-import { isGatewayEventType } from "../domain/pattern.ts";
+import { isGatewayEventType } from "../model/pattern.ts";
 import type { Logger } from "./logger.ts";
 
 const WARN_AGAIN_MS = 60_000;

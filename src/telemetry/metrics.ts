@@ -1,5 +1,5 @@
 import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
-import type { ForwardResult } from "../domain/forward-rules.ts";
+import type { ForwardResult } from "../model/forward-rules.ts";
 import { createAlertGauge, type AlertValues } from "./alert-gauge.ts";
 import { createLatencyWindow } from "./latency-window.ts";
 import { createCounter, createHistogram, createSummary } from "./meters.ts";

@@ -1,4 +1,4 @@
-import { ERRORS, PosthornError, type ErrorCode } from "../domain/errors.ts";
+import { ERRORS, PosthornError, type ErrorCode } from "../model/errors.ts";
 import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics.ts";
 

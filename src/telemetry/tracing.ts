@@ -12,7 +12,7 @@ import {
   type SpanContext,
   type TracerProvider,
 } from "@opentelemetry/api";
-import { partsOf, type Trace } from "../domain/trace-context.ts";
+import { partsOf, type Trace } from "../model/trace-context.ts";
 import type { Logger } from "./logger.ts";
 
 /** Spans for the OpenTelemetry SDK that was loaded into this process. None of its methods throws. */

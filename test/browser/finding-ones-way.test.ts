@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DASHBOARD_PAGES } from "../../src/http/dashboard/pages.ts";
+import { DASHBOARD_PAGES } from "../../src/api/dashboard/pages.ts";
 import { asOtherMachine, replaceText, signIn } from "../support/browser.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";

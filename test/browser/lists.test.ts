@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { EXAMPLE } from "../../src/http/openapi/examples.ts";
+import { EXAMPLE } from "../../src/api/openapi/examples.ts";
 import { until } from "../support/api-client.ts";
 import { findFaults, replaceText } from "../support/browser.ts";
 import { refillQueue, startExampleQueue, type ExampleQueue } from "../support/example-queue.ts";

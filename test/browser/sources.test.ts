@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { EXAMPLE } from "../../src/http/openapi/examples.ts";
+import { EXAMPLE } from "../../src/api/openapi/examples.ts";
 import { SMARTSHEET_EXAMPLE } from "../../src/plugins/smartsheet/routes.docs.ts";
 import { findFaults } from "../support/browser.ts";
 import { refillQueue, startExampleQueue, type ExampleQueue } from "../support/example-queue.ts";

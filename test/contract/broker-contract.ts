@@ -5,7 +5,7 @@ import {
   type BrokerConnection,
   type TakenMessage,
   type TakerOptions,
-} from "../../src/brokers/broker.ts";
+} from "../../src/queues/broker.ts";
 import { ODD_BODY, takeSome, toMessage, type BrokerQueue, type BrokerWorld, type Ready } from "./broker-world.ts";
 import { checkParked } from "./parked-checks.ts";
 import { checkSeeAll } from "./see-all-checks.ts";

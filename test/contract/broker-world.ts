@@ -5,7 +5,7 @@ import type {
   QueueTaker,
   TakenMessage,
   TakerOptions,
-} from "../../src/brokers/broker.ts";
+} from "../../src/queues/broker.ts";
 
 /** A broker to try its promises on. */
 export interface BrokerWorld {

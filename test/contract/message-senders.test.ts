@@ -1,9 +1,9 @@
 import { beforeAll } from "vitest";
-import { openHttpClient } from "../../src/deliver/wire/http-client.ts";
-import { createAddressGuard } from "../../src/deliver/wire/address-guard.ts";
-import { EMAIL } from "../../src/deliver/senders/email/kind.ts";
-import { SMS } from "../../src/deliver/senders/sms/kind.ts";
-import { createSystemClock } from "../../src/domain/system-clock.ts";
+import { openHttpClient } from "../../src/destinations/wire/http-client.ts";
+import { createAddressGuard } from "../../src/destinations/wire/address-guard.ts";
+import { EMAIL } from "../../src/destinations/email/kind.ts";
+import { SMS } from "../../src/destinations/sms/kind.ts";
+import { createSystemClock } from "../../src/model/system-clock.ts";
 import { openMailServer, type MailBehaviour } from "../support/mail-server.ts";
 import { senderServices } from "../support/sender-services.ts";
 import { openSinkServer, type SinkScript } from "../support/sink-server.ts";

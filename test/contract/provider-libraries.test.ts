@@ -6,7 +6,7 @@ import { Stripe } from "stripe";
 import { Webhook as SvixWebhook } from "svix";
 import { validateRequest } from "twilio";
 import { expect, it } from "vitest";
-import type { ArrivedRequest } from "../../src/receive/sources/source-kind.ts";
+import type { ArrivedRequest } from "../../src/sources/source-kind.ts";
 import { fixture as discord } from "./sources/discord.ts";
 import { fixture as github } from "./sources/github.ts";
 import { fixture as sendgrid } from "./sources/sendgrid.ts";

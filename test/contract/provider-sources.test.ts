@@ -2,12 +2,12 @@ import { afterAll, describe, expect, it } from "vitest";
 import * as fc from "fast-check";
 import { Type } from "typebox";
 import { Value } from "typebox/value";
-import { PosthornError } from "../../src/domain/errors.ts";
-import { EVENT_TYPE_PATTERN } from "../../src/domain/event.ts";
-import { isGatewayEventType } from "../../src/domain/pattern.ts";
-import { createBodyChecker } from "../../src/receive/text/body-check.ts";
-import { createProviderKinds } from "../../src/receive/sources/kinds.ts";
-import type { ArrivedRequest, KindSettings, Reading } from "../../src/receive/sources/source-kind.ts";
+import { PosthornError } from "../../src/model/errors.ts";
+import { EVENT_TYPE_PATTERN } from "../../src/model/event.ts";
+import { isGatewayEventType } from "../../src/model/pattern.ts";
+import { createBodyChecker } from "../../src/sandbox/text/body-check.ts";
+import { createProviderKinds } from "../../src/sources/kinds.ts";
+import type { ArrivedRequest, KindSettings, Reading } from "../../src/sources/source-kind.ts";
 import { SIGNED_AT, type SourceFixture } from "./source-fixture.ts";
 import { PROVIDER_FIXTURES } from "./sources/all.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, type TestContext } from "vitest";
-import type { ParkReason, PulledSourceKind } from "../../src/receive/sources/source-kind.ts";
+import type { ParkReason, PulledSourceKind } from "../../src/sources/source-kind.ts";
 import type { BrokenPromises } from "../support/broken-promises.mjs";
-import { PULLED_CHECKS } from "./pulled/checks.ts";
+import { PULLED_CHECKS } from "./messages/checks.ts";
 
 /** What a kind brings along to be held to what every pulled source promises. */
 export interface PulledHarness {

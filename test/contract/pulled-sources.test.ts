@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { KindSettings, PulledMessage, PullLimits, Taker } from "../../src/receive/sources/source-kind.ts";
+import type { KindSettings, PulledMessage, PullLimits, Taker } from "../../src/sources/source-kind.ts";
 import { createMemoryBroker } from "../support/memory-queue.ts";
-import { PULLED_CHECKS } from "./pulled/checks.ts";
-import { DELIVERED_CHECKS } from "./pulled/delivered-checks.ts";
+import { PULLED_CHECKS } from "./messages/checks.ts";
+import { DELIVERED_CHECKS } from "./messages/delivered-checks.ts";
 import { pulledSourceContract, type PulledHarness } from "./pulled-source-contract.ts";
 
 const RENEWING: PullLimits = { holdMs: 30_000, canRenew: true };

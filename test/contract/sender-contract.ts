@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
-import type { Attempt, AttemptReport, DestinationKind, Sender } from "../../src/deliver/senders/sender.ts";
-import type { Outcome } from "../../src/domain/outcome.ts";
-import { MASK } from "../../src/domain/mask.ts";
-import { createDestinationKinds } from "../../src/deliver/senders/kinds.ts";
-import { checkKindSettings, fieldOf, settingsIn, withSettings } from "../../src/deliver/senders/kind-settings.ts";
-import type { Subscription, SubscriptionInput } from "../../src/domain/subscription.ts";
+import type { Attempt, AttemptReport, DestinationKind, Sender } from "../../src/destinations/sender.ts";
+import type { Outcome } from "../../src/model/outcome.ts";
+import { MASK } from "../../src/model/mask.ts";
+import { createDestinationKinds } from "../../src/destinations/kinds.ts";
+import { checkKindSettings, fieldOf, settingsIn, withSettings } from "../../src/destinations/kind-settings.ts";
+import type { Subscription, SubscriptionInput } from "../../src/model/subscription.ts";
 
 /** What a kind tells of itself, to be held to what every kind of destination promises. */
 export interface SenderCase {

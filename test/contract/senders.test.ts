@@ -1,9 +1,9 @@
-import { openHttpClient } from "../../src/deliver/wire/http-client.ts";
-import { createAddressGuard } from "../../src/deliver/wire/address-guard.ts";
-import { BATCH } from "../../src/deliver/senders/batch/kind.ts";
-import { HTTP } from "../../src/deliver/senders/http/kind.ts";
-import type { DestinationKind, Sender } from "../../src/deliver/senders/sender.ts";
-import { createSystemClock } from "../../src/domain/system-clock.ts";
+import { openHttpClient } from "../../src/destinations/wire/http-client.ts";
+import { createAddressGuard } from "../../src/destinations/wire/address-guard.ts";
+import { BATCH } from "../../src/destinations/batch/kind.ts";
+import { HTTP } from "../../src/destinations/http/kind.ts";
+import type { DestinationKind, Sender } from "../../src/destinations/sender.ts";
+import { createSystemClock } from "../../src/model/system-clock.ts";
 import { createBatchingKind, queueIsFull, refusedByQueue } from "../support/batching-kind.ts";
 import { senderServices } from "../support/sender-services.ts";
 import { createSessionKind, type Mood } from "../support/session-kind.ts";
@@ -11,7 +11,7 @@ import { openSinkServer } from "../support/sink-server.ts";
 import { NOON } from "../support/store-fixtures.ts";
 import { createVirtualClock, createVirtualTime, moveClock } from "../support/virtual-clock.ts";
 import { nextTurn } from "../support/watched-store.ts";
-import { failed } from "../../src/domain/outcome.ts";
+import { failed } from "../../src/model/outcome.ts";
 import { SECRET, senderContract, type FarEnd, type SenderHarness } from "./sender-contract.ts";
 
 /** For kinds that make requests: before a real server. */

@@ -1,10 +1,10 @@
-import { stored } from "../../src/domain/accepted.ts";
+import { stored } from "../../src/model/accepted.ts";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { PosthornError } from "../../src/domain/errors.ts";
-import { createBodyChecker } from "../../src/receive/text/body-check.ts";
+import { PosthornError } from "../../src/model/errors.ts";
+import { createBodyChecker } from "../../src/sandbox/text/body-check.ts";
 import type { SourceFixture } from "./source-fixture.ts";
-import type { ArrivedRequest, Reading } from "../../src/receive/sources/source-kind.ts";
+import type { ArrivedRequest, Reading } from "../../src/sources/source-kind.ts";
 
 export type { SourceFixture };
 

@@ -1,11 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Sample } from "../../src/receive/sources/samples/sample.ts";
-import type {
-  ArrivedRequest,
-  KindAnswer,
-  KindSettings,
-  PushedSourceKind,
-} from "../../src/receive/sources/source-kind.ts";
+import type { Sample } from "../../src/sources/samples/sample.ts";
+import type { ArrivedRequest, KindAnswer, KindSettings, PushedSourceKind } from "../../src/sources/source-kind.ts";
 
 /** How a provider signs, so that one suite can hold every kind of source to the same promises. */
 export interface SourceFixture {

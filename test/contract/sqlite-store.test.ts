@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import type { Clock } from "../../src/domain/clock.ts";
+import type { Clock } from "../../src/model/clock.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { PosthornError } from "../../src/domain/errors.ts";
+import { PosthornError } from "../../src/model/errors.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 import { report } from "../support/report.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../support/test-gateway.ts";

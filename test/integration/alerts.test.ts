@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/load.ts";
-import { EXAMPLE } from "../../src/http/openapi/examples.ts";
+import { EXAMPLE } from "../../src/api/openapi/examples.ts";
 import { until } from "../support/api-client.ts";
 import { startExampleQueue } from "../support/example-queue.ts";
 import { openSinkServer, type SinkRequest, type SinkServer } from "../support/sink-server.ts";

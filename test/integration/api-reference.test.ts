@@ -1,10 +1,10 @@
 import { Script } from "node:vm";
 import fastify from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { watchDocumentedRoutes } from "../../src/http/openapi/documented-routes.ts";
-import { GATEWAY_EVENT_TYPES } from "../../src/domain/pattern.ts";
-import { OWN_EVENT_DOCS } from "../../src/http/openapi/own-events.docs.ts";
-import { AREAS, buildReference } from "../../src/http/openapi/reference.ts";
+import { watchDocumentedRoutes } from "../../src/api/openapi/documented-routes.ts";
+import { GATEWAY_EVENT_TYPES } from "../../src/model/pattern.ts";
+import { OWN_EVENT_DOCS } from "../../src/api/openapi/own-events.docs.ts";
+import { AREAS, buildReference } from "../../src/api/openapi/reference.ts";
 import { until } from "../support/api-client.ts";
 import {
   exampleAnswerOf,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ERRORS } from "../../src/domain/errors.ts";
+import { ERRORS } from "../../src/model/errors.ts";
 import type { Answer, ApiClient } from "../support/api-client.ts";
 import { openRawSocket } from "../support/raw-socket.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";

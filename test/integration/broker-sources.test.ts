@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { connect, type Channel, type ChannelModel } from "amqplib";
 import { afterEach, describe, expect, it, type TestContext } from "vitest";
-import { writeMessage } from "../../src/brokers/message.ts";
+import { writeMessage } from "../../src/queues/message.ts";
 import { until } from "../support/api-client.ts";
 import { findFreePort } from "../support/free-port.ts";
 import { readStoreId } from "../support/read-store-id.ts";

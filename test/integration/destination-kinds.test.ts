@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { DestinationKind } from "../../src/deliver/senders/sender.ts";
+import type { DestinationKind } from "../../src/destinations/sender.ts";
 import { until, type Answer } from "../support/api-client.ts";
 import { createBatchingKind, queueIsFull, refusedByQueue, type BatchingQueue } from "../support/batching-kind.ts";
 import { createSessionKind, type SessionHost } from "../support/session-kind.ts";

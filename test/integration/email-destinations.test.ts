@@ -2,8 +2,8 @@ import { createPublicKey, generateKeyPairSync, createVerify } from "node:crypto"
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { EMAIL } from "../../src/deliver/senders/email/kind.ts";
-import type { DestinationKind } from "../../src/deliver/senders/sender.ts";
+import { EMAIL } from "../../src/destinations/email/kind.ts";
+import type { DestinationKind } from "../../src/destinations/sender.ts";
 import { until } from "../support/api-client.ts";
 import { TEST_CA } from "../support/certificates.ts";
 import { openMailServer, type MailServer, type MailServerOptions } from "../support/mail-server.ts";

@@ -24,14 +24,14 @@ describe("the worked example of CONTRIBUTING", () => {
 
   it("is the code that is tried out here", () => {
     const here = read("test/support/journal-kind.ts")
-      .replaceAll('"../../src/domain/', '"../../../domain/')
-      .replaceAll('"../../src/deliver/senders/', '"../');
-    expect(exampleOf("src/deliver/senders/journal/kind.ts")).toBe(here);
+      .replaceAll('"../../src/model/', '"../../model/')
+      .replaceAll('"../../src/destinations/', '"../');
+    expect(exampleOf("src/destinations/journal/kind.ts")).toBe(here);
   });
 
   it("is one folder, and one line in the list of kinds", () => {
-    const [listed = ""] = /^export const KINDS[^;]*;$/m.exec(read("src/deliver/senders/kinds.ts")) ?? [];
-    expect(exampleOf("src/deliver/senders/kinds.ts").trim()).toBe(listed.replace("\n];", "\n  JOURNAL,\n];"));
+    const [listed = ""] = /^export const KINDS[^;]*;$/m.exec(read("src/destinations/kinds.ts")) ?? [];
+    expect(exampleOf("src/destinations/kinds.ts").trim()).toBe(listed.replace("\n];", "\n  JOURNAL,\n];"));
   });
 
   it("delivers what is published to the new kind, and says what is wrong with its settings", async () => {

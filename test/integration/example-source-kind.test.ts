@@ -16,7 +16,7 @@ function findExample(path: string): string {
   return example;
 }
 
-const LINE = findExample("src/receive/sources/provider-list.ts");
+const LINE = findExample("src/sources/provider-list.ts");
 
 describe("the example of a source kind in CONTRIBUTING.md", () => {
   const root = mkdtempSync(join(tmpdir(), "posthorn-contributing-"));
@@ -27,8 +27,8 @@ describe("the example of a source kind in CONTRIBUTING.md", () => {
     for (const name of ["node_modules", "package.json", "tsconfig.json"]) {
       symlinkSync(join(PROJECT_ROOT, name), join(root, name));
     }
-    writeFileSync(join(root, "src/receive/sources/acme.ts"), findExample("src/receive/sources/acme.ts"));
-    appendFileSync(join(root, "src/receive/sources/provider-list.ts"), LINE);
+    writeFileSync(join(root, "src/sources/acme.ts"), findExample("src/sources/acme.ts"));
+    appendFileSync(join(root, "src/sources/provider-list.ts"), LINE);
   });
 
   it("is a kind that works, with one file and one line", async () => {
@@ -47,7 +47,7 @@ describe("the example of a source kind in CONTRIBUTING.md", () => {
     const settings = {
       extends: "./tsconfig.json",
       compilerOptions: { types: ["node"] },
-      include: ["src/receive/sources"],
+      include: ["src/sources"],
     };
     writeFileSync(join(root, "tsconfig.example.json"), JSON.stringify(settings));
     const tsc = join(PROJECT_ROOT, "node_modules/typescript/bin/tsc");

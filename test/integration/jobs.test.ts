@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { formatSigningKeys, parseSigningKeys } from "../../src/domain/signing-keys.ts";
-import { loadOrCreateMasterKey } from "../../src/registry/key-files.ts";
-import { createSecretBox } from "../../src/registry/secret-box.ts";
+import { formatSigningKeys, parseSigningKeys } from "../../src/model/signing-keys.ts";
+import { loadOrCreateMasterKey } from "../../src/resources/key-files.ts";
+import { createSecretBox } from "../../src/resources/secret-box.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 import { until } from "../support/api-client.ts";

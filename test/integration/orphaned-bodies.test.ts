@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it, type TestContext } from "vitest";
-import type { BrokerConnection, TakenMessage } from "../../src/brokers/broker.ts";
-import { createClaimCheck } from "../../src/brokers/claim-check.ts";
-import { createConnections } from "../../src/brokers/connections.ts";
-import { createOrphanSweep } from "../../src/brokers/orphaned-bodies.ts";
-import { createSeededRandom } from "../../src/domain/seeded-random.ts";
-import { createSystemClock } from "../../src/domain/system-clock.ts";
+import type { BrokerConnection, TakenMessage } from "../../src/queues/broker.ts";
+import { createClaimCheck } from "../../src/queues/claim-check.ts";
+import { createConnections } from "../../src/queues/connections.ts";
+import { createOrphanSweep } from "../../src/queues/orphaned-bodies.ts";
+import { createSeededRandom } from "../../src/model/seeded-random.ts";
+import { createSystemClock } from "../../src/model/system-clock.ts";
 import { until } from "../support/api-client.ts";
 import { startServiceBus } from "../support/service-bus/server.ts";
 import { useAzurite } from "../support/services/shared.ts";

@@ -1,9 +1,9 @@
 import { cpSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { BrokerConnection } from "../../src/brokers/broker.ts";
-import type { HeldParked, ParkedPlace, ParkedQueue } from "../../src/brokers/parked/parked.ts";
+import type { BrokerConnection } from "../../src/queues/broker.ts";
+import type { HeldParked, ParkedPlace, ParkedQueue } from "../../src/queues/parked/parked.ts";
 import type { PartMakers } from "../../src/gateway/options.ts";
-import { EXAMPLE } from "../../src/http/openapi/examples.ts";
+import { EXAMPLE } from "../../src/api/openapi/examples.ts";
 import { startExampleQueue } from "../support/example-queue.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 

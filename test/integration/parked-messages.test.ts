@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../support/api-client.ts";
 import { startServiceBus, type ServiceBusServer } from "../support/service-bus/server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
-import { createBusConnection } from "../../src/brokers/azure-service-bus/bus-connection.ts";
-import { createSeededRandom } from "../../src/domain/seeded-random.ts";
-import { createSystemClock } from "../../src/domain/system-clock.ts";
+import { createBusConnection } from "../../src/queues/azure-service-bus/bus-connection.ts";
+import { createSeededRandom } from "../../src/model/seeded-random.ts";
+import { createSystemClock } from "../../src/model/system-clock.ts";
 import { toMessage } from "../contract/broker-world.ts";
 
 let bus: ServiceBusServer;

@@ -89,7 +89,7 @@ describe("a plugin", () => {
 });
 
 /** Names that users write, in the tables that have all of their sort: nothing of it depends on the plugin. */
-const PUBLIC_NAMES = ["domain/errors.ts", "domain/retry-policy.ts", "domain/subscription.ts"];
+const PUBLIC_NAMES = ["model/errors.ts", "model/retry-policy.ts", "model/subscription.ts"];
 
 describe("the name of a plugin", () => {
   const src = join(PROJECT_ROOT, "src");

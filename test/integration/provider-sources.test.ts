@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import type { ArrivedRequest } from "../../src/receive/sources/source-kind.ts";
+import type { ArrivedRequest } from "../../src/sources/source-kind.ts";
 import type { SourceFixture } from "../contract/source-fixture.ts";
 import { PROVIDER_FIXTURES } from "../contract/sources/all.ts";
 import { until } from "../support/api-client.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { PulledSourceKind } from "../../src/receive/sources/source-kind.ts";
+import type { PulledSourceKind } from "../../src/sources/source-kind.ts";
 import { until } from "../support/api-client.ts";
 import { createMemoryBroker } from "../support/memory-queue.ts";
 import { openSinkServer } from "../support/sink-server.ts";

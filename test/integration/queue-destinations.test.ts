@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
 import { connect as connectAmqp } from "amqplib";
 import { afterEach, describe, expect, it, type TestContext } from "vitest";
-import type { TakenMessage } from "../../src/brokers/broker.ts";
-import { parseMessage } from "../../src/brokers/parse-message.ts";
-import type { ConnectionInput } from "../../src/domain/connection.ts";
+import type { TakenMessage } from "../../src/queues/broker.ts";
+import { parseMessage } from "../../src/queues/parse-message.ts";
+import type { ConnectionInput } from "../../src/model/connection.ts";
 import { until } from "../support/api-client.ts";
 import { BROKER_KINDS, connect, findConnection, reachedAt, SHARED_QUEUES } from "../support/brokers/shared-queues.ts";
 import { startServiceBus } from "../support/service-bus/server.ts";

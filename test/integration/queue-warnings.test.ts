@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { writeMessage } from "../../src/brokers/message.ts";
-import { createHeaderSeal } from "../../src/brokers/sealed-headers.ts";
+import { writeMessage } from "../../src/queues/message.ts";
+import { createHeaderSeal } from "../../src/queues/sealed-headers.ts";
 import { until } from "../support/api-client.ts";
 import { createMemoryBroker } from "../support/memory-queue.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../support/test-gateway.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import type { DestinationKind } from "../../src/deliver/senders/sender.ts";
+import type { DestinationKind } from "../../src/destinations/sender.ts";
 import type { PartMakers } from "../../src/gateway/options.ts";
 import { until } from "../support/api-client.ts";
 import { JOURNAL } from "../support/journal-kind.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SourceKind } from "../../src/receive/sources/source-kind.ts";
+import type { SourceKind } from "../../src/sources/source-kind.ts";
 import { until, type Answer } from "../support/api-client.ts";
 import { SAMPLE_KIND, SAMPLE_TIME, signSample } from "../support/sample-kind.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";

@@ -11,7 +11,7 @@ import {
   type Sampler,
 } from "@opentelemetry/sdk-trace-base";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { OutgoingMessage, Publisher } from "../../src/brokers/broker.ts";
+import type { OutgoingMessage, Publisher } from "../../src/queues/broker.ts";
 import type { PartMakers } from "../../src/gateway/options.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../support/test-gateway.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PartMakers } from "../../src/gateway/options.ts";
-import type { SourceKind } from "../../src/receive/sources/source-kind.ts";
+import type { SourceKind } from "../../src/sources/source-kind.ts";
 import { until } from "../support/api-client.ts";
 import { createBatchingKind } from "../support/batching-kind.ts";
 import { createMemoryBroker } from "../support/memory-queue.ts";

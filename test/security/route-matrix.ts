@@ -1,5 +1,5 @@
-import { EXAMPLE } from "../../src/http/openapi/examples.ts";
-import type { Scope } from "../../src/registry/api-key.ts";
+import { EXAMPLE } from "../../src/api/openapi/examples.ts";
+import type { Scope } from "../../src/resources/api-key.ts";
 import {
   findAlert,
   newEvent,

@@ -1,18 +1,18 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { parseUrl } from "../../src/domain/parse-url.ts";
-import { type AddressGuard, createAddressGuard } from "../../src/deliver/wire/address-guard.ts";
-import { parseDestination } from "../../src/deliver/destination.ts";
-import type { Lookup } from "../../src/deliver/wire/names/name-lookup.ts";
+import { parseUrl } from "../../src/model/parse-url.ts";
+import { type AddressGuard, createAddressGuard } from "../../src/destinations/wire/address-guard.ts";
+import { parseDestination } from "../../src/destinations/wire/destination.ts";
+import type { Lookup } from "../../src/destinations/wire/names/name-lookup.ts";
 import {
   type HttpClient,
   type HttpClientOptions,
   type HttpResult,
   openHttpClient,
-} from "../../src/deliver/wire/http-client.ts";
-import { parseEgressProxy } from "../../src/deliver/wire/proxy-tunnel.ts";
-import { createSystemClock } from "../../src/domain/system-clock.ts";
+} from "../../src/destinations/wire/http-client.ts";
+import { parseEgressProxy } from "../../src/destinations/wire/proxy-tunnel.ts";
+import { createSystemClock } from "../../src/model/system-clock.ts";
 import { PATIENCE_MS } from "../support/api-client.ts";
 import { type ConnectProxy, openConnectProxy } from "../support/connect-proxy.ts";
 import { count, report } from "../support/report.ts";

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SourceInput } from "../../src/domain/source.ts";
+import type { SourceInput } from "../../src/model/source.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { NO_BASE64, NO_HEX, NO_SECRETS } from "../support/weak-secrets.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { toActiveRules, type AlertRuleInput } from "../../src/domain/alert.ts";
-import { GATEWAY_TENANT } from "../../src/domain/event.ts";
-import { toChannelSubscription } from "../../src/domain/alert-channel.ts";
-import { ALERT_RULE_NAMES, type AlertRuleName } from "../../src/domain/alert-rules.ts";
-import { failed, refused } from "../../src/domain/outcome.ts";
-import type { openAlerts } from "../../src/operate/alerts/alerts.ts";
+import { toActiveRules, type AlertRuleInput } from "../../src/model/alert.ts";
+import { GATEWAY_TENANT } from "../../src/model/event.ts";
+import { toChannelSubscription } from "../../src/model/alert-channel.ts";
+import { ALERT_RULE_NAMES, type AlertRuleName } from "../../src/model/alert-rules.ts";
+import { failed, refused } from "../../src/model/outcome.ts";
+import type { openAlerts } from "../../src/alerts/alerts.ts";
 import { EVERY_MS, openAlertWorld, type AlertWorld, type AlertWorldOptions } from "../support/alert-world.ts";
 import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { useFolder } from "../support/store-folder.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { DELIVERED, failed, gone, refused } from "../../src/domain/outcome.ts";
-import type { Subscription } from "../../src/domain/subscription.ts";
-import type { AlertRuleInput } from "../../src/domain/alert.ts";
-import { ALERT_RULE_NAMES, type AlertRuleName } from "../../src/domain/alert-rules.ts";
+import { DELIVERED, failed, gone, refused } from "../../src/model/outcome.ts";
+import type { Subscription } from "../../src/model/subscription.ts";
+import type { AlertRuleInput } from "../../src/model/alert.ts";
+import { ALERT_RULE_NAMES, type AlertRuleName } from "../../src/model/alert-rules.ts";
 import { EVERY_MS, openAlertWorld, type AlertWorld, type AlertWorldOptions } from "../support/alert-world.ts";
 import { MEMORY_FOLDER } from "../support/memory-folder.ts";
 import { useFolder } from "../support/store-folder.ts";

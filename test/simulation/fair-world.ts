@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Slots } from "../../src/deliver/slots.ts";
-import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/deliver/senders/sender.ts";
-import { DELIVERED, type Outcome } from "../../src/domain/outcome.ts";
-import type { Subscription, SubscriptionInput } from "../../src/domain/subscription.ts";
-import type { IncomingEvent } from "../../src/route/fan-out.ts";
+import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/destinations/sender.ts";
+import { DELIVERED, type Outcome } from "../../src/model/outcome.ts";
+import type { Subscription, SubscriptionInput } from "../../src/model/subscription.ts";
+import type { IncomingEvent } from "../../src/accept/fan-out.ts";
 import { createChance, type Chance } from "../support/chance.ts";
 import { answered, recordOf, timedOut } from "../support/http-outcomes.ts";
 import { MEMORY_FOLDER } from "../support/memory-folder.ts";

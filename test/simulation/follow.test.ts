@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { FOLLOW_EVERY_MS } from "../../src/registry/registry.ts";
-import type { Accepted } from "../../src/domain/accepted.ts";
+import { FOLLOW_EVERY_MS } from "../../src/resources/registry.ts";
+import type { Accepted } from "../../src/model/accepted.ts";
 import { createChance } from "../support/chance.ts";
 import { createSimulatedSender } from "../support/simulated-destination.ts";
 import { openSimulatedGateway } from "../support/simulated-gateway.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Subscription, SubscriptionInput } from "../../src/domain/subscription.ts";
-import { createHeldJob } from "../../src/operate/held-deliveries.ts";
-import { createJobs } from "../../src/operate/jobs.ts";
+import type { Subscription, SubscriptionInput } from "../../src/model/subscription.ts";
+import { createHeldJob } from "../../src/jobs/held-deliveries.ts";
+import { createJobs } from "../../src/jobs/jobs.ts";
 import type { DeadDelivery } from "../../src/store/port/lanes.ts";
 import { createChance } from "../support/chance.ts";
 import { createSimulatedSender, type Mood } from "../support/simulated-destination.ts";

@@ -1,8 +1,8 @@
 /** Watches a simulated gateway at work and notes every promise that it breaks while it runs. */
 import type { SchedulerOptions } from "../../src/deliver/scheduler.ts";
-import { formatDeliveryId, parseDeliveryId } from "../../src/domain/ids.ts";
-import { resolveRetryPolicy } from "../../src/domain/retry-policy.ts";
-import type { Subscription } from "../../src/domain/subscription.ts";
+import { formatDeliveryId, parseDeliveryId } from "../../src/model/ids.ts";
+import { resolveRetryPolicy } from "../../src/model/retry-policy.ts";
+import type { Subscription } from "../../src/model/subscription.ts";
 import type { ClaimedDelivery, DeliveryKey } from "../../src/store/port/lanes.ts";
 import type { Arrival } from "../support/accounting.ts";
 import type { Sending } from "../support/simulated-destination.ts";

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
-import type { Attempt } from "../../src/deliver/senders/sender.ts";
-import { failedHere } from "../../src/domain/outcome.ts";
+import type { Attempt } from "../../src/destinations/sender.ts";
+import { failedHere } from "../../src/model/outcome.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 import { timedOut } from "../support/http-outcomes.ts";
 import { report } from "../support/report.ts";

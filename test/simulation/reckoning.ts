@@ -1,6 +1,6 @@
 /** When everything is quiet: whether what was promised is what happened. */
 import { LEFT_PER_BODY } from "../../src/deliver/claims.ts";
-import { formatDeliveryId } from "../../src/domain/ids.ts";
+import { formatDeliveryId } from "../../src/model/ids.ts";
 import type { Page, PageOf, StoredDelivery, StoredEvent } from "../../src/store/port/reads.ts";
 import { checkAccounts, type Arrival, type DeliveryFacts, type EventFacts } from "../support/accounting.ts";
 import { hashOf } from "../support/simulated-destination.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Subscription } from "../../src/domain/subscription.ts";
-import { createResume } from "../../src/operate/resume.ts";
+import type { Subscription } from "../../src/model/subscription.ts";
+import { createResume } from "../../src/replays/resume.ts";
 import { createChance } from "../support/chance.ts";
 import { createSimulatedSender } from "../support/simulated-destination.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";

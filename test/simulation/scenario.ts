@@ -1,6 +1,6 @@
 /** What a seed makes of the world: tenants, subscriptions, destinations and events. */
-import { PRIORITIES, type Priority } from "../../src/domain/event.ts";
-import type { SubscriptionInput } from "../../src/domain/subscription.ts";
+import { PRIORITIES, type Priority } from "../../src/model/event.ts";
+import type { SubscriptionInput } from "../../src/model/subscription.ts";
 import type { Chance } from "../support/chance.ts";
 import { MOODS, type Destination, type Mood } from "../support/simulated-destination.ts";
 

@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { HttpClient } from "../../src/deliver/wire/http-client.ts";
-import { parseHeaderBlock } from "../../src/domain/header-block.ts";
-import { openHttpSender } from "../../src/deliver/senders/http/sender.ts";
-import { createIdSource } from "../../src/domain/ids.ts";
-import type { Subscription } from "../../src/domain/subscription.ts";
+import type { HttpClient } from "../../src/destinations/wire/http-client.ts";
+import { parseHeaderBlock } from "../../src/model/header-block.ts";
+import { openHttpSender } from "../../src/destinations/http/sender.ts";
+import { createIdSource } from "../../src/model/ids.ts";
+import type { Subscription } from "../../src/model/subscription.ts";
 import {
   createRotationJobs,
   createSecretRotation,
   END_OVERLAPS,
   type SecretRotation,
-} from "../../src/operate/secret-rotation.ts";
-import { createJobs, type Jobs } from "../../src/operate/jobs.ts";
-import { createOwnEvents } from "../../src/operate/own-events.ts";
+} from "../../src/jobs/secret-rotation.ts";
+import { createJobs, type Jobs } from "../../src/jobs/jobs.ts";
+import { createOwnEvents } from "../../src/accept/own-events.ts";
 import { createChance } from "../support/chance.ts";
 import { findSeedSecret, officialsAccept, type Received } from "../support/official-verifiers.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";

@@ -1,7 +1,7 @@
 /** The gateway of a simulation with everything around it: senders, destinations, time, and what each of them knows. */
-import { PosthornError } from "../../src/domain/errors.ts";
-import type { Subscription, SubscriptionInput } from "../../src/domain/subscription.ts";
-import type { Accepted } from "../../src/domain/accepted.ts";
+import { PosthornError } from "../../src/model/errors.ts";
+import type { Subscription, SubscriptionInput } from "../../src/model/subscription.ts";
+import type { Accepted } from "../../src/model/accepted.ts";
 import type { DeliveryKey } from "../../src/store/port/lanes.ts";
 import type { SentEvent } from "../support/accounting.ts";
 import type { Chance } from "../support/chance.ts";

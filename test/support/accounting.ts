@@ -2,7 +2,7 @@
  * The one checker for crash, simulation and load tests: compares what senders were told, what arrived at the sink and
  * what the store says, and lists everything that does not add up. Pure: the caller collects the records.
  */
-import type { DeliveryState } from "../../src/domain/delivery.ts";
+import type { DeliveryState } from "../../src/model/delivery.ts";
 
 /** One event as its sender knows it. Every event of a run has different bytes, so that the hash names it. */
 export interface SentEvent {

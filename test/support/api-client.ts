@@ -1,4 +1,4 @@
-import type { DeliveryState } from "../../src/domain/delivery.ts";
+import type { DeliveryState } from "../../src/model/delivery.ts";
 
 /** A small typed client of the gateway's HTTP interface, for tests. */
 export interface ApiClient {

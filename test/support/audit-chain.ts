@@ -1,6 +1,6 @@
-import { createAuditKey } from "../../src/domain/audit/audit-key.ts";
-import { canonicalJson } from "../../src/domain/audit/canonical-json.ts";
-import { createChainCheck, type ChainCheckOptions } from "../../src/domain/audit/chain-check.ts";
+import { createAuditKey } from "../../src/model/audit/audit-key.ts";
+import { canonicalJson } from "../../src/model/audit/canonical-json.ts";
+import { createChainCheck, type ChainCheckOptions } from "../../src/model/audit/chain-check.ts";
 import {
   BEGINNING,
   hashData,
@@ -10,7 +10,7 @@ import {
   type AuditEntry,
   type AuditMark,
   type AuditRow,
-} from "../../src/domain/audit/entry.ts";
+} from "../../src/model/audit/entry.ts";
 
 export const STORE_ID = "str_1";
 export const KEY = createAuditKey("5e".repeat(32));

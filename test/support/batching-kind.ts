@@ -1,9 +1,9 @@
 /** A kind of destination that takes batches: a queue that lives in the test. */
 import { Type, type Static } from "typebox";
-import { keepOwnRecord, presentOwnRecord } from "../../src/deliver/senders/own-record.ts";
-import { secretSettings } from "../../src/deliver/senders/secret-settings.ts";
-import type { Attempt, AttemptReport, DestinationKind } from "../../src/deliver/senders/sender.ts";
-import { DELIVERED, failed, failedHere, refused, type Outcome } from "../../src/domain/outcome.ts";
+import { keepOwnRecord, presentOwnRecord } from "../../src/destinations/own-record.ts";
+import { secretSettings } from "../../src/destinations/secret-settings.ts";
+import type { Attempt, AttemptReport, DestinationKind } from "../../src/destinations/sender.ts";
+import { DELIVERED, failed, failedHere, refused, type Outcome } from "../../src/model/outcome.ts";
 
 const BatchingSettings = Type.Object(
   {

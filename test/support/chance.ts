@@ -1,6 +1,6 @@
 /** Choices drawn from a seed. */
-import { createSeededRandom } from "../../src/domain/seeded-random.ts";
-import type { Random } from "../../src/domain/clock.ts";
+import { createSeededRandom } from "../../src/model/seeded-random.ts";
+import type { Random } from "../../src/model/clock.ts";
 
 export interface Chance {
   readonly random: Random;

@@ -1,19 +1,19 @@
 /** A scheduler on a real store in virtual time, with a dispatch that answers when the test says so. */
-import type { Accepted } from "../../src/domain/accepted.ts";
+import type { Accepted } from "../../src/model/accepted.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach } from "vitest";
-import type { Clock } from "../../src/domain/clock.ts";
-import { DELIVERED, failedHere, type Outcome } from "../../src/domain/outcome.ts";
-import { createSeededRandom } from "../../src/domain/seeded-random.ts";
-import type { Subscription } from "../../src/domain/subscription.ts";
+import type { Clock } from "../../src/model/clock.ts";
+import { DELIVERED, failedHere, type Outcome } from "../../src/model/outcome.ts";
+import { createSeededRandom } from "../../src/model/seeded-random.ts";
+import type { Subscription } from "../../src/model/subscription.ts";
 import type { Dispatch } from "../../src/deliver/attempt.ts";
 import { createHealthWatch, type HealthCheck, type HealthWatch } from "../../src/deliver/target-health.ts";
 import { createScheduler, type Scheduler } from "../../src/deliver/scheduler.ts";
 import type { SchedulerOptions } from "../../src/deliver/scheduler.ts";
-import { ONE_BY_ONE, type BatchLimits } from "../../src/deliver/senders/sender.ts";
-import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
-import { createRouter } from "../../src/route/router.ts";
+import { ONE_BY_ONE, type BatchLimits } from "../../src/destinations/sender.ts";
+import { createFanOut, type FanOut } from "../../src/accept/fan-out.ts";
+import { createRouter } from "../../src/accept/router.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { NewEvent } from "../../src/store/port/event-log.ts";
 import type { ClaimedDelivery } from "../../src/store/port/lanes.ts";

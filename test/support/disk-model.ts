@@ -1,4 +1,4 @@
-import type { Random } from "../../src/domain/clock.ts";
+import type { Random } from "../../src/model/clock.ts";
 import type { DiskOp } from "./disk-trace.ts";
 
 /** A disk with a cache that a power cut empties: it knows what is certain to be there, and what may be there. */

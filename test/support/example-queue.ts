@@ -1,5 +1,5 @@
 import rhea from "rhea";
-import { EXAMPLE } from "../../src/http/openapi/examples.ts";
+import { EXAMPLE } from "../../src/api/openapi/examples.ts";
 import { startServiceBus, type ServiceBusServer } from "./service-bus/server.ts";
 
 /** What the examples about parked messages need of a gateway: a source that takes from a queue. */

@@ -1,4 +1,4 @@
-import { EXAMPLE } from "../../src/http/openapi/examples.ts";
+import { EXAMPLE } from "../../src/api/openapi/examples.ts";
 import { until, type ApiClient, type ShownDelivery } from "./api-client.ts";
 import type { ApiOperation } from "./api-document.ts";
 import { refillQueue } from "./example-queue.ts";

@@ -1,7 +1,7 @@
 import type { TestContext } from "vitest";
-import type { BrokerConnection, TakenMessage } from "../../src/brokers/broker.ts";
-import { parseMessage } from "../../src/brokers/parse-message.ts";
-import type { BrokerKind } from "../../src/domain/connection.ts";
+import type { BrokerConnection, TakenMessage } from "../../src/queues/broker.ts";
+import { parseMessage } from "../../src/queues/parse-message.ts";
+import type { BrokerKind } from "../../src/model/connection.ts";
 import { until } from "./api-client.ts";
 import { connect, findConnection, reachedAt, SHARED_QUEUES, type SharedQueue } from "./brokers/shared-queues.ts";
 import { openSinkServer, type SinkAnswer, type SinkServer } from "./sink-server.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/domain/clock.ts";
+import type { Clock } from "../../src/model/clock.ts";
 
 /** Time that passes faster than it does: for what waits for minutes between real requests. */
 export function createHastyClock(factor: number): Clock {

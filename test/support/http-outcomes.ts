@@ -1,9 +1,9 @@
 /** What the kind http makes of answers, for those who play a destination without one. */
-import { classify, type RetryOn } from "../../src/deliver/senders/classify-answer.ts";
-import type { HttpDestination } from "../../src/deliver/senders/http/settings.ts";
-import type { AttemptRecordPart } from "../../src/deliver/senders/sender.ts";
-import { failed, type Outcome } from "../../src/domain/outcome.ts";
-import type { Subscription } from "../../src/domain/subscription.ts";
+import { classify, type RetryOn } from "../../src/destinations/classify-answer.ts";
+import type { HttpDestination } from "../../src/destinations/http/settings.ts";
+import type { AttemptRecordPart } from "../../src/destinations/sender.ts";
+import { failed, type Outcome } from "../../src/model/outcome.ts";
+import type { Subscription } from "../../src/model/subscription.ts";
 
 export const NO_RETRY_ON: RetryOn = {
   statuses: [],

@@ -1,10 +1,10 @@
 import { appendFile } from "node:fs";
 import { isAbsolute } from "node:path";
 import { Type, type Static } from "typebox";
-import { DELIVERED, failed } from "../../src/domain/outcome.ts";
-import { keepOwnRecord, presentOwnRecord } from "../../src/deliver/senders/own-record.ts";
-import { secretSettings } from "../../src/deliver/senders/secret-settings.ts";
-import type { Attempt, DestinationKind } from "../../src/deliver/senders/sender.ts";
+import { DELIVERED, failed } from "../../src/model/outcome.ts";
+import { keepOwnRecord, presentOwnRecord } from "../../src/destinations/own-record.ts";
+import { secretSettings } from "../../src/destinations/secret-settings.ts";
+import type { Attempt, DestinationKind } from "../../src/destinations/sender.ts";
 
 const JournalSettings = Type.Object({ path: Type.String({ maxLength: 1024 }) }, { additionalProperties: false });
 type JournalSettings = Static<typeof JournalSettings>;

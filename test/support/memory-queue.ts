@@ -5,8 +5,8 @@ import type {
   PulledSourceKind,
   PullLimits,
   Taker,
-} from "../../src/receive/sources/source-kind.ts";
-import { PullOptions } from "../../src/receive/pulled/pull-options.ts";
+} from "../../src/sources/source-kind.ts";
+import { PullOptions } from "../../src/sources/pull-options.ts";
 
 /** A broker in memory whose messages come again unless they are settled, with one queue by each name. */
 export interface MemoryBroker {

@@ -1,4 +1,4 @@
-import type { Random } from "../../src/domain/clock.ts";
+import type { Random } from "../../src/model/clock.ts";
 
 /** A body as some sender might write it. All of them are acceptable. */
 export interface OddBody {

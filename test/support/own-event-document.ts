@@ -1,4 +1,4 @@
-import { buildReference } from "../../src/http/openapi/reference.ts";
+import { buildReference } from "../../src/api/openapi/reference.ts";
 import { readApiDocument } from "./api-document.ts";
 
 const document = readApiDocument(buildReference([], "0"));

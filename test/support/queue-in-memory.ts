@@ -1,7 +1,7 @@
 import { Type } from "typebox";
-import { presentOwnRecord } from "../../src/deliver/senders/own-record.ts";
-import { secretSettings } from "../../src/deliver/senders/secret-settings.ts";
-import { ONE_BY_ONE, type DestinationKind } from "../../src/deliver/senders/sender.ts";
+import { presentOwnRecord } from "../../src/destinations/own-record.ts";
+import { secretSettings } from "../../src/destinations/secret-settings.ts";
+import { ONE_BY_ONE, type DestinationKind } from "../../src/destinations/sender.ts";
 
 const Settings = Type.Object({ queue: Type.String() }, { additionalProperties: false });
 

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { Type } from "typebox";
-import { PosthornError } from "../../src/domain/errors.ts";
-import type { ArrivedRequest, Reading, PushedSourceKind } from "../../src/receive/sources/source-kind.ts";
+import { PosthornError } from "../../src/model/errors.ts";
+import type { ArrivedRequest, Reading, PushedSourceKind } from "../../src/sources/source-kind.ts";
 
 /**
  * A kind that uses every part of the port: `v1=<hex HMAC-SHA256 of time.body>` in `x-sample-signature`, the time in

@@ -1,9 +1,9 @@
 /** A slow kind of destination with a state: it opens a session first, counts what it sends there, and can be asked how it is. */
 import { Type, type Static } from "typebox";
-import { keepOwnRecord, presentOwnRecord } from "../../src/deliver/senders/own-record.ts";
-import { secretSettings } from "../../src/deliver/senders/secret-settings.ts";
-import { ONE_BY_ONE, type Attempt, type DestinationKind } from "../../src/deliver/senders/sender.ts";
-import { DELIVERED, failed, failedHere, gone, refused, type Outcome } from "../../src/domain/outcome.ts";
+import { keepOwnRecord, presentOwnRecord } from "../../src/destinations/own-record.ts";
+import { secretSettings } from "../../src/destinations/secret-settings.ts";
+import { ONE_BY_ONE, type Attempt, type DestinationKind } from "../../src/destinations/sender.ts";
+import { DELIVERED, failed, failedHere, gone, refused, type Outcome } from "../../src/model/outcome.ts";
 
 const SessionSettings = Type.Object(
   {

@@ -1,7 +1,7 @@
 /** Destinations with moods, and the sender that reaches them in virtual time. */
 import { createHash } from "node:crypto";
-import { DELIVERED, failedHere, type Outcome } from "../../src/domain/outcome.ts";
-import { ONE_BY_ONE, type Attempt, type AttemptReport, type Sender } from "../../src/deliver/senders/sender.ts";
+import { DELIVERED, failedHere, type Outcome } from "../../src/model/outcome.ts";
+import { ONE_BY_ONE, type Attempt, type AttemptReport, type Sender } from "../../src/destinations/sender.ts";
 import type { Chance } from "./chance.ts";
 import { answered, destinationOf, recordOf, timedOut, unreachable } from "./http-outcomes.ts";
 import type { VirtualTime } from "./virtual-clock.ts";

@@ -1,7 +1,7 @@
 /** The whole engine on the real store, without threads and sockets, so that it lives in virtual time and can die. */
 import { join } from "node:path";
-import type { Clock } from "../../src/domain/clock.ts";
-import { createIdSource } from "../../src/domain/ids.ts";
+import type { Clock } from "../../src/model/clock.ts";
+import { createIdSource } from "../../src/model/ids.ts";
 import type { Dispatch } from "../../src/deliver/attempt.ts";
 import { createFallbackDrain } from "../../src/deliver/fallback.ts";
 import { createHealthWatch, type HealthCheck } from "../../src/deliver/target-health.ts";
@@ -11,25 +11,28 @@ import type { TargetMode } from "../../src/deliver/mode.ts";
 import { createScheduler, type Scheduler } from "../../src/deliver/scheduler.ts";
 import type { SchedulerOptions } from "../../src/deliver/scheduler.ts";
 import type { Slots } from "../../src/deliver/slots.ts";
-import { createDestinationKinds } from "../../src/deliver/senders/kinds.ts";
-import type { DestinationKind, Sender } from "../../src/deliver/senders/sender.ts";
-import type { Subscription } from "../../src/domain/subscription.ts";
-import { createReplays, type Replays } from "../../src/operate/replays/replays.ts";
-import { createSecretBox } from "../../src/registry/secret-box.ts";
-import { openSubscriptions, type Subscriptions } from "../../src/registry/subscriptions/subscriptions.ts";
-import { createSubscriptionLanes, type SubscriptionLanes } from "../../src/operate/subscription-lanes.ts";
-import { createTargets, type Targets } from "../../src/operate/targets.ts";
-import { startUpkeep } from "../../src/operate/upkeep.ts";
-import { DEFAULT_PUBLISH_LIMITS } from "../../src/receive/publish/publish-item.ts";
-import { createPublisher, type Publisher } from "../../src/receive/publish/publish.ts";
-import { createSchemaChecker } from "../../src/receive/schema/schema-check.ts";
-import { startFollowing } from "../../src/registry/registry.ts";
-import { createMasking } from "../../src/receive/masking.ts";
-import { createAuthors } from "../../src/registry/authors.ts";
-import { createRegistry } from "../../src/registry/registry.ts";
-import { openSharedTargets, type SharedTargets } from "../../src/registry/targets.ts";
-import { createFanOut, type FanOut } from "../../src/route/fan-out.ts";
-import { createRouter } from "../../src/route/router.ts";
+import { createDestinationKinds } from "../../src/destinations/kinds.ts";
+import type { DestinationKind, Sender } from "../../src/destinations/sender.ts";
+import type { Subscription } from "../../src/model/subscription.ts";
+import { createReplays, type Replays } from "../../src/replays/replays.ts";
+import { createSecretBox } from "../../src/resources/secret-box.ts";
+import { openSubscriptions, type Subscriptions } from "../../src/resources/subscriptions/subscriptions.ts";
+import {
+  createSubscriptionLanes,
+  type SubscriptionLanes,
+} from "../../src/resources/subscriptions/subscription-lanes.ts";
+import { createTargets, type Targets } from "../../src/resources/target-states.ts";
+import { startUpkeep } from "../../src/jobs/upkeep.ts";
+import { DEFAULT_PUBLISH_LIMITS } from "../../src/intake/publish/publish-item.ts";
+import { createPublisher, type Publisher } from "../../src/intake/publish/publish.ts";
+import { createSchemaChecker } from "../../src/sandbox/schema/schema-check.ts";
+import { startFollowing } from "../../src/resources/registry.ts";
+import { createMasking } from "../../src/accept/masking.ts";
+import { createAuthors } from "../../src/resources/authors.ts";
+import { createRegistry } from "../../src/resources/registry.ts";
+import { openSharedTargets, type SharedTargets } from "../../src/resources/targets.ts";
+import { createFanOut, type FanOut } from "../../src/accept/fan-out.ts";
+import { createRouter } from "../../src/accept/router.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { ClaimedDelivery } from "../../src/store/port/lanes.ts";
 import type { Store } from "../../src/store/store.ts";

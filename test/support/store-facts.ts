@@ -1,6 +1,6 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { createHash } from "node:crypto";
-import { DELIVERY_STATES } from "../../src/domain/delivery.ts";
+import { DELIVERY_STATES } from "../../src/model/delivery.ts";
 import type { Books, DeliveryFacts, EventFacts, TenantCounts } from "./accounting.ts";
 import { collectGarbage } from "./collect-garbage.ts";
 

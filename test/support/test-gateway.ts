@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ALERT_RULE_NAMES } from "../../src/domain/alert-rules.ts";
+import { ALERT_RULE_NAMES } from "../../src/model/alert-rules.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { Config } from "../../src/config/settings-tree.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
 import type { PartMakers } from "../../src/gateway/options.ts";
-import type { Scope } from "../../src/registry/api-key.ts";
-import type { DestinationKind } from "../../src/deliver/senders/sender.ts";
+import type { Scope } from "../../src/resources/api-key.ts";
+import type { DestinationKind } from "../../src/destinations/sender.ts";
 import type { Plugin } from "../../src/plugins/plugin.ts";
-import type { SourceKind } from "../../src/receive/sources/source-kind.ts";
+import type { SourceKind } from "../../src/sources/source-kind.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
 import { createApiClient, until, type ApiClient } from "./api-client.ts";
 import { breakPromises, type BrokenPromises } from "./broken-promises.mjs";

@@ -1,6 +1,6 @@
 /** Time that passes only when it is told to: for tests that move the clock, and for simulations of whole days. */
-import type { Clock, Timer } from "../../src/domain/clock.ts";
-import { createSystemClock } from "../../src/domain/system-clock.ts";
+import type { Clock, Timer } from "../../src/model/clock.ts";
+import { createSystemClock } from "../../src/model/system-clock.ts";
 
 export interface VirtualTime {
   /** True milliseconds since the beginning, as a perfect clock would count them. */

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { FastifyInstance } from "fastify";
-import { HOT_ROUTES } from "../../src/http/intake.ts";
+import { HOT_ROUTES } from "../../src/intake/hot-routes.ts";
 
 export interface WatchedRoute {
   /** `GET /api/v1/events/:id` */

@@ -1,5 +1,5 @@
 /** A store whose open calls are counted, so that a test knows when everything that was begun is done. */
-import type { PosthornError } from "../../src/domain/errors.ts";
+import type { PosthornError } from "../../src/model/errors.ts";
 import type { Store } from "../../src/store/store.ts";
 import { PORTS, type Port } from "./with-port.ts";
 

@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useId } from "react";
-import { suggestName } from "../../../src/domain/nearest-name.ts";
+import { suggestName } from "../../../src/model/nearest-name.ts";
 import { ApiError, getJson, sendJson } from "../api/client.ts";
 import type { Page, Tenant } from "../api/types.ts";
 import { Button } from "../ui/button.tsx";

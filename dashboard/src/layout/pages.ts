@@ -1,6 +1,6 @@
 import type { ComponentType } from "react";
 import type { Session } from "../api/types.ts";
-import type { DashboardPage } from "../../../src/http/dashboard/pages.ts";
+import type { DashboardPage } from "../../../src/api/dashboard/pages.ts";
 import { lazy, type LazyComponent } from "../ui/lazy.tsx";
 
 /** Everything that can be opened, in the order of the navigation. A new page is a line here. */

@@ -1,5 +1,5 @@
 import type { AroundNavHandler } from "wouter";
-import { FRAMED_PAGE } from "../../../src/http/dashboard/pages.ts";
+import { FRAMED_PAGE } from "../../../src/api/dashboard/pages.ts";
 import { readKept, writeKept } from "./kept.ts";
 
 /** All pages of the partner portal are below this path: no other path of the gateway can be shown in a frame. */

@@ -1,13 +1,13 @@
 import type { TProperties } from "typebox";
 import type { DeclaredList } from "../../config/load.ts";
-import { SUBSCRIPTION_FIELDS } from "../../deliver/senders/subscription-schema.ts";
-import { DEFAULT_TENANT, GATEWAY_TENANT } from "../../domain/event.ts";
-import { EventTypeInput } from "../../domain/event-type.ts";
-import { stableId } from "../../domain/ids.ts";
-import { fillIn } from "../../domain/shape.ts";
-import { SourceInput } from "../../domain/source.ts";
-import { TargetInput } from "../../domain/target.ts";
-import { TenantInput } from "../../domain/tenant.ts";
+import { SUBSCRIPTION_FIELDS } from "../../destinations/subscription-schema.ts";
+import { DEFAULT_TENANT, GATEWAY_TENANT } from "../../model/event.ts";
+import { EventTypeInput } from "../../model/event-type.ts";
+import { stableId } from "../../model/ids.ts";
+import { fillIn } from "../../model/shape.ts";
+import { SourceInput } from "../../model/source.ts";
+import { TargetInput } from "../../model/target.ts";
+import { TenantInput } from "../../model/tenant.ts";
 import { asText, type Row } from "../resources/fields.ts";
 
 /** How a declared thing is found at a gateway, and written there. */

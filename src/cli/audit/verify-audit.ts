@@ -1,11 +1,11 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { getDatabasePath } from "../../config/store-url.ts";
-import { createAuditKey, createAuditVerifier, deriveAuditSeed } from "../../domain/audit/audit-key.ts";
-import { canonicalJson } from "../../domain/audit/canonical-json.ts";
-import { createChainCheck, type ChainFault } from "../../domain/audit/chain-check.ts";
-import type { AuditMark, AuditRow } from "../../domain/audit/entry.ts";
-import { findMasterKey } from "../../registry/key-files.ts";
+import { createAuditKey, createAuditVerifier, deriveAuditSeed } from "../../model/audit/audit-key.ts";
+import { canonicalJson } from "../../model/audit/canonical-json.ts";
+import { createChainCheck, type ChainFault } from "../../model/audit/chain-check.ts";
+import type { AuditMark, AuditRow } from "../../model/audit/entry.ts";
+import { findMasterKey } from "../../resources/key-files.ts";
 import type { AuditPart } from "../../store/port/audit.ts";
 import { openAuditOf } from "../../store/sqlite/audit-file.ts";
 import { CommandFailure, usageFailure } from "../failure.ts";

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createSecretBox } from "../../registry/secret-box.ts";
+import { createSecretBox } from "../../resources/secret-box.ts";
 import { MASTER_KEY, type Manifest } from "./manifest.ts";
 
 export interface MasterKeyFinding {

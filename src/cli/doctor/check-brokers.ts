@@ -1,8 +1,8 @@
-import { BrokerFault } from "../../brokers/broker-fault.ts";
-import { createConnections } from "../../brokers/connections.ts";
+import { BrokerFault } from "../../queues/broker-fault.ts";
+import { createConnections } from "../../queues/connections.ts";
 import { listConnections } from "../../config/connections.ts";
 import type { Config } from "../../config/settings-tree.ts";
-import { createSystemClock } from "../../domain/system-clock.ts";
+import { createSystemClock } from "../../model/system-clock.ts";
 import type { Judge } from "./findings.ts";
 
 const DEADLINE_MS = 10_000;

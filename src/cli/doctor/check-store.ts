@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import type { Config } from "../../config/settings-tree.ts";
 import { getDatabasePath } from "../../config/store-url.ts";
-import { ageOf } from "../../domain/retention.ts";
+import { ageOf } from "../../model/retention.ts";
 import { inspectDatabase, type Inspection } from "../../store/sqlite/inspect.ts";
 import { countOf, formatBytes } from "../output.ts";
 import type { Judge } from "./findings.ts";

@@ -1,13 +1,13 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Config } from "../../config/settings-tree.ts";
-import { createAddressGuard } from "../../deliver/wire/address-guard.ts";
-import { createGuardedConnect, type Connected, type Peer } from "../../deliver/wire/guarded-connect.ts";
-import { openNameLookup } from "../../deliver/wire/names/name-lookup.ts";
-import { describe } from "../../deliver/wire/network-fault.ts";
-import { createNotedCertificates } from "../../deliver/wire/noted-certificates.ts";
-import { parseEgressProxy } from "../../deliver/wire/proxy-tunnel.ts";
-import { createSystemClock } from "../../domain/system-clock.ts";
+import { createAddressGuard } from "../../destinations/wire/address-guard.ts";
+import { createGuardedConnect, type Connected, type Peer } from "../../destinations/wire/guarded-connect.ts";
+import { openNameLookup } from "../../destinations/wire/names/name-lookup.ts";
+import { describe } from "../../destinations/wire/network-fault.ts";
+import { createNotedCertificates } from "../../destinations/wire/noted-certificates.ts";
+import { parseEgressProxy } from "../../destinations/wire/proxy-tunnel.ts";
+import { createSystemClock } from "../../model/system-clock.ts";
 import type { Judge } from "./findings.ts";
 import type { HttpsOrigin } from "./https-origins.ts";
 

@@ -1,7 +1,7 @@
 import { checkFiles } from "../../config/check-files.ts";
 import type { Config } from "../../config/settings-tree.ts";
 import { VERSION } from "../../config/version.ts";
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../../model/errors.ts";
 import { isDataDirLocked } from "../../store/sqlite/data-dir-lock.ts";
 import { readSqliteVersion } from "../../store/sqlite/connection.ts";
 import { createApiClient, readAnswer, type ApiClient } from "../api-client.ts";

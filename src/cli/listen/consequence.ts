@@ -1,6 +1,6 @@
-import { isTransientStatus } from "../../domain/outcome.ts";
-import { resolveRetryPolicy } from "../../domain/retry-policy.ts";
-import type { RetryPolicySpec } from "../../domain/subscription.ts";
+import { isTransientStatus } from "../../model/outcome.ts";
+import { resolveRetryPolicy } from "../../model/retry-policy.ts";
+import type { RetryPolicySpec } from "../../model/subscription.ts";
 import { countOf } from "../output.ts";
 
 /**

@@ -1,6 +1,6 @@
-import { suggestName } from "../../domain/nearest-name.ts";
-import type { RetryPolicySpec } from "../../domain/subscription.ts";
-import { retryPolicyOf } from "../../domain/retry-policy.ts";
+import { suggestName } from "../../model/nearest-name.ts";
+import type { RetryPolicySpec } from "../../model/subscription.ts";
+import { retryPolicyOf } from "../../model/retry-policy.ts";
 import type { ApiClient, Query } from "../api-client.ts";
 import { CommandFailure } from "../failure.ts";
 import { note } from "../output.ts";

@@ -1,7 +1,7 @@
-import type { AskManagement } from "../../brokers/amqp/management.ts";
-import { createAddressGuard } from "../../deliver/wire/address-guard.ts";
-import { openHttpClient } from "../../deliver/wire/http-client.ts";
-import type { Clock } from "../../domain/clock.ts";
+import type { AskManagement } from "../../queues/amqp/management.ts";
+import { createAddressGuard } from "../../destinations/wire/address-guard.ts";
+import { openHttpClient } from "../../destinations/wire/http-client.ts";
+import type { Clock } from "../../model/clock.ts";
 
 const TIMEOUT_MS = 10_000;
 const NOTHING = new Uint8Array(0);

@@ -1,11 +1,11 @@
-import { createConnections } from "../../brokers/connections.ts";
-import { checkWish, declareWish, type Provision } from "../../brokers/provision/provision.ts";
-import { listWishes, type BrokerUse, type Wish } from "../../brokers/provision/wishes.ts";
+import { createConnections } from "../../queues/connections.ts";
+import { checkWish, declareWish, type Provision } from "../../queues/provision/provision.ts";
+import { listWishes, type BrokerUse, type Wish } from "../../queues/provision/wishes.ts";
 import { listFallbackWarnings } from "../../config/check-declared.ts";
 import { listConnections } from "../../config/connections.ts";
 import type { Config } from "../../config/settings-tree.ts";
-import { BROKER_KINDS, DEFAULT_CONNECTION } from "../../domain/connection.ts";
-import { createSystemClock } from "../../domain/system-clock.ts";
+import { BROKER_KINDS, DEFAULT_CONNECTION } from "../../model/connection.ts";
+import { createSystemClock } from "../../model/system-clock.ts";
 import { ReportedFailure, usageFailure } from "../failure.ts";
 import { loadLocal, type LocalFlags } from "../local.ts";
 import { note, print, printJson } from "../output.ts";

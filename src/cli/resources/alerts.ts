@@ -1,4 +1,4 @@
-import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../../domain/alert-rules.ts";
+import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../../model/alert-rules.ts";
 import { readDuration } from "../read-value.ts";
 import { ago, asText, at, type Field, type Format, type Row } from "./fields.ts";
 import { flag, OF_TENANT } from "./flags.ts";

@@ -1,4 +1,4 @@
-import { DEAD_REASONS } from "../../domain/delivery.ts";
+import { DEAD_REASONS } from "../../model/delivery.ts";
 import { usageFailure } from "../failure.ts";
 import { readCount, readTime } from "../read-value.ts";
 import { DELIVERY_CHOICES, DELIVERY_COLUMNS, DELIVERY_DETAILS, FOR_SUBSCRIPTION, tellStatus } from "./deliveries.ts";

@@ -1,4 +1,4 @@
-import { DELIVERY_STATES } from "../../domain/delivery.ts";
+import { DELIVERY_STATES } from "../../model/delivery.ts";
 import { print, printFacts, shorten } from "../output.ts";
 import { ago, asText, because, firstOf, ms, printRows, type Field, type Row } from "./fields.ts";
 import { SUBSCRIPTION } from "./find-by-name.ts";

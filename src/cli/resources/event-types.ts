@@ -1,5 +1,5 @@
-import { EventTypeChange } from "../../domain/event-type.ts";
-import { EVENT_TYPE_STATUSES } from "../../domain/event-type-status.ts";
+import { EventTypeChange } from "../../model/event-type.ts";
+import { EVENT_TYPE_STATUSES } from "../../model/event-type-status.ts";
 import { countOf, print, printJson } from "../output.ts";
 import { readDocument, readObject } from "../read-value.ts";
 import { ago, asText, type Row } from "./fields.ts";

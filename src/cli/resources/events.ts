@@ -1,5 +1,5 @@
-import { EVENT_STATUSES } from "../../domain/delivery.ts";
-import { memberSpans } from "../../domain/json-members.ts";
+import { EVENT_STATUSES } from "../../model/delivery.ts";
+import { memberSpans } from "../../model/json-members.ts";
 import { countOf, print } from "../output.ts";
 import { readTime } from "../read-value.ts";
 import { DELIVERY_CHOICES, DELIVERY_COLUMNS } from "./deliveries.ts";

@@ -1,4 +1,4 @@
-import { suggestName } from "../../domain/nearest-name.ts";
+import { suggestName } from "../../model/nearest-name.ts";
 import { readAnswer, type ApiClient, type Query } from "../api-client.ts";
 import { CommandFailure } from "../failure.ts";
 import { asText, type Row } from "./fields.ts";

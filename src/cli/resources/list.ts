@@ -1,4 +1,4 @@
-import { suggestName } from "../../domain/nearest-name.ts";
+import { suggestName } from "../../model/nearest-name.ts";
 import { readAnswer, type ApiClient } from "../api-client.ts";
 import { usageFailure } from "../failure.ts";
 import { note, print } from "../output.ts";

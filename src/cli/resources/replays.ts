@@ -1,5 +1,5 @@
-import { DEAD_REASONS } from "../../domain/delivery.ts";
-import { RECOVER_INCLUDES, REPLAY_STATUSES } from "../../domain/replay.ts";
+import { DEAD_REASONS } from "../../model/delivery.ts";
+import { RECOVER_INCLUDES, REPLAY_STATUSES } from "../../model/replay.ts";
 import type { ApiAnswer, ApiClient } from "../api-client.ts";
 import { CommandFailure } from "../failure.ts";
 import { countOf, note, print } from "../output.ts";

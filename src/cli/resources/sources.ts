@@ -1,4 +1,4 @@
-import { SOURCE_STATUSES, SourceInput } from "../../domain/source.ts";
+import { SOURCE_STATUSES, SourceInput } from "../../model/source.ts";
 import { usageFailure } from "../failure.ts";
 import { formatBytes, note, print } from "../output.ts";
 import { readCount, readPairs, readSecret } from "../read-value.ts";

@@ -1,4 +1,4 @@
-import { MODES, TargetChange, TargetInput } from "../../domain/target.ts";
+import { MODES, TargetChange, TargetInput } from "../../model/target.ts";
 import { countOf } from "../output.ts";
 import { ago, asText, at, type Field } from "./fields.ts";
 import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH, OF_TENANT, OWNER } from "./flags.ts";

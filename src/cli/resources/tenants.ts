@@ -1,4 +1,4 @@
-import { TenantSettings } from "../../domain/tenant.ts";
+import { TenantSettings } from "../../model/tenant.ts";
 import type { ApiAnswer, ApiClient } from "../api-client.ts";
 import { formatBytes, note } from "../output.ts";
 import { ago, asText, printFields, type Field, type Format, type Row } from "./fields.ts";

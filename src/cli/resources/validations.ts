@@ -1,4 +1,4 @@
-import { VALIDATION_FORMATS } from "../../domain/validation.ts";
+import { VALIDATION_FORMATS } from "../../model/validation.ts";
 import { ReportedFailure } from "../failure.ts";
 import { connect } from "../connect.ts";
 import { formatBytes, note, print, printDocument } from "../output.ts";

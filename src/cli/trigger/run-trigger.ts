@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { suggestName } from "../../domain/nearest-name.ts";
-import { JSON_CONTENT, type Sample, type SampleContent, type Signed } from "../../receive/sources/samples/sample.ts";
+import { suggestName } from "../../model/nearest-name.ts";
+import { JSON_CONTENT, type Sample, type SampleContent, type Signed } from "../../sources/samples/sample.ts";
 import { createApiClient, type ApiAnswer } from "../api-client.ts";
 import { connect, type ClientFlags } from "../connect.ts";
 import { CommandFailure, EXIT_FAILED, usageFailure } from "../failure.ts";

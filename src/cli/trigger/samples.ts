@@ -1,7 +1,7 @@
-import { suggestName } from "../../domain/nearest-name.ts";
+import { suggestName } from "../../model/nearest-name.ts";
 import { PLUGINS } from "../../plugins/plugins.ts";
-import type { Sample } from "../../receive/sources/samples/sample.ts";
-import * as listed from "../../receive/sources/samples/sample-list.ts";
+import type { Sample } from "../../sources/samples/sample.ts";
+import * as listed from "../../sources/samples/sample-list.ts";
 import { usageFailure } from "../failure.ts";
 import { printFacts, printJson } from "../output.ts";
 

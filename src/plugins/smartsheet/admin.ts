@@ -1,7 +1,7 @@
-import { PosthornError } from "../../domain/errors.ts";
-import { TEXT_SECRET } from "../../domain/secret-form.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { TEXT_SECRET } from "../../model/secret-form.ts";
 import { ENABLED, mayBeEnabled, type Manifest, type SheetNames } from "./webhook.ts";
-import { createTurns } from "../../registry/in-turn.ts";
+import { createTurns } from "../../model/in-turn.ts";
 import type { RemoteWebhook, SmartsheetClient } from "./client.ts";
 import { judgeWebhooks, type JudgedWebhook, type Judgement } from "./webhook-states.ts";
 import type { WebhookRegistry } from "./webhook-registry.ts";

@@ -1,7 +1,7 @@
 import type { SmartsheetClient as Sdk } from "smartsheet";
-import type { Clock, Random } from "../../domain/clock.ts";
-import { PosthornError } from "../../domain/errors.ts";
-import { parseUrl } from "../../domain/parse-url.ts";
+import type { Clock, Random } from "../../model/clock.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { parseUrl } from "../../model/parse-url.ts";
 import { createRequestLimit } from "./request-limit.ts";
 
 /**

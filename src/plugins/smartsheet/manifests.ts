@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import type { Clock, Timer } from "../../domain/clock.ts";
-import { PosthornError } from "../../domain/errors.ts";
+import type { Clock, Timer } from "../../model/clock.ts";
+import { PosthornError } from "../../model/errors.ts";
 import { readManifest, type Manifest, type SheetNames } from "./webhook.ts";
 
 /** The sheets of manifests. Changes of manifest files are noticed within two seconds. */

@@ -5,8 +5,8 @@ import {
   type SmartsheetContext,
   type WebhookStatusChange,
 } from "./webhook.ts";
-import type { DisabledSource } from "../../operate/alerts/facts.ts";
-import type { PeriodicJob } from "../../operate/jobs.ts";
+import type { DisabledSource } from "../../alerts/facts.ts";
+import type { PeriodicJob } from "../../jobs/jobs.ts";
 import type { PluginGateway } from "../plugin.ts";
 import { createSmartsheetAdmin, type SmartsheetAdmin, type SmartsheetSource } from "./admin.ts";
 import { createSmartsheetClient } from "./client.ts";

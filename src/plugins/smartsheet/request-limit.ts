@@ -1,4 +1,4 @@
-import type { Clock } from "../../domain/clock.ts";
+import type { Clock } from "../../model/clock.ts";
 
 /** Limits requests per minute; further ones wait in their order. */
 export interface RequestLimit {

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from "node:crypto";
 import { Type } from "typebox";
-import { PosthornError } from "../../domain/errors.ts";
-import { createHmacKey, type HmacKey } from "../../domain/hmac.ts";
-import { TEXT_SECRET } from "../../domain/secret-form.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { createHmacKey, type HmacKey } from "../../model/hmac.ts";
+import { TEXT_SECRET } from "../../model/secret-form.ts";
 import { readManifest, SMARTSHEET_KIND, type SmartsheetContext } from "./webhook.ts";
 import { findWebhookId, readCallback, readCallbackEvent, type Callback } from "./callback.ts";
 import type {
@@ -12,7 +12,7 @@ import type {
   ReadEvent,
   Reading,
   PushedSourceKind,
-} from "../../receive/sources/source-kind.ts";
+} from "../../sources/source-kind.ts";
 
 const Options = Type.Object(
   {

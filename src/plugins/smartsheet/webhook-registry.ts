@@ -1,7 +1,7 @@
-import type { Clock } from "../../domain/clock.ts";
+import type { Clock } from "../../model/clock.ts";
 import type { RegisteredWebhooks } from "./webhook.ts";
-import type { Registry } from "../../registry/registry.ts";
-import type { SecretBox } from "../../registry/secret-box.ts";
+import type { Registry } from "../../resources/registry.ts";
+import type { SecretBox } from "../../resources/secret-box.ts";
 
 /** Smartsheet's webhooks that were registered here, with their signing secrets. */
 export interface WebhookRegistry {

@@ -1,6 +1,6 @@
 import { Type, type Static } from "typebox";
 import { Value } from "typebox/value";
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../../model/errors.ts";
 
 /** The manifest of sheets, and the states of Smartsheet's webhooks. */
 

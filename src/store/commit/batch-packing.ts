@@ -1,6 +1,6 @@
-import { DEAD_REASONS } from "../../domain/delivery.ts";
-import { PRIORITIES, type EventFacts, type EventOrigin } from "../../domain/event.ts";
-import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
+import { DEAD_REASONS } from "../../model/delivery.ts";
+import { PRIORITIES, type EventFacts, type EventOrigin } from "../../model/event.ts";
+import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
 import type { NewDelivery, NewEvent } from "../port/event-log.ts";
 import { ATTEMPT_TRIGGERS, type ClaimedDelivery, type Settlement } from "../port/lanes.ts";
 import type { AcceptItem } from "./batch.ts";

@@ -1,5 +1,5 @@
 /** The input of a driver's group commit, and its result. */
-import type { Duplicate, Stored } from "../../domain/accepted.ts";
+import type { Duplicate, Stored } from "../../model/accepted.ts";
 import type { LoggedRequest, NewDelivery, NewEvent } from "../port/event-log.ts";
 import type { ClaimRequest, ClaimResult, Settled, Settlement } from "../port/lanes.ts";
 import type { FaultReport } from "./faults.ts";

@@ -1,4 +1,4 @@
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../../model/errors.ts";
 
 /** What a database error means for the batch in which it happened. */
 export type Fault =

@@ -1,6 +1,6 @@
-import type { Done, Duplicate, Stored } from "../../domain/accepted.ts";
-import type { Clock } from "../../domain/clock.ts";
-import type { PosthornError } from "../../domain/errors.ts";
+import type { Done, Duplicate, Stored } from "../../model/accepted.ts";
+import type { Clock } from "../../model/clock.ts";
+import type { PosthornError } from "../../model/errors.ts";
 import type { LoggedRequest } from "../port/event-log.ts";
 import type { ClaimRequest, ClaimResult, Settled, Settlement } from "../port/lanes.ts";
 import {

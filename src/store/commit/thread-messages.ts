@@ -1,5 +1,5 @@
 /** How a batch and its answer are sent between threads: hot parts packed and transferred, the rest cloned. */
-import { stored, type Duplicate, type Stored } from "../../domain/accepted.ts";
+import { stored, type Duplicate, type Stored } from "../../model/accepted.ts";
 import type { LoggedRequest } from "../port/event-log.ts";
 import type { ClaimRequest, ClaimResult, Settled } from "../port/lanes.ts";
 import { packAccepts, packClaimed, packSettles, unpackAccepts, unpackClaimed, unpackSettles } from "./batch-packing.ts";

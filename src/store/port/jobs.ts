@@ -1,7 +1,7 @@
-import type { Ages } from "../../domain/retention.ts";
-import type { Refused } from "../../domain/refusal.ts";
-import type { DeadReason } from "../../domain/delivery.ts";
-import type { RecoverInclude, ReplayFilter, ReplayKind, ReplayStatus } from "../../domain/replay.ts";
+import type { Ages } from "../../model/retention.ts";
+import type { Refused } from "../../model/refusal.ts";
+import type { DeadReason } from "../../model/delivery.ts";
+import type { RecoverInclude, ReplayFilter, ReplayKind, ReplayStatus } from "../../model/replay.ts";
 import type { AuditNote } from "./audit.ts";
 import type { Erasures } from "./erasures.ts";
 import type { DeliveryKey } from "./lanes.ts";

@@ -1,10 +1,10 @@
-import type { Done } from "../../domain/accepted.ts";
-import type { DeadReason, DeliveryState } from "../../domain/delivery.ts";
-import type { EventContent } from "../../domain/event.ts";
-import type { HeaderBlock } from "../../domain/header-block.ts";
-import type { PosthornError } from "../../domain/errors.ts";
-import type { AttemptResult } from "../../domain/outcome.ts";
-import type { Refused } from "../../domain/refusal.ts";
+import type { Done } from "../../model/accepted.ts";
+import type { DeadReason, DeliveryState } from "../../model/delivery.ts";
+import type { EventContent } from "../../model/event.ts";
+import type { HeaderBlock } from "../../model/header-block.ts";
+import type { PosthornError } from "../../model/errors.ts";
+import type { AttemptResult } from "../../model/outcome.ts";
+import type { Refused } from "../../model/refusal.ts";
 import type { AuditNote } from "./audit.ts";
 
 /**

@@ -1,6 +1,6 @@
-import type { CountedEvent, DeadReason, DeliveryState, EventStatus } from "../../domain/delivery.ts";
-import type { EventLabel } from "../../domain/event-search.ts";
-import type { EventFacts, EventOrigin } from "../../domain/event.ts";
+import type { CountedEvent, DeadReason, DeliveryState, EventStatus } from "../../model/delivery.ts";
+import type { EventLabel } from "../../model/event-search.ts";
+import type { EventFacts, EventOrigin } from "../../model/event.ts";
 import type { EventSummary, LoggedRequest, RequestOutcome, RequestReplay, TakenMessage } from "./event-log.ts";
 import type { AttemptStats, ReplayPage, ReplayWalk } from "./jobs.ts";
 import type { AttemptRecord, DeliveryKey } from "./lanes.ts";

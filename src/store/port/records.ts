@@ -1,4 +1,4 @@
-import type { Accepted } from "../../domain/accepted.ts";
+import type { Accepted } from "../../model/accepted.ts";
 import type { AuditNote } from "./audit.ts";
 import type { NewDelivery, NewEvent } from "./event-log.ts";
 import type { NewReplay, ReplayRow } from "./jobs.ts";

@@ -1,7 +1,7 @@
-import { stored, type Duplicate, type Stored } from "../../domain/accepted.ts";
-import { STATE, rankOf } from "../../domain/delivery.ts";
-import { isGeneratedId } from "../../domain/ids.ts";
-import { PRIORITIES, type Priority } from "../../domain/event.ts";
+import { stored, type Duplicate, type Stored } from "../../model/accepted.ts";
+import { STATE, rankOf } from "../../model/delivery.ts";
+import { isGeneratedId } from "../../model/ids.ts";
+import { PRIORITIES, type Priority } from "../../model/event.ts";
 import type { NewDelivery, NewEvent } from "../port/event-log.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";

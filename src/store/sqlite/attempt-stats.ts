@@ -1,4 +1,4 @@
-import { addPacked, createHistogram, packHistogram } from "../../domain/latency-histogram.ts";
+import { addPacked, createHistogram, packHistogram } from "../../model/latency-histogram.ts";
 import type { AttemptStats } from "../port/jobs.ts";
 import type { AttemptStatsQuery } from "../port/reads.ts";
 import type { Database } from "./connection.ts";

@@ -1,4 +1,4 @@
-import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
+import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
 import { createAttemptForms, createUnusedFormRemoval } from "./attempt-forms.ts";
 import { keepLastAttemptOf, readLastAttemptSeq } from "./attempt-numbers.ts";

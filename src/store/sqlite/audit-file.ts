@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../../model/errors.ts";
 import type { AuditPart } from "../port/audit.ts";
 import { createAuditReads } from "./audit-reads.ts";
 import { openReadConnection } from "./connection.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { createAuditKey } from "../../domain/audit/audit-key.ts";
-import { canonicalJson } from "../../domain/audit/canonical-json.ts";
+import { createAuditKey } from "../../model/audit/audit-key.ts";
+import { canonicalJson } from "../../model/audit/canonical-json.ts";
 import {
   BEGINNING,
   CHAIN_BEGUN,
@@ -12,7 +12,7 @@ import {
   type AuditData,
   type AuditMark,
   type AuditMarkName,
-} from "../../domain/audit/entry.ts";
+} from "../../model/audit/entry.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { Database } from "./connection.ts";
 import type { Walked } from "./erasure-walk.ts";

@@ -1,8 +1,8 @@
-import { MAX_RANK_OFFSET_MS, STATE, statesOf } from "../../domain/delivery.ts";
-import { PRIORITIES } from "../../domain/event.ts";
-import { hopsOf, isHopsOnly } from "../../domain/hops.ts";
-import { originIdOf } from "../../domain/origin-event.ts";
-import { traceOf } from "../../domain/trace-context.ts";
+import { MAX_RANK_OFFSET_MS, STATE, statesOf } from "../../model/delivery.ts";
+import { PRIORITIES } from "../../model/event.ts";
+import { hopsOf, isHopsOnly } from "../../model/hops.ts";
+import { originIdOf } from "../../model/origin-event.ts";
+import { traceOf } from "../../model/trace-context.ts";
 import {
   ATTEMPT_TRIGGERS,
   type ClaimedDelivery,

@@ -1,7 +1,7 @@
 import { DatabaseSync, type DatabaseSyncInstance } from "@photostructure/sqlite";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../../model/errors.ts";
 import { describeLogDamage, findLogDamage } from "./check-log.ts";
 import { createPrivateFile } from "./private-files.ts";
 import { syncDirectory } from "./durable-directory.ts";

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../../model/errors.ts";
 import { refuseDamagedLog, type Database } from "./connection.ts";
 import { findDamagedRows } from "./event-checksum.ts";
 import { isCorruption } from "./faults.ts";

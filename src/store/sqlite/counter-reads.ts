@@ -1,4 +1,4 @@
-import { STATE } from "../../domain/delivery.ts";
+import { STATE } from "../../model/delivery.ts";
 import type { Counters } from "../port/reads.ts";
 import { toRow, type Prepare } from "./query-rows.ts";
 import { SENDING_ROWS } from "./sending-rows.ts";

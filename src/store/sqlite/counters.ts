@@ -1,4 +1,4 @@
-import { GATEWAY_TENANT } from "../../domain/event.ts";
+import { GATEWAY_TENANT } from "../../model/event.ts";
 import type { Database } from "./connection.ts";
 import { createTenantInsert } from "./tenants.ts";
 

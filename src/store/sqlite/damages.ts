@@ -1,4 +1,4 @@
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../../model/errors.ts";
 import { faultError, type FaultReport } from "../commit/faults.ts";
 import type { Damage } from "../port/reads.ts";
 

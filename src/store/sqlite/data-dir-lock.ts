@@ -1,7 +1,7 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../../model/errors.ts";
 import { judgeFault } from "./faults.ts";
 import { createPrivateFile } from "./private-files.ts";
 

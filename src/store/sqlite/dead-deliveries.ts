@@ -1,4 +1,4 @@
-import type { DeadReason } from "../../domain/delivery.ts";
+import type { DeadReason } from "../../model/delivery.ts";
 import type { DeadDelivery } from "../port/lanes.ts";
 
 /** The facts about a delivery that dies without an attempt. */

@@ -1,5 +1,5 @@
-import { DEAD_REASONS, DELIVERY_STATES, STATE, type DeadReason } from "../../domain/delivery.ts";
-import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
+import { DEAD_REASONS, DELIVERY_STATES, STATE, type DeadReason } from "../../model/delivery.ts";
+import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
 import type {
   Damage,

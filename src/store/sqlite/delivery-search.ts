@@ -1,4 +1,4 @@
-import { DELIVERY_STATES, STATE } from "../../domain/delivery.ts";
+import { DELIVERY_STATES, STATE } from "../../model/delivery.ts";
 import type { DeliveryKey } from "../port/lanes.ts";
 import type { DeliveryFilter, PageOf, SearchPage } from "../port/reads.ts";
 import { conditions, OWNER, parseCursor, type Prepare } from "./query-rows.ts";

@@ -1,6 +1,6 @@
 import { accessSync, closeSync, constants, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../../model/errors.ts";
 
 /** Creates a directory and its missing parents, and ensures that they survive a power cut. */
 export function makeDurableDirectory(path: string): void {

@@ -1,6 +1,6 @@
-import { STATE } from "../../domain/delivery.ts";
-import { MOVED } from "../../domain/moved-delivery.ts";
-import { refuse, type Refused } from "../../domain/refusal.ts";
+import { STATE } from "../../model/delivery.ts";
+import { MOVED } from "../../model/moved-delivery.ts";
+import { refuse, type Refused } from "../../model/refusal.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { BodyErasure } from "../port/event-log.ts";

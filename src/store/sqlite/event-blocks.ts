@@ -1,4 +1,4 @@
-import { readLabels } from "../../domain/event-search.ts";
+import { readLabels } from "../../model/event-search.ts";
 import type { NewEvent } from "../port/event-log.ts";
 import { createBlockFilters, idStart, SEGMENTS, toFilterKey, type FilterKey } from "./block-filter.ts";
 import { GROUP_BLOCKS, groupOf, packGroup, type BlockRow } from "./block-group.ts";

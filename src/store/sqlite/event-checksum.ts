@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../../model/errors.ts";
 import type { Database } from "./connection.ts";
 import { isCorruption } from "./faults.ts";
 

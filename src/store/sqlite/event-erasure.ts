@@ -1,4 +1,4 @@
-import { STATE } from "../../domain/delivery.ts";
+import { STATE } from "../../model/delivery.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { DeliveryKey } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";

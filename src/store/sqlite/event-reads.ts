@@ -1,6 +1,6 @@
-import { ENDED, STATE, type DeliveryCounts } from "../../domain/delivery.ts";
-import { isDamage } from "../../domain/errors.ts";
-import { GATEWAY_TENANT, PRIORITIES } from "../../domain/event.ts";
+import { ENDED, STATE, type DeliveryCounts } from "../../model/delivery.ts";
+import { isDamage } from "../../model/errors.ts";
+import { GATEWAY_TENANT, PRIORITIES } from "../../model/event.ts";
 import type { UnfinishedFanOut } from "../port/event-log.ts";
 import type { EventFilter, EventPage, EventSpan, LoadedEvent, SearchPage, StoredEvent } from "../port/reads.ts";
 import {

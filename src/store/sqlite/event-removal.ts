@@ -1,4 +1,4 @@
-import { STATE } from "../../domain/delivery.ts";
+import { STATE } from "../../model/delivery.ts";
 import { createAttempts, createAttemptsOfEvents } from "./attempts.ts";
 import type { Database } from "./connection.ts";
 import { TENANT_OF } from "./counters.ts";

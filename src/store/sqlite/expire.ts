@@ -1,4 +1,4 @@
-import { ENDED, STATE } from "../../domain/delivery.ts";
+import { ENDED, STATE } from "../../model/delivery.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Deaths } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";

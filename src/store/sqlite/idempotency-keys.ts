@@ -1,4 +1,4 @@
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../../model/errors.ts";
 import type { IdempotencyMark } from "../port/records.ts";
 import type { Database } from "./connection.ts";
 

@@ -1,5 +1,5 @@
-import { MAX_RANK_OFFSET_MS, STATE } from "../../domain/delivery.ts";
-import { formatDeliveryId } from "../../domain/ids.ts";
+import { MAX_RANK_OFFSET_MS, STATE } from "../../model/delivery.ts";
+import { formatDeliveryId } from "../../model/ids.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { LaneChange, LaneChanged, MoveTo, WhichRetries } from "../port/lanes.ts";
 import type { Claim } from "./claim.ts";

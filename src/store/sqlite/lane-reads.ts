@@ -1,4 +1,4 @@
-import { STATE } from "../../domain/delivery.ts";
+import { STATE } from "../../model/delivery.ts";
 import type { OldestOpen } from "../port/reads.ts";
 import { isCorruption } from "./faults.ts";
 import type { Prepare } from "./query-rows.ts";

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../../model/errors.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { RecordChange } from "../port/records.ts";
 import { createAuditLog, type AuditLog } from "./audit.ts";

@@ -1,4 +1,4 @@
-import { ATTEMPT_RESULTS } from "../../domain/outcome.ts";
+import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
 import { ATTEMPT_TRIGGERS } from "../port/lanes.ts";
 import type { DeletedSpan, LogPage, LogPosition, LogRequest, LoggedAttempt, LoggedEvent } from "../port/log-reads.ts";
 import { readLastAttemptSeq } from "./attempt-numbers.ts";

@@ -8,9 +8,9 @@ import {
   type DeadReason,
   type DeliveryAct,
   type DeliveryState,
-} from "../../domain/delivery.ts";
-import { PRIORITIES, type Priority } from "../../domain/event.ts";
-import { orThrow } from "../../domain/refusal.ts";
+} from "../../model/delivery.ts";
+import { PRIORITIES, type Priority } from "../../model/event.ts";
+import { orThrow } from "../../model/refusal.ts";
 import { ATTEMPT_TRIGGERS, type AttemptTrigger } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
-import type { Clock } from "../../domain/clock.ts";
-import { PosthornError } from "../../domain/errors.ts";
-import { createSystemClock } from "../../domain/system-clock.ts";
+import type { Clock } from "../../model/clock.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { createSystemClock } from "../../model/system-clock.ts";
 import type { Store } from "../store.ts";
 import type { Commands } from "./commands.ts";
 import { makeDurableDirectory } from "./durable-directory.ts";

@@ -1,4 +1,4 @@
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../../model/errors.ts";
 import type { Page } from "../port/reads.ts";
 import type { Database, Statement } from "./connection.ts";
 

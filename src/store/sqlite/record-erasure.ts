@@ -1,5 +1,5 @@
-import { eraseSourceName } from "../../domain/source.ts";
-import { VALIDATION_FORMATS } from "../../domain/validation.ts";
+import { eraseSourceName } from "../../model/source.ts";
+import { VALIDATION_FORMATS } from "../../model/validation.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import { createFormSearch, PART_SLICES } from "./attempt-forms.ts";
 import type { Database } from "./connection.ts";

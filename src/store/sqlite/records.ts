@@ -1,4 +1,4 @@
-import type { Duplicate, Stored } from "../../domain/accepted.ts";
+import type { Duplicate, Stored } from "../../model/accepted.ts";
 import type { ReplayRow } from "../port/jobs.ts";
 import type { Page, PageOf } from "../port/reads.ts";
 import type {

@@ -1,4 +1,4 @@
-import { MAX_RECOVERIES } from "../../domain/delivery.ts";
+import { MAX_RECOVERIES } from "../../model/delivery.ts";
 import type { DeliveryKey, Recovered, SentMark } from "../port/lanes.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";

@@ -1,7 +1,7 @@
-import { STATE, rankOfReplay } from "../../domain/delivery.ts";
-import { PRIORITIES } from "../../domain/event.ts";
-import { refuse, type Refused } from "../../domain/refusal.ts";
-import { isOver, opensDeliveries, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../domain/replay.ts";
+import { STATE, rankOfReplay } from "../../model/delivery.ts";
+import { PRIORITIES } from "../../model/event.ts";
+import { refuse, type Refused } from "../../model/refusal.ts";
+import { isOver, opensDeliveries, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../model/replay.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { NewReplay, ReplayItem, ReplayRow, ReplayStep, ReplayStepResult } from "../port/jobs.ts";
 import { ATTEMPT_TRIGGERS, type DeliveryKey } from "../port/lanes.ts";

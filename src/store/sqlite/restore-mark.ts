@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { PosthornError } from "../../domain/errors.ts";
+import { PosthornError } from "../../model/errors.ts";
 import { syncDirectory } from "./durable-directory.ts";
 
 /** A file that exists while the files of a data directory are replaced: a mix of two databases must never be opened. */

@@ -1,4 +1,4 @@
-import type { Ages } from "../../domain/retention.ts";
+import type { Ages } from "../../model/retention.ts";
 import type { RetentionRules } from "../port/jobs.ts";
 import { SEGMENTS } from "./block-filter.ts";
 import { GROUP_BLOCKS, groupOf } from "./block-group.ts";

@@ -1,5 +1,5 @@
-import { STATE } from "../../domain/delivery.ts";
-import type { Ages } from "../../domain/retention.ts";
+import { STATE } from "../../model/delivery.ts";
+import type { Ages } from "../../model/retention.ts";
 import { BATCH_LIMITS } from "../commit/batch.ts";
 import type { Pruned, PruneStep } from "../port/jobs.ts";
 import type { AcceptOptions } from "./accept.ts";

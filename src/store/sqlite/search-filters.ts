@@ -1,5 +1,5 @@
-import { ENDED, STATE } from "../../domain/delivery.ts";
-import { parsePattern } from "../../domain/pattern.ts";
+import { ENDED, STATE } from "../../model/delivery.ts";
+import { parsePattern } from "../../model/pattern.ts";
 import type { EventFilter } from "../port/reads.ts";
 import { keyOfIdPrefix, mayHold, toFilterKey, type FilterKey } from "./block-filter.ts";
 import { GROUP_BLOCKS, groupOf, unpackGroup, type BlockRow } from "./block-group.ts";

@@ -1,7 +1,7 @@
-import { countsSeenBy, deriveEventStatus } from "../../domain/delivery.ts";
-import { createTextMatch, hasLabels, MAX_SEARCHED_BODY_BYTES } from "../../domain/event-search.ts";
-import { matchFilter, parseFilter } from "../../domain/filter.ts";
-import { matchesPattern, parsePattern } from "../../domain/pattern.ts";
+import { countsSeenBy, deriveEventStatus } from "../../model/delivery.ts";
+import { createTextMatch, hasLabels, MAX_SEARCHED_BODY_BYTES } from "../../model/event-search.ts";
+import { matchFilter, parseFilter } from "../../model/filter.ts";
+import { matchesPattern, parsePattern } from "../../model/pattern.ts";
 import type { EventFilter, EventPage, SearchPage, StoredEvent } from "../port/reads.ts";
 import type { Statement } from "./connection.ts";
 import { BLOCK_EVENTS, blockOf } from "./event-blocks.ts";

@@ -1,4 +1,4 @@
-import { STATE } from "../../domain/delivery.ts";
+import { STATE } from "../../model/delivery.ts";
 import { readLastSeq } from "./event-numbers.ts";
 import type { Database } from "./connection.ts";
 import { isCorruption } from "./faults.ts";

@@ -1,4 +1,4 @@
-import { STATE, statesOf } from "../../domain/delivery.ts";
+import { STATE, statesOf } from "../../model/delivery.ts";
 import type { AttemptRecord, Settled, Settlement } from "../port/lanes.ts";
 import { createAttemptLog, createAttempts, type AttemptPlace } from "./attempts.ts";
 import type { Claim } from "./claim.ts";

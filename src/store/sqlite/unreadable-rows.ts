@@ -1,4 +1,4 @@
-import { formatDeliveryId } from "../../domain/ids.ts";
+import { formatDeliveryId } from "../../model/ids.ts";
 import type { Database } from "./connection.ts";
 import { describeUnreadable } from "./event-checksum.ts";
 import { isCorruption } from "./faults.ts";

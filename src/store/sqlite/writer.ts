@@ -1,4 +1,4 @@
-import type { Duplicate, Stored } from "../../domain/accepted.ts";
+import type { Duplicate, Stored } from "../../model/accepted.ts";
 import type { ClaimResult, Settled } from "../port/lanes.ts";
 import {
   failAll,

@@ -1,4 +1,4 @@
-import { apiKey } from "../../../src/receive/sources/api-key.ts";
+import { apiKey } from "../../../src/sources/api-key.ts";
 import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "k-1234567890abcdef";

@@ -1,6 +1,6 @@
 import { sign as signBytes } from "node:crypto";
-import { createAwsSns } from "../../../src/receive/sources/aws-sns.ts";
-import type { ArrivedRequest } from "../../../src/receive/sources/source-kind.ts";
+import { createAwsSns } from "../../../src/sources/aws-sns.ts";
+import type { ArrivedRequest } from "../../../src/sources/source-kind.ts";
 import { SIGNER_PAIR } from "../../support/signer-certificate.ts";
 import { arrive, json, settingsOf, withBody, type SourceFixture } from "../source-fixture.ts";
 

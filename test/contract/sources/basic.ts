@@ -1,4 +1,4 @@
-import { basic } from "../../../src/receive/sources/basic.ts";
+import { basic } from "../../../src/sources/basic.ts";
 import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "Aladdin:open sesame, ünd mehr";

@@ -1,4 +1,4 @@
-import { cloudevents } from "../../../src/receive/sources/cloudevents.ts";
+import { cloudevents } from "../../../src/sources/cloudevents.ts";
 import { SIGNED_AT, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "token-1234567890abcdef";

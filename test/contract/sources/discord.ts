@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, sign as signBytes } from "node:crypto";
-import { discord } from "../../../src/receive/sources/discord.ts";
-import { hashOf } from "../../../src/receive/sources/event-naming.ts";
+import { discord } from "../../../src/sources/discord.ts";
+import { hashOf } from "../../../src/sources/event-naming.ts";
 import { JSON_TYPE, SIGNED_AT, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const KEY = createPrivateKey({

@@ -1,5 +1,5 @@
-import { dropbox } from "../../../src/receive/sources/dropbox.ts";
-import { dropbox as sample } from "../../../src/receive/sources/samples/dropbox.ts";
+import { dropbox } from "../../../src/sources/dropbox.ts";
+import { dropbox as sample } from "../../../src/sources/samples/dropbox.ts";
 import { JSON_TYPE, SIGNED_AT, arrive, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "appsecret0fif15";

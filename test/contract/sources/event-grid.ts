@@ -1,4 +1,4 @@
-import { eventGrid } from "../../../src/receive/sources/event-grid.ts";
+import { eventGrid } from "../../../src/sources/event-grid.ts";
 import { JSON_TYPE, SIGNED_AT, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "grid-1234567890abcdef";

@@ -1,4 +1,4 @@
-import { GENERIC } from "../../../src/receive/sources/generic.ts";
+import { GENERIC } from "../../../src/sources/generic.ts";
 import type { SourceFixture } from "../source-fixture.ts";
 
 export const fixture: SourceFixture = {

@@ -1,5 +1,5 @@
-import { github } from "../../../src/receive/sources/github.ts";
-import { github as sample } from "../../../src/receive/sources/samples/github.ts";
+import { github } from "../../../src/sources/github.ts";
+import { github as sample } from "../../../src/sources/samples/github.ts";
 import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "It's a Secret to Everybody";

@@ -1,5 +1,5 @@
 import { Webhook } from "standardwebhooks";
-import { gitlab } from "../../../src/receive/sources/gitlab.ts";
+import { gitlab } from "../../../src/sources/gitlab.ts";
 import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SIGNING_TOKEN = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";

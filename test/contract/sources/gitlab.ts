@@ -1,4 +1,4 @@
-import { gitlab } from "../../../src/receive/sources/gitlab.ts";
+import { gitlab } from "../../../src/sources/gitlab.ts";
 import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const TOKEN = "a-token-of-the-project";

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { hmac } from "../../../src/receive/sources/hmac.ts";
+import { hmac } from "../../../src/sources/hmac.ts";
 import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = Buffer.from("a secret in base64").toString("base64");

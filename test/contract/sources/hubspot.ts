@@ -1,5 +1,5 @@
-import { hubspot } from "../../../src/receive/sources/hubspot.ts";
-import { hubspot as sample } from "../../../src/receive/sources/samples/hubspot.ts";
+import { hubspot } from "../../../src/sources/hubspot.ts";
+import { hubspot as sample } from "../../../src/sources/samples/hubspot.ts";
 import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "yyyyyyyy-yyyy-yyyy-yyyy-yyyyyyyyyyyy";

@@ -1,5 +1,5 @@
-import { linear } from "../../../src/receive/sources/linear.ts";
-import { linear as sample } from "../../../src/receive/sources/samples/linear.ts";
+import { linear } from "../../../src/sources/linear.ts";
+import { linear as sample } from "../../../src/sources/samples/linear.ts";
 import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "lin_wh_7Jw3Zk9QmT2xVb";

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { mailgun } from "../../../src/receive/sources/mailgun.ts";
+import { mailgun } from "../../../src/sources/mailgun.ts";
 import { JSON_TYPE, arrive, json, settingsOf, withBody, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "key-0123456789abcdef";

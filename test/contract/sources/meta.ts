@@ -1,6 +1,6 @@
-import { hashOf } from "../../../src/receive/sources/event-naming.ts";
-import { meta } from "../../../src/receive/sources/meta.ts";
-import { meta as sample } from "../../../src/receive/sources/samples/meta.ts";
+import { hashOf } from "../../../src/sources/event-naming.ts";
+import { meta } from "../../../src/sources/meta.ts";
+import { meta as sample } from "../../../src/sources/samples/meta.ts";
 import { JSON_TYPE, SIGNED_AT, arrive, arriveSigned, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";

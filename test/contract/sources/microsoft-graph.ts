@@ -1,4 +1,4 @@
-import { microsoftGraph } from "../../../src/receive/sources/microsoft-graph.ts";
+import { microsoftGraph } from "../../../src/sources/microsoft-graph.ts";
 import { JSON_TYPE, SIGNED_AT, arrive, json, settingsOf, withBody, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "a state that only we and Graph know";

@@ -1,4 +1,4 @@
-import { none } from "../../../src/receive/sources/generic.ts";
+import { none } from "../../../src/sources/generic.ts";
 import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 export const fixture: SourceFixture = {

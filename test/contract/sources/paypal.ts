@@ -1,6 +1,6 @@
 import { sign as signBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { createPaypal } from "../../../src/receive/sources/paypal.ts";
+import { createPaypal } from "../../../src/sources/paypal.ts";
 import { SERVER_PAIR } from "../../support/certificates.ts";
 import { SIGNER_PAIR } from "../../support/signer-certificate.ts";
 import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";

@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, sign as signBytes } from "node:crypto";
-import { sendgrid } from "../../../src/receive/sources/sendgrid.ts";
+import { sendgrid } from "../../../src/sources/sendgrid.ts";
 import { SERVER_PAIR } from "../../support/certificates.ts";
 import { JSON_TYPE, arrive, settingsOf, type SourceFixture } from "../source-fixture.ts";
 

@@ -1,5 +1,5 @@
-import { shopify } from "../../../src/receive/sources/shopify.ts";
-import { shopify as sample } from "../../../src/receive/sources/samples/shopify.ts";
+import { shopify } from "../../../src/sources/shopify.ts";
+import { shopify as sample } from "../../../src/sources/samples/shopify.ts";
 import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "hush-hush-0123456789";

@@ -1,5 +1,5 @@
-import { slack } from "../../../src/receive/sources/slack.ts";
-import { slack as sample } from "../../../src/receive/sources/samples/slack.ts";
+import { slack } from "../../../src/sources/slack.ts";
+import { slack as sample } from "../../../src/sources/samples/slack.ts";
 import { JSON_TYPE, SIGNED_AT, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "8f742231b10e8888abcd99yyyzzz85a5";

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { createSmartsheetKind } from "../../../src/plugins/smartsheet/source-kind.ts";
-import type { ArrivedRequest } from "../../../src/receive/sources/source-kind.ts";
+import type { ArrivedRequest } from "../../../src/sources/source-kind.ts";
 import type { SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "3qo29mvjou6xt5fujukjtwzhj0";

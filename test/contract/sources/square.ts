@@ -1,5 +1,5 @@
-import { square } from "../../../src/receive/sources/square.ts";
-import { square as sample } from "../../../src/receive/sources/samples/square.ts";
+import { square } from "../../../src/sources/square.ts";
+import { square as sample } from "../../../src/sources/samples/square.ts";
 import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "asdf1234-asdf1234-qwer";

@@ -1,5 +1,5 @@
 import { Webhook } from "standardwebhooks";
-import { standardWebhooks } from "../../../src/receive/sources/standard-webhooks.ts";
+import { standardWebhooks } from "../../../src/sources/standard-webhooks.ts";
 import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";

@@ -1,5 +1,5 @@
 import { Stripe } from "stripe";
-import { stripe } from "../../../src/receive/sources/stripe.ts";
+import { stripe } from "../../../src/sources/stripe.ts";
 import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

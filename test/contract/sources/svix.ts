@@ -1,5 +1,5 @@
 import { Webhook } from "svix";
-import { standardWebhooks } from "../../../src/receive/sources/standard-webhooks.ts";
+import { standardWebhooks } from "../../../src/sources/standard-webhooks.ts";
 import { JSON_TYPE, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

@@ -1,5 +1,5 @@
 import { getExpectedTwilioSignature } from "twilio";
-import { twilio } from "../../../src/receive/sources/twilio.ts";
+import { twilio } from "../../../src/sources/twilio.ts";
 import { arrive, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "12345678901234567890123456789012";

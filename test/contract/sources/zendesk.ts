@@ -1,5 +1,5 @@
-import { zendesk } from "../../../src/receive/sources/zendesk.ts";
-import { zendesk as sample } from "../../../src/receive/sources/samples/zendesk.ts";
+import { zendesk } from "../../../src/sources/zendesk.ts";
+import { zendesk as sample } from "../../../src/sources/samples/zendesk.ts";
 import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "dGhpc19zZWNyZXRfaXNfZm9yX3Rlc3Rpbmdfb25seQ==";

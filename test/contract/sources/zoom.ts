@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
-import { hashOf } from "../../../src/receive/sources/event-naming.ts";
-import { zoom } from "../../../src/receive/sources/zoom.ts";
-import { zoom as sample } from "../../../src/receive/sources/samples/zoom.ts";
+import { hashOf } from "../../../src/sources/event-naming.ts";
+import { zoom } from "../../../src/sources/zoom.ts";
+import { zoom as sample } from "../../../src/sources/samples/zoom.ts";
 import { JSON_TYPE, SIGNED_AT, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "Zm9vYmFyYmF6cXV4cXV1";

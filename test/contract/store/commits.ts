@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Accepted } from "../../../src/domain/accepted.ts";
+import type { Accepted } from "../../../src/model/accepted.ts";
 import type { DeliveryKey } from "../../../src/store/port/lanes.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {

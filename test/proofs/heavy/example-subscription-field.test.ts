@@ -7,7 +7,7 @@ import { runCommand } from "../../support/run-command.ts";
 import { openSampleFolder, PROJECT_ROOT, type SampleCheckout } from "../../support/sample-checkout.ts";
 import { startTestGateway } from "../../support/test-gateway.ts";
 
-const CHANGED = "src/domain/subscription.ts";
+const CHANGED = "src/model/subscription.ts";
 const BEFORE = "export const SharedSettings = Type.Object(\n  {\n";
 const ENTRY = "test/support/gateway-entry.mjs";
 const BUILD = 'import { build } from "./scripts/build.mjs"; await build(process.cwd());';

@@ -1,4 +1,4 @@
-import { stored } from "../../../src/domain/accepted.ts";
+import { stored } from "../../../src/model/accepted.ts";
 import { describe, expect, it } from "vitest";
 import { sized } from "../../support/proof-size.ts";
 import type { BrokenParts } from "../../support/simulated-gateway.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { HealthCheck } from "../../../src/deliver/target-health.ts";
 import { checkAccounts, describeViolations, type Arrival, type SentEvent } from "../../support/accounting.ts";
-import type { Attempt } from "../../../src/deliver/senders/sender.ts";
+import type { Attempt } from "../../../src/destinations/sender.ts";
 import { createChance } from "../../support/chance.ts";
 import { QUEUE_IN_MEMORY } from "../../support/queue-in-memory.ts";
 import { sized } from "../../support/proof-size.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createManifest } from "../../../src/cli/backup/manifest.ts";
 import { readArchive } from "../../../src/cli/backup/read-archive.ts";
 import { describePart, writeArchive, type PartSource } from "../../../src/cli/backup/write-archive.ts";
-import { isDamage, type PosthornError } from "../../../src/domain/errors.ts";
+import { isDamage, type PosthornError } from "../../../src/model/errors.ts";
 import type { NewEvent } from "../../../src/store/port/event-log.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
 import type { LoadedEvent } from "../../../src/store/port/reads.ts";
@@ -17,7 +17,7 @@ import { MEMORY_FOLDER } from "../../support/memory-folder.ts";
 import { sized } from "../../support/proof-size.ts";
 import { count, report } from "../../support/report.ts";
 import { sumAgain } from "../../support/sum-again.ts";
-import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
+import { createSeededRandom } from "../../../src/model/seeded-random.ts";
 import {
   NOON,
   claim,

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { HealthCheck } from "../../../src/deliver/target-health.ts";
-import { ONE_BY_ONE, type Sender } from "../../../src/deliver/senders/sender.ts";
-import type { Outcome } from "../../../src/domain/outcome.ts";
-import type { SubscriptionInput } from "../../../src/domain/subscription.ts";
-import { createRetentionTimes, reportRetention } from "../../../src/operate/retention.ts";
-import { createStatus, type StatusOptions } from "../../../src/operate/status.ts";
+import { ONE_BY_ONE, type Sender } from "../../../src/destinations/sender.ts";
+import type { Outcome } from "../../../src/model/outcome.ts";
+import type { SubscriptionInput } from "../../../src/model/subscription.ts";
+import { createRetentionTimes, reportRetention } from "../../../src/jobs/retention.ts";
+import { createStatus, type StatusOptions } from "../../../src/api/status.ts";
 import { createChance } from "../../support/chance.ts";
 import { DOWN, OK, refused } from "../../support/delivery-bench.ts";
 import { recordOf } from "../../support/http-outcomes.ts";

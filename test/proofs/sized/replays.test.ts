@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Subscription } from "../../../src/domain/subscription.ts";
-import { firstCursor, formatCursor } from "../../../src/operate/replays/replay-cursor.ts";
-import { createReplayRunner } from "../../../src/operate/replays/replay-runner.ts";
+import type { Subscription } from "../../../src/model/subscription.ts";
+import { firstCursor, formatCursor } from "../../../src/replays/replay-cursor.ts";
+import { createReplayRunner } from "../../../src/replays/replay-runner.ts";
 import type { NewReplay } from "../../../src/store/port/jobs.ts";
 import { OK, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";
 import { sized } from "../../support/proof-size.ts";

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { QueueServiceClient } from "@azure/storage-queue";
 import type { TestContext } from "vitest";
-import type { ConnectionInput } from "../../../src/domain/connection.ts";
+import type { ConnectionInput } from "../../../src/model/connection.ts";
 import { startServiceBus } from "../service-bus/server.ts";
 import { startAzurite } from "../services/azurite.ts";
 import { skipWithoutService } from "../skip.ts";

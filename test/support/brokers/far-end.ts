@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { BrokerConnection, QueueTaker, TakenMessage } from "../../../src/brokers/broker.ts";
+import type { BrokerConnection, QueueTaker, TakenMessage } from "../../../src/queues/broker.ts";
 import type { Arrival } from "../accounting.ts";
 import { until } from "../api-client.ts";
 

@@ -2,9 +2,9 @@
 import { QueueServiceClient } from "@azure/storage-queue";
 import { connect as connectAmqp, type Channel } from "amqplib";
 import type { TestContext } from "vitest";
-import { AZURE_STORAGE_QUEUE } from "../../../src/receive/sources/azure-storage-queue.ts";
-import { poisonQueueOf } from "../../../src/brokers/azure-storage-queue/storage-connection.ts";
-import type { BrokerKind, ConnectionInput } from "../../../src/domain/connection.ts";
+import { AZURE_STORAGE_QUEUE } from "../../../src/sources/azure-storage-queue.ts";
+import { poisonQueueOf } from "../../../src/queues/azure-storage-queue/storage-connection.ts";
+import type { BrokerKind, ConnectionInput } from "../../../src/model/connection.ts";
 import { startServiceBus } from "../service-bus/server.ts";
 import { startAzurite } from "../services/azurite.ts";
 import { startRabbitMq } from "../services/rabbitmq.ts";

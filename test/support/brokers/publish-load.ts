@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import type { BrokerConnection } from "../../../src/brokers/broker.ts";
+import type { BrokerConnection } from "../../../src/queues/broker.ts";
 import type { SentEvent } from "../accounting.ts";
 
 /** An Event that was put into a queue, with what its broker said to it. */

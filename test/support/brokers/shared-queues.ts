@@ -3,12 +3,12 @@ import { randomUUID } from "node:crypto";
 import { QueueServiceClient } from "@azure/storage-queue";
 import { connect as connectAmqp, type Channel } from "amqplib";
 import type { TestContext } from "vitest";
-import { poisonQueueOf } from "../../../src/brokers/azure-storage-queue/storage-connection.ts";
-import type { BrokerConnection } from "../../../src/brokers/broker.ts";
-import { createConnections, type Connections } from "../../../src/brokers/connections.ts";
-import type { BrokerKind, ConnectionInput } from "../../../src/domain/connection.ts";
-import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
-import { createSystemClock } from "../../../src/domain/system-clock.ts";
+import { poisonQueueOf } from "../../../src/queues/azure-storage-queue/storage-connection.ts";
+import type { BrokerConnection } from "../../../src/queues/broker.ts";
+import { createConnections, type Connections } from "../../../src/queues/connections.ts";
+import type { BrokerKind, ConnectionInput } from "../../../src/model/connection.ts";
+import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import { createSystemClock } from "../../../src/model/system-clock.ts";
 import { startServiceBus } from "../service-bus/server.ts";
 import { useAzurite, useRabbitMq } from "../services/shared.ts";
 

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { listConnections } from "../../../src/config/connections.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { showConfig } from "../../../src/config/show.ts";
-import { PosthornError } from "../../../src/domain/errors.ts";
+import { PosthornError } from "../../../src/model/errors.ts";
 
 const BUS = "Endpoint=sb://example.servicebus.windows.net/;SharedAccessKeyName=R;SharedAccessKey=s3cret";
 const STORAGE = "DefaultEndpointsProtocol=https;AccountName=example;AccountKey=s3cret;EndpointSuffix=core.windows.net";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { loadConfig } from "../../../src/config/load.ts";
-import { parseEgressProxy } from "../../../src/deliver/wire/proxy-tunnel.ts";
-import { PosthornError } from "../../../src/domain/errors.ts";
+import { parseEgressProxy } from "../../../src/destinations/wire/proxy-tunnel.ts";
+import { PosthornError } from "../../../src/model/errors.ts";
 
 function load(yaml: string, env: Record<string, string> = {}) {
   const cwd = mkdtempSync(join(tmpdir(), "posthorn-egress-"));

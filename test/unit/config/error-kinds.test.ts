@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { checkFiles } from "../../../src/config/check-files.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { locateDeclared } from "../../../src/config/locate-declared.ts";
-import { ERRORS, findFault, PosthornError } from "../../../src/domain/errors.ts";
+import { ERRORS, findFault, PosthornError } from "../../../src/model/errors.ts";
 import { EXPIRED_PAIR, SERVER_PAIR } from "../../support/certificates.ts";
 
 const cwd = mkdtempSync(join(tmpdir(), "posthorn-errors-"));

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig, type LoadInput } from "../../../src/config/load.ts";
 import { getDatabasePath } from "../../../src/config/store-url.ts";
 import { VERSION } from "../../../src/config/version.ts";
-import { PosthornError } from "../../../src/domain/errors.ts";
+import { PosthornError } from "../../../src/model/errors.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 let cwd: string;

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkKindSettings } from "../../../src/deliver/senders/kind-settings.ts";
-import { createDestinationKinds } from "../../../src/deliver/senders/kinds.ts";
-import type { SubscriptionInput } from "../../../src/domain/subscription.ts";
-import { checkSharedSettings } from "../../../src/domain/subscription-rules.ts";
+import { checkKindSettings } from "../../../src/destinations/kind-settings.ts";
+import { createDestinationKinds } from "../../../src/destinations/kinds.ts";
+import type { SubscriptionInput } from "../../../src/model/subscription.ts";
+import { checkSharedSettings } from "../../../src/model/subscription-rules.ts";
 
 const kinds = createDestinationKinds();
 const GOOD: SubscriptionInput = { name: "a", url: "https://a.example", events: ["order.*", "#"] };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { OPERATORS, toFilter, toRows } from "../../../dashboard/src/pages/subscriptions/filter-rows.ts";
-import { parseFilter } from "../../../src/domain/filter.ts";
+import { parseFilter } from "../../../src/model/filter.ts";
 
 const SAID = [
   { data: { order: { total: { $gt: 100, $lt: 200 } } }, source: "shop" },

@@ -6,10 +6,10 @@ import type { JsonSchema, Schemas } from "../../../dashboard/src/forms/json-sche
 import { wordsOf } from "../../../dashboard/src/forms/words-of.ts";
 import { kindsFor, subscriptionFields, toDraft } from "../../../dashboard/src/pages/subscriptions/form-fields.ts";
 import { labelOfKind } from "../../../dashboard/src/pages/subscriptions/kind-labels.ts";
-import { KINDS } from "../../../src/deliver/senders/kinds.ts";
-import { SubscriptionSchema } from "../../../src/deliver/senders/subscription-schema.ts";
-import { createSchemaWriter } from "../../../src/http/openapi/schema-writer.ts";
-import { SUBSCRIPTION_DOCS } from "../../../src/http/routes/subscriptions.docs.ts";
+import { KINDS } from "../../../src/destinations/kinds.ts";
+import { SubscriptionSchema } from "../../../src/destinations/subscription-schema.ts";
+import { createSchemaWriter } from "../../../src/api/openapi/schema-writer.ts";
+import { SUBSCRIPTION_DOCS } from "../../../src/api/routes/subscriptions.docs.ts";
 
 const writer = createSchemaWriter();
 writer.write(SubscriptionSchema);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { labelOfKind } from "../../../dashboard/src/pages/sources/presets.ts";
-import { createSourceKinds } from "../../../src/receive/sources/kinds.ts";
-import { NO_CONNECTIONS } from "../../../src/brokers/connections.ts";
+import { createSourceKinds } from "../../../src/sources/kinds.ts";
+import { NO_CONNECTIONS } from "../../../src/queues/connections.ts";
 
 const fetchText = () => Promise.reject(new Error("Nothing is fetched here."));
 const kinds = [...createSourceKinds({ fetchText, connections: NO_CONNECTIONS }).keys()];

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createLane } from "../../../src/deliver/lane.ts";
 import { createReadyDeliveries } from "../../../src/deliver/claims.ts";
 import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
-import type { Subscription } from "../../../src/domain/subscription.ts";
+import type { Subscription } from "../../../src/model/subscription.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
 
 describe("the memory for what is claimed", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { assess, decide } from "../../../src/deliver/decide.ts";
-import { blocked, deliveredWith, failedHere, postponed, type Outcome } from "../../../src/domain/outcome.ts";
-import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
-import type { Subscription } from "../../../src/domain/subscription.ts";
+import { blocked, deliveredWith, failedHere, postponed, type Outcome } from "../../../src/model/outcome.ts";
+import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import type { Subscription } from "../../../src/model/subscription.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
 import { DOWN, gone, OK, refused } from "../../support/delivery-bench.ts";
 import { answered, NO_RETRY_ON, recordOf, timedOut } from "../../support/http-outcomes.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createFallbackDrain, type DrainState } from "../../../src/deliver/fallback.ts";
 import { createTarget, createTargetCondition } from "../../../src/deliver/target.ts";
-import type { Subscription } from "../../../src/domain/subscription.ts";
+import type { Subscription } from "../../../src/model/subscription.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 

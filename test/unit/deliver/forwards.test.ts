@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createForwards } from "../../../src/deliver/forwards.ts";
-import type { AwaitedForward, ForwardResult } from "../../../src/domain/forward-rules.ts";
+import type { AwaitedForward, ForwardResult } from "../../../src/model/forward-rules.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
 const START = Date.UTC(2026, 0, 1);

@@ -12,8 +12,8 @@ import {
 import { admitsNew, nextStep, type SharedRoom, type Step } from "../../../src/deliver/lane-step.ts";
 import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
 import { setProbing, setRules } from "../../../src/deliver/target.ts";
-import type { Subscription } from "../../../src/domain/subscription.ts";
-import { DEFAULT_RULES } from "../../../src/domain/target.ts";
+import type { Subscription } from "../../../src/model/subscription.ts";
+import { DEFAULT_RULES } from "../../../src/model/target.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
 
 const NOW = 1_000_000;

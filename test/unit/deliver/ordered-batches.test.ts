@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
-import type { BatchLimits } from "../../../src/deliver/senders/sender.ts";
+import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import type { BatchLimits } from "../../../src/destinations/sender.ts";
 import type { DeliveryBench } from "../../support/delivery-bench.ts";
 import { DOWN, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
 import { countOpen } from "../../support/store-fixtures.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MODE, type TargetMode } from "../../../src/deliver/mode.ts";
 import { createSubscriptionState, type SubscriptionState } from "../../../src/deliver/subscription-state.ts";
-import { PosthornError } from "../../../src/domain/errors.ts";
+import { PosthornError } from "../../../src/model/errors.ts";
 import { createTarget, createTargetCondition } from "../../../src/deliver/target.ts";
 import { DOWN, gone, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
 import { NOON, countOpen } from "../../support/store-fixtures.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PosthornError } from "../../../src/domain/errors.ts";
+import { PosthornError } from "../../../src/model/errors.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { DOWN, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
 import { countOpen } from "../../support/store-fixtures.ts";

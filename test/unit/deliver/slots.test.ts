@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { beginAttempt, createLane, endAttempt, setSlow, type Lane } from "../../../src/deliver/lane.ts";
 import { createSlots, type Slots } from "../../../src/deliver/slots.ts";
-import { createSeededRandom } from "../../../src/domain/seeded-random.ts";
+import { createSeededRandom } from "../../../src/model/seeded-random.ts";
 import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
-import type { Subscription } from "../../../src/domain/subscription.ts";
+import type { Subscription } from "../../../src/model/subscription.ts";
 
 /** One whose attempts do not take long. */
 function lane(seq: number, tenantId: string): Lane {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { HEALTH } from "../../../src/deliver/target-health.ts";
 import { createTarget, createTargetCondition, forceMode } from "../../../src/deliver/target.ts";
-import type { Subscription } from "../../../src/domain/subscription.ts";
-import { DEFAULT_RULES, type TargetRules } from "../../../src/domain/target.ts";
+import type { Subscription } from "../../../src/model/subscription.ts";
+import { DEFAULT_RULES, type TargetRules } from "../../../src/model/target.ts";
 import { DOWN, OK, refused, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";
 import { NOON, countOpen } from "../../support/store-fixtures.ts";
 

@@ -14,7 +14,7 @@ import {
   setHastens,
   type Target,
 } from "../../../src/deliver/target.ts";
-import { DEFAULT_RULES, toTargetRules, type TargetRules } from "../../../src/domain/target.ts";
+import { DEFAULT_RULES, toTargetRules, type TargetRules } from "../../../src/model/target.ts";
 
 const HEALTH = { kind: "http", url: "https://n8n.example/healthz" };
 

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { GATEWAY_EVENT_TYPES } from "../../../src/domain/pattern.ts";
-import { asksFor } from "../../../src/route/wants.ts";
+import { GATEWAY_EVENT_TYPES } from "../../../src/model/pattern.ts";
+import { asksFor } from "../../../src/accept/wants.ts";
 import { EXAMPLE_FOLDER } from "../../support/n8n-example.ts";
 
 interface Example {

@@ -4,10 +4,10 @@ import { runInNewContext } from "node:vm";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readParked } from "../../../src/brokers/azure-storage-queue/storage-text.ts";
-import { PARK_REASON } from "../../../src/brokers/broker.ts";
-import { buildForwardedPath } from "../../../src/deliver/senders/http/forwarded-path.ts";
-import { expandUrl } from "../../../src/deliver/senders/http/url-template.ts";
+import { readParked } from "../../../src/queues/azure-storage-queue/storage-text.ts";
+import { PARK_REASON } from "../../../src/queues/broker.ts";
+import { buildForwardedPath } from "../../../src/destinations/http/forwarded-path.ts";
+import { expandUrl } from "../../../src/destinations/http/url-template.ts";
 import { PROJECT_ROOT } from "../../support/sample-checkout.ts";
 import type { Workflow } from "../../support/workflow-runner.ts";
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { PosthornError } from "../../../src/domain/errors.ts";
+import { PosthornError } from "../../../src/model/errors.ts";
 import { FatalFault, faultError } from "../../../src/store/commit/faults.ts";
 import { isCorruption, judgeFault, reportFault } from "../../../src/store/sqlite/faults.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";

@@ -1,6 +1,6 @@
-import { stored } from "../../../src/domain/accepted.ts";
+import { stored } from "../../../src/model/accepted.ts";
 import { describe, expect, it } from "vitest";
-import type { PosthornError } from "../../../src/domain/errors.ts";
+import type { PosthornError } from "../../../src/model/errors.ts";
 import { BATCH_LIMITS, failAll, type BatchResult, type WriteBatch } from "../../../src/store/commit/batch.ts";
 import { createGroupCommit } from "../../../src/store/commit/group-commit.ts";
 import {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
-import { DELIVERY_STATES, STATE } from "../../../src/domain/delivery.ts";
+import { DELIVERY_STATES, STATE } from "../../../src/model/delivery.ts";
 import { openWriteConnection } from "../../../src/store/sqlite/connection.ts";
 import { createCounterDeltas } from "../../../src/store/sqlite/counters.ts";
 import { createMoves, type DeliveryRow } from "../../../src/store/sqlite/move.ts";

@@ -1,9 +1,9 @@
-import { stored } from "../../../src/domain/accepted.ts";
+import { stored } from "../../../src/model/accepted.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DEAD_REASONS } from "../../../src/domain/delivery.ts";
-import { PRIORITIES } from "../../../src/domain/event.ts";
-import { ATTEMPT_RESULTS } from "../../../src/domain/outcome.ts";
+import { DEAD_REASONS } from "../../../src/model/delivery.ts";
+import { PRIORITIES } from "../../../src/model/event.ts";
+import { ATTEMPT_RESULTS } from "../../../src/model/outcome.ts";
 import {
   packAccepts,
   packClaimed,

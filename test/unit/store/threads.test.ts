@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { PosthornError } from "../../../src/domain/errors.ts";
+import type { PosthornError } from "../../../src/model/errors.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { startThreadsEarly } from "../../../src/store/sqlite/thread-starts.ts";
 import { accept, commit, newEvent } from "../../support/store-fixtures.ts";

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { afterAll, describe, expect, it } from "vitest";
-import { PosthornError } from "../../../src/domain/errors.ts";
+import { PosthornError } from "../../../src/model/errors.ts";
 import { createTransactions } from "../../../src/store/sqlite/transactions.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PosthornError } from "../../../src/domain/errors.ts";
+import { PosthornError } from "../../../src/model/errors.ts";
 import { createLogger } from "../../../src/telemetry/logger.ts";
 import { createServerErrors } from "../../../src/telemetry/server-errors.ts";
 

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { DEFAULT_TENANT } from "../../../../src/domain/event.ts";
+import { DEFAULT_TENANT } from "../../../../src/model/event.ts";
 import { subscriptionsQuery } from "../../api/queries.ts";
 import type { DeadReason } from "../../api/types.ts";
 import { KeyValues } from "../../ui/key-values.tsx";

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode } from "../../../../src/domain/errors.ts";
+import { ERRORS, type ErrorCode } from "../../../../src/model/errors.ts";
 import type { ReceivedRequest } from "../../api/types.ts";
 
 /** What to do about it. Codes of errors have their title in the gateway's own table. */

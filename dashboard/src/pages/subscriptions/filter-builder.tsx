@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { FILTER_FIELDS } from "../../../../src/domain/filter.ts";
+import { FILTER_FIELDS } from "../../../../src/model/filter.ts";
 import { concerns, type Fault } from "../../forms/draft.ts";
 import { JsonControl } from "../../forms/parsed-control.tsx";
 import { Button } from "../../ui/button.tsx";

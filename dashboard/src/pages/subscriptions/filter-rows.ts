@@ -1,4 +1,4 @@
-import { VALUE_OPERATORS } from "../../../../src/domain/filter-operators.ts";
+import { VALUE_OPERATORS } from "../../../../src/model/filter-operators.ts";
 
 /** A filter as people build it: what must hold of which member. */
 export interface FilterRow {

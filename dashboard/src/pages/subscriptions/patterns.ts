@@ -1,4 +1,4 @@
-import { matchesPattern, parsePattern } from "../../../../src/domain/pattern.ts";
+import { matchesPattern, parsePattern } from "../../../../src/model/pattern.ts";
 
 /** A pattern while it is typed: what is wrong with it, or what it matches. */
 export function asPattern(text: string): { fault: string | undefined; matches: (name: string) => boolean } {

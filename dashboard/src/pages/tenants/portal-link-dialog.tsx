@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { Appearance } from "../../../../src/domain/portal-theme.ts";
+import type { Appearance } from "../../../../src/model/portal-theme.ts";
 import { sendJson } from "../../api/client.ts";
 import type { PortalLink, Tenant } from "../../api/types.ts";
 import { ChoiceField, TextField } from "../../ui/field.tsx";

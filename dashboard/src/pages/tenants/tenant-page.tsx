@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useParams } from "wouter";
-import { DEFAULT_TENANT } from "../../../../src/domain/event.ts";
+import { DEFAULT_TENANT } from "../../../../src/model/event.ts";
 import { sendJson } from "../../api/client.ts";
 import type { Tenant } from "../../api/types.ts";
 import { PageHead } from "../../layout/shell.tsx";

@@ -1,4 +1,4 @@
--- All that a gateway keeps. Times are unix milliseconds. Enumerations are the positions in the lists of src/domain.
+-- All that a gateway keeps. Times are unix milliseconds. Enumerations are the positions in the lists of src/model.
 
 -- Single values: versions, marks, keys of the store itself.
 create table meta (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addPacked, bucketOf, createHistogram, packHistogram } from "../../../../src/domain/latency-histogram.ts";
+import { addPacked, bucketOf, createHistogram, packHistogram } from "../../../../src/model/latency-histogram.ts";
 import type { AttemptStats } from "../../../../src/store/port/jobs.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { NOON } from "../../../support/store-fixtures.ts";

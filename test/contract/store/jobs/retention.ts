@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { publishKey } from "../../../../src/domain/dedupe-key.ts";
-import { agesOf, type Ages } from "../../../../src/domain/retention.ts";
+import { publishKey } from "../../../../src/model/dedupe-key.ts";
+import { agesOf, type Ages } from "../../../../src/model/retention.ts";
 import type { NewDelivery, NewEvent } from "../../../../src/store/port/event-log.ts";
 import type { RetentionRules } from "../../../../src/store/port/jobs.ts";
 import type { Store } from "../../../../src/store/store.ts";

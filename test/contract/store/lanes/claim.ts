@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MAX_RANK_OFFSET_MS } from "../../../../src/domain/delivery.ts";
+import { MAX_RANK_OFFSET_MS } from "../../../../src/model/delivery.ts";
 import type { NewEvent } from "../../../../src/store/port/event-log.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import {

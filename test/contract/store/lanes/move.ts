@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatDeliveryId } from "../../../../src/domain/ids.ts";
+import { formatDeliveryId } from "../../../../src/model/ids.ts";
 import {
   NOON,
   change,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MAX_RECOVERIES } from "../../../../src/domain/delivery.ts";
+import { MAX_RECOVERIES } from "../../../../src/model/delivery.ts";
 import type { ClaimedDelivery } from "../../../../src/store/port/lanes.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import {

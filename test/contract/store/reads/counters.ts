@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DELIVERY_STATES } from "../../../../src/domain/delivery.ts";
+import { DELIVERY_STATES } from "../../../../src/model/delivery.ts";
 import type { DeliveryCounters, StoredDelivery } from "../../../../src/store/port/reads.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { useStore, type StoreHarness } from "../harness.ts";

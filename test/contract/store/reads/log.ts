@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { agesOf } from "../../../../src/domain/retention.ts";
+import { agesOf } from "../../../../src/model/retention.ts";
 import type { LogPage, LogPosition, LogRequest } from "../../../../src/store/port/log-reads.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import {

@@ -1,8 +1,8 @@
 /** A log to search in, kept in memory too, where a search is a plain loop. */
-import type { EventStatus } from "../../../../src/domain/delivery.ts";
-import { publishKey } from "../../../../src/domain/dedupe-key.ts";
-import { MAX_SEARCHED_BODY_BYTES } from "../../../../src/domain/event-search.ts";
-import { matchesPattern, parsePattern } from "../../../../src/domain/pattern.ts";
+import type { EventStatus } from "../../../../src/model/delivery.ts";
+import { publishKey } from "../../../../src/model/dedupe-key.ts";
+import { MAX_SEARCHED_BODY_BYTES } from "../../../../src/model/event-search.ts";
+import { matchesPattern, parsePattern } from "../../../../src/model/pattern.ts";
 import type { NewDelivery, NewEvent } from "../../../../src/store/port/event-log.ts";
 import type { EventFilter } from "../../../../src/store/port/reads.ts";
 import type { Store } from "../../../../src/store/store.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { EventStatus } from "../../../../src/domain/delivery.ts";
+import type { EventStatus } from "../../../../src/model/delivery.ts";
 import type { EventFilter, SearchPage } from "../../../../src/store/port/reads.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { newEvent, NOON, stored } from "../../../support/store-fixtures.ts";

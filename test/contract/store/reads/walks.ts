@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { DeadReason } from "../../../../src/domain/delivery.ts";
+import type { DeadReason } from "../../../../src/model/delivery.ts";
 import type { ReplayWalk } from "../../../../src/store/port/jobs.ts";
 import type { DeliveryKey } from "../../../../src/store/port/lanes.ts";
 import type { StoredDelivery } from "../../../../src/store/port/reads.ts";

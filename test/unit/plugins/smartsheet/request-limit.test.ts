@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Clock } from "../../../../src/domain/clock.ts";
+import type { Clock } from "../../../../src/model/clock.ts";
 import { createRequestLimit } from "../../../../src/plugins/smartsheet/request-limit.ts";
 
 describe("the limit of requests", () => {

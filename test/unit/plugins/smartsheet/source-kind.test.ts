@@ -1,15 +1,15 @@
-import { stored } from "../../../../src/domain/accepted.ts";
+import { stored } from "../../../../src/model/accepted.ts";
 import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { PosthornError } from "../../../../src/domain/errors.ts";
+import { PosthornError } from "../../../../src/model/errors.ts";
 import {
   readManifest,
   type SmartsheetContext,
   type WebhookStatusChange,
 } from "../../../../src/plugins/smartsheet/webhook.ts";
 import { createSmartsheetKind } from "../../../../src/plugins/smartsheet/source-kind.ts";
-import type { ArrivedRequest, KindSettings, Reading } from "../../../../src/receive/sources/source-kind.ts";
+import type { ArrivedRequest, KindSettings, Reading } from "../../../../src/sources/source-kind.ts";
 
 const SHEET = "4509506114742148";
 const WEBHOOK = "4503604829677444";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openWebhookRegistry } from "../../../../src/plugins/smartsheet/webhook-registry.ts";
-import { createRegistry } from "../../../../src/registry/registry.ts";
-import { createSecretBox } from "../../../../src/registry/secret-box.ts";
+import { createRegistry } from "../../../../src/resources/registry.ts";
+import { createSecretBox } from "../../../../src/resources/secret-box.ts";
 import { openSqliteStore } from "../../../../src/store/sqlite/open.ts";
 import { NOON } from "../../../support/store-fixtures.ts";
 import { useFolder } from "../../../support/store-folder.ts";

@@ -1,0 +1,369 @@
+import {
+  MAX_NAMED_CAUSES,
+  type Acknowledgement,
+  type ActiveRule,
+  type Alert,
+  type AlertGroup,
+  type Cause,
+  type Mute,
+  type Telling,
+} from "../model/alert.ts";
+import { type AlertRuleName, worstOf } from "../model/alert-rules.ts";
+import type { Clock } from "../model/clock.ts";
+import { PosthornError } from "../model/errors.ts";
+import { DEFAULT_TENANT } from "../model/event.ts";
+import { startRounds, type Rounds } from "../model/rounds.ts";
+import type { Draft } from "../resources/draft.ts";
+import type { Registry } from "../resources/registry.ts";
+import type { OwnEvents } from "../accept/own-events.ts";
+import { nameCauses, toAlertEvent } from "./alert-events.ts";
+import { ALERT_GROUPS, emptyGroup, withCleared } from "./alert-groups.ts";
+import type { Facts } from "./facts.ts";
+import {
+  decide,
+  findCauses,
+  findEnding,
+  groupCauses,
+  isInForce,
+  isMuted,
+  toKnown,
+  withoutMuted,
+  type Ending,
+  type LiveGroup,
+} from "./judge.ts";
+import { isUnknown, MEASURES } from "./measures.ts";
+
+/**
+ * Evaluates the rules at intervals and reports each problem once. An alert is stored together with the event that
+ * reports it, so that it is neither lost nor reported twice, whatever happens to the process.
+ */
+export interface Alerts {
+  start(): void;
+  /** Evaluates this rule soon, because something that it looks at has changed. */
+  lookSoon(rule: AlertRuleName): void;
+  /** The new thresholds apply from the next evaluation on. */
+  setRules(rules: readonly ActiveRule[]): void;
+  /** Resolves when the current facts were evaluated and the result is written. */
+  evaluate(): Promise<void>;
+  /** Latest first; of the whole gateway (`""`), or of one tenant. */
+  list(tenantId: string): readonly ShownAlert[];
+  get(id: string, tenantId: string | undefined): ShownAlert;
+  /** The rules of the whole gateway. */
+  listRules(): readonly ShownRule[];
+  countActive(tenantId: string): number;
+  acknowledge(id: string, tenantId: string | undefined, by: string, note: string | undefined): Promise<ShownAlert>;
+  mute(id: string, tenantId: string | undefined, wish: MuteWish): Promise<ShownAlert>;
+  unmute(id: string, tenantId: string | undefined, cause: string | undefined): Promise<ShownAlert>;
+  stop(): Promise<void>;
+}
+
+export interface ShownAlert extends Alert {
+  rule: ActiveRule;
+  tenantId: string;
+  mutes: readonly Mute[];
+  isMuted: boolean;
+}
+
+export interface ShownRule extends ActiveRule {
+  /** Undefined when nothing was measured. */
+  worst: number | undefined;
+  measured: number;
+  badCount: number;
+  active: Alert | undefined;
+}
+
+export interface MuteWish {
+  by: string;
+  note?: string | undefined;
+  /** Mutes only this cause. */
+  cause?: string | undefined;
+  /** By default until it is unmuted. */
+  forMs?: number | undefined;
+}
+
+export interface AlertsOptions {
+  registry: Registry;
+  ownEvents: Pick<OwnEvents, "tellWith">;
+  clock: Clock;
+  createId: (prefix: "alr") => string;
+  rules: readonly ActiveRule[];
+  loadFacts: () => Promise<Facts>;
+  /** Nothing is reported for a tenant that is being erased. */
+  isErasing: (tenantId: string) => boolean;
+  everyMs: number;
+  onFired: (alert: ShownAlert) => void;
+  onCleared: (alert: ShownAlert, ending: Ending) => void;
+  onFault: (error: unknown) => void;
+}
+
+/** The most alerts in one transaction. */
+const MAX_WRITTEN_AT_ONCE = 100;
+/** How many notifications of an alert are kept. */
+const KEPT_TELLINGS = 10;
+
+interface Judged {
+  rule: ActiveRule;
+  tenantId: string;
+  causes: readonly Cause[];
+  /** Undefined when the alert fires, or is reported again. */
+  ending: Ending | undefined;
+}
+
+interface Evaluated {
+  measured: readonly Cause[];
+  causes: readonly Cause[];
+}
+
+export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
+  const { registry, ownEvents, clock, createId, loadFacts, everyMs, onFault } = options;
+  let rules = byName(options.rules);
+  const groups = await registry.open(ALERT_GROUPS);
+  /** By rule, then by tenant: the groups with causes, or with an alert. */
+  const live = new Map<AlertRuleName, Map<string, LiveGroup>>();
+  const last = new Map<AlertRuleName, Evaluated>();
+  const soon = new Set<AlertRuleName>();
+  let rounds: Rounds | undefined;
+  let nextAt = 0;
+
+  /** After a restart, memory starts with the causes that were reported. */
+  function causesBefore(name: AlertRuleName): readonly Cause[] {
+    return last.get(name)?.causes ?? groups.find(name, "")?.thing.current?.causes ?? [];
+  }
+
+  function judgeRule(rule: ActiveRule, facts: Facts): Judged[] {
+    const measured = rule.isEnabled ? MEASURES[rule.name](facts, rule) : [];
+    const causes = rule.isEnabled
+      ? findCauses(rule, measured, causesBefore(rule.name), (cause) => isUnknown(facts, rule, cause))
+      : [];
+    last.set(rule.name, { measured, causes });
+    const grouped = groupCauses(causes);
+    for (const { tenantId, id, thing } of groups.list()) {
+      if (id === rule.name && thing.current !== undefined && !grouped.has(tenantId)) grouped.set(tenantId, []);
+    }
+    const before = live.get(rule.name);
+    const now = new Map<string, LiveGroup>();
+    live.set(rule.name, now);
+    const judged: Judged[] = [];
+    for (const [tenantId, all] of grouped) {
+      if (options.isErasing(tenantId)) continue;
+      const group = groups.find(rule.name, tenantId)?.thing;
+      const unmuted = withoutMuted(all, group?.mutes ?? [], facts.now);
+      const one = before?.get(tenantId) ?? { bad: 0, good: 0, causes: [] };
+      now.set(tenantId, one);
+      const step = decide(rule, one, group, unmuted, facts.now);
+      const ending = step === "clear" ? findEnding(rule, all) : undefined;
+      if (step !== undefined) judged.push({ rule, tenantId, causes: unmuted, ending });
+    }
+    return judged;
+  }
+
+  async function judge(names: ReadonlySet<AlertRuleName>): Promise<void> {
+    const facts = await loadFacts();
+    const meant = [...rules.values()].filter(({ name }) => names.has(name));
+    const judged = meant.flatMap((rule) => judgeRule(rule, facts));
+    for (let at = 0; at < judged.length; at += MAX_WRITTEN_AT_ONCE) {
+      await write(judged.slice(at, at + MAX_WRITTEN_AT_ONCE));
+    }
+  }
+
+  async function evaluate(): Promise<void> {
+    soon.clear();
+    nextAt = clock.now() + everyMs;
+    await judge(new Set(rules.keys()));
+  }
+
+  async function run(): Promise<void> {
+    if (clock.now() >= nextAt) return evaluate();
+    const names = new Set(soon);
+    soon.clear();
+    await judge(names);
+  }
+
+  async function write(judged: readonly Judged[]): Promise<void> {
+    const told: (() => void)[] = [];
+    await registry.change(groups, (draft) => {
+      told.length = 0;
+      for (const one of judged) {
+        const group = draft.find(groups, one.rule.name, one.tenantId)?.thing ?? emptyGroup(one.rule.name, one.tenantId);
+        const { ending } = one;
+        const { next, alert } = ending === undefined ? fire(draft, one, group) : clear(draft, one, group, ending);
+        draft.put(groups, next);
+        const shown = () => show(next, alert);
+        told.push(() => (ending === undefined ? options.onFired(shown()) : options.onCleared(shown(), ending)));
+      }
+    });
+    told.forEach((tell) => tell());
+  }
+
+  function fire(draft: Draft, { rule, tenantId, causes }: Judged, group: AlertGroup) {
+    const now = clock.now();
+    const { current } = group;
+    const alert: Alert = {
+      ...(current ?? {
+        id: createId("alr"),
+        firedAt: clock.wall(),
+        clearedAt: undefined,
+        acknowledged: undefined,
+        told: [],
+      }),
+      ...nameCauses(causes),
+      severity: rule.severity,
+      threshold: rule.threshold,
+      value: worst(rule, causes),
+      known: [],
+    };
+    if (isMuted(group.mutes, now)) return { alert, next: { ...group, current: alert } };
+    const told = { ...alert, known: toKnown(causes), told: tell(draft, rule, tenantId, alert) };
+    return { alert: told, next: { ...group, current: told, lastToldAt: now } };
+  }
+
+  function clear(draft: Draft, { rule, tenantId }: Judged, group: AlertGroup, ending: Ending) {
+    const known = group.current as Alert;
+    const alert: Alert = { ...known, clearedAt: clock.wall() };
+    // Report the end only if the start was reported.
+    const told = known.told.length > 0 ? tell(draft, rule, tenantId, alert, ending) : known.told;
+    return { alert, next: withCleared(group, { ...alert, told }) };
+  }
+
+  function tell(draft: Draft, rule: ActiveRule, tenantId: string, alert: Alert, ending?: Ending): readonly Telling[] {
+    const event = toAlertEvent(rule, tenantId, alert, ending);
+    const eventId = ownEvents.tellWith(draft, event);
+    return [{ type: event.type, eventId, at: clock.wall() }, ...alert.told].slice(0, KEPT_TELLINGS);
+  }
+
+  function show(group: AlertGroup, alert: Alert): ShownAlert {
+    const now = clock.now();
+    const mutes = group.mutes.filter((mute) => isInForce(mute, now));
+    const rule = rules.get(group.rule) as ActiveRule;
+    return { ...alert, rule, tenantId: group.tenantId, mutes, isMuted: isMuted(mutes, now) };
+  }
+
+  /** The alert with its current causes, which may be more than were reported. */
+  function showCurrent(group: AlertGroup, current: Alert): ShownAlert {
+    const causes = live.get(group.rule)?.get(group.tenantId)?.causes ?? [];
+    if (causes.length === 0) return show(group, current);
+    const rule = rules.get(group.rule) as ActiveRule;
+    return show(group, { ...current, ...nameCauses(causes), value: worst(rule, causes) });
+  }
+
+  function showAll(group: AlertGroup): ShownAlert[] {
+    // A newer release wrote this rule.
+    if (!rules.has(group.rule)) return [];
+    const past = group.past.map((alert) => show(group, alert));
+    return group.current === undefined ? past : [showCurrent(group, group.current), ...past];
+  }
+
+  function findGroup(id: string, tenantId: string | undefined): AlertGroup {
+    const found = groups.list().find(({ thing }) => {
+      if (tenantId !== undefined && thing.tenantId !== tenantId) return false;
+      return thing.current?.id === id || thing.past.some((alert) => alert.id === id);
+    });
+    if (found === undefined) throw new PosthornError("not_found", `There is no alert ${id}.`);
+    return found.thing;
+  }
+
+  function getOf(group: AlertGroup, id: string): ShownAlert {
+    const shown = showAll(group).find((alert) => alert.id === id);
+    if (shown === undefined) throw new PosthornError("not_found", `There is no alert ${id}.`);
+    return shown;
+  }
+
+  const get = (id: string, tenantId: string | undefined) => getOf(findGroup(id, tenantId), id);
+
+  /** A mute of a cause that the alert does not have would mute nothing. */
+  function refuseUnknownCause(group: AlertGroup, id: string, cause: string): void {
+    const { causes, count } = getOf(group, id);
+    const found = (last.get(group.rule)?.causes ?? []).filter(({ tenantId = DEFAULT_TENANT }) =>
+      ["", tenantId].includes(group.tenantId),
+    );
+    const keys = new Set([...causes, ...found].map(({ key }) => key));
+    for (const mute of group.mutes) if (mute.cause !== undefined) keys.add(mute.cause);
+    // After a restart only the first causes are known until the next evaluation.
+    if (keys.has(cause) || keys.size < count) return;
+    const named = [...keys].slice(0, MAX_NAMED_CAUSES);
+    const others = keys.size > named.length ? ` and ${keys.size - named.length} more` : "";
+    throw new PosthornError(
+      "invalid_field",
+      `The alert ${id} has no cause "${cause}". It has: ${named.map((key) => `"${key}"`).join(", ")}${others}.`,
+      { field: "cause" },
+    );
+  }
+
+  async function change(
+    id: string,
+    tenantId: string | undefined,
+    toChanged: (group: AlertGroup) => AlertGroup,
+  ): Promise<ShownAlert> {
+    await registry.change(groups, (draft) => {
+      const { rule, tenantId: of } = findGroup(id, tenantId);
+      draft.put(groups, toChanged(draft.get(groups, rule, of).thing));
+    });
+    return get(id, tenantId);
+  }
+
+  return {
+    start() {
+      nextAt = clock.now() + everyMs;
+      rounds = startRounds({ clock, everyMs: () => (soon.size > 0 ? 0 : nextAt - clock.now()), run, onFault });
+    },
+    lookSoon(rule) {
+      soon.add(rule);
+      rounds?.reschedule();
+    },
+    setRules(given) {
+      rules = byName(given);
+    },
+    evaluate,
+    list: (tenantId) =>
+      groups
+        .list()
+        .filter((entry) => entry.tenantId === tenantId)
+        .flatMap(({ thing }) => showAll(thing))
+        .sort((one, other) => (one.id < other.id ? 1 : -1)),
+    get,
+    listRules: () =>
+      [...rules.values()].map((rule) => {
+        const { measured = [], causes = [] } = last.get(rule.name) ?? {};
+        const active = groups.find(rule.name, "")?.thing.current;
+        const values = measured.map(({ value }) => value);
+        return { ...rule, worst: worstOf(rule, values), measured: values.length, badCount: causes.length, active };
+      }),
+    countActive: (tenantId) =>
+      groups.list().filter((entry) => entry.tenantId === tenantId && entry.thing.current !== undefined).length,
+    acknowledge: (id, tenantId, by, note) =>
+      change(id, tenantId, (group) => {
+        if (group.current?.id !== id) throw new PosthornError("conflict", `The alert ${id} has cleared.`);
+        const acknowledged: Acknowledgement = { at: clock.wall(), by, note };
+        return { ...group, current: { ...group.current, acknowledged } };
+      }),
+    mute: (id, tenantId, { by, note, cause, forMs }) =>
+      change(id, tenantId, (group) => {
+        if (cause !== undefined) refuseUnknownCause(group, id, cause);
+        const now = clock.now();
+        const until = forMs === undefined ? undefined : now + forMs;
+        const others = group.mutes.filter((mute) => isInForce(mute, now) && mute.cause !== cause);
+        return { ...group, mutes: [...others, { cause, until, at: clock.wall(), by, note }] };
+      }),
+    unmute: (id, tenantId, cause) =>
+      change(id, tenantId, (group) => {
+        const mutes = group.mutes.filter((mute) => cause !== undefined && mute.cause !== cause);
+        return { ...group, mutes };
+      }),
+    async stop() {
+      await rounds?.stop();
+    },
+  };
+}
+
+function byName(rules: readonly ActiveRule[]): ReadonlyMap<AlertRuleName, ActiveRule> {
+  return new Map(rules.map((rule) => [rule.name, rule]));
+}
+
+function worst(rule: ActiveRule, causes: readonly Cause[]): number {
+  return (
+    worstOf(
+      rule,
+      causes.map(({ value }) => value),
+    ) ?? 0
+  );
+}

@@ -1,0 +1,98 @@
+import { listContacts, maskAddress } from "../model/contact.ts";
+import type { SubscriptionInput } from "../model/subscription.ts";
+import type { Tenant } from "../model/tenant.ts";
+import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
+import type { TenantChange } from "../resources/tenants.ts";
+import type { SubscriptionLanes } from "../resources/subscriptions/subscription-lanes.ts";
+import { addressIn, toContactSubscription, type SmsSettings } from "./contact-subscriptions.ts";
+
+/** Keeps the subscriptions of tenants' contacts in line with the tenants. */
+export interface Contacts {
+  /** Called when tenants have changed; before `start` the change is only remembered. */
+  take(changes: readonly TenantChange[]): void;
+  /** Resolves when the subscriptions match the tenants. May be called again when settings have changed. */
+  start(): Promise<void>;
+  /** Lets running work end. */
+  stop(): Promise<void>;
+}
+
+export interface ContactsOptions {
+  subscriptions: () => Pick<Subscriptions, "list" | "applyContacts">;
+  lanes: () => Pick<SubscriptionLanes, "remove">;
+  /** The current settings for sending SMS. */
+  findSms: () => SmsSettings;
+  /** Called for a contact that cannot be notified, with its masked address and the reason. */
+  onUnreachable: (tenantId: string, address: string, reason: string) => void;
+  onFault: (error: unknown) => void;
+}
+
+/** The creator of contacts' subscriptions. */
+const CONTACT = "contact";
+
+export function createContacts(options: ContactsOptions): Contacts {
+  const { onUnreachable, onFault } = options;
+  const tenants = new Map<string, Tenant>();
+  let working: Promise<void> = Promise.resolve();
+  let isStarted = false;
+
+  function wanted({ id, status, ...tenant }: Tenant): SubscriptionInput[] {
+    if (status !== "active") return [];
+    return listContacts(tenant).flatMap((contact) => {
+      const input = toContactSubscription(id, contact, options.findSms());
+      if (input !== undefined) return [input];
+      onUnreachable(
+        id,
+        maskAddress(contact.address),
+        "alerts.channels has no channel of the kind sms, whose settings would be used",
+      );
+      return [];
+    });
+  }
+
+  /** Each contact separately: a rejected one does not affect the others. */
+  async function reconcile(tenantId: string): Promise<void> {
+    const tenant = tenants.get(tenantId);
+    // They are erased with the rest of the tenant.
+    if (tenant?.isErasing === true) return;
+    const inputs = tenant === undefined ? [] : wanted(tenant);
+    const subscriptions = options.subscriptions();
+    await subscriptions.applyContacts(tenantId, inputs, (name, error) =>
+      onUnreachable(tenantId, maskAddress(addressIn(name)), error instanceof Error ? error.message : String(error)),
+    );
+    const left = subscriptions
+      .list(tenantId)
+      .filter(({ createdBy, managedBy }) => createdBy === CONTACT && managedBy !== CONTACT);
+    for (const one of left) await options.lanes().remove(one);
+  }
+
+  /** Not awaited by the change of a tenant, because changes of subscriptions wait for that change. */
+  function reconcileSoon(ids: readonly string[]): void {
+    working = working.then(async () => {
+      for (const id of ids) await reconcile(id).catch(onFault);
+    });
+  }
+
+  return {
+    take(changes) {
+      for (const { id, tenant } of changes) {
+        if (tenant === undefined) tenants.delete(id);
+        else tenants.set(id, tenant);
+      }
+      if (isStarted) reconcileSoon(changes.map(({ id }) => id));
+    },
+    async start() {
+      isStarted = true;
+      const had = options
+        .subscriptions()
+        .list(undefined)
+        .filter(({ createdBy }) => createdBy === CONTACT);
+      const have = [...tenants.values()].filter((tenant) => listContacts(tenant).length > 0);
+      reconcileSoon([...new Set([...had.map(({ tenantId }) => tenantId), ...have.map(({ id }) => id)])]);
+      await working;
+    },
+    async stop() {
+      isStarted = false;
+      await working;
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import type { FastifyRequest } from "fastify";
+import { Type, type Static } from "typebox";
+import { EVENT_STATUSES } from "../../model/delivery.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { EVENT_TYPE_MAX_LENGTH } from "../../model/event.ts";
+import { parseLabel } from "../../model/event-search.ts";
+import { FILTER_LIMITS, parseFilter } from "../../model/filter.ts";
+import { parsePattern } from "../../model/pattern.ts";
+import type { EventFilter } from "../../store/port/reads.ts";
+
+const text = (maxLength: number, description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000]*$", description }));
+
+const MAX_LABELS = 8;
+
+/** The filters of a search; an event must match all that are given. */
+export const EventQuery = {
+  event_type: text(EVENT_TYPE_MAX_LENGTH, "An event type, or a pattern: `*` matches one word, `#` any number of words"),
+  source: text(128, "The source's name"),
+  tenant_id: text(128, "Only events of this tenant; for keys that are not bound to a tenant"),
+  since: Type.Optional(Type.String({ format: "date-time", description: "Received at this time or later" })),
+  until: Type.Optional(Type.String({ format: "date-time", description: "Received before this time" })),
+  status: Type.Optional(
+    Type.Union(
+      EVENT_STATUSES.map((status) => Type.Literal(status)),
+      { description: "The state of the event's deliveries" },
+    ),
+  ),
+  unmatched: Type.Optional(
+    Type.Boolean({ description: "True: only events that no subscription matched; false: only events that one did" }),
+  ),
+  id: Type.Optional(
+    Type.String({
+      pattern: "^[A-Za-z0-9_:-]{1,128}\\*?$",
+      description: "An event id, or the beginning of one followed by `*`",
+    }),
+  ),
+  ordering_key: text(256, "The ordering key"),
+  label: Type.Optional(
+    Type.Union([label(), Type.Array(label(), { maxItems: MAX_LABELS })], {
+      description: "A member of the metadata: `name` or `name=value`; can be repeated",
+    }),
+  ),
+  data: text(
+    FILTER_LIMITS.maxLength,
+    'Conditions on a JSON body, as under `data` of an `event_filter`: `{"order":{"total":{"$gt":100}}}`',
+  ),
+  text: text(256, "Text that occurs anywhere in the body; upper and lower case are the same"),
+};
+
+function label() {
+  return Type.String({ minLength: 1, maxLength: 512, pattern: "^[^\\u0000=][^\\u0000]*$" });
+}
+
+const Parameters = Type.Object(EventQuery);
+export type EventParameters = Static<typeof Parameters>;
+
+export function readEventFilter(query: EventParameters, { caller }: Pick<FastifyRequest, "caller">): EventFilter {
+  const { event_type: type, id, label: labels } = query;
+  const isPrefix = id?.endsWith("*") === true;
+  const isPattern = type !== undefined && /[*#]/.test(type);
+  if (type !== undefined) refuseNoPattern(type);
+  return {
+    tenantId: caller?.tenantId ?? query.tenant_id,
+    type: isPattern ? undefined : type,
+    typePattern: isPattern ? type : undefined,
+    source: query.source,
+    ...readTimes(query),
+    status: query.status,
+    unmatched: query.unmatched,
+    id: isPrefix ? undefined : id,
+    idPrefix: isPrefix ? id.slice(0, -1) : undefined,
+    orderingKey: query.ordering_key,
+    labels: labels === undefined ? undefined : [labels].flat().map(parseLabel),
+    text: query.text,
+    data: query.data === undefined ? undefined : readData(query.data),
+  };
+}
+
+export function readTimes(query: Pick<EventParameters, "since" | "until">) {
+  const since = query.since === undefined ? undefined : Date.parse(query.since);
+  const until = query.until === undefined ? undefined : Date.parse(query.until);
+  if (since !== undefined && until !== undefined && since >= until) {
+    throw new PosthornError("invalid_field", "since must be before until.", { field: "since" });
+  }
+  return { since, until };
+}
+
+export function refuseNoPattern(type: string): void {
+  try {
+    parsePattern(type);
+  } catch (error) {
+    throw new PosthornError("invalid_field", (error as Error).message, { field: "event_type" });
+  }
+}
+
+/** Checked here, so that the search never gets an invalid condition. */
+function readData(condition: string): string {
+  try {
+    JSON.parse(condition);
+    parseFilter(`{"data":${condition}}`);
+    return condition;
+  } catch (error) {
+    throw new PosthornError("invalid_field", `data is not a valid condition: ${(error as Error).message}`, {
+      field: "data",
+    });
+  }
+}

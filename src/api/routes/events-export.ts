@@ -1,0 +1,76 @@
+import type { FastifyInstance } from "fastify";
+import { Readable } from "node:stream";
+import { Type, type Static } from "typebox";
+import type { EventFilter } from "../../store/port/reads.ts";
+import type { Store } from "../../store/store.ts";
+import type { Export, ExportGate } from "../export-gate.ts";
+import { oneLine, presentEvent, presentStoredBody } from "../present/event.ts";
+import { placeOwnerOf } from "../../resources/keys.ts";
+import { EventQuery, readEventFilter } from "./event-query.ts";
+
+const ExportQuery = Type.Object(EventQuery, { additionalProperties: false });
+
+/** Less than for a search, so that a long export does not delay other readers. */
+const BUDGET_MS = 20;
+const EVENTS_AT_ONCE = 50;
+const PIECE_BYTES = 65_536;
+
+export interface EventExportOptions {
+  store: Pick<Store, "reads">;
+  exports: ExportGate;
+}
+
+export function addEventExportRoute(app: FastifyInstance, { store, exports }: EventExportOptions): void {
+  app.get<{ Querystring: Static<typeof ExportQuery> }>(
+    "/api/v1/events/export",
+    {
+      // A HEAD request would read everything and return nothing.
+      exposeHeadRoute: false,
+      config: { scope: "read" },
+      schema: { summary: "Export events with their bodies, as NDJSON", querystring: ExportQuery },
+    },
+    async (request, reply) => {
+      const filter = readEventFilter(request.query, request);
+      const { raw } = reply;
+      const place = exports.enter(placeOwnerOf(request.caller), () => raw.destroy());
+      raw.once("close", place.leave);
+      const lines = exportEvents(store, filter, place);
+      // The first line is read before the answer begins, so that an error until then sets the status.
+      const first = await lines.next();
+      return reply
+        .type("application/x-ndjson")
+        .send(Readable.from(prepend(first, lines), { objectMode: false, highWaterMark: PIECE_BYTES }));
+    },
+  );
+}
+
+/** Holds one page of events and one body in memory at a time, and waits for slow clients. */
+async function* exportEvents(
+  store: EventExportOptions["store"],
+  filter: EventFilter,
+  place: Export,
+): AsyncGenerator<Buffer, void> {
+  let cursor: string | undefined;
+  do {
+    const page = await place.read(() =>
+      store.reads.listEvents(filter, { limit: EVENTS_AT_ONCE, cursor, budgetMs: BUDGET_MS }),
+    );
+    for (const event of page.rows) {
+      const shown = JSON.stringify(presentEvent(event, filter.tenantId));
+      const body = await presentStoredBody(event, () => place.read(() => store.reads.loadEvent(event.seq)));
+      const line = Buffer.from(`${shown.slice(0, -1)},${oneLine(body)}}\n`);
+      // In pieces, so that progress is visible even if the client reads a large body slowly.
+      for (let at = 0; at < line.length; at += PIECE_BYTES) {
+        yield line.subarray(at, at + PIECE_BYTES);
+        place.noteTaken();
+      }
+    }
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
+
+async function* prepend(first: IteratorResult<Buffer, void>, rest: AsyncGenerator<Buffer, void>) {
+  if (first.done === true) return;
+  yield first.value;
+  yield* rest;
+}

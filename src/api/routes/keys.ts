@@ -1,0 +1,170 @@
+import type { FastifyInstance } from "fastify";
+import { Type, type Static } from "typebox";
+import type { Clock } from "../../model/clock.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { changeOf, oneOf, orNull } from "../../model/shape.ts";
+import { SCOPES, type ApiKey } from "../../resources/api-key.ts";
+import type { Caller, KeyChange as KeptChange, KeyStatus, Keys, MadeKey } from "../../resources/keys.ts";
+import type { Entry } from "../../resources/resource.ts";
+import type { AnswerOf } from "../openapi/operation-docs.ts";
+import { isoTime } from "../present/time.ts";
+import type { Key as Described } from "./keys.docs.ts";
+import { cutPage, pageQuery } from "./paging.ts";
+import { addResourceRoutes } from "./resource-routes.ts";
+
+/** Names have no control characters; NUL would cut them off. */
+const PLAIN = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
+
+export const KeyInput = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      pattern: PLAIN,
+      description: "What the key is for",
+      examples: ["billing"],
+    }),
+    scopes: Type.Array(oneOf(SCOPES), { minItems: 1, uniqueItems: true, examples: [["read"]] }),
+    tenant_id: Type.Optional(
+      orNull(Type.String({ minLength: 1, maxLength: 128, pattern: PLAIN }), {
+        description: "The tenant that the key is bound to; null for all tenants",
+        examples: ["acme"],
+      }),
+    ),
+    expires_at: Type.Optional(orNull(Type.String({ format: "date-time" }))),
+  },
+  { additionalProperties: false },
+);
+export type KeyInput = Static<typeof KeyInput>;
+type KeyChange = Partial<Omit<KeyInput, "tenant_id">>;
+
+const ListQuery = pageQuery({ tenant_id: Type.Optional(Type.String({ maxLength: 128 })) });
+type ListQuery = Static<typeof ListQuery>;
+
+export interface KeyRoutesOptions {
+  keys: Keys;
+  clock: Pick<Clock, "wall">;
+}
+
+export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOptions): void {
+  const present = (key: ApiKey) => presentKey(key, keys.statusOf(key));
+  /** Adds the key in clear, which is never shown again. For a key created earlier only the hash is known. */
+  const saved = ({ entry, key }: MadeKey) => ({
+    thing: entry,
+    isNew: key !== undefined,
+    more: key === undefined ? {} : { key },
+  });
+
+  addResourceRoutes<Entry<ApiKey>, Entry<ApiKey>, KeyInput, KeyChange, ListQuery>(app, {
+    path: "/api/v1/keys",
+    key: "id",
+    words: ["a key", "keys"],
+    summaries: {
+      replace: "Create a key with a chosen id, or replace its settings",
+      change: "Update the name, scopes or expiry of a key",
+      remove: "Revoke a key",
+    },
+    readers: { scope: "admin" },
+    writers: { scope: "admin" },
+    input: KeyInput,
+    change: changeOf(KeyInput.properties, ["tenant_id"]),
+    query: ListQuery,
+    chosenKey: Type.String({
+      pattern: "^(?!config$)[A-Za-z0-9_-]{1,64}$",
+      description: "An id of your choice",
+    }),
+    async list(query, { tenantId }) {
+      const { cursor } = query;
+      const all = await keys.list(tenantId);
+      const rest = cursor === undefined ? all : all.filter(({ id }) => id > cursor);
+      return { page: cutPage(rest, query, ({ id }) => id), present: ({ thing }) => present(thing) };
+    },
+    get: (id, { tenantId }) => keys.get(id, tenantId),
+    // A bound key creates keys of its own tenant only, and none with more rights.
+    async make({ name, scopes, tenant_id, expires_at: end }, { caller, once }) {
+      const tenantId = tenant_id ?? undefined;
+      const expiresAt = readEnd(end);
+      const refuse = () => refuseEnd(expiresAt, caller, clock.wall());
+      const mark = once(`keys/${caller?.tenantId ?? ""}`, tenantId);
+      const made = await keys.create({ name, scopes, tenantId, expiresAt }, mark, refuse);
+      return { ...saved(made), isReplay: made.isReplay };
+    },
+    async put({ name, scopes, tenant_id: given, expires_at: end }, { caller, ifMatch }, id) {
+      const expiresAt = chooseEnd(end, caller, clock.wall());
+      const by = { tenantId: caller?.tenantId, ifMatch, isTenantMeant: given !== undefined };
+      return saved(await keys.put({ id, name, scopes, tenantId: given ?? undefined, expiresAt }, by));
+    },
+    async patch(id, { name, scopes, expires_at: end }, { caller, ifMatch }) {
+      const expiresAt = end === undefined ? undefined : (chooseEnd(end, caller, clock.wall()) ?? null);
+      const change = { name, scopes, expiresAt };
+      const refuse = (known: ApiKey) => refuseOutliving(known, change, caller);
+      return { thing: await keys.change(id, caller?.tenantId, change, { ifMatch, refuse }) };
+    },
+    // A revoked key stays visible.
+    async remove(id, { caller, ifMatch }) {
+      const entry = await keys.revoke(id, caller?.tenantId, ifMatch);
+      return { thing: entry };
+    },
+    present: ({ thing }) => present(thing),
+  });
+}
+
+/** The one mapping of a key to the wire. Never the key nor its hash: the answer to create adds the key. */
+function presentKey(key: ApiKey, status: KeyStatus): AnswerOf<typeof Described> {
+  return {
+    id: key.id,
+    name: key.name,
+    prefix: key.prefix,
+    scopes: key.scopes,
+    tenant_id: key.tenantId ?? null,
+    status,
+    created_at: isoTime(key.createdAt),
+    expires_at: isoTime(key.expiresAt) ?? null,
+    revoked_at: isoTime(key.revokedAt) ?? null,
+  };
+}
+
+/** A key that expires cannot give rights to a key that expires later: its own expiry would mean nothing. */
+function refuseOutliving(
+  known: ApiKey,
+  { scopes = [], expiresAt }: Pick<KeptChange, "scopes" | "expiresAt">,
+  caller: Caller | undefined,
+): void {
+  const callersEnd = caller?.expiresAt;
+  const held = known.scopes;
+  const gained = held.includes("admin") ? [] : scopes.filter((scope) => !held.includes(scope));
+  if (callersEnd === undefined || gained.length === 0) return;
+  const end = expiresAt === undefined ? known.expiresAt : (expiresAt ?? undefined);
+  if (end !== undefined && end <= callersEnd) return;
+  throw new PosthornError(
+    "forbidden",
+    `This key expires at ${new Date(callersEnd).toISOString()} and cannot give ${gained.join(" and ")} to a key that ` +
+      "expires later. Set its expires_at, too.",
+    { field: "scopes" },
+  );
+}
+
+function chooseEnd(wanted: KeyInput["expires_at"], caller: Caller | undefined, wall: number): number | undefined {
+  const expiresAt = readEnd(wanted);
+  refuseEnd(expiresAt, caller, wall);
+  return expiresAt;
+}
+
+function readEnd(wanted: KeyInput["expires_at"]): number | undefined {
+  return typeof wanted === "string" ? Date.parse(wanted) : undefined;
+}
+
+function refuseEnd(expiresAt: number | undefined, caller: Caller | undefined, wall: number): void {
+  if (expiresAt !== undefined && !(expiresAt > wall)) {
+    throw new PosthornError("invalid_field", "expires_at must be in the future.", { field: "expires_at" });
+  }
+  const callersEnd = caller?.expiresAt;
+  if (callersEnd !== undefined && (expiresAt === undefined || expiresAt > callersEnd)) {
+    throw new PosthornError(
+      "forbidden",
+      `This key expires at ${new Date(callersEnd).toISOString()} and cannot create a key that expires later. Set ` +
+        "expires_at.",
+      { field: "expires_at" },
+    );
+  }
+}

@@ -1,0 +1,173 @@
+import { Type } from "typebox";
+import { CONDITIONS } from "../../resources/condition.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  Count,
+  Time,
+  closed,
+  count,
+  named,
+  nullable,
+  oneOf,
+  text,
+  textOrNull,
+  type AreaDocs,
+} from "../openapi/operation-docs.ts";
+import { ConditionDocs } from "./targets.docs.ts";
+
+export const ConnectionState = oneOf(
+  ["unused", "connecting", "connected", "failed"],
+  "`unused`: no source or subscription has used the connection yet",
+);
+
+const Readiness = named(
+  "Readiness",
+  closed({
+    version: text("0.1.0"),
+    status: oneOf(["ok", "degraded", "overloaded", "stopping"]),
+    store: closed({ driver: text("sqlite"), version: text("3.53.0"), sync_mode: text("FULL") }),
+    queue: closed({ driver: text("local") }),
+    disk: closed({
+      status: oneOf(["ok", "low"]),
+      free_bytes: nullable(count(83_958_673_408, "Null without a key that is bound to no tenant")),
+    }),
+    connections: Type.Array(closed({ kind: text("amqp"), name: text("default"), state: ConnectionState }), {
+      description: "Connections to brokers",
+    }),
+  }),
+);
+
+const Mode = oneOf(["NORMAL", "QUEUE"], "`QUEUE` while the destination is down and deliveries wait");
+/** The examples have a time here. */
+const Moment = nullable(Type.With(Time, { examples: [EXAMPLE.time] }));
+const Health = oneOf(["ok", "error"]);
+const LastError = textOrNull();
+
+const GatewayStatus = named(
+  "Status",
+  closed({
+    mode: Mode,
+    queue_length: Type.Integer({
+      minimum: 0,
+      description: "All open deliveries, and the messages in the fallback queues of forwarding subscriptions",
+    }),
+    last_error: LastError,
+    health: Health,
+    condition: oneOf(CONDITIONS, "The worst `condition` of its targets and subscriptions; paused ones do not count"),
+    oldest_open_s: nullable(
+      Type.Integer({
+        minimum: 0,
+        description: "The age of the oldest open delivery in seconds; null when none is open",
+      }),
+    ),
+    active_alerts: Type.Integer({ minimum: 0, description: "`GET /api/v1/alerts` lists them" }),
+    targets: Type.Array(
+      closed({
+        name: text("ERP"),
+        mode: Mode,
+        since: nullable(Time),
+        reason: textOrNull(),
+        health: Health,
+        condition: ConditionDocs,
+        queue_length: Count,
+        failures: Type.Integer({ minimum: 0, description: "Failed attempts in a row" }),
+        last_error: LastError,
+        rate_per_s: nullable(Type.Number({ description: "The limit in attempts per second; null for no limit" })),
+      }),
+    ),
+    sources: Type.Array(
+      closed({
+        name: Type.String(),
+        health: oneOf(["ok", "error"], "`error`: messages of the source's queue cannot be read or parked"),
+        reason: Type.String({ description: "What is wrong with its queue" }),
+      }),
+      {
+        description: "Only sources with a problem: a queue whose messages cannot be read or parked",
+        examples: [[]],
+      },
+    ),
+    connections: Type.Array(
+      closed({
+        kind: Type.String(),
+        name: Type.String(),
+        state: ConnectionState,
+        reason: nullable(Type.String({ description: "Why there is no connection, and what to do" })),
+        next_try_at: nullable(Time),
+      }),
+      { description: "Connections to brokers; empty for keys that are bound to a tenant", examples: [[]] },
+    ),
+    suspended: Type.Array(
+      closed({
+        id: Type.String(),
+        subscription: Type.String(),
+        since: nullable(Time),
+        reason: nullable(Type.String()),
+      }),
+      { description: "Suspended subscriptions; their deliveries are held until they are resumed", examples: [[]] },
+    ),
+    missing_sources: Type.Array(
+      closed({
+        source: Type.String(),
+        subscription: Type.String({
+          description: "The subscription whose target does not know the source but is otherwise healthy",
+        }),
+        since: Time,
+        next_try_at: Time,
+        last_error: Type.String(),
+      }),
+      {
+        description:
+          "Sources that a target does not know; their deliveries wait. With n8n, the workflows are not active",
+        examples: [[]],
+      },
+    ),
+    retention: closed({
+      days: nullable(
+        Type.Number({ description: "How many days events are kept; null when they are kept forever", examples: [30] }),
+      ),
+      oldest_event_at: Moment,
+      due_events: nullable(count(0, "About how many events are due to be deleted now")),
+      complete_until: Moment,
+      behind_s: nullable(count(0, "How long the oldest of them has been due, in seconds")),
+      remaining_s: nullable(count(0, "Estimated seconds until all are deleted, at the speed of the last run")),
+      running: Type.Boolean(),
+      last_run_at: Moment,
+      last_result: nullable(text("success")),
+    }),
+  }),
+);
+
+const alive = { answer: { description: "The gateway is running", schema: closed({ status: oneOf(["ok"]) }) } };
+
+export const OPERATION_DOCS: AreaDocs = {
+  tag: "Operation",
+  description: "Health, status and metrics of the gateway",
+  operations: {
+    "GET /health": alive,
+    "GET /livez": alive,
+    "GET /readyz": {
+      description:
+        "Ready means that the gateway accepts requests. A degraded gateway (low disk space, or a broker that cannot " +
+        "be reached) still answers 200.",
+      answer: { description: "The gateway accepts requests", schema: Readiness },
+      otherAnswers: [{ status: 503, description: "The gateway is stopping or overloaded", schema: Readiness }],
+    },
+    "GET /status": {
+      description: "A key that is bound to a tenant gets the status of that tenant only.",
+      answer: {
+        description:
+          "The overall mode is `QUEUE` if any target is in `QUEUE`. The overall health is `error` if any target, " +
+          "source or broker connection has an error, or a subscription is suspended",
+        schema: GatewayStatus,
+      },
+    },
+    "GET /metrics": {
+      answer: {
+        description: "Prometheus' text format",
+        schema: Type.String(),
+        contentType: "text/plain",
+        example: 'webhook_delivery_total{webhook_id="erp",event_type="order.created",status="success"} 1\n',
+      },
+    },
+  },
+};

@@ -1,0 +1,190 @@
+import type { FastifyInstance } from "fastify";
+import { Type, type Static } from "typebox";
+import { Value } from "typebox/value";
+import { describeUnknownKind, fieldOf, templatesIn } from "../../destinations/kind-settings.ts";
+import type { DestinationKinds } from "../../destinations/kinds.ts";
+import type { Clock } from "../../model/clock.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { describeSchemaError } from "../../model/schema-errors.ts";
+import { DEFAULT_TENANT, type EventContent } from "../../model/event.ts";
+import type { EventType } from "../../model/event-type.ts";
+import { DEFAULT_KIND } from "../../model/subscription.ts";
+import { parsePattern } from "../../model/pattern.ts";
+import { listNamedSchemas } from "../../resources/event-types/named-schemas.ts";
+import type { Subscriptions } from "../../resources/subscriptions/subscriptions.ts";
+import type { Store } from "../../store/store.ts";
+import {
+  TEMPLATE_LIMITS,
+  type Template,
+  type TemplateFacts,
+  type Templates,
+} from "../../sandbox/templates/templates.ts";
+import { lowerNames, SampleEvent, StoredEventId } from "./sample-event.ts";
+
+const GivenTemplate = Type.Object(
+  {
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    text: Type.String({ maxLength: TEMPLATE_LIMITS.maxLength }),
+    place: Type.Optional(
+      Type.Enum(["text", "html", "json", "url", "header"], {
+        description: "Where the text is used, which determines escaping; `text` by default",
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const PreviewBody = Type.Object(
+  {
+    subscription_id: Type.Optional(
+      Type.String({ maxLength: 128, description: "Render the templates of this subscription" }),
+    ),
+    kind: Type.Optional(
+      Type.String({ maxLength: 64, description: "The kind of destination of `settings`; `http` by default" }),
+    ),
+    settings: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: "Settings of a destination that contain templates, as in a subscription",
+      }),
+    ),
+    templates: Type.Optional(Type.Array(GivenTemplate, { minItems: 1, maxItems: 50 })),
+    events: Type.Optional(
+      Type.Array(Type.String({ maxLength: 255 }), {
+        maxItems: 200,
+        description:
+          "Patterns of event types; templates may use only fields of their schemas. By default the type of the event",
+      }),
+    ),
+    event: Type.Optional(SampleEvent),
+    event_id: Type.Optional(StoredEventId),
+  },
+  { additionalProperties: false },
+);
+type PreviewBody = Static<typeof PreviewBody>;
+
+export interface TemplateRouteParts {
+  store: Store;
+  clock: Pick<Clock, "wall">;
+  kinds: DestinationKinds;
+  subscriptions: Pick<Subscriptions, "getById" | "settingsOf">;
+  eventTypes: { list(): readonly EventType[] };
+  templates: Pick<Templates, "examine" | "render">;
+}
+
+/** Renders templates with an event. Nothing is stored or sent. */
+export function addTemplateRoutes(app: FastifyInstance, parts: TemplateRouteParts): void {
+  const { store, clock, kinds, subscriptions, eventTypes, templates } = parts;
+
+  app.post<{ Body: PreviewBody }>(
+    "/api/v1/templates/preview",
+    { config: { scope: "read" }, schema: { summary: "Preview templates with an event", body: PreviewBody } },
+    async ({ body, caller }) => {
+      const list = findTemplates(body, caller?.tenantId);
+      const facts = await findFacts(body, caller?.tenantId);
+      const schemas = listNamedSchemas(readPatterns(body.events ?? [facts.event.type]), eventTypes.list());
+      // Neither other tenants nor deliveries wait for previews.
+      const line = `previews of ${caller?.tenantId ?? "operators"}`;
+      const problems = await templates.examine(list, schemas, { line, withinMs: PREVIEW_MS });
+      const rendered = await templates.render(list, facts, line);
+      if ("fault" in rendered && rendered.isPassing) {
+        throw new PosthornError("unavailable", `It could not be rendered now: ${rendered.fault}.`, { retryAfterS: 5 });
+      }
+      return {
+        problems: problems.map(({ field, message }) => ({ field, message })),
+        rendered: "texts" in rendered ? list.map(({ name }, i) => ({ name, text: rendered.texts[i] ?? "" })) : null,
+        fault: "fault" in rendered ? rendered.fault : null,
+      };
+    },
+  );
+
+  function findTemplates(body: PreviewBody, tenantId: string | undefined): readonly Template[] {
+    const { subscription_id: id, settings, templates: given } = body;
+    if ([id, settings, given].filter((one) => one !== undefined).length !== 1) {
+      throw new PosthornError("invalid_field", "Give one of subscription_id, settings and templates.", {
+        field: "templates",
+      });
+    }
+    if (given !== undefined) {
+      return given.map(({ name, text, place = "text" }, i) => ({ name: name ?? `templates[${i}]`, text, place }));
+    }
+    if (settings !== undefined) return readSettings(body.kind ?? DEFAULT_KIND, settings);
+    const known = subscriptions.settingsOf(subscriptions.getById(id ?? "", tenantId));
+    const kind = kinds.findOf(known);
+    return kind === undefined ? [] : templatesIn(known, kind);
+  }
+
+  function readSettings(name: string, settings: Readonly<Record<string, unknown>>): readonly Template[] {
+    const kind = kinds.find(name);
+    if (kind === undefined)
+      throw new PosthornError("invalid_field", `${describeUnknownKind(name, kinds)}.`, { field: "kind" });
+    for (const [field, value] of Object.entries(settings)) {
+      const schema = kind.settings.properties[field];
+      const place = `settings.${fieldOf(field, { isFlat: true })}`;
+      if (schema === undefined) {
+        throw new PosthornError("invalid_field", `${place}: is not a setting of the kind ${name}.`, { field: place });
+      }
+      const errors = Value.Check(schema, value) ? [] : Value.Errors(schema, value);
+      const [error] = errors;
+      if (error === undefined) continue;
+      throw new PosthornError("invalid_field", `${place}: ${describeSchemaError(error, errors)}.`, { field: place });
+    }
+    return kind.templatesOf?.(settings) ?? [];
+  }
+
+  async function findFacts(body: PreviewBody, tenantId: string | undefined): Promise<TemplateFacts> {
+    const { event, event_id: eventId, subscription_id: id } = body;
+    if (event !== undefined && eventId !== undefined) {
+      throw new PosthornError("invalid_field", "Give either event or event_id.", { field: "event" });
+    }
+    const subscription = id === undefined ? EXAMPLE_SUBSCRIPTION : subscriptions.getById(id, tenantId);
+    const common = { subscription, delivery: { id: "dlv_preview", attempt: 1 } };
+    if (eventId === undefined) return { ...toSampleFacts(event ?? {}, tenantId, clock.wall()), ...common };
+    const stored = await store.reads.findEvent(eventId, tenantId);
+    const loaded = stored && (await store.reads.loadEvent(stored.seq));
+    if (stored === undefined || loaded?.body === undefined) {
+      throw new PosthornError("not_found", `There is no event ${eventId}.`);
+    }
+    return { event: { ...stored, body: loaded.body }, request: stored.request, details: stored.details, ...common };
+  }
+}
+
+/** Many are asked for by somebody who types; few take a tenth of it. */
+const PREVIEW_MS = 1000;
+const EXAMPLE_SUBSCRIPTION = { id: "sub_preview", name: "preview" };
+
+function readPatterns(patterns: readonly string[]): readonly string[] {
+  for (const pattern of patterns) parsePattern(pattern);
+  return patterns;
+}
+
+/** Fills in the fields that all events have, if the sample lacks them. */
+function toSampleFacts(sample: SampleEvent, tenantId: string | undefined, wallMs: number): TemplateFacts {
+  const { headers, query, metadata, data } = sample;
+  const event: EventContent = {
+    id: "evt_preview",
+    type: sample.event_type ?? "test.event",
+    version: "1.0",
+    source: sample.source ?? "preview",
+    tenantId: sample.tenant_id ?? tenantId ?? DEFAULT_TENANT,
+    priority: sample.priority ?? "normal",
+    orderingKey: undefined,
+    occurredAt: wallMs,
+    receivedAt: wallMs,
+    contentType: "application/json",
+    body: Buffer.from(JSON.stringify(data ?? null)),
+    origin: "publish",
+  };
+  return {
+    event,
+    request: JSON.stringify({ headers: lowerNames(headers ?? {}), query: toQuery(query) }),
+    details: JSON.stringify({ metadata }),
+  };
+}
+
+function toQuery(query: SampleEvent["query"]): string {
+  if (query === undefined || typeof query === "string") return query ?? "";
+  const values = Object.entries(query).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map((one): [string, string] => [name, String(one)]),
+  );
+  return new URLSearchParams(values).toString();
+}

@@ -1,0 +1,109 @@
+import { randomBytes } from "node:crypto";
+import type { Clock } from "../../model/clock.ts";
+import type { LinkTheme } from "../../model/portal-theme.ts";
+import type { Scope } from "../../resources/api-key.ts";
+import { allows, type Caller, type KeyHolder, type Keys, type SignedInUser } from "../../resources/keys.ts";
+import type { PassRecords } from "../../resources/pass-records.ts";
+import type { SecretBox } from "../../resources/secret-box.ts";
+
+/**
+ * A pass stands for a key: it holds the key's id and an expiry time, encrypted with the master key. It is not stored,
+ * so it stays valid after a restart. The key is looked up each time, so the pass ends with the key, and never allows
+ * more than the key. The pass of a user who signed in with a provider holds the rights themselves, and ends when the
+ * settings of the sign-in change.
+ */
+export interface Passes {
+  /** Undefined when the key no longer exists. */
+  make(caller: Caller, terms: PassTerms): { pass: string; id: string; madeAt: number } | undefined;
+  find(pass: string): FoundPass | undefined;
+}
+
+export interface FoundPass {
+  caller: Caller;
+  /** Tells it from all others without containing it. A session keeps its id when it is renewed. */
+  id: string;
+  madeAt: number;
+  expiresAt: number;
+}
+
+export interface PassTerms {
+  /** Of the pass that is renewed. */
+  id?: string | undefined;
+  expiresAt: number;
+  /** For a partner: limits the pass to this tenant and these scopes. */
+  partner?: { tenantId: string; scopes: readonly Scope[]; theme?: LinkTheme | undefined } | undefined;
+}
+
+export interface PassesOptions {
+  /** A pass for one use is not valid for another. */
+  use: "session" | "portal";
+  secretBox: Pick<SecretBox, "seal" | "open">;
+  keys: Pick<Keys, "findHolder">;
+  records: Pick<PassRecords, "isEnded">;
+  /** Changes with the settings of the sign-in with a provider; undefined when there is none. */
+  userMark: string | undefined;
+  clock: Pick<Clock, "wall">;
+}
+
+interface Sealed extends PassTerms {
+  id: string;
+  keyId: string;
+  mark: string;
+  madeAt: number;
+  user?: SealedUser | undefined;
+}
+
+type SealedUser = SignedInUser & Pick<Caller, "scopes" | "tenantId">;
+
+/** What a partner may do is what the link gives, as far as the key may still do it. */
+function commonScopes(link: Pick<Caller, "scopes">, holder: Caller): readonly Scope[] {
+  if (holder.scopes.includes("admin")) return link.scopes;
+  // Every link may read, and none may publish.
+  return allows(holder, "read") ? ["read"] : [];
+}
+
+/** No pass is longer than this. */
+const MAX_LENGTH = 2048;
+
+export function createPasses({ use, secretBox, keys, records, userMark, clock }: PassesOptions): Passes {
+  function open(pass: string): Sealed | undefined {
+    if (pass.length > MAX_LENGTH) return undefined;
+    try {
+      return JSON.parse(secretBox.open(Buffer.from(pass, "base64url"), use)) as Sealed;
+    } catch {
+      return undefined;
+    }
+  }
+
+  function toHolder(keyId: string, { name, until, scopes, tenantId }: SealedUser): KeyHolder | undefined {
+    if (userMark === undefined) return undefined;
+    return { caller: { keyId, scopes, tenantId, expiresAt: undefined, user: { name, until } }, mark: userMark };
+  }
+
+  return {
+    make({ keyId, scopes, tenantId, user }, { id = randomBytes(8).toString("hex"), expiresAt, partner }) {
+      const mark = user === undefined ? keys.findHolder(keyId)?.mark : userMark;
+      if (mark === undefined) return undefined;
+      const maker = user && { ...user, scopes, tenantId };
+      const madeAt = clock.wall();
+      const sealed: Sealed = { id, keyId, mark, madeAt, expiresAt, partner, user: maker };
+      const pass = Buffer.from(secretBox.seal(JSON.stringify(sealed), use)).toString("base64url");
+      return { pass, id, madeAt };
+    },
+    find(pass) {
+      const sealed = open(pass);
+      if (sealed === undefined || sealed.expiresAt <= clock.wall()) return undefined;
+      const { id, keyId, madeAt, expiresAt, partner, user } = sealed;
+      if (records.isEnded({ id, keyId, madeAt, tenantId: partner?.tenantId })) return undefined;
+      const holder = user === undefined ? keys.findHolder(keyId) : toHolder(keyId, user);
+      if (holder === undefined || holder.mark !== sealed.mark) return undefined;
+      if (partner === undefined) return { caller: holder.caller, id, madeAt, expiresAt };
+      const scopes = commonScopes(partner, holder.caller);
+      if (scopes.length === 0) return undefined;
+      const { name } = user ?? {};
+      const link = { keyId, ...partner, scopes, expiresAt, isPartner: true };
+      const caller = name === undefined ? link : { ...link, user: { name, until: expiresAt } };
+      return { caller, id, madeAt, expiresAt };
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import type { Clock } from "../../model/clock.ts";
+import type { Subscription } from "../../model/subscription.ts";
+import type { HeaderBlock } from "../../model/header-block.ts";
+import type { ConnectionTerms } from "../wire/connection-terms.ts";
+import type { HttpClient, HttpResult } from "../wire/http-client.ts";
+import type { Handshake } from "../sender.ts";
+
+/**
+ * github.com/cloudevents/spec, http-webhook.md §4: nothing is delivered to a destination before it has agreed to
+ * deliveries from this gateway and to their rate.
+ */
+export interface Permissions {
+  /**
+   * Calls `done` with the reason why nothing may be sent, or with undefined. A permission is requested again after a
+   * day.
+   */
+  ask(subscription: Subscription, at: PermissionPlace, done: (problem: string | undefined) => void): void;
+  find(subscription: Subscription): Handshake;
+}
+
+export interface PermissionPlace {
+  readonly url: string;
+  /** The subscription's own headers, for the requests to its origin. */
+  readonly originHeaders: HeaderBlock;
+  readonly terms?: ConnectionTerms | undefined;
+}
+
+export interface PermissionsOptions {
+  client: Pick<HttpClient, "request">;
+  clock: Clock;
+  userAgent: string;
+  /** The name of this gateway: a DNS name. */
+  origin: string;
+}
+
+interface Known {
+  /** Callbacks that wait for the answer. */
+  waiting: ((problem: string | undefined) => void)[] | undefined;
+  validUntil: number;
+  handshake: Handshake;
+}
+
+const PENDING: Handshake = { status: "pending" };
+const VALID_MS = 24 * 3_600_000;
+const TIMEOUT_MS = 10_000;
+const EMPTY = new Uint8Array(0);
+
+export function createPermissions({ client, clock, userAgent, origin }: PermissionsOptions): Permissions {
+  const known = new WeakMap<Subscription, Known>();
+
+  function request(subscription: Subscription, at: PermissionPlace, done: (problem: string | undefined) => void): void {
+    const { rateLimitPerMinute: rate, tenantId: owner, timeoutMs } = subscription;
+    const headers = {
+      "User-Agent": userAgent,
+      "WebHook-Request-Origin": origin,
+      ...(rate !== undefined && { "WebHook-Request-Rate": String(rate) }),
+    };
+    const { url, originHeaders, terms } = at;
+    client.request(
+      {
+        method: "OPTIONS",
+        url,
+        headers,
+        originHeaders,
+        terms,
+        body: EMPTY,
+        owner,
+        timeoutMs: Math.min(TIMEOUT_MS, timeoutMs),
+        maxRedirects: 0,
+      },
+      (result) => done(findProblem(result, origin, rate)),
+    );
+  }
+
+  return {
+    ask(subscription, at, done) {
+      const before = known.get(subscription);
+      if (before?.waiting !== undefined) return void before.waiting.push(done);
+      if (before !== undefined && before.validUntil > clock.now()) return done(undefined);
+      const asked: Known = { waiting: [done], validUntil: 0, handshake: before?.handshake ?? PENDING };
+      known.set(subscription, asked);
+      request(subscription, at, (problem) => {
+        const { waiting = [] } = asked;
+        asked.waiting = undefined;
+        asked.validUntil = problem === undefined ? clock.now() + VALID_MS : 0;
+        const answeredAt = clock.wall();
+        asked.handshake =
+          problem === undefined
+            ? { status: "accepted", answeredAt }
+            : { status: "refused", answeredAt, error: problem };
+        for (const one of waiting) one(problem);
+      });
+    },
+    find: (subscription) => known.get(subscription)?.handshake ?? PENDING,
+  };
+}
+
+function findProblem(result: HttpResult, origin: string, rate: number | undefined): string | undefined {
+  if (result.kind !== "response") return `handshake: ${result.error}`;
+  const { status, headers } = result;
+  if (status < 200 || status > 299) return `handshake: answered ${status}`;
+  const allowed = headers["webhook-allowed-origin"]?.trim();
+  if (allowed !== "*" && allowed?.toLowerCase() !== origin.toLowerCase()) {
+    const said = allowed === undefined ? "without WebHook-Allowed-Origin" : `for ${allowed} only`;
+    return `handshake: the destination answered ${said}, not for ${origin}`;
+  }
+  const most = headers["webhook-allowed-rate"]?.trim();
+  if (most === undefined || most === "*") return undefined;
+  if (!/^\d{1,9}$/.test(most)) return `handshake: the destination answered with the rate ${JSON.stringify(most)}`;
+  if (rate !== undefined && rate <= Number(most)) return undefined;
+  return `handshake: the destination allows ${most} requests a minute; set rate_limit to ${most} or less`;
+}

@@ -1,0 +1,160 @@
+import { Type, type Static } from "typebox";
+import { MASK } from "../../model/mask.ts";
+import { fillIn, oneOf, orNull, withDefault } from "../../model/shape.ts";
+import type { HealthPlace } from "../../model/target.ts";
+import { findHealth, findPreset, presetSettings } from "../../model/target-presets.ts";
+import type { DestinationFacts, PreparedDestination } from "../sender.ts";
+import { type DestinationAuth, toDestinationAuth } from "../destination-auth.ts";
+import { REQUEST_SETTINGS } from "../request-settings.ts";
+import type { RetryOn } from "../classify-answer.ts";
+import { namedCredentials } from "../forwarded-headers.ts";
+import { neededBy } from "../templated.ts";
+import { PRESET_NAMES } from "./presets/presets.ts";
+import { prepareTemplates, RequestTemplate, type RequestTemplates } from "./request-templates.ts";
+import { HTTP_SECRETS } from "./secrets.ts";
+
+/** The settings of a destination of the kind http. */
+export const HttpSettings = Type.Object(
+  {
+    url: Type.String({
+      minLength: 1,
+      maxLength: 2048,
+      description: "Where deliveries are sent; `{source}` in its path or query stands for the event's source",
+      examples: ["https://erp.example.com/hooks"],
+    }),
+    format: withDefault(
+      oneOf(["auto", "envelope", "raw", "cloudevents"], {
+        description:
+          "`auto`: raw for received webhooks, an envelope for published events; `cloudevents`: 1.0, structured JSON",
+      }),
+      "auto",
+    ),
+    signature_header: withDefault(Type.String({ pattern: "^[A-Za-z0-9-]{1,64}$" }), "X-Webhook-Signature"),
+    retry_on: REQUEST_SETTINGS.retry_on,
+    give_up_on: withDefault(
+      orNull(Type.Array(Type.Integer({ minimum: 300, maximum: 599 }), { minItems: 1, maxItems: 50 }), {
+        description:
+          "Statuses after which a delivery is a dead letter at once. With `mode: forward` all answers except successes " +
+          "are retried without it",
+        examples: [[422]],
+      }),
+      null,
+    ),
+    headers: REQUEST_SETTINGS.headers,
+    health_url: withDefault(
+      orNull(Type.String({ minLength: 1, maxLength: 2048 }), {
+        description:
+          'A URL that answers 2xx and `{"status":"ok"}` while the destination is healthy; checked every minute',
+      }),
+      null,
+    ),
+    allowed_ips: REQUEST_SETTINGS.allowed_ips,
+    auth: REQUEST_SETTINGS.auth,
+    forward_headers: withDefault(
+      orNull(Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 100 }), {
+        description: "With `forward`: headers of the request that are passed on; `*` means the usual ones, the default",
+      }),
+      null,
+    ),
+    preset: withDefault(
+      orNull(oneOf(PRESET_NAMES), {
+        description: "Sends a chat message instead of the event: `url` is a webhook of that chat",
+      }),
+      null,
+    ),
+    template: withDefault(orNull(RequestTemplate), null),
+    handshake: withDefault(
+      orNull(oneOf(["cloudevents"]), {
+        description:
+          "`cloudevents`: nothing is sent before the destination has answered an OPTIONS request with its permission for this " +
+          "gateway and a rate per minute",
+      }),
+      null,
+    ),
+    allow_own_url: REQUEST_SETTINGS.allow_own_url,
+  },
+  { additionalProperties: false },
+);
+export type HttpSettings = Static<typeof HttpSettings>;
+
+/** The settings as the sender uses them: with defaults, decrypted, only in memory. */
+export interface HttpDestination {
+  readonly url: string;
+  readonly format: "auto" | "envelope" | "raw" | "cloudevents";
+  readonly signatureHeader: string;
+  readonly retryOn: RetryOn;
+  readonly headers: Readonly<Record<string, string>>;
+  /** CIDRs; when not given, any address that the guard allows. */
+  readonly allowedIps: readonly string[] | undefined;
+  readonly auth: DestinationAuth | undefined;
+  /** In lower case; the usual headers when not given. */
+  readonly forwardHeaders: readonly string[] | undefined;
+  /** Whether deliveries to this gateway itself are allowed. */
+  readonly allowOwnUrl: boolean;
+  /** Larger bodies are not sent. */
+  readonly maxBytes: number | undefined;
+  /** Undefined when the event itself is sent. */
+  readonly templates: RequestTemplates | undefined;
+  /** The destination must first agree to get deliveries. */
+  readonly needsPermission: boolean;
+  /** JSON with any other content type is sent as `application/json`. */
+  readonly wantsPlainJson: boolean;
+}
+
+function toHttpDestination(settings: HttpSettings, { shared, target }: DestinationFacts): HttpDestination {
+  const preset = presetSettings({ target: shared.target, retry_on: settings.retry_on }, target);
+  const set = fillIn(HttpSettings.properties, settings);
+  return {
+    url: set.url,
+    format: set.format,
+    signatureHeader: set.signature_header,
+    retryOn: {
+      statuses: set.retry_on?.statuses ?? [],
+      sourceStatuses: preset.sourceStatuses,
+      bodyContains: set.retry_on?.body_contains,
+      bodyIs: preset.retryBody,
+      giveUpOn: set.give_up_on ?? [],
+      allOthers: shared.mode === "forward",
+      emptyStatuses: preset.emptyStatuses,
+    },
+    headers: set.headers ?? {},
+    allowedIps: set.allowed_ips ?? undefined,
+    auth: toDestinationAuth(set.auth),
+    forwardHeaders: set.forward_headers?.map((name) => name.toLowerCase()),
+    allowOwnUrl: set.allow_own_url,
+    maxBytes: preset.maxBytes,
+    templates: prepareTemplates(set),
+    needsPermission: set.handshake === "cloudevents",
+    wantsPlainJson: preset.wantsPlainJson,
+  };
+}
+
+export function prepareHttp(settings: HttpSettings, facts: DestinationFacts): PreparedDestination {
+  const { shared, target } = facts;
+  const destination = toHttpDestination(settings, facts);
+  return {
+    destination,
+    place: settings.url,
+    health: findOwnHealth(settings, shared.target),
+    retryPolicy: presetSettings({ target: shared.target, retry_on: settings.retry_on }, target).retryPolicy,
+    signatureHeader: destination.signatureHeader,
+    needs: destination.templates && neededBy(destination.templates.list),
+    credentials: shared.mode === "forward" ? namedCredentials(destination.forwardHeaders) : undefined,
+    forwardHeaders: shared.mode === "forward" ? destination.forwardHeaders : undefined,
+  };
+}
+
+function findOwnHealth(settings: HttpSettings, target: string | null | undefined): HealthPlace | undefined {
+  return findHealth(settings.health_url, findPreset(target), settings.url);
+}
+
+/**
+ * All settings, also those that were not given. All header values are hidden: only the destination knows which are
+ * credentials.
+ */
+export function presentHttp(settings: HttpSettings): Record<string, unknown> {
+  return fillIn(
+    HttpSettings.properties,
+    HTTP_SECRETS.mask(settings, () => MASK),
+  );
+}

@@ -1,0 +1,173 @@
+import type { Clock } from "../model/clock.ts";
+import type { OAuth2Credentials } from "./destination-auth.ts";
+import type { ConnectionTerms } from "./wire/connection-terms.ts";
+import type { HttpClient, HttpResult } from "./wire/http-client.ts";
+
+/**
+ * Access tokens for client credentials (RFC 6749 §4.4): kept while they are valid, and requested once for all that
+ * wait.
+ */
+export interface OAuth2Tokens {
+  /** Calls `done` once; immediately when a valid token is in memory. */
+  get(client: TokenClient, done: (answer: TokenAnswer) => void): void;
+  /** The destination refused this token. Returns whether to try another one. */
+  refuse(client: TokenClient, token: string): boolean;
+  /** The destination also refused the new token: no more tokens are requested for a while. */
+  noteUseless(client: TokenClient): void;
+}
+
+export interface TokenClient extends OAuth2Credentials {
+  /** The same for the same credentials, without revealing them. */
+  id: string;
+  /** The tenant that asks. */
+  owner: string;
+  terms: ConnectionTerms | undefined;
+}
+
+export type TokenAnswer = { token: string } | { failure: TokenFailure };
+
+export interface TokenFailure {
+  kind: "unreachable" | "blocked" | "error";
+  error: string;
+}
+
+export interface OAuth2TokensOptions {
+  client: HttpClient;
+  clock: Clock;
+  userAgent: string;
+}
+
+interface Entry {
+  token: string | undefined;
+  freshUntil: number;
+  waiting: ((answer: TokenAnswer) => void)[];
+  noRefreshUntil: number;
+}
+
+const TIMEOUT_MS = 10_000;
+const MAX_ENTRIES = 10_000;
+const DEFAULT_LIFETIME_S = 300;
+const MAX_LIFETIME_S = 86_400;
+/** A token is renewed before it expires, so that none expires on the way. */
+const MAX_MARGIN_S = 60;
+const USELESS_MS = 10_000;
+const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
+
+export function createOAuth2Tokens({ client: http, clock, userAgent }: OAuth2TokensOptions): OAuth2Tokens {
+  const entries = new Map<string, Entry>();
+
+  function findEntry(id: string): Entry {
+    let entry = entries.get(id);
+    if (entry === undefined) {
+      if (entries.size >= MAX_ENTRIES) forgetUnused();
+      entry = { token: undefined, freshUntil: 0, waiting: [], noRefreshUntil: 0 };
+      entries.set(id, entry);
+    }
+    return entry;
+  }
+
+  function forgetUnused(): void {
+    for (const [id, { waiting }] of entries) if (waiting.length === 0) entries.delete(id);
+  }
+
+  function fetchToken(client: TokenClient, entry: Entry): void {
+    const url = client.tokenUrl;
+    const { headers, body } = buildRequest(client, userAgent);
+    // No redirects: the request contains the client secret.
+    const { owner, terms } = client;
+    const request = { method: "POST", url, headers, body, timeoutMs: TIMEOUT_MS, maxRedirects: 0, owner, terms };
+    http.request(request, (result) => {
+      const answer = readAnswer(result);
+      if ("token" in answer) {
+        entry.token = answer.token;
+        entry.freshUntil = clock.now() + answer.lifetimeS * 1000;
+      }
+      const { waiting } = entry;
+      entry.waiting = [];
+      for (const done of waiting) done(answer);
+    });
+  }
+
+  return {
+    get(client, done) {
+      const entry = findEntry(client.id);
+      const { token, waiting } = entry;
+      if (token !== undefined && clock.now() < entry.freshUntil) return done({ token });
+      waiting.push(done);
+      if (waiting.length === 1) fetchToken(client, entry);
+    },
+    refuse(client, token) {
+      const entry = findEntry(client.id);
+      if (clock.now() < entry.noRefreshUntil) return false;
+      // Another attempt may have fetched a new token meanwhile.
+      if (entry.token === token) entry.token = undefined;
+      return true;
+    },
+    noteUseless(client) {
+      findEntry(client.id).noRefreshUntil = clock.now() + USELESS_MS;
+    },
+  };
+}
+
+function buildRequest(client: TokenClient, userAgent: string): { headers: Record<string, string>; body: Buffer } {
+  const form = new URLSearchParams({ grant_type: "client_credentials" });
+  if (client.scope !== undefined) form.set("scope", client.scope);
+  if (client.audience !== undefined) form.set("audience", client.audience);
+  const headers: Record<string, string> = {
+    "Content-Type": "application/x-www-form-urlencoded",
+    Accept: "application/json",
+    "User-Agent": userAgent,
+  };
+  if (client.clientAuth === "body") {
+    form.set("client_id", client.clientId);
+    form.set("client_secret", client.clientSecret);
+  } else {
+    const credentials = `${formEncode(client.clientId)}:${formEncode(client.clientSecret)}`;
+    headers["Authorization"] = `Basic ${Buffer.from(credentials, "latin1").toString("base64")}`;
+  }
+  return { headers, body: Buffer.from(form.toString(), "utf8") };
+}
+
+/** RFC 6749 §2.3.1 requires both to be encoded before they are joined. */
+function formEncode(text: string): string {
+  return new URLSearchParams({ t: text }).toString().slice(2);
+}
+
+type ReadAnswer = { token: string; lifetimeS: number } | { failure: TokenFailure };
+
+/** Errors do not repeat the endpoint's answer, only the error code of the RFC. */
+function readAnswer(result: HttpResult): ReadAnswer {
+  if (result.kind === "blocked" || result.kind === "error") {
+    return { failure: { kind: result.kind, error: `token endpoint: ${result.error}` } };
+  }
+  if (result.kind !== "response") return fail(result.error);
+  const answer = parseObject(result.body);
+  if (result.status !== 200) {
+    const code = answer["error"];
+    const isKnown = typeof code === "string" && /^[a-z_]{1,40}$/.test(code);
+    return fail(`answered ${result.status}${isKnown ? ` (${code})` : ""}`);
+  }
+  const { access_token: token, token_type: type, expires_in: expiresIn } = answer;
+  if (typeof token !== "string" || !ACCESS_TOKEN.test(token)) return fail("answered 200 without an access_token");
+  if (type !== undefined && String(type).toLowerCase() !== "bearer") return fail("its token is not a bearer token");
+  const seconds = Number(expiresIn);
+  const lifetimeS = seconds > 0 ? Math.min(seconds, MAX_LIFETIME_S) : DEFAULT_LIFETIME_S;
+  return { token, lifetimeS: lifetimeS - Math.min(MAX_MARGIN_S, lifetimeS * 0.2) };
+}
+
+/**
+ * A failure of the token endpoint says nothing about the destination: the delivery is retried and does not become a
+ * dead letter.
+ */
+function fail(reason: string): ReadAnswer {
+  return { failure: { kind: "unreachable", error: `token endpoint: ${reason}` } };
+}
+
+function parseObject(body: Uint8Array): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

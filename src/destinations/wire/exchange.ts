@@ -1,0 +1,251 @@
+import type { Clock } from "../../model/clock.ts";
+import { type HeaderBlock, withoutCredentials } from "../../model/header-block.ts";
+import { parseUrl } from "../../model/parse-url.ts";
+import type { ConnectionTerms } from "./connection-terms.ts";
+import type { Connection, Connections, Target, Waiter } from "./connections.ts";
+import type { Deadlines, Expiring } from "./deadlines.ts";
+import type { HttpRequest, HttpResponse, HttpResult } from "./http-client.ts";
+import type { AnswerHead } from "./http1/answer-head.ts";
+import type { Requester } from "./http1/wire.ts";
+import { describe, isBlocked, isLostConnection, isOurFault } from "./network-fault.ts";
+
+/** What all exchanges of a client share. */
+export interface ExchangeParts {
+  readonly clock: Clock;
+  readonly connections: Connections;
+  readonly deadlines: Deadlines<Exchange>;
+  /** Returns a text when the URL cannot be used. */
+  findTarget(href: string, terms: ConnectionTerms | undefined): Target | string;
+}
+
+const MAX_REDIRECTS = 3;
+const MAX_READ_BYTES = 64 * 1024;
+const MAX_KEPT_BYTES = 8 * 1024;
+/** Maximum number of 1xx answers before the final one. */
+const MAX_INFORMATIONAL = 100;
+const EMPTY = new Uint8Array(0);
+/** 303 asks for a GET, which would drop the event. */
+const FOLLOWED: ReadonlySet<number> = new Set([301, 302, 307, 308]);
+
+/** One request under way, over all its redirects. */
+export class Exchange implements Waiter, Expiring, Requester {
+  isFinished = false;
+  sweep: unknown[] | undefined;
+  placeInSweep = 0;
+  readonly owner: string;
+  readonly #client: ExchangeParts;
+  readonly #done: (result: HttpResult) => void;
+  readonly #method: string;
+  readonly #timeoutMs: number;
+  #headers: HeaderBlock;
+  #originHeaders: HeaderBlock;
+  #body: Uint8Array;
+  #target: Target;
+  #path: string;
+  #hopsLeft: number;
+  readonly #maxKeptBytes: number;
+  readonly #findHopProblem: HttpRequest["findHopProblem"];
+  #connection: Connection | undefined;
+  #isSecondTry = false;
+  #answer: AnswerHead | undefined;
+  #kept: Uint8Array = EMPTY;
+  #readBytes = 0;
+  #informational = 0;
+
+  constructor(
+    client: ExchangeParts,
+    request: HttpRequest,
+    target: Target,
+    headers: HeaderBlock,
+    done: (result: HttpResult) => void,
+  ) {
+    this.#client = client;
+    this.owner = request.owner ?? "";
+    this.#done = done;
+    this.#method = request.method;
+    this.#timeoutMs = request.timeoutMs;
+    this.#headers = headers;
+    this.#originHeaders = request.originHeaders ?? "";
+    this.#body = request.body;
+    this.#target = target;
+    this.#path = request.path ?? target.path;
+    this.#hopsLeft = request.maxRedirects ?? MAX_REDIRECTS;
+    this.#maxKeptBytes = Math.min(request.keptBytes ?? MAX_KEPT_BYTES, MAX_READ_BYTES);
+    this.#findHopProblem = request.findHopProblem;
+  }
+
+  send(): void {
+    const { deadlines, clock, connections } = this.#client;
+    deadlines.add(this, clock.now() + this.#timeoutMs);
+    connections.acquire(this.#target, this);
+  }
+
+  start(connection: Connection): void {
+    this.#connection = connection;
+    this.#answer = undefined;
+    this.#readBytes = 0;
+    this.#kept = EMPTY;
+    const { hostLine } = this.#target;
+    // No Accept-Encoding, and nothing is decompressed: 158 bytes of brotli can contain 100 MB.
+    const head =
+      `${this.#method} ${this.#path} HTTP/1.1\r\n${hostLine}${this.#headers}${this.#originHeaders}` +
+      `accept-encoding: identity\r\ncontent-length: ${this.#body.length}\r\n\r\n`;
+    connection.request(head, this.#body, this);
+  }
+
+  expire(): void {
+    const status = this.#answer?.status;
+    const what = status === undefined ? "no answer" : `answered ${status}, but the answer is incomplete`;
+    this.#fail("timed_out", `${what} within ${this.#timeoutMs} ms`);
+  }
+
+  stop(): void {
+    this.#fail("error", "the gateway stopped");
+  }
+
+  takeHead(head: AnswerHead): void {
+    if (head.status >= 200) {
+      this.#answer = head;
+      return;
+    }
+    this.#informational += 1;
+    if (this.#informational > MAX_INFORMATIONAL) this.#fail("unreachable", "too many answers with a 1xx status");
+  }
+
+  takeBody(bytes: Uint8Array): void {
+    const room = this.#maxKeptBytes - this.#readBytes;
+    if (room > 0) this.#keep(bytes.subarray(0, room));
+    this.#readBytes += bytes.length;
+    if (this.#readBytes > MAX_READ_BYTES) this.#complete(false);
+  }
+
+  takeEnd(isClean: boolean): void {
+    this.#complete(isClean);
+  }
+
+  lost(error: Error): void {
+    const connection = this.#connection;
+    if (this.isFinished || connection === undefined) return;
+    if (isOurFault(error)) {
+      this.#fail("error", error.message);
+      return;
+    }
+    // A destination may close an idle connection just when it is used again. Nothing was answered, and receivers
+    // recognise a repeated request by its webhook-id: it is sent once more, on a connection that was not idle.
+    const wasIdle = connection.served > 0 && this.#answer === undefined;
+    if (wasIdle && !this.#isSecondTry && isLostConnection(error)) {
+      this.#isSecondTry = true;
+      this.#connection = undefined;
+      this.#client.connections.discard(connection);
+      this.#client.connections.acquireFresh(this.#target, this);
+      return;
+    }
+    this.#fail(isBlocked(error) ? "blocked" : "unreachable", describe(error));
+  }
+
+  /** Copies the chunk, because it is a small part of a large buffer and may be kept for a long time. */
+  #keep(chunk: Uint8Array): void {
+    if (this.#readBytes === 0) {
+      this.#kept = new Uint8Array(chunk);
+      return;
+    }
+    // A body may arrive byte by byte: it must not be copied again for each byte.
+    if (this.#kept.length < this.#maxKeptBytes) {
+      const room = new Uint8Array(this.#maxKeptBytes);
+      room.set(this.#kept);
+      this.#kept = room;
+    }
+    this.#kept.set(chunk, this.#readBytes);
+  }
+
+  get #keptBody(): Uint8Array {
+    return this.#kept.length > this.#readBytes ? this.#kept.slice(0, this.#readBytes) : this.#kept;
+  }
+
+  #complete(isClean: boolean): void {
+    const connection = this.#connection;
+    const answer = this.#answer;
+    if (this.isFinished || connection === undefined || answer === undefined) return;
+    const location = FOLLOWED.has(answer.status) ? answer.headers["location"] : undefined;
+    if (location === undefined) this.#respond(connection, answer, isClean);
+    else this.#redirect(connection, answer, location, isClean);
+  }
+
+  #redirect(connection: Connection, answer: AnswerHead, location: string, isClean: boolean): void {
+    const from = this.#target;
+    const here = this.#href;
+    const next = parseUrl(location, here);
+    let objection: string | undefined;
+    if (next === undefined) objection = "its Location is not a URL";
+    else if (this.#readBytes > MAX_READ_BYTES) objection = "its body is too long";
+    else if (this.#hopsLeft === 0) objection = "there were too many redirects";
+    else if (from.protocol === "https:" && next.protocol === "http:") objection = "it leads from https to http";
+    if (next === undefined || objection !== undefined) {
+      this.#respond(connection, answer, isClean, `redirect not followed: ${objection}`);
+      return;
+    }
+    next.hash = "";
+    const isSameOrigin = next.origin === from.origin;
+    const problem = this.#findHopProblem?.(next.href);
+    const target = problem ?? this.#client.findTarget(next.href, isSameOrigin ? from.terms : from.terms?.elsewhere);
+    if (typeof target === "string") {
+      this.#fail("blocked", `redirect to ${next.origin}: ${target}`);
+      return;
+    }
+    if (!isSameOrigin) {
+      this.#headers = withoutCredentials(this.#headers);
+      this.#originHeaders = "";
+    }
+    this.#hopsLeft -= 1;
+    this.#target = target;
+    this.#path = target.path;
+    this.#isSecondTry = false;
+    this.#free(connection, isClean);
+    this.#connection = undefined;
+    this.#client.connections.acquire(target, this);
+  }
+
+  #respond(connection: Connection, answer: AnswerHead, isClean: boolean, error?: string): void {
+    const result: HttpResult = {
+      kind: "response",
+      status: answer.status,
+      headers: answer.headers,
+      body: this.#keptBody,
+      address: connection.address ?? "",
+      url: this.#href,
+    };
+    if (error !== undefined) result.error = error;
+    this.#finish(result, isClean);
+  }
+
+  get #href(): string {
+    const { href, origin, path } = this.#target;
+    return this.#path === path ? href : origin + this.#path;
+  }
+
+  #fail(kind: Exclude<HttpResult["kind"], "response">, error: string): void {
+    this.#finish({ kind, error, address: this.#connection?.address, response: this.#response }, false);
+  }
+
+  /** The part of the answer that has arrived. */
+  get #response(): HttpResponse | undefined {
+    const answer = this.#answer;
+    return answer && { status: answer.status, headers: answer.headers, body: this.#keptBody };
+  }
+
+  #finish(result: HttpResult, isClean: boolean): void {
+    if (this.isFinished) return;
+    this.isFinished = true;
+    const connection = this.#connection;
+    this.#connection = undefined;
+    this.#body = EMPTY;
+    this.#client.deadlines.remove(this);
+    if (connection !== undefined) this.#free(connection, isClean);
+    this.#done(result);
+  }
+
+  #free(connection: Connection, isClean: boolean): void {
+    if (isClean) this.#client.connections.release(connection, this.#answer?.keepAliveMs);
+    else this.#client.connections.discard(connection);
+  }
+}

@@ -1,0 +1,218 @@
+import type { Clock } from "../../model/clock.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { type HeaderBlock, toHeaderBlock } from "../../model/header-block.ts";
+import { parseUrl } from "../../model/parse-url.ts";
+import { findProblem, portOf } from "./destination.ts";
+import type { AddressGuard } from "./address-guard.ts";
+import type { ConnectionTerms } from "./connection-terms.ts";
+import { openConnections, type Target } from "./connections.ts";
+import { createDeadlines } from "./deadlines.ts";
+import { Exchange, type ExchangeParts } from "./exchange.ts";
+import { createGuardedConnect } from "./guarded-connect.ts";
+import { type Lookup, openNameLookup } from "./names/name-lookup.ts";
+import type { NotedCertificates } from "./noted-certificates.ts";
+import type { EgressProxy } from "./proxy-tunnel.ts";
+
+/** The one HTTP client for all outgoing requests: guarded, with a deadline, and with a limit on what it reads. */
+export interface HttpClient {
+  /**
+   * Sends one request, follows redirects, and calls `done` exactly once: at the latest one sweep after the deadline,
+   * and never before `request` has returned.
+   */
+  request(request: HttpRequest, done: (result: HttpResult) => void): void;
+  /** Stops all requests in flight (`error`) and closes all sockets. */
+  close(): Promise<void>;
+}
+
+export interface HttpRequest {
+  method: string;
+  url: URL | string;
+  /** Used in the request line of the first request instead of the path and query of `url`. */
+  path?: string | undefined;
+  /** By name, or as a finished block. */
+  headers: Readonly<Record<string, string>> | HeaderBlock;
+  /** Additional headers, only for the first origin: a redirect may lead anywhere. */
+  originHeaders?: HeaderBlock | undefined;
+  body: Uint8Array;
+  /** For everything together: connecting, redirects and the whole answer. */
+  timeoutMs: number;
+  /** The tenant. Tenants take turns when many requests wait for the connections of one host. */
+  owner?: string;
+  /** 3 when not given. */
+  maxRedirects?: number;
+  /** How much of the answer is kept: 8 KB when not given, and never more than 64 KB. */
+  keptBytes?: number;
+  /** Returns why a redirect to this URL must not be followed. */
+  findHopProblem?: ((url: string) => string | undefined) | undefined;
+  /** Requirements for the connections of this request, redirects included. */
+  terms?: ConnectionTerms | undefined;
+}
+
+export interface HttpResponse {
+  status: number;
+  /** May be the same object as in the last answer, if that had the same headers: it must not be changed. */
+  headers: Readonly<Record<string, string>>;
+  /** At most the first 8 KB, or `keptBytes`. */
+  body: Uint8Array;
+}
+
+export type HttpResult =
+  | (HttpResponse & {
+      kind: "response";
+      address: string;
+      /** The URL of the last request, after redirects. */
+      url: string;
+      /** Why a redirect was not followed. */
+      error?: string;
+    })
+  | {
+      kind: "timed_out" | "unreachable" | "blocked" | "error";
+      error: string;
+      address?: string | undefined;
+      /** The part of an answer that had arrived by then. */
+      response?: HttpResponse | undefined;
+    };
+
+export interface HttpClientOptions {
+  guard: AddressGuard;
+  allowHttp: boolean;
+  clock: Clock;
+  connectionsPerHost?: number;
+  idleConnectionsPerHost?: number;
+  maxSockets?: number;
+  connectTimeoutMs?: number;
+  /** How long an idle connection is kept when the destination does not say. */
+  keepAliveMs?: number;
+  /** When given, the only way out. Proxies in environment variables are ignored. */
+  proxy?: EgressProxy | undefined;
+  /** Gets the certificates of destinations. */
+  certificates?: Pick<NotedCertificates, "note"> | undefined;
+  /** For tests: replaces the client's own lookup, which asks the system's DNS servers. */
+  lookup?: Lookup;
+  /** For tests: certificates to trust instead of the usual ones. */
+  tls?: { ca?: string };
+}
+
+const MAX_HEADER_BYTES = 16 * 1024;
+/** For headers, body and framing together. */
+const MAX_RECEIVED_BYTES = 128 * 1024;
+const MAX_CACHED_TARGETS = 10_000;
+/** A space or a line break would end the request line early. */
+const REQUEST_TARGET = /^\/[\x21-\x7e]*$/;
+
+export function openHttpClient(options: HttpClientOptions): HttpClient {
+  const { clock } = options;
+  const names = options.lookup === undefined ? openNameLookup({ clock }) : { lookup: options.lookup, close() {} };
+  const connections = openConnections({
+    connect: createGuardedConnect({
+      guard: options.guard,
+      clock,
+      timeoutMs: options.connectTimeoutMs ?? 5000,
+      lookup: names.lookup,
+      ca: options.tls?.ca,
+      proxy: options.proxy,
+      certificates: options.certificates,
+    }),
+    clock,
+    perHost: options.connectionsPerHost ?? 100,
+    keptPerHost: options.idleConnectionsPerHost ?? 20,
+    max: options.maxSockets ?? 1024,
+    keepAliveMs: options.keepAliveMs ?? 10_000,
+    maxHeadBytes: MAX_HEADER_BYTES,
+    maxReadBytes: MAX_RECEIVED_BYTES,
+  });
+  const deadlines = createDeadlines<Exchange>(clock);
+  const targets = new Map<string, Target>();
+  let isClosed = false;
+
+  /** Returns a text when the URL cannot be used. Only valid targets are cached: a refused one may be allowed later. */
+  function findTarget(href: string, terms: ConnectionTerms | undefined): Target | string {
+    const key = terms === undefined ? href : `${terms.id} ${href}`;
+    const known = targets.get(key);
+    if (known !== undefined) return known;
+    const url = parseUrl(href);
+    if (url === undefined) return `${JSON.stringify(href)} is not a URL.`;
+    const problem = findProblem(url, options);
+    if (problem !== undefined) return problem;
+    const target = {
+      href: url.href,
+      origin: url.origin,
+      protocol: url.protocol,
+      hostname: url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname,
+      port: portOf(url),
+      path: url.pathname + url.search,
+      hostLine: `host: ${url.host}\r\n`,
+      pool: terms === undefined ? url.origin : `${terms.id} ${url.origin}`,
+      terms,
+    };
+    if (targets.size >= MAX_CACHED_TARGETS) targets.clear();
+    targets.set(key, target);
+    return target;
+  }
+
+  const parts: ExchangeParts = { clock, connections, deadlines, findTarget };
+  return {
+    request(request, done) {
+      const href = typeof request.url === "string" ? request.url : request.url.href;
+      const target = findTarget(href, request.terms);
+      if (isClosed || typeof target === "string") {
+        const result: HttpResult =
+          typeof target === "string"
+            ? { kind: "blocked", error: target }
+            : { kind: "error", error: "the gateway stopped" };
+        setImmediate(done, result);
+        return;
+      }
+      if (request.path !== undefined && !REQUEST_TARGET.test(request.path)) {
+        setImmediate(done, { kind: "error", error: `${JSON.stringify(request.path)} is not a valid request path` });
+        return;
+      }
+      let headers: HeaderBlock;
+      try {
+        headers = typeof request.headers === "string" ? request.headers : toHeaderBlock(request.headers);
+      } catch (error) {
+        setImmediate(done, { kind: "error", error: (error as Error).message });
+        return;
+      }
+      new Exchange(parts, request, target, headers, done).send();
+    },
+    close() {
+      isClosed = true;
+      for (const exchange of deadlines.clear()) exchange.stop();
+      connections.close();
+      names.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+const TEXT_TIMEOUT_MS = 5000;
+const NOTHING = new Uint8Array(0);
+const TEXT_HEADERS = { accept: "*/*", "user-agent": "Posthorn" };
+
+/**
+ * Fetches small texts such as certificates. A failure is the gateway's problem and not the caller's: the caller may
+ * retry.
+ */
+export function createFetchText(client: Pick<HttpClient, "request">): (url: string) => Promise<string> {
+  return (url) =>
+    new Promise((resolve, reject) => {
+      const request = {
+        method: "GET",
+        url,
+        headers: TEXT_HEADERS,
+        body: NOTHING,
+        timeoutMs: TEXT_TIMEOUT_MS,
+        maxRedirects: 0,
+      };
+      client.request(request, (result) => {
+        if (result.kind === "response" && result.status === 200) {
+          return resolve(Buffer.from(result.body).toString("utf8"));
+        }
+        const host = parseUrl(url)?.host ?? "an invalid address";
+        const reason = result.kind === "response" ? `it answered ${result.status}` : result.error;
+        const message = `A text that is needed from ${host} could not be fetched (${reason}).`;
+        reject(new PosthornError("unavailable", message, { retryAfterS: 30 }));
+      });
+    });
+}

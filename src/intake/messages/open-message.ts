@@ -1,0 +1,274 @@
+import { readTrace } from "../../model/trace-context.ts";
+import { parseMessage } from "../../queues/parse-message.ts";
+import { createHeaderSeal } from "../../queues/sealed-headers.ts";
+import { PosthornError } from "../../model/errors.ts";
+import type { Source } from "../../model/source.ts";
+import { parsePublishBody } from "../publish/publish-body.ts";
+import { describeItem } from "../publish/publish.ts";
+import { DEFAULT_PUBLISH_LIMITS, type PublishItem } from "../publish/publish-item.ts";
+import type { ParkReason, PulledMessage } from "../../sources/source-kind.ts";
+import { toMessageEventId } from "../to-events.ts";
+import { readSentBy, type SentBy } from "./message-properties.ts";
+import type { OpenedMessage, PulledFacts } from "../../sources/opened-message.ts";
+import type { PullSettings } from "../../sources/pull-options.ts";
+
+/** `afterMs`: a message that asks to wait is parked when that is over. */
+type Opened = OpenedMessage | { park: ParkReason; afterMs?: number };
+
+export interface OpenOptions {
+  source: Source;
+  settings: PullSettings;
+  /** Of JSON. */
+  maxDepth: number;
+  /** Wall clock, milliseconds. */
+  receivedAt: number;
+  /** Of this gateway. */
+  storeId: string;
+}
+
+/** Reads a message in the format that its source says. Never throws. */
+export function openMessage(message: PulledMessage, options: OpenOptions): Opened {
+  const sentBy = readSentBy(message);
+  switch (options.settings.body) {
+    case "raw":
+      return openRaw(message, sentBy, options);
+    case "message":
+      return openWhole(message, options);
+    case "event":
+      return openEvent(message, sentBy, options);
+  }
+}
+
+/** Messages are larger than their content: base64, and the syntax of JSON. */
+export function maxMessageBytes({ maxBytes }: Source, { body }: PullSettings): number {
+  return body === "raw" ? maxBytes : maxBytes * 2 + 65_536;
+}
+
+function openRaw(message: PulledMessage, sentBy: SentBy, { source, settings }: OpenOptions): Opened {
+  const { body, headers } = message;
+  const id = sentBy.eventId ?? message.id;
+  const eventId = id === undefined ? undefined : toMessageEventId(source.name, id);
+  const facts = toFacts(message, settings, {
+    ...sentBy,
+    eventId,
+    originId: sentBy.eventId,
+    said: [],
+    adopted: undefined,
+  });
+  return { ...asRequest(), body, headers, origin: sentBy.origin, hops: sentBy.hops, facts };
+}
+
+/** `format: message` of another gateway, or of this one. */
+function openWhole(message: PulledMessage, options: OpenOptions): Opened {
+  const { source, settings, maxDepth } = options;
+  const parsed = parseMessage(message.body, { maxBytes: maxMessageBytes(source, settings), maxDepth });
+  if ("reason" in parsed) return { park: { code: parsed.reason, description: parsed.description } };
+  const event = parsed.message;
+  const secret = openHeaders(event.sealedHeaders, event.eventId, settings.messageKey);
+  if (secret === undefined) {
+    const description = "The credentials were encrypted with another message_key than the source has, or were changed.";
+    return { park: { code: "sealed_otherwise", description } };
+  }
+  const said = [
+    ["user_id", quote(event.userId)],
+    ["session_id", quote(event.sessionId)],
+    ["deliver_at", event.deliverAt === undefined ? undefined : String(event.deliverAt)],
+    ["expires_at", event.expiresAt === undefined ? undefined : String(event.expiresAt)],
+    ["metadata", event.metadata],
+  ] as const;
+  const facts = toFacts(message, settings, {
+    eventId: toMessageEventId(source.name, event.eventId),
+    originId: event.eventId,
+    origin: event.origin,
+    generation: event.generation,
+    hops: event.hops,
+    traceparent: event.traceparent,
+    said,
+    adopted: {
+      type: event.eventType,
+      version: event.eventVersion,
+      source: event.source,
+      // Anybody who can write into the queue must not choose the tenant of events.
+      tenantId: undefined,
+      priority: event.priority,
+      orderingKey: event.orderingKey,
+      origin: event.method === undefined ? "publish" : "webhook",
+      occurredAt: event.occurredAt,
+      deliverAt: event.deliverAt,
+      expiresAt: event.expiresAt,
+      contentType: event.contentType,
+      isChecked: true,
+    },
+  });
+  const { headers = {}, traceparent, contentType, content } = event;
+  return {
+    body: "body" in content ? Buffer.from(content.body) : Buffer.alloc(0),
+    headers: {
+      ...(contentType !== undefined && { "content-type": contentType }),
+      ...(traceparent !== undefined && { traceparent }),
+      ...lowerCase(headers),
+      ...lowerCase(secret),
+    },
+    method: event.method ?? "POST",
+    path: event.path,
+    query: event.query ?? "",
+    remoteAddress: event.remoteAddress ?? "",
+    claim: "claim" in content ? content.claim : undefined,
+    hasSealed: event.sealedHeaders !== undefined && settings.messageKey === undefined,
+    origin: event.origin,
+    hops: event.hops,
+    facts,
+  };
+}
+
+/** An event of a bus, read like a published event. */
+function openEvent(message: PulledMessage, sentBy: SentBy, options: OpenOptions): Opened {
+  const { source, settings, receivedAt, storeId } = options;
+  const item = readItem(message.body, options);
+  if (item instanceof PosthornError) return findRetry(message) ?? { park: toReason(item) };
+  const deliverAt = item.deliverAt ?? readDelay(message, receivedAt);
+  // An event that this gateway has sent is known here by its id: what comes back is a new event that names it.
+  const originId = sentBy.origin === storeId ? (sentBy.eventId ?? item.eventId) : undefined;
+  const otherId = originId ?? message.id;
+  const ownId = otherId === undefined ? undefined : toMessageEventId(source.name, otherId);
+  const eventId = originId === undefined ? (item.eventId ?? ownId) : ownId;
+  const facts = toFacts(message, settings, {
+    ...sentBy,
+    eventId,
+    originId,
+    said: describeItem({ ...item, deliverAt }),
+    adopted: {
+      type: item.eventType,
+      version: item.eventVersion,
+      source: item.source,
+      tenantId: settings.trustsTenant ? item.tenantId : undefined,
+      priority: item.priority,
+      orderingKey: item.orderingKey,
+      origin: "publish",
+      occurredAt: item.timestamp,
+      deliverAt,
+      expiresAt: item.expiresAt,
+      contentType: "application/json",
+      isChecked: false,
+    },
+  });
+  const headers = { ...message.headers, "content-type": "application/json" };
+  return { ...asRequest(), body: item.payload, headers, origin: sentBy.origin, hops: sentBy.hops, facts };
+}
+
+function toReason({ code, message }: PosthornError): ParkReason {
+  return { code, description: message };
+}
+
+/** Not an event: what a program that retries its own deliveries by the delayed exchange publishes there. */
+function findRetry(message: PulledMessage): { park: ParkReason; afterMs: number } | undefined {
+  const { delivery_id: id, attempt } = readMembers(message.body);
+  if (typeof id !== "string" || typeof attempt !== "number") return undefined;
+  const description =
+    `The message asks for attempt ${attempt} of the delivery ${JSON.stringify(id.slice(0, 128))}. It is no event, and the ` +
+    "gateway retries its own deliveries by itself: turn the other program's retries off, or bind a queue of its own.";
+  return { park: { code: "foreign_retry", description }, afterMs: Math.min(MAX_PARK_DELAY_MS, readDelayMs(message)) };
+}
+
+/** A message takes a place of its source while it waits. */
+const MAX_PARK_DELAY_MS = 600_000;
+
+function readMembers(body: Buffer): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(body.toString("utf8"))) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+function readItem(body: Buffer, { source, settings, maxDepth }: OpenOptions): PublishItem | PosthornError {
+  try {
+    const limits = {
+      ...DEFAULT_PUBLISH_LIMITS,
+      maxPayloadBytes: source.maxBytes,
+      maxDepth,
+      keepsUnknown: settings.keepsUnknown,
+    };
+    const { batch, items } = parsePublishBody(body, limits);
+    const [item] = items;
+    if (!batch && item !== undefined) return item;
+    return new PosthornError("invalid_field", "A message must contain one event as a JSON object, not a list.");
+  } catch (error) {
+    if (error instanceof PosthornError) return error;
+    return new PosthornError("unreadable_body", "The message could not be read.", { cause: error });
+  }
+}
+
+/** The delay for RabbitMQ's delayed exchange; a negative value means that the message already waited there. */
+function readDelay(message: PulledMessage, receivedAt: number): number | undefined {
+  const delayMs = readDelayMs(message);
+  return delayMs === 0 ? undefined : receivedAt + delayMs;
+}
+
+function readDelayMs({ headers }: PulledMessage): number {
+  const { "x-delay": text = "" } = headers;
+  return /^\d{1,12}$/.test(text) ? Number(text) : 0;
+}
+
+interface Said {
+  eventId: string | undefined;
+  /** The id of the event at the gateway where it came in first. */
+  originId: string | undefined;
+  origin: string | undefined;
+  generation: number;
+  hops: number;
+  /** For messages that carry it themselves instead of in properties. */
+  traceparent?: string | undefined;
+  /** More members to keep with the event: names and JSON. */
+  said: readonly (readonly [name: string, json: string | undefined])[];
+  adopted: PulledFacts["adopted"];
+}
+
+function toFacts(message: PulledMessage, { isUntilDelivered }: PullSettings, said: Said): PulledFacts {
+  const { pulledFrom = [], headers } = message;
+  const { eventId, generation, adopted } = said;
+  const members = [
+    // First, so that they are found without reading the rest.
+    ["hops", said.hops === 0 ? undefined : String(said.hops)],
+    ["origin_event_id", quote(said.originId)],
+    ["trace", quote(readTrace(toTraced(headers, said.traceparent)))],
+    ["origin", quote(said.origin)],
+    ["generation", generation === 1 ? undefined : String(generation)],
+    ["pulled_from", pulledFrom.length === 0 ? undefined : JSON.stringify(pulledFrom)],
+    ...said.said,
+  ].flatMap(([name, json]) => (json === undefined ? [] : [`"${name}":${json}`]));
+  return {
+    eventId,
+    details: members.length === 0 ? undefined : `{${members.join(",")}}`,
+    generation,
+    isHeld: isUntilDelivered && eventId !== undefined,
+    adopted,
+  };
+}
+
+function toTraced(headers: PulledMessage["headers"], traceparent: string | undefined): PulledMessage["headers"] {
+  return traceparent === undefined ? headers : { ...headers, traceparent };
+}
+
+/** Undefined when they cannot be decrypted; without a key they are left out. */
+function openHeaders(
+  sealed: string | undefined,
+  eventId: string,
+  key: string | undefined,
+): Readonly<Record<string, string>> | undefined {
+  if (sealed === undefined || key === undefined) return {};
+  return createHeaderSeal(key).open(sealed, eventId);
+}
+
+function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function quote(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : JSON.stringify(text);
+}
+
+/** For messages without a request. */
+function asRequest() {
+  return { method: "POST", path: undefined, query: "", remoteAddress: "", claim: undefined, hasSealed: false };
+}

@@ -1,0 +1,131 @@
+import type { Rejected } from "../model/accepted.ts";
+import { isSendersFault, PosthornError } from "../model/errors.ts";
+import type { LoggedRequest } from "../store/port/event-log.ts";
+import { maskLogged } from "../accept/masking.ts";
+import { describeRequest, type RequestHead, type WebhookRequest } from "./request.ts";
+
+/** Stores requests that were rejected or ignored, completely or in part. */
+export interface WebhookLog {
+  /** Returns the id under which it is stored, unless too much is being rejected to store it. */
+  rejected(request: RequestHead, cause: string, body: Buffer | undefined, size: number): string | undefined;
+  /**
+   * Rejects a request; it is stored only if the error is the sender's. `body`: undefined if it was not read. Never
+   * throws.
+   */
+  reject(request: RequestHead, error: unknown, body: Buffer | undefined, size: number): Rejected;
+  /** `parts`: the result of each event, if the request was split. */
+  ignored(request: WebhookRequest, cause: string, eventId: string | undefined, parts?: readonly LoggedPart[]): void;
+}
+
+export interface LoggedPart {
+  eventId: string | undefined;
+  outcome: "accepted" | "ignored";
+  cause: string | undefined;
+}
+
+/** Twice as many as a request of two megabytes can have. */
+const MAX_PARTS = 20_000;
+
+export interface WebhookLogOptions {
+  /** Returns whether it is stored. */
+  logRequest: (request: LoggedRequest) => boolean;
+  createId: (prefix: "req") => string;
+}
+
+export function createWebhookLog({ logRequest, createId }: WebhookLogOptions): WebhookLog {
+  function write(
+    request: RequestHead,
+    entry: Pick<LoggedRequest, "outcome" | "cause" | "eventId" | "size" | "body" | "parts">,
+  ): string | undefined {
+    const { source } = request;
+    if (request.keptAs !== undefined) return undefined;
+    const kept = { facts: describeRequest(request, source.hidden), body: entry.body };
+    const { facts, body } = source.mask === undefined ? kept : maskLogged(source.mask, kept);
+    const id = createId("req");
+    const isStored = logRequest({
+      id,
+      ring: source.declared ? source.name : "*",
+      source: source.name,
+      tenantId: source.tenantId,
+      receivedAt: request.receivedAt,
+      facts,
+      outcome: entry.outcome,
+      cause: entry.cause,
+      eventId: entry.eventId,
+      parts: entry.parts,
+      size: entry.size,
+      body,
+    });
+    return isStored ? id : undefined;
+  }
+
+  function rejected(request: RequestHead, cause: string, body: Buffer | undefined, size: number): string | undefined {
+    return write(request, { outcome: "rejected", cause, eventId: undefined, parts: undefined, size, body });
+  }
+
+  return {
+    rejected,
+    reject(request, error, body, size) {
+      if (!isSendersFault(error)) return toRejected(error);
+      try {
+        return toRejected(error, rejected(request, error.code, body, size));
+      } catch (fault) {
+        return toRejected(fault);
+      }
+    },
+    ignored(request, cause, eventId, parts) {
+      const { body } = request;
+      const shown = parts?.slice(0, MAX_PARTS).map((part) => ({
+        event_id: part.eventId ?? null,
+        outcome: part.outcome,
+        cause: part.cause ?? null,
+      }));
+      const written = shown === undefined ? undefined : JSON.stringify(shown);
+      write(request, { outcome: "ignored", cause, eventId, parts: written, size: body.length, body });
+    },
+  };
+}
+
+/** The rejection of a request that a step has thrown an error for. */
+export function toRejected(fault: unknown, requestId?: string): Rejected {
+  const error =
+    fault instanceof PosthornError
+      ? fault
+      : new PosthornError("internal_error", "The webhook could not be processed. See the gateway's log.", {
+          cause: fault,
+        });
+  return { kind: "rejected", stage: "check", error, requestId };
+}
+
+/** How much is stored of rejected requests per second; twice as much in a burst. */
+const BYTES_PER_S = 1024 * 1024;
+const MAX_BURST_BYTES = 2 * 1024 * 1024;
+
+/**
+ * Rejected requests share the disk with accepted events: without a limit, a flood of invalid requests would
+ * delay valid ones. Beyond the limit a request is stored without its body, then without the results of its events,
+ * then not at all.
+ */
+export function createRequestLog(
+  log: (request: LoggedRequest) => void,
+  now: () => number,
+): WebhookLogOptions["logRequest"] {
+  let room = MAX_BURST_BYTES;
+  let filledAt = now();
+
+  return (request) => {
+    const at = now();
+    room = Math.min(MAX_BURST_BYTES, room + ((at - filledAt) * BYTES_PER_S) / 1000);
+    filledAt = at;
+    const bodyBytes = request.body?.length ?? 0;
+    const factBytes = request.facts.length;
+    const partBytes = request.parts?.length ?? 0;
+    if (factBytes > room) return false;
+    const hasParts = factBytes + partBytes <= room;
+    const hasBody = factBytes + partBytes + bodyBytes <= room;
+    room -= factBytes + (hasParts ? partBytes : 0) + (hasBody ? bodyBytes : 0);
+    if (hasBody) log(request);
+    else log({ ...request, body: undefined, parts: hasParts ? request.parts : undefined });
+    return true;
+  };
+}

@@ -1,0 +1,45 @@
+import type { Clock } from "../model/clock.ts";
+import type { Subscription } from "../model/subscription.ts";
+
+/** The number of messages in the queues of fallbacks. */
+export interface FallbackDepths {
+  /** The current number; undefined when it cannot be read. */
+  count(fallback: Subscription): Promise<number | undefined>;
+  /** The sum for all tenants or one; a queue that cannot be read counts with its last number. */
+  sum(tenantId: string | undefined): Promise<number>;
+}
+
+export interface FallbackDepthsOptions {
+  clock: Clock;
+  listFallbacks: (tenantId: string | undefined) => readonly Subscription[];
+  countWaiting: (fallback: Subscription) => Promise<number | undefined>;
+}
+
+/** The longest wait for a broker that does not answer. */
+const WITHIN_MS = 2_000;
+
+export function createFallbackDepths({ clock, listFallbacks, countWaiting }: FallbackDepthsOptions): FallbackDepths {
+  const known = new Map<number, number>();
+
+  function count(fallback: Subscription): Promise<number | undefined> {
+    return new Promise((resolve) => {
+      const timer = clock.setTimer(clock.now() + WITHIN_MS, () => resolve(undefined));
+      const end = (depth: number | undefined) => {
+        timer.cancel();
+        if (depth !== undefined) known.set(fallback.seq, depth);
+        resolve(depth);
+      };
+      // The state of the connection already reports that the broker is away.
+      countWaiting(fallback).then(end, () => end(undefined));
+    });
+  }
+
+  return {
+    count,
+    async sum(tenantId) {
+      const fallbacks = listFallbacks(tenantId);
+      const counted = await Promise.all(fallbacks.map(count));
+      return counted.reduce<number>((sum, one, i) => sum + (one ?? known.get(fallbacks[i]?.seq ?? 0) ?? 0), 0);
+    },
+  };
+}

@@ -1,0 +1,213 @@
+import type { Clock, Timer } from "../model/clock.ts";
+import { PosthornError } from "../model/errors.ts";
+import { orThrow } from "../model/refusal.ts";
+import type { JobRow, JobRun } from "../store/port/jobs.ts";
+import type { Store } from "../store/store.ts";
+
+/**
+ * Runs the gateway's periodic jobs. The store keeps the time when each is due, so a missed run happens soon after
+ * the next start. A lease in the store prevents two gateways from running the same job at once.
+ */
+export interface Jobs {
+  /** Jobs run only after this. */
+  start(): Promise<void>;
+  list(): Promise<readonly KnownJob[]>;
+  /** Starts a run immediately; resolves to its number when it has started. */
+  runNow(name: string): Promise<number>;
+  /** Makes sure that the job runs no later than `at`. */
+  runBy(name: string, at: number): Promise<void>;
+  /** Lets running jobs end. */
+  stop(): Promise<void>;
+}
+
+export interface PeriodicJob {
+  readonly name: string;
+  readonly description: string;
+  readonly everyMs: number;
+  run(context: JobContext): Promise<JobReport>;
+}
+
+export interface JobContext {
+  /** True when the gateway stops or another one has taken over the job: end soon. */
+  shouldStop(): boolean;
+}
+
+export interface JobReport {
+  /** The result, for people. */
+  summary: Readonly<Record<string, number>>;
+  /** Set when there is work before the interval has passed. */
+  nextRunAt?: number | undefined;
+}
+
+/** A job of this gateway, with its state in the store. */
+export interface KnownJob {
+  name: string;
+  description: string;
+  everyMs: number;
+  /** While it runs: the time of a run that was requested in the meantime, if any. */
+  nextRunAt: number | undefined;
+  isRunning: boolean;
+  runs: readonly JobRun[];
+}
+
+export interface JobsOptions {
+  store: Pick<Store, "jobs">;
+  clock: Clock;
+  /** Identifies this process among all gateways on the store, its own earlier runs included. */
+  runner: string;
+  jobs: readonly PeriodicJob[];
+  onFault: (error: unknown) => void;
+}
+
+const KEPT_RUNS = 50;
+const LEASE_MS = 30_000;
+const RENEW_MS = 10_000;
+/** The wait after a failed run or a failure of the store. */
+const AGAIN_MS = 600_000;
+const STORE_AGAIN_MS = 10_000;
+
+export function createJobs(options: JobsOptions): Jobs {
+  const { store, clock, runner, onFault } = options;
+  const jobs = new Map(options.jobs.map((job) => [job.name, job]));
+  const timers = new Map<string, { timer: Timer; at: number }>();
+  const running = new Map<string, Promise<void>>();
+  let isStarted = false;
+  let isStopped = false;
+
+  function arm(job: PeriodicJob, at: number): void {
+    if (!isStarted || isStopped) return;
+    timers.get(job.name)?.timer.cancel();
+    timers.set(job.name, { at, timer: clock.setTimer(at, () => wake(job)) });
+  }
+
+  function armEarlier(job: PeriodicJob, at: number): void {
+    const armed = timers.get(job.name);
+    if (armed === undefined || at < armed.at) arm(job, at);
+  }
+
+  function wake(job: PeriodicJob): void {
+    timers.delete(job.name);
+    begin(job, "schedule").catch((error: unknown) => {
+      report(error);
+      arm(job, clock.now() + STORE_AGAIN_MS);
+    });
+  }
+
+  /** Resolves when the run has started; undefined when it must not run now. */
+  async function begin(job: PeriodicJob, trigger: JobRun["trigger"]): Promise<number | undefined> {
+    const begun = orThrow(await store.jobs.start({ name: job.name, trigger, runner, leaseMs: LEASE_MS }));
+    if (begun.kind !== "started") {
+      armEarlier(job, begun.kind === "busy" ? begun.until : begun.nextRunAt);
+      return undefined;
+    }
+    const { number } = begun;
+    const run = runToEnd(job, number)
+      .catch((error: unknown) => {
+        report(error);
+        // When the lease has expired, the job is due again.
+        arm(job, clock.now() + LEASE_MS);
+      })
+      .finally(() => running.delete(job.name));
+    running.set(job.name, run);
+    return number;
+  }
+
+  async function runToEnd(job: PeriodicJob, number: number): Promise<void> {
+    const lease = holdLease(job.name);
+    let wasToldToStop = false;
+    const outcome = await tryRun(job, () => (wasToldToStop ||= isStopped || lease.isLost()));
+    lease.release();
+    // An interrupted run continues at the next start.
+    if (wasToldToStop && outcome.result === "success") Object.assign(outcome, { result: "interrupted", nextRunAt: 0 });
+    const { result, summary, error } = outcome;
+    const now = clock.now();
+    const regular = now + (result === "failed" ? Math.min(job.everyMs, AGAIN_MS) : job.everyMs);
+    const nextRunAt = Math.max(now, Math.min(regular, outcome.nextRunAt ?? regular));
+    const { name } = job;
+    const end = { name, runner, number, result, summary, error, nextRunAt, keep: KEPT_RUNS };
+    arm(job, await store.jobs.end(end));
+  }
+
+  async function tryRun(job: PeriodicJob, shouldStop: () => boolean): Promise<Outcome> {
+    try {
+      const { summary, nextRunAt } = await job.run({ shouldStop });
+      return { result: "success", summary: JSON.stringify(summary), nextRunAt };
+    } catch (error) {
+      report(error);
+      return { result: "failed", error: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  function holdLease(name: string): { isLost(): boolean; release(): void } {
+    let isLost = false;
+    let timer: Timer | undefined;
+    const hold = () => {
+      timer = clock.setTimer(clock.now() + RENEW_MS, () => {
+        store.jobs.renew(name, runner, LEASE_MS).then((isOurs) => void (isLost ||= !isOurs), report);
+        hold();
+      });
+    };
+    hold();
+    return { isLost: () => isLost, release: () => timer?.cancel() };
+  }
+
+  /** An error because the store was closed is not a fault. */
+  function report(error: unknown): void {
+    if (!isStopped) onFault(error);
+  }
+
+  function getJob(name: string): PeriodicJob {
+    const job = jobs.get(name);
+    if (job === undefined) throw new PosthornError("not_found", `There is no job ${name}.`);
+    return job;
+  }
+
+  return {
+    async start() {
+      isStarted = true;
+      const now = clock.now();
+      for (const { name, everyMs } of jobs.values()) await store.jobs.schedule(name, now + everyMs);
+      for (const row of await store.jobs.load()) {
+        const job = jobs.get(row.name);
+        if (job !== undefined) armEarlier(job, dueAt(row));
+      }
+    },
+    async list() {
+      const rows = new Map((await store.jobs.load()).map((row) => [row.name, row]));
+      return [...jobs.values()].map(({ name, description, everyMs }) => {
+        const row = rows.get(name);
+        const isRunning = row?.leaseUntil !== undefined && row.leaseUntil > clock.now();
+        return { name, description, everyMs, nextRunAt: row?.nextRunAt, isRunning, runs: row?.runs ?? [] };
+      });
+    },
+    async runNow(name) {
+      if (isStopped) throw new PosthornError("shutting_down", "The gateway is shutting down.", { retryAfterS: 2 });
+      const number = await begin(getJob(name), "manual");
+      if (number === undefined) throw new PosthornError("conflict", `The job ${name} is already running.`);
+      return number;
+    },
+    async runBy(name, at) {
+      const job = getJob(name);
+      await store.jobs.schedule(name, at);
+      armEarlier(job, at);
+    },
+    async stop() {
+      isStopped = true;
+      for (const { timer } of timers.values()) timer.cancel();
+      timers.clear();
+      await Promise.all(running.values());
+    },
+  };
+}
+
+interface Outcome {
+  result: "success" | "failed" | "interrupted";
+  summary?: string | undefined;
+  error?: string | undefined;
+  nextRunAt?: number | undefined;
+}
+
+/** A job that a crash interrupted is due when its lease has expired. */
+function dueAt({ nextRunAt, leaseUntil }: JobRow): number {
+  return leaseUntil ?? nextRunAt ?? 0;
+}

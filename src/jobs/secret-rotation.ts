@@ -1,0 +1,254 @@
+import { GATEWAY_TENANT } from "../model/event.ts";
+import type { Clock, Random } from "../model/clock.ts";
+import { PosthornError } from "../model/errors.ts";
+import { createSecret, decodeSecret } from "../model/signature.ts";
+import {
+  confirmRotation,
+  DEFAULT_OVERLAP_MS,
+  endOverlap,
+  findOverlapEnd,
+  retireReplaced,
+  startRotation,
+  type SigningKeys,
+} from "../model/signing-keys.ts";
+import type { Subscription } from "../model/subscription.ts";
+import type { TellRotation } from "../resources/subscriptions/subscription-drafts.ts";
+import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
+import { letsThrough } from "../accept/wants.ts";
+import type { PeriodicJob } from "./jobs.ts";
+import { toIncomingEvent, type OwnEvents } from "../accept/own-events.ts";
+
+/** New secrets for subscriptions, so that receivers can verify at every moment. */
+export interface SecretRotation {
+  /** Resolves to the new secret. */
+  rotate(subscription: Subscription, wish?: RotationWish): Promise<string>;
+  /** Runs a change of settings that may contain a new secret, which begins a rotation. */
+  save<Result>(change: (tell: TellRotation) => Promise<Result>): Promise<Result>;
+  confirm(subscription: Subscription, options: { retire: boolean }): Promise<void>;
+  retire(subscription: Subscription): Promise<void>;
+  /** Retires due secrets; returns how many, and when the next one is due. */
+  endOverlaps(): Promise<{ ended: number; nextEndAt: number | undefined }>;
+  /** Rotates secrets that are too old when somebody is informed; warns of the others. Returns how many of each. */
+  rotateOld(shouldStop: () => boolean): Promise<{ rotated: number; overdue: number }>;
+  /** Subscriptions whose secret is too old and whose owners would not be informed of a new one. */
+  listOverdue(): readonly Subscription[];
+  plan(subscription: Subscription): RotationPlan;
+}
+
+/** `automatic`: rotated at its age. `manual`: only by its owner. `overdue`: manual, and too old. */
+export type RotationPlan = "automatic" | "manual" | "overdue";
+
+export interface RotationWish {
+  secret?: string | undefined;
+  /** Default: 14 days. */
+  overlapMs?: number | undefined;
+  force?: boolean | undefined;
+}
+
+export interface SecretRotationOptions {
+  subscriptions: Pick<Subscriptions, "list" | "keysOf" | "changeKeys">;
+  ownEvents: Pick<OwnEvents, "tellWith">;
+  clock: Clock;
+  random: Random;
+  /** 0 switches rotation by age off. */
+  rotateAfterMs: number;
+  /** Called when an overlap has begun. */
+  onOverlap: (endsAt: number) => Promise<void>;
+  onRotation: (subscription: Subscription, trigger: RotationTrigger) => void;
+  /** Secrets that are too old and whose owners would not be informed of new ones. */
+  onOverdue: (subscriptions: readonly Subscription[]) => void;
+}
+
+export type RotationTrigger = "manual" | "automatic";
+
+const ROTATING = "webhook.secret_rotating" as const;
+const DAY_MS = 86_400_000;
+
+export function createSecretRotation(options: SecretRotationOptions): SecretRotation {
+  const { subscriptions, ownEvents, clock, random } = options;
+
+  async function rotate(subscription: Subscription, wish: RotationWish, trigger: RotationTrigger): Promise<string> {
+    const { secret = createSecret(random), overlapMs = DEFAULT_OVERLAP_MS, force = false } = wish;
+    decodeSecret(secret);
+    await save(trigger, (tell) =>
+      subscriptions.changeKeys(subscription, (known, current, draft) => {
+        const keys = startRotation(known, { secret, overlapMs, force }, clock.now());
+        tell(draft, current, keys);
+        return keys;
+      }),
+    );
+    return secret;
+  }
+
+  async function save<Result>(
+    trigger: RotationTrigger,
+    change: (tell: TellRotation) => Promise<Result>,
+  ): Promise<Result> {
+    const begun: { subscription: Subscription; endsAt: number | undefined }[] = [];
+    const result = await change((draft, subscription, keys) => {
+      begun[0] = { subscription, endsAt: findOverlapEnd(keys) };
+      ownEvents.tellWith(draft, describe(subscription, keys, clock.now(), trigger));
+    });
+    for (const { subscription, endsAt } of begun) {
+      if (endsAt !== undefined) await options.onOverlap(endsAt);
+      options.onRotation(subscription, trigger);
+    }
+    return result;
+  }
+
+  /** A paused subscription is rotated when it is active again: until then its owner could not notice the overlap. */
+  function isRotatable(subscription: Subscription, keys: SigningKeys): boolean {
+    if (options.rotateAfterMs === 0 || subscription.status !== "active") return false;
+    // Subscriptions that the gateway created for such messages have no owner to inform.
+    const isForAlerts = subscription.tenantId === GATEWAY_TENANT && subscription.tenants === undefined;
+    if (isForAlerts || subscription.managedBy === "contact") return false;
+    // A secret in the configuration file must be changed there.
+    return subscription.managedBy !== "config" || keys.declared === undefined;
+  }
+
+  function isTooOld(keys: SigningKeys): boolean {
+    const [secret] = keys.secrets;
+    if (secret === undefined || findOverlapEnd(keys) !== undefined) return false;
+    return clock.now() - secret.createdAt >= options.rotateAfterMs;
+  }
+
+  /**
+   * Who is informed of a rotation: active subscriptions of the tenant that ask for that event by name, those of its
+   * contacts included. The pattern `webhook.*` does not count, because it may be meant for incoming webhooks.
+   */
+  function listListeners(tenantId: string): readonly Subscription[] {
+    return subscriptions
+      .list(tenantId)
+      .filter(({ status, events }) => status === "active" && events.includes(ROTATING));
+  }
+
+  /** Looked up once, because a tenant may have very many subscriptions. */
+  function createListeners(): (tenantId: string) => readonly Subscription[] {
+    const known = new Map<string, readonly Subscription[]>();
+    return (tenantId) => {
+      const listeners = known.get(tenantId) ?? listListeners(tenantId);
+      known.set(tenantId, listeners);
+      return listeners;
+    };
+  }
+
+  function isDue(subscription: Subscription, keys: SigningKeys): boolean {
+    return isRotatable(subscription, keys) && isTooOld(keys);
+  }
+
+  function isTold(subscription: Subscription, keys: SigningKeys, listeners: readonly Subscription[]): boolean {
+    if (listeners.length === 0) return false;
+    const event = toIncomingEvent(describe(subscription, keys, clock.now(), "automatic"), clock, "");
+    return listeners.some((listener) => letsThrough(listener, event));
+  }
+
+  function plan(subscription: Subscription): RotationPlan {
+    const keys = subscriptions.keysOf(subscription);
+    if (!isRotatable(subscription, keys)) return "manual";
+    if (isTold(subscription, keys, listListeners(subscription.tenantId))) return "automatic";
+    return isTooOld(keys) ? "overdue" : "manual";
+  }
+
+  return {
+    rotate: (subscription, wish = {}) => rotate(subscription, wish, "manual"),
+    save: (change) => save("manual", change),
+    async confirm(subscription, { retire }) {
+      await subscriptions.changeKeys(subscription, (keys) => {
+        const confirmed = confirmRotation(keys);
+        return retire ? retireReplaced(confirmed) : confirmed;
+      });
+    },
+    async retire(subscription) {
+      await subscriptions.changeKeys(subscription, retireReplaced);
+    },
+    async endOverlaps() {
+      let ended = 0;
+      let nextEndAt: number | undefined;
+      for (const subscription of subscriptions.list(undefined)) {
+        const endsAt = findOverlapEnd(subscriptions.keysOf(subscription));
+        if (endsAt === undefined) continue;
+        if (endsAt > clock.now()) {
+          nextEndAt = Math.min(nextEndAt ?? endsAt, endsAt);
+          continue;
+        }
+        await subscriptions.changeKeys(subscription, (keys) => endOverlap(keys, clock.now()));
+        ended++;
+      }
+      return { ended, nextEndAt };
+    },
+    async rotateOld(shouldStop) {
+      const overdue: Subscription[] = [];
+      const listeners = createListeners();
+      let rotated = 0;
+      for (const subscription of subscriptions.list(undefined)) {
+        if (shouldStop()) break;
+        const keys = subscriptions.keysOf(subscription);
+        if (!isDue(subscription, keys)) continue;
+        if (!isTold(subscription, keys, listeners(subscription.tenantId))) {
+          overdue.push(subscription);
+          continue;
+        }
+        try {
+          await rotate(subscription, {}, "automatic");
+          rotated++;
+        } catch (error) {
+          if (!wasOvertaken(error)) throw error;
+        }
+      }
+      if (overdue.length > 0) options.onOverdue(overdue);
+      return { rotated, overdue: overdue.length };
+    },
+    listOverdue() {
+      const listeners = createListeners();
+      return subscriptions.list(undefined).filter((subscription) => {
+        const keys = subscriptions.keysOf(subscription);
+        return isDue(subscription, keys) && !isTold(subscription, keys, listeners(subscription.tenantId));
+      });
+    },
+    plan,
+  };
+}
+
+/** Its owner deleted or rotated it in the meantime. */
+function wasOvertaken(error: unknown): boolean {
+  return error instanceof PosthornError && (error.code === "not_found" || error.code === "conflict");
+}
+
+function describe(subscription: Subscription, keys: SigningKeys, now: number, trigger: RotationTrigger) {
+  const { id, tenantId, name, signatureHeader } = subscription;
+  return {
+    type: ROTATING,
+    tenantId,
+    data: {
+      webhook_id: id,
+      name,
+      trigger,
+      rotated_at: new Date(now).toISOString(),
+      overlap_ends_at: new Date(findOverlapEnd(keys) ?? now).toISOString(),
+      signature_header: signatureHeader,
+      action_required: "Fetch the new secret and verify with it before the overlap ends",
+    },
+  };
+}
+
+export const END_OVERLAPS = "end-overlaps";
+
+export function createRotationJobs(rotation: SecretRotation): PeriodicJob[] {
+  return [
+    {
+      name: "rotate-secrets",
+      description: "Adds a new secret to subscriptions whose secret is too old, when somebody is informed of it",
+      everyMs: DAY_MS,
+      run: async ({ shouldStop }) => ({ summary: await rotation.rotateOld(shouldStop) }),
+    },
+    {
+      name: END_OVERLAPS,
+      description: "Retires the old secrets of rotations whose overlap is over",
+      everyMs: DAY_MS,
+      async run() {
+        const { ended, nextEndAt } = await rotation.endOverlaps();
+        return { summary: { ended }, nextRunAt: nextEndAt };
+      },
+    },
+  ];
+}

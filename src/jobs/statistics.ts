@@ -1,0 +1,215 @@
+import type { Clock } from "../model/clock.ts";
+import { addPacked, createHistogram, quantileOf } from "../model/latency-histogram.ts";
+import { startRounds } from "../model/rounds.ts";
+import type { AttemptStats, Jobs } from "../store/port/jobs.ts";
+import type { AttemptStatsQuery, Reads } from "../store/port/reads.ts";
+import { createAttemptCollector, endingsOf, EVENTS_TAKEN, findOwner, type Ending } from "./attempt-collector.ts";
+
+/**
+ * Recent results of attempts, for people. Counted in memory and written every few seconds: a crash loses only the last
+ * seconds, and does not affect the counters of deliveries.
+ */
+export interface Statistics {
+  /** Called for every attempt. */
+  note(subscriptionSeq: number, durationMs: number, isSuccess: boolean): void;
+  /** Called when a delivery has ended: at its first try, later, or as a dead letter. */
+  noteEnded(subscriptionSeq: number, ending: Ending): void;
+  /** Called for every event. */
+  noteEvent(): void;
+  /** A short summary of each subscription; those without attempts are left out. */
+  summarise(subscriptionSeqs: readonly number[]): Promise<ReadonlyMap<number, Summary>>;
+  /** For all these subscriptions together, up to now. */
+  describe(subscriptionSeqs: readonly number[]): Promise<Record<"last_1h" | "last_24h", Window>>;
+  /** The same for one window. */
+  describeWindow(name: WindowName, subscriptionSeqs: readonly number[]): Promise<Window>;
+  /** Writes the remaining sums. */
+  stop(): Promise<void>;
+}
+
+/** The current span and those before it. */
+export const WINDOWS = {
+  last_15m: { span: "minute", spanMinutes: 1, spans: 15 },
+  last_1h: { span: "minute", spanMinutes: 1, spans: 60 },
+  last_24h: { span: "hour", spanMinutes: 60, spans: 24 },
+  last_7d: { span: "hour", spanMinutes: 60, spans: 7 * 24 },
+} as const;
+export type WindowName = keyof typeof WINDOWS;
+
+export interface Figures {
+  attempts: number;
+  failures: number;
+  /** Deliveries that ended; those that an operator cancelled do not count. */
+  ended: Readonly<Record<Ending, number>>;
+  /** Undefined when there were no attempts. */
+  p50Ms: number | undefined;
+  p99Ms: number | undefined;
+}
+
+export interface Window extends Figures {
+  spanMs: number;
+  /** One for each span, latest last. */
+  series: readonly (Figures & { at: number })[];
+}
+
+export interface Summary {
+  lastHour: Pick<Figures, "attempts" | "failures" | "ended">;
+  lastDay: Figures;
+}
+
+export interface StatisticsOptions {
+  store: { jobs: Pick<Jobs, "addAttemptStats">; reads: Pick<Reads, "loadAttemptStats"> };
+  clock: Clock;
+  onFault: (error: unknown) => void;
+  everyMs?: number | undefined;
+}
+
+const EVERY_MS = 10_000;
+/** Small, because transactions with events wait for it. */
+const WRITTEN_AT_ONCE = 250;
+/** Small, so that the reader serves others in between. */
+const READ_AT_ONCE = 200;
+
+export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: StatisticsOptions): Statistics {
+  const collector = createAttemptCollector();
+  /** Sums taken from the collector that are not confirmed in the store. */
+  let unwritten: AttemptStats[] = [];
+  let writing: Promise<void> = Promise.resolve();
+  let writes = 0;
+  let isStopped = false;
+
+  async function writeTaken(): Promise<void> {
+    while (unwritten.length > 0) {
+      writes++;
+      const some = unwritten.slice(0, WRITTEN_AT_ONCE);
+      await store.jobs.addAttemptStats(some);
+      unwritten = unwritten.slice(some.length);
+    }
+  }
+
+  /** Never rejects: failed writes are tried again the next time, and the collector keeps the rest. */
+  function write(): Promise<void> {
+    writing = writing.then(async () => {
+      try {
+        await writeTaken();
+        unwritten = collector.take();
+        await writeTaken();
+      } catch (error) {
+        if (!isStopped) onFault(error);
+      }
+    });
+    return writing;
+  }
+
+  const rounds = startRounds({ clock, everyMs, run: write, onFault });
+
+  /** Stored sums and those that wait: each attempt counts once, whatever is being written meanwhile. */
+  async function load(bounds: Bounds, seqs: readonly number[]): Promise<AttemptStats[]> {
+    const subscriptionSeqs = [...seqs, ...seqs.filter((seq) => seq !== EVENTS_TAKEN).map(endingsOf)];
+    const wanted = new Set(subscriptionSeqs);
+    for (;;) {
+      await writing;
+      const before = writes;
+      const rows = await store.reads.loadAttemptStats({ ...bounds, subscriptionSeqs });
+      if (writes !== before) continue;
+      const taken = unwritten.filter(({ subscriptionSeq }) => wanted.has(subscriptionSeq));
+      const waiting = [...taken, ...collector.peek(wanted)];
+      return [...rows, ...waiting.filter(({ minute }) => minute >= bounds.since)];
+    }
+  }
+
+  function boundsOf(name: WindowName): Bounds {
+    const { span, spanMinutes, spans } = WINDOWS[name];
+    const now = Math.floor(clock.wall() / 60_000);
+    const until = now - (now % spanMinutes);
+    return { span, since: until - (spans - 1) * spanMinutes, until };
+  }
+
+  async function describeWindow(name: WindowName, subscriptionSeqs: readonly number[]): Promise<Window> {
+    const { spanMinutes, spans } = WINDOWS[name];
+    const bounds = boundsOf(name);
+    const { since } = bounds;
+    const total = createTally();
+    const tallies = Array.from({ length: spans }, createTally);
+    for (const some of chunksOf(subscriptionSeqs, READ_AT_ONCE)) {
+      for (const row of await load(bounds, some)) {
+        total.add(row);
+        // Attempts after the turn of the minute still belong to the last span.
+        tallies[Math.min(spans - 1, Math.floor((row.minute - since) / spanMinutes))]?.add(row);
+      }
+    }
+    const series = tallies.map((tally, n) => ({ at: (since + n * spanMinutes) * 60_000, ...tally.figures() }));
+    return { ...total.figures(), spanMs: spanMinutes * 60_000, series };
+  }
+
+  async function tallyEach(name: WindowName, subscriptionSeqs: readonly number[]): Promise<Map<number, Tally>> {
+    const tallies = new Map<number, Tally>();
+    for (const row of await load(boundsOf(name), subscriptionSeqs)) {
+      const seq = findOwner(row.subscriptionSeq) ?? row.subscriptionSeq;
+      let tally = tallies.get(seq);
+      if (tally === undefined) tallies.set(seq, (tally = createTally()));
+      tally.add(row);
+    }
+    return tallies;
+  }
+
+  return {
+    note: (subscriptionSeq, durationMs, isSuccess) =>
+      collector.note(subscriptionSeq, durationMs, isSuccess, clock.wall()),
+    noteEnded: (subscriptionSeq, ending) => collector.noteEnded(subscriptionSeq, ending, clock.wall()),
+    noteEvent: () => collector.noteEvent(clock.wall()),
+    describeWindow,
+    async summarise(subscriptionSeqs) {
+      const summaries = new Map<number, Summary>();
+      for (const some of chunksOf(subscriptionSeqs, READ_AT_ONCE)) {
+        const hours = await tallyEach("last_24h", some);
+        const minutes = hours.size === 0 ? hours : await tallyEach("last_1h", [...hours.keys()]);
+        for (const [seq, day] of hours) {
+          summaries.set(seq, { lastHour: (minutes.get(seq) ?? createTally()).figures(), lastDay: day.figures() });
+        }
+      }
+      return summaries;
+    },
+    async describe(subscriptionSeqs) {
+      return {
+        last_1h: await describeWindow("last_1h", subscriptionSeqs),
+        last_24h: await describeWindow("last_24h", subscriptionSeqs),
+      };
+    },
+    async stop() {
+      isStopped = true;
+      await rounds.stop();
+      await write();
+    },
+  };
+}
+
+type Bounds = Omit<AttemptStatsQuery, "subscriptionSeqs">;
+
+interface Tally {
+  add(stats: AttemptStats): void;
+  figures(): Figures;
+}
+
+function createTally(): Tally {
+  const histogram = createHistogram();
+  const endings = createHistogram();
+  let attempts = 0;
+  let failures = 0;
+  return {
+    add(stats) {
+      if (findOwner(stats.subscriptionSeq) !== undefined) return addPacked(endings, stats.latencies);
+      attempts += stats.attempts;
+      failures += stats.failures;
+      addPacked(histogram, stats.latencies);
+    },
+    figures() {
+      const [first_try = 0, later = 0, dead = 0] = endings;
+      const [p50Ms, p99Ms] = [quantileOf(histogram, 0.5), quantileOf(histogram, 0.99)];
+      return { attempts, failures, ended: { first_try, later, dead }, p50Ms, p99Ms };
+    },
+  };
+}
+
+function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, n) => items.slice(n * size, (n + 1) * size));
+}

@@ -1,0 +1,184 @@
+import type { ServiceBusAdministrationClient, ServiceBusSender } from "@azure/service-bus";
+import type { Clock, Random } from "../../model/clock.ts";
+import type { BrokerConnection, BrokerLimits, ConnectionState, OutgoingMessage, Publisher } from "../broker.ts";
+import { closedFault, type BrokerFault } from "../broker-fault.ts";
+import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
+import { describeNamespace, openNamespace, type BusNamespace, type OpenNamespace } from "./bus-namespace.ts";
+import { toBusFault } from "./bus-fault.ts";
+import { openBusParked, seeAllOfBus } from "./bus-parked.ts";
+import { whileConnected, withDeadline } from "./with-deadline.ts";
+import { checkBusQueue, declareBusQueue, MAX_MESSAGE_BYTES, type BusQueueWish } from "./bus-queue-settings.ts";
+import { openBusTaker } from "./bus-taker.ts";
+
+export interface BusConnection extends BrokerConnection {
+  /** Creates the queue if it is missing. Rejects with a BrokerFault when it exists with other settings. */
+  declare(wish: BusQueueWish): Promise<void>;
+  /** Missing or different settings, one sentence each. */
+  check(wish: BusQueueWish): Promise<string[]>;
+}
+
+export interface BusConnectionOptions {
+  namespace: BusNamespace;
+  clock: Clock;
+  random: Pick<Random, "next">;
+  onState?: ((state: ConnectionState) => void) | undefined;
+}
+
+/** A namespace that can be used. Every use shows whether the connection works. */
+export interface BusLink extends Reconnecting<OpenNamespace> {
+  /**
+   * Turns an error of the namespace or of one queue into a fault. If it concerns the connection, the connection counts
+   * as lost.
+   */
+  noteFault(handle: OpenNamespace, error: unknown): BrokerFault;
+}
+
+/** The service renews locks for as long as it is asked to. */
+const LIMITS: BrokerLimits = {
+  maxMessageBytes: MAX_MESSAGE_BYTES,
+  canRenew: true,
+  longestHoldMs: 5 * 60_000,
+  canDelayRetry: false,
+  countsHeld: true,
+};
+
+/** The package would wait a minute for a far end that hangs. */
+const SEND_WITHIN_MS = 15_000;
+const SEE_WITHIN_MS = 60_000;
+/** When the connection is cut while something is being closed, the package may wait for ever. */
+const CLOSE_WITHIN_MS = 5_000;
+
+export function createBusConnection(options: BusConnectionOptions): BusConnection {
+  const { clock } = options;
+  const place = describeNamespace(options.namespace);
+  const reconnecting = createReconnecting<OpenNamespace>({
+    clock,
+    random: options.random,
+    onState: options.onState,
+    // The package connects at the first send or receive, so only the first use shows whether it works.
+    open: async () => ({ handle: await openNamespace(options.namespace), isProven: false }),
+    shut: ({ client }) => closeInTime(client),
+  });
+  const link: BusLink = {
+    ...reconnecting,
+    noteFault(handle, error) {
+      const fault = toBusFault(error, place);
+      if (fault.isOfConnection) reconnecting.lose(handle, fault);
+      else reconnecting.prove(handle);
+      return fault;
+    },
+  };
+  const open = new Set<{ close(): Promise<void> }>();
+
+  /** What could not be closed is of no use to anybody: its messages come again when their locks expire. */
+  async function closeInTime(part: { close(): Promise<void> }): Promise<void> {
+    await withDeadline(part.close(), CLOSE_WITHIN_MS, clock).catch(() => undefined);
+  }
+
+  async function administer<Result>(act: (client: ServiceBusAdministrationClient) => Promise<Result>): Promise<Result> {
+    const { administration } = await link.get();
+    try {
+      return await act(administration);
+    } catch (error) {
+      // A policy that may send and listen may lack the right to manage: that says nothing about the connection.
+      throw toBusFault(error, place);
+    }
+  }
+
+  function remember<Part extends { close(): Promise<void> }>(part: Part): Part {
+    open.add(part);
+    return part;
+  }
+
+  return {
+    limits: LIMITS,
+    state: () => link.state(),
+    openTaker: (taker) => remember(openBusTaker({ ...taker, link, clock })),
+    openPublisher: (queue) => remember(openBusPublisher(queue, link, clock)),
+    async depth(queue) {
+      const { activeMessageCount } = await administer((client) => client.getQueueRuntimeProperties(queue));
+      // Messages that are held are included.
+      return { ready: activeMessageCount, held: 0 };
+    },
+    openParked: ({ queue }) =>
+      openBusParked({
+        queue,
+        link,
+        clock,
+        openOwn: () => openNamespace(options.namespace),
+        count: async () =>
+          (await administer((client) => client.getQueueRuntimeProperties(queue))).deadLetterMessageCount,
+      }),
+    async seeAll(queue, where) {
+      try {
+        const openOwn = () => openNamespace(options.namespace);
+        return await withDeadline(seeAllOfBus({ queue, openOwn }, where), SEE_WITHIN_MS, clock);
+      } catch (error) {
+        throw toBusFault(error, place);
+      }
+    },
+    declare: (wish) => administer((client) => declareBusQueue(client, wish)),
+    check: (wish) => administer((client) => checkBusQueue(client, wish)),
+    async close() {
+      await Promise.all([...open].map(closeInTime));
+      await link.close();
+    },
+  };
+}
+
+function openBusPublisher(queue: string, link: BusLink, clock: Clock): Publisher {
+  let current: { handle: OpenNamespace; sender: ServiceBusSender } | undefined;
+  let isClosed = false;
+  /** Ends a send that nobody waits for any more: until then, nothing that it uses can be closed. */
+  const underWay = new Set<AbortController>();
+
+  function senderOf(handle: OpenNamespace): ServiceBusSender {
+    if (current?.handle !== handle) current = { handle, sender: handle.client.createSender(queue) };
+    return current.sender;
+  }
+
+  return {
+    async publish(message) {
+      if (isClosed) return { outcome: "failed", fault: closedFault(), mayHaveArrived: false };
+      let handle: OpenNamespace;
+      try {
+        handle = await link.get();
+      } catch (error) {
+        return { outcome: "failed", fault: error as BrokerFault, mayHaveArrived: false };
+      }
+      const sending = new AbortController();
+      underWay.add(sending);
+      try {
+        const { signal: abortSignal } = sending;
+        const sent = senderOf(handle).sendMessages(toBusMessage(message), { abortSignal });
+        await withDeadline(whileConnected(handle.client, sent), SEND_WITHIN_MS, clock);
+        link.prove(handle);
+        return { outcome: "confirmed" };
+      } catch (error) {
+        sending.abort();
+        const fault = isClosed ? closedFault() : link.noteFault(handle, error);
+        return { outcome: "failed", fault, mayHaveArrived: isClosed || fault.kind === "unreachable" };
+      } finally {
+        underWay.delete(sending);
+      }
+    },
+    async close() {
+      isClosed = true;
+      for (const sending of underWay) sending.abort();
+      await current?.sender.close();
+    },
+  };
+}
+
+function toBusMessage(message: OutgoingMessage) {
+  return {
+    // A Buffer is sent unchanged; the package would encode anything else as JSON.
+    body: Buffer.from(message.body.buffer, message.body.byteOffset, message.body.byteLength),
+    messageId: message.id,
+    applicationProperties: { ...message.properties },
+    ...(message.contentType !== undefined && { contentType: message.contentType }),
+    ...(message.subject !== undefined && { subject: message.subject }),
+    ...(message.sessionId !== undefined && { sessionId: message.sessionId }),
+    ...(message.correlationId !== undefined && { correlationId: message.correlationId }),
+  };
+}

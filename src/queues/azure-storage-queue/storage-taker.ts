@@ -1,0 +1,158 @@
+import type { DequeuedMessageItem } from "@azure/storage-queue";
+import type { Clock } from "../../model/clock.ts";
+import { createBell } from "../bell.ts";
+import type { QueueTaker, Settled, TakenMessage, TakerOptions } from "../broker.ts";
+import { BrokerFault, closedFault } from "../broker-fault.ts";
+import type { StorageCall } from "./storage-connection.ts";
+import { decodeText, readParked, writeParked } from "./storage-text.ts";
+
+interface StorageTakerOptions extends TakerOptions {
+  clock: Clock;
+  call: StorageCall;
+  callWhenOpen: StorageCall;
+}
+
+/** The service's own limit for one request. */
+const MAX_BATCH = 32;
+const SHORTEST_POLL_MS = 100;
+
+/** Polls: at once while there are messages, and less and less often while there are none. */
+export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
+  const { clock, queue, call, callWhenOpen, parkTo } = options;
+  const bell = createBell(clock);
+  const holdS = Math.ceil(options.holdMs / 1000);
+  let held = 0;
+  let pollMs = SHORTEST_POLL_MS;
+  let rests = 0;
+  let isClosed = false;
+  /** The request that was sent last, until what it brought is handed out or given back. */
+  let underWay: Promise<void> = Promise.resolve();
+
+  async function receive(max: number): Promise<TakenMessage[]> {
+    const wanted = Math.min(max, MAX_BATCH, options.maxUnacknowledged - held);
+    if (wanted < 1) return [];
+    let end = () => {};
+    try {
+      const { receivedMessageItems } = await callWhenOpen((service) => {
+        underWay = new Promise((resolve) => (end = resolve));
+        return service.getQueueClient(queue).receiveMessages({ numberOfMessages: wanted, visibilityTimeout: holdS });
+      });
+      held += receivedMessageItems.length;
+      const taken = receivedMessageItems.map(toTaken);
+      if (!isClosed) return taken;
+      await Promise.all(taken.map((message) => message.retry().catch(() => undefined)));
+      throw closedFault();
+    } finally {
+      end();
+    }
+  }
+
+  function toTaken(item: DequeuedMessageItem): TakenMessage {
+    const { text, properties } = readParked(item.messageText);
+    // Every answer brings a new receipt, and only the newest is valid: so each call waits for the one before.
+    let receipt = item.popReceipt;
+    let before: Promise<unknown> = Promise.resolve();
+    let isHeld = true;
+    let isGivenBack = false;
+
+    function inTurn<Answer>(act: () => Promise<Answer>): Promise<Answer | undefined> {
+      const answer = before.then(() => ifNotLost(act));
+      before = answer.catch(() => undefined);
+      return answer;
+    }
+
+    function release(): void {
+      if (isHeld) held--;
+      isHeld = false;
+      bell.ring();
+    }
+
+    async function hide(forS: number): Promise<Settled> {
+      const answer = await inTurn(async () => {
+        const hidden = await call((service) =>
+          service.getQueueClient(queue).updateMessage(item.messageId, receipt, undefined, forS),
+        );
+        receipt = hidden.popReceipt ?? receipt;
+        return hidden;
+      });
+      return answer === undefined ? "lost" : "settled";
+    }
+
+    async function acknowledge(): Promise<Settled> {
+      const answer = await inTurn(() =>
+        call((service) => service.getQueueClient(queue).deleteMessage(item.messageId, receipt)),
+      ).finally(release);
+      return answer === undefined ? "lost" : "settled";
+    }
+
+    return {
+      id: item.messageId,
+      body: decodeText(text),
+      contentType: undefined,
+      subject: undefined,
+      sessionId: undefined,
+      properties,
+      deliveryCount: item.dequeueCount,
+      acknowledge,
+      // After it is given back, that would hide it from the others again.
+      renew: () => (isGivenBack ? Promise.resolve("lost") : hide(holdS)),
+      retry(delayMs = 0) {
+        isGivenBack = true;
+        return hide(Math.ceil(delayMs / 1000)).finally(release);
+      },
+      async park(reason, description) {
+        await call((service) =>
+          service
+            .getQueueClient(parkTo.destination)
+            .sendMessage(writeParked(text, reason, description), { messageTimeToLive: -1 }),
+        );
+        return acknowledge();
+      },
+    };
+  }
+
+  return {
+    async take(max, waitMs) {
+      const until = clock.now() + waitMs;
+      const restsBefore = rests;
+      for (;;) {
+        if (isClosed) throw closedFault();
+        const taken = await receive(max).catch(ignoreLostConnection);
+        if (taken.length > 0) {
+          pollMs = SHORTEST_POLL_MS;
+          return taken;
+        }
+        const leftMs = until - clock.now();
+        if (leftMs <= 0 || rests > restsBefore) return [];
+        await bell.wait(Math.min(pollMs, leftMs));
+        // Asking once more would take what others give back now.
+        if (rests > restsBefore) return [];
+        pollMs = Math.min(pollMs * 2, Math.max(waitMs, SHORTEST_POLL_MS));
+      }
+    },
+    async rest() {
+      rests++;
+      bell.ring();
+    },
+    async close() {
+      isClosed = true;
+      bell.ring();
+      await underWay;
+    },
+  };
+}
+
+/** The next call waits until the connection is back. */
+function ignoreLostConnection(error: unknown): [] {
+  if (error instanceof BrokerFault && error.isOfConnection) return [];
+  throw error;
+}
+
+async function ifNotLost<Answer>(act: () => Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof BrokerFault && error.kind === "lost") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,94 @@
+import type { Clock, Random } from "../model/clock.ts";
+import type { BrokerKind, ConnectionInput } from "../model/connection.ts";
+import { createAmqpConnection, type AmqpConnection } from "./amqp/amqp-connection.ts";
+import { createBusConnection, type BusConnection } from "./azure-service-bus/bus-connection.ts";
+import type { StorageAccount } from "./azure-storage-queue/storage-account.ts";
+import { createStorageConnection, type StorageConnection } from "./azure-storage-queue/storage-connection.ts";
+import type { BrokerConnection, ConnectionState } from "./broker.ts";
+
+export interface ConnectionOf {
+  amqp: AmqpConnection;
+  "azure-service-bus": BusConnection;
+  "azure-storage-queue": StorageConnection;
+}
+
+/** The connections of this process: one for each configured name, shared by all sources and senders that use it. */
+export interface Connections {
+  find<Kind extends BrokerKind>(kind: Kind, name: string): ConnectionOf[Kind] | undefined;
+  /** The account where bodies that are too large for its queues are stored. */
+  findAccount(name: string): StorageAccount | undefined;
+  /** The prefix of the exchanges' names in RabbitMQ, if it is configured. */
+  findNamespace(name: string): string | undefined;
+  list(): NamedConnection[];
+  close(): Promise<void>;
+}
+
+export interface NamedConnection {
+  kind: BrokerKind;
+  name: string;
+  state: ConnectionState;
+}
+
+export interface ConnectionsOptions {
+  connections: readonly ConnectionInput[];
+  /** The name of this gateway in the broker's list of connections. */
+  label: string;
+  clock: Clock;
+  random: Pick<Random, "next">;
+  /** Called whenever the state of a connection changes. */
+  onState?: ((connection: NamedConnection) => void) | undefined;
+}
+
+export function createConnections({ connections, label, clock, random, onState }: ConnectionsOptions): Connections {
+  const all = connections.map((input) => ({ input, connection: create(input) }));
+
+  function create(input: ConnectionInput): BrokerConnection {
+    const { kind, name } = input;
+    const common = { clock, random, onState: (state: ConnectionState) => onState?.({ kind, name, state }) };
+    switch (input.kind) {
+      case "amqp":
+        return createAmqpConnection({ ...common, url: input.url ?? "", label });
+      case "azure-service-bus": {
+        const { namespace, connection_string: connectionString = "" } = input;
+        const where = namespace === undefined ? { connectionString } : { namespace };
+        return createBusConnection({ ...common, namespace: where });
+      }
+      case "azure-storage-queue":
+        return createStorageConnection({ ...common, account: toAccount(input) });
+    }
+  }
+
+  function find(kind: BrokerKind, name: string) {
+    return all.find(({ input }) => input.kind === kind && input.name === name);
+  }
+
+  return {
+    find: <Kind extends BrokerKind>(kind: Kind, name: string) =>
+      find(kind, name)?.connection as ConnectionOf[Kind] | undefined,
+    findAccount(name) {
+      const found = find("azure-storage-queue", name);
+      return found && toAccount(found.input);
+    },
+    findNamespace: (name) => find("amqp", name)?.input.topology?.namespace,
+    list: () => all.map(({ input: { kind, name }, connection }) => ({ kind, name, state: connection.state() })),
+    async close() {
+      await Promise.all(all.map(({ connection }) => connection.close()));
+    },
+  };
+}
+
+/** For gateways that use no brokers. */
+export const NO_CONNECTIONS: Connections = {
+  find: () => undefined,
+  findAccount: () => undefined,
+  findNamespace: () => undefined,
+  list: () => [],
+  close: async () => undefined,
+};
+
+function toAccount({
+  account_url: accountUrl,
+  connection_string: connectionString = "",
+}: ConnectionInput): StorageAccount {
+  return accountUrl === undefined ? { connectionString } : { accountUrl };
+}

@@ -1,0 +1,128 @@
+import type { Clock, Random, Timer } from "../model/clock.ts";
+import type { ConnectionState } from "./broker.ts";
+import { BrokerFault, closedFault } from "./broker-fault.ts";
+
+/** A handle that is opened at first use, and opened again after growing waits whenever it is lost. */
+export interface Reconnecting<Handle> {
+  state(): ConnectionState;
+  /** The open handle. Rejects with the fault while there is none. */
+  get(): Promise<Handle>;
+  /** The open handle, however long that takes. Rejects when this is closed. */
+  whenOpen(): Promise<Handle>;
+  /** The handle works: for handles that only seem open until they are used. */
+  prove(handle: Handle): void;
+  /** The handle no longer works. Only the first report about a handle counts. */
+  lose(handle: Handle, fault: BrokerFault): void;
+  close(): Promise<void>;
+}
+
+export interface ReconnectingOptions<Handle> {
+  /** `isProven`: a handle that could be opened works. Rejects with a BrokerFault. */
+  open(): Promise<{ handle: Handle; isProven: boolean }>;
+  shut(handle: Handle): Promise<void>;
+  clock: Clock;
+  random: Pick<Random, "next">;
+  /** Called whenever the state changes. */
+  onState?: ((state: ConnectionState) => void) | undefined;
+}
+
+const FIRST_WAIT_MS = 200;
+const LONGEST_WAIT_MS = 30_000;
+
+/** Doubles with each try. Half of it is random, so that many gateways do not come back at the same moment. */
+export function backoffMs(tries: number, random: Pick<Random, "next">): number {
+  const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 20));
+  return longest / 2 + (random.next() * longest) / 2;
+}
+
+export function createReconnecting<Handle>(options: ReconnectingOptions<Handle>): Reconnecting<Handle> {
+  const { clock, random } = options;
+  let state: ConnectionState = { state: "unused" };
+  let current: Handle | undefined;
+  let opening: Promise<Handle> | undefined;
+  let tries = 0;
+  let timer: Timer | undefined;
+  let isClosed = false;
+  const shutting = new Set<Promise<void>>();
+  const waiting = new Set<{ resolve(handle: Handle): void; reject(fault: BrokerFault): void }>();
+
+  function become(next: ConnectionState): void {
+    state = next;
+    options.onState?.(next);
+  }
+
+  function fail(fault: BrokerFault): void {
+    const retryAt = clock.now() + backoffMs(tries++, random);
+    become({ state: "failed", fault, retryAt });
+    timer = clock.setTimer(retryAt, () => void openNow().catch(() => undefined));
+  }
+
+  function openNow(): Promise<Handle> {
+    opening ??= tryOpen().finally(() => (opening = undefined));
+    return opening;
+  }
+
+  async function tryOpen(): Promise<Handle> {
+    if (state.state === "unused") become({ state: "connecting" });
+    try {
+      const { handle, isProven } = await options.open();
+      if (isClosed) {
+        await options.shut(handle);
+        throw closedFault();
+      }
+      current = handle;
+      if (isProven) prove(handle);
+      for (const { resolve } of waiting) resolve(handle);
+      waiting.clear();
+      return handle;
+    } catch (error) {
+      const fault = error instanceof BrokerFault ? error : new BrokerFault("refused", String(error));
+      if (!isClosed) fail(fault);
+      throw fault;
+    }
+  }
+
+  function prove(handle: Handle): void {
+    if (handle !== current) return;
+    tries = 0;
+    if (state.state !== "connected") become({ state: "connected" });
+  }
+
+  return {
+    state: () => state,
+    async get() {
+      if (isClosed) throw closedFault();
+      if (current !== undefined) return current;
+      if (state.state === "failed") throw state.fault;
+      return openNow();
+    },
+    async whenOpen() {
+      if (isClosed) throw closedFault();
+      if (current !== undefined) return current;
+      const opened = new Promise<Handle>((resolve, reject) => waiting.add({ resolve, reject }));
+      if (state.state !== "failed") void openNow().catch(() => undefined);
+      return opened;
+    },
+    prove,
+    lose(handle, fault) {
+      if (handle !== current || isClosed) return;
+      current = undefined;
+      fail(fault);
+      const shut = options
+        .shut(handle)
+        .catch(() => undefined)
+        .finally(() => shutting.delete(shut));
+      shutting.add(shut);
+    },
+    async close() {
+      isClosed = true;
+      timer?.cancel();
+      for (const { reject } of waiting) reject(closedFault());
+      waiting.clear();
+      await opening?.catch(() => undefined);
+      if (current !== undefined) await options.shut(current).catch(() => undefined);
+      current = undefined;
+      await Promise.all(shutting);
+    },
+  };
+}

@@ -1,0 +1,139 @@
+import type { Clock } from "../model/clock.ts";
+import { isDamage } from "../model/errors.ts";
+import { actOf, opensDeliveries } from "../model/replay.ts";
+import { ALL_TENANTS, type Subscription } from "../model/subscription.ts";
+import { asksFor, letsThrough } from "../accept/wants.ts";
+import type { FoundDelivery, NewReplay, ReplayItem, ReplayPage, ReplayWalk } from "../store/port/jobs.ts";
+import type { DeliveryKey } from "../store/port/lanes.ts";
+import type { Store } from "../store/store.ts";
+import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
+import { createMovedDeliveries } from "./moved-deliveries.ts";
+
+/** Finds the deliveries of a job, and decides which of them are changed, and how. */
+export interface ReplaySelection {
+  /** `lane`: only that of this subscription. Leaves out what the caller who started the job may not do. */
+  walk(
+    replay: Walked,
+    after: DeliveryKey,
+    page: { limit: number; maxScanned: number; lane?: number | undefined },
+  ): Promise<ReplayPage>;
+  /** `impossible`: its subscription was deleted, or its event is damaged. */
+  select(replay: Walked, found: readonly FoundDelivery[]): Promise<{ items: ReplayItem[]; impossible: number }>;
+}
+
+export type Walked = Pick<NewReplay, "kind" | "filter" | "tenantId" | "subscriptionSeq" | "upToSeq">;
+
+export interface ReplaySelectionOptions {
+  store: Pick<Store, "reads">;
+  subscriptions: Pick<Subscriptions, "find" | "findFallback" | "findForward" | "rightsOf">;
+  clock: Clock;
+}
+
+const OVER = { dead_letters: "dead", purge: "dead", events: "ended", recover: "events", cancel: "open" } as const;
+
+export function createReplaySelection({ store, subscriptions, clock }: ReplaySelectionOptions): ReplaySelection {
+  const isReplayedElsewhere = createMovedDeliveries(subscriptions);
+
+  async function isElsewhere(
+    { kind, subscriptionSeq: meant }: Walked,
+    { eventSeq, isMissing, movedTo }: FoundDelivery,
+    subscription: Subscription,
+  ): Promise<boolean> {
+    const findState = async (subscriptionSeq: number) =>
+      (await store.reads.findDelivery({ eventSeq, subscriptionSeq }))?.state;
+    if (isMissing && kind === "recover") {
+      // An event that went straight to the fallback is not missing.
+      const fallback = subscriptions.findFallback(subscription);
+      return fallback !== undefined && (await findState(fallback.seq)) !== undefined;
+    }
+    // A dead letter of the fallback belongs to the fallback; the forwarding delivery is not dead.
+    const isMeant = meant !== undefined || kind !== "events";
+    return isReplayedElsewhere({ subscription, movedTo, isMeant }, findState);
+  }
+
+  async function isWanted(subscription: Subscription, { eventSeq, type }: FoundDelivery): Promise<boolean> {
+    if (!asksFor(subscription, type)) return false;
+    const { filter, sources, queuePlace } = subscription;
+    if ((filter ?? sources ?? queuePlace) === undefined) return true;
+    const event = await store.reads.loadEvent(eventSeq);
+    return event !== undefined && letsThrough(subscription, event);
+  }
+
+  /** The tenants whose events the subscription gets; undefined for all. */
+  function tenantsOf(seq: number | undefined, tenantId: string | undefined): readonly string[] | undefined {
+    const tenants = seq === undefined ? undefined : subscriptions.find(seq)?.tenants;
+    if (tenants === ALL_TENANTS) return undefined;
+    return tenants ?? (tenantId === undefined ? undefined : [tenantId]);
+  }
+
+  function walkOf({ kind, filter, tenantId, subscriptionSeq, upToSeq }: Walked, lane: number | undefined): ReplayWalk {
+    const since = filter.since === undefined ? undefined : Date.parse(filter.since);
+    const until = filter.until === undefined ? undefined : Date.parse(filter.until);
+    const { event_type: type, source, reason } = filter;
+    const shared = { upToSeq, type, source, reason, since, until, now: clock.now() };
+    // A walk over one subscription's events examines no deliveries of the others.
+    if (kind === "recover" || (kind === "events" && lane !== undefined)) {
+      const include = kind === "recover" ? (filter.include ?? "failed") : subscriptionSeq === undefined ? "had" : "any";
+      return { ...shared, over: "events", tenants: tenantsOf(lane, tenantId), subscriptionSeq: lane, include };
+    }
+    const isPending = filter.status === "pending";
+    return { ...shared, over: OVER[kind], tenantId, subscriptionSeq: lane ?? subscriptionSeq, isPending };
+  }
+
+  /** Asked again at each page: a job may run for days, and what only operators may do can change. */
+  function createMayTouch({ kind, filter, tenantId }: Walked): (found: FoundDelivery) => boolean {
+    if (filter.is_bound === undefined) return () => true;
+    const act = actOf(kind, filter);
+    const known = new Map<number, boolean>();
+    return ({ subscriptionSeq: seq }) => {
+      let may = known.get(seq);
+      if (may === undefined) {
+        const subscription = subscriptions.find(seq);
+        known.set(seq, (may = subscription === undefined || subscriptions.rightsOf(subscription, tenantId)[act]));
+      }
+      return may;
+    };
+  }
+
+  return {
+    async walk(replay, after, { lane, ...limits }) {
+      const page = await store.reads.walk(walkOf(replay, lane), after, limits);
+      return { ...page, found: page.found.filter(createMayTouch(replay)) };
+    },
+
+    async select(replay, found) {
+      const items: ReplayItem[] = [];
+      let impossible = 0;
+      for (const one of found) {
+        const { eventSeq, subscriptionSeq, isMissing } = one;
+        const subscription = subscriptions.find(subscriptionSeq);
+        const opens = opensDeliveries(replay.kind);
+        if (subscription === undefined && opens) {
+          impossible++;
+          continue;
+        }
+        if (subscription !== undefined && isMissing) {
+          const wanted = await isWanted(subscription, one).catch(asDamaged);
+          if (wanted === "damaged") impossible++;
+          if (wanted !== true) continue;
+        }
+        if (subscription !== undefined && opens && (await isElsewhere(replay, one, subscription))) continue;
+        const maxAgeMs = subscription?.maxAgeMs;
+        items.push({
+          eventSeq,
+          subscriptionSeq,
+          isMissing,
+          ordered: subscription?.ordered ?? false,
+          expiresAt: maxAgeMs === undefined ? undefined : clock.now() + maxAgeMs,
+        });
+      }
+      return { items, impossible };
+    },
+  };
+}
+
+/** Nobody can know whether the subscription wants it, and it could not be delivered. */
+function asDamaged(error: unknown): "damaged" {
+  if (isDamage(error)) return "damaged";
+  throw error;
+}

@@ -1,0 +1,159 @@
+import type { Clock } from "../model/clock.ts";
+import { isTerminal } from "../model/delivery.ts";
+import { PosthornError } from "../model/errors.ts";
+import { formatDeliveryId } from "../model/ids.ts";
+import { readMove } from "../model/moved-delivery.ts";
+import { orThrow } from "../model/refusal.ts";
+import { isFor, type Subscription } from "../model/subscription.ts";
+import type { ReopeningMessage } from "../store/port/event-log.ts";
+import type { DeliveryChange, DeliveryKey } from "../store/port/lanes.ts";
+import type { StoredDelivery, StoredEvent } from "../store/port/reads.ts";
+import { readAll } from "../store/read-all.ts";
+import type { Store } from "../store/store.ts";
+import type { Authors } from "../resources/authors.ts";
+import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
+import { createMovedDeliveries } from "./moved-deliveries.ts";
+
+/** Operations on single deliveries. */
+export interface Replays {
+  retry(key: DeliveryKey): Promise<StoredDelivery>;
+  cancel(key: DeliveryKey): Promise<StoredDelivery>;
+  /** Gives a dead letter up for good. */
+  purge(key: DeliveryKey): Promise<StoredDelivery>;
+  /** Opens an ended delivery again. */
+  replay(key: DeliveryKey): Promise<StoredDelivery>;
+  /**
+   * To every subscription that got the event, or to the named one in any case. A caller that is bound to a tenant
+   * replays to those of the tenant's that it may change, and by name to those that it may use.
+   */
+  replayEvent(
+    event: StoredEvent,
+    subscriptionId: string | undefined,
+    boundTo?: string,
+  ): Promise<readonly StoredDelivery[]>;
+  /** For a message that came again in a higher generation or after it was parked; false when neither is the case. */
+  reopenByMessage(event: StoredEvent, message: ReopeningMessage): Promise<boolean>;
+}
+
+export interface ReplaysOptions {
+  store: Store;
+  subscriptions: Subscriptions;
+  clock: Clock;
+  authors: Pick<Authors, "note">;
+  onDue: (subscription: Subscription) => void;
+  onCancelled: (key: DeliveryKey) => void;
+}
+
+export function createReplays(options: ReplaysOptions): Replays {
+  const { store, subscriptions, clock, authors, onDue, onCancelled } = options;
+  const isReplayedElsewhere = createMovedDeliveries(subscriptions);
+
+  /** Writes the change with its entry in the audit log. */
+  async function change(key: DeliveryKey, wanted: DeliveryChange, tenantId: string | undefined): Promise<void> {
+    const id = formatDeliveryId(key.eventSeq, key.subscriptionSeq);
+    const note = authors.note({ act: `delivery.${wanted.act}`, kind: "delivery", id, tenantId });
+    orThrow(await store.lanes.change(key, wanted, note));
+  }
+
+  async function find(key: DeliveryKey): Promise<StoredDelivery> {
+    const delivery = await store.reads.findDelivery(key);
+    if (delivery === undefined) throw new PosthornError("not_found", "The delivery was not found.");
+    return delivery;
+  }
+
+  function getSubscription(seq: number): Subscription {
+    const subscription = subscriptions.find(seq);
+    if (subscription === undefined)
+      throw new PosthornError("conflict", "The subscription of this delivery was deleted.");
+    return subscription;
+  }
+
+  async function replay(eventSeq: number, subscription: Subscription): Promise<StoredDelivery> {
+    const key = { eventSeq, subscriptionSeq: subscription.seq };
+    const { maxAgeMs, ordered } = subscription;
+    const expiresAt = maxAgeMs === undefined ? undefined : clock.now() + maxAgeMs;
+    await change(key, { act: "replay", ordered, expiresAt }, subscription.tenantId);
+    onDue(subscription);
+    return find(key);
+  }
+
+  async function giveUp(key: DeliveryKey, act: "cancel" | "purge"): Promise<void> {
+    const subscription = subscriptions.find(key.subscriptionSeq);
+    await change(key, { act }, subscription?.tenantId ?? (await find(key)).tenantId);
+    if (act === "cancel") onCancelled(key);
+    // The next delivery of its ordering key may be sent now.
+    if (subscription !== undefined) onDue(subscription);
+  }
+
+  function listDeliveries(eventSeq: number): Promise<StoredDelivery[]> {
+    return readAll((page) => store.reads.listDeliveries({ eventSeq }, page));
+  }
+
+  /** The subscription, if it is of the event's tenant, or for several tenants and this is one of them. */
+  function getMeant(id: string, { tenantId }: StoredEvent, boundTo: string | undefined): Subscription {
+    if (boundTo !== undefined) return subscriptions.getFor("use", id, { tenantId: boundTo, boundTo });
+    const subscription = subscriptions.findById(id, undefined);
+    return subscription !== undefined && isFor(subscription, tenantId)
+      ? subscription
+      : subscriptions.getById(id, tenantId);
+  }
+
+  /** The ended deliveries with their subscriptions; only one of the two when a delivery went to a fallback or back. */
+  async function listReplayable(eventSeq: number): Promise<Subscription[]> {
+    const deliveries = await listDeliveries(eventSeq);
+    const states = new Map(deliveries.map(({ subscriptionSeq, state }) => [subscriptionSeq, state]));
+    const wanted: Subscription[] = [];
+    for (const { subscriptionSeq, state, lastError } of deliveries) {
+      const subscription = subscriptions.find(subscriptionSeq);
+      if (subscription === undefined || !isTerminal(state)) continue;
+      const movedTo = state === "cancelled" ? readMove(lastError) : undefined;
+      const ended = { subscription, movedTo, isMeant: false };
+      if (!(await isReplayedElsewhere(ended, async (seq) => states.get(seq)))) wanted.push(subscription);
+    }
+    return wanted;
+  }
+
+  return {
+    async retry(key) {
+      const subscription = getSubscription(key.subscriptionSeq);
+      await change(key, { act: "retry" }, subscription.tenantId);
+      onDue(subscription);
+      return find(key);
+    },
+    async cancel(key) {
+      await giveUp(key, "cancel");
+      return find(key);
+    },
+    async purge(key) {
+      await giveUp(key, "purge");
+      return find(key);
+    },
+    replay: ({ eventSeq, subscriptionSeq }) => replay(eventSeq, getSubscription(subscriptionSeq)),
+    async replayEvent(event, subscriptionId, boundTo) {
+      if (subscriptionId !== undefined) return [await replay(event.seq, getMeant(subscriptionId, event, boundTo))];
+      const replayed: StoredDelivery[] = [];
+      const isLeftOut = (one: Subscription) =>
+        boundTo !== undefined && (one.tenantId !== boundTo || !subscriptions.rightsOf(one, boundTo).change);
+      for (const subscription of await listReplayable(event.seq)) {
+        if (isLeftOut(subscription)) continue;
+        replayed.push(await replay(event.seq, subscription));
+      }
+      return replayed;
+    },
+    async reopenByMessage(event, message) {
+      const wanted = await listReplayable(event.seq);
+      const now = clock.now();
+      const isReopened = await store.events.reopenByMessage(
+        event.seq,
+        message,
+        wanted.map(({ seq, ordered, maxAgeMs }) => ({
+          subscriptionSeq: seq,
+          ordered,
+          expiresAt: maxAgeMs === undefined ? undefined : now + maxAgeMs,
+        })),
+      );
+      if (isReopened) wanted.forEach(onDue);
+      return isReopened;
+    },
+  };
+}

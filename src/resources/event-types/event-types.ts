@@ -1,0 +1,316 @@
+import type { Clock } from "../../model/clock.ts";
+import { PosthornError } from "../../model/errors.ts";
+import {
+  checkEventTypeInput,
+  compareVersions,
+  MAX_VERSIONS,
+  type EventType,
+  type EventTypeChange,
+  type EventTypeInput,
+  type EventTypeVersion,
+  type EventTypeVersionContent,
+} from "../../model/event-type.ts";
+import type { ManagedBy } from "../../model/subscription.ts";
+import { checkMeant, declare, refuseManaged } from "../declared.ts";
+import type { Draft, Pending } from "../draft.ts";
+import { checkIfMatch } from "../if-match.ts";
+import type { Entry, Resource, LiveRecord } from "../resource.ts";
+import type { Made, Once, Put, Registry } from "../registry.ts";
+
+/** The event types of the whole gateway. */
+export interface EventTypes {
+  find(name: string): Entry<EventType> | undefined;
+  get(name: string): Entry<EventType>;
+  /** Sorted by name; the same array until something changes. */
+  list(): readonly EventType[];
+  /** Throws when the name is taken. */
+  create(input: EventTypeInput, once?: Once): Promise<Made<EventType>>;
+  /** Creates or replaces the event type. */
+  put(input: EventTypeInput, ifMatch?: string): Promise<Put<EventType>>;
+  change(name: string, change: EventTypeChange, ifMatch?: string): Promise<Entry<EventType>>;
+  putVersion(
+    name: string,
+    version: string,
+    content: EventTypeVersionContent,
+    ifMatch?: string,
+  ): Promise<Entry<EventType>>;
+  removeVersion(name: string, version: string, ifMatch?: string): Promise<Entry<EventType>>;
+  remove(name: string, ifMatch?: string): Promise<void>;
+  /** All or nothing. Settings that are not given stay unchanged; versions are added. */
+  import(inputs: readonly EventTypeInput[], options: { dryRun: boolean }): Promise<ImportPlan>;
+  /** Puts the declared event types into the draft; returns the names that are no longer declared. */
+  declareIn(draft: Draft, declared: readonly EventTypeInput[]): Promise<readonly string[]>;
+}
+
+export interface ImportPlan {
+  created: readonly string[];
+  updated: readonly string[];
+  unchanged: readonly string[];
+}
+
+export interface EventTypesOptions {
+  registry: Registry;
+  clock: Pick<Clock, "wall">;
+  /** Returns why a schema cannot be used or does not allow its example. */
+  examine: (schema: object, example: unknown) => Promise<{ part: "schema" | "example"; message: string } | undefined>;
+  onChange: (types: readonly EventType[]) => void;
+}
+
+const MAX_EVENT_TYPES = 10_000;
+const MAX_EXAMPLE_BYTES = 64 * 1024;
+
+export async function openEventTypes(options: EventTypesOptions): Promise<EventTypes> {
+  const { registry, clock, examine, onChange } = options;
+  let sorted: readonly EventType[] = [];
+  const types = await registry.open<EventType>({ ...EVENT_TYPES, onChange: (_, list) => announce(list()) });
+  if (sorted.length === 0) announce([]);
+
+  function announce(all: readonly Entry<EventType>[]): void {
+    sorted = all.map(({ thing }) => thing).sort((a, b) => (a.name < b.name ? -1 : 1));
+    onChange(sorted);
+  }
+
+  /** The first check, because a value that is nested too deeply cannot even be compared. */
+  function refuseWrong(input: EventTypeInput): void {
+    const [problem] = checkEventTypeInput(input);
+    if (problem !== undefined) throw invalid(problem.field, problem.message);
+  }
+
+  async function examineVersions(input: EventTypeInput, known: EventType | undefined): Promise<void> {
+    const before = new Map(known?.versions.map((one) => [one.version, one]));
+    for (const [index, { version, schema, example }] of (input.versions ?? []).entries()) {
+      const place = `versions[${index}]`;
+      if (JSON.stringify(example ?? null).length > MAX_EXAMPLE_BYTES) {
+        throw invalid(`${place}.example`, `is larger than ${MAX_EXAMPLE_BYTES / 1024} KB`);
+      }
+      const same = before.get(version);
+      if (same !== undefined && isSame(same.schema, schema) && isSame(same.example, example)) continue;
+      const fault = await examine(schema, example);
+      if (fault !== undefined) throw invalid(`${place}.${fault.part}`, fault.message);
+    }
+  }
+
+  async function build(
+    input: EventTypeInput,
+    known: Entry<EventType> | undefined,
+    managedBy: ManagedBy,
+  ): Promise<EventType> {
+    refuseWrong(input);
+    await examineVersions(input, known?.thing);
+    return toEventType(input, known?.thing, managedBy, clock.wall());
+  }
+
+  function refuseTooMany(draft: Draft, added: number): void {
+    if (added === 0) return;
+    const { length } = draft.list(types);
+    if (length + added <= MAX_EVENT_TYPES) return;
+    throw new PosthornError("conflict", `There are ${length} event types; at most ${MAX_EVENT_TYPES} are allowed.`);
+  }
+
+  async function put(draft: Draft, input: EventTypeInput): Promise<Pending<EventType>> {
+    const known = draft.find(types, input.name);
+    refuseManaged(types, known);
+    refuseTooMany(draft, known === undefined ? 1 : 0);
+    return draft.put(types, await build(input, known, "api"));
+  }
+
+  /** Changes an existing event type in the form of its input. */
+  function changeInput(
+    name: string,
+    ifMatch: string | undefined,
+    toChanged: (current: EventTypeInput) => EventTypeInput,
+  ): Promise<Entry<EventType>> {
+    return registry.changeOne(types, (draft) => {
+      const known = draft.get(types, name);
+      checkIfMatch(ifMatch, known);
+      return put(draft, toChanged(toInput(known.thing)));
+    });
+  }
+
+  return {
+    find: types.find,
+    get: types.get,
+    list: () => sorted,
+    create: (input, once) =>
+      registry.make(types, once, (draft) => {
+        if (draft.find(types, input.name) === undefined) return put(draft, input);
+        throw new PosthornError("conflict", `The event type ${input.name} already exists. Change it instead.`);
+      }),
+    put: (input, ifMatch) =>
+      registry.put(types, async (draft) => {
+        const known = draft.find(types, input.name);
+        checkIfMatch(ifMatch, known);
+        return { pending: await put(draft, input), isNew: known === undefined };
+      }),
+    change: (name, change, ifMatch) =>
+      changeInput(name, ifMatch, (current) => {
+        const merged = { ...current, ...change };
+        // A type that becomes active again needs no explicit removal of `deprecated_at`.
+        if (merged.status !== "deprecated" && change.deprecated_at === undefined) delete merged.deprecated_at;
+        return merged;
+      }),
+    putVersion: (name, version, content, ifMatch) =>
+      changeInput(name, ifMatch, (current) => {
+        const others = (current.versions ?? []).filter((one) => one.version !== version);
+        if (others.length >= MAX_VERSIONS) {
+          throw new PosthornError("conflict", `${name} has ${MAX_VERSIONS} versions, the maximum. Delete one first.`);
+        }
+        return { ...current, versions: [...others, { version, ...content }] };
+      }),
+    removeVersion: (name, version, ifMatch) =>
+      changeInput(name, ifMatch, (current) => {
+        const versions = (current.versions ?? []).filter((one) => one.version !== version);
+        if (versions.length === current.versions?.length) {
+          throw new PosthornError("not_found", `The event type ${name} has no version ${version}.`);
+        }
+        return { ...current, versions };
+      }),
+    remove: (name, ifMatch) =>
+      registry.change(types, (draft) => {
+        checkMeant(types, draft.get(types, name), ifMatch);
+        draft.remove(types, name);
+      }),
+    import: (inputs, { dryRun }) =>
+      registry.change(types, async (draft) => {
+        const built: EventType[] = [];
+        const plan = { created: [] as string[], updated: [] as string[], unchanged: [] as string[] };
+        for (const input of inputs) {
+          const { name } = input;
+          refuseWrong(input);
+          const known = draft.find(types, name);
+          const merged = known === undefined ? input : mergeImport(toInput(known.thing), input);
+          if (known !== undefined && isSameInput(known.thing, merged)) {
+            plan.unchanged.push(name);
+            continue;
+          }
+          refuseManaged(types, known);
+          built.push(await build(merged, known, "api").catch((error: unknown) => throwNamed(error, name)));
+          (known === undefined ? plan.created : plan.updated).push(name);
+        }
+        refuseTooMany(draft, dryRun ? 0 : plan.created.length);
+        if (!dryRun) for (const type of built) draft.put(types, type);
+        return plan;
+      }),
+    async declareIn(draft, declared) {
+      const things = declared.map((input) => ({
+        id: input.name,
+        build: (known: Entry<EventType> | undefined) => build(input, known, "config"),
+      }));
+      refuseTooMany(draft, declared.filter(({ name }) => types.find(name) === undefined).length);
+      const left = await declare(draft, types, things, toFormer);
+      return left.map(({ id }) => id).sort();
+    },
+  };
+}
+
+const EVENT_TYPES: Resource<EventType> = {
+  kind: "event_type",
+  noun: "event type",
+  format: 1,
+  read: fromRecord,
+  // Without the fields that the record has itself.
+  write: (type) => ({ data: JSON.stringify({ ...type, name: undefined, createdAt: undefined, updatedAt: undefined }) }),
+  keyOf: ({ name }) => ({ id: name }),
+};
+
+/** It stays known but rejects no events, because it may have left the file by mistake. */
+function toFormer(type: EventType): EventType {
+  return { ...type, enforce: false, managedBy: "former_config" };
+}
+
+function toEventType(
+  input: EventTypeInput,
+  known: EventType | undefined,
+  managedBy: ManagedBy,
+  wall: number,
+): EventType {
+  const status = input.status ?? "active";
+  const versions = (input.versions ?? []).map(({ version, schema, example }): EventTypeVersion => {
+    const before = known?.versions.find((one) => one.version === version);
+    const isKept = before !== undefined && isSame(before.schema, schema);
+    return { version, schema, example, createdAt: isKept ? before.createdAt : wall };
+  });
+  const given = input.deprecated_at === undefined ? undefined : Date.parse(input.deprecated_at);
+  return {
+    name: input.name,
+    description: input.description,
+    producer: input.producer,
+    consumers: input.consumers ?? [],
+    status,
+    deprecatedAt: status === "deprecated" ? (given ?? known?.deprecatedAt ?? wall) : undefined,
+    replacedBy: input.replaced_by,
+    enforce: input.enforce ?? true,
+    mask: input.mask ?? [],
+    versions: versions.sort((a, b) => compareVersions(a.version, b.version)),
+    managedBy,
+    createdAt: known?.createdAt ?? wall,
+    updatedAt: wall,
+  };
+}
+
+/** The input that would create this type. */
+function toInput(type: EventType): EventTypeInput {
+  return {
+    name: type.name,
+    ...(type.description !== undefined && { description: type.description }),
+    ...(type.producer !== undefined && { producer: type.producer }),
+    consumers: [...type.consumers],
+    status: type.status,
+    ...(type.deprecatedAt !== undefined && { deprecated_at: new Date(type.deprecatedAt).toISOString() }),
+    ...(type.replacedBy !== undefined && { replaced_by: type.replacedBy }),
+    enforce: type.enforce,
+    mask: [...(type.mask ?? [])],
+    versions: type.versions.map(({ version, schema, example }) => ({
+      version,
+      schema,
+      ...(example !== undefined && { example }),
+    })),
+  };
+}
+
+function mergeImport(current: EventTypeInput, imported: EventTypeInput): EventTypeInput {
+  const versions = new Map((current.versions ?? []).map((one) => [one.version, one]));
+  for (const one of imported.versions ?? []) versions.set(one.version, one);
+  const merged = { ...current, ...imported, versions: [...versions.values()] };
+  if (merged.status !== "deprecated" && imported.deprecated_at === undefined) delete merged.deprecated_at;
+  return merged;
+}
+
+type Kept = Omit<EventType, "name" | "createdAt" | "updatedAt">;
+
+function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): EventType {
+  const kept = JSON.parse(data) as Kept;
+  return {
+    name: id,
+    description: kept.description,
+    producer: kept.producer,
+    consumers: kept.consumers,
+    status: kept.status,
+    deprecatedAt: kept.deprecatedAt,
+    replacedBy: kept.replacedBy,
+    enforce: kept.enforce,
+    mask: kept.mask ?? [],
+    versions: kept.versions,
+    managedBy: kept.managedBy,
+    createdAt,
+    updatedAt,
+  };
+}
+
+function isSameInput(known: EventType, merged: EventTypeInput): boolean {
+  return isSame(toInput(known), toInput(toEventType(merged, known, known.managedBy, 0)));
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function invalid(field: string, message: string): PosthornError {
+  return new PosthornError("invalid_field", `${field} ${message}.`, { field });
+}
+
+function throwNamed(error: unknown, name: string): never {
+  if (!(error instanceof PosthornError)) throw error;
+  const { code, message, field } = error;
+  throw new PosthornError(code, `${name}: ${message}`, { field, details: { event_type: name } });
+}

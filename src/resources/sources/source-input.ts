@@ -1,0 +1,204 @@
+import { Value } from "typebox/value";
+import type { Clock, Random } from "../../model/clock.ts";
+import { MASK } from "../../model/mask.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { describeSchemaError } from "../../model/schema-errors.ts";
+import {
+  GENERIC_KIND,
+  REMOVABLE,
+  type SourceChange,
+  type SourceInput,
+  type SourceKindRules,
+} from "../../model/source.ts";
+import { HEADER_SECRET, TEXT_SECRET, type SecretForm } from "../../model/secret-form.ts";
+import { checkSourceInput } from "../../model/source-rules.ts";
+import { setSecrets } from "../../model/source-secrets.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
+import { isCredentialOption, type SourceState } from "./source-settings.ts";
+
+/** Converts the input of a user to the stored state, and back. */
+export interface SourceInputs {
+  /** Throws `invalid_field` when the input cannot be accepted. */
+  check(input: SourceInput, known: SourceState | undefined): void;
+  /** Checks a secret that is added to a source. */
+  checkSecret(secret: string, known: SourceState): void;
+  toState(input: SourceInput, known: SourceState | undefined): SourceState;
+  /** The same for the configuration, which contains its secrets again at each start. */
+  toDeclaredState(input: SourceInput, known: SourceState | undefined): SourceState;
+  /** The current settings with a change applied; secrets and path token only when the change has them. */
+  merge(state: SourceState, change: SourceChange): SourceInput;
+  /** Generates a secret in the kind's form. Throws `invalid_field` when only the provider can create one. */
+  newSecret(known: SourceState): string;
+  newSecretId(): string;
+}
+
+export interface SourceInputsOptions {
+  clock: Pick<Clock, "wall">;
+  random: Random;
+  kinds: ReadonlyMap<string, SourceKindRules>;
+}
+
+export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions): SourceInputs {
+  const encode = (bytes: number, encoding: "hex" | "base64" | "base64url") =>
+    Buffer.from(random.bytes(bytes)).toString(encoding);
+  const newSecretId = () => `sec_${encode(9, "hex")}`;
+
+  function check(input: SourceInput, known: SourceState | undefined): void {
+    const [problem] = [
+      ...checkSourceInput(input),
+      ...checkKind(input, known),
+      ...checkMasked(input, known),
+      ...checkTokens(input),
+    ];
+    if (problem !== undefined) throw invalid(problem);
+  }
+
+  function checkKind(input: SourceInput, known: SourceState | undefined): FieldProblem[] {
+    const name = input.kind ?? GENERIC_KIND;
+    const kind = kinds.get(name);
+    if (kind === undefined) {
+      return [{ field: "kind", message: `"${name}" is unknown; choose from ${[...kinds.keys()].sort().join(", ")}` }];
+    }
+    const secrets = input.secrets ?? known?.secrets ?? [];
+    const options = restoreOptions(input.options, known);
+    const problems = [...checkOptions(kind, options), ...checkTheirForm(input, known, secretFormOf(kind, options))];
+    if (typeof input.manifest === "object" && input.manifest !== null) kind.checkManifest?.(input.manifest);
+    if (kind.needsSecret && secrets.length === 0) {
+      problems.push({ field: "secrets", message: `a source of the kind ${name} verifies with a secret; give it` });
+    }
+    if (input.refuse_replays === true && kind.replayMark === undefined) {
+      const able = [...kinds.values()].filter(({ replayMark }) => replayMark !== undefined).map((one) => one.name);
+      const message = `a request of the kind ${name} cannot be recognised by its signature; this setting is for ${able.sort().join(", ")}`;
+      problems.push({ field: "refuse_replays", message });
+    }
+    return problems;
+  }
+
+  /** With another kind or other options, stored secrets may have the wrong form. */
+  function checkTheirForm({ secrets }: SourceInput, known: SourceState | undefined, form: SecretForm): FieldProblem[] {
+    if (secrets !== undefined || known === undefined) return checkSecrets(form, secrets ?? []);
+    const stored = known.secrets.map(({ secret }) => secret);
+    const [problem] = checkSecrets(form, stored);
+    if (problem === undefined) return [];
+    return [{ field: "secrets", message: `one that is stored ${problem.message}. Give the secrets again` }];
+  }
+
+  function kindOf({ shown }: SourceState): SourceKindRules | undefined {
+    return kinds.get(shown.kind ?? GENERIC_KIND);
+  }
+
+  function build(input: SourceInput, known: SourceState | undefined): SourceState {
+    check(input, known);
+    const { secrets: given, auth, path_token: pathToken, options, ...shown } = input;
+    const times = { now: clock.wall(), createId: newSecretId };
+    return {
+      shown,
+      auth: auth === undefined || auth === null ? undefined : { ...auth, token: tokenOf(auth, known) },
+      options: restoreOptions(options, known),
+      pathToken: toPathToken(pathToken, known?.pathToken),
+      secrets: given === undefined ? (known?.secrets ?? []) : setSecrets(known?.secrets ?? [], given, times),
+      declaredSecrets: known?.declaredSecrets,
+    };
+  }
+
+  function toPathToken(given: SourceInput["path_token"], known: string | undefined): string | undefined {
+    if (given === undefined || given === MASK) return known;
+    if (given === true) return known ?? encode(24, "base64url");
+    return typeof given === "string" ? given : undefined;
+  }
+
+  return {
+    check,
+    checkSecret(secret, known) {
+      const [problem] = [
+        ...checkSourceInput({ name: "any", secrets: [secret] }),
+        ...checkSecrets(secretFormOf(kindOf(known), known.options), [secret]),
+      ];
+      if (problem !== undefined) throw invalid({ field: "secret", message: problem.message });
+    },
+    toState: build,
+    toDeclaredState(input, known) {
+      const { secrets } = input;
+      const isSame = JSON.stringify(secrets) === JSON.stringify(known?.declaredSecrets);
+      if (known === undefined || !isSame) return { ...build(input, known), declaredSecrets: secrets };
+      const { secrets: _, ...rest } = input;
+      return build(rest, known);
+    },
+    merge({ shown, auth, options }, change) {
+      const merged = { ...shown, options: { ...options }, ...(auth && { auth }), ...change };
+      for (const name of REMOVABLE) if (merged[name] === null) delete merged[name];
+      return merged as SourceInput;
+    },
+    newSecret(known) {
+      const made = secretFormOf(kindOf(known), known.options).create(random, known.secrets[0]?.secret);
+      if (made !== undefined) return made;
+      const message = `only the provider can create a secret of the kind ${known.shown.kind}; give it`;
+      throw invalid({ field: "secret", message });
+    },
+    newSecretId,
+  };
+}
+
+function checkOptions(kind: SourceKindRules, options: Readonly<Record<string, unknown>>): FieldProblem[] {
+  if (kind.options === undefined) {
+    const [first] = Object.keys(options);
+    return first === undefined ? [] : [{ field: `options.${first}`, message: `the kind ${kind.name} has no options` }];
+  }
+  const errors = Value.Errors(kind.options, options);
+  const [error] = errors;
+  if (error === undefined) return [];
+  const path = error.instancePath.split("/").slice(1);
+  const params = error.params as { requiredProperties?: string[]; additionalProperties?: string[] };
+  const [member] = params.requiredProperties ?? params.additionalProperties ?? [];
+  const field = ["options", ...path, ...(member === undefined ? [] : [member])].join(".");
+  return [{ field, message: describeSchemaError(error, errors) }];
+}
+
+/** A client may send back what it was shown: a masked value stands for the stored one. */
+function restoreOptions(
+  given: SourceInput["options"] = {},
+  known: SourceState | undefined,
+): Readonly<Record<string, unknown>> {
+  const restored = Object.entries(given).map(([name, value]): [string, unknown] => {
+    const isMasked = value === MASK && isCredentialOption(name);
+    return [name, isMasked ? (known?.options[name] ?? value) : value];
+  });
+  return Object.fromEntries(restored);
+}
+
+function tokenOf({ token }: { token: string }, known: SourceState | undefined): string {
+  return token === MASK ? (known?.auth?.token ?? token) : token;
+}
+
+function checkMasked({ auth, path_token: pathToken }: SourceInput, known: SourceState | undefined): FieldProblem[] {
+  const message = `${MASK} stands for a stored value, and there is none; give the value itself`;
+  const problems: FieldProblem[] = [];
+  if (auth?.token === MASK && known?.auth === undefined) problems.push({ field: "auth.token", message });
+  if (pathToken === MASK && known?.pathToken === undefined) problems.push({ field: "path_token", message });
+  return problems;
+}
+
+function checkTokens({ auth, path_token: pathToken }: SourceInput): FieldProblem[] {
+  return [...checkToken("auth.token", auth?.token, HEADER_SECRET), ...checkToken("path_token", pathToken, TEXT_SECRET)];
+}
+
+/** A masked token stands for the stored one. */
+function checkToken(field: string, token: string | boolean | null | undefined, form: SecretForm): FieldProblem[] {
+  const message = typeof token !== "string" || token === MASK ? undefined : form.findProblem(token);
+  return message === undefined ? [] : [{ field, message }];
+}
+
+function checkSecrets(form: SecretForm, secrets: readonly string[]): FieldProblem[] {
+  return secrets.flatMap((secret, index) => {
+    const message = form.findProblem(secret);
+    return message === undefined ? [] : [{ field: `secrets[${index}]`, message }];
+  });
+}
+
+function secretFormOf(kind: SourceKindRules | undefined, options: Readonly<Record<string, unknown>>): SecretForm {
+  return kind?.secretForm?.(options) ?? TEXT_SECRET;
+}
+
+function invalid({ field, message }: FieldProblem): PosthornError {
+  return new PosthornError("invalid_field", `${field}: ${message}`, { field });
+}

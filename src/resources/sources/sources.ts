@@ -1,0 +1,371 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Clock, Random } from "../../model/clock.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { DEFAULT_TENANT } from "../../model/event.ts";
+import { isGatewayEventType } from "../../model/pattern.ts";
+import {
+  eraseSourceName,
+  GENERIC_KIND,
+  isSourceName,
+  type Source,
+  type SourceChange,
+  type SourceInput,
+  type SourceKindRules,
+  type SourceStatus,
+} from "../../model/source.ts";
+import { endSecrets, retireSecret, rotateSecret, type SourceSecret } from "../../model/source-secrets.ts";
+import type { ManagedBy } from "../../model/subscription.ts";
+import type { Records } from "../../store/port/records.ts";
+import type { Collection } from "../collection.ts";
+import { declare, refuseManaged } from "../declared.ts";
+import type { Draft, Pending } from "../draft.ts";
+import { checkIfMatch } from "../if-match.ts";
+import type { Entry } from "../resource.ts";
+import type { Made, Once, Put, Registry } from "../registry.ts";
+import type { SecretBox } from "../secret-box.ts";
+import { createSourceInputs } from "./source-input.ts";
+import { startSourceNotes, type SourceNotes } from "./source-notes.ts";
+import { createSourceRecords, type SourceRecord } from "./source-record.ts";
+import {
+  refuseBound,
+  refuseClash,
+  refuseForeign,
+  refuseOtherTenant,
+  refusePath,
+  refuseTakeover,
+  refuseUnknownTarget,
+} from "./source-refusals.ts";
+import { toSource, type SourceState } from "./source-settings.ts";
+
+/** The origins of webhooks: the declared sources, and any other name while the `*` source is on. */
+export interface Sources {
+  find(name: string): Source | undefined;
+  /** Sorted by name. */
+  list(tenantId: string | undefined): readonly SourceRecord[];
+  /** The tenant's sources that read from a queue; they must not change until the draft is written. */
+  listPulled(draft: Draft, tenantId: string): readonly SourceState[];
+  /** A source that was created by API or declared in the file. */
+  get(name: string, tenantId: string | undefined): Entry<SourceRecord>;
+  create(input: SourceInput, by?: { tenantId?: string | undefined }, once?: Once): Promise<Made<SourceRecord>>;
+  /** Replaces all settings; secrets and the path token stay when none are given. */
+  put(input: SourceInput, meant?: Meant): Promise<Put<SourceRecord>>;
+  /** Changes only the given settings. */
+  change(name: string, change: SourceChange, meant?: Meant): Promise<Entry<SourceRecord>>;
+  setStatus(name: string, status: SourceStatus, meant?: Meant): Promise<Entry<SourceRecord>>;
+  /** The new secret is current immediately; the earlier ones stay valid until the overlap ends. */
+  rotateSecret(
+    name: string,
+    rotation: SourceRotation,
+    meant?: Meant,
+  ): Promise<{ entry: Entry<SourceRecord>; secret: string }>;
+  retireSecret(name: string, secretId: string, meant?: Meant): Promise<Entry<SourceRecord>>;
+  remove(name: string, meant?: Meant): Promise<void>;
+  /**
+   * Puts the declared sources into the draft; returns the names that are no longer declared. `targetsIn`: the names of
+   * the targets that the file declares for a tenant.
+   */
+  declareIn(
+    draft: Draft,
+    declared: readonly SourceInput[],
+    targetsIn?: (tenantId: string) => readonly string[],
+  ): Promise<readonly string[]>;
+  /** Writes the times that were only kept in memory. */
+  stop(): Promise<void>;
+}
+
+/** The caller's tenant and version: sources of other tenants are not found, and a change needs the named version. */
+export interface Meant {
+  tenantId?: string | undefined;
+  ifMatch?: string | undefined;
+}
+
+export interface SourceRotation {
+  secret?: string | undefined;
+  overlapMs: number;
+}
+
+export interface SourcesOptions {
+  registry: Registry;
+  records: Pick<Records, "noteStates">;
+  clock: Clock;
+  random: Random;
+  secretBox: SecretBox;
+  kinds: ReadonlyMap<string, SourceKindRules>;
+  /** Whether undeclared names accept webhooks, which then belong to the tenant `default`. */
+  anySource: boolean;
+  maxBytes: number;
+  /** Throws `invalid_field` when a pulled source cannot work so; what it reads must not change until the write. */
+  checkPulled?: ((state: SourceState, managedBy: ManagedBy, draft: Draft) => void) | undefined;
+  /** The possible targets of a pulled source; they must not change until the draft is written. */
+  listTargets?: ((draft: Draft, tenantId: string) => readonly { name: string; managedBy: ManagedBy }[]) | undefined;
+  /** Called when sources have changed. */
+  onChange?: (() => void) | undefined;
+  /** Called when a source that accepts webhooks will no longer do so after the write. */
+  onDisabled?: ((source: Source, reason: string, draft: Draft) => void) | undefined;
+  onFault: (error: unknown) => void;
+}
+
+/** The number of names that the `*` source remembers. */
+const MAX_REMEMBERED = 1000;
+const MAX_SOURCES = 10_000;
+
+export async function openSources(options: SourcesOptions): Promise<Sources> {
+  const { registry, clock, random, kinds, anySource, maxBytes, onDisabled } = options;
+  const undeclared = new Map<string, Source>();
+  /** The declared names in lower case; undefined when they must be collected again. */
+  let folded: ReadonlySet<string> | undefined;
+  const inputs = createSourceInputs({ clock, random, kinds });
+  /** Set only after the kind is opened. */
+  const later: { sources?: Collection<SourceRecord>; notes?: SourceNotes } = {};
+  const { resource, toRecord } = createSourceRecords({
+    ...options,
+    findLastRequestAt: (name) => later.sources?.find(name)?.thing.source.lastRequestAt,
+  });
+  const sources = await registry.open<SourceRecord>({
+    ...resource,
+    onChange(changes) {
+      if (changes.some(({ before, after }) => before === undefined || after === undefined)) {
+        undeclared.clear();
+        folded = undefined;
+      }
+      later.notes?.schedule();
+      if (later.sources !== undefined) options.onChange?.();
+    },
+  });
+  later.sources = sources;
+  const notes = (later.notes = startSourceNotes({ ...options, list: sources.list, endOverlaps }));
+
+  /** A target that ignores case would take what was not verified for webhooks of the declared source. */
+  function isLookalike(name: string): boolean {
+    folded ??= new Set(sources.list().map(({ id }) => id.toLowerCase()));
+    return folded.has(name.toLowerCase());
+  }
+
+  function put(draft: Draft, state: SourceState, managedBy: ManagedBy, reason: string): Pending<SourceRecord> {
+    const before = draft.find(sources, state.shown.name)?.thing;
+    if (managedBy === "api") refusePath(state.shown.manifest, before?.state.shown.manifest);
+    const record = toRecord(state, managedBy);
+    tellDisabled(draft, before, record, reason);
+    return draft.put(sources, record);
+  }
+
+  function tellDisabled(draft: Draft, before: SourceRecord | undefined, after: SourceRecord, reason: string): void {
+    if (before?.source.status === "active" && after.source.status !== "active") {
+      onDisabled?.(after.source, reason, draft);
+    }
+  }
+
+  /** Removes secrets that a rotation replaced and whose overlap has ended. */
+  async function endOverlaps(): Promise<void> {
+    const hasEnded = ({ thing: { state } }: Entry<SourceRecord>) =>
+      endSecrets(state.secrets, clock.wall()) !== state.secrets;
+    const ended = sources.list().filter(hasEnded);
+    if (ended.length === 0) return;
+    await registry.change(sources, (draft) => {
+      for (const { id } of ended) {
+        const known = draft.find(sources, id);
+        if (known === undefined || !hasEnded(known)) continue;
+        const { state, managedBy } = known.thing;
+        put(draft, { ...state, secrets: endSecrets(state.secrets, clock.wall()) }, managedBy, "");
+      }
+    });
+  }
+
+  function get(name: string, tenantId: string | undefined): Entry<SourceRecord> {
+    return refuseForeign(sources.get(name), tenantId);
+  }
+
+  function getMeant(draft: Draft, name: string, { tenantId, ifMatch }: Meant): Entry<SourceRecord> {
+    const known = refuseForeign(draft.get(sources, name), tenantId);
+    refuseBound(kinds.get(known.thing.source.kind), tenantId);
+    checkIfMatch(ifMatch, known);
+    return known;
+  }
+
+  /** Checks only new settings: a stored source with older faults must still be paused and resumed. */
+  function checkSet(draft: Draft, state: SourceState, tenantId: string | undefined): SourceState {
+    const kind = kinds.get(state.shown.kind ?? GENERIC_KIND);
+    refuseBound(kind, tenantId);
+    kind?.pull?.check?.(state.options);
+    if (kind?.pull === undefined) return state;
+    const targets = options.listTargets?.(draft, tenantOf(state));
+    if (targets !== undefined) refuseUnknownTarget(state.options, targets.map(toName));
+    options.checkPulled?.(state, "api", draft);
+    return state;
+  }
+
+  /** A target must be declared in the same file, or not be managed by a file. */
+  function refuseUndeclaredTarget(draft: Draft, state: SourceState, declared: readonly string[]): void {
+    const targets = options.listTargets?.(draft, tenantOf(state));
+    if (targets === undefined) return;
+    const others = targets.filter(({ managedBy }) => managedBy === "api");
+    refuseUnknownTarget(state.options, [...declared, ...others.map(toName)]);
+  }
+
+  function insert(draft: Draft, input: SourceInput, tenantId: string | undefined): Pending<SourceRecord> {
+    refuseBound(kinds.get(input.kind ?? GENERIC_KIND), tenantId);
+    if (anySource) refuseTakeover(input.name, tenantId);
+    const { length } = draft.list(sources);
+    if (length >= MAX_SOURCES) {
+      throw new PosthornError("conflict", `There are ${length} sources; at most ${MAX_SOURCES} are allowed.`);
+    }
+    return put(draft, checkSet(draft, inputs.toState(input, undefined), tenantId), "api", "");
+  }
+
+  /** Changes an existing source, whoever owns it. */
+  function changeState(
+    name: string,
+    meant: Meant,
+    toChanged: (known: SourceRecord) => SourceState,
+    reason: string,
+  ): Promise<Entry<SourceRecord>> {
+    return registry.changeOne(sources, (draft) => {
+      const { thing } = getMeant(draft, name, meant);
+      return put(draft, toChanged(thing), thing.managedBy, reason);
+    });
+  }
+
+  function changeSecrets(
+    name: string,
+    meant: Meant,
+    toChanged: (known: SourceRecord) => readonly SourceSecret[],
+  ): Promise<Entry<SourceRecord>> {
+    return changeState(name, meant, (known) => ({ ...known.state, secrets: toChanged(known) }), "");
+  }
+
+  function buildDeclared(
+    draft: Draft,
+    input: SourceInput,
+    known: SourceRecord | undefined,
+    targets: readonly string[],
+  ): SourceRecord {
+    refuseClash(known);
+    // A status set by an operator stays; a source that returned to the file starts as active.
+    const status = input.status ?? (known?.managedBy === "config" ? known.source.status : "active");
+    const state = inputs.toDeclaredState({ ...input, status }, known?.state);
+    const isPulled = kinds.get(state.shown.kind ?? GENERIC_KIND)?.pull !== undefined;
+    // Its target may have left the file.
+    if (isPulled) refuseUndeclaredTarget(draft, state, targets);
+    if (known?.managedBy === "config" && isSame(known.state, state)) return known;
+    if (isPulled) options.checkPulled?.(state, "config", draft);
+    const record = toRecord(state, "config");
+    tellDisabled(draft, known, record, `the configuration says so: ${status}`);
+    return record;
+  }
+
+  /** Its senders get 503 and retry, so nothing is lost if it left the file by mistake. */
+  function toFormer(draft: Draft, known: SourceRecord): SourceRecord {
+    const shown = { ...known.state.shown, status: "paused" as const };
+    const former = toRecord({ ...known.state, shown }, "former_config");
+    tellDisabled(draft, known, former, "it left the configuration");
+    return former;
+  }
+
+  return {
+    find(name) {
+      const known = sources.find(name)?.thing.source;
+      if (known !== undefined || !anySource || sources.hasNewer(name)) return known;
+      const remembered = undeclared.get(name);
+      if (remembered !== undefined || !isSourceName(name) || isLookalike(name)) return remembered;
+      const wasDeleted = sources.wasDeleted(name) || sources.wasDeleted(eraseSourceName(name));
+      const status = wasDeleted ? "closed" : "active";
+      const source = toSource(inputs.toState({ name, status }, undefined), undefined, { maxBytes, declared: false });
+      // A name must not let a sender publish the gateway's own events.
+      if (isGatewayEventType(source.eventType)) return undefined;
+      if (undeclared.size >= MAX_REMEMBERED) undeclared.clear();
+      undeclared.set(name, source);
+      return source;
+    },
+    list: (tenantId) =>
+      sources
+        .list()
+        .map(({ thing }) => thing)
+        .filter(({ source }) => tenantId === undefined || source.tenantId === tenantId)
+        .sort((a, b) => (a.source.name < b.source.name ? -1 : 1)),
+    listPulled: (draft, tenantId) =>
+      draft
+        .list(sources)
+        .map(({ thing }) => thing)
+        .filter(({ source }) => source.tenantId === tenantId && kinds.get(source.kind)?.pull !== undefined)
+        .map(({ state }) => state),
+    get,
+    async create(input, { tenantId } = {}, once) {
+      const made = await registry.make(sources, once, (draft) => {
+        if (draft.find(sources, input.name) === undefined) return insert(draft, input, tenantId);
+        throw new PosthornError("conflict", `The name ${input.name} is taken. Choose another.`);
+      });
+      // Another tenant may have taken the name since.
+      if (made.entry.thing.source.tenantId === (input.tenant_id ?? DEFAULT_TENANT)) return made;
+      throw new PosthornError("conflict", "The resource that this Idempotency-Key created was deleted; use a new one.");
+    },
+    put: (input, { tenantId, ifMatch } = {}) =>
+      registry.put(sources, (draft) => {
+        const known = draft.find(sources, input.name);
+        if (known !== undefined) refuseForeign(known, tenantId);
+        checkIfMatch(ifMatch, known);
+        if (known === undefined) return { pending: insert(draft, input, tenantId), isNew: true };
+        const { source, state } = known.thing;
+        refuseOtherTenant(input.tenant_id, source.tenantId);
+        refuseManaged(sources, known);
+        const kept = checkSet(draft, inputs.toState({ ...input, tenant_id: source.tenantId }, state), tenantId);
+        return { pending: put(draft, kept, "api", said(input.status)), isNew: false };
+      }),
+    change: (name, change, meant = {}) =>
+      registry.changeOne(sources, (draft) => {
+        const known = getMeant(draft, name, meant);
+        refuseManaged(sources, known);
+        const { state, source } = known.thing;
+        const merged = { ...inputs.merge(state, change), tenant_id: source.tenantId };
+        return put(draft, checkSet(draft, inputs.toState(merged, state), meant.tenantId), "api", said(change.status));
+      }),
+    setStatus: (name, status, meant = {}) =>
+      changeState(name, meant, ({ state }) => ({ ...state, shown: { ...state.shown, status } }), said(status)),
+    async rotateSecret(name, { secret: given, overlapMs }, meant = {}) {
+      let secret = "";
+      const entry = await changeSecrets(name, meant, ({ state }) => {
+        secret = given ?? inputs.newSecret(state);
+        inputs.checkSecret(secret, state);
+        return rotateSecret(state.secrets, secret, overlapMs, { now: clock.wall(), createId: inputs.newSecretId });
+      });
+      return { entry, secret };
+    },
+    retireSecret: (name, secretId, meant = {}) =>
+      changeSecrets(name, meant, ({ state, source }) => {
+        const secrets = retireSecret(state.secrets, secretId);
+        if (secrets.length > 0 || kinds.get(source.kind)?.needsSecret !== true) return secrets;
+        throw new PosthornError("conflict", `${secretId} is the last secret of ${name}. Rotate it instead.`);
+      }),
+    remove: (name, meant = {}) =>
+      registry.change(sources, (draft) => {
+        refuseManaged(sources, getMeant(draft, name, meant));
+        draft.remove(sources, name);
+      }),
+    async declareIn(draft, given, targetsIn = () => []) {
+      const things = given.map((input) => ({
+        id: input.name,
+        build: (known: Entry<SourceRecord> | undefined) =>
+          buildDeclared(draft, input, known?.thing, targetsIn(input.tenant_id ?? DEFAULT_TENANT)),
+      }));
+      const left = await declare(draft, sources, things, (known) => toFormer(draft, known));
+      return left.map(({ id }) => id);
+    },
+    stop: notes.stop,
+  };
+}
+
+function tenantOf({ shown: { tenant_id: tenantId = DEFAULT_TENANT } }: SourceState): string {
+  return tenantId;
+}
+
+function toName({ name }: { name: string }): string {
+  return name;
+}
+
+function said(status: SourceStatus | undefined): string {
+  return `it was set to ${status ?? "active"}`;
+}
+
+/** Compares the stored forms, so that the order of members does not matter. */
+function isSame(one: SourceState, other: SourceState): boolean {
+  return isDeepStrictEqual(JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other)));
+}

@@ -1,0 +1,149 @@
+import type { Subscription } from "../../model/subscription.ts";
+import { isPresetName } from "../../model/target-presets.ts";
+import type { TargetInput } from "../../model/target.ts";
+import type { Draft } from "../draft.ts";
+import type { Change, Entry } from "../resource.ts";
+import type { Settings } from "../sealed-settings.ts";
+import type { KeptSubscription } from "./subscription-record.ts";
+import { toSubscription, type UsualSettings } from "./to-subscription.ts";
+
+/** Subscriptions as routing and delivery use them, each built from its record and the target that it names. */
+export interface KnownSubscriptions {
+  find(seq: number): Subscription | undefined;
+  findById(id: string, tenantId: string | undefined): Subscription | undefined;
+  findFallback(subscription: Subscription): Subscription | undefined;
+  findForward(fallback: Subscription): Subscription | undefined;
+  /** The subscription whose fallback it was until that was changed, in this run; it may still have deliveries of it. */
+  findFormerForward(fallback: Subscription): Subscription | undefined;
+  /** Sorted by age; the same array until something changes. */
+  list(tenantId: string | undefined): readonly Subscription[];
+  /** The same object for the same entry. */
+  derive(entry: KeptEntry): Subscription;
+  /** The subscription as it would be with this thing, and with its target as the draft has it. */
+  deriveWith(entry: KeptEntry, thing: KeptSubscription, draft?: Draft): Subscription;
+  /** The subscription as it would be with this shared target. */
+  deriveAt(entry: KeptEntry, shared: TargetInput): Subscription;
+  take(change: Change<KeptSubscription>): SubscriptionChanged;
+  /** Rebuilds the subscriptions that name a target. */
+  retarget(entries: readonly KeptEntry[]): SubscriptionChanged[];
+}
+
+export type KeptEntry = Entry<KeptSubscription>;
+
+/** A created subscription has no `before`, a deleted one no `after`. */
+export interface SubscriptionChanged {
+  readonly before: Subscription | undefined;
+  readonly after: Subscription | undefined;
+}
+
+export type FindTarget = (name: string, tenantId: string, draft?: Draft) => TargetInput | undefined;
+
+export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindTarget | undefined): KnownSubscriptions {
+  const derived = new WeakMap<KeptEntry, Subscription>();
+  const bySeq = new Map<number, Subscription>();
+  const byId = new Map<string, Subscription>();
+  let listed: readonly Subscription[] | undefined;
+  /** Forwarding subscriptions by their fallbacks and the other way round; built when first used. */
+  let pairs: FallbackPairs | undefined;
+  /** Whose fallback a subscription was before that was changed. */
+  const formerForwards = new Map<number, number>();
+
+  function changed(): void {
+    listed = undefined;
+    pairs = undefined;
+  }
+
+  function getPairs(): FallbackPairs {
+    return (pairs ??= pairUp(listAll()));
+  }
+
+  function remember(entry: KeptEntry): Subscription {
+    const subscription = derive(entry);
+    bySeq.set(entry.seq, subscription);
+    byId.set(entry.id, subscription);
+    changed();
+    return subscription;
+  }
+
+  function forget({ seq, id }: KeptEntry): void {
+    bySeq.delete(seq);
+    byId.delete(id);
+    changed();
+    formerForwards.delete(seq);
+  }
+
+  function derive(entry: KeptEntry): Subscription {
+    let subscription = derived.get(entry);
+    if (subscription === undefined) derived.set(entry, (subscription = deriveWith(entry, entry.thing)));
+    return subscription;
+  }
+
+  function deriveWith(entry: KeptEntry, thing: KeptSubscription, draft?: Draft): Subscription {
+    const { target } = thing.settings;
+    const shared = namesTarget(thing.settings) ? findTarget?.(target as string, entry.tenantId, draft) : undefined;
+    return toSubscription(entry, thing, shared, usual);
+  }
+
+  function listAll(): readonly Subscription[] {
+    return (listed ??= [...bySeq.values()].sort((a, b) => a.seq - b.seq));
+  }
+
+  return {
+    find: (seq) => bySeq.get(seq),
+    findById(id, tenantId) {
+      const subscription = byId.get(id);
+      return tenantId === undefined || tenantId === subscription?.tenantId ? subscription : undefined;
+    },
+    findFallback: ({ seq, fallback }) => (fallback === undefined ? undefined : getPairs().fallbacks.get(seq)),
+    findForward: ({ seq }) => getPairs().forwards.get(seq),
+    findFormerForward({ seq, events }) {
+      // What wants events itself may have others than those of the forward.
+      if (events.length > 0 || getPairs().forwards.has(seq)) return undefined;
+      return bySeq.get(formerForwards.get(seq) ?? -1);
+    },
+    list: (tenantId) => (tenantId === undefined ? listAll() : listAll().filter((one) => one.tenantId === tenantId)),
+    derive,
+    deriveWith,
+    deriveAt: (entry, shared) => toSubscription(entry, entry.thing, shared, usual),
+    take({ before, after }) {
+      const known = before && bySeq.get(before.seq);
+      // Most have none, and pairing up takes time.
+      const fallback = known?.fallback === undefined ? undefined : getPairs().fallbacks.get(known.seq);
+      if (known !== undefined && fallback !== undefined) formerForwards.set(fallback.seq, known.seq);
+      if (after === undefined && before !== undefined) forget(before);
+      return { before: known, after: after && remember(after) };
+    },
+    retarget: (entries) =>
+      entries
+        .filter(({ thing }) => namesTarget(thing.settings))
+        // Those that have changed too are taken by themselves.
+        .filter(({ seq, version }) => bySeq.get(seq)?.version === version)
+        .map((entry) => {
+          const before = bySeq.get(entry.seq);
+          derived.delete(entry);
+          return { before, after: remember(entry) };
+        }),
+  };
+}
+
+interface FallbackPairs {
+  fallbacks: ReadonlyMap<number, Subscription>;
+  forwards: ReadonlyMap<number, Subscription>;
+}
+
+function pairUp(all: readonly Subscription[]): FallbackPairs {
+  const fallbacks = new Map<number, Subscription>();
+  const forwards = new Map<number, Subscription>();
+  for (const forward of all) {
+    if (forward.fallback === undefined) continue;
+    const fallback = all.find(({ name, tenantId }) => name === forward.fallback && tenantId === forward.tenantId);
+    if (fallback === undefined) continue;
+    fallbacks.set(forward.seq, fallback);
+    forwards.set(fallback.seq, forward);
+  }
+  return { fallbacks, forwards };
+}
+
+function namesTarget({ target }: Settings): boolean {
+  return target !== undefined && target !== null && !isPresetName(target);
+}

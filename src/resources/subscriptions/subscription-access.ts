@@ -1,0 +1,147 @@
+import { isDeepStrictEqual } from "node:util";
+import { settingsIn, templatesIn } from "../../destinations/kind-settings.ts";
+import type { DestinationKinds } from "../../destinations/kinds.ts";
+import type { DestinationKind } from "../../destinations/sender.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { fillIn } from "../../model/shape.ts";
+import { SharedSettings, type SubscriptionInput } from "../../model/subscription.ts";
+import type { CredentialsBy, KeptSubscription } from "./subscription-record.ts";
+
+/**
+ * What callers that are bound to a tenant may do with a subscription, by its stored and its new settings. `boundTo` is
+ * that tenant; operators have none and may do everything.
+ */
+export interface SubscriptionAccess {
+  /** Throws `forbidden` for settings that only operators may choose: some destinations, and several tenants. */
+  refuse(settings: SubscriptionInput, boundTo: string | undefined): void;
+  /** Throws `forbidden` for what `rightsOf` denies. */
+  refuseAct(act: SubscriptionAct, known: Known, boundTo: string | undefined): void;
+  rightsOf(known: Known, boundTo: string | undefined): SubscriptionRights;
+  /**
+   * Returns who gave the credentials after an update. Throws `forbidden` when stored ones of the operator would be used
+   * for something else. `carried`: a stored secret that stays without being given again.
+   */
+  judgeCredentials(
+    known: Known,
+    input: SubscriptionInput,
+    update: { boundTo: string | undefined; carried: string | undefined },
+  ): CredentialsBy;
+  /** Who gives the credentials of a new subscription. */
+  nameOf(boundTo: string | undefined): CredentialsBy;
+  /** Who gave its credentials; undefined when it has none. */
+  ownerOf(known: Known): CredentialsBy | undefined;
+}
+
+/**
+ * `change`: to change it. `use`: to see what it sends and what its destination answers, and the secret that signs it; a
+ * caller could otherwise send requests of its own choice with credentials of the operator, or in the gateway's name.
+ */
+export type SubscriptionAct = "change" | "use";
+export type SubscriptionRights = Readonly<Record<SubscriptionAct, boolean>>;
+
+export interface SubscriptionAccessOptions {
+  kinds: DestinationKinds;
+  /** Whether the configuration reserves a kind for the operator. */
+  isForOperators?: ((kind: DestinationKind) => boolean) | undefined;
+}
+
+type Known = Pick<KeptSubscription, "id" | "settings" | "credentialsBy">;
+
+export function createSubscriptionAccess({ kinds, isForOperators }: SubscriptionAccessOptions): SubscriptionAccess {
+  function isReserved(settings: SubscriptionInput, kind: DestinationKind): boolean {
+    if (kind.isForOperators === true || isForOperators?.(kind) === true) return true;
+    const set = new Map<string, unknown>(Object.entries(settingsIn(settings, kind)));
+    return kind.operatorSettings?.some((name) => (set.get(name) ?? null) !== null) === true;
+  }
+
+  function ownerOf({ settings, credentialsBy }: Known): CredentialsBy | undefined {
+    const kind = kinds.findOf(settings);
+    const has = kind?.secrets.findCarried({}, settingsIn(settings, kind), false) !== undefined;
+    return has ? credentialsBy : undefined;
+  }
+
+  function findRefusal(settings: SubscriptionInput, boundTo: string | undefined): PosthornError | undefined {
+    if (boundTo === undefined) return undefined;
+    if ((settings.tenants ?? null) !== null) {
+      return new PosthornError(
+        "forbidden",
+        "tenants: only keys that are not bound to a tenant may subscribe for several; this key is bound to " +
+          `${boundTo}. Leave it out.`,
+        { field: "tenants" },
+      );
+    }
+    const kind = kinds.findOf(settings);
+    if (kind === undefined || !isReserved(settings, kind)) return undefined;
+    return new PosthornError(
+      "forbidden",
+      `Such destinations of the kind ${kind.name} need a key that is not bound to a tenant; this key is bound to ` +
+        `${boundTo}.`,
+    );
+  }
+
+  function findActRefusal(act: SubscriptionAct, known: Known, boundTo: string | undefined): PosthornError | undefined {
+    const refusal = findRefusal(known.settings, boundTo);
+    if (refusal !== undefined || act === "change") return refusal;
+    if (boundTo === undefined || ownerOf(known) !== "operator") return undefined;
+    return new PosthornError(
+      "forbidden",
+      `The subscription ${known.id} sends credentials that the operator of the gateway has set. Only the operator ` +
+        "may test it, preview it, choose events for it or see its secret, unless you give it credentials of your own.",
+    );
+  }
+
+  return {
+    refuse(settings, boundTo) {
+      const refusal = findRefusal(settings, boundTo);
+      if (refusal !== undefined) throw refusal;
+    },
+    refuseAct(act, known, boundTo) {
+      const refusal = findActRefusal(act, known, boundTo);
+      if (refusal !== undefined) throw refusal;
+    },
+    rightsOf: (known, boundTo) => ({
+      change: findActRefusal("change", known, boundTo) === undefined,
+      use: findActRefusal("use", known, boundTo) === undefined,
+    }),
+    judgeCredentials(known, input, { boundTo, carried }) {
+      const kind = kinds.findOf(input) as DestinationKind;
+      const [before, after] = [known.settings, input].map((settings) => describeUse(settings, kind));
+      if (boundTo === undefined) {
+        return isDeepStrictEqual(before?.hidden, after?.hidden) ? known.credentialsBy : "operator";
+      }
+      if (carried === undefined) return "tenant";
+      const isSameUse = input.secret === undefined && isDeepStrictEqual(before, after);
+      if (ownerOf(known) !== "operator" || isSameUse) return known.credentialsBy;
+      throw new PosthornError(
+        "forbidden",
+        `${carried}: the operator of the gateway has set it, for requests as they are. To change where they go, what ` +
+          `they contain, how they are signed or which events they are for, give ${carried} again, with its values, or ` +
+          "set it to null.",
+        { field: carried },
+      );
+    },
+    nameOf: (boundTo) => (boundTo === undefined ? "operator" : "tenant"),
+    ownerOf,
+  };
+}
+
+/**
+ * Everything that decides where requests go and what they contain. Which events are chosen is part of it: sources stand in
+ * URLs, and a forward passes on path, query, method and body of its webhook. Equal choices are described equally.
+ */
+function describeUse(input: SubscriptionInput, kind: DestinationKind) {
+  const settings = settingsIn(input, kind);
+  const { mode, target, fallback, events, sources, event_filter: filter } = fillIn(SharedSettings.properties, input);
+  return {
+    mode,
+    target,
+    fallback,
+    events: new Set(events),
+    sources: sources && new Set(sources),
+    filter: typeof filter === "string" ? (JSON.parse(filter) as unknown) : filter,
+    // Templates can write it.
+    name: templatesIn(input, kind).length > 0 ? input.name : undefined,
+    shown: kind.present(settings),
+    hidden: kind.secrets.hide(settings)?.hidden,
+  };
+}

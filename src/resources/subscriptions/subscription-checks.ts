@@ -1,0 +1,194 @@
+import {
+  checkKindSettings,
+  describeUnknownKind,
+  fieldOf,
+  isChecked,
+  settingsIn,
+} from "../../destinations/kind-settings.ts";
+import { toQueueKinds, type DestinationKinds } from "../../destinations/kinds.ts";
+import type { DestinationKind } from "../../destinations/sender.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { checkFallback, checkNoEvents, checkUsedFallback } from "../../model/fallback-rules.ts";
+import { findForwardRival } from "../../model/forward-rules.ts";
+import { DEFAULT_KIND, ownerOf, type Subscription, type SubscriptionInput } from "../../model/subscription.ts";
+import { checkSharedSettings } from "../../model/subscription-rules.ts";
+import { type TargetInput, THRESHOLDS } from "../../model/target.ts";
+import { isPresetName } from "../../model/target-presets.ts";
+import type { Draft } from "../draft.ts";
+import type { SubscriptionAccess, SubscriptionAct } from "./subscription-access.ts";
+import type { KeptSubscription } from "./subscription-record.ts";
+
+export interface SubscriptionCheckOptions {
+  kinds: DestinationKinds;
+  /** Throws for settings of a destination that is not allowed here. */
+  refuseDestination: (kind: DestinationKind, settings: object) => void | Promise<void>;
+  /** A target that several subscriptions share; with a draft, it must not change until the write. */
+  findTarget?: ((name: string, tenantId: string, draft?: Draft) => TargetInput | undefined) | undefined;
+}
+
+/** Rejects an input that is invalid whatever others there are; resolves to its kind of destination. */
+export function createSubscriptionCheck(
+  options: SubscriptionCheckOptions,
+): (input: SubscriptionInput, draft: Draft) => Promise<DestinationKind> {
+  const { kinds } = options;
+
+  function checkTarget(input: SubscriptionInput, kind: DestinationKind, draft: Draft): void {
+    const { target } = input;
+    const tenantId = ownerOf(input);
+    if (target === undefined || target === null || isPresetName(target)) return;
+    if (options.findTarget?.(target, tenantId, draft) === undefined) {
+      throw new PosthornError(
+        "invalid_field",
+        `target: "${target}" is neither n8n nor a target of ${tenantId}. Create it first, with POST /api/v1/targets.`,
+        { field: "target" },
+      );
+    }
+    const field = findHealthSetting(input, kind) ?? THRESHOLDS.find((name) => input[name] !== undefined);
+    if (field === undefined) return;
+    throw new PosthornError(
+      "invalid_field",
+      `${field}: ${target} is shared; set it there, for all subscriptions that send to it.`,
+      {
+        field,
+      },
+    );
+  }
+
+  return async (input, draft) => {
+    const [problem] = [...checkSharedSettings(input), ...checkKindSettings(input, kinds)];
+    if (problem !== undefined) {
+      throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
+    }
+    const kind = kinds.findOf(input) as DestinationKind;
+    await options.refuseDestination(kind, settingsIn(input, kind));
+    checkTarget(input, kind, draft);
+    return kind;
+  };
+}
+
+/** Rules between a forwarding subscription and its fallback queue. `before`: the subscription before the change. */
+export function refuseFallbacks(
+  input: SubscriptionInput,
+  kind: DestinationKind,
+  { kinds, shared, others, before }: FallbackTerms,
+): void {
+  const queueKinds = toQueueKinds(kinds);
+  const facts = { ...input, kind: kind.name };
+  const user = before && others.find((other) => other.fallback === before.name);
+  if (user !== undefined && input.name !== before?.name) throw usedAsFallback(before?.name ?? "", user);
+  const [problem] = [
+    ...checkNoEvents(facts, queueKinds),
+    ...(user === undefined ? [] : checkUsedFallback(facts, user, queueKinds)),
+    ...(input.fallback
+      ? checkFallback({ ...facts, isChecked: isChecked(input, kind, shared) }, others, queueKinds)
+      : []),
+  ];
+  if (problem === undefined) return;
+  throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
+}
+
+export interface FallbackTerms {
+  kinds: DestinationKinds;
+  /** The target that it shares with others. */
+  shared: TargetInput | undefined;
+  others: readonly Subscription[];
+  before?: { name: string } | undefined;
+}
+
+type Names = Pick<SubscriptionInput, "fallback" | "target">;
+
+/**
+ * Whoever names another subscription as a fallback sends through it, whoever takes a fallback away leaves its queue
+ * without the events, and whoever joins a shared target decides with others when its subscriptions are sent to: a caller
+ * that is bound to the tenant needs the right to do so itself.
+ */
+export function refuseOthersNames(given: Names, { boundTo, access, list, before = {} }: NamesTerms): void {
+  if (boundTo === undefined) return;
+  const refuse = (field: keyof Names, thing: KeptSubscription | undefined, act: SubscriptionAct) => {
+    if (thing === undefined || access.rightsOf(thing, boundTo)[act]) return;
+    throw new PosthornError(
+      "forbidden",
+      `${field}: only the operator of the gateway may ${act} the subscription ${JSON.stringify(thing.name)}.`,
+      { field },
+    );
+  };
+  const { fallback, target } = given;
+  if ((fallback ?? null) !== (before.fallback ?? null)) {
+    const find = (name: string) => list().find(({ thing }) => thing.name === name)?.thing;
+    if (before.fallback) refuse("fallback", find(before.fallback), "change");
+    if (fallback) refuse("fallback", find(fallback), "use");
+  }
+  if (!target || target === before.target || isPresetName(target)) return;
+  for (const { thing } of list()) if (thing.settings.target === target) refuse("target", thing, "change");
+}
+
+interface NamesTerms {
+  boundTo: string | undefined;
+  access: Pick<SubscriptionAccess, "rightsOf">;
+  /** All subscriptions of the tenant. */
+  list: () => readonly { thing: KeptSubscription }[];
+  /** The settings before the change. */
+  before?: Names | undefined;
+}
+
+export function usedAsFallback(name: string, user: Pick<Subscription, "id" | "name">): PosthornError {
+  return new PosthornError(
+    "conflict",
+    `"${name}" is the fallback of the subscription "${user.name}" (${user.id}). Give that another fallback first, or none.`,
+    { details: { subscription_id: user.id } },
+  );
+}
+
+function findHealthSetting(input: SubscriptionInput, kind: DestinationKind): string | undefined {
+  const settings = new Map<string, unknown>(Object.entries(settingsIn(input, kind)));
+  const set = kind.healthSettings?.find((name) => (settings.get(name) ?? null) !== null);
+  return set === undefined ? undefined : fieldOf(set, kind);
+}
+
+type Other = Pick<Subscription, "id" | "name">;
+
+export function refuseSameName(name: string, tenantId: string, others: readonly Other[]): void {
+  if (!others.some((one) => one.name === name)) return;
+  throw new PosthornError(
+    "conflict",
+    `The tenant ${tenantId} already has a subscription named "${name}". Choose another name.`,
+  );
+}
+
+export function refuseRival(input: SubscriptionInput, others: readonly Subscription[]): void {
+  const rival = findForwardRival(input, others);
+  if (rival === undefined) return;
+  throw new PosthornError(
+    "conflict",
+    `mode: the subscription "${rival.name}" (${rival.id}) already forwards some of these events, and a source waits ` +
+      "for only one. Choose other patterns, or set the mode of one of the two to queue.",
+    { field: "mode", details: { subscription_id: rival.id } },
+  );
+}
+
+export function refuseOverQuota(quota: number | undefined, tenantId: string, used: number): void {
+  if (quota === undefined || used < quota) return;
+  throw new PosthornError(
+    "subscription_quota",
+    `The tenant ${tenantId} may have ${quota} subscriptions and has ${used}. Delete one, or raise its quota.`,
+    { details: { quota, used } },
+  );
+}
+
+export function refuseOtherKind(input: { kind?: string }, known: { kind?: string }): void {
+  const kind = known.kind ?? DEFAULT_KIND;
+  if ((input.kind ?? DEFAULT_KIND) === kind) return;
+  throw new PosthornError("invalid_field", `kind: it is ${kind} and cannot be changed. Create another subscription.`, {
+    field: "kind",
+  });
+}
+
+/** A release with more kinds wrote it, and its settings may mean something else there. */
+export function refuseUnknownKind(id: string, settings: { kind?: string }, kinds: DestinationKinds): void {
+  if (kinds.findOf(settings) !== undefined) return;
+  throw new PosthornError(
+    "newer_format",
+    `The subscription ${id} stays unchanged: ${describeUnknownKind(settings.kind ?? DEFAULT_KIND, kinds)}. Change it ` +
+      "with the release that made it.",
+  );
+}

@@ -1,0 +1,354 @@
+import type { Clock, Random } from "../../model/clock.ts";
+import { warnOfFallback } from "../../model/fallback-rules.ts";
+import { describeForwardOverlaps } from "../../model/forward-rules.ts";
+import type { SigningKeys } from "../../model/signing-keys.ts";
+import { presentDestination, settingsIn } from "../../destinations/kind-settings.ts";
+import { toQueueKinds } from "../../destinations/kinds.ts";
+import type { DestinationKind } from "../../destinations/sender.ts";
+import {
+  ownerOf,
+  type ManagedBy,
+  type RetryPolicySpec,
+  type Subscription,
+  type SubscriptionInput,
+  type SubscriptionStatus,
+} from "../../model/subscription.ts";
+import type { TargetInput } from "../../model/target.ts";
+import { declare, orDeclaredFault, refuseManaged, type DeclaredThing } from "../declared.ts";
+import type { Draft } from "../draft.ts";
+import { createKnownSubscriptions, type KeptEntry, type SubscriptionChanged } from "./known-subscriptions.ts";
+import type { Once, Registry } from "../registry.ts";
+import type { Change } from "../resource.ts";
+import type { Settings } from "../sealed-settings.ts";
+import type { SecretBox } from "../secret-box.ts";
+import { createSubscriptionAccess, type SubscriptionAct, type SubscriptionRights } from "./subscription-access.ts";
+import { createSubscriptionBuild, type SubscriptionChange } from "./subscription-build.ts";
+import { usedAsFallback } from "./subscription-checks.ts";
+import {
+  createSubscriptionDrafts,
+  noSubscription,
+  type ChangeTerms,
+  type PutTerms,
+  type SubscriptionDraftsOptions,
+  type SubscriptionRef,
+} from "./subscription-drafts.ts";
+import { createSubscriptionResource, type CredentialsBy, type KeptSubscription } from "./subscription-record.ts";
+import { refuseTemplates } from "./subscription-templates.ts";
+
+/** The subscriptions, kept in memory for the engine and in the store. */
+export interface Subscriptions {
+  find(seq: number): Subscription | undefined;
+  findById(id: string, tenantId: string | undefined): Subscription | undefined;
+  getById(id: string, tenantId: string | undefined): Subscription;
+  /** As `getById`; throws `forbidden` when a caller that is bound to the tenant `boundTo` may not do this with it. */
+  getFor(
+    act: SubscriptionAct,
+    id: string,
+    by: { tenantId: string | undefined; boundTo: string | undefined },
+  ): Subscription;
+  /** What `getFor` lets a caller do that is bound to this tenant, or to none. */
+  rightsOf(subscription: Subscription, boundTo: string | undefined): SubscriptionRights;
+  /** The subscription that gets the events while the target of this one is down. */
+  findFallback(subscription: Subscription): Subscription | undefined;
+  /** The subscription that has this one as its fallback. */
+  findForward(fallback: Subscription): Subscription | undefined;
+  /** The subscription that had it, in this run: deliveries of it may still be there. */
+  findFormerForward(fallback: Subscription): Subscription | undefined;
+  /** Sorted by age; the same array until something changes. */
+  list(tenantId: string | undefined): readonly Subscription[];
+  /** How many a tenant has; the number must not change until the draft is written. */
+  count(draft: Draft, tenantId: string): number;
+  /** A subscription of the tenant that fits; it must not change until the draft is written. */
+  findIn(
+    draft: Draft,
+    tenantId: string,
+    fits: (subscription: Pick<KeptSubscription, "id" | "name" | "settings">) => boolean,
+  ): { id: string; name: string } | undefined;
+  /** The user's settings, for showing. */
+  settingsOf(subscription: Subscription): Settings;
+  /** The visible settings of the destination: by the kind's own names, or in `destination`. */
+  destinationOf(subscription: Subscription): Record<string, unknown>;
+  /** Who gave the credentials in its settings; undefined when it has none. */
+  credentialsByOf(subscription: Subscription): CredentialsBy | undefined;
+  /**
+   * What the destination answered to attempts that began by this time is not for a caller that is bound to the tenant
+   * `boundTo`: they had credentials of the operator. Of a deleted subscription nobody can tell, so it is all of them.
+   */
+  answersHiddenUntil(seq: number, boundTo: string | undefined): number;
+  /** Warnings about surprising settings, as sentences; compared with all others of its tenant, or the given ones. */
+  warningsOf(subscription: Subscription, others?: readonly Subscription[]): readonly string[];
+  /** The keys that it signs with now. */
+  keysOf(subscription: Subscription): SigningKeys;
+  /** In wall time; undefined while it is active. */
+  heldSince(subscription: Subscription): number | undefined;
+  /** The state noted beside its record, as of its last change or the start. */
+  findState(seq: number): string | undefined;
+  /** Deleted subscriptions, by the numbers of their lanes. */
+  listDeleted(): readonly { seq: number }[];
+  /** Whether a subscription with this id was deleted. */
+  wasDeleted(id: string, tenantId: string | undefined): boolean;
+  /** Creates it with a generated id. */
+  create(input: SubscriptionInput, options?: { createdBy?: string | undefined }): Promise<Subscription>;
+  /** As `create`, but only once for each `Idempotency-Key`. */
+  make(input: SubscriptionInput, options: MakeOptions): Promise<{ subscription: Subscription; isReplay: boolean }>;
+  /**
+   * Creates it, or replaces all its settings; the secret stays when none is given, and a new one begins a rotation. A subscription that does not
+   * belong to the tenant `boundTo` is not found.
+   */
+  put(id: string, input: SubscriptionInput, terms: PutTerms): Promise<{ subscription: Subscription; isNew: boolean }>;
+  /** A new secret begins a rotation. */
+  change(of: SubscriptionRef, change: SubscriptionChange, terms?: ChangeTerms): Promise<Subscription>;
+  /** Writes it together with what `tell` adds to the draft; `tell` is called only when the status changes. */
+  setStatus(of: SubscriptionRef, status: SubscriptionStatus, options?: StatusOptions): Promise<Subscription>;
+  /** As `setStatus`; does nothing when it is no longer active. */
+  suspend(of: SubscriptionRef, tell?: Tell): Promise<void>;
+  /** Writes it together with what `toChanged` adds to the draft; unchanged keys are not written. */
+  changeKeys(of: SubscriptionRef, toChanged: ToChangedKeys): Promise<Subscription>;
+  /** Writes the deletion together with what `plan` adds to the draft; resolves to the result of `plan`. */
+  remove<Result>(of: SubscriptionRef, ifMatch: string | undefined, plan: PlanRemoval<Result>): Promise<Result>;
+  /** Puts the declared subscriptions into the draft; returns the names that are no longer declared. */
+  declareIn(draft: Draft, declared: readonly SubscriptionInput[]): Promise<readonly string[]>;
+  /**
+   * Applies the subscriptions of a tenant's contacts. A rejected one is reported and left out; one that is no longer
+   * wanted becomes inactive, and may be deleted.
+   */
+  applyContacts(
+    tenantId: string,
+    inputs: readonly SubscriptionInput[],
+    onRefused: (name: string, error: unknown) => void,
+  ): Promise<void>;
+  /** Rejects a target whose settings its subscriptions cannot have; `only` limits the check to those managed so. */
+  checkTarget(draft: Draft, target: TargetInput, only?: ManagedBy): void;
+  /** Called when declared targets may have changed. */
+  retarget(): Promise<void>;
+}
+
+export interface MakeOptions {
+  id?: string | undefined;
+  createdBy?: string | undefined;
+  /** The tenant of the caller's key; undefined for operators. */
+  boundTo?: string | undefined;
+  once?: Once | undefined;
+}
+
+type Tell = (draft: Draft, current: Subscription) => void;
+
+export interface StatusOptions {
+  ifMatch?: string | undefined;
+  tell?: Tell | undefined;
+}
+
+export type ToChangedKeys = (keys: SigningKeys, current: Subscription, draft: Draft) => SigningKeys;
+export type PlanRemoval<Result> = (draft: Draft, current: Subscription) => Promise<Result>;
+
+export interface SubscriptionsOptions extends SubscriptionDraftsOptions {
+  registry: Registry;
+  clock: Clock;
+  random: Random;
+  secretBox: SecretBox;
+  createId: (prefix: "sub") => string;
+  /** Warnings about settings of an allowed destination. */
+  warnOfDestination?: ((kind: DestinationKind, settings: object) => readonly string[]) | undefined;
+  /** The default for subscriptions that set none. */
+  retryPolicy?: RetryPolicySpec | undefined;
+  /** The longest time between two probes of a destination that is down. */
+  maxProbeMs?: number | undefined;
+  /** Called when nothing is sent because this release does not know the kind of destination. */
+  onHeld?: ((subscription: Subscription, why: string) => void) | undefined;
+  /** Called after memory shows a change; not called for what exists at the start. */
+  onChange: (changes: readonly SubscriptionChanged[]) => void | Promise<void>;
+}
+
+export async function openSubscriptions(options: SubscriptionsOptions): Promise<Subscriptions> {
+  const { registry, kinds } = options;
+  const build = createSubscriptionBuild(options);
+  const known = createKnownSubscriptions(options, options.findTarget);
+  let isOpen = false;
+  const kept = await registry.open(createSubscriptionResource(options.secretBox, kinds, take));
+  const access = createSubscriptionAccess(options);
+  const drafts = createSubscriptionDrafts(options, kept, known, build);
+  isOpen = true;
+  for (const subscription of known.list(undefined)) tellHeld(subscription);
+
+  async function take(changes: readonly Change<KeptSubscription>[]): Promise<void> {
+    const changed = changes.map(known.take);
+    if (!isOpen) return;
+    for (const { before, after } of changed) if (before?.heldBecause !== after?.heldBecause) tellHeld(after);
+    await options.onChange(changed);
+  }
+
+  function tellHeld(subscription: Subscription | undefined): void {
+    if (subscription?.heldBecause !== undefined) options.onHeld?.(subscription, subscription.heldBecause);
+  }
+
+  function thingOf({ seq, id }: Subscription): KeptSubscription {
+    const entry = kept.findBySeq(seq);
+    if (entry === undefined) throw noSubscription(id);
+    return entry.thing;
+  }
+
+  /** The written state: memory may already be newer. */
+  function shown(entry: KeptEntry): Subscription {
+    const current = known.find(entry.seq);
+    return current?.version === entry.version ? current : known.derive(entry);
+  }
+
+  /**
+   * Changes are made in turn, and slow templates must not hold the turn of others: their result is known when it comes.
+   */
+  async function examineAhead(given: SubscriptionChange, tenantId: string, stored?: Settings): Promise<void> {
+    const kind = kinds.findOf({ ...stored, ...given });
+    if (kind === undefined) return;
+    const input = { ...stored, ...given } as SubscriptionInput;
+    // What is wrong with it is said in its turn.
+    await refuseTemplates(input, kind, stored, tenantId, options.examineTemplates).catch(() => undefined);
+  }
+
+  async function make(input: SubscriptionInput, { id = options.createId("sub"), once, ...by }: MakeOptions) {
+    await examineAhead(input, ownerOf(input));
+    const made = await registry.make(kept, once, (draft) => drafts.add(draft, input, { id, ...by }));
+    return { subscription: shown(made.entry), isReplay: made.isReplay };
+  }
+
+  /**
+   * Notes when a change is in effect that ended the use of the operator's credentials. It is not part of the change, but
+   * its caller gets the version of both.
+   */
+  async function noteInEffect(entry: KeptEntry): Promise<KeptEntry> {
+    if (build.withoutOperator(entry.thing) === entry.thing) return entry;
+    return registry.changeOne(kept, (draft) => {
+      const current = draft.find(kept, entry.id, entry.tenantId);
+      if (current === undefined) return { entry };
+      const thing = build.withoutOperator(current.thing);
+      return thing === current.thing ? { entry: current } : draft.put(kept, thing);
+    });
+  }
+
+  async function setStatus(of: SubscriptionRef, status: SubscriptionStatus, { ifMatch, tell }: StatusOptions = {}) {
+    const result = await registry.changeOne(kept, (draft) => {
+      const entry = drafts.getMeant(draft, of, ifMatch);
+      if (entry.thing.status === status) return { entry };
+      tell?.(draft, known.derive(entry));
+      return draft.put(kept, build.withStatus(entry.thing, status));
+    });
+    return shown(result);
+  }
+
+  function getById(id: string, tenantId: string | undefined): Subscription {
+    const subscription = known.findById(id, tenantId);
+    if (subscription === undefined) throw noSubscription(id);
+    return subscription;
+  }
+
+  return {
+    find: known.find,
+    findById: known.findById,
+    getById,
+    getFor(act, id, { tenantId, boundTo }) {
+      const subscription = getById(id, tenantId);
+      access.refuseAct(act, thingOf(subscription), boundTo);
+      return subscription;
+    },
+    rightsOf: (subscription, boundTo) => access.rightsOf(thingOf(subscription), boundTo),
+    findFallback: known.findFallback,
+    findForward: known.findForward,
+    findFormerForward: known.findFormerForward,
+    list: known.list,
+    count: (draft, tenantId) => draft.list(kept, tenantId).filter(({ thing }) => thing.managedBy !== "contact").length,
+    findIn: (draft, tenantId, fits) => draft.list(kept, tenantId).find(({ thing }) => fits(thing))?.thing,
+    settingsOf: (subscription) => thingOf(subscription).settings,
+    destinationOf: (subscription) => presentDestination(thingOf(subscription).settings, kinds),
+    credentialsByOf: (subscription) => access.ownerOf(thingOf(subscription)),
+    answersHiddenUntil(seq, boundTo) {
+      if (boundTo === undefined) return -Infinity;
+      const thing = kept.findBySeq(seq)?.thing;
+      if (thing === undefined || access.ownerOf(thing) === "operator") return Infinity;
+      return thing.operatorsUntil ?? -Infinity;
+    },
+    warningsOf(subscription, others = known.list(subscription.tenantId)) {
+      const { settings } = thingOf(subscription);
+      const kind = kinds.findOf(settings);
+      const overlaps = describeForwardOverlaps(subscription, others);
+      if (kind === undefined) return overlaps;
+      return [
+        ...overlaps,
+        ...warnOfFallback({ ...settings, kind: kind.name }, toQueueKinds(kinds)),
+        ...(options.warnOfDestination?.(kind, settingsIn(settings, kind)) ?? []),
+      ];
+    },
+    keysOf: (subscription) => thingOf(subscription).keys,
+    heldSince: (subscription) => thingOf(subscription).heldSince,
+    findState: (seq) => kept.findBySeq(seq)?.state,
+    listDeleted: kept.listDeleted,
+    wasDeleted: (id, tenantId) =>
+      kept.listDeleted().some((one) => one.id === id && (tenantId === undefined || one.tenantId === tenantId)),
+    create: async (input, made = {}) => (await make(input, made)).subscription,
+    make,
+    async put(id, input, terms) {
+      await examineAhead(input, terms.boundTo ?? ownerOf(input));
+      const { entry, isNew } = await registry.put(kept, (draft) => drafts.put(draft, id, input, terms));
+      return { subscription: shown(await noteInEffect(entry)), isNew };
+    },
+    async change(of, change, terms) {
+      await examineAhead(change, of.tenantId, kept.find(of.id, of.tenantId)?.thing.settings);
+      const entry = await registry.changeOne(kept, (draft) => drafts.change(draft, of, change, terms));
+      return shown(await noteInEffect(entry));
+    },
+    setStatus,
+    async suspend({ id, tenantId }, tell) {
+      await registry.change(kept, (draft) => {
+        const entry = draft.find(kept, id, tenantId);
+        if (entry?.thing.status !== "active") return;
+        tell?.(draft, known.derive(entry));
+        draft.put(kept, build.withStatus(entry.thing, "suspended"));
+      });
+    },
+    async changeKeys({ id, tenantId }, toChanged) {
+      const result = await registry.changeOne(kept, (draft) => {
+        const entry = draft.get(kept, id, tenantId);
+        const keys = toChanged(entry.thing.keys, known.derive(entry), draft);
+        return keys === entry.thing.keys ? { entry } : draft.put(kept, build.withKeys(entry.thing, keys));
+      });
+      return shown(result);
+    },
+    remove: (of, ifMatch, plan) =>
+      registry.change(kept, async (draft) => {
+        const entry = drafts.getMeant(draft, of, ifMatch);
+        refuseManaged(kept, entry);
+        const user = draft.list(kept, entry.tenantId).find((one) => one.thing.settings.fallback === entry.thing.name);
+        if (user !== undefined) throw usedAsFallback(entry.thing.name, user.thing);
+        drafts.refuseNamed(draft, entry);
+        draft.remove(kept, entry.id, entry.tenantId);
+        return plan(draft, known.derive(entry));
+      }),
+    async declareIn(draft, declared) {
+      const things = await Promise.all(
+        declared.map((input) => orDeclaredFault("subscription", input.name, () => drafts.toDeclared(draft, input))),
+      );
+      const left = await declare(draft, kept, things, build.toFormer);
+      return left.map(({ thing }) => thing.name);
+    },
+    async applyContacts(tenantId, inputs, onRefused) {
+      const refused = new Map<string, unknown>();
+      await registry.change(kept, async (draft) => {
+        refused.clear();
+        const things: DeclaredThing<KeptSubscription>[] = [];
+        for (const input of inputs) {
+          try {
+            const { id, build: toThing } = drafts.toDeclared(draft, input, "contact");
+            const thing = await toThing(draft.find(kept, id, tenantId));
+            things.push({ id, tenantId, build: () => thing });
+          } catch (error) {
+            refused.set(input.name, error);
+          }
+        }
+        await declare(draft, kept, things, build.toFormer, { managedBy: "contact", tenantId });
+      });
+      for (const [name, error] of refused) onRefused(name, error);
+    },
+    checkTarget: drafts.refuseTarget,
+    async retarget() {
+      await options.onChange(known.retarget(kept.list()));
+    },
+  };
+}

@@ -1,0 +1,279 @@
+import { rateAt } from "../deliver/pace.ts";
+import { formatSubscription, formatTarget, parseSubscription, parseTarget } from "../deliver/subscription-state.ts";
+import type { Scheduler } from "../deliver/scheduler.ts";
+import {
+  createTarget,
+  createTargetCondition,
+  forceMode,
+  markReportable,
+  setRules,
+  type Target,
+} from "../deliver/target.ts";
+import type { SubscriptionState } from "../deliver/subscription-state.ts";
+import type { Clock } from "../model/clock.ts";
+import { PosthornError } from "../model/errors.ts";
+import { DEFAULT_SUSPENSION } from "../model/suspension.ts";
+import type { ManagedBy, Subscription } from "../model/subscription.ts";
+import { toTargetRules, type Mode, type TargetInput } from "../model/target.ts";
+import { findHealth, findPreset } from "../model/target-presets.ts";
+import type { Authors } from "./authors.ts";
+import type { Change, Entry } from "./resource.ts";
+import type { SharedTarget, SharedTargets } from "./targets.ts";
+import { conditionOf, conditionOfTarget, type Condition } from "./condition.ts";
+import type { AuditNote } from "../store/port/audit.ts";
+import type { Store } from "../store/store.ts";
+import type { Subscriptions } from "./subscriptions/subscriptions.ts";
+
+/** The targets that subscriptions send to: shared ones, and the own target of each other subscription. */
+export interface Targets {
+  /** The target that a subscription shares with others. */
+  findShared(subscription: Subscription): Target | undefined;
+  /** Shared targets first, then subscriptions' own ones, by age. */
+  list(tenantId: string | undefined): readonly KnownTarget[];
+  /** By name; a subscription's own target also by the subscription's id. */
+  get(name: string, tenantId: string | undefined): KnownTarget;
+  /** The target of a subscription. */
+  of(subscription: Subscription): KnownTarget;
+  conditionOf(subscription: Subscription): Condition;
+  findKnown(target: Target): KnownTarget | undefined;
+  /** `auto`: the target's health decides again. On disk when it resolves. */
+  force(known: KnownTarget, mode: Mode | "auto"): Promise<void>;
+  /** Subscriptions of the target that continue automatically when it is healthy. */
+  listResumable(target: Target): readonly Subscription[];
+  /** Targets with a health check that a subscription uses or could use, each with its tenant. */
+  listChecked(): ReadonlyMap<Target, string>;
+  /** Saves the state of a shared target or of a subscription's own. */
+  saveMode(known: KnownTarget): Promise<void>;
+  saveState(subscription: Subscription, state: SubscriptionState): Promise<void>;
+  /** The state of a subscription and its own destination that was saved before the start. */
+  findSaved(subscriptionSeq: number): SubscriptionState | undefined;
+  /** Called when the settings of shared targets have changed. */
+  take(changes: readonly Change<SharedTarget>[]): void;
+  /** The target with its settings. */
+  known(entry: Entry<SharedTarget>): KnownTarget;
+}
+
+export interface KnownTarget {
+  tenantId: string;
+  name: string;
+  /** The settings of a shared target; undefined for a subscription's own. */
+  declared: TargetInput | undefined;
+  /** The version of the settings; a change of state does not change it. */
+  version: number | undefined;
+  managedBy: ManagedBy;
+  subscriptions: readonly Subscription[];
+  /** Undefined when nothing was ever sent to it. */
+  state: Target | undefined;
+  condition: Condition;
+  /** The current rate limit; undefined when there is none. */
+  ratePerS: number | undefined;
+}
+
+export interface TargetsOptions {
+  shared: Pick<SharedTargets, "find" | "list">;
+  store: Pick<Store, "records">;
+  clock: Clock;
+  authors: Pick<Authors, "note">;
+  /** The longest time between two probes of a target that is down. */
+  maxProbeMs?: number | undefined;
+  subscriptions: () => Pick<Subscriptions, "list" | "findState">;
+  scheduler: () => Pick<
+    Scheduler,
+    "targetOf" | "stateOf" | "findMode" | "findSuspension" | "isFailing" | "missingSources" | "targets"
+  >;
+  onMode: (known: KnownTarget & { state: Target }, change: "opened" | "closed") => void;
+  /** Called when the list of checked targets may have changed. */
+  onChange: () => void;
+}
+
+export function createTargets(options: TargetsOptions): Targets {
+  const { shared, store, clock } = options;
+  /** The state of each shared target, by the number of its record. */
+  const states = new Map<number, Target>();
+  // The reference time for saved rate limits, which have recovered since they were saved.
+  const openedAt = clock.now();
+  /** The saved state of each subscription's own target, as it was read. */
+  const saved = new Map<number, { text: string; state: SubscriptionState }>();
+
+  function stateOf({ seq, state: text, thing }: Entry<SharedTarget>): Target {
+    const known = states.get(seq);
+    if (known !== undefined) return known;
+    const now = clock.now();
+    const condition = text === undefined ? createTargetCondition(now) : parseTarget(text, now);
+    const state = createTarget(condition, rulesOf(thing.input, options.maxProbeMs));
+    states.set(seq, state);
+    return state;
+  }
+
+  function findEntry({ sharedTarget, tenantId }: Subscription): Entry<SharedTarget> | undefined {
+    return sharedTarget === undefined ? undefined : shared.find(sharedTarget, tenantId);
+  }
+
+  function findShared(subscription: Subscription): Target | undefined {
+    const entry = findEntry(subscription);
+    return entry && stateOf(entry);
+  }
+
+  function listUsers(name: string, tenantId: string): Subscription[] {
+    const all = options.subscriptions().list(tenantId);
+    return all.filter(({ sharedTarget }) => sharedTarget === name);
+  }
+
+  function knownShared(entry: Entry<SharedTarget>): KnownTarget {
+    const { id: name, version, thing } = entry;
+    const { tenantId, input: declared, managedBy } = thing;
+    const subscriptions = listUsers(name, tenantId);
+    const state = stateOf(entry);
+    return { tenantId, name, declared, version, managedBy, subscriptions, ...nowOf(state, subscriptions) };
+  }
+
+  /** Undefined when nothing was ever sent to it. */
+  function findOwn(subscription: Subscription): Target | undefined {
+    const scheduler = options.scheduler();
+    const isKnown = subscription.targetRules !== undefined || scheduler.findMode(subscription.seq) !== undefined;
+    return isKnown ? scheduler.targetOf(subscription) : undefined;
+  }
+
+  function knownOwn(subscription: Subscription): KnownTarget {
+    const { tenantId, name, managedBy } = subscription;
+    const own = { declared: undefined, version: undefined, subscriptions: [subscription] };
+    return { tenantId, name, ...own, managedBy, ...nowOf(findOwn(subscription), own.subscriptions) };
+  }
+
+  function factsOf({ status, seq }: Subscription) {
+    const { isFailing, missingSources } = options.scheduler();
+    return { status, isFailing: isFailing(seq) || missingSources(seq).length > 0 };
+  }
+
+  function nowOf(state: Target | undefined, users: readonly Subscription[]) {
+    return { state, condition: conditionOfTarget(state, users.map(factsOf)), ratePerS: rateOf(state) };
+  }
+
+  function rateOf(state: Target | undefined): number | undefined {
+    if (state === undefined || state.mode.isOpen) return undefined;
+    const perS = rateAt(state.pace, clock.now());
+    return perS === Number.POSITIVE_INFINITY ? undefined : perS;
+  }
+
+  function isResumable({ seq, status, suspension = DEFAULT_SUSPENSION }: Subscription): boolean {
+    if (status !== "suspended" || !suspension.resumesWhenHealthy) return false;
+    return options.scheduler().findSuspension(seq)?.isOutOfReach === true;
+  }
+
+  function of(subscription: Subscription): KnownTarget {
+    const entry = findEntry(subscription);
+    return entry === undefined ? knownOwn(subscription) : knownShared(entry);
+  }
+
+  function list(tenantId: string | undefined): KnownTarget[] {
+    const declared = shared.list().filter((entry) => tenantId === undefined || entry.tenantId === tenantId);
+    const own = options
+      .subscriptions()
+      .list(tenantId)
+      .filter((subscription) => findEntry(subscription) === undefined);
+    return [...declared.map(knownShared), ...own.map(knownOwn)];
+  }
+
+  function saveState({ seq }: Subscription, state: SubscriptionState, audit: readonly AuditNote[] = []): Promise<void> {
+    return store.records.noteStates([{ seq, state: formatSubscription(state) }], audit);
+  }
+
+  async function saveMode(known: KnownTarget, audit: readonly AuditNote[] = []): Promise<void> {
+    const { name, tenantId, declared, subscriptions, state } = known;
+    if (state === undefined) return;
+    const entry = declared && shared.find(name, tenantId);
+    if (entry !== undefined) return store.records.noteStates([{ seq: entry.seq, state: formatTarget(state) }], audit);
+    const [owner] = subscriptions;
+    if (owner !== undefined) await saveState(owner, options.scheduler().stateOf(owner), audit);
+  }
+
+  return {
+    findShared,
+    list,
+    of,
+    conditionOf: (one) => conditionOf({ ...factsOf(one), target: findShared(one) ?? findOwn(one) }),
+    saveMode: (known) => saveMode(known),
+    get(name, tenantId) {
+      const all = list(tenantId);
+      const isOwn = ({ declared, subscriptions }: KnownTarget) =>
+        declared === undefined && subscriptions[0]?.id === name;
+      const found = all.find(isOwn) ?? findOnly(all, name);
+      if (found === undefined) throw new PosthornError("not_found", `There is no target ${name}.`);
+      return found;
+    },
+    findKnown(target) {
+      const entry = shared.list().find(({ seq }) => states.get(seq) === target);
+      if (entry !== undefined) return knownShared(entry);
+      const owner = options
+        .subscriptions()
+        .list(undefined)
+        .find((one) => one.targetRules !== undefined && options.scheduler().targetOf(one) === target);
+      return owner === undefined ? undefined : knownOwn(owner);
+    },
+    async force(known, mode) {
+      const [owner] = known.subscriptions;
+      const state = known.state ?? (owner && options.scheduler().targetOf(owner));
+      if (state === undefined) return;
+      const before = { mode: state.mode.isOpen ? "QUEUE" : "NORMAL", forced: state.mode.forced ?? null };
+      const change = forceMode(state, mode, clock.now());
+      if (change !== undefined) {
+        // A mode set by hand must be reported.
+        markReportable(state);
+        options.onMode({ ...known, state }, change);
+      }
+      options.scheduler().targets.refresh(state);
+      if (change === "closed") options.scheduler().targets.hasten(state);
+      options.onChange();
+      const { name: id, tenantId } = known;
+      const after = { mode: state.mode.isOpen ? "QUEUE" : "NORMAL", forced: state.mode.forced ?? null };
+      const note = options.authors.note({ act: "target.mode", kind: "target", id, tenantId, before, after });
+      await saveMode({ ...known, state }, [note]);
+    },
+    listResumable(target) {
+      const resumable = options.subscriptions().list(undefined).filter(isResumable);
+      return resumable.filter((one) => options.scheduler().targetOf(one) === target);
+    },
+    listChecked() {
+      const checked = new Map<Target, string>();
+      for (const subscription of options.subscriptions().list(undefined)) {
+        if (subscription.status !== "active" && !isResumable(subscription)) continue;
+        if (subscription.targetRules === undefined && subscription.sharedTarget === undefined) continue;
+        const target = options.scheduler().targetOf(subscription);
+        if (target.rules.health !== undefined) checked.set(target, subscription.tenantId);
+      }
+      return checked;
+    },
+    saveState: (subscription, state) => saveState(subscription, state),
+    findSaved(seq) {
+      const text = options.subscriptions().findState(seq);
+      if (text === undefined) return undefined;
+      const known = saved.get(seq);
+      if (known?.text === text) return known.state;
+      const state = parseSubscription(text, openedAt);
+      saved.set(seq, { text, state });
+      return state;
+    },
+    take(changes) {
+      for (const { before, after } of changes) {
+        if (after !== undefined) setRules(stateOf(after), rulesOf(after.thing.input, options.maxProbeMs));
+        else if (before !== undefined) states.delete(before.seq);
+      }
+    },
+    known: knownShared,
+  };
+}
+
+/** Tenants may have targets with the same name; a shared one takes precedence over a subscription with that name. */
+function findOnly(all: readonly KnownTarget[], name: string): KnownTarget | undefined {
+  const [first, ...others] = all.filter((one) => one.name === name);
+  const rival = others.find(({ tenantId }) => tenantId !== first?.tenantId);
+  if (rival === undefined) return first;
+  throw new PosthornError(
+    "conflict",
+    `Several tenants have a target ${name}: ${first?.tenantId}, ${rival.tenantId}. Choose one with tenant_id.`,
+  );
+}
+
+function rulesOf(input: TargetInput, maxProbeMs: number | undefined) {
+  return toTargetRules(input, findHealth(input.health_url, findPreset(input.preset), input.url), maxProbeMs);
+}

@@ -1,0 +1,184 @@
+import { PosthornError } from "../../model/errors.ts";
+import { VALIDATION_FORMATS, type ValidationFormat } from "../../model/validation.ts";
+import type { Conditions } from "../if-match.ts";
+import { createTurns } from "../../model/in-turn.ts";
+import type { Entry } from "../resource.ts";
+import {
+  hashOf,
+  notFound,
+  openStoredValidations,
+  seriesOf,
+  type EndedValidation,
+  type LiveValidation,
+  type PutValidation,
+  type StoredValidations,
+  type StoredValidationsOptions,
+  type ValidationFile,
+  type ValidationInput,
+  type ValidationVersion,
+} from "./validation-records.ts";
+
+/** The validations of webhooks by endpoint, together with a folder in which they can be edited. */
+export interface Validations extends Pick<StoredValidations, "list" | "versions" | "latestVersion"> {
+  /** The validation in force; JSON before XSD, unless a format is given. */
+  get(endpoint: string, format: ValidationFormat | undefined): LiveValidation;
+  /** Never a version that is a deletion. */
+  getVersion(endpoint: string, version: number): Promise<ValidationVersion & { document: Uint8Array; hash: string }>;
+  /** In force when it resolves; the old one stays when this one is invalid. The same document creates no version. */
+  put(input: ValidationInput, conditions?: Conditions): Promise<PutVersion>;
+  /** Both formats unless one is named. */
+  remove(endpoint: string, format: ValidationFormat | undefined, by: string, ifMatch?: string): Promise<void>;
+  /** Restores an earlier document as a new version. */
+  rollBack(endpoint: string, version: number, by: string, ifMatch?: string): Promise<PutVersion>;
+  /**
+   * Imports a new or edited file; `read` finds nothing when it was deleted again. Resolves to undefined when it is in
+   * force now, otherwise to the reason why not. At the first poll a file may be older than the version in the store.
+   */
+  takeFile(file: ValidationFile, read: () => Promise<Uint8Array | undefined>, look: "first" | "later"): Promise<Taken>;
+  /** Handles a deleted file, if it is still missing. */
+  loseFile(file: ValidationFile, isGone: () => Promise<boolean>): Promise<void>;
+  /** Writes a file that is missing. */
+  restoreFile(file: ValidationFile): Promise<void>;
+}
+
+type Taken = string | undefined;
+
+export interface PutVersion extends Pick<PutValidation, "latestVersion"> {
+  /** The version of the document. */
+  version: number;
+}
+
+export interface ValidationsOptions extends StoredValidationsOptions {
+  /** Writes or deletes the file of a version; false when that failed. */
+  mirror: (version: ValidationFile & { document: Uint8Array | undefined }) => Promise<boolean>;
+}
+
+/** The author of versions that came from a file. */
+const FOLDER = "folder";
+
+export async function openValidations(options: ValidationsOptions): Promise<Validations> {
+  const { store, mirror } = options;
+  const stored = await openStoredValidations(options);
+  /** States noted since the entries were read, by the number of the record. */
+  const noted = new Map<number, string>();
+  // One after the other, so that files are written in the order of the versions.
+  const inTurn = createTurns();
+
+  const isMirrored = ({ seq, state, thing }: Entry<LiveValidation>) => isNoted(noted.get(seq) ?? state, thing.version);
+
+  async function noteMirrored({ seq, thing }: Entry<LiveValidation>): Promise<void> {
+    const state = stateOf(thing.version);
+    await store.records.noteStates([{ seq, state }]);
+    noted.set(seq, state);
+  }
+
+  function noteRemoved({ endpoint, version }: EndedValidation): Promise<void> {
+    return store.records.noteStates([{ series: seriesOf(endpoint), number: version, state: stateOf(version) }]);
+  }
+
+  async function writeOut(entry: Entry<LiveValidation>): Promise<void> {
+    if (await mirror(entry.thing)) await noteMirrored(entry);
+  }
+
+  async function removeFile(ended: EndedValidation): Promise<void> {
+    if (await mirror({ ...ended, document: undefined })) await noteRemoved(ended);
+  }
+
+  async function writeNew({ entry, latestVersion }: PutValidation): Promise<PutVersion> {
+    if (!isMirrored(entry)) await writeOut(entry);
+    return { version: entry.thing.version, latestVersion };
+  }
+
+  /** The stored version could not be written to the folder, so the file is an older one. */
+  async function replaceOld(file: ValidationFile, hash: string): Promise<boolean> {
+    const entry = stored.find(file);
+    if (entry !== undefined && isMirrored(entry)) return false;
+    const { latest, isKnown } = await stored.lookUp(file, hash);
+    if (!isKnown || latest === undefined) return false;
+    if (entry !== undefined) {
+      await writeOut(entry);
+      return true;
+    }
+    if (isNoted(latest.state, latest.version)) return false;
+    await removeFile(latest);
+    return true;
+  }
+
+  return {
+    list: stored.list,
+    versions: stored.versions,
+    latestVersion: stored.latestVersion,
+    get(endpoint, format) {
+      const formats = format === undefined ? VALIDATION_FORMATS : [format];
+      const found = formats.map((one) => stored.find({ endpoint, format: one })).find((one) => one !== undefined);
+      if (found === undefined) throw notFound(endpoint, format);
+      return found.thing;
+    },
+    async getVersion(endpoint, version) {
+      const found = await stored.findVersion(endpoint, version);
+      if (found?.document !== undefined && found.hash !== undefined) {
+        return { ...found, document: found.document, hash: found.hash };
+      }
+      const what = found === undefined ? "There is no" : "There is no document in";
+      throw new PosthornError("not_found", `${what} version ${version} of the validation of ${endpoint}.`);
+    },
+    put: (input, conditions) => inTurn(async () => writeNew(await stored.put(input, conditions))),
+    remove: (endpoint, format, by, ifMatch) =>
+      inTurn(async () => {
+        for (const ended of await stored.remove(endpoint, format, by, ifMatch)) await removeFile(ended);
+      }),
+    rollBack: (endpoint, version, by, ifMatch) =>
+      inTurn(async () => writeNew(await stored.rollBack(endpoint, version, by, ifMatch))),
+    takeFile: (file, read, look) =>
+      inTurn(async () => {
+        const document = await read();
+        if (document === undefined) return undefined;
+        const hash = hashOf(document);
+        const known = stored.find(file);
+        if (known?.thing.hash === hash) {
+          if (!isMirrored(known)) await noteMirrored(known);
+          return undefined;
+        }
+        if (look === "first" && (await replaceOld(file, hash))) return undefined;
+        try {
+          await noteMirrored((await stored.put({ ...file, document, by: FOLDER })).entry);
+          return undefined;
+        } catch (error) {
+          return readRefusal(error);
+        }
+      }),
+    loseFile: (file, isGone) =>
+      inTurn(async () => {
+        if (stored.find(file) === undefined || !(await isGone())) return;
+        for (const ended of await stored.remove(file.endpoint, file.format, FOLDER)) await noteRemoved(ended);
+      }),
+    restoreFile: (file) =>
+      inTurn(async () => {
+        const entry = stored.find(file);
+        if (entry !== undefined) await writeOut(entry);
+      }),
+  };
+}
+
+/** Notes that the folder has this version. */
+function stateOf(version: number): string {
+  return JSON.stringify({ mirrored: version });
+}
+
+function isNoted(state: string | undefined, version: number): boolean {
+  return state !== undefined && (JSON.parse(state) as { mirrored?: number }).mirrored === version;
+}
+
+/** For a file, malformed content is just another problem. */
+function readRefusal(error: unknown): string {
+  if (!(error instanceof PosthornError)) throw error;
+  if (error.code === "unreadable_body") return `cannot be read: ${describePlace(error)}`;
+  if (error.code === "invalid_validation") return String(error.details?.["reason"]);
+  throw error;
+}
+
+/** The message of the error is for somebody who sent a body, and not for whoever edits a file. */
+function describePlace({ details, message }: PosthornError): string {
+  const { reason, line, column } = details ?? {};
+  return reason === undefined ? message : `${String(reason)} at line ${String(line)}, column ${String(column)}`;
+}

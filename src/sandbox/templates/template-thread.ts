@@ -1,0 +1,79 @@
+import { constants, setPriority } from "node:os";
+import { parentPort } from "node:worker_threads";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
+import { announceReady } from "../threads/thread-seat.ts";
+import { type CompiledTemplate, compileTemplate } from "./compile.ts";
+import { findUnknown } from "./known-fields.ts";
+import { TemplateFault } from "./place-writers.ts";
+import type { JobReply, RenderJob, TemplateCall, TemplateReply } from "./template-call.ts";
+import { toScope } from "./template-scope.ts";
+import type { EventTypeSchema, Template } from "./templates.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("template-thread.ts is started as a thread");
+
+// Only Linux has priorities for threads. Expensive templates must not slow down other work.
+if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+
+const MAX_SETS = 1000;
+const sets = new Map<number, readonly CompiledTemplate[]>();
+
+function answer(call: TemplateCall): TemplateReply {
+  if ("render" in call) return { rendered: call.render.map(renderJob) };
+  return { problems: call.examine.flatMap((template) => examine(template, call.schemas)) };
+}
+
+function examine(template: Template, schemas: readonly EventTypeSchema[]): FieldProblem[] {
+  const { name: field } = template;
+  try {
+    const compiled = compileTemplate(template);
+    const known = template.isBuiltIn === true ? [] : schemas;
+    const message = findUnknown(compiled.parts, known, template.own) ?? findCertainFault(compiled);
+    return message === undefined ? [] : [{ field, message }];
+  } catch (error) {
+    return [{ field, message: inWords(error) }];
+  }
+}
+
+/** Renders without facts to find errors that will occur with any event. */
+function findCertainFault({ isPlain, render }: CompiledTemplate): string | undefined {
+  try {
+    render({});
+    return undefined;
+  } catch (error) {
+    return isPlain || (error instanceof TemplateFault && error.isCertain) ? inWords(error) : undefined;
+  }
+}
+
+function renderJob({ set, templates, facts }: RenderJob): JobReply {
+  let name = "";
+  try {
+    const compiled = sets.get(set) ?? (templates && keep(set, templates.map(compileTemplate)));
+    if (compiled === undefined) return { missing: true };
+    const scope = toScope(facts);
+    const texts: string[] = [];
+    for (const one of compiled) {
+      ({ name } = one);
+      texts.push(one.render(scope));
+    }
+    return { texts };
+  } catch (error) {
+    return { fault: `${name === "" ? "a template" : name} ${inWords(error)}` };
+  }
+}
+
+function keep(set: number, compiled: readonly CompiledTemplate[]): readonly CompiledTemplate[] {
+  // Drop the oldest set; if it is still in use, it is sent again.
+  const [oldest] = sets.size >= MAX_SETS ? sets.keys() : [];
+  if (oldest !== undefined) sets.delete(oldest);
+  sets.set(set, compiled);
+  return compiled;
+}
+
+function inWords(error: unknown): string {
+  if (error instanceof TemplateFault) return error.message;
+  return `cannot be rendered: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+port.on("message", (call: TemplateCall) => port.postMessage(answer(call)));
+announceReady(port);

@@ -1,0 +1,61 @@
+import { PosthornError } from "../model/errors.ts";
+import { scalarTextAt } from "../sandbox/text/json-pointer.ts";
+import type { WellFormed } from "../sandbox/text/well-formed.ts";
+import { eventTypeOf, findTime, hashOf, identityOf, requireJson } from "./event-naming.ts";
+import { partsOf, readParts, rootSpan } from "./parts.ts";
+import { findHeader } from "./signatures.ts";
+import type { ArrivedRequest, ReadEvent, Reading } from "./source-kind.ts";
+
+/** CloudEvents 1.0 over HTTP: in headers (binary), in the body (structured), or several in the body (batched). */
+
+const STRUCTURED_TYPE = "application/cloudevents+json";
+
+export function readCloudEvents(kind: string, request: ArrivedRequest, form: WellFormed): Reading {
+  if (findHeader(request, "ce-specversion") !== undefined) return { events: [readBinary(kind, request)] };
+  requireJson(form, "CloudEvents");
+  const { body } = request;
+  const parts = partsOf(body, rootSpan(body));
+  return readParts(parts ?? [body], (part) => readStructured(kind, part, parts !== undefined));
+}
+
+/** An event with its attributes, in the structured form. */
+function readStructured(kind: string, body: Buffer, isPart: boolean): ReadEvent {
+  const at = (name: string) => scalarTextAt(body, [name]);
+  return {
+    ...toEvent(kind, at, () => hashOf(body)),
+    body,
+    ...(isPart && { contentType: STRUCTURED_TYPE }),
+  };
+}
+
+function readBinary(kind: string, request: ArrivedRequest): ReadEvent {
+  const at = (name: string) => decode(findHeader(request, `ce-${name}`));
+  if (at("type") === undefined || at("id") === undefined) {
+    throw new PosthornError("unreadable_body", "A CloudEvent in headers needs ce-type and ce-id.");
+  }
+  return toEvent(kind, at, () => undefined);
+}
+
+function toEvent(
+  kind: string,
+  at: (name: string) => string | undefined,
+  otherwise: () => string | undefined,
+): Pick<ReadEvent, "type" | "identity" | "orderingKey" | "occurredAt"> {
+  return {
+    type: eventTypeOf(kind, at("type")),
+    // Source and id together identify an event (§ 2.3.1 of the specification).
+    identity: identityOf(at("source"), at("id")) ?? otherwise(),
+    orderingKey: at("partitionkey"),
+    occurredAt: findTime(at("time")),
+  };
+}
+
+/** Values in headers are percent-encoded (§ 3.1.3.2 of the HTTP binding). */
+function decode(value: string | undefined): string | undefined {
+  if (value === undefined || !value.includes("%")) return value;
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}

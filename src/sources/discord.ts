@@ -1,0 +1,72 @@
+import { verify as verifySignature } from "node:crypto";
+import { findHexBytes } from "../model/key-bytes.ts";
+import type { SecretForm } from "../model/secret-form.ts";
+import { scalarTextAt } from "../sandbox/text/json-pointer.ts";
+import { findEd25519Key } from "./ed25519-key.ts";
+import { eventTypeOf, findTime, hashOf, identityOf, requireJson, oneEvent } from "./event-naming.ts";
+import { ToleranceAlone } from "./kind-options.ts";
+import { jsonAnswer } from "./plain-answer.ts";
+import { remember } from "./remember.ts";
+import { badSignature, checkTime, getHeader, getUnixSeconds } from "./signatures.ts";
+import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
+
+const MAX_PING_BYTES = 16 * 1024;
+const INTERACTIONS: ReadonlyMap<string | undefined, string> = new Map([
+  ["2", "application_command"],
+  ["3", "message_component"],
+  ["4", "application_command_autocomplete"],
+  ["5", "modal_submit"],
+]);
+const keyOf = remember((secret) => findEd25519Key(findHexBytes(secret)));
+const PUBLIC_KEY: SecretForm = {
+  findProblem: (secret) =>
+    keyOf(secret) === undefined ? "is not the public key of an application: 64 hexadecimal digits" : undefined,
+  create: () => undefined,
+};
+
+/**
+ * docs.discord.com/developers: webhook events and interactions, both signed (Ed25519) over the timestamp and the body.
+ * The secret is the public key of the application. Discord tests a URL with wrong signatures before it accepts it.
+ */
+export const discord: PushedSourceKind = {
+  name: "discord",
+  options: ToleranceAlone,
+  needsSecret: true,
+  secretForm: () => PUBLIC_KEY,
+  pointers: [["type"], ["event", "type"], ["event", "timestamp"], ["id"]],
+  handshake(request, settings) {
+    const { body } = request;
+    if (body.length > MAX_PING_BYTES) return undefined;
+    const type = scalarTextAt(body, ["type"]);
+    // A webhook event has type 1 as well, but also names its event.
+    if (type !== "0" && (type !== "1" || scalarTextAt(body, ["event", "type"]) !== undefined)) return undefined;
+    verify(request, settings);
+    return type === "0" ? { status: 204 } : jsonAnswer('{"type":1}');
+  },
+  verify,
+  events(request, _settings, form) {
+    requireJson(form, "Discord");
+    const [type, eventType, time, id] = form.texts;
+    if (eventType === undefined) {
+      return oneEvent(eventTypeOf("discord", INTERACTIONS.get(type)), identityOf(id));
+    }
+    const identity = hashOf(request.body);
+    return oneEvent(eventTypeOf("discord", eventType), identity, findTime(time));
+  },
+  answer: () => ({ status: 204 }),
+};
+
+function verify(request: ArrivedRequest, settings: KindSettings): void {
+  const given = getHeader(request, "x-signature-ed25519");
+  const time = getHeader(request, "x-signature-timestamp");
+  const at = getUnixSeconds(time);
+  if (!/^[0-9a-f]{128}$/i.test(given)) throw badSignature("x-signature-ed25519 is not 64 bytes in hexadecimal.");
+  const signature = Buffer.from(given, "hex");
+  const signed = Buffer.concat([Buffer.from(time, "utf8"), request.body]);
+  const isSigned = settings.secrets.some((secret) => {
+    const key = keyOf(secret);
+    return key !== undefined && verifySignature(null, signed, key, signature);
+  });
+  if (!isSigned) throw badSignature("The signature was made with another key or for another body.");
+  checkTime(at, request, settings);
+}

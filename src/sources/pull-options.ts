@@ -1,0 +1,187 @@
+import { Type, type Static, type TProperties } from "typebox";
+import { DEFAULT_CONNECTION } from "../model/connection.ts";
+
+/** The options of all pulled sources. A kind may add its own. */
+const PULL_OPTIONS = {
+  connection: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      default: DEFAULT_CONNECTION,
+      description: "The name of the connection to the broker",
+    }),
+  ),
+  queue: Type.String({ minLength: 1, maxLength: 260, description: "The queue that messages are received from" }),
+  acknowledge: Type.Optional(
+    Type.Union([Type.Literal("stored"), Type.Literal("delivered")], {
+      default: "stored",
+      description: "When a message leaves its queue: when its event is on disk, or when all its deliveries have ended",
+    }),
+  ),
+  max_unacknowledged: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: "How many messages are held at once" }),
+  ),
+  batch_size: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, default: 32, description: "How many messages are received at once" }),
+  ),
+  idle_wait_s: Type.Optional(
+    Type.Number({
+      minimum: 0.1,
+      maximum: 3600,
+      default: 30,
+      description: "How long to wait before an empty queue is asked again",
+    }),
+  ),
+  max_deliveries: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 10_000,
+      description: "A message that was received more often than this but never reached the disk is parked",
+    }),
+  ),
+  body: Type.Optional(
+    Type.Union([Type.Literal("raw"), Type.Literal("message"), Type.Literal("event")], {
+      default: "raw",
+      description:
+        "What a message contains. `raw`: the event's own bytes; `message`: a whole event sent by another gateway; " +
+        "`event`: " +
+        "an event of a bus, in the same form as a published event",
+    }),
+  ),
+  own: Type.Optional(
+    Type.Union([Type.Literal("skip"), Type.Literal("take")], {
+      default: "skip",
+      description: "What to do with messages that this gateway itself has sent",
+    }),
+  ),
+  trust_tenant: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: "With `event`: whether `tenant_id` of a message counts. Else its events are the source's tenant's",
+    }),
+  ),
+  unknown_fields: Type.Optional(
+    Type.Union([Type.Literal("keep"), Type.Literal("reject")], {
+      default: "keep",
+      description:
+        "With `event`: fields of a message that an event does not have are kept in its metadata, or the message is parked",
+    }),
+  ),
+  message_key: Type.Optional(
+    Type.String({
+      minLength: 16,
+      maxLength: 1024,
+      description: "With `message`: what credentials among the headers were encrypted with. Default: the gateway's",
+    }),
+  ),
+  claim_check: Type.Optional(
+    Type.Object(
+      {
+        connection: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 64,
+            default: DEFAULT_CONNECTION,
+            description: "The name of a connection of the kind azure-storage-queue",
+          }),
+        ),
+        container: Type.String({
+          pattern: "^[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){2,62}$",
+          description: "Of Blob storage",
+        }),
+      },
+      {
+        additionalProperties: false,
+        description: "With `message`: where bodies lie that were too large for the queue",
+      },
+    ),
+  ),
+  hold_max_s: Type.Optional(
+    Type.Integer({
+      minimum: 10,
+      maximum: 86_400,
+      default: 900,
+      description:
+        "With `delivered`: how long a message is held where the broker cannot be asked for longer; then it is given " +
+        "back. The retries of its target must fit in",
+    }),
+  ),
+  target: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description:
+        "While this target is in QUEUE, or its last health check failed, no message is taken; without a health URL, one " +
+        "in QUEUE to find out whether it is back",
+    }),
+  ),
+};
+
+export const PullOptions = pullOptions({});
+
+/** The common options and those of one kind, which may have other defaults. */
+export function pullOptions<More extends TProperties>(more: More) {
+  return Type.Object({ ...PULL_OPTIONS, ...more }, { additionalProperties: false });
+}
+
+export interface PullSettings {
+  connection: string;
+  isUntilDelivered: boolean;
+  maxUnacknowledged: number;
+  batchSize: number;
+  idleWaitMs: number;
+  maxDeliveries: number;
+  holdMaxMs: number;
+  target: string | undefined;
+  body: "raw" | "message" | "event";
+  takesOwn: boolean;
+  trustsTenant: boolean;
+  keepsUnknown: boolean;
+  messageKey: string | undefined;
+}
+
+/** The defaults of a kind that differ from the common ones. */
+export interface PullDefaults {
+  readonly maxUnacknowledged?: number | undefined;
+  readonly maxDeliveries?: number | undefined;
+}
+
+/** The options were checked when the source was created. */
+export function readPullSettings(
+  options: Readonly<Record<string, unknown>>,
+  defaults: PullDefaults = {},
+): PullSettings {
+  const given = options as Static<typeof PullOptions>;
+  const { properties } = PullOptions;
+  return {
+    connection: given.connection ?? DEFAULT_CONNECTION,
+    isUntilDelivered: given.acknowledge === "delivered",
+    maxUnacknowledged:
+      given.max_unacknowledged ?? defaults.maxUnacknowledged ?? defaultOf(properties.max_unacknowledged),
+    batchSize: given.batch_size ?? defaultOf(properties.batch_size),
+    idleWaitMs: (given.idle_wait_s ?? defaultOf(properties.idle_wait_s)) * 1000,
+    maxDeliveries: given.max_deliveries ?? defaults.maxDeliveries ?? Number.POSITIVE_INFINITY,
+    holdMaxMs: (given.hold_max_s ?? defaultOf(properties.hold_max_s)) * 1000,
+    target: given.target,
+    body: given.body ?? "raw",
+    takesOwn: given.own === "take",
+    trustsTenant: given.trust_tenant === true,
+    keepsUnknown: given.unknown_fields !== "reject",
+    messageKey: given.message_key,
+  };
+}
+
+/** Options that were set but do nothing with the source's `body`, in words. */
+export function listUnused(options: Readonly<Record<string, unknown>>): string[] {
+  const { body } = readPullSettings(options);
+  const wanted = { trust_tenant: "event", unknown_fields: "event", message_key: "message", claim_check: "message" };
+  return Object.entries(wanted).flatMap(([name, needed]) =>
+    options[name] === undefined || options[name] === false || body === needed
+      ? []
+      : [`${name} does nothing with body: ${body}; it needs body: ${needed}`],
+  );
+}
+
+function defaultOf(schema: object): number {
+  return (schema as { default: number }).default;
+}

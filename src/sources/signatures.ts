@@ -1,0 +1,188 @@
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import { PosthornError } from "../model/errors.ts";
+import { createHmacKey, DIGEST_BYTES } from "../model/hmac.ts";
+import { isForTurns, readInTurns } from "../model/in-turns.ts";
+import { remember } from "./remember.ts";
+import type { ArrivedRequest, KindSettings } from "./source-kind.ts";
+
+/** Shared by the kinds: reading headers, comparing signatures and checking times. */
+
+const OTHER_SECRET = "The signature was made with another secret or for another body.";
+
+export type Digest = "hex" | "base64";
+
+/** Prepared once: a secret signs every request of its source. */
+const hmacKeyOf = remember((secret) => createHmacKey(Buffer.from(secret, "utf8")));
+
+/** The message says which check failed, never what was expected. */
+export function badSignature(message: string): PosthornError {
+  return new PosthornError("bad_signature", message);
+}
+
+export function findHeader({ headers }: ArrivedRequest, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+export function getHeader(request: ArrivedRequest, name: string): string {
+  const value = findHeader(request, name);
+  if (value === undefined) throw badSignature(`The header ${name} is missing.`);
+  return value;
+}
+
+/** Compares with all secrets, even after a match, so that the time tells nothing. */
+export function isOneOf(given: string, secrets: readonly string[]): boolean {
+  return secrets.filter((secret) => isSameSecret(given, secret)).length > 0;
+}
+
+/** In a time that reveals nothing about the secret, not even its length. */
+export function isSameSecret(given: string, secret: string): boolean {
+  return timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", secret, "buffer"));
+}
+
+/** Two reusable buffers per length: digests have few lengths. */
+const roomOf = remember((length: number) => [Buffer.alloc(length), Buffer.alloc(length)] as const);
+
+/** In constant time for texts of one length; `timingSafeEqual` throws when the lengths differ. */
+export function isSameText(given: string, expected: string): boolean {
+  const length = Buffer.byteLength(expected);
+  if (Buffer.byteLength(given) !== length) return false;
+  const [givenBytes, expectedBytes] = roomOf(length);
+  givenBytes.write(given, "utf8");
+  expectedBytes.write(expected, "utf8");
+  return timingSafeEqual(givenBytes, expectedBytes);
+}
+
+/**
+ * The secret whose HMAC-SHA256 of `text` and the body is the given one. It is compared as it is written: only the
+ * canonical text of a digest passes, with no foreign character and no missing padding. Hex may be in upper case.
+ */
+export function findHmacSecret(
+  given: string,
+  secrets: readonly string[],
+  text: string,
+  body: Uint8Array,
+  digest: Digest,
+): string | undefined {
+  let found: string | undefined;
+  for (const secret of secrets) {
+    const key = hmacKeyOf(secret);
+    const isSame =
+      digest === "hex"
+        ? isSameDigest(given, key.digest(text, body, "binary"))
+        : isSameText(given, key.digest(text, body, digest));
+    if (isSame) found ??= secret;
+  }
+  return found;
+}
+
+const givenDigest = Buffer.alloc(DIGEST_BYTES);
+const expectedDigest = Buffer.alloc(DIGEST_BYTES);
+
+/** Compares decoded bytes: most signatures are hex, and this takes half the time of comparing texts. */
+function isSameDigest(givenHex: string, expectedBinary: string): boolean {
+  if (givenHex.length !== DIGEST_BYTES * 2 || givenDigest.write(givenHex, "hex") !== DIGEST_BYTES) return false;
+  expectedDigest.write(expectedBinary, "latin1");
+  return timingSafeEqual(givenDigest, expectedDigest);
+}
+
+/** Throws `bad_signature` unless one of the secrets made it; returns that secret. */
+export function getHmacSecret(
+  given: string,
+  { secrets }: KindSettings,
+  text: string,
+  body: Uint8Array,
+  digest: Digest,
+): string {
+  const secret = findHmacSecret(given, secrets, text, body, digest);
+  if (secret === undefined) throw badSignature(OTHER_SECRET);
+  return secret;
+}
+
+/** The same for the body alone. A large body is hashed in parts, because its sender is not verified yet. */
+export function checkBodyHmac(
+  given: string,
+  settings: KindSettings,
+  body: Buffer,
+  digest: Digest,
+): void | Promise<void> {
+  if (isForTurns(body)) return checkLargeHmac(given, settings, body, digest);
+  getHmacSecret(given, settings, "", body, digest);
+}
+
+async function checkLargeHmac(given: string, { secrets }: KindSettings, body: Buffer, digest: Digest): Promise<void> {
+  const hmacs = secrets.map((secret) => createHmac("sha256", secret));
+  await readInTurns(body, (part) => {
+    for (const hmac of hmacs) hmac.update(part);
+  });
+  const text = digest === "hex" ? given.toLowerCase() : given;
+  let isSigned = false;
+  for (const hmac of hmacs) if (isSameText(text, hmac.digest(digest))) isSigned = true;
+  if (!isSigned) throw badSignature(OTHER_SECRET);
+}
+
+/** For signatures such as `x-hub-signature-256: sha256=…`. */
+export function checkHubSignature(request: ArrivedRequest, settings: KindSettings): void | Promise<void> {
+  const given = afterPrefix(getHeader(request, "x-hub-signature-256"), "sha256=");
+  return checkBodyHmac(given, settings, request.body, "hex");
+}
+
+/** As `v0=…`, of `v0`, the time and the body; returns the secret. */
+export function getV0Secret(
+  request: ArrivedRequest,
+  settings: KindSettings,
+  headers: { time: string; signature: string; toleranceS: number },
+): string {
+  const time = getHeader(request, headers.time);
+  const given = afterPrefix(getHeader(request, headers.signature), "v0=");
+  const secret = getHmacSecret(given, settings, `v0:${time}:`, request.body, "hex");
+  checkTime(getUnixSeconds(time), request, settings, headers.toleranceS);
+  return secret;
+}
+
+/** For algorithms that few schemes still use. */
+export function isHmacOf(
+  given: string,
+  algorithm: string,
+  key: string | Uint8Array,
+  parts: readonly (string | Uint8Array)[],
+  digest: Digest | "base64url",
+): boolean {
+  const hmac = createHmac(algorithm, key);
+  for (const part of parts) hmac.update(part);
+  return isSameText(digest === "hex" ? given.toLowerCase() : given, hmac.digest(digest));
+}
+
+/** Decodes canonical base64; `Buffer.from` alone accepts anything and skips unknown characters. */
+export function findBase64(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, "base64");
+  return bytes.length > 0 && bytes.toString("base64") === text ? bytes : undefined;
+}
+
+/** The text after a prefix such as `sha256=`; throws `bad_signature` without that prefix. */
+export function afterPrefix(text: string, prefix: string): string {
+  if (!text.startsWith(prefix)) throw badSignature(`The signature does not begin with ${prefix}`);
+  return text.slice(prefix.length);
+}
+
+/** Converts Unix seconds in digits to milliseconds. */
+export function getUnixSeconds(text: string): number {
+  if (!/^\d{1,11}$/.test(text)) throw badSignature("The time of the signature is not in Unix seconds.");
+  return Number(text) * 1000;
+}
+
+/**
+ * Too old is a replay; from the future would be one that stays good for longer. Kinds without a default judge no time
+ * unless they are told to.
+ */
+export function checkTime(at: number, request: ArrivedRequest, { options }: KindSettings, defaultS?: number): void {
+  const { tolerance_s: toleranceS = defaultS } = options;
+  if (typeof toleranceS !== "number") return;
+  const toleranceMs = toleranceS * 1000;
+  const ageS = Math.round((request.receivedAt - at) / 1000);
+  if (!(Math.abs(request.receivedAt - at) <= toleranceMs)) {
+    throw badSignature(
+      `The signature is from ${ageS < 0 ? `${-ageS} s ahead` : `${ageS} s ago`}; ${toleranceS} s are allowed.`,
+    );
+  }
+}

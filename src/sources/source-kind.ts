@@ -1,0 +1,189 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { TObject } from "typebox";
+import type { AcceptedRequest, Rejected } from "../model/accepted.ts";
+import type { MaskPointer } from "../model/masking.ts";
+import type { SecretForm } from "../model/secret-form.ts";
+import type { Claims } from "./claimed-body.ts";
+import type { PullDefaults } from "./pull-options.ts";
+import type { WellFormed } from "../sandbox/text/well-formed.ts";
+
+/**
+ * The port of a source kind. For a pushed kind the sender calls us by HTTP; for a pulled kind we
+ * receive messages from a queue. From there on both are handled in the same way.
+ */
+export type SourceKind = PushedSourceKind | PulledSourceKind;
+
+/** Every part is optional; a part that a kind leaves out works as for a generic source. */
+interface AnySourceKind {
+  readonly name: string;
+  /** The schema of a source's `options`. Without it there are none. */
+  readonly options?: TObject | undefined;
+  /** The patterns that are accepted if the source has no `only`. */
+  readonly only?: readonly string[] | undefined;
+  /** Whether a source of this kind needs at least one secret to verify senders. */
+  readonly needsSecret: boolean;
+  /** The format of secrets, by the options of the source. Without it, the bytes of the text are the key. */
+  secretForm?(options: Readonly<Record<string, unknown>>): SecretForm;
+  /**
+   * The largest body that the provider sends, if it is larger than the default limit of sources: the provider may not
+   * retry a body that was too large.
+   */
+  readonly maxBytes?: number | undefined;
+  /** JSON Pointers whose scalars `events` finds in `texts`, as they stand in the body: no number goes through a float. */
+  readonly pointers?: readonly (readonly string[])[] | undefined;
+  /** Secrets in the body, which are masked in what is stored and delivered. */
+  readonly mask?: readonly MaskPointer[] | undefined;
+  /** Throws `invalid_field` unless a source of this kind can have it as its `manifest`. */
+  checkManifest?(manifest: Readonly<Record<string, unknown>>): void;
+  /**
+   * What the request tells. Throws `unreadable_body` when it cannot be read. A promise is for what takes several turns
+   * of the event loop.
+   */
+  events?(request: ArrivedRequest, settings: KindSettings, form: WellFormed): Reading | Promise<Reading>;
+}
+
+/** Verifies and answers a provider's requests, splits them into events and identifies these. */
+export interface PushedSourceKind extends AnySourceKind {
+  readonly pull?: undefined;
+  /** Methods that the provider's handshake uses in addition to those of the source. */
+  readonly handshakeMethods?: readonly string[] | undefined;
+  /** Answers the provider's handshake, of which nothing is stored. Called first. */
+  handshake?(request: ArrivedRequest, settings: KindSettings): KindAnswer | undefined;
+  /** Verifies the sender from the raw bytes. Throws or rejects with `bad_signature`. */
+  verify?(request: ArrivedRequest, settings: KindSettings): void | Promise<void>;
+  /**
+   * A value that identifies a repeated request (usually its signature), for providers whose signature covers no id. Used
+   * to reject replays. Called after `verify`.
+   */
+  replayMark?(request: ArrivedRequest, settings: KindSettings): string;
+  /**
+   * The status of the answer when an event is queued, for kinds of any sender. Without it 200, because some providers
+   * treat any other status as a failure.
+   */
+  readonly queuedStatus?: 202 | undefined;
+  /** The answer that the provider needs. Without it, a body with the result. */
+  answer?(result: Exclude<AcceptedRequest, Rejected>): KindAnswer;
+}
+
+/** Receives messages from a queue and settles them. Without `events`, a message is one event. */
+export interface PulledSourceKind extends AnySourceKind {
+  readonly pull: {
+    readonly limits: PullLimits;
+    /** Defaults that differ from those of all pulled kinds. */
+    readonly defaults?: PullDefaults | undefined;
+    /** Rejects when the queue cannot be reached; the caller retries. */
+    open(settings: KindSettings): Promise<Taker>;
+    /** The storage of bodies that were too large for the queue, if the source has one. */
+    findClaims?(settings: KindSettings): Claims | undefined;
+    /** Throws `invalid_field` for settings that cannot work here, such as an unknown connection. */
+    check?(options: Readonly<Record<string, unknown>>): void;
+  };
+}
+
+/** The limits of the broker, as data. */
+export interface PullLimits {
+  /** How long a message stays locked for its consumer; undefined: as long as the connection lives. */
+  readonly holdMs: number | undefined;
+  /** Whether the lock can be renewed. */
+  readonly canRenew: boolean;
+  /** Whether a returned message can be made to come again only later. */
+  readonly canDelayRetry?: boolean | undefined;
+}
+
+/**
+ * A consumer of one queue. It reconnects automatically; calls reject while the broker is unreachable. Messages that were
+ * received over a lost connection are delivered again.
+ */
+export interface Taker {
+  /**
+   * Returns up to `max` messages. Waits for the first one if the broker supports waiting. Returns none when the signal
+   * aborts. Unsettled messages are delivered again.
+   */
+  take(max: number, signal: AbortSignal): Promise<readonly PulledMessage[]>;
+  /** No messages are wanted until the next `take`: prefetched messages are returned. */
+  rest(): Promise<void>;
+  /** Removes the message: it never comes again once this has resolved. */
+  acknowledge(message: PulledMessage): Promise<void>;
+  /** Returns the message to the queue: it comes again; after the delay, if the broker supports that. */
+  retry(message: PulledMessage, delayMs?: number): Promise<void>;
+  /**
+   * Parks the message with the reason, where people find it; then it never comes again. When this rejects, the message
+   * is still held and must be returned.
+   */
+  park(message: PulledMessage, reason: ParkReason): Promise<void>;
+  /** Renews the lock for its full time. Rejects when another consumer may already have the message. */
+  renew(message: PulledMessage): Promise<void>;
+  /** The number of waiting messages; undefined when the broker does not report it. */
+  depth(): Promise<number | undefined>;
+  /** Messages that are held but not settled come again. */
+  close(): Promise<void>;
+}
+
+export interface PulledMessage {
+  /** The id from the sender or the broker, the same whenever it comes again; undefined if there is none. */
+  readonly id: string | undefined;
+  readonly body: Buffer;
+  /** Its properties. Names in lower case; `content-type` among them. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** How often it was received, this time included. */
+  readonly deliveryCount: number;
+  /** Wall clock, milliseconds; when it was put into the queue, if the broker reports it. */
+  readonly enqueuedAt?: number | undefined;
+  /** The queue, and the exchange before it: in the words of `model/queue-place.ts`. */
+  readonly pulledFrom?: readonly string[] | undefined;
+}
+
+export interface ParkReason {
+  /** A code of `model/errors.ts`, or `dead` or `max_deliveries`. */
+  readonly code: string;
+  readonly description: string;
+}
+
+/** A request as received. Names of headers are in lower case. */
+export interface ArrivedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** Wall clock, milliseconds. */
+  readonly receivedAt: number;
+  /** The URL that the sender used, from POSTHORN_PUBLIC_URL or a trusted proxy: some schemes sign it. */
+  readonly url: string;
+}
+
+export interface KindSettings {
+  readonly source: string;
+  /** All valid secrets; the first is the current one. */
+  readonly secrets: readonly string[];
+  readonly options: Readonly<Record<string, unknown>>;
+  /** A path or the document itself, as in the source. */
+  readonly manifest?: string | Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface Reading {
+  readonly events: readonly ReadEvent[];
+  /** Parts of the request without an event, with the reason. */
+  readonly ignored?: readonly { readonly cause: string }[] | undefined;
+}
+
+export interface ReadEvent {
+  /** `github.push`. */
+  readonly type: string;
+  /** The id of the event, if the kind generates one. It also identifies repetitions. */
+  readonly id?: string | undefined;
+  /** Identifies repetitions within the source. */
+  readonly identity: string | undefined;
+  readonly orderingKey?: string | undefined;
+  /** Wall clock, milliseconds; the time of arrival unless the provider gives one. */
+  readonly occurredAt?: number | undefined;
+  /** Its own bytes if the request is split; otherwise those of the request. */
+  readonly body?: Buffer | undefined;
+  readonly contentType?: string | undefined;
+}
+
+export interface KindAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: string | undefined;
+}

@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { wishesOf } from "../../../src/queues/amqp/topology.ts";
+import { listWishes } from "../../../src/queues/provision/wishes.ts";
+import type { ConnectionInput } from "../../../src/model/connection.ts";
+
+const RABBIT: ConnectionInput = { name: "default", kind: "amqp", url: "amqp://localhost" };
+
+describe("what a configuration wants of its brokers", () => {
+  it("is the topology of every RabbitMQ, quorum queues under posthorn by default", () => {
+    const topology = {
+      namespace: "posthorn",
+      queueType: "quorum",
+      notifications: [],
+      queues: [],
+      foreignExchanges: [],
+    };
+    expect(listWishes([RABBIT], [])).toEqual([{ kind: "amqp", connection: "default", topology }]);
+  });
+
+  it("has the queues that something takes from, and names foreign exchanges", () => {
+    const input: ConnectionInput = { ...RABBIT, topology: { namespace: "dairy", queue_type: "classic" } };
+    const [wish] = listWishes(
+      [input],
+      [
+        { kind: "amqp", settings: { queue: "notification.email" } },
+        { kind: "amqp", settings: { queue: "erp.orders" } },
+        { kind: "amqp", settings: { exchange: "dairy.events" } },
+        { kind: "amqp", settings: { exchange: "erp.events" } },
+        { kind: "amqp", settings: { queue: "elsewhere", connection: "other" } },
+        { kind: "http", settings: { queue: "no broker" } },
+      ],
+    );
+    expect(wish).toMatchObject({
+      topology: {
+        namespace: "dairy",
+        queueType: "classic",
+        notifications: ["email"],
+        queues: ["erp.orders"],
+        foreignExchanges: ["erp.events"],
+      },
+    });
+  });
+
+  it("has the queues of notifications that the configuration names for others", () => {
+    const input: ConnectionInput = { ...RABBIT, topology: { notifications: ["sms"] } };
+    const uses = [{ kind: "amqp", settings: { queue: "notification.email" } }];
+    expect(listWishes([input], [])).toMatchObject([{ topology: { notifications: ["sms"] } }]);
+    expect(listWishes([input], uses)).toMatchObject([{ topology: { notifications: ["email", "sms"] } }]);
+  });
+
+  it("holds messages for as long as the source that holds them longest, if one does", () => {
+    const longestOf = (...sources: object[]) => {
+      const uses = sources.map((more) => ({ kind: "amqp", settings: { queue: "orders", ...more } }));
+      return listWishes([RABBIT], uses).map((wish) => (wish.kind === "amqp" ? wish.longestHoldS : undefined));
+    };
+    expect(longestOf({}, { hold_max_s: 1200 })).toEqual([undefined]);
+    expect(longestOf({ acknowledge: "delivered" })).toEqual([900]);
+    expect(longestOf({ acknowledge: "delivered" }, { acknowledge: "delivered", hold_max_s: 1200 })).toEqual([1200]);
+  });
+
+  it("names each queue of Azure once, with sessions where order or the source asks for them", () => {
+    const wishes = listWishes(
+      [],
+      [
+        { kind: "azure-service-bus", settings: { queue: "event-main" }, isOrdered: true },
+        { kind: "azure-service-bus", settings: { queue: "event-main/$DeadLetterQueue" } },
+        { kind: "azure-service-bus", settings: { queue: "plain" } },
+        { kind: "azure-storage-queue", settings: { queue: "webhooks", connection: "cloud" } },
+        { kind: "azure-storage-queue", settings: { queue: "webhooks", connection: "cloud" } },
+      ],
+    );
+    expect(wishes).toEqual([
+      { kind: "azure-service-bus", connection: "default", queue: "event-main", sessions: true },
+      { kind: "azure-service-bus", connection: "default", queue: "plain", sessions: false },
+      { kind: "azure-storage-queue", connection: "cloud", queue: "webhooks" },
+    ]);
+  });
+});
+
+describe("a quorum queue of RabbitMQ", () => {
+  const limitOf = (version: string, queueType: "quorum" | "classic" = "quorum") =>
+    wishesOf({ namespace: "dairy", queueType, notifications: ["sms"], queues: ["erp"] }, version).queues.map(
+      (queue) => queue.arguments["x-delivery-limit"],
+    );
+
+  it("has no delivery limit where the broker would set one by itself, and none is asked for before", () => {
+    const none = [undefined, undefined, undefined, undefined];
+    expect(limitOf("4.0.0")).toEqual([-1, -1, -1, -1]);
+    expect(limitOf("4.3.1")).toEqual([-1, -1, -1, -1]);
+    expect(limitOf("3.13.7")).toEqual(none);
+    expect(limitOf("4.0.0", "classic")).toEqual(none);
+  });
+});
