@@ -21,7 +21,7 @@ const DIRECTIONS = [
   { from: "telemetry/", may: ["model/"] },
   { from: "store/open.ts", may: ["model/", "store/"] },
   { from: "store/sqlite/", may: ["model/", "store/port/", "store/store.ts", "store/commit/"] },
-  { from: "store/", may: ["model/", ...STORE] },
+  ...["store/commit/", "store/"].map((from) => ({ from, may: ["model/", ...STORE] })),
   { from: "queues/", may: ["model/"] },
   { from: "sandbox/", may: ["model/", "store/port/"] },
   { from: "sources/", may: ["model/", "queues/", "sandbox/"] },

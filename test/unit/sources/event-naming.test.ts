@@ -18,7 +18,7 @@ describe("the type of a provider's event", () => {
     [["linear", "IssueLabel", "create"], "linear.issue_label.create"],
     [["gitlab", "Merge Request", "open"], "gitlab.merge_request.open"],
     [["slack", undefined], "slack.unknown"],
-    [["stripe", "../receive/"], "stripe.unknown"],
+    [["stripe", "..//"], "stripe.unknown"],
     [["stripe", "é ü!.paid"], "stripe.paid"],
     [["stripe", "v1.billing.meter-x"], "stripe.v1.billing.meter-x"],
   ] as const)("of %j is %s", ([kind, ...names], type) => {
