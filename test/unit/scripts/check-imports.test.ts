@@ -11,7 +11,11 @@ const VIOLATIONS: [file: string, source: string, complaint: string][] = [
   ["telemetry/a.ts", `import { x } from "../deliver/lane.ts";`, "imports deliver/lane.ts"],
   ["store/store.ts", `import type { X } from "../deliver/lane.ts";`, "imports deliver/lane.ts: store/ may"],
   ["store/sqlite/a.ts", `import { x } from "../../api/status.ts";`, "imports api/status.ts: store/sqlite/ may"],
-  ["store/commit/a.ts", `import { x } from "../sqlite/accept.ts";`, "imports store/sqlite/accept.ts: store/commit/ may"],
+  [
+    "store/commit/a.ts",
+    `import { x } from "../sqlite/accept.ts";`,
+    "imports store/sqlite/accept.ts: store/commit/ may",
+  ],
   ["queues/a.ts", `import { x } from "../store/store.ts";`, "imports store/store.ts: queues/ may import model/"],
   ["sandbox/a.ts", `import { x } from "../intake/webhook.ts";`, "imports intake/webhook.ts: sandbox/ may import"],
   ["sources/a.ts", `import { x } from "../intake/webhook.ts";`, "imports intake/webhook.ts: sources/ may import"],
