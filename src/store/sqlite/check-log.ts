@@ -22,8 +22,8 @@ export function describeLogDamage(file: string, { frame, offset, isCertain }: Lo
     : `${place}, in its last transaction, which was dropped: a power cut while it was written, or a fault of the disk`;
 }
 
-const HEADER_BYTES = 32;
-const FRAME_HEADER_BYTES = 24;
+export const HEADER_BYTES = 32;
+export const FRAME_HEADER_BYTES = 24;
 const SECTOR_BYTES = 512;
 const LITTLE_ENDIAN = 0x377f0682;
 const BIG_ENDIAN = 0x377f0683;
@@ -40,17 +40,18 @@ export function findLogDamage(file: string): LogDamage | undefined {
   }
   try {
     for (let read = 1; ; read++) {
-      const salts = readSalts(handle);
-      const damage = scan(handle);
+      const log = toLogBytes(handle);
+      const salts = readSalts(log);
+      const damage = findDamageIn(log);
       // When a writer begins the log again, frames of two logs are read.
-      if (damage === undefined || read === MAX_READS || salts === readSalts(handle)) return damage;
+      if (damage === undefined || read === MAX_READS || salts === readSalts(log)) return damage;
     }
   } finally {
     closeSync(handle);
   }
 }
 
-type Sum = readonly [number, number];
+export type Sum = readonly [number, number];
 
 interface Frame {
   salts: string;
@@ -60,24 +61,30 @@ interface Frame {
   sumAfter(before: Sum): Sum;
 }
 
-function scan(handle: number): LogDamage | undefined {
-  const header = Buffer.alloc(HEADER_BYTES);
-  if (readSync(handle, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return undefined;
+/** A log on disk, or a copy of it in memory. */
+export interface LogBytes {
+  size: number;
+  /** May return fewer bytes, at the end. */
+  read(at: number, length: number): Buffer;
+}
+
+export function findDamageIn(log: LogBytes): LogDamage | undefined {
+  const header = log.read(0, HEADER_BYTES);
+  if (header.length < HEADER_BYTES) return undefined;
   const pageBytes = header.readUInt32BE(8);
   const isSoundHeader =
     [LITTLE_ENDIAN, BIG_ENDIAN].includes(header.readUInt32BE(0)) &&
     isEqual(sum(header.subarray(0, HEADER_BYTES - 8), [0, 0], isLittle(header)), storedIn(header, HEADER_BYTES - 8));
-  if (!isSoundHeader) return findHeaderDamage(handle, header);
-  const size = fstatSync(handle).size;
+  if (!isSoundHeader) return findHeaderDamage(log, header);
   const frameBytes = FRAME_HEADER_BYTES + pageBytes;
-  const frames = Math.floor((size - HEADER_BYTES) / frameBytes);
+  const frames = Math.floor((log.size - HEADER_BYTES) / frameBytes);
   const salts = header.toString("hex", 16, 24);
   let before = storedIn(header, HEADER_BYTES - 8);
   let bad: { frame: number; isCommitted: boolean } | undefined;
   let strangers = 0;
   for (let number = 1; number <= frames; number++) {
     const offset = HEADER_BYTES + (number - 1) * frameBytes;
-    const frame = readFrame(handle, offset, frameBytes, isLittle(header));
+    const frame = toFrame(log.read(offset, frameBytes), isLittle(header));
     const isOwn = frame.salts === salts;
     // Behind the end of the log lie frames of the log before it.
     strangers = isOwn ? 0 : strangers + 1;
@@ -98,9 +105,9 @@ function scan(handle: number): LogDamage | undefined {
 }
 
 /** Frames that belong to a header which is not sound; a log that was begun again has other salts, both of them. */
-function findHeaderDamage(handle: number, header: Buffer): LogDamage | undefined {
-  const salts = Buffer.alloc(8);
-  if (readSync(handle, salts, 0, salts.length, HEADER_BYTES + 8) < salts.length) return undefined;
+function findHeaderDamage(log: LogBytes, header: Buffer): LogDamage | undefined {
+  const salts = log.read(HEADER_BYTES + 8, 8);
+  if (salts.length < 8) return undefined;
   const belongs = [0, 4].some((at) => salts.readUInt32BE(at) === header.readUInt32BE(16 + at));
   return belongs ? { frame: 0, offset: 0, isCertain: true } : undefined;
 }
@@ -110,9 +117,7 @@ function isInOneSector(offset: number): boolean {
   return Math.floor(offset / SECTOR_BYTES) === Math.floor((offset + FRAME_HEADER_BYTES - 1) / SECTOR_BYTES);
 }
 
-function readFrame(handle: number, at: number, length: number, isLittleEndian: boolean): Frame {
-  const frame = Buffer.alloc(length);
-  readSync(handle, frame, 0, length, at);
+function toFrame(frame: Buffer, isLittleEndian: boolean): Frame {
   return {
     isCommit: frame.readUInt32BE(4) !== 0,
     salts: frame.toString("hex", 8, 16),
@@ -124,22 +129,30 @@ function readFrame(handle: number, at: number, length: number, isLittleEndian: b
   };
 }
 
-function readSalts(handle: number): string {
-  const salts = Buffer.alloc(8);
-  readSync(handle, salts, 0, salts.length, 16);
-  return salts.toString("hex");
+function toLogBytes(handle: number): LogBytes {
+  return {
+    size: fstatSync(handle).size,
+    read(at, length) {
+      const bytes = Buffer.alloc(length);
+      return bytes.subarray(0, readSync(handle, bytes, 0, length, at));
+    },
+  };
 }
 
-function isLittle(header: Buffer): boolean {
+function readSalts(log: LogBytes): string {
+  return log.read(16, 8).toString("hex");
+}
+
+export function isLittle(header: Buffer): boolean {
   return header.readUInt32BE(0) === LITTLE_ENDIAN;
 }
 
-function storedIn(bytes: Buffer, at: number): Sum {
+export function storedIn(bytes: Buffer, at: number): Sum {
   return [bytes.readUInt32BE(at), bytes.readUInt32BE(at + 4)];
 }
 
 /** As https://www.sqlite.org/fileformat2.html#checksum_algorithm describes it. */
-function sum(bytes: Buffer, [first, second]: Sum, isLittleEndian: boolean): Sum {
+export function sum(bytes: Buffer, [first, second]: Sum, isLittleEndian: boolean): Sum {
   let [a, b] = [first | 0, second | 0];
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   for (let at = 0; at < bytes.length; at += 8) {
@@ -149,6 +162,6 @@ function sum(bytes: Buffer, [first, second]: Sum, isLittleEndian: boolean): Sum 
   return [a >>> 0, b >>> 0];
 }
 
-function isEqual(one: Sum, other: Sum): boolean {
+export function isEqual(one: Sum, other: Sum): boolean {
   return one[0] === other[0] && one[1] === other[1];
 }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { PosthornError } from "../../model/errors.ts";
 import { describeLogDamage, findLogDamage } from "./check-log.ts";
+import { mendLog } from "./mend-log.ts";
 import { createPrivateFile } from "./private-files.ts";
 import { syncDirectory } from "./durable-directory.ts";
 import { isCorruption, isSchemaFault } from "./faults.ts";
@@ -30,7 +31,7 @@ export interface WriteConnection {
 
 export function openWriteConnection(options: ConnectionOptions): WriteConnection {
   return explainCorruption(options.file, () => {
-    const doubt = refuseDamagedLog(`${options.file}-wal`);
+    const doubt = mendDamagedLog(`${options.file}-wal`);
     refuseDamaged(options.file);
     createPrivateFile(options.file);
     const db = new DatabaseSync(options.file, { timeout: 5000 });
@@ -60,6 +61,12 @@ function refuseDamaged(file: string): void {
   } finally {
     db.close();
   }
+}
+
+/** What was mended, or may have been lost of the last transaction. Rejects a log that cannot be mended. */
+function mendDamagedLog(log: string): string | undefined {
+  const damage = findLogDamage(log);
+  return damage === undefined ? undefined : (mendLog(log, damage) ?? refuseDamagedLog(log));
 }
 
 /**
