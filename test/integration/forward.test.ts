@@ -98,7 +98,8 @@ describe("forwarding a webhook while its sender waits", () => {
     await gateway.restart();
     target.answerWith({ status: 200 });
     const eventId = String(answer.json["event_id"]);
-    await gateway.moveClockUntil(async () => (await gateway.event(eventId))["status"] === "COMPLETED");
+    const isCompleted = async () => (await gateway.event(eventId))["status"] === "COMPLETED";
+    await gateway.moveClockUntil(isCompleted, { seconds: 60 });
     const ways = target.requests.map(({ method, path, headers }) => [method, path, headers["x-shop"]]);
     expect(ways.map((way) => way.join(" "))).toEqual(Array.from({ length: 3 }, () => "PUT /hook/any/a%2Fb?c=d 7"));
   });

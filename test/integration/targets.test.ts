@@ -61,7 +61,7 @@ async function target(gateway: TestGateway, name: string): Promise<ShownTarget> 
 }
 
 const reaches = (gateway: TestGateway, name: string, mode: string) =>
-  gateway.moveClockUntil(async () => (await target(gateway, name)).mode === mode, `${name} in ${mode}`);
+  gateway.moveClockUntil(async () => (await target(gateway, name)).mode === mode, { what: `${name} in ${mode}` });
 
 const setMode = (gateway: TestGateway, name: string, mode: string) =>
   gateway.post(`/api/v1/targets/${encodeURIComponent(name)}/mode`, { mode });
@@ -352,7 +352,7 @@ describe("how things are", () => {
     expect(await words()).toEqual(Array(4).fill("failing"));
     await reaches(gateway, id, "QUEUE");
     expect(await words()).toEqual(Array(4).fill("down"));
-    await gateway.moveClockUntil(async () => (await words())[0] === "suspended");
+    await gateway.moveClockUntil(async () => (await words())[0] === "suspended", { seconds: 20 });
     expect(await words()).toEqual(Array(4).fill("suspended"));
     await gateway.post(`/api/v1/subscriptions/${id}/pause`);
     // What somebody has paused is no trouble of the gateway.

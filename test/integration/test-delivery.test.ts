@@ -130,7 +130,7 @@ describe("a test delivery", () => {
     const name = "unreachable";
     const subscription = await subscribe({ name, events: ["far.*"], suspend_after_s: 600 });
     await gateway.publish({ event_type: "far.away", payload: {} });
-    await gateway.moveClockUntil(async () => (await statusOf(subscription)) === "suspended");
+    await gateway.moveClockUntil(async () => (await statusOf(subscription)) === "suspended", { seconds: 20 });
     expect(await modeOf(name)).toMatchObject({ mode: "QUEUE" });
     sink.answerWith({ status: 200 });
     const { status, json } = await test(subscription);

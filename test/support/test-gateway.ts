@@ -34,8 +34,11 @@ export interface TestGateway extends ApiClient {
   now(): number;
   /** Moves its clock on, also while it is stopped. */
   moveClock(byMs: number): void;
-  /** Moves its clock on, a second at a time, until something is true: for what waits for a retry, a check or a round. */
-  moveClockUntil(isTrue: () => boolean | Promise<boolean>, what?: string): Promise<void>;
+  /**
+   * Moves its clock on until something is true: for what waits for a retry, a check or a round. A second at a time, unless
+   * it is far away.
+   */
+  moveClockUntil(isTrue: () => boolean | Promise<boolean>, step?: { what?: string; seconds?: number }): Promise<void>;
   /** Its time passes only by `moveClock` until the returned function is called: for what fills up as time goes by. */
   holdClock(): () => void;
   /** For the next test: what was open is cancelled. */
@@ -181,10 +184,10 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     as: (key) => createApiClient(place, key),
     now: time.wall,
     moveClock: time.moveOn,
-    moveClockUntil(isTrue, what) {
+    moveClockUntil(isTrue, { what, seconds = 1 } = {}) {
       const isTrueLater = async () => {
         if (await isTrue()) return true;
-        time.moveOn(1000);
+        time.moveOn(seconds * 1000);
         return false;
       };
       return until(isTrueLater, undefined, what);

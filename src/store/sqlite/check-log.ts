@@ -82,6 +82,7 @@ export function findDamageIn(log: LogBytes): LogDamage | undefined {
   let before = storedIn(header, HEADER_BYTES - 8);
   let bad: { frame: number; isCommitted: boolean } | undefined;
   let strangers = 0;
+  let endsTransaction = false;
   for (let number = 1; number <= frames; number++) {
     const offset = HEADER_BYTES + (number - 1) * frameBytes;
     const frame = toFrame(log.read(offset, frameBytes), isLittle(header));
@@ -91,13 +92,17 @@ export function findDamageIn(log: LogBytes): LogDamage | undefined {
     if (strangers > 1) break;
     const isSound = isOwn && isEqual(frame.sumAfter(before), frame.stored);
     before = frame.stored;
-    if (bad === undefined) {
-      if (!isSound) bad = { frame: number, isCommitted: isOwn && frame.isCommit && isInOneSector(offset) };
-    } else if (isSound && bad.isCommitted) {
-      // A frame of the next transaction: it is written only after the disk has confirmed the one before.
+    if (bad !== undefined && isSound && endsTransaction) {
+      // A frame of the next transaction: it is written only after the disk has confirmed the one before. A transaction that
+      // a crash interrupted may lie here too, but it has no end, and nothing that continues it.
       return { frame: bad.frame, offset: HEADER_BYTES + (bad.frame - 1) * frameBytes, isCertain: true };
-    } else if (isSound && frame.isCommit) {
-      bad.isCommitted = true;
+    }
+    if (bad === undefined && !isSound) {
+      endsTransaction = isOwn && frame.isCommit && isInOneSector(offset);
+      bad = { frame: number, isCommitted: endsTransaction };
+    } else {
+      endsTransaction = isSound && frame.isCommit;
+      if (bad !== undefined && endsTransaction) bad.isCommitted = true;
     }
   }
   if (bad === undefined || !bad.isCommitted) return undefined;

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../../src/model/seeded-random.ts";
 import { findLogDamage } from "../../../src/store/sqlite/check-log.ts";
@@ -97,5 +97,46 @@ describe("a byte of the write-ahead log that was changed on the disk", () => {
     damage({ [32 + 24 + 200]: 1, [32 + 24 + 300]: 2 });
     expect(mend()).toBeUndefined();
     expect(readdirSync(folder).filter((name) => name.includes(".damaged-"))).toEqual([]);
+  });
+});
+
+describe("what a crash and then a power cut leave", () => {
+  const FRAME = 24 + 4096;
+
+  /** A log that a kill ended in the middle of a transaction, and in which the next run has written one more. */
+  function writeAfterKill(): Buffer {
+    const file = join(mkdtempSync(join(folder, "killed-")), "killed.db");
+    copyFileSync(sound, file);
+    writeFileSync(`${file}-wal`, log);
+    const first = new DatabaseSync(file);
+    first.exec("insert into notes (text) values (zeroblob(60000))");
+    const interrupted = readFileSync(`${file}-wal`).subarray(0, -FRAME);
+    first.close();
+    const next = join(dirname(file), "next.db");
+    copyFileSync(sound, next);
+    writeFileSync(`${next}-wal`, interrupted);
+    const second = new DatabaseSync(next);
+    second.exec("pragma wal_autocheckpoint = 0; update notes set text = 'a' where id = 40");
+    const whole = readFileSync(`${next}-wal`);
+    second.close();
+    expect(whole.length).toBe(interrupted.length);
+    expect(whole.equals(interrupted)).toBe(false);
+    return whole;
+  }
+
+  it("is not taken for damage: what was interrupted lies behind the transaction that the power cut hit", () => {
+    const bytes = writeAfterKill();
+    // Its first sectors reached the disk, the others did not.
+    bytes.fill(0, log.length + 1024, log.length + FRAME);
+    copyFileSync(sound, damaged);
+    writeFileSync(`${damaged}-wal`, bytes);
+    expect(findLogDamage(`${damaged}-wal`)).toMatchObject({ isCertain: false });
+    expect(mend()).toBeUndefined();
+    expect(readRows(damaged)).toEqual(rows);
+  });
+
+  it("is damage where another transaction follows (control)", () => {
+    damage({ [32 + 24 + 200]: 1, [32 + 24 + 300]: 2, [32 + FRAME + 24 + 5]: 9, [32 + FRAME + 24 + 50]: 3 });
+    expect(findLogDamage(`${damaged}-wal`)).toMatchObject({ frame: 1, isCertain: true });
   });
 });
