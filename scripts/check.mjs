@@ -9,6 +9,7 @@ const STEPS = {
   lint: ["node_modules/oxlint/bin/oxlint", "--type-aware", "--deny-warnings", "--report-unused-disable-directives"],
   format: ["node_modules/oxfmt/bin/oxfmt", "--check"],
   imports: ["scripts/check-imports.mjs"],
+  size: ["scripts/check-size.mjs"],
   "dead code": ["node_modules/knip/bin/knip.js", "--no-progress"],
   advisories: ["scripts/check-advisories.mjs"],
 };

@@ -139,7 +139,7 @@ function hasFailed(test) {
   return test.status === "failed";
 }
 
-/** A test that breaks a promise on purpose says so in its name (CONTRIBUTING.md). */
+/** A test that breaks a promise on purpose says so in its name (docs/extend/tests.md). */
 function isNegativeControl(name) {
   return /can fail|\(control\)|\bcontrol:|the control\b/.test(name ?? "");
 }

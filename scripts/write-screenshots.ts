@@ -1,15 +1,16 @@
 /**
- * `npm run screenshots`: pictures of every page of the dashboard in docs/screenshots, of a real gateway with example
- * data. `npm run screenshots -- events dead-letters` renews only those whose names begin so.
+ * `npm run screenshots`: the pictures that the documentation shows, in docs/screenshots, of a real gateway with example
+ * data. `npm run screenshots -- --all FOLDER`: every page, dialog and empty state, in both themes and widths; names behind
+ * it choose those that begin so.
  */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { until } from "../test/support/api-client.ts";
 import { openBrowser, signIn } from "../test/support/browser.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../test/support/test-gateway.ts";
 import { openExampleGateway } from "./screenshots/example-gateway.ts";
-import { fileOf, FOLDER, listFiles, LOOKS, looksOf } from "./screenshots/pictures.ts";
+import { COMMITTED, fileOf, FOLDER, LOOKS, looksOf, type Look } from "./screenshots/pictures.ts";
 import { listScenes, LIVE_MS, type Scene } from "./screenshots/scenes.ts";
 import { shrinkPng } from "./screenshots/small-png.ts";
 
@@ -17,7 +18,10 @@ import { shrinkPng } from "./screenshots/small-png.ts";
 const MAX_HEIGHT = { 1280: 1200, 390: 1500 } as const;
 const VIEW_HEIGHT = { 1280: 860, 390: 844 } as const;
 
-const wanted = process.argv.slice(2);
+const [flag, folder = FOLDER, ...wanted] = process.argv.slice(2);
+const isAll = flag === "--all";
+if (flag !== undefined && (!isAll || folder === FOLDER))
+  throw new Error("usage: npm run screenshots [-- --all FOLDER [NAME …]]");
 const beganAt = performance.now();
 const browser = await openBrowser();
 if (browser === undefined) throw new Error("Chromium was not found. Install it, or set CHROMIUM to its path.");
@@ -26,12 +30,11 @@ const fresh = await startTestGateway({ startAt: example.gateway.now(), env: { PO
 fresh.holdClock();
 process.stderr.write(`the example data took ${secondsSince(beganAt)} s\n`);
 try {
-  mkdirSync(FOLDER, { recursive: true });
-  const scenes = (await listScenes(example.shown)).filter(
-    ({ name }) => wanted.length === 0 || wanted.some((begin) => name.startsWith(begin)),
+  mkdirSync(folder, { recursive: true });
+  const scenes = (await listScenes(example.shown)).filter(({ name }) =>
+    isAll ? wanted.length === 0 || wanted.some((begin) => name.startsWith(begin)) : COMMITTED.includes(name),
   );
   const bytes = await takeAll(browser, scenes);
-  removeFormer(await listFiles());
   process.stdout.write(`${scenes.length} scenes, ${bytes} bytes, in ${secondsSince(beganAt)} s\n`);
 } finally {
   await browser.close();
@@ -82,13 +85,14 @@ async function takeLooks(page: Page, { name, path, act, isPage, isWhole, isLive 
   await settle(page);
   if (isLive === true) await page.waitForTimeout(LIVE_MS);
   let bytes = 0;
-  for (const look of looksOf(name, isPage)) {
+  const looks: readonly Look[] = isAll ? looksOf(name, isPage) : ["light", "dark"];
+  for (const look of looks) {
     const { width, colorScheme } = LOOKS[look];
     await page.setViewportSize({ width, height: VIEW_HEIGHT[width] });
     await page.emulateMedia({ colorScheme });
     await page.waitForTimeout(100);
     const small = shrinkPng(await shoot(page, width, isWhole));
-    writeFileSync(join(FOLDER, fileOf(name, look)), small);
+    writeFileSync(join(folder, fileOf(name, look)), small);
     bytes += small.length;
   }
   return bytes;
@@ -119,10 +123,6 @@ async function findUsualPort(): Promise<number> {
     () => false,
   );
   return isTaken ? 0 : 8080;
-}
-
-function removeFormer(files: readonly string[]): void {
-  for (const file of readdirSync(FOLDER)) if (!files.includes(file)) rmSync(join(FOLDER, file));
 }
 
 function secondsSince(at: number): string {

@@ -1,8 +1,13 @@
-/** Every picture in docs/screenshots: one of each page of the dashboard, of its dialogs and of its empty states. */
+/** Every picture of the dashboard: one of each page, of its dialogs and of its empty states. */
 import { fileURLToPath } from "node:url";
 
 export const FOLDER = fileURLToPath(new URL("../../docs/screenshots/", import.meta.url));
 const PAGES = new URL("../../dashboard/src/layout/pages.ts", import.meta.url).href;
+
+/** Those that pages of the documentation show, in both themes: only these are in the checkout. */
+export const COMMITTED = ["overview", "events-one", "dead-letters", "subscriptions-one", "targets-one", "events"];
+export const listCommitted = () =>
+  COMMITTED.flatMap((name) => (["light", "dark"] as const).map((look) => fileOf(name, look)));
 
 /** How each is taken. */
 export const LOOKS = {

@@ -84,6 +84,7 @@ export function brokerContract(
       await second?.acknowledge();
     });
 
+    // shows: Q31
     it("parks a message with its reason, unchanged, and goes on with the next", async (context) => {
       const { connection, queue, take, publish } = await prepare(context);
       await publish(ODD_BODY, "the next");
@@ -124,6 +125,7 @@ export function brokerContract(
       expect(await held?.acknowledge().catch(() => "lost")).toBe("lost");
     });
 
+    // shows: Q19
     it.for(canRenew ? [RENEWED_HOLD_MS] : [])(
       "keeps a message hidden for as long as it is renewed, where it can be",
       async (holdMs, context) => {
@@ -207,6 +209,7 @@ export function brokerContract(
       });
     });
 
+    // shows: Q66
     it("says in one line that credentials are wrong, and shows none of them", async (context) => {
       const world = await openWorld(context);
       const connection = world.connectWithWrongCredentials();

@@ -98,6 +98,7 @@ describe("the contract of pulled sources", () => {
   );
   const KEEPS = impatient(withTaker(() => ({ retry: async () => undefined, close: async () => undefined }), HOLDING));
 
+  // shows: Q30
   it.each<[promise: RegExp, wrong: string, harness: PulledHarness]>([
     [/on disk and not before/, "answers before the commit", HASTY],
     [/on disk and not before/, "acknowledges what it takes", EAGER],

@@ -132,6 +132,7 @@ describe("what people and times do to deliveries", () => {
     await target.close();
   });
 
+  // shows: C27
   it("no more goes out at once, or per minute, than the subscription allows", async () => {
     let open = 0;
     let most = 0;

@@ -102,6 +102,7 @@ describe("posthorn backup", () => {
     }
   });
 
+  // shows: B47
   it("brings configuration, keys and secrets, and leaves the events out unless they are asked for", async () => {
     const sink = await openSinkServer();
     try {

@@ -35,6 +35,7 @@ describe("an id that is sent many times", () => {
     );
   const idOf = (body: string) => (JSON.parse(body) as { id: string }).id;
 
+  // shows: B43
   it("in a race makes one event, delivered once; all others are told which", async () => {
     await withGateway(async (gateway, sink) => {
       const rounds = 10;

@@ -58,6 +58,7 @@ describe("trouble of the gateway itself", () => {
     for (const way of Object.keys(ways)) expect([way, await check(gateway, way, 2)]).toEqual([way, 202]);
   });
 
+  // shows: B40
   it("is answered 503 when the store has failed for good, and calls for the end of the process", async () => {
     const gateway = await open();
     const other = new DatabaseSync(join(gateway.dataDir, "posthorn.db"), { timeout: 60_000 });
@@ -72,6 +73,7 @@ describe("trouble of the gateway itself", () => {
     for (const way of Object.keys(ways)) expect([way, await check(gateway, way, 4)]).toEqual([way, 202]);
   });
 
+  // shows: B40
   it("never blames the sender", () => {
     report(`R5 4xx for internal trouble: ${counts.blamed} of ${counts.refused} refusals`);
     expect(counts.blamed).toBe(0);

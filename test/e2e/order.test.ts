@@ -64,6 +64,7 @@ describe("an ordered subscription", () => {
     return violations;
   }
 
+  // shows: A2
   it("gets each key's events in their order, once each, whatever fails meanwhile", async () => {
     const { accepted } = await run({});
     const violations = countViolations(accepted);

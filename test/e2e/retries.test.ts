@@ -55,6 +55,7 @@ describe("a delivery that fails", () => {
     expect(new Set(sink.requests.map(({ body }) => body.toString())).size).toBe(1);
   });
 
+  // shows: A21
   it("becomes a dead letter when the tries are used up, and says so", async () => {
     const { ended, eventId } = await deliver("exhausted", [{ status: 500, body: "broken" }]);
     expect(await ended()).toMatchObject({
@@ -130,6 +131,7 @@ describe("a delivery that fails", () => {
     await until(async () => (await gateway.delivery(held?.id ?? "")).status === "delivered");
   });
 
+  // shows: C10
   it("ends when its time is over: max_age_s of the subscription, expires_at of the event", async () => {
     const retry_policy = { delays_s: [4000] };
     const old = await deliver("aged", [{ status: 500 }], { max_age_s: 3600, retry_policy });
@@ -172,6 +174,7 @@ describe("a delivery that fails", () => {
     await strict.close();
   });
 
+  // shows: C26
   it("that hangs is cut off at the subscription's timeout", async () => {
     const { sink, find, ended } = await deliver("hanging", ["hang", { status: 200 }], { timeout: 300 });
     await sink.received(1);

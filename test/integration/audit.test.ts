@@ -43,6 +43,7 @@ const actsOf = (entries: readonly Entry[]) => entries.map(({ act }) => act).reve
 const URL = "http://127.0.0.1:9/hook";
 
 describe("the audit log", () => {
+  // shows: C3
   it("says who changed what, before and after, without a secret", async () => {
     const gateway = await start();
     const key = await gateway.createKey(["admin"], "acme");
@@ -91,6 +92,7 @@ describe("the audit log", () => {
     expect((await gateway.get("/api/v1/audit/verify")).json).toMatchObject({ valid: true, first_wrong: null });
   });
 
+  // shows: C62
   it("tells what the configuration, the gateway and people did apart", async () => {
     const sink = await openSinkServer({ answer: () => ({ status: 410 }) });
     onTestFinished(() => sink.close());

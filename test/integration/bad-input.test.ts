@@ -113,6 +113,7 @@ describe("bad input", () => {
     }
   });
 
+  // shows: B24, B39
   it("that cannot be read as JSON is 400 with the place", async () => {
     const published = await gateway.request("POST", "/api/v1/events", jsonBody('{"event_type": }'));
     expect(problemOf(published)).toMatchObject(problem("unreadable_body"));

@@ -157,6 +157,7 @@ describe("batches of which one fails", () => {
 });
 
 describe("a batch for ClickHouse", () => {
+  // shows: C7
   it("is split when a row is refused: that row is a dead letter with the reason, its neighbours are there", async () => {
     await start();
     const server = await startClickHouse({ refuse: refuseTexts, user: { name: "posthorn", password: "pw" } });

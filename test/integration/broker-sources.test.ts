@@ -94,6 +94,7 @@ describe("a queue of RabbitMQ as a source", () => {
     expect(parked).toMatchObject([{ body: event("evt-2", "{}"), reason: expect.stringContaining("schema") }]);
   });
 
+  // shows: Q4, Q5
   it("skips what this very gateway has sent, takes it where it is told to, and ends loops", async (context) => {
     const { gateway, sink, queue, channel, declare, countLeft, listParked } = await openBus(context);
     await gateway.subscribe({ name: "all", url: sink.url });
@@ -125,6 +126,7 @@ describe("a queue of RabbitMQ as a source", () => {
     expect(await eventsOf(gateway)).toHaveLength(2);
   });
 
+  // shows: Q12
   it("delivers a replay by whoever sent it again, and nothing for the same generation", async (context) => {
     const { gateway, sink, queue, channel, declare, countLeft } = await openBus(context);
     await gateway.subscribe({ name: "all", url: sink.url });
@@ -162,6 +164,7 @@ describe("a queue of RabbitMQ as a source", () => {
     expect(sink.requests.map(({ body }) => body.toString())).toEqual(["body", "body"]);
   });
 
+  // shows: Q70
   it("parks garbage and hostile messages with the reason, and goes on", async (context) => {
     const { gateway, sink, queue, channel, declare, listParked } = await openBus(context);
     await gateway.subscribe({ name: "all", url: sink.url });
@@ -199,6 +202,7 @@ describe("a source at a broker", () => {
     expect((await bound.get("/api/v1/sources/bus")).status).toBe(200);
   });
 
+  // shows: Q65
   it("whose broker is away says so, and the gateway starts and takes webhooks", async () => {
     const port = await findFreePort();
     const yaml = "sources: [{ name: bus, kind: amqp, options: { queue: q } }]";
@@ -244,6 +248,7 @@ describe("a source at a broker", () => {
     expect((await gateway.webhook("shop", "{}")).status).toBe(202);
   });
 
+  // shows: Q72
   it("holds messages for as long as its target's retries take, or is refused", async () => {
     const gateway = await startTestGateway({ env: { AMQP_URL: "amqp://127.0.0.1:1/" } });
     opened.push(gateway);

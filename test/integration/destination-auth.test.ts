@@ -356,6 +356,7 @@ describe("destination auth", () => {
 });
 
 describe("allowed_ips of a subscription", () => {
+  // shows: C53
   it("block what leads elsewhere, and say so", async () => {
     const [gateway, sink] = await Promise.all([startTestGateway(), openSinkServer()]);
     onTestFinished(() => Promise.all([gateway.close(), sink.close()]).then(() => undefined));

@@ -83,6 +83,7 @@ async function attempted(eventId: string, count: number): Promise<void> {
 }
 
 describe("a destination of the kind email", () => {
+  // shows: C7
   it("sends what its templates say, to whom they say, with headers that tell where it comes from", async () => {
     share();
     await subscribe({
@@ -291,6 +292,7 @@ describe("notification.email", () => {
     expect(mail.mails).toEqual([]);
   });
 
+  // shows: C15
   it("takes recipient and texts of the payload where an operator says so", async () => {
     share();
     await subscribe({ fields_from: "payload" }, { events: ["notification.email"] });

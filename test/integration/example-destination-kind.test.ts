@@ -8,13 +8,14 @@ import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), "utf8");
 
-/** The code of CONTRIBUTING's example, by the file that it is to stand in. */
+/** The code of the example of docs/extend, by the file that it is to stand in. */
 function exampleOf(file: string): string {
-  const [, code = ""] = new RegExp(`\`${file}\`[^\n]*\n+\`\`\`ts\n([^]*?)\`\`\``).exec(read("CONTRIBUTING.md")) ?? [];
+  const [, code = ""] =
+    new RegExp(`\`${file}\`[^\n]*\n+\`\`\`ts\n([^]*?)\`\`\``).exec(read("docs/extend/destination-kind.md")) ?? [];
   return code;
 }
 
-describe("the worked example of CONTRIBUTING", () => {
+describe("the worked example of a kind of destination", () => {
   let folder: string | undefined;
   let gateway: TestGateway | undefined;
   afterEach(async () => {

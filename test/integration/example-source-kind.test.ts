@@ -7,18 +7,18 @@ import { runCommand } from "../support/run-command.ts";
 import { PROJECT_ROOT } from "../support/sample-checkout.ts";
 
 const RUN = fileURLToPath(new URL("../support/example-gateway.mjs", import.meta.url));
-const guide = readFileSync(join(PROJECT_ROOT, "CONTRIBUTING.md"), "utf8");
+const guide = readFileSync(join(PROJECT_ROOT, "docs/extend/source-kind.md"), "utf8");
 
 /** What the guide says to write into a file, which it names in the first line. */
 function findExample(path: string): string {
   const [, example] = new RegExp(`\`\`\`ts\\n// ${path}\\n([^]*?)\`\`\``).exec(guide) ?? [];
-  if (example === undefined) throw new Error(`CONTRIBUTING.md has no example for ${path}`);
+  if (example === undefined) throw new Error(`docs/extend/source-kind.md has no example for ${path}`);
   return example;
 }
 
 const LINE = findExample("src/sources/provider-list.ts");
 
-describe("the example of a source kind in CONTRIBUTING.md", () => {
+describe("the example of a source kind in docs/extend/source-kind.md", () => {
   const root = mkdtempSync(join(tmpdir(), "posthorn-contributing-"));
   afterAll(() => rmSync(root, { recursive: true, force: true }));
 

@@ -34,6 +34,7 @@ async function toldOnce(gateway: TestGateway, type: string): Promise<Told> {
 }
 
 describe("what the gateway tells of failing subscriptions", () => {
+  // shows: C28, C48, C49
   it("is failing at half of the way, then suspended, with the seed's payload, and resumed", async () => {
     const { gateway, sink } = await open();
     sink.answerWith({ status: 400 });
@@ -131,6 +132,7 @@ describe("what the gateway tells of failing subscriptions", () => {
     ).toEqual(["order.created"]);
   });
 
+  // shows: B45
   it("is the mode, when the destination goes down and when it is back", async () => {
     const { gateway, sink } = await open();
     sink.answerWith({ status: 503 });

@@ -9,6 +9,7 @@ import { openSinkServer } from "../support/sink-server.ts";
 import { ALERTING, startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 
 describe.each(BROKER_KINDS)("the fallback of one that forwards, of the kind %s,", (kind) => {
+  // shows: B5, Q35
   it("takes what comes while the target is down, and nothing more once it is back and the queue is empty", async (context) => {
     const { gateway, far, posts, depth, takeAll } = await openFallbackWorld(context, kind);
     expect((await gateway.webhook("orders", '{"n":1}')).json["status"]).toBe("forwarded");
@@ -37,6 +38,7 @@ describe.each(BROKER_KINDS)("the fallback of one that forwards, of the kind %s,"
     await gateway.settled();
   });
 
+  // shows: Q40
   it("gets what waited before the target was down, and keeps its order per key until it is drained", async (context) => {
     const { gateway, far, posts, depth, takeAll } = await openFallbackWorld(context, kind, {
       // How long RabbitMQ's queue is seen empty: it does not count what others hold.
@@ -72,6 +74,7 @@ describe("an event of 2 MB while the target is down", () => {
     destination: { claim_check: { connection: "blobs", container: "large-bodies" } },
   });
 
+  // shows: Q38
   it.for([
     ["amqp", "is in the queue", false],
     ["azure-service-bus", "is in the queue", true],
@@ -110,6 +113,7 @@ describe("an event of 2 MB while the target is down", () => {
     expect([posts().at(-1), await depth()]).toEqual([large, 0]);
   });
 
+  // shows: Q38
   it("keeps its place in its ordering key, and holds up no other key", async (context) => {
     const { gateway, far, posts, depth, takeAll } = await openFallbackWorld(context, "azure-storage-queue", {
       forward: { ordered: true, drain_within_s: 1 },
@@ -166,6 +170,7 @@ describe("an event of 2 MB while the target is down", () => {
 describe("the fallback of one that forwards", () => {
   const kind = "amqp";
 
+  // shows: Q36
   it("has the forward that its sender waits for when that fails, and the delivery says where it went", async (context) => {
     const { gateway, far, posts, depth } = await openFallbackWorld(context, kind);
     far.answer = { status: 500 };
@@ -188,6 +193,7 @@ describe("the fallback of one that forwards", () => {
     expect([posts().length - before, await depth()]).toEqual([1, 1]);
   });
 
+  // shows: Q38, Q42
   it("is left out while its broker is away: what comes waits here, and is forwarded when the target is back", async (context) => {
     const { gateway, gate, far, posts, depth, takeAll } = await openFallbackWorld(context, kind, {
       forward: { drain_within_s: 0 },
@@ -358,6 +364,7 @@ describe("bad settings of a fallback", () => {
     json["detail"],
   ];
 
+  // shows: Q34, Q71
   it("are refused with the field and the reason", async () => {
     await queue("home");
     await queue("busy", { events: ["order.*"] });
@@ -425,6 +432,7 @@ describe("bad settings of a fallback", () => {
     expect(own.json["warnings"]).toBeUndefined();
   });
 
+  // shows: Q34
   it("are refused in the file, one that is nobody's fallback among them", async () => {
     const home = { name: "home", kind: "azure-storage-queue", events: [], destination: { queue: "webhooks" } };
     const yaml = (subscriptions: object[]) => JSON.stringify({ connections: CONNECTIONS, subscriptions });

@@ -42,6 +42,7 @@ describe("forwarding a webhook while its sender waits", () => {
   const forwardAll = (more: object = {}) =>
     gateway.subscribe({ name: "n8n", url: `${target.url}/hook/{source}`, mode: "forward", ...more });
 
+  // shows: B26, B52
   it("answers 200 once the target has taken it, which gets the request as it came and the usual headers", async () => {
     const { secret } = await forwardAll();
     const body = '{"n": 12345678901234567890 }';
@@ -88,6 +89,7 @@ describe("forwarding a webhook while its sender waits", () => {
     }
   });
 
+  // shows: B5, B26
   it("answers 202 when the target fails, and forwards it again in the same way, also after a restart", async () => {
     await forwardAll({ retry_policy: { delays_s: [0, 3600] }, status: "active" });
     target.answerWith({ status: 500 });
@@ -168,6 +170,7 @@ describe("forwarding a webhook while its sender waits", () => {
     expect(await gateway.deadLetters(`subscription_id=${id}`)).toEqual([]);
   });
 
+  // shows: B18
   it("answers 202 at once while the target is down, and everything arrives when it is back", async () => {
     await forwardAll({ retry_policy: "proxy", timeout: 1 });
     const queuedBefore = await count('posthorn_forwards_total{outcome="queued"}');
@@ -304,6 +307,7 @@ describe("forwarding a webhook while its sender waits", () => {
     expect(request?.headers).not.toHaveProperty("x-forwarded-for");
   });
 
+  // shows: B42
   it("counts how many were forwarded, and how long that took", async () => {
     await forwardAll();
     const series = ['posthorn_forwards_total{outcome="forwarded"}', "posthorn_forward_latency_seconds_count"];
@@ -312,6 +316,7 @@ describe("forwarding a webhook while its sender waits", () => {
     expect(await Promise.all(series.map(count))).toEqual(before.map((counted) => counted + 1));
   });
 
+  // shows: B38
   it("hands credentials on that are named, keeps them sealed, and shows them to nobody", async () => {
     const { id } = await forwardAll({
       forward_headers: ["*", "Authorization", "X-Api-Key"],

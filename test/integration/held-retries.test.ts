@@ -21,6 +21,7 @@ describe("a source that holds its messages until they are delivered", () => {
   const toHouse = { ...BUS, options: { ...BUS.options, target: "house" } };
   const refusal = { status: 422, json: { field: "retry_policy", detail: expect.stringContaining('"bus"') } };
 
+  // shows: Q18
   it("is named when a subscription that is made or changed later would take too long", async () => {
     const { id } = (await make(HOME)).json;
     expect((await gateway.post("/api/v1/sources", BUS)).status).toBe(201);
@@ -36,6 +37,7 @@ describe("a source that holds its messages until they are delivered", () => {
     expect((await make(HOME)).status).toBe(201);
   });
 
+  // shows: Q18
   it("is named when a shared target would be given longer retries", async () => {
     const target = { name: "house", url: "http://127.0.0.1:9/", preset: "n8n" };
     expect((await gateway.post("/api/v1/targets", target)).status).toBe(201);
@@ -60,6 +62,7 @@ describe("a source that holds its messages until they are delivered", () => {
     expect(await patchTarget({ preset: null })).toMatchObject({ status: 200 });
   });
 
+  // shows: Q18
   it("is named when the file gives a shared target longer retries, whoever made the subscription", async () => {
     const target = { name: "house", url: "http://127.0.0.1:9/" };
     const { retry_policy: _, ...preset } = { ...HOME, target: "house" };
@@ -83,6 +86,7 @@ describe("a source that holds its messages until they are delivered", () => {
     expect((await patch(id, { target: "house", retry_policy: "proxy" })).status).toBe(200);
   });
 
+  // shows: Q32
   it("says which target is its own where there are several", async () => {
     await make(HOME);
     await make(OTHER);
@@ -96,6 +100,7 @@ describe("a source that holds its messages until they are delivered", () => {
     );
   });
 
+  // shows: Q72
   it("is held against what was made by the API when the file brings it, and the other way round", async () => {
     await make({ ...HOME, retry_policy: "standard" });
     await expect(gateway.reload(yaml([BUS], []))).rejects.toThrow(/source bus is not valid: .*"home"/);

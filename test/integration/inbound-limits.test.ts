@@ -68,6 +68,7 @@ describe("the server's limits", () => {
       expect(await countEvents("declared")).toBe(0);
     });
 
+    // shows: B37
     it("counts chunks and refuses as soon as there is one byte too many; nothing of it is kept", async () => {
       const socket = await open();
       socket.write(`POST /webhook/chunked HTTP/1.1\r\n${CHUNKED}`, chunk("x".repeat(MAX_BYTES)));
@@ -93,6 +94,7 @@ describe("the server's limits", () => {
       expect(answer.status).toBe(413);
     });
 
+    // shows: C54
     it("has a cap of its own for published events and for the rest of the API", async () => {
       const large = { event_type: "a.b", payload: { text: "x".repeat(1_048_576) } };
       const published = await gateway.publish(large);

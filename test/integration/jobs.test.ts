@@ -40,6 +40,7 @@ async function runJob(gateway: TestGateway, name: string): Promise<ShownJob> {
 }
 
 describe("the gateway's jobs", () => {
+  // shows: C4
   it("are shown with their next run and what became of the last ones, over restarts", async () => {
     const gateway = await open();
     const before = await getJob(gateway, "end-overlaps");
@@ -83,6 +84,7 @@ describe("the gateway's jobs", () => {
     expect((await runJob(gateway, "rotate-secrets")).runs[0]).toMatchObject({ summary: { rotated: 0 } });
   });
 
+  // shows: C55
   it("leave an old secret as it is where nobody would be told, and warn of it", async () => {
     const sink = await openSinkServer();
     onTestFinished(() => sink.close());

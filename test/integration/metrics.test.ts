@@ -46,6 +46,7 @@ describe("the metrics of a running gateway", () => {
   const valueOf = (series: string) =>
     Number(new RegExp(`^${series.replaceAll(/[{}"().]/g, String.raw`\$&`)} (\\S+)$`, "m").exec(text)?.[1]);
 
+  // shows: C56
   it("are those that docs/reference/metrics.md tells of, each with its type, and no others", () => {
     const page = readFileSync("docs/reference/metrics.md", "utf8");
     const documented = [...page.matchAll(/^\| `(\w+)` \| (\w+) \|/gm)].map(([, name = "", type = ""]) => ({
@@ -58,6 +59,7 @@ describe("the metrics of a running gateway", () => {
     expect(documented.length).toBeGreaterThan(30);
   });
 
+  // shows: C56, C57, C59
   it("have the names, labels and buckets of the event system's design", () => {
     const attempt = /^webhook_delivery_total\{webhook_id="sub_\w+",event_type="order.created",status="success"\} 1$/m;
     expect(text).toMatch(attempt);

@@ -80,6 +80,7 @@ async function openWorld(context: TestContext, settings: Settings = {}) {
 }
 
 describe("the workflow that polls the queue", () => {
+  // shows: B9, Q63
   it("hands each webhook to its own, byte for byte and with its id, and deletes what n8n took", async (context) => {
     const { gateway, n8n, run, countOf } = await openWorld(context);
     const bodies = ['{"id":"ord-1","name":"Łódź & <Söhne>"}\n', '{"id":"ord-2"}'];
@@ -119,6 +120,7 @@ describe("the workflow that polls the queue", () => {
     expect([await countOf("queue"), await countOf("poison")]).toEqual([1, 0]);
   });
 
+  // shows: Q63
   it("moves garbage, and what was taken more than five times, to the poison queue with the reason", async (context) => {
     const { gateway, n8n, run, countOf, queue, poison } = await openWorld(context);
     await gateway.webhook("orders", '{"n":1}');

@@ -15,6 +15,7 @@ describe("operating the gateway", () => {
   });
   afterAll(() => Promise.all([gateway.close(), sink.close()]));
 
+  // shows: B30
   it("says that it lives and is ready to anybody", async () => {
     const nobody = gateway.as(undefined);
     expect((await nobody.get("/health")).json).toEqual({ status: "ok" });
@@ -35,6 +36,7 @@ describe("operating the gateway", () => {
     expect((await gateway.get("/readyz")).json["disk"]).toEqual({ status: "ok", free_bytes: expect.any(Number) });
   });
 
+  // shows: B41
   it("shows how each target is, and QUEUE while one is down", async () => {
     expect((await gateway.get("/status")).json).toMatchObject({
       mode: "NORMAL",
@@ -62,6 +64,7 @@ describe("operating the gateway", () => {
     expect(gateway.log.map(({ msg }) => msg)).toContain("destination is down, queueing");
   });
 
+  // shows: B42, B45
   it("counts in Prometheus' text form, by the seeds' names", async () => {
     const { text, headers } = await gateway.get("/metrics");
     expect(headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);

@@ -115,6 +115,7 @@ async function openWorld(context: TestContext, kind: (typeof KINDS)[number]) {
 }
 
 describe.each(KINDS)("bodies in Blob storage that no message asks for, with %s", (kind) => {
+  // shows: Q50, Q52
   it("are deleted a week later; those of waiting, parked and unsent messages stay", async (context) => {
     const { gateway, send, take, names, run } = await openWorld(context, kind);
     const orphan = await send("to.queue");
@@ -135,6 +136,7 @@ describe.each(KINDS)("bodies in Blob storage that no message asks for, with %s",
     expect((await names()).toSorted()).toEqual([parked, unsent].toSorted());
   });
 
+  // shows: Q52
   it("would be all of them if the queues were not looked at (control)", async (context) => {
     const { send, take, names, claims } = await openWorld(context, kind);
     await send("to.queue");
@@ -162,6 +164,7 @@ describe("bodies in Blob storage", () => {
     expect(await run()).toEqual(["success", { deleted: 2, kept: 0, unreachable: 0 }]);
   });
 
+  // shows: Q52
   it("stay when another store put them, or nobody knows who", async (context) => {
     const { gateway, send, take, names, run, claims } = await openWorld(context, "azure-storage-queue");
     const name = await send("to.queue");

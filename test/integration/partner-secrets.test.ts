@@ -43,6 +43,7 @@ function isGenuine(secret: string, { body, headers }: SinkRequest): boolean {
 }
 
 describe("a secret that a partner has already", () => {
+  // shows: C29, C36
   it("signs by both schemes, however it was made, and after a restart, too", async () => {
     const { gateway, sink } = await open();
     for (const [name, secret] of Object.entries(SECRETS)) {

@@ -24,6 +24,7 @@ describe("publishing events", () => {
     expect(given.json).toEqual({ event_id: "order:1_a-b", deliveries: 1, duplicate: false });
   });
 
+  // shows: C18
   it("reads back every field as it was published", async () => {
     const event = {
       event_type: "order.shipped",
@@ -106,6 +107,7 @@ describe("publishing events", () => {
     expect([other.status, other.json["field"]]).toEqual([403, "tenant_id"]);
   });
 
+  // shows: C44
   it("says when nobody wants an event, keeps it, and logs it once a minute for each type", async () => {
     for (let i = 0; i < 3; i++) {
       const answer = await gateway.publish({ event_type: "nobody.cares", payload: {}, event_id: `unmatched-${i}` });

@@ -66,6 +66,7 @@ describe.each(BROKER_KINDS)("a destination of the kind %s", (name) => {
   const publish = (id: string, more: object = {}) =>
     gateway.publish({ event_type: "order.created", event_id: id, payload: { id }, ...more });
 
+  // shows: Q11
   it("gets each event once, and each replay as a message of its own", async (context) => {
     const { take, make } = await start(context);
     await make();
@@ -196,6 +197,7 @@ describe("a destination at RabbitMQ", () => {
   let gateway: TestGateway;
   afterEach(() => gateway.close());
 
+  // shows: Q53
   it("gets properties with each message; what nobody listens to is delivered, with one warning", async (context) => {
     const url = await useRabbitMq(context);
     const model = await connectAmqp(url);
@@ -272,6 +274,7 @@ describe("a destination at RabbitMQ", () => {
     await model.close();
   });
 
+  // shows: Q53
   it("waits with an error that names the fix while there is no such exchange or queue, and goes on then", async (context) => {
     const url = await useRabbitMq(context);
     gateway = await startTestGateway({ env: { AMQP_URL: url } });
@@ -311,6 +314,7 @@ describe("a destination at Azure", () => {
   let gateway: TestGateway;
   afterEach(() => gateway.close());
 
+  // shows: Q50
   it("keeps what is too large for its queue in Blob storage, and without that it is a dead letter", async (context) => {
     const text = await useAzurite(context);
     const input = { name: "default", kind: "azure-storage-queue", connection_string: text } as const;
@@ -350,6 +354,7 @@ describe("a destination at Azure", () => {
     await connections.close();
   });
 
+  // shows: Q14
   it("gets its id, its session and its type where Service Bus has a place for them", async () => {
     const server = await startServiceBus();
     const queue = server.createQueue("event-main");

@@ -73,6 +73,7 @@ function toMessage(eventId: string, content: { body: Buffer } | { claim: Claim }
 }
 
 describe("an event that came by a queue", () => {
+  // shows: Q7
   it("has the id of its origin in webhook-id, whichever way it came", async () => {
     const { broker, gateway, sink, addSource, listEvents } = await openWorld();
     await gateway.subscribe({ name: "all", url: sink.url, format: "raw" });
@@ -108,6 +109,7 @@ describe("an event that came by a queue", () => {
     expect(ids.sort()).toEqual(["evt-1", expect.stringMatching(/^msg_/)]);
   });
 
+  // shows: Q8, Q9
   it("is one event for two queues of one exchange, where it is an Event, and one for each where it is raw", async () => {
     const { broker, addSource, isEmpty, listEvents } = await openWorld();
     const event = '{"event_id":"evt-1","event_type":"milk.collected","source":"iot","payload":{"litres":1}}';
@@ -125,6 +127,7 @@ describe("an event that came by a queue", () => {
     expect((await listEvents()).map(({ source }) => String(source)).sort()).toEqual(["east", "iot", "west"]);
   });
 
+  // shows: Q5
   it("is skipped where this very gateway sent it, also in a format that the source does not understand", async () => {
     const { broker, gateway, addSource, isEmpty, listEvents } = await openWorld();
     const headers = { ...JSON_TYPE, origin: readStoreId(gateway.dataDir), event_id: "evt_1", hops: "1" };
@@ -141,6 +144,7 @@ describe("an event that came by a queue", () => {
     expect(await listEvents()).toEqual([]);
   });
 
+  // shows: Q45
   it("is not validated a second time where a gateway has taken it in, and is where nobody has", async () => {
     const { broker, gateway, addSource, isEmpty, listEvents } = await openWorld();
     const schema = { type: "object", required: ["id"] };
@@ -162,6 +166,7 @@ describe("an event that came by a queue", () => {
 });
 
 describe("a message that comes again", () => {
+  // shows: Q26
   it("is acknowledged where nobody wanted its event, or a filter refused it", async () => {
     const { broker, gateway, sink, addSource, isEmpty, listEvents } = await openWorld();
     await gateway.subscribe({
@@ -209,6 +214,7 @@ describe("a message that comes again", () => {
     expect(sink.requests.map((request) => request.body.toString())).toEqual(['{"n":1}', '{"n":2}']);
   });
 
+  // shows: Q51
   it("is known before its body is fetched; a parked one keeps its body", async () => {
     const body = Buffer.from('{"n":1}');
     const claim = (blob: string): Claim => ({
@@ -253,6 +259,7 @@ describe("a message that comes again", () => {
     expect(await listEvents()).toHaveLength(1);
   });
 
+  // shows: Q49
   it("does not delete the body of another message by a false claim", async (context) => {
     const account = { connectionString: await useAzurite(context) };
     const claims = createClaimCheck({ account, container: `claims-${randomUUID()}`, maxBytes: 1_000_000 });
@@ -306,6 +313,7 @@ async function countHeldInQueue(isChecked: boolean): Promise<{ most: number; hel
 }
 
 describe("a source whose target is in QUEUE", () => {
+  // shows: Q33
   it("takes nothing where a health check finds out when it is back", async () => {
     expect(await countHeldInQueue(true)).toEqual({ most: 0, held: 0, left: 5 });
   });
@@ -331,6 +339,7 @@ describe("a source whose target is in QUEUE", () => {
     await isEmpty("vps");
   });
 
+  // shows: Q33
   it("takes one message to find out where there is no health check", async () => {
     expect(await countHeldInQueue(false)).toEqual({ most: 1, held: 1, left: 5 });
   });

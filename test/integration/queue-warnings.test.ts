@@ -23,6 +23,7 @@ async function open(options: TestGatewayOptions = {}): Promise<TestGateway> {
 const warned = ({ log }: TestGateway) => log.filter(({ msg }) => msg === "a subscription was saved with a warning");
 
 describe("a subscription whose messages carry no credentials", () => {
+  // shows: Q47
   it("says so in its answer and in the log, and what to do", async () => {
     const gateway = await open();
     const { status, json } = await gateway.post("/api/v1/subscriptions", QUEUE);
@@ -73,6 +74,7 @@ describe("a source", () => {
     });
   const told = ({ log }: TestGateway, text: string) => log.filter(({ msg }) => msg.includes(text));
 
+  // shows: Q47
   it("without a key tells once that it leaves credentials out, and takes the rest", async () => {
     const broker = createMemoryBroker({ limits: { holdMs: 30_000, canRenew: true }, now: Date.now });
     const gateway = await open({ sourceKinds: [broker.kind] });
@@ -121,6 +123,7 @@ describe("a source", () => {
     ]);
   });
 
+  // shows: Q10, Q73
   it("that waits for deliveries tells once that a message without an id cannot", async () => {
     const broker = createMemoryBroker({ limits: { holdMs: 30_000, canRenew: true }, now: Date.now });
     const gateway = await open({ sourceKinds: [broker.kind] });

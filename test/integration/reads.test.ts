@@ -55,6 +55,7 @@ describe("reading events and deliveries", () => {
     expect(await count("until=2999-01-01T00:00:00Z")).toBe(EVENTS + 1);
   });
 
+  // shows: C3
   it("shows one event with its deliveries, its body and its status", async () => {
     const good = await gateway.event(ids[1] ?? "");
     expect(good).toMatchObject({
@@ -68,6 +69,7 @@ describe("reading events and deliveries", () => {
     expect(bad.deliveries[0]).toMatchObject({ status: "dead", dead_reason: "refused", attempt_count: 1 });
   });
 
+  // shows: C39
   it("shows a delivery with what was sent and what came back", async () => {
     const delivery = await gateway.deliveryOf(ids[5] ?? "");
     expect(delivery.attempts).toEqual([
@@ -96,6 +98,7 @@ describe("reading events and deliveries", () => {
     expect(await gateway.deadLetters(`subscription_id=${subscription}`)).toHaveLength(5);
   });
 
+  // shows: C30
   it("counts what was done for each subscription", async () => {
     const { json } = await gateway.get("/api/v1/subscriptions");
     expect((json["data"] as { stats: object }[])[0]?.stats).toMatchObject({
@@ -108,6 +111,7 @@ describe("reading events and deliveries", () => {
     });
   });
 
+  // shows: C50
   it("replays a dead letter, which ends again, and refuses to replay what is not dead", async () => {
     const [dead] = await gateway.deadLetters();
     sink.answerWith({ status: 204 });

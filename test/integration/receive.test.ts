@@ -37,6 +37,7 @@ describe("receiving webhooks", () => {
 
   const eventOf = async (answer: { json: Record<string, unknown> }) => gateway.event(String(answer.json["event_id"]));
 
+  // shows: B3
   it("answers 202 with the event's id and how many deliveries it makes", async () => {
     const answer = await gateway.webhook("anything", '{"a":1}');
     expect(answer.status).toBe(202);
@@ -58,6 +59,7 @@ describe("receiving webhooks", () => {
     });
   });
 
+  // shows: B53
   it("takes JSON and XML by their types, sniffs a body without a type, and takes any other as it is", async () => {
     const cases: [string | undefined, string, number][] = [
       ["application/json", "{} ", 202],
@@ -81,6 +83,7 @@ describe("receiving webhooks", () => {
     }
   });
 
+  // shows: B24
   it("refuses unreadable text with the place where it stops being readable", async () => {
     const json = await gateway.webhook("anything", '{"a":\n  tru}');
     expect(json.status).toBe(400);

@@ -116,6 +116,7 @@ describe("work on many deliveries", () => {
     expect((await ended(await gateway.post("/api/v1/dead-letters/purge", purge)))["results"]).toBe(null);
   });
 
+  // shows: C50
   it("finds dead letters by reason, type and time", async () => {
     const refused = await subscribe({ retry_policy: { delays_s: [] } });
     sink.answerWith(({ path }) => ({ status: path === `/${refused.name}` ? 400 : 200 }));

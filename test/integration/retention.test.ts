@@ -39,6 +39,7 @@ tenants: [{ id: keeper, retention: { days: 0 } }]
     await collectGarbage();
   });
 
+  // shows: A34
   it("deletes old events beside those that are open, and shows how far it is", async () => {
     const publish = async (id: string, change: object = {}) => {
       const answer = await gateway.publish({ event_id: id, event_type: "a.b", payload: {}, ...change });

@@ -31,6 +31,7 @@ const send = async (client: ApiClient, event: object = EVENT): Promise<string> =
 const types = () => sink.requests.map(({ headers }) => String(headers["x-webhook-event"])).sort();
 
 describe("an operator's subscription for several tenants", () => {
+  // shows: C1
   it("gets the events of all tenants, and belongs to none of them", async () => {
     const bus = await gateway.subscribe({ name: "bus", url: sink.url, tenants: "*" });
     expect(bus).toMatchObject({ tenants: "*", tenant_id: "_gateway" });

@@ -92,6 +92,7 @@ async function next(queue: string): Promise<GetMessage> {
 const listEvents = async () => (await gateway.get("/api/v1/events?limit=500")).json["data"] as { event_id: string }[];
 
 describe("the dairy's bus", () => {
+  // shows: C1, C6, Q2
   it("takes what its own code publishes, byte for byte, and sends it to partners and not back", async () => {
     const sink = await openSinkServer();
     await channel.assertQueue("listener", { durable: true });
@@ -113,6 +114,7 @@ describe("the dairy's bus", () => {
     await sink.close();
   });
 
+  // shows: C1, Q5
   it("hears what came by HTTP, and the gateway does not hear itself", async () => {
     await channel.assertQueue("listener", { durable: true });
     await channel.bindQueue("listener", "smart_dairy.events", "#");
@@ -132,6 +134,7 @@ describe("the dairy's bus", () => {
     expect(await channel.get("listener")).toBe(false);
   });
 
+  // shows: C64
   it("parks what does not fit, where the operator finds and requeues it", async () => {
     await publish("{broken");
     await until(
@@ -149,6 +152,7 @@ describe("the dairy's bus", () => {
     );
   });
 
+  // shows: C16, Q60
   it("puts what cannot be delivered into webhook.failed, as the dairy's handler reads it", async () => {
     const sink = await openSinkServer({ answer: { status: 400 } });
     const partner = { name: "partner", url: sink.url, events: ["order.cancelled"], tenant_id: "7" };
@@ -163,6 +167,7 @@ describe("the dairy's bus", () => {
     await sink.close();
   });
 
+  // shows: C17
   it("keeps a field that a subclass of its Event adds", async () => {
     const event = { ...(JSON.parse(WRITTEN) as object), event_id: "with-region", tenant_id: 7, region: "north" };
     await publish(JSON.stringify(event));
@@ -170,6 +175,7 @@ describe("the dairy's bus", () => {
     expect(await gateway.event("with-region")).toMatchObject({ tenant_id: "7", metadata: { region: "north" } });
   });
 
+  // shows: C46
   it("parks a retry of its RetryService after the delay, and says why", async () => {
     const body = Buffer.from(JSON.stringify({ delivery_id: "d-1", attempt: 2 }));
     channel.publish("smart_dairy.delayed", "webhook.retry", body, {
@@ -224,6 +230,7 @@ describe("the dairy's bus", () => {
     await expect.poll(countParked).toBe(25);
   });
 
+  // shows: C15
   it("has the messages for its own workers in their queues", async () => {
     const payload = { to: "farm@example.com", subject: "Feed is low", text: "Order some." };
     await gateway.publish({ event_type: "notification.email", tenant_id: 7, payload });
@@ -231,6 +238,7 @@ describe("the dairy's bus", () => {
     expect(JSON.parse(content.toString("utf8"))).toMatchObject({ tenant_id: 7, payload });
   });
 
+  // shows: C10
   it("says until when an event is wanted", async () => {
     await channel.assertQueue("listener", { durable: true });
     await channel.bindQueue("listener", "smart_dairy.events", "#");
@@ -242,6 +250,7 @@ describe("the dairy's bus", () => {
     expect(properties.headers?.["tenant_id"]).toBe(null);
   });
 
+  // shows: C48
   it("says when a tenant's partner is suspended", async () => {
     await channel.assertQueue("listener", { durable: true });
     await channel.bindQueue("listener", "smart_dairy.events", "webhook.#");

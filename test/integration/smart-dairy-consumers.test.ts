@@ -76,6 +76,7 @@ describe("the dairy with its consumers", () => {
     expect(sent.filter(([name, type]) => consumersOf.get(type)?.includes(name) !== true)).toEqual([]);
   });
 
+  // shows: C7
   it("delivers one order by webhook, e-mail, SMS and to analytics", async () => {
     const metadata = { phone: "01712-345678" };
     const event = { event_type: "order.created", source: "odoo-sales", tenant_id: 7, payload: ORDER, metadata };
@@ -117,6 +118,7 @@ describe("the dairy with its consumers", () => {
     ]);
   });
 
+  // shows: C27
   it("keeps to the design: four tries by the policy of the dairy, and 100 a minute for each partner", async () => {
     const { json } = await gateway.get("/api/v1/subscriptions?limit=100");
     const shown = json["data"] as { name: string; kind: string; retry_policy: string; rate_limit: number | null }[];

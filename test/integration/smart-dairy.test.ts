@@ -78,6 +78,7 @@ describe("the example of the dairy", () => {
     expect(config.eventTypes.length).toBe(29);
   });
 
+  // shows: C21, C22, C60
   it("knows every event type of the design, with what is said of it there, and no other", async () => {
     const { json } = await gateway.get("/api/v1/event-types?limit=500");
     const known = json["data"] as { name: string; producer: string | null; consumers: string[] }[];
@@ -90,6 +91,7 @@ describe("the example of the dairy", () => {
     }
   });
 
+  // shows: C20
   it("takes an order as the design describes it, and says what is wrong with another", async () => {
     const { json } = await gateway.get("/api/v1/event-types/order.created");
     const [version] = json["versions"] as { version: string; example: object }[];
@@ -111,6 +113,7 @@ describe("the example of the dairy", () => {
     }
   });
 
+  // shows: C6, C17, C18, C19
   it("takes events exactly as its own Python writes them, and delivers their payloads byte for byte", async () => {
     const sink = await openSinkServer();
     try {
@@ -150,6 +153,7 @@ describe("the example of the dairy", () => {
     expect(order["published_at"]).not.toBe("2026-02-18T09:30:01.000Z");
   });
 
+  // shows: C17
   it("takes them in a batch, too", async () => {
     const batch = WRITTEN.map((written) => written.replace(/"event_id": "/, '"event_id": "batch-'));
     const { status, json } = await gateway.request("POST", "/api/v1/events", { body: `[${batch.join(", ")}]` });

@@ -270,6 +270,7 @@ describe("cleaning up", () => {
 });
 
 describe("the audit", () => {
+  // shows: A24
   it("enables what a failure has disabled, and leaves alone what its owner has", async () => {
     const opened = await open();
     await opened.admin.register("smartsheet");

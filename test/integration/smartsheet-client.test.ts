@@ -118,6 +118,7 @@ describe("the client of Smartsheet", () => {
     expect(server.requests).toEqual([]);
   });
 
+  // shows: A35
   it.each([
     [undefined, "api.smartsheet.com"],
     ["https://api.smartsheet.eu/2.0/", "api.smartsheet.eu"],

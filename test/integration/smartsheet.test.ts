@@ -58,6 +58,7 @@ const eventsOf = async (source = "sheets") =>
   (await gateway.get(`/api/v1/events?source=${source}&limit=500`)).json["data"] as ShownEvent[];
 
 describe("a Smartsheet source", () => {
+  // shows: A10
   it("answers the challenge, and records nothing", async () => {
     const { status, headers, json } = await gateway.webhook("sheets", '{"challenge":"c-1","webhookId":1}', {
       "smartsheet-hook-challenge": "c-1",
@@ -72,6 +73,7 @@ describe("a Smartsheet source", () => {
     expect(await eventsOf()).toEqual([]);
   });
 
+  // shows: A8
   it("answers exactly 200, and delivers each change by itself", async () => {
     const body = callback(
       `"events":[${row(1)},${row("90071992547409931")},{"objectType":"cell","eventType":"updated","rowId":1,"columnId":2}]`,
@@ -90,6 +92,7 @@ describe("a Smartsheet source", () => {
     expect((await eventsOf()).map(({ status }) => status)).toEqual(["COMPLETED", "COMPLETED"]);
   });
 
+  // shows: A4
   it("calls a change by one id, wherever it is seen", async () => {
     const from = sink.requests.length;
     const body = callback(`"events":[${row(301)},${row(302)}]`);
@@ -114,6 +117,7 @@ describe("a Smartsheet source", () => {
     expect(await gateway.event(ids[1] ?? "")).toMatchObject({ event_id: ids[1] });
   });
 
+  // shows: A5
   it("marks every change of a callback that comes again, and takes what is new beside them", async () => {
     const events = [401, 402, 403].map((id) => row(id));
     const body = callback(`"events":[${events.join(",")}]`);
@@ -181,6 +185,7 @@ describe("a Smartsheet source", () => {
     expect((await eventsOf())[0]?.event_id).toMatch(/^ss_/);
   });
 
+  // shows: A12
   it.each([
     ["a sheet that is not in the manifest", () => callback(`"events":[${row(1)}]`, "7"), "unknown_context"],
     [
@@ -205,6 +210,7 @@ describe("a Smartsheet source", () => {
     expect((await gateway.refused("sheets"))[0]).toMatchObject({ outcome: "ignored" });
   });
 
+  // shows: A11
   it("refuses what is not signed, or not JSON, in words", async () => {
     const body = callback(`"events":[${row(5)}]`);
     for (const answer of [await gateway.webhook("sheets", body), await send(body, "sheets", "wrong")]) {
@@ -214,6 +220,7 @@ describe("a Smartsheet source", () => {
     expect([broken.status, broken.json["code"]]).toEqual([400, "unreadable_body"]);
   });
 
+  // shows: A9
   it("takes what is unsigned where there is no secret", async () => {
     const { status } = await gateway.webhook("open", callback(`"events":[${row(6)}]`));
     expect(status).toBe(200);

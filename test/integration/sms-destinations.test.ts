@@ -65,6 +65,7 @@ async function attempted(eventId: string, count = 1) {
 }
 
 describe("SMS by Twilio", () => {
+  // shows: C7
   it("sends what the template says, and keeps what became of it", async () => {
     const id = await subscribe(twilio());
     const delivery = await ended(await publish({ number: "SO1" }));
@@ -269,6 +270,7 @@ describe("SMS by any other gateway", () => {
 describe("notification.sms", () => {
   const byPayload = () => ({ ...generic(), to: null, text: null, fields_from: "payload" });
 
+  // shows: C15
   it("takes number and text of the payload where an operator says so, and is nobody else's", async () => {
     sink.answerWith({ status: 200, body: '{"status":"ok"}' });
     const input = { name: "sms", kind: "sms", events: ["notification.sms"], destination: byPayload() };

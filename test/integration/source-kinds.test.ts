@@ -120,6 +120,7 @@ describe("a source of a kind", () => {
     expect([empty.status, empty.json]).toEqual([200, { status: "ignored", cause: "empty" }]);
   });
 
+  // shows: A13
   it("lets through only what fits its patterns, with the kind's name in front or without", async () => {
     expect((await send("picky", { id: 1, event: "made" })).json["status"]).toBe("queued");
     const filtered = await send("picky", { id: 2, event: "changed" });

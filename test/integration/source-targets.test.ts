@@ -24,6 +24,7 @@ describe("the target of a source that takes from a queue", () => {
     String((await gateway.post("/api/v1/subscriptions", input)).json["id"]);
   const makeSource = (target: string, more?: object) => gateway.post("/api/v1/sources", sourceTo(target, more));
 
+  // shows: Q32
   it("is refused when it is not there, with the nearest name", async () => {
     await makeSubscription(HOME);
     expect(await makeSource("hoem")).toMatchObject({
@@ -44,6 +45,7 @@ describe("the target of a source that takes from a queue", () => {
     expect(await makeSource("house", { name: "second" })).toMatchObject({ status: 201 });
   });
 
+  // shows: Q32
   it("is not deleted, renamed or given up under it", async () => {
     const id = await makeSubscription(HOME);
     expect((await gateway.post("/api/v1/targets", HOUSE)).status).toBe(201);
@@ -68,6 +70,7 @@ describe("the target of a source that takes from a queue", () => {
     expect((await gateway.request("DELETE", "/api/v1/targets/house")).status).toBe(200);
   });
 
+  // shows: Q32
   it("is looked for in the whole file, in any order, and among what was made by the API", async () => {
     const file = (more: object) => JSON.stringify({ sources: [sourceTo("home")], ...more });
     const missing = /source bus is not valid: options\.target: there is no target "home"/;

@@ -170,6 +170,7 @@ describe("sources by API", () => {
     expect((await send("GET", "/hidden/path-token")).status).toBe(404);
   });
 
+  // shows: B38
   it("demand a token, from allowed addresses, in known types, and log who comes without", async () => {
     const auth = { header: "Authorization", token: "s3cret-token-of-the-gate" };
     await make({ name: "gated", auth, allowed_ips: ["203.0.113.0/24"], content_types: ["application/json", "text/*"] });

@@ -24,6 +24,7 @@ describe("statistics", () => {
 
   const statsOf = async (id: string) => (await gateway.get(`/api/v1/subscriptions/${id}/stats`)).json;
 
+  // shows: C30
   it("tell of a subscription what its attempts came to, in short and over time", async () => {
     sink.answerWith((_, index) => ({ status: index % 4 === 0 ? 400 : 200 }));
     const { id } = await gateway.subscribe({ name: "counted", url: sink.url, events: ["counted.event"] });

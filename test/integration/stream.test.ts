@@ -34,6 +34,7 @@ describe("the live stream", () => {
   }
   const idsOf = (stream: TestStream, name = "event") => stream.of(name).map((data) => data.event_id);
 
+  // shows: C5
   it("shows events and attempts as they come, as the lists show them", async () => {
     await gateway.subscribe({ name: "sink", url: sink.url });
     const stream = await open();

@@ -26,6 +26,7 @@ describe("subscriptions", () => {
   const patch = (id: string, body: object) =>
     gateway.request("PATCH", path(id), { body: JSON.stringify(body), headers: JSON_TYPE });
 
+  // shows: C23, C26, C29, C63
   it("are made with defaults, and show the secret once", async () => {
     const created = await gateway.subscribe({ name, url: sink.url, events: ["never.once"] });
     expect(created).toMatchObject({
@@ -77,6 +78,7 @@ describe("subscriptions", () => {
     ...more,
   });
 
+  // shows: C23
   it("are made of another program's model as it writes it, and say what was not taken over", async () => {
     const { status, json } = await gateway.post("/api/v1/subscriptions", toWebhook());
     expect([status, json]).toMatchObject([
@@ -291,6 +293,7 @@ describe("subscriptions", () => {
     await Promise.all([one.close(), many.close(), all.close()]);
   });
 
+  // shows: C28
   it("hold deliveries while paused and send them when resumed", async () => {
     const target = await openSinkServer();
     const created = await gateway.subscribe({ name, url: target.url, events: ["held.event"] });
@@ -373,6 +376,7 @@ describe("subscriptions", () => {
     expect(await sent()).toMatchObject({ authorization: "Bearer header-canary" });
   });
 
+  // shows: C63
   it("tell which key made them, for good", async () => {
     const made = await gateway.subscribe({ name, url: sink.url, events: ["never.once"] });
     expect(made["created_by"]).toBe("config");

@@ -67,6 +67,7 @@ const setMode = (gateway: TestGateway, name: string, mode: string) =>
   gateway.post(`/api/v1/targets/${encodeURIComponent(name)}/mode`, { mode });
 
 describe("a target that two subscriptions share", () => {
+  // shows: B6
   it("is in QUEUE for both when its health is bad, over a restart, and both get all when it is back", async () => {
     const far = await openFarEnd();
     const gateway = await openGateway(shared(far.sink.url));
@@ -317,6 +318,7 @@ subscriptions:
     expect(types).toEqual(new Set(["application/json", "application/xml"]));
   });
 
+  // shows: B35
   it("is retried by the policy for proxies unless the subscription says otherwise", async () => {
     const gateway = await openGateway();
     const url = "https://example.com/webhook/x";

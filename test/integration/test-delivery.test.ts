@@ -28,6 +28,7 @@ describe("a test delivery", () => {
     return targets.find((target) => target.name === name);
   };
 
+  // shows: C31
   it("goes to this subscription alone, whatever it asks for, and answers with the attempt", async () => {
     sink.answerWith({ status: 200, body: "fine", headers: { "x-seen": "yes" } });
     await subscribe({ events: ["test.event", "test.*"] });

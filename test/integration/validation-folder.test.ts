@@ -26,6 +26,7 @@ async function put(endpoint: string, body: string): Promise<number> {
 }
 
 describe("the folder of a running gateway", () => {
+  // shows: B11
   it("is made by the first PUT, and holds what was put when that is answered", async () => {
     expect(() => readdirSync(folder)).toThrow(/ENOENT/);
     expect(await put("orders", OBJECT)).toBe(200);
@@ -34,6 +35,7 @@ describe("the folder of a running gateway", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  // shows: B11
   it("brings in what is edited by hand, and ends what is deleted", async () => {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "users.json"), OBJECT);

@@ -35,6 +35,7 @@ function put(endpoint: string, document: unknown, contentType = "application/jso
 const xml = (endpoint: string, body: string) => gateway.webhook(endpoint, body, { "content-type": "application/xml" });
 
 describe("a validation", () => {
+  // shows: B13, B28, B39
   it("lets through what conforms, and refuses the rest with every failing path", async () => {
     const endpoint = fresh();
     const { status, json } = await put(endpoint, ORDER);
@@ -53,6 +54,7 @@ describe("a validation", () => {
     }
   });
 
+  // shows: B4, B25
   it("keeps what it refuses out of the queue, and in the log of requests with the cause", async () => {
     const endpoint = fresh();
     await put(endpoint, ORDER);
@@ -69,6 +71,7 @@ describe("a validation", () => {
     expect(json["data"]).toHaveLength(1);
   });
 
+  // shows: B27, B54
   it("takes effect at once, and an unusable one leaves the one before in force", async () => {
     const endpoint = fresh();
     await put(endpoint, ORDER);
@@ -80,6 +83,7 @@ describe("a validation", () => {
     expect((await gateway.webhook(endpoint, "[]")).status).toBe(422);
   });
 
+  // shows: B13
   it("may be an XML Schema", async () => {
     const endpoint = fresh();
     expect((await put(endpoint, XSD, "application/xml")).status).toBe(200);
@@ -112,6 +116,7 @@ describe("a validation", () => {
     });
   });
 
+  // shows: B13
   it("may have rules, alone or beside a schema", async () => {
     const rules = [
       {
@@ -139,6 +144,7 @@ describe("a validation", () => {
 });
 
 describe("the validation of default", () => {
+  // shows: B21
   it("is for all endpoints that have none, and for no others", async () => {
     const own = fresh();
     await put(own, { type: "array" });
@@ -156,6 +162,7 @@ describe("the validation of default", () => {
 });
 
 describe("strict mode", () => {
+  // shows: B22, B23
   it("refuses webhooks for which there is no validation", async () => {
     const strict = await startTestGateway({ yaml: "validation_mode: strict" });
     try {

@@ -279,6 +279,7 @@ describe("every operation of the OpenAPI document, with every kind of key", () =
     expect(findDifferences(opened)).toEqual(["GET /api/v1/jobs is for others in the document than in the matrix"]);
   });
 
+  // shows: A22
   it.each(Object.keys(ROUTE_MATRIX))("%s keeps to scopes and tenants", async (name) => {
     const [method = "", path = ""] = name.split(" ");
     const operation = document.find(method, path.replaceAll(/:([a-z_]+)/g, "{$1}")) as ApiOperation;

@@ -44,6 +44,7 @@ async function replayAll(world: AlertWorld, subscriptionSeq: number): Promise<vo
 }
 
 describe("the rate of successes", () => {
+  // shows: C58
   it.each([
     { every: 18, fires: true },
     { every: 20, fires: false },
@@ -134,6 +135,7 @@ describe("retries", () => {
 });
 
 describe("dead letters", () => {
+  // shows: B36
   it("fire with the first one, and clear when they were replayed", async () => {
     const world = await open({ rules: only("dead_letters") });
     const seq = await world.subscribe("shop");

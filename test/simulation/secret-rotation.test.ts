@@ -167,6 +167,7 @@ describe("months of automatic rotation", () => {
     return { accepted, refused, told, faults, secret, first, list };
   }
 
+  // shows: C55
   it.each([
     { followsAfterDays: 1, confirms: true },
     { followsAfterDays: 13, confirms: false },

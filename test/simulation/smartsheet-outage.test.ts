@@ -103,6 +103,7 @@ describe("a core app that is down for hours while sheets change", () => {
     return { all, dead, status, sheetsInOrder: inOrder.length, drainedAfterMs };
   }
 
+  // shows: A2
   it.each([
     [6, "down"],
     [30, "busy"],

@@ -131,6 +131,7 @@ describe("n8n that goes away and comes back while the gateway is killed", () => 
     return { backAfterMs, lost, outOfOrder, sentWhileDown };
   }
 
+  // shows: B2
   it("gets all of them, in order where order is asked for, and is in NORMAL within a minute", async () => {
     const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
     let worstMs = 0;

@@ -141,7 +141,7 @@ export function findUndocumented(document: Json): string[] {
   const { operations } = readApiDocument(document);
   const schemas = schemasOf(document);
   return operations.flatMap((operation) => {
-    const area = 'in `operations` of the `*.docs.ts` file beside its routes file (CONTRIBUTING.md, "Document a route")';
+    const area = "in `operations` of the `*.docs.ts` file beside its routes file (docs/extend/route.md)";
     const url = operation.path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
     const entry = `"${operation.method} ${url}" ${area}`;
     const problems: string[] = [];

@@ -16,6 +16,7 @@ export interface PulledCheck {
 const JSON_TYPE = { "content-type": "application/json" };
 
 const STORED_CHECKS: readonly PulledCheck[] = [
+  // shows: B7, Q15
   {
     name: "takes a message with its bytes, and acknowledges it when it is on disk and not before",
     run: (harness) =>
@@ -35,6 +36,7 @@ const STORED_CHECKS: readonly PulledCheck[] = [
         expect(await place.listParked()).toEqual([]);
       }),
   },
+  // shows: Q15
   {
     name: "stores a message once when its taker died before the commit, or after it and before it could acknowledge",
     async run(harness) {
@@ -53,6 +55,7 @@ const STORED_CHECKS: readonly PulledCheck[] = [
       }
     },
   },
+  // shows: Q8
   {
     name: "takes the same message once, and messages without an id as often as they come",
     run: (harness) =>
@@ -63,6 +66,7 @@ const STORED_CHECKS: readonly PulledCheck[] = [
         expect(await listEvents()).toHaveLength(4);
       }),
   },
+  // shows: Q16
   {
     name: "neither acknowledges nor parks while it cannot write, takes no more, and goes on when it can",
     run: (harness) =>
@@ -85,6 +89,7 @@ const STORED_CHECKS: readonly PulledCheck[] = [
         expect(await listEvents()).toHaveLength(2);
       }),
   },
+  // shows: Q70
   {
     name: "parks what its sender must mend, with the reason, and keeps it in the log of requests",
     run: (harness) =>
@@ -105,6 +110,7 @@ const STORED_CHECKS: readonly PulledCheck[] = [
         expect(await listEvents()).toEqual([]);
       }),
   },
+  // shows: Q26
   {
     name: "acknowledges what nobody wants",
     run: (harness) =>
@@ -118,6 +124,7 @@ const STORED_CHECKS: readonly PulledCheck[] = [
         expect([await place.listParked(), await listEvents()]).toEqual([[], []]);
       }),
   },
+  // shows: C43
   {
     name: "holds no more messages than it may",
     run: (harness) =>
@@ -139,6 +146,7 @@ const STORED_CHECKS: readonly PulledCheck[] = [
         },
       ),
   },
+  // shows: Q23
   {
     name: "parks a message that was taken too often, unless it is on disk",
     run: (harness) =>

@@ -16,6 +16,7 @@ function createGate(): { opened: Promise<void>; open: () => void } {
 
 /** `acknowledge: delivered`. */
 export const DELIVERED_CHECKS: readonly PulledCheck[] = [
+  // shows: B44, Q17
   {
     name: "where it is asked to, keeps a message in its queue until every delivery of its event has ended",
     run: (harness) =>
@@ -37,6 +38,7 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
         }
       }),
   },
+  // shows: Q25
   {
     name: "parks a message when a delivery of its event is dead, and acknowledges it when it was cancelled",
     run: (harness) =>
@@ -57,6 +59,7 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
         expect(await place.listParked()).toHaveLength(1);
       }),
   },
+  // shows: Q24
   {
     name: "goes on with the event of a message that comes again, and delivers it once",
     run: (harness) =>
@@ -75,6 +78,7 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
         expect([sink.requests.length, (await listEvents()).length, await place.listParked()]).toEqual([1, 1, []]);
       }),
   },
+  // shows: Q25
   {
     name: "acknowledges a message that comes again after its event was delivered, also after a restart",
     run: (harness) =>
@@ -89,6 +93,7 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
         expect([sink.requests.length, await place.listParked()]).toEqual([1, []]);
       }),
   },
+  // shows: Q27
   {
     name: "parks a message whose event died while nobody held it, and once only",
     run: (harness) =>
@@ -112,6 +117,7 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
         expect(sink.requests).toHaveLength(3);
       }),
   },
+  // shows: Q28
   {
     name: "delivers what was parked and put back into its queue, and does nothing twice that was not",
     run: (harness) =>
@@ -131,6 +137,7 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
         ]);
       }),
   },
+  // shows: B8, Q19
   {
     name: "renews what it holds, however long that takes",
     appliesTo: ({ canRenew, holdMs }) => canRenew && holdMs !== undefined,
@@ -159,6 +166,7 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
         });
       }),
   },
+  // shows: Q20
   {
     name: "gives back what it cannot hold any longer, and goes on with it when it comes again",
     appliesTo: ({ canRenew }) => !canRenew,
@@ -182,6 +190,7 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
         },
       ),
   },
+  // shows: Q20, Q33
   {
     name: "takes no more than one while its target is in QUEUE",
     run: (harness) =>

@@ -9,6 +9,7 @@ const GARBAGE = ["a", "b"];
 
 /** Messages that cannot be parked. */
 export const PARKING_CHECKS: readonly PulledCheck[] = [
+  // shows: Q31
   {
     name: "keeps what it cannot park, says why, goes on with the others, and parks it as soon as it can",
     run: (harness) => parkLater(harness, GARBAGE.length + 1),

@@ -61,6 +61,7 @@ describe("publishing to RabbitMQ", () => {
     expect(await publisher.publish(toMessage("x", "order.created"))).toEqual({ outcome: "confirmed" });
   });
 
+  // shows: C42
   it("sends what a consumer of the bus looks for", async () => {
     const { queue } = await channel.assertQueue("", { exclusive: true });
     await connection.openPublisher("").publish(
@@ -87,6 +88,7 @@ describe("publishing to RabbitMQ", () => {
     });
   });
 
+  // shows: C42
   it("names a tenant as the bus does: an integer, a text that is none, or null for the default", async () => {
     const { queue } = await channel.assertQueue("", { exclusive: true });
     const publisher = connection.openPublisher("");
@@ -156,6 +158,7 @@ describe("a message that AMQP has no room for", () => {
 });
 
 describe("the topology of a bus", () => {
+  // shows: C8, C11, C12, C46, Q59
   it("routes what comes to its exchanges into its queues", async () => {
     await connection.declare({ namespace, queueType: "quorum", notifications: ["email"] });
     expect(await connection.check({ namespace, queueType: "quorum", notifications: ["email"] })).toEqual({
@@ -189,6 +192,7 @@ describe("the topology of a bus", () => {
     }
   });
 
+  // shows: C13
   it("can be declared twice, and says when something else is there", async () => {
     const topology = { namespace, queueType: "quorum", notifications: [] } as const;
     await connection.declare(topology);
@@ -215,6 +219,7 @@ describe("the topology of a bus", () => {
     expect(again.differences).toHaveLength(6);
   });
 
+  // shows: C14, Q68
   it("names each difference of what is there", async () => {
     await connection.declare({ namespace, queueType: "quorum", notifications: [] });
     await channel.deleteQueue("webhook.delivery");
@@ -240,6 +245,7 @@ describe("the topology of a bus", () => {
     expect(named).toHaveLength(7);
   });
 
+  // shows: Q31
   it("does not acknowledge what it could not park", async () => {
     await connection.declare({ namespace, queueType: "classic", notifications: [] });
     await channel.deleteQueue("webhook.failed");

@@ -42,6 +42,7 @@ describe("a body in Blob storage", () => {
     expect(await claims.read(claim)).toEqual({ problem: "The body that the message claims does not exist." });
   });
 
+  // shows: Q49
   it("is not taken when it is not what was claimed", async () => {
     const claim = await claims.put("dlv_1-1", BODY, OWNER);
     const wrong = { problem: "The body that the message claims is not the one that was stored." };
@@ -52,6 +53,7 @@ describe("a body in Blob storage", () => {
     });
   });
 
+  // shows: Q49
   it("is not read in another container", async () => {
     const other = createClaimCheck({ account: { connectionString }, container: `${container}x`, maxBytes: 1_000_000 });
     const claim = await other.put("dlv_1-1", BODY, OWNER);

@@ -102,6 +102,7 @@ const OTHERWISE =
   " Or run `posthorn queue declare` once with other credentials: the gateway itself needs no right to create.";
 
 describe("credentials that may not create queues", () => {
+  // shows: Q67
   it("are told so by declare, in one line that names the right", async (context) => {
     const { url, vhost } = await useRabbitMqPlace(context);
     const brokers = await openLimited(context);
@@ -128,6 +129,7 @@ describe("credentials that may not create queues", () => {
     expect((await provision(declareWish, [owner], "denied"))[0]?.error).toBeUndefined();
   });
 
+  // shows: Q67
   it("are enough for check to find what is missing, and it says what it could not compare", async (context) => {
     const { url } = await useRabbitMqPlace(context);
     const brokers = await openLimited(context);
@@ -152,6 +154,7 @@ describe("credentials that may not create queues", () => {
     );
   });
 
+  // shows: Q67
   it("leave a queue missing: the gateway says in one line what to do, and goes on with all else", async (context) => {
     const { vhost } = await useRabbitMqPlace(context);
     const brokers = await openLimited(context);
@@ -175,6 +178,7 @@ describe("credentials that may not create queues", () => {
     expect((await gateway.get("/readyz")).json["status"]).toBe("ok");
   });
 
+  // shows: Q67
   it("do not take the connection from those who may", async (context) => {
     const storage = await useAzurite(context);
     const owner = { name: "default", kind: "azure-storage-queue", connection_string: storage } as const;
@@ -199,6 +203,7 @@ describe("credentials that may not create queues", () => {
 });
 
 describe("wrong credentials", () => {
+  // shows: Q66
   it("are told of in one line for each connection, and the rest goes on", async (context) => {
     const place = await useRabbitMqPlace(context);
     const url = new URL(place.url);
@@ -243,6 +248,7 @@ describe("wrong credentials", () => {
 });
 
 describe("a queue that was declared with other arguments", () => {
+  // shows: Q22, Q68
   it("is named by declare with the first difference, and by check with each", async (context) => {
     const { url, vhost } = await useRabbitMqPlace(context);
     const model = await connect(url);

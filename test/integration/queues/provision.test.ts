@@ -49,6 +49,7 @@ async function provision(
 }
 
 describe("queues that a configuration wants", () => {
+  // shows: A17, Q22
   it("are made and compared, at all brokers", async (context) => {
     const { url, managementUrl } = await useRabbitMqPlace(context);
     const inputs: ConnectionInput[] = [

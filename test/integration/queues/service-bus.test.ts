@@ -74,6 +74,7 @@ it("a connection to Service Bus is closed in time, although the far end no longe
 });
 
 describe("a queue of Service Bus", () => {
+  // shows: A6, Q11
   it("drops a message whose id it has seen, within ten minutes", async () => {
     await connection.declare({ queue: "event-main", sessions: false });
     await publish("evt-1");
@@ -118,6 +119,7 @@ describe("a queue of Service Bus", () => {
     await buried?.acknowledge();
   });
 
+  // shows: A7, Q68
   it("names each difference from what is wanted, and declares what is missing only", async () => {
     const wish = { queue: "event-main", sessions: true };
     expect(await connection.check(wish)).toEqual(["queue event-main is missing"]);
@@ -155,6 +157,7 @@ describe("sessions of Service Bus", () => {
     return taken;
   }
 
+  // shows: A27, Q54
   it("come in their order, each by one taker at a time", async () => {
     await connection.declare({ queue: "event-main", sessions: true });
     for (let number = 0; number < 40; number++) await publish(`evt-${number}`, `session-${number % 4}`);
@@ -169,6 +172,7 @@ describe("sessions of Service Bus", () => {
     await other.close();
   });
 
+  // shows: Q19
   it("stay locked for as long as a message of theirs is renewed", async () => {
     await connection.declare({ queue: "event-main", sessions: true });
     await publish("evt-1", "session-1");

@@ -161,6 +161,7 @@ describe.each(BROKER_KINDS)("publishing by %s under load", (kind) => {
   const broker = createFaultyBroker(kind, QUEUES);
   afterAll(() => broker.close());
 
+  // shows: Q56
   it("loses nothing that was acknowledged and keeps its order, while the broker is stopped, killed and emptied", async (context) => {
     const run = await runFaults(await broker.open(context), (faults) =>
       Array.from({ length: ROUNDS }, () => faults).flat(),
@@ -191,6 +192,7 @@ describe("publishing under load without order", () => {
   const broker = createFaultyBroker("azure-service-bus", QUEUES);
   afterAll(() => broker.close());
 
+  // shows: Q56
   it("is found: events of one key pass each other (control)", async (context) => {
     const run = await runFaults(await broker.open(context), stopOnly, { ignoreOrder: true });
     const disordered = violationsOf(run).filter(({ kind }) => kind === "out of order");

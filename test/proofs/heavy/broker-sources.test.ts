@@ -178,6 +178,7 @@ describe.each(BROKER_KINDS)("taking by %s under load", (kind) => {
   const broker = createFaultyBroker(kind, QUEUES);
   afterAll(() => broker.close());
 
+  // shows: Q30
   it("loses nothing that was taken, while the broker is stopped, killed and emptied and the gateway is killed", async (context) => {
     const run = await runFaults(await broker.open(context), (faults) =>
       Array.from({ length: ROUNDS }, () => faults).flat(),
@@ -196,6 +197,7 @@ describe.each(BROKER_KINDS)("taking by %s under load", (kind) => {
     expect(run.lostByBroker).toBeLessThan(run.sent.length / 2);
   });
 
+  // shows: Q15
   it("is a test that can fail: a message that is acknowledged before the commit is lost", async (context) => {
     const stopped = (faults: readonly Fault[]) => faults.filter(({ name }) => name === "stopped");
     const run = await runFaults(await broker.open(context), stopped, { answerBeforeCommit: true, commitLate: true });
@@ -204,6 +206,7 @@ describe.each(BROKER_KINDS)("taking by %s under load", (kind) => {
     expect(lost.length).toBeGreaterThan(0);
   });
 
+  // shows: Q17
   it("with `delivered` survives the loss of the gateway's disk, and with `stored`, the control, does not", async (context) => {
     const world = await openWorld(await broker.open(context));
     const { gateway, sink, ledger } = world;

@@ -20,6 +20,7 @@ async function cleanUp(url: string): Promise<void> {
 }
 
 describe("the example smart-dairy", () => {
+  // shows: C6, C33, C47
   it("brings every event to all who want it, and suspends the partner that is broken", async (context) => {
     const amqp = await useRabbitMq(context);
     const { figures, failures, exitCode } = await run({ flags: { amqp } });

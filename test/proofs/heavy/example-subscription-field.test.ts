@@ -28,9 +28,9 @@ const subscription = (name: string, more: object) => ({
   ...more,
 });
 
-/** A copy of this project with the field of CONTRIBUTING's example in the one file that it names, built as ever. */
+/** A copy of this project with the field of the example in the one file that it names, built as ever. */
 beforeAll(async () => {
-  const guide = await readFile(join(PROJECT_ROOT, "CONTRIBUTING.md"), "utf8");
+  const guide = await readFile(join(PROJECT_ROOT, "docs/extend/subscription-field.md"), "utf8");
   const [, field = ""] =
     new RegExp(`among \`SharedSettings\` of \`${CHANGED}\`:\n+\`\`\`ts\n([^]*?)\`\`\``).exec(guide) ?? [];
   checkout = await openSampleFolder();
@@ -65,7 +65,7 @@ afterAll(async () => {
   await checkout.remove();
 });
 
-describe("a field that is added to a subscription as CONTRIBUTING says", () => {
+describe("a field that is added to a subscription as docs/extend says", () => {
   it("is taken, checked, changed and shown", async () => {
     const made = await client.post("/api/v1/subscriptions", subscription("made", { contact: "Grace" }));
     expect([made.status, made.json["contact"]]).toEqual([201, "Grace"]);

@@ -81,6 +81,7 @@ const sendMany = (total: number, sent: Sent[]) => sendManyTo(findUrl, total, sen
 const idOf = (body: unknown) => (body as { id: string }).id;
 
 describe("n8n behind the gateway of the example", () => {
+  // shows: B29, B49
   it("gets every webhook while it is well, and its senders know", async () => {
     await n8n.enter("ready");
     await start();
@@ -99,6 +100,7 @@ describe("n8n behind the gateway of the example", () => {
     await isBack();
   });
 
+  // shows: B25
   it("refuses what has no token or does not fit, and hands none of it on", async () => {
     await n8n.enter("ready");
     await start();
@@ -141,6 +143,7 @@ describe("n8n behind the gateway of the example", () => {
     expect(n8n.executions).toEqual([]);
   });
 
+  // shows: B47
   it("moves to another machine with its validations, its tokens and what waits", async () => {
     await start();
     const sent: Sent[] = [];
@@ -177,6 +180,7 @@ describe("n8n behind the gateway of the example", () => {
     }
   });
 
+  // shows: B2
   it("misses no webhook through an outage, a crash of the gateway and its own start", async () => {
     await n8n.enter("ready");
     await start();

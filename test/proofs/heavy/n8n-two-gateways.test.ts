@@ -66,6 +66,7 @@ async function countQueued(): Promise<number> {
 const arrived = () => n8n.executions.map(({ body }) => (body as { id: string }).id).toSorted();
 
 describe("the gateways of the example on a VPS and at home", () => {
+  // shows: B9
   it("keep webhooks in the queue while n8n is away, and bring each to it unchanged", async () => {
     const vps = copyAs("vps.yaml", (yaml) => yaml);
     const declared = await runCommand(process.execPath, [LAUNCHER, "queue", "declare"], vps, env);

@@ -153,6 +153,7 @@ describe("the package", () => {
     expect(wrong).toEqual([422, expect.stringContaining('"field":"url"')]);
   });
 
+  // shows: Q69
   it("says which package of Azure is to be installed where one is wanted", async () => {
     const connectionString = "AccountName=a;AccountKey=aaaa;QueueEndpoint=http://127.0.0.1:1/a";
     const connections = [{ name: "default", kind: "azure-storage-queue", connection_string: connectionString }];

@@ -101,6 +101,7 @@ const eventsOf = async () => (await api.get("/api/v1/events?source=smartsheet&li
 const readEventLog = () => readLog(join(folder.path, "data/posthorn.db"));
 
 describe("the Smartsheet adapter", () => {
+  // shows: A23, A24
   it("registers every sheet of its manifest, and changes nothing when it does so again", async () => {
     const { sheets } = await run("register");
     expect(sheets).toMatchObject([
@@ -125,6 +126,7 @@ describe("the Smartsheet adapter", () => {
     }
   });
 
+  // shows: A12, A18, A29
   it("takes changes to the core app in the order of each sheet, and no others", async () => {
     smartsheet.change(ORDERS, [
       rowEvent("101", "created"),
@@ -153,6 +155,7 @@ describe("the Smartsheet adapter", () => {
     for (const id of ids) expect((await api.event(id)).event_id).toBe(id);
   });
 
+  // shows: A5
   it("takes a callback once, however often it comes, and marks each of its changes", async () => {
     const [webhook] = smartsheet.webhooks;
     const first = smartsheet.callbacks.find(({ webhookId }) => webhookId === webhook?.id);
@@ -168,6 +171,7 @@ describe("the Smartsheet adapter", () => {
     expect(changes()).toHaveLength(before);
   });
 
+  // shows: A14
   it("ignores a sheet that is not in its manifest, until it is", async () => {
     const { callbackUrl = "" } = smartsheet.webhooks[0] ?? {};
     const manifest = join(folder.path, "workspace_manifest.json");
@@ -185,6 +189,7 @@ describe("the Smartsheet adapter", () => {
     await until(() => takenBy("777").length === 1);
   });
 
+  // shows: A15
   it("loses nothing while the core app is down and the gateway restarts", async () => {
     answerAs(() => ({ status: 503 }), false);
     const downFrom = changes().length;
@@ -211,6 +216,7 @@ describe("the Smartsheet adapter", () => {
     expect(readEventLog().filter(({ status }) => status === "COMPLETED")).toHaveLength(36);
   });
 
+  // shows: A30
   it("shows as FAILED what the core app refuses, and goes on with the sheet", async () => {
     answerAs(({ body }) => ({ status: body.includes('"row_id":"666"') ? 400 : 200 }));
     smartsheet.change(TAGS, [rowEvent("666"), rowEvent("667")]);
@@ -222,6 +228,7 @@ describe("the Smartsheet adapter", () => {
     ]);
   });
 
+  // shows: A10
   it("stays verified: the challenge comes again after every hundred callbacks", async () => {
     answerAs(() => ({ status: 200 }));
     const webhook = smartsheet.webhooks.find(({ scopeObjectId }) => scopeObjectId === ORDERS);
@@ -243,6 +250,7 @@ describe("the Smartsheet adapter", () => {
     expect((await run("list"))["missing"]).toEqual([]);
   });
 
+  // shows: A25
   it("cleans up: duplicates and what left the manifest go, others stay", async () => {
     const { callbackUrl = "" } = smartsheet.webhooks[0] ?? {};
     const duplicate = smartsheet.addWebhook({ scopeObjectId: ORDERS, callbackUrl });

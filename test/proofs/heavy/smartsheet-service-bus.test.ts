@@ -106,6 +106,7 @@ describe("the Smartsheet adapter with Service Bus", () => {
     await elsewhere.stop();
   });
 
+  // shows: Q57
   it("takes every change through the queue, each sheet's in their order, and none twice", async () => {
     expect(bus.queue("event-main").settings).toMatchObject({ requiresSession: true, maxDeliveryCount: 10 });
     const rows = Array.from({ length: 10 }, (_, at) => String(1000 + at));

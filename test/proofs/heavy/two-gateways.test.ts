@@ -250,6 +250,7 @@ describe("a gateway on a VPS and one at home, with a queue between them", () => 
     2 * PATIENT_MS,
   );
 
+  // shows: Q54
   it(
     `account for each of ${WEBHOOKS} webhooks over sessions of Azure Service Bus, in the order of each key, each killed ${KILLS} times`,
     async (context) => {
@@ -264,6 +265,7 @@ describe("a gateway on a VPS and one at home, with a queue between them", () => 
   );
 
   for (const name of Object.keys(QUEUES_BETWEEN) as (keyof typeof QUEUES_BETWEEN)[]) {
+    // shows: Q46, Q55
     it(
       `keep the order of each key over ${name} when none is killed, and without a key credentials stay on the VPS`,
       async (context) => {
@@ -291,6 +293,7 @@ describe("a gateway on a VPS and one at home, with a queue between them", () => 
     expect(ended.violations.filter(({ kind }) => kind === "lost").length).toBeGreaterThan(0);
   });
 
+  // shows: Q54
   it("is a test that can fail: without ordering keys webhooks pass each other", async (context) => {
     const ended = await run(context, "Azure Service Bus with sessions", {
       kills: 0,

@@ -125,6 +125,7 @@ function findOutOfOrder(sent: readonly Sent[], ran: readonly string[]): string[]
 }
 
 describe("a real n8n behind the gateway of the example", () => {
+  // shows: B12
   it("runs the example's workflow, and the gateway goes by the schema that it made", async () => {
     await startGateway();
     const credential = { id: "posthorn00000001", name: "Posthorn" };
@@ -155,6 +156,7 @@ describe("a real n8n behind the gateway of the example", () => {
     expect(await response.text()).not.toContain("Built from a sample");
   });
 
+  // shows: B2
   it("runs each of 1,000 webhooks of an outage once, and each customer's in their order", async () => {
     await startGateway();
     const { sent, ran } = await passOutage(WEBHOOKS);

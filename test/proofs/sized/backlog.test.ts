@@ -31,6 +31,7 @@ describe("a start with a backlog", () => {
     different: new Set(requests.map(({ headers }) => headers["webhook-id"])).size,
   });
 
+  // shows: A1
   it("has all of it, stays small, and delivers", async () => {
     const { gateway, sink, waiting } = await open(BACKLOG);
     expect(waiting).toBe(BACKLOG);

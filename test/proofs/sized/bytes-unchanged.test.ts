@@ -37,6 +37,7 @@ describe("the bytes of a body", () => {
     return envelope.subarray(at + mark.length, envelope.length - 1);
   }
 
+  // shows: A3
   it(
     `arrive as they came in, ${count(BODIES)} odd ones; so do signatures over them`,
     { timeout: 3_600_000 },

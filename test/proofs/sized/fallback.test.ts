@@ -244,6 +244,7 @@ describe("a target that goes and comes, with a fallback", () => {
 
   const CLEAN = { violations: "", lost: 0, outOfOrder: 0, imbalance: 0 };
 
+  // shows: Q40
   it.each([false, true])(
     "gets each event once, by one way or the other, and in order where asked (%s)",
     async (ordered) => {
@@ -290,12 +291,14 @@ describe("a target that goes and comes, with a fallback", () => {
     }
   });
 
+  // shows: Q40
   it("shows it when nobody waits until the queue is empty: order is lost (control)", async () => {
     let outOfOrder = 0;
     for (let seed = 1; seed <= 6; seed++) outOfOrder += (await run(seed, { ordered: true, isBlind: true })).outOfOrder;
     expect(outOfOrder).toBeGreaterThan(0);
   });
 
+  // shows: Q36
   it("shows it when what moves is ended and not written anew (control)", async () => {
     const broken: BrokenParts = {
       store: (store) =>

@@ -62,6 +62,7 @@ function lostOf(books: Books): Violation[] {
 }
 
 describe("kill -9 under load", () => {
+  // shows: A3, B1
   it(
     `loses nothing that was acknowledged in ${KILLS} kills`,
     async () => {

@@ -179,6 +179,7 @@ function readImage(file: string): { events: Map<string, string>; check: string }
 }
 
 describe("power loss of the live server", () => {
+  // shows: B1
   it(
     `loses nothing that was acknowledged in ${IMAGES} images of its disk`,
     async (context) => {

@@ -106,6 +106,7 @@ describe("a client of the live stream while the gateway is killed under load", (
     5 * MINUTE_MS + KILLS * 20_000,
   );
 
+  // shows: C5
   it(
     "is a test that can fail: a place that is reached before everything up to it is visible misses events",
     async () => {

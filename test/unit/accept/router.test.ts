@@ -55,6 +55,7 @@ describe("the router", () => {
     body: undefined,
   });
 
+  // shows: Q1
   it("asks for the source where a subscription wants only some", () => {
     const router = createRouter();
     router.update([
@@ -68,6 +69,7 @@ describe("the router", () => {
     expect(seqs(router.match("default", "order.paid"))).toEqual([1, 2, 3]);
   });
 
+  // shows: Q2
   it("sends nothing back to the exchange or the queue that it was pulled from", () => {
     const [events, queue] = ["amqp:default:exchange:bus.events", "amqp:default:queue:webhook.delivery"];
     const router = createRouter();

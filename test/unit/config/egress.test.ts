@@ -58,6 +58,7 @@ describe("egress_proxy", () => {
 });
 
 describe("the limits of connections", () => {
+  // shows: C32
   it("are 100 a host and 20 unused ones, and can be set", () => {
     expect(load("").limits).toMatchObject({ connectionsPerHost: 100, idleConnectionsPerHost: 20 });
     const yaml = "limits: { connections_per_host: 5, idle_connections_per_host: 0 }";

@@ -42,6 +42,7 @@ function catchError(run: () => unknown): unknown {
 }
 
 describe("where settings come from", () => {
+  // shows: B37
   it("starts with the defaults when nothing is given", () => {
     const { config, warnings, origins } = load();
     expect(config).toMatchObject({
@@ -77,6 +78,7 @@ describe("where settings come from", () => {
     expect(() => loadConfig({ file: "none.yaml", env: {}, cwd })).toThrow(/none\.yaml: cannot be read \(ENOENT\)/);
   });
 
+  // shows: B23
   it("takes VALIDATION_MODE by the name that it has in the specification", () => {
     expect(load().config.validationMode).toBe("permissive");
     expect(load(undefined, { VALIDATION_MODE: "strict" }).config.validationMode).toBe("strict");

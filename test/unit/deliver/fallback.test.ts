@@ -72,6 +72,7 @@ function openDrain(world: World) {
 }
 
 describe("what went to a fallback", () => {
+  // shows: Q41
   it("is gone when nothing is in the lane and the queue is empty", async () => {
     const { look, target } = openDrain({ waiting: 0 });
     const looking = look();
@@ -80,6 +81,7 @@ describe("what went to a fallback", () => {
     expect(target.isCheckingDrain).toBe(false);
   });
 
+  // shows: Q42
   it.each<[string, World]>([
     ["some is in the queue", { waiting: 1 }],
     ["some is in the lane", { waiting: 0, open: 1 }],
@@ -94,6 +96,7 @@ describe("what went to a fallback", () => {
     expect(await openDrain({ ...world, ordered: true }).look(86_400_000)).toBe("held");
   });
 
+  // shows: Q41
   it("is gone in order only when the queue was empty for as long as others may hold what they took, where they are not counted", async () => {
     const world: World = { waiting: 0, ordered: true, mayHoldMore: true };
     const { look, time } = openDrain(world);
@@ -173,6 +176,7 @@ describe("what went to a fallback", () => {
     expect(await drain.listUndrained()).toEqual([]);
   });
 
+  // shows: Q39
   it("comes back, step by step, when the fallback cannot take it, and in NORMAL", async () => {
     const away = openDrain({ waiting: undefined, isAway: true, steps: [500, 3] });
     expect(await away.look()).toBe("draining");

@@ -46,6 +46,7 @@ describe("a sender who waits for a forward", () => {
     expect(answers).toEqual(["e1 refused"]);
   });
 
+  // shows: B14
   it("waits for ten seconds at most, counted from when the webhook came", () => {
     const { time, answers, wait, pass } = build();
     wait("e1", { receivedAt: START - 3000 });

@@ -258,6 +258,7 @@ describe("a destination that is down", () => {
 describe("deliveries that die in a row", () => {
   const refuse = () => refused(400);
 
+  // shows: C47
   it("end with a suspension after ten, and a warning at half of them; what waits is held", async () => {
     const bench = await open();
     await bench.subscribe({ name: "shop", concurrency: 1 });

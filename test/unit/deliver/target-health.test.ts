@@ -56,6 +56,7 @@ async function goDown(far: Awaited<ReturnType<typeof openChecked>>): Promise<voi
 }
 
 describe("a health check", () => {
+  // shows: B15, B31
   it("comes at once and then every 60 seconds, and three that fail in a row lead to QUEUE", async () => {
     const far = await openChecked();
     expect(far.state.checks).toHaveLength(1);
@@ -70,6 +71,7 @@ describe("a health check", () => {
     expect(far.target.mode).toMatchObject({ isOpen: true, reason: "health check: answered 503", failures: 3 });
   });
 
+  // shows: B15
   it("comes as often as the rules say", async () => {
     const far = await openChecked({ checkEveryMs: 5 * SECOND_MS });
     await far.bench.move(MINUTE_MS);
@@ -87,6 +89,7 @@ describe("a health check", () => {
     expect(far.target.mode).toMatchObject({ isOpen: false, failures: 2 });
   });
 
+  // shows: B32
   it("is the probe in QUEUE: no delivery is risked", async () => {
     const far = await openChecked();
     await goDown(far);
@@ -126,6 +129,7 @@ describe("a health check", () => {
 });
 
 describe("a target that is back", () => {
+  // shows: B20
   it("gets what waited in batches, and is in NORMAL after three checks", async () => {
     const far = await openChecked();
     await goDown(far);
@@ -320,6 +324,7 @@ describe("a target that is back", () => {
     expect(await countOpen(far.bench.store)).toBeGreaterThan(0);
   });
 
+  // shows: B19
   it("waits 30 seconds between rounds", async () => {
     const far = await openChecked({ successesToClose: 100 });
     await goDown(far);
@@ -339,6 +344,7 @@ describe("a target that is back", () => {
 });
 
 describe("the retry policy for proxies", () => {
+  // shows: B34, B35
   it("makes five tries half a minute apart, and then a dead letter", async () => {
     const bench = await open();
     const subscription = await bench.subscribe({ retryPolicy: "proxy" });

@@ -27,12 +27,14 @@ const ill = (target: Target, now = 1, isProbe = false) =>
 const failCheck = (target: Target, now = 1) => recordCheckFailed(target, { now, error: "check failed", jitter: 0 });
 
 describe("a target with a health check", () => {
+  // shows: B6, B16
   it("goes to QUEUE after three failures in a row, of checks and deliveries together", () => {
     const target = open();
     expect([ill(target), failCheck(target), ill(target, 7)]).toEqual([undefined, undefined, "opened"]);
     expect(target.mode).toMatchObject({ isOpen: true, changedAt: 7, reason: "answered 503" });
   });
 
+  // shows: B33
   it("goes there after as many as its rules say", () => {
     expect(failCheck(open({ failuresToOpen: 1 }))).toBe("opened");
     const patient = open({ failuresToOpen: 5 });
@@ -66,6 +68,7 @@ describe("a target with a health check", () => {
     expect([failCheck(other), failCheck(other), failCheck(other)]).toEqual([undefined, undefined, "opened"]);
   });
 
+  // shows: B10, B17
   it("is in NORMAL again after three successes in a row, once all that waits was tried", () => {
     const target = open({ failuresToOpen: 1 });
     failCheck(target);
@@ -76,6 +79,7 @@ describe("a target with a health check", () => {
     expect(target.mode.reason).toContain("3 times in a row");
   });
 
+  // shows: B17
   it("waits for the last try when its health is good before", () => {
     const target = open({ failuresToOpen: 1, successesToClose: 2 });
     failCheck(target);

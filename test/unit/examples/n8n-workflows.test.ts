@@ -69,6 +69,7 @@ describe("the workflows for n8n", () => {
     );
   });
 
+  // shows: B12
   it("build a schema that its sample fits and others do not, and put it where it belongs", () => {
     const workflow = load("build-and-export-schema.json");
     const settings = findNode(workflow, "Settings").parameters["assignments"] as {
@@ -116,6 +117,7 @@ describe("the workflows for n8n", () => {
       binary?: { body: { data: string; mimeType: string } };
     }
 
+    // shows: B51
     it("opens one message, several or none", () => {
       expect(open({ QueueMessage: toMessage(whole) })).toMatchObject([
         {

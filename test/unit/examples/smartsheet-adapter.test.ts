@@ -11,6 +11,7 @@ const load = (env: Record<string, string> = {}) =>
   });
 
 describe("the example for Smartsheet", () => {
+  // shows: A35
   it("loads as it is, and speaks to Smartsheet's interface in Europe", () => {
     const { config, warnings } = load();
     expect(warnings).toEqual([]);

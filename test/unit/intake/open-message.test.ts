@@ -67,6 +67,7 @@ const PYTHON_EVENT =
 const AS_EVENT = { body: "event" };
 
 describe("a raw message", () => {
+  // shows: Q8
   it("is its event's bytes, named by the source and its own id", () => {
     const first = opened({ body: Buffer.from("any"), headers: { "content-type": "text/plain" } });
     expect([first.body.toString(), first.facts.adopted]).toEqual(["any", undefined]);
@@ -76,12 +77,14 @@ describe("a raw message", () => {
     expect(opened({ id: undefined }).facts).toMatchObject({ eventId: undefined, isHeld: false });
   });
 
+  // shows: Q10
   it("without an id is never held until it is delivered: nobody could tell that it came again", () => {
     const until = { acknowledge: "delivered" };
     expect(opened({}, until).facts.isHeld).toBe(true);
     expect(opened({ id: undefined }, until).facts.isHeld).toBe(false);
   });
 
+  // shows: Q3, Q6
   it("says by its properties which gateway sent it, and only if that is one", () => {
     const sent = { origin: STORE, event_id: "evt-7", hops: "2", generation: "3" };
     const again = opened({ id: "evt-7:3", headers: sent });
@@ -103,6 +106,7 @@ describe("a raw message", () => {
 });
 
 describe("a whole event", () => {
+  // shows: Q44, Q48
   it("is adopted with its source, type, priority and key, and its bytes; its tenant is the source's", () => {
     const { facts, ...request } = opened(whole(), AS_MESSAGE);
     expect(request).toMatchObject({
@@ -173,11 +177,13 @@ describe("an Event of a bus", () => {
     });
   });
 
+  // shows: Q48
   it("is its own tenant's only where the source trusts it", () => {
     const message = { body: Buffer.from(PYTHON_EVENT) };
     expect(opened(message, { ...AS_EVENT, trust_tenant: true }).facts.adopted?.tenantId).toBe("42");
   });
 
+  // shows: Q9
   it("is named by its event_id over all queues, and by the message where it has none", () => {
     const unnamed = Buffer.from('{"event_type":"a.b","payload":{}}');
     expect(opened({ body: Buffer.from(PYTHON_EVENT), id: "x" }, AS_EVENT).facts.eventId).toBe("evt-9");
@@ -197,6 +203,7 @@ describe("an Event of a bus", () => {
     expect([foreign.facts.eventId, detailsOf(foreign)["origin_event_id"]]).toEqual(["evt-9", undefined]);
   });
 
+  // shows: Q62
   it.each([
     ["5000", NOON + 5000],
     ["-5000", undefined],

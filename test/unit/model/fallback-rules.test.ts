@@ -24,6 +24,7 @@ const FORWARD: OwnFacts = {
 };
 
 describe("a fallback", () => {
+  // shows: Q34
   it("is a queue without events of its own, for one forward that has a health check", () => {
     expect(checkFallback(FORWARD, [HOME], KINDS)).toEqual([]);
     expect(checkFallback({ ...FORWARD, fallback: null }, [], KINDS)).toEqual([]);
@@ -31,6 +32,7 @@ describe("a fallback", () => {
     expect(checkFallback(FORWARD, [{ ...HOME, destination: { exchange: "bus" } }], KINDS)).toEqual([]);
   });
 
+  // shows: Q71
   it.each<[string, Partial<OwnFacts>, FallbackFacts[]]>([
     ["mode: forward", { mode: "queue" }, [HOME]],
     ["health", { isChecked: false }, [HOME]],

@@ -51,6 +51,7 @@ describe("a filter", () => {
     }
   });
 
+  // shows: C24
   it("may be a string that holds JSON", () => {
     expect(matches('{"data":{"total":{"$gt":99}}}')).toBe(true);
     expect(matches('{"data":{"total":{"$gt":100}}}')).toBe(false);

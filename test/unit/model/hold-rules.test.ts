@@ -7,6 +7,7 @@ const QUICK = { name: "home", retryPolicy: "proxy" } as const;
 const TO_HOME = { target: "home", isOnly: false };
 
 describe("how long a message may be held", () => {
+  // shows: Q18
   it("is compared with the retries of its target, from the side of the source", () => {
     expect(checkHold(HOLDING, [QUICK])).toEqual([]);
     expect(checkHold({ ...HOLDING, acknowledge: "stored" }, [SLOW])).toEqual([]);

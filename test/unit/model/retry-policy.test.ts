@@ -29,6 +29,7 @@ describe("the named policies", () => {
     expect(Math.floor(hours.at(-1) ?? 0)).toBe(75);
   });
 
+  // shows: C45
   it("dairy: waits of 30 s, 2 minutes and 10 minutes", () => {
     expect(triesAtS("dairy")).toEqual([0, 30, 150, 750]);
   });
@@ -37,6 +38,7 @@ describe("the named policies", () => {
     expect(triesAtS("proxy")).toEqual([0, 30, 60, 90, 120]);
   });
 
+  // shows: A19, A20, A21
   it("smartsheet: ten rounds of three tries", () => {
     const triesAt = triesAtS("smartsheet");
     expect(triesAt).toHaveLength(30);
@@ -51,6 +53,7 @@ describe("a policy of one's own", () => {
     expect(triesAtS({ delays_s: [] })).toEqual([0]);
   });
 
+  // shows: C25
   it("takes a count and an interval: one try more than retries", () => {
     expect(triesAtS(fixedInterval(3, 60))).toEqual([0, 60, 120, 180]);
     expect(triesAtS(fixedInterval(0, 60))).toEqual([0]);

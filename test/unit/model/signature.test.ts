@@ -105,6 +105,7 @@ describe("a signer", () => {
     );
   });
 
+  // shows: C36
   it("keys the seed's header with the secret as it is shown", () => {
     const body = Buffer.from("hello");
     const expected = createHmac("sha256", secret).update(body).digest("hex");
@@ -159,6 +160,7 @@ describe("verifying", () => {
     expect(verifyStandard(headers, body, [], wallMs)).toBe(false);
   });
 
+  // shows: C41
   it("follows the seed's rules: the prefix may be missing, another algorithm is refused, hex is lower case", () => {
     const body = Buffer.from("hello");
     const { seed } = createSigner([secret]).sign("evt_1", timestampS, body);
@@ -215,6 +217,7 @@ describe("verifying", () => {
     );
   });
 
+  // shows: C52
   it("takes a time within five minutes either way and nothing that is not a time", () => {
     const body = Buffer.from("hello");
     const check = (timestamp: string | undefined, id: string | undefined = "evt_1") => {

@@ -48,6 +48,7 @@ describe("the connections of a process", () => {
 });
 
 describe("a package that only some users install", () => {
+  // shows: Q69
   it("is named with its version when it is missing", async () => {
     const missing = loadOptional("@azure/service-bus", () => Promise.reject(new Error("Cannot find package")));
     await expect(missing).rejects.toMatchObject({

@@ -15,6 +15,7 @@ describe("sealed headers", () => {
     expect(seal.seal(headers, "evt_1")).not.toBe(sealed);
   });
 
+  // shows: Q46
   it("do not open for another event, with another key, or when a bit was changed", () => {
     const sealed = seal.seal(headers, "evt_1");
     expect(seal.open(sealed, "evt_2")).toBeUndefined();

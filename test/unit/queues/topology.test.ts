@@ -61,6 +61,7 @@ const declare = (server: ReturnType<typeof createServer>) =>
   );
 
 describe("the exchange for delayed messages", () => {
+  // shows: C13
   it("is the plugin's where RabbitMQ has it", async () => {
     const server = createServer({ hasPlugin: true });
     await declare(server);

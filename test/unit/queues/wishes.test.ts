@@ -6,6 +6,7 @@ import type { ConnectionInput } from "../../../src/model/connection.ts";
 const RABBIT: ConnectionInput = { name: "default", kind: "amqp", url: "amqp://localhost" };
 
 describe("what a configuration wants of its brokers", () => {
+  // shows: C9
   it("is the topology of every RabbitMQ, quorum queues under posthorn by default", () => {
     const topology = {
       namespace: "posthorn",
@@ -17,6 +18,7 @@ describe("what a configuration wants of its brokers", () => {
     expect(listWishes([RABBIT], [])).toEqual([{ kind: "amqp", connection: "default", topology }]);
   });
 
+  // shows: C15, Q61
   it("has the queues that something takes from, and names foreign exchanges", () => {
     const input: ConnectionInput = { ...RABBIT, topology: { namespace: "dairy", queue_type: "classic" } };
     const [wish] = listWishes(
@@ -41,6 +43,7 @@ describe("what a configuration wants of its brokers", () => {
     });
   });
 
+  // shows: C15
   it("has the queues of notifications that the configuration names for others", () => {
     const input: ConnectionInput = { ...RABBIT, topology: { notifications: ["sms"] } };
     const uses = [{ kind: "amqp", settings: { queue: "notification.email" } }];
@@ -83,6 +86,7 @@ describe("a quorum queue of RabbitMQ", () => {
       (queue) => queue.arguments["x-delivery-limit"],
     );
 
+  // shows: Q21
   it("has no delivery limit where the broker would set one by itself, and none is asked for before", () => {
     const none = [undefined, undefined, undefined, undefined];
     expect(limitOf("4.0.0")).toEqual([-1, -1, -1, -1]);

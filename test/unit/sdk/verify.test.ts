@@ -68,6 +68,7 @@ describe("a webhook of the gateway", () => {
     expect(await codeOf(verify(BODY, gatewayHeaders(BODY, [plain]), plain, at))).toBe("verified");
   });
 
+  // shows: C41
   it("is verified by the plain signature, with its prefix and without", async () => {
     const { "X-Webhook-Signature": signature } = gatewayHeaders(BODY, [SECRET]);
     const headers = { "x-webhook-signature": signature };

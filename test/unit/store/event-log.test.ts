@@ -22,6 +22,7 @@ import { useFolder } from "../../support/store-folder.ts";
 describe("the view event_log", () => {
   const folder = useFolder();
 
+  // shows: A4
   it("has one line for each event, each that came again and each ignored request, by the names of the specification", async () => {
     const file = join(folder.path, "posthorn.db");
     const options = {

@@ -100,6 +100,7 @@ describe("the view event_log, of an event that comes back from a queue", () => {
   const at = (ms: number) => new Date(NOON + ms).toISOString();
   const born = (seq: number) => [newDelivery(seq, { claim: true })];
 
+  // shows: A4, Q6, Q57
   it("shows the status of the last hop, and PENDING while it is in the queue", async () => {
     const { store, bus, core, declareSource, lines } = await open();
     await declareSource();
@@ -141,6 +142,7 @@ describe("the view event_log, of an event that comes back from a queue", () => {
     expect(await lines()).toEqual([[origin.id, "FAILED", at(5)]]);
   });
 
+  // shows: Q58
   it("is COMPLETED with the queue where nobody here takes from it, and every event has its line", async () => {
     const { store, bus, core, lines } = await open();
     const first = await stored(store, newEvent(given("ss_1")), born(bus));

@@ -61,6 +61,7 @@ export function messagesContract(harness: StoreHarness): void {
       expect(await store.reads.findMessage(plain)).toEqual({ state: "parked", generation: 1 });
     });
 
+    // shows: Q12
     it("opens the event's deliveries again for a higher generation, once", async () => {
       const { store } = shared;
       const lane = await shared.newLane();
@@ -76,6 +77,7 @@ export function messagesContract(harness: StoreHarness): void {
       expect(await store.events.reopenByMessage(eventSeq, highBefore, wanted)).toBe(false);
     });
 
+    // shows: Q28
     it("opens them again when it was parked and came back, and not when it is on its way", async () => {
       const { store } = shared;
       const lane = await shared.newLane();
@@ -93,6 +95,7 @@ export function messagesContract(harness: StoreHarness): void {
       expect(await shared.store.events.reopenByMessage(1_000_000_000, AGAIN, [])).toBe(false);
     });
 
+    // shows: Q29
     it("keeps an event and its key until its message is settled, whatever the retention, and the key for the horizon after", async () => {
       await inFreshPlace(harness, async ({ store }) => {
         const lane = await insertLane(store);

@@ -145,6 +145,7 @@ export function retentionContract(harness: StoreHarness): void {
         expect(await prune(store, LATER + 3_600_000)).toMatchObject({ removed: 1 });
       }));
 
+    // shows: Q29
     it("deletes an event whose message is in its queue only long after it ended, for then the message has gone", () =>
       inFreshPlace(harness, async ({ store }) => {
         const lane = await insertLane(store);

@@ -133,6 +133,7 @@ export function claimContract(harness: StoreHarness): void {
         ]);
       }));
 
+    // shows: A33
     it("is claimed next to a full one, and when it is full itself", () =>
       inFreshPlace(harness, async ({ store }) => {
         const [first, second] = [await insertLane(store), await insertLane(store)];

@@ -57,6 +57,7 @@ export function moveContract(harness: StoreHarness): void {
       expect(attempted).toMatchObject({ number: 1, error: undefined });
     });
 
+    // shows: Q36
     it("ends as cancelled, names the other, and is due there, with the attempt that failed", async () => {
       const { from, to } = await openLanes();
       const made = newEvent();
@@ -80,6 +81,7 @@ export function moveContract(harness: StoreHarness): void {
       expect(await shared.store.reads.findImbalance()).toBe(0);
     });
 
+    // shows: Q37
     it("stays where it is when it was cancelled meanwhile: only the attempt is recorded", async () => {
       const { from, to } = await openLanes();
       await stored(shared.store, newEvent(), [newDelivery(from)]);
@@ -91,6 +93,7 @@ export function moveContract(harness: StoreHarness): void {
       expect(await shared.store.reads.findImbalance()).toBe(0);
     });
 
+    // shows: Q39
     it("goes there and back, each time opened again", async () => {
       const { from, to } = await openLanes();
       const eventSeq = await stored(shared.store, newEvent(), [newDelivery(from)]);
@@ -120,6 +123,7 @@ export function moveContract(harness: StoreHarness): void {
       expect(moved).toMatchObject({ changed: 0, nextDueAt: later });
     });
 
+    // shows: Q37
     it("moves with its ordering key in order, and not while the head is being sent", async () => {
       const { from, to } = await openLanes();
       const [a1, a2, b1, a3] = await makeOrdered(from, "a", "a", "b", "a");
@@ -143,6 +147,7 @@ export function moveContract(harness: StoreHarness): void {
       expect(await shared.store.reads.findImbalance()).toBe(0);
     });
 
+    // shows: Q38
     it("returns with its reason from a lane that cannot accept it, and does not go there again", async () => {
       const { from, to } = await openLanes();
       const there = { subscriptionSeq: to, ordered: false };
@@ -185,6 +190,7 @@ export function moveContract(harness: StoreHarness): void {
       expect(await shared.store.reads.findImbalance()).toBe(0);
     });
 
+    // shows: Q38
     it("returns with those behind it in its ordering key, and they stay until it is delivered", async () => {
       const { from, to } = await openLanes();
       const there = { act: "move", to: { subscriptionSeq: to, ordered: true } } as const;
@@ -241,6 +247,7 @@ export function moveContract(harness: StoreHarness): void {
       expect(await shared.store.reads.findImbalance()).toBe(0);
     });
 
+    // shows: Q36
     it("is there once after a crash: both rows are in one transaction", () =>
       inFreshPlace(harness, async (place) => {
         const { store } = place;

@@ -28,6 +28,7 @@ describe("an answer", () => {
     }
   });
 
+  // shows: A19, C61
   it.each([
     [408, "well"],
     [425, "well"],
@@ -61,6 +62,7 @@ describe("an answer", () => {
     expect(outcomeOf(answer(508, loop), { statuses: [508] })).toMatchObject({ kind: "failed" });
   });
 
+  // shows: C61
   it.each([301, 303, 307, 400, 401, 404, 409, 422, 499])("of %i is a dead letter", (status) => {
     expect(outcomeOf(answer(status))).toMatchObject({ kind: "refused", result: "failed", says: "well" });
   });
@@ -162,6 +164,7 @@ describe("give_up_on", () => {
 });
 
 describe("how an attempt is told", () => {
+  // shows: C38
   it("has one word for each kind of outcome", () => {
     const results: HttpResult[] = [
       answer(200),

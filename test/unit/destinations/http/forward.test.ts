@@ -50,6 +50,7 @@ describe("what of a request is handed on", () => {
     expect({ method, path, url, headers }).toEqual({ method: "POST", path: undefined, url: URL_OF_HOOK, headers: {} });
   });
 
+  // shows: B14
   it("has ten seconds at its first attempt and the usual time later", () => {
     expect(forward(REQUEST).timeoutMs).toBe(10_000);
     expect(forward(REQUEST, {}, { number: 2 }).timeoutMs).toBe(30_000);

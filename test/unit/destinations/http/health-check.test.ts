@@ -36,6 +36,7 @@ async function ask(answers: Readonly<Record<string, HttpResult>>) {
 const READINESS = "/healthz/readiness";
 
 describe("a health check", () => {
+  // shows: B30
   it.each([
     [answered(200, '{"status":"ok"}'), undefined],
     [answered(204), 'health check: answered 204, but not {"status":"ok"}'],

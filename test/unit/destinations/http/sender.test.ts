@@ -101,6 +101,7 @@ function makeAttempt(
 }
 
 describe("what a destination receives", () => {
+  // shows: C2, C7, C34, C35, C40
   it("is an envelope around the raw bytes of a published event, with all headers and valid signatures", async () => {
     const { sink, sender } = await openBoth();
     const report = await send(sender, makeAttempt(`${sink.url}/hook`));
@@ -168,6 +169,7 @@ describe("what a destination receives", () => {
     expect(other?.[1]).not.toBe(one?.[1]);
   });
 
+  // shows: C33
   it("has the subscription's own headers, whose values are masked in the record", async () => {
     const { sink, sender } = await openBoth();
     const headers = { Authorization: "Bearer s3cret", "X-Api-Key": "s3cret", "X-Team": "blue", "user-agent": "own" };

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { expandUrl, findTemplateProblem } from "../../../../src/destinations/http/url-template.ts";
 
 describe("a URL with a place for the source", () => {
+  // shows: B29
   it("gets the name of the source wherever it says so", () => {
     expect(expandUrl("https://a.example/hook/{source}/in?from={source}", "orders")).toBe(
       "https://a.example/hook/orders/in?from=orders",

@@ -70,6 +70,7 @@ describe("what a message holds of an event", () => {
     expect(write(given, "raw")).toEqual({ body: given.event.body, contentType: "application/json" });
   });
 
+  // shows: Q3, Q43
   it("is all of it, as a far gateway takes it up again", () => {
     const message = read(write(attempt(), "message")?.body);
     expect(message).toMatchObject({
@@ -93,6 +94,7 @@ describe("what a message holds of an event", () => {
     expect(message.content).toEqual({ body: Buffer.from('{"total": 1.0}') });
   });
 
+  // shows: Q46
   it("has credentials sealed with the key and only those that are named, and without a key none", () => {
     const named = { forward_headers: ["authorization", "x-shop"] };
     const sealed = write(attempt(), "message", { ...named, message_key: KEY });

@@ -50,6 +50,7 @@ const leadingTo =
 const only = (...cidrs: string[]) => createConnectionTerms(cidrs);
 
 describe("allowed_ips", () => {
+  // shows: C53
   it("lets through what lies in them and nothing else, literal or by name", async () => {
     const sink = await openSink();
     const client = openClient({ lookup: leadingTo("127.0.0.1") });
@@ -155,6 +156,7 @@ describe("the connections of a host", () => {
     expect(most).toBeLessThanOrEqual(8);
   });
 
+  // shows: C32
   it("stay open while unused, but no more of them than are to be kept", async () => {
     const sink = await openSink();
     const client = openClient({ idleConnectionsPerHost: 3, keepAliveMs: 60_000 });

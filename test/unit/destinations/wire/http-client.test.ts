@@ -153,6 +153,7 @@ describe("the deadline", () => {
 });
 
 describe("an answer", () => {
+  // shows: C39
   it("is cut when it does not end, and its status counts", async () => {
     const sink = await openSink({ answer: "flood" });
     const result = await post(openClient(), sink.url);
@@ -380,6 +381,7 @@ describe("the guard", () => {
     expect(result).toMatchObject({ kind: "blocked", error: expect.stringMatching(/port 5432/) });
   });
 
+  // shows: C51
   it("allows no plain http unless told so", async () => {
     const sink = await openSink();
     const result = await post(openClient({ allowHttp: false }), sink.url);
@@ -404,6 +406,7 @@ describe("a redirect", () => {
     expect(sink.requests).toHaveLength(1);
   });
 
+  // shows: C37
   it("is followed three times and no more", async () => {
     const sink = await openSink({
       answer: ({ path }) => (path === "/0" ? { status: 200 } : { redirectTo: `/${Number(path.slice(1)) - 1}` }),
@@ -450,6 +453,7 @@ describe("a redirect", () => {
     expect(received).not.toHaveProperty("x-api-key");
   });
 
+  // shows: C37
   it("goes through the guard like the first address", async () => {
     const sink = await openSink();
     const secret = await openSink({ host: "127.0.0.2", port: sink.port });

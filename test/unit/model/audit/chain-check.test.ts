@@ -96,6 +96,7 @@ describe("the check of an audit log", () => {
     expect(findFault(withRows(chain, emptied(2)))).toMatchObject({ seq: 2 });
   });
 
+  // shows: C3
   it("finds every tampering with any chain", () => {
     const tamperings = fc.constantFrom("flip", "data", "hash", "drop", "swap", "cut", "insert", "rehash", "time");
     const wish = fc.record({ act: fc.string(), says: fc.oneof(fc.constant(undefined), fc.jsonValue()) });

@@ -109,6 +109,7 @@ describe("a signature of Smartsheet", () => {
   const verify = (given: ArrivedRequest, secrets: string[] = []) =>
     refusalOf(() => kind.verify?.(given, settings({ secrets })));
 
+  // shows: A11
   it("is required as soon as there is a secret", () => {
     expect(verify(request(DOCUMENTED))).toBeUndefined();
     expect(verify(request(DOCUMENTED), [SECRET])).toBe("bad_signature");
@@ -152,6 +153,7 @@ describe("a signature of Smartsheet", () => {
 });
 
 describe("a callback of Smartsheet", () => {
+  // shows: A16, A26
   it("is split into events with normalised bodies", () => {
     const reading = read(DOCUMENTED);
     expect(reading.events.map(({ type }) => type)).toEqual([

@@ -69,6 +69,7 @@ describe("the check of a webhook", () => {
       expect(found).toMatchObject({ errors: [{ path: "/id", message: "must be integer" }] });
   });
 
+  // shows: B48
   it("takes a new document at once, also while the old one is being compiled", async () => {
     for (let version = 1; version <= 5; version++) {
       checker.update([validation("fast", { const: version }, version)]);
@@ -78,6 +79,7 @@ describe("the check of a webhook", () => {
     }
   });
 
+  // shows: B22
   it("goes by the default where an endpoint has none, and by the mode where there is no default", async () => {
     strict.update([]);
     expect(() => strict.check("orders", request("{}"), JSON_FORM)).toThrow(/no validation for orders/);

@@ -1,0 +1,59 @@
+// `npm run check -- size`: a budget of lines and files for each room of src/, so that the tree does not grow unnoticed.
+// Raising one is a line here, in the pull request that needs it. Usage: node scripts/check-size.mjs [root]
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Lines and files, SQL included. */
+const BUDGETS = {
+  "gateway.ts": [300, 1],
+  accept: [1400, 12],
+  alerts: [1650, 13],
+  api: [14000, 140],
+  cli: [10800, 117],
+  config: [2600, 29],
+  deliver: [5300, 24],
+  destinations: [9900, 117],
+  gateway: [1750, 20],
+  intake: [4400, 38],
+  jobs: [1800, 16],
+  model: [6700, 88],
+  plugins: [2200, 18],
+  queues: [4800, 46],
+  replays: [1450, 11],
+  resources: [7200, 52],
+  sandbox: [4600, 40],
+  sources: [3700, 76],
+  store: [12300, 101],
+  telemetry: [1400, 17],
+};
+const MAX_LINES = 400;
+/** Files over 400 lines. None is to be added. */
+const LONG = ["destinations/wire/connections.ts"];
+
+const src = join(process.argv[2] ?? dirname(dirname(fileURLToPath(import.meta.url))), "src");
+const complaints = [];
+const sizes = new Map();
+for (const entry of readdirSync(src, { recursive: true, withFileTypes: true })) {
+  if (!entry.isFile() || !/\.(?:ts|sql)$/.test(entry.name)) continue;
+  const path = relative(src, join(entry.parentPath, entry.name)).split(sep).join("/");
+  const lines = readFileSync(join(src, path), "utf8").split("\n").length - 1;
+  const room = path.split("/")[0];
+  const [sum, files] = sizes.get(room) ?? [0, 0];
+  sizes.set(room, [sum + lines, files + 1]);
+  if (lines > MAX_LINES && !LONG.includes(path) && path.endsWith(".ts")) {
+    complaints.push(`src/${path} has ${lines} lines; a file has at most ${MAX_LINES}: does it hold two things?`);
+  }
+}
+for (const [room, [lines, files]] of sizes) {
+  const [maxLines, maxFiles] = BUDGETS[room] ?? [0, 0];
+  if (lines > maxLines)
+    complaints.push(`src/${room} has ${lines} lines; its budget is ${maxLines} (scripts/check-size.mjs)`);
+  if (files > maxFiles)
+    complaints.push(`src/${room} has ${files} files; its budget is ${maxFiles} (scripts/check-size.mjs)`);
+}
+const total = [...sizes.values()].reduce(([a, b], [lines, files]) => [a + lines, b + files], [0, 0]);
+process.stdout.write(
+  [...complaints, `src/ has ${total[0]} lines in ${total[1]} files`].map((line) => `${line}\n`).join(""),
+);
+process.exitCode = complaints.length === 0 ? 0 : 1;
