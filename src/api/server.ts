@@ -5,20 +5,18 @@ import { createServer as createTlsServer } from "node:https";
 import { ERRORS, PosthornError } from "../model/errors.ts";
 import { isLoopbackHost } from "../model/ip-address.ts";
 import { parseUrl } from "../model/parse-url.ts";
-import { checkEncoding } from "../intake/request.ts";
+import { checkEncoding, findAmbiguity } from "../intake/request.ts";
 import type { Scope } from "../resources/api-key.ts";
 import type { Author, Authors } from "../resources/authors.ts";
 import { actorOf, allows, type Caller } from "../resources/keys.ts";
 import type { Activity } from "../telemetry/activity.ts";
 import type { NoteServerError } from "../telemetry/server-errors.ts";
 import type { ConnectionGate } from "./connection-gate.ts";
-import { refusePartner } from "../intake/partner-routes.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
-import { HOT_ROUTES, type Authenticate, type Intake } from "../intake/hot-routes.ts";
+import { HOT_ROUTES, type Authenticate, type Intake, watchAnswer } from "../intake/hot-routes.ts";
 import { ANSWER_HEADERS, sendProblem } from "../intake/problem.ts";
-import { answerUnparsable, findAmbiguity } from "./unparsable.ts";
+import { answerUnparsable } from "./unparsable.ts";
 import { compileValidator } from "./validation.ts";
-import { watchAnswer } from "../intake/watch-answer.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -203,6 +201,31 @@ function takeFunctionKey(request: FastifyRequest): string | undefined {
   }
   const key = request.headers["x-functions-key"] ?? code;
   return typeof key === "string" ? key : undefined;
+}
+
+/** The parts of the API that a portal link gives access to: the partner's tenant, and the catalogue. */
+const AREAS = [
+  "session",
+  "events",
+  "stream",
+  "subscriptions",
+  "deliveries",
+  "dead-letters",
+  "replays",
+  "event-types",
+  "filters",
+  "templates",
+  "stats",
+];
+const PARTNER_ROUTE = new RegExp(`^/api/v1/(?:${AREAS.join("|")})(?:/|$)`);
+
+/** What an event says is the operator's word: partners get it again, and neither write nor erase it. */
+const OPERATORS_ONLY: ReadonlySet<string> = new Set(["POST /api/v1/events", "DELETE /api/v1/events/:id/body"]);
+
+function refusePartner({ method, routeOptions }: FastifyRequest): void {
+  const { url = "" } = routeOptions;
+  if (PARTNER_ROUTE.test(url) && !OPERATORS_ONLY.has(`${method} ${url}`)) return;
+  throw new PosthornError("forbidden", "A portal link gives no access to this route. Use a key.");
 }
 
 function refuseBound(caller: Caller | undefined): void {

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { PosthornError } from "../model/errors.ts";
 import { openResponseOf } from "./connection-gate.ts";
@@ -77,27 +76,4 @@ function explainUnparsable({ code, message, reason = "" }: ParserFault): Posthor
     );
   }
   return new PosthornError("bad_request", `This is not a valid HTTP request (${message}).`);
-}
-
-/**
- * Finds requests that Node's parser accepts but a proxy in front may read differently, so that one request could become
- * two (RFC 9112 §3.2, §6.1).
- */
-export function findAmbiguity(request: IncomingMessage): PosthornError | undefined {
-  if (request.httpVersionMinor === 0 && request.headers["transfer-encoding"] !== undefined) {
-    return new PosthornError("bad_request", "HTTP/1.0 has no Transfer-Encoding. Send Content-Length, or use HTTP/1.1.");
-  }
-  return hasSeveralHosts(request.rawHeaders)
-    ? new PosthornError("bad_request", "The request has more than one Host header. Send one.")
-    : undefined;
-}
-
-function hasSeveralHosts(names: readonly string[]): boolean {
-  let hosts = 0;
-  for (let i = 0; i < names.length; i += 2) {
-    const name = names[i] as string;
-    // Compares the length first, because this runs for every header of every request.
-    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
-  }
-  return hosts > 1;
 }

@@ -1,13 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { VERSION } from "../config/version.ts";
 import { createAuthenticate, findCaller } from "../api/authenticate.ts";
-import { createClientAddress, createExemption, createProxyTrust } from "../api/client-address.ts";
+import { createClientAddress, createExemption, createPublicUrl } from "../intake/request.ts";
 import { createConnectionGate } from "../api/connection-gate.ts";
 import { createDashboard } from "../api/dashboard/dashboard.ts";
-import { createIntake } from "../intake/hot-routes.ts";
-import { createPublicUrl } from "../api/public-url.ts";
+import { createIntake, noteAnswer } from "../intake/hot-routes.ts";
 import { createHttpServer } from "../api/server.ts";
-import { noteAnswer } from "../intake/watch-answer.ts";
 import { createPasses } from "../api/session/passes.ts";
 import { createPortalLinks } from "../api/session/portal-links.ts";
 import { createSessions } from "../api/session/sessions.ts";
@@ -33,10 +31,7 @@ export function openServer(start: Start, made: Storage & Capacity & Tenancy & Ou
   const { limits, trustedProxies, tlsCert, tlsKey } = config;
   const clientAddress = createClientAddress(trustedProxies);
   const isExempt = createExemption(trustedProxies);
-  const publicUrl = createPublicUrl({
-    publicUrl: config.publicUrl,
-    isFromTrustedProxy: createProxyTrust(trustedProxies),
-  });
+  const publicUrl = createPublicUrl(config.publicUrl, trustedProxies);
   const oidc = openOidc(start, made, publicUrl);
   const userMark = oidc?.userMark;
   const passesFor = (use: "session" | "portal") =>

@@ -7,16 +7,21 @@ import type { Source } from "../model/source.ts";
 import { allows, type Caller } from "../resources/keys.ts";
 import { Barrier } from "../model/barrier.ts";
 import type { PublishAnswer, Publisher } from "./publish/publish.ts";
-import { checkEncoding } from "./request.ts";
+import { checkEncoding, readBody } from "./request.ts";
 import type { KindAnswer } from "../sources/source-kind.ts";
-import { BAD_GATEWAY, describeGivenUp, type WebhookResult } from "./answer.ts";
-import { splitPath, WEBHOOK, type RequestOrigin, type WebhookReceiver } from "./webhook.ts";
+import {
+  BAD_GATEWAY,
+  describeGivenUp,
+  type WebhookResult,
+  splitPath,
+  WEBHOOK,
+  type RequestOrigin,
+  type WebhookReceiver,
+} from "./webhook.ts";
 import type { Work } from "../accept/overload.ts";
 import type { NoteServerError } from "../telemetry/server-errors.ts";
 import { ANSWER_HEADERS, describeError, sendProblem, type ProblemOptions } from "./problem.ts";
-import { readBody } from "./read-body.ts";
-import type { AnswerFacts } from "./watch-answer.ts";
-import { refusePublishingPartner } from "./partner-routes.ts";
+import type { Activity, AnsweredRequest } from "../telemetry/activity.ts";
 
 /**
  * Finds the caller by API key, portal link or session cookie; undefined without one of these or with an invalid one.
@@ -230,6 +235,12 @@ export function createIntake(options: IntakeOptions): Intake {
   };
 }
 
+/** For routes that publish: what an event says is the operator's word, and partners get it again. */
+export function refusePublishingPartner(caller: { isPartner?: boolean | undefined } | undefined): void {
+  if (caller?.isPartner !== true) return;
+  throw new PosthornError("forbidden", "A portal link cannot publish events. Use a key with the scope publish.");
+}
+
 /** Leaves out everything after the source's name, which may be a secret. */
 function describePlace({ method, url = "/" }: IncomingMessage): { method: string | undefined; path: string } {
   return { method, path: url.startsWith(WEBHOOK) ? WEBHOOK + splitPath(url).source : EVENTS };
@@ -286,4 +297,26 @@ function sendJson(response: ServerResponse, status: number, body: string): void 
   JSON_HEADERS[LENGTH_AT] = String(Buffer.byteLength(body));
   response.writeHead(status, JSON_HEADERS);
   response.end(body);
+}
+
+const WEBHOOK_PATH = /^\/webhook\/[^/?]*/;
+
+/** What became of a request, as far as its answer alone does not say it. */
+type AnswerFacts = Pick<AnsweredRequest, "outcome" | "eventId">;
+
+const noted = new WeakMap<ServerResponse, AnswerFacts>();
+
+export function noteAnswer(response: ServerResponse, facts: AnswerFacts): void {
+  noted.set(response, facts);
+}
+
+/** Reports a request when its answer has been sent. */
+export function watchAnswer(request: IncomingMessage, response: ServerResponse, tell: Activity["request"]): void {
+  const startedAt = performance.now();
+  const { method = "", url = "/" } = request;
+  response.once("finish", () => {
+    const path = WEBHOOK_PATH.exec(url)?.[0] ?? url.split("?", 1)[0] ?? url;
+    const { statusCode: status } = response;
+    tell({ method, path, status, durationMs: performance.now() - startedAt, ...noted.get(response) });
+  });
 }

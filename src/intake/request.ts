@@ -1,10 +1,14 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { isCredentialHeader } from "../model/credential-header.ts";
 import { PosthornError } from "../model/errors.ts";
 import { writeKeptRequest, type KeptRequest } from "../model/kept-request.ts";
 import type { HiddenTexts, Source } from "../model/source.ts";
 import type { PulledFacts } from "../sources/opened-message.ts";
 import type { ArrivedRequest } from "../sources/source-kind.ts";
+import type { Done } from "../model/accepted.ts";
+import type { Work } from "../accept/overload.ts";
+import { BlockList, isIP, isIPv6 } from "node:net";
+import type { TLSSocket } from "node:tls";
 
 /** One inbound request with its raw bytes. */
 export interface WebhookRequest extends ArrivedRequest {
@@ -38,6 +42,29 @@ export function addBody(head: RequestHead, body: Buffer): WebhookRequest {
   };
 }
 
+/**
+ * Finds requests that Node's parser accepts but a proxy in front may read differently, so that one request could become
+ * two (RFC 9112 §3.2, §6.1).
+ */
+export function findAmbiguity(request: IncomingMessage): PosthornError | undefined {
+  if (request.httpVersionMinor === 0 && request.headers["transfer-encoding"] !== undefined) {
+    return new PosthornError("bad_request", "HTTP/1.0 has no Transfer-Encoding. Send Content-Length, or use HTTP/1.1.");
+  }
+  return hasSeveralHosts(request.rawHeaders)
+    ? new PosthornError("bad_request", "The request has more than one Host header. Send one.")
+    : undefined;
+}
+
+function hasSeveralHosts(names: readonly string[]): boolean {
+  let hosts = 0;
+  for (let i = 0; i < names.length; i += 2) {
+    const name = names[i] as string;
+    // Compares the length first, because this runs for every header of every request.
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+  }
+  return hosts > 1;
+}
+
 /** Bodies are stored as they came, so that their signature can be verified: none is decompressed. */
 export function checkEncoding(headers: IncomingHttpHeaders): void {
   const encoding = headers["content-encoding"] ?? "";
@@ -50,6 +77,175 @@ export function checkEncoding(headers: IncomingHttpHeaders): void {
     "unsupported_encoding",
     `The encoding "${given}" is not supported. Send the body without it.`,
   );
+}
+
+/** Bodies up to this size are always accepted, however full the memory is. Most are far smaller. */
+const SMALL_BODY_BYTES = 2 * 1024 * 1024;
+
+/** The limit for all bodies together. Some kinds accept 25 MB before they can verify the sender. */
+export interface BodyMemory {
+  readonly work: Pick<Work, "unansweredBytes">;
+  readonly maxUnansweredBytes: number;
+}
+
+/**
+ * Collects a body up to a size. A longer one is rejected as early as possible, never cut off: by its declared length
+ * before anything is read, otherwise by counting. If the connection ends before the body does, nothing is called.
+ * The body that `done` gets is counted in `work` until its receiver subtracts it.
+ */
+export function readBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  { work, maxUnansweredBytes }: BodyMemory,
+  done: Done<Buffer>,
+  fail: Done<PosthornError>,
+): void {
+  const declared = Number(request.headers["content-length"] ?? 0);
+  if (declared > maxBytes) return fail(tooLarge(maxBytes, declared));
+
+  let chunks: Buffer[] | undefined;
+  let first: Buffer | undefined;
+  let whole: Buffer | undefined;
+  let size = 0;
+  let counted = 0;
+  let isOver = false;
+  const giveUp = () => {
+    isOver = true;
+    work.unansweredBytes -= counted;
+    counted = 0;
+    first = chunks = whole = undefined;
+  };
+
+  /** Copies each part of a large body as it comes: joining 25 MB at the end would block the event loop for too long. */
+  function takeLarge(chunk: Buffer): void {
+    if (whole === undefined && declared >= size) {
+      whole = Buffer.allocUnsafeSlow(declared);
+      Buffer.concat(chunks ?? []).copy(whole);
+      chunks = [];
+    }
+    if (whole === undefined) chunks?.push(chunk);
+    else chunk.copy(whole, size - chunk.length);
+  }
+
+  request.on("data", (chunk: Buffer) => {
+    if (isOver) return;
+    size += chunk.length;
+    if (size > maxBytes) {
+      giveUp();
+      fail(tooLarge(maxBytes, size));
+    } else if (first === undefined) {
+      first = chunk;
+    } else {
+      // Only a body that comes in pieces can stay in memory indefinitely.
+      if (chunks === undefined) {
+        chunks = [first];
+        request.once("close", () => isOver || giveUp());
+      }
+      work.unansweredBytes += size - counted;
+      counted = size;
+      if (size <= SMALL_BODY_BYTES) {
+        chunks.push(chunk);
+      } else if (work.unansweredBytes <= maxUnansweredBytes) {
+        takeLarge(chunk);
+      } else {
+        giveUp();
+        fail(new PosthornError("overloaded", "Too many large bodies are being received.", { retryAfterS: 5 }));
+      }
+    }
+  });
+  request.on("end", () => {
+    if (isOver) return;
+    isOver = true;
+    work.unansweredBytes += size - counted;
+    done(whole ?? (chunks === undefined ? (first ?? Buffer.alloc(0)) : Buffer.concat(chunks, size)));
+  });
+}
+
+function tooLarge(maxBytes: number, size: number): PosthornError {
+  return new PosthornError(
+    "too_large",
+    `The body is larger than the limit of ${maxBytes} bytes (${size} or more). Send less, or raise max_bytes.`,
+    { details: { max_bytes: maxBytes } },
+  );
+}
+
+/** Whether an address belongs to a trusted proxy. */
+function createTrust(trustedProxies: readonly string[]): (address: string) => boolean {
+  const trusted = new BlockList();
+  for (const cidr of trustedProxies) {
+    const [address = "", bits] = cidr.split("/");
+    const family = isIPv6(address) ? "ipv6" : "ipv4";
+    trusted.addSubnet(address, Number(bits ?? (family === "ipv6" ? 128 : 32)), family);
+  }
+  return (address) => trusted.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+}
+
+/** Whether the forwarding headers of a request are trusted. */
+function createProxyTrust(trustedProxies: readonly string[]): (request: IncomingMessage) => boolean {
+  const isTrusted = createTrust(trustedProxies);
+  return (request) => trustedProxies.length > 0 && isTrusted(plain(request.socket.remoteAddress ?? ""));
+}
+
+/** Addresses without limits: trusted proxies, which stand for many clients, and the machine itself. */
+export function createExemption(trustedProxies: readonly string[]): (address: string) => boolean {
+  const isExempt = createTrust(["127.0.0.0/8", "::1/128", ...trustedProxies]);
+  return (address) => {
+    const shown = plain(address);
+    // A connection over a Unix socket has no address.
+    return isIP(shown) === 0 || isExempt(shown);
+  };
+}
+
+/** The address of the sender. `X-Forwarded-For` is trusted only as far as trusted proxies wrote it. */
+export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
+  if (trustedProxies.length === 0) return (request) => plain(request.socket.remoteAddress ?? "");
+  const isTrusted = createTrust(trustedProxies);
+  return (request) => {
+    let address = plain(request.socket.remoteAddress ?? "");
+    const forwarded = request.headers["x-forwarded-for"];
+    const hops = (Array.isArray(forwarded) ? forwarded.join(",") : (forwarded ?? "")).split(",").reverse();
+    for (const hop of hops) {
+      const next = plain(hop.trim());
+      if (!isTrusted(address) || isIP(next) === 0) break;
+      address = next;
+    }
+    return address;
+  };
+}
+
+function plain(address: string): string {
+  return address.startsWith("::ffff:") ? address.slice(7) : address;
+}
+
+/** The URL that the sender used: some signature schemes include it. Derived from the request without POSTHORN_PUBLIC_URL. */
+export function createPublicUrl(publicUrl: string | undefined, trustedProxies: readonly string[]) {
+  const base = publicUrl?.replace(/\/+$/, "");
+  const isFromTrustedProxy = createProxyTrust(trustedProxies);
+  return (request: IncomingMessage): string => {
+    const target = request.url ?? "/";
+    if (base !== undefined) return base + target;
+    const isTrusted = isFromTrustedProxy(request);
+    const protocol = (isTrusted && firstOf(request.headers["x-forwarded-proto"])) || ownProtocol(request);
+    const host = (isTrusted && firstOf(request.headers["x-forwarded-host"])) || (request.headers.host ?? "localhost");
+    return `${protocol}://${host}${target}`;
+  };
+}
+
+/** The public URL without the path of the request itself. */
+export function publicBaseOf(publicUrl: (request: IncomingMessage) => string, request: IncomingMessage): string {
+  const url = publicUrl(request);
+  return url.slice(0, url.length - (request.url ?? "/").length);
+}
+
+function ownProtocol({ socket }: IncomingMessage): string {
+  return (socket as Partial<TLSSocket>).encrypted === true ? "https" : "http";
+}
+
+/** With several proxies, the first value is from the one next to the sender. */
+function firstOf(value: string | string[] | undefined): string | undefined {
+  const [first] = (Array.isArray(value) ? value : [value ?? ""]).flatMap((one) => one.split(","));
+  const text = first?.trim();
+  return text === "" ? undefined : text;
 }
 
 type Headers = KeptRequest["headers"];

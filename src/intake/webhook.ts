@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import type { AcceptedRequest, Done, Rejected } from "../model/accepted.ts";
+import type { AcceptedRequest, Done, Rejected, Accepted, AcceptedSeveral } from "../model/accepted.ts";
 import { isAllowedIp } from "../model/allowed-ips.ts";
 import type { Clock } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
@@ -8,12 +8,13 @@ import { isLoopbackHost } from "../model/ip-address.ts";
 import { parseUrl } from "../model/parse-url.ts";
 import { GENERIC_KIND, isSourceName, SOURCE_NAME_WORDS, type Source, type SourceGate } from "../model/source.ts";
 import type { ProcessRequest } from "./accept-events.ts";
-import { answerAs, type WebhookResult } from "./answer.ts";
 import { after, Barrier, type MaybePromise } from "../model/barrier.ts";
 import { addBody, checkEncoding, type RequestHead, type WebhookRequest } from "./request.ts";
 import { isSameSecret } from "../sources/signatures.ts";
 import type { KindAnswer, PushedSourceKind, SourceKind } from "../sources/source-kind.ts";
 import { toRejected, type WebhookLog } from "./webhook-log.ts";
+import type { GivenUp } from "../model/forward-rules.ts";
+import { jsonAnswer } from "../sources/plain-answer.ts";
 
 /** One flow for all kinds: `generic` is the kind that leaves out all optional parts. */
 export interface WebhookReceiver {
@@ -259,4 +260,49 @@ function checkContentType(source: Source, accepted: readonly string[], { method,
 
 function fits(given: string, type: string): boolean {
   return type.endsWith("/*") ? given.startsWith(type.slice(0, -1)) : given === type;
+}
+
+/** What the sender of a webhook is answered: the result of its event, or a whole answer. */
+export type WebhookResult = Accepted | Answered;
+
+/** The answer that the kind of source requires, or that of a request with several events. */
+export interface Answered {
+  readonly kind: "answered";
+  readonly outcome: "accepted" | "duplicate" | "ignored" | "handshake";
+  readonly answer: KindAnswer;
+  /** The first of several. */
+  readonly eventId?: string | undefined;
+}
+
+const OUTCOMES = { stored: "accepted", several: "accepted", duplicate: "duplicate", ignored: "ignored" } as const;
+
+/** The answer of a kind that defines one. Rejections are answered the same way for all kinds. */
+export function answerAs(kind: PushedSourceKind, result: AcceptedRequest): WebhookResult {
+  if (result.kind === "rejected") return result;
+  if (kind.answer !== undefined) {
+    const answer = kind.answer(result);
+    return { kind: "answered", outcome: OUTCOMES[result.kind], answer, eventId: findEventId(result) };
+  }
+  return result.kind === "several" ? answerSeveral(result) : result;
+}
+
+function answerSeveral({ eventIds, deliveries, givenUp }: AcceptedSeveral): Answered {
+  const facts =
+    givenUp === undefined
+      ? { status: "queued", event_ids: eventIds, deliveries }
+      : { ...describeGivenUp(givenUp), event_ids: eventIds };
+  const answer = jsonAnswer(JSON.stringify(facts), givenUp?.isError === true ? BAD_GATEWAY : 200);
+  return { kind: "answered", outcome: "accepted", answer, eventId: eventIds[0] };
+}
+
+function findEventId(result: Exclude<AcceptedRequest, Rejected>): string | undefined {
+  if (result.kind === "several") return result.eventIds[0];
+  return result.kind === "ignored" ? undefined : result.eventId;
+}
+
+export const BAD_GATEWAY = 502;
+
+/** `dead_letter`: the target was not asked, or has not answered. */
+export function describeGivenUp({ reason, code }: GivenUp): Record<string, unknown> {
+  return code === undefined ? { status: "dead_letter", reason } : { status: "rejected_by_target", code, reason };
 }

@@ -12,7 +12,7 @@ import type { Store } from "../../store/store.ts";
 import { presentEvent, presentEventRequest, presentStoredBody } from "../present/event.ts";
 import { isoTime } from "../present/time.ts";
 import { findJsonMember, keepJsonText } from "../json-text.ts";
-import { refusePublishingPartner } from "../../intake/partner-routes.ts";
+import { refusePublishingPartner } from "../../intake/hot-routes.ts";
 import { EventQuery, readEventFilter } from "./event-query.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";
 

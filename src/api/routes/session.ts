@@ -12,7 +12,7 @@ import type { PassRecords } from "../../resources/pass-records.ts";
 import type { Authenticate } from "../../intake/hot-routes.ts";
 import type { AnswerOf } from "../openapi/operation-docs.ts";
 import { isoTime } from "../present/time.ts";
-import { publicBaseOf } from "../public-url.ts";
+import { publicBaseOf } from "../../intake/request.ts";
 import type { Sessions } from "../session/sessions.ts";
 import type { Session as Described } from "./session.docs.ts";
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/model/errors.ts";
 import { FLOOD_OF_WRONG_KEYS, MAX_WRONG_KEYS, createAuthenticate } from "../../../src/api/authenticate.ts";
-import { createClientAddress, createExemption } from "../../../src/api/client-address.ts";
+import { createClientAddress, createExemption } from "../../../src/intake/request.ts";
 import type { Caller } from "../../../src/resources/keys.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 

@@ -4,7 +4,7 @@ import type { Clock } from "../../../model/clock.ts";
 import { PosthornError } from "../../../model/errors.ts";
 import { findGroupRule, type GroupRule } from "../../../resources/group-rules.ts";
 import { USER_PREFIX, type Caller } from "../../../resources/keys.ts";
-import { publicBaseOf } from "../../public-url.ts";
+import { publicBaseOf } from "../../../intake/request.ts";
 import type { Logins } from "./logins.ts";
 import type { Provider } from "./provider.ts";
 import { chooseReturnPath } from "./return-path.ts";
