@@ -8,7 +8,7 @@ import { describeQueue } from "../model/queue-place.ts";
 import { openMirroredValidations } from "../resources/validations/mirrored-validations.ts";
 import { createProcessRequest } from "../intake/accept-events.ts";
 import { createBodyChecker } from "../sandbox/text/body-check.ts";
-import { DEFAULT_PUBLISH_LIMITS } from "../intake/publish/publish-item.ts";
+import { DEFAULT_PUBLISH_LIMITS } from "../intake/publish/publish-body.ts";
 import { createPublisher } from "../intake/publish/publish.ts";
 import { createPullers, type Pullers, type PullersOptions } from "../intake/messages/pullers.ts";
 import { createRequestLog, createWebhookLog } from "../intake/webhook-log.ts";

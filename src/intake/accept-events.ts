@@ -63,7 +63,7 @@ export function createProcessRequest(options: ProcessRequestOptions): ProcessReq
         return end({ kind: "ignored", cause: "replayed", eventId: result.eventId });
       }
       // No sender waits for the result of a message.
-      if (result.kind !== "stored" || forwarding === undefined || kind.pull !== undefined) return end(result);
+      if (result.kind !== "stored" || forwarding === undefined || kind.isPulled === true) return end(result);
       if (result.forward === undefined) return end(result);
       const answerForwarded = barrier.guard((forwardResult: ForwardResult) => {
         result.forwardResult = forwardResult;

@@ -3,7 +3,7 @@ import { isCredentialHeader } from "../model/credential-header.ts";
 import { PosthornError } from "../model/errors.ts";
 import { writeKeptRequest, type KeptRequest } from "../model/kept-request.ts";
 import type { HiddenTexts, Source } from "../model/source.ts";
-import type { PulledFacts } from "../sources/opened-message.ts";
+import type { MessageFacts } from "./messages/open-message.ts";
 import type { ArrivedRequest } from "../sources/source-kind.ts";
 import type { Done } from "../model/accepted.ts";
 import type { Work } from "../accept/overload.ts";
@@ -17,7 +17,7 @@ export interface WebhookRequest extends ArrivedRequest {
   /** When it first came; differs from `receivedAt` only when it is replayed. */
   readonly occurredAt: number;
   /** Set when it came as a message. */
-  readonly pulled?: PulledFacts | undefined;
+  readonly pulled?: MessageFacts | undefined;
   /** The logged request, if this is a replay of it. */
   readonly keptAs: string | undefined;
 }

@@ -9,7 +9,7 @@ import { isGatewayEventType, matchesPattern } from "../model/pattern.ts";
 import type { Place, Source } from "../model/source.ts";
 import type { IncomingEvent } from "../accept/fan-out.ts";
 import { after, orElse, type MaybePromise } from "../model/barrier.ts";
-import type { AdoptedEvent, PulledFacts } from "../sources/opened-message.ts";
+import type { AdoptedEvent, MessageFacts } from "./messages/open-message.ts";
 import { describeRequest, type WebhookRequest } from "./request.ts";
 import { GENERIC } from "../sources/generic.ts";
 import type { ReadEvent, Reading, SourceKind } from "../sources/source-kind.ts";
@@ -83,7 +83,7 @@ export function createReader({ bodies, validations }: ReaderOptions) {
  */
 export function keepInvalid(kind: SourceKind, error: unknown): PosthornError {
   const isKept =
-    kind !== GENERIC && kind.pull === undefined && error instanceof PosthornError && ERRORS[error.code].status === 422;
+    kind !== GENERIC && kind.isPulled !== true && error instanceof PosthornError && ERRORS[error.code].status === 422;
   if (isKept) return error;
   throw error;
 }
@@ -115,7 +115,7 @@ export function findUnwanted(source: Source, type: string): "filtered" | "invali
 /** Identifies the request if its source rejects replays. */
 export function findReplayKey(request: WebhookRequest, kind: SourceKind): string | undefined {
   const { source, keptAs } = request;
-  if (!source.refusesReplays || keptAs !== undefined || kind.pull !== undefined) return undefined;
+  if (!source.refusesReplays || keptAs !== undefined || kind.isPulled === true) return undefined;
   const mark = kind.replayMark?.(request, source.settings);
   return mark === undefined ? undefined : replayKey(source.name, mark);
 }
@@ -209,7 +209,7 @@ function findOwnId({ pulled }: WebhookRequest, read: ReadEvent | undefined): str
 function adoptEvent(
   request: WebhookRequest,
   form: WellFormed,
-  pulled: PulledFacts,
+  pulled: MessageFacts,
   adopted: AdoptedEvent,
   { clock, createId }: WebhookEventOptions,
 ): IncomingEvent {

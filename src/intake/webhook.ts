@@ -57,7 +57,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   /** Returns the source of a path if it accepts webhooks with this method now; otherwise throws the reason. */
   function openSource(name: string, method: string, path: string): Source {
     const source = checkOpen(name, findSource(name), method, path);
-    if (kinds.get(source.kind)?.pull === undefined) return source;
+    if (kinds.get(source.kind)?.isPulled !== true) return source;
     throw new PosthornError("unknown_source", `The source "${name}" receives messages from a queue, not webhooks.`);
   }
 
@@ -104,7 +104,7 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
       const request = addBody(head, body);
       const barrier = new Barrier(done, (error) => done(log.reject(request, error, body, body.length)));
       const kind = kinds.get(head.source.kind);
-      if (kind === undefined || kind.pull !== undefined) return barrier.fail(unknownKind(head.source));
+      if (kind === undefined || kind.isPulled === true) return barrier.fail(unknownKind(head.source));
       void barrier.run(
         () => verifySender(request, kind),
         (answer) => {

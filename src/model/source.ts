@@ -175,7 +175,9 @@ export interface SourceKindRules {
   readonly queuedStatus?: 202 | undefined;
   readonly replayMark?: ((...request: never[]) => string) | undefined;
   /** Set for pulled sources, which read from a queue over one of the gateway's connections. */
-  readonly pull?: { check?(options: Readonly<Record<string, unknown>>): void } | undefined;
+  readonly isPulled?: true | undefined;
+  /** For pulled sources: throws `invalid_field` for settings that cannot work here, such as an unknown connection. */
+  checkOptions?(options: Readonly<Record<string, unknown>>): void;
   /** Throws `invalid_field` with the reason when the manifest is invalid. */
   checkManifest?(manifest: Readonly<Record<string, unknown>>): void;
 }

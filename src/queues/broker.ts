@@ -8,7 +8,7 @@ export interface BrokerConnection {
   readonly limits: BrokerLimits;
   state(): ConnectionState;
   /** Holds at most `maxUnacknowledged` unsettled messages at a time. */
-  openTaker(options: TakerOptions): QueueTaker;
+  openTaker(options: TakerOptions): Taker;
   /** For a queue, or an exchange on RabbitMQ, where the message's subject is the routing key. */
   openPublisher(destination: string): Publisher;
   depth(queue: string): Promise<QueueDepth>;
@@ -22,14 +22,19 @@ export interface BrokerConnection {
   close(): Promise<void>;
 }
 
+/** How a broker lets its messages be held, as data. */
+export interface HoldLimits {
+  /** A message that is held longer without being renewed is delivered again. */
+  holdMs: number;
+  canRenew: boolean;
+  /** Whether a returned message can be made to come again only later. */
+  canDelayRetry: boolean;
+}
+
 /** Differences between brokers, as data. */
-export interface BrokerLimits {
+export interface BrokerLimits extends HoldLimits {
   /** Size of a whole message, as the broker counts it. */
   maxMessageBytes: number;
-  canRenew: boolean;
-  /** A message that is held longer without being renewed is delivered again. */
-  longestHoldMs: number;
-  canDelayRetry: boolean;
   /** The depth of a queue includes messages that somebody holds. */
   countsHeld: boolean;
 }
@@ -45,15 +50,20 @@ export type ConnectionState =
 export interface TakerOptions {
   queue: string;
   maxUnacknowledged: number;
-  /** How long a message stays hidden from others unless it is renewed; RabbitMQ has its own limit. */
-  holdMs: number;
+  /** Another time than the broker's usual one, where it can be chosen. */
+  holdMs?: number | undefined;
   /** Where parked messages go when the broker has no dead letters of its own. */
   parkTo: { destination: string; subject: string };
   /** Messages of one session are taken in order, by one taker at a time. */
   sessions: boolean;
 }
 
-export interface QueueTaker {
+/**
+ * A consumer of one queue. It reconnects automatically. Messages that were received over a lost connection are delivered
+ * again.
+ */
+export interface Taker {
+  readonly limits: HoldLimits;
   /**
    * Resolves with up to `max` messages as soon as there is one, and with none after `waitMs` or when the connection was
    * lost. Waits while there is no connection; the connection's state says why. Rejects with a BrokerFault for problems

@@ -1,8 +1,5 @@
 import type { Connections } from "../queues/connections.ts";
-import { AMQP } from "./amqp.ts";
-import { AZURE_SERVICE_BUS } from "./azure-service-bus.ts";
-import { AZURE_STORAGE_QUEUE } from "./azure-storage-queue.ts";
-import { createBrokerKind } from "./broker-kind.ts";
+import { AMQP, AZURE_SERVICE_BUS, AZURE_STORAGE_QUEUE, createBrokerKind } from "./queue-kinds.ts";
 import { GENERIC } from "./generic.ts";
 import * as providers from "./provider-list.ts";
 import type { PushedSourceKind, SourceKind } from "./source-kind.ts";

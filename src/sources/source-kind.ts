@@ -3,7 +3,8 @@ import type { TObject } from "typebox";
 import type { AcceptedRequest, Rejected } from "../model/accepted.ts";
 import type { MaskPointer } from "../model/masking.ts";
 import type { SecretForm } from "../model/secret-form.ts";
-import type { Claims } from "./claimed-body.ts";
+import type { Taker } from "../queues/broker.ts";
+import type { Claims } from "../queues/claim-check.ts";
 import type { PullDefaults } from "./pull-options.ts";
 import type { WellFormed } from "../sandbox/text/well-formed.ts";
 
@@ -44,7 +45,7 @@ interface AnySourceKind {
 
 /** Verifies and answers a provider's requests, splits them into events and identifies these. */
 export interface PushedSourceKind extends AnySourceKind {
-  readonly pull?: undefined;
+  readonly isPulled?: undefined;
   /** Methods that the provider's handshake uses in addition to those of the source. */
   readonly handshakeMethods?: readonly string[] | undefined;
   /** Answers the provider's handshake, of which nothing is stored. Called first. */
@@ -67,76 +68,19 @@ export interface PushedSourceKind extends AnySourceKind {
 
 /** Receives messages from a queue and settles them. Without `events`, a message is one event. */
 export interface PulledSourceKind extends AnySourceKind {
-  readonly pull: {
-    readonly limits: PullLimits;
-    /** Defaults that differ from those of all pulled kinds. */
-    readonly defaults?: PullDefaults | undefined;
-    /** Rejects when the queue cannot be reached; the caller retries. */
-    open(settings: KindSettings): Promise<Taker>;
-    /** The storage of bodies that were too large for the queue, if the source has one. */
-    findClaims?(settings: KindSettings): Claims | undefined;
-    /** Throws `invalid_field` for settings that cannot work here, such as an unknown connection. */
-    check?(options: Readonly<Record<string, unknown>>): void;
-  };
-}
-
-/** The limits of the broker, as data. */
-export interface PullLimits {
-  /** How long a message stays locked for its consumer; undefined: as long as the connection lives. */
-  readonly holdMs: number | undefined;
-  /** Whether the lock can be renewed. */
-  readonly canRenew: boolean;
-  /** Whether a returned message can be made to come again only later. */
-  readonly canDelayRetry?: boolean | undefined;
-}
-
-/**
- * A consumer of one queue. It reconnects automatically; calls reject while the broker is unreachable. Messages that were
- * received over a lost connection are delivered again.
- */
-export interface Taker {
-  /**
-   * Returns up to `max` messages. Waits for the first one if the broker supports waiting. Returns none when the signal
-   * aborts. Unsettled messages are delivered again.
-   */
-  take(max: number, signal: AbortSignal): Promise<readonly PulledMessage[]>;
-  /** No messages are wanted until the next `take`: prefetched messages are returned. */
-  rest(): Promise<void>;
-  /** Removes the message: it never comes again once this has resolved. */
-  acknowledge(message: PulledMessage): Promise<void>;
-  /** Returns the message to the queue: it comes again; after the delay, if the broker supports that. */
-  retry(message: PulledMessage, delayMs?: number): Promise<void>;
-  /**
-   * Parks the message with the reason, where people find it; then it never comes again. When this rejects, the message
-   * is still held and must be returned.
-   */
-  park(message: PulledMessage, reason: ParkReason): Promise<void>;
-  /** Renews the lock for its full time. Rejects when another consumer may already have the message. */
-  renew(message: PulledMessage): Promise<void>;
+  readonly isPulled: true;
+  /** Defaults that differ from those of all pulled kinds. */
+  readonly defaults?: PullDefaults | undefined;
+  /** Rejects when the queue cannot be reached; the caller retries. */
+  openTaker(settings: KindSettings): Promise<Taker>;
   /** The number of waiting messages; undefined when the broker does not report it. */
-  depth(): Promise<number | undefined>;
-  /** Messages that are held but not settled come again. */
-  close(): Promise<void>;
-}
-
-export interface PulledMessage {
-  /** The id from the sender or the broker, the same whenever it comes again; undefined if there is none. */
-  readonly id: string | undefined;
-  readonly body: Buffer;
-  /** Its properties. Names in lower case; `content-type` among them. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** How often it was received, this time included. */
-  readonly deliveryCount: number;
-  /** Wall clock, milliseconds; when it was put into the queue, if the broker reports it. */
-  readonly enqueuedAt?: number | undefined;
-  /** The queue, and the exchange before it: in the words of `model/queue-place.ts`. */
-  readonly pulledFrom?: readonly string[] | undefined;
-}
-
-export interface ParkReason {
-  /** A code of `model/errors.ts`, or `dead` or `max_deliveries`. */
-  readonly code: string;
-  readonly description: string;
+  depth(settings: KindSettings): Promise<number | undefined>;
+  /** The queue in the words of `model/queue-place.ts`, if it is one of a broker. */
+  describePlace?(options: Readonly<Record<string, unknown>>): string;
+  /** The storage of bodies that were too large for the queue, if the source has one. */
+  findClaims?(settings: KindSettings): Claims | undefined;
+  /** Throws `invalid_field` for settings that cannot work here, such as an unknown connection. */
+  checkOptions?(options: Readonly<Record<string, unknown>>): void;
 }
 
 /** A request as received. Names of headers are in lower case. */

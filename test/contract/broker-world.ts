@@ -1,11 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type {
-  BrokerConnection,
-  OutgoingMessage,
-  QueueTaker,
-  TakenMessage,
-  TakerOptions,
-} from "../../src/queues/broker.ts";
+import type { BrokerConnection, OutgoingMessage, Taker, TakenMessage, TakerOptions } from "../../src/queues/broker.ts";
 
 /** A broker to try its promises on. */
 export interface BrokerWorld {
@@ -33,7 +27,7 @@ export interface Ready {
   world: BrokerWorld;
   connection: BrokerConnection;
   queue: BrokerQueue;
-  take(options?: Partial<TakerOptions>): QueueTaker;
+  take(options?: Partial<TakerOptions>): Taker;
   publish(...bodies: (string | Buffer)[]): Promise<void>;
 }
 
@@ -59,7 +53,7 @@ export function toMessage(
 }
 
 /** As many as that, in as many calls as it takes. */
-export async function takeSome(taker: QueueTaker, count: number): Promise<TakenMessage[]> {
+export async function takeSome(taker: Taker, count: number): Promise<TakenMessage[]> {
   const taken: TakenMessage[] = [];
   while (taken.length < count) taken.push(...(await taker.take(count - taken.length, WAIT_MS)));
   return taken;

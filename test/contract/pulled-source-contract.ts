@@ -1,5 +1,7 @@
 import { describe, expect, it, type TestContext } from "vitest";
-import type { ParkReason, PulledSourceKind } from "../../src/sources/source-kind.ts";
+import type { ParkReason } from "../../src/intake/messages/open-message.ts";
+import type { HoldLimits } from "../../src/queues/broker.ts";
+import type { PulledSourceKind } from "../../src/sources/source-kind.ts";
 import type { BrokenPromises } from "../support/broken-promises.mjs";
 import { PULLED_CHECKS } from "./messages/checks.ts";
 
@@ -16,6 +18,7 @@ export interface PulledHarness {
 /** An empty queue. */
 export interface PulledPlace {
   readonly kind: PulledSourceKind;
+  readonly limits: HoldLimits;
   /** Of a source that takes from it. */
   readonly options: Readonly<Record<string, unknown>>;
   send(body: string | Buffer, message?: SentMessage): Promise<void>;
@@ -39,12 +42,7 @@ export interface SentMessage {
   isBare?: boolean;
 }
 
-export function pulledSourceContract(
-  name: string,
-  harness: PulledHarness,
-  limits: PulledSourceKind["pull"]["limits"],
-  all = PULLED_CHECKS,
-) {
+export function pulledSourceContract(name: string, harness: PulledHarness, limits: HoldLimits, all = PULLED_CHECKS) {
   describe(`a source of the kind ${name}`, () => {
     const checks = all.filter(({ appliesTo }) => appliesTo?.(limits) ?? true);
     it.for(checks)("$name", async ({ run }, context) => {

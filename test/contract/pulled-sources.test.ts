@@ -1,14 +1,15 @@
 import { describe, expect, it } from "vitest";
-import type { KindSettings, PulledMessage, PullLimits, Taker } from "../../src/sources/source-kind.ts";
+import type { HoldLimits, Taker, TakenMessage } from "../../src/queues/broker.ts";
+import type { KindSettings } from "../../src/sources/source-kind.ts";
 import { createMemoryBroker } from "../support/memory-queue.ts";
 import { PULLED_CHECKS } from "./messages/checks.ts";
 import { DELIVERED_CHECKS } from "./messages/delivered-checks.ts";
 import { pulledSourceContract, type PulledHarness } from "./pulled-source-contract.ts";
 
-const RENEWING: PullLimits = { holdMs: 30_000, canRenew: true };
-const HOLDING: PullLimits = { holdMs: 1_800_000, canRenew: false };
+const RENEWING: HoldLimits = { holdMs: 30_000, canRenew: true, canDelayRetry: false };
+const HOLDING: HoldLimits = { holdMs: 1_800_000, canRenew: false, canDelayRetry: false };
 
-function memoryHarness(limits: PullLimits): PulledHarness {
+function memoryHarness(limits: HoldLimits): PulledHarness {
   return {
     async open(now) {
       const { kind, queue } = createMemoryBroker({ limits, now });
@@ -16,6 +17,7 @@ function memoryHarness(limits: PullLimits): PulledHarness {
       const { send, countLeft, countHeld, parked, loseTakers } = orders;
       return {
         kind,
+        limits,
         options: { queue: "orders", idle_wait_s: 1 },
         send: async (body, message) => send(body, message),
         countLeft: async () => countLeft(),
@@ -42,14 +44,23 @@ function withTaker(change: (taker: Taker) => Partial<Taker>, limits = RENEWING):
   return {
     async open(now) {
       const place = await harness.open(now, undefined);
-      const { limits, open } = place.kind.pull;
-      const openBroken = async (settings: KindSettings) => {
-        const taker = await open(settings);
+      const openTaker = async (settings: KindSettings) => {
+        const taker = await place.kind.openTaker(settings);
         return { ...taker, ...change(taker) };
       };
-      return { ...place, kind: { ...place.kind, pull: { limits, open: openBroken } } };
+      return { ...place, kind: { ...place.kind, openTaker } };
     },
   };
+}
+
+/** The same, with something wrong in the messages. */
+function withMessages(change: (message: TakenMessage) => Partial<TakenMessage>, limits = RENEWING): PulledHarness {
+  return withTaker(
+    (taker) => ({
+      take: async (...args) => (await taker.take(...args)).map((message) => ({ ...message, ...change(message) })),
+    }),
+    limits,
+  );
 }
 
 /** What never comes need not be waited for. */
@@ -57,46 +68,34 @@ const impatient = (harness: PulledHarness): PulledHarness => ({ ...harness, pati
 
 async function takeAndAcknowledge(taker: Taker, ...args: Parameters<Taker["take"]>) {
   const taken = await taker.take(...args);
-  await Promise.all(taken.map(taker.acknowledge));
+  await Promise.all(taken.map((message) => message.acknowledge()));
   return taken;
 }
 
 /** Whoever gives a message another id whenever it comes cannot tell that it came before. */
-function nameAnew(taker: Taker): Partial<Taker> {
-  const known = new Map<PulledMessage, PulledMessage>();
-  const originalOf = (message: PulledMessage) => known.get(message) ?? message;
-  return {
-    async take(...args) {
-      const taken = await taker.take(...args);
-      return taken.map((message, index) => {
-        const named = { ...message, id: `${known.size}-${index}` };
-        known.set(named, message);
-        return named;
-      });
-    },
-    acknowledge: (message) => taker.acknowledge(originalOf(message)),
-    renew: (message) => taker.renew(originalOf(message)),
-  };
+function nameAnew(): (message: TakenMessage) => Partial<TakenMessage> {
+  let named = 0;
+  return () => ({ id: String(named++) });
 }
 
 describe("the contract of pulled sources", () => {
   const EAGER = withTaker((taker) => ({ take: (...args) => takeAndAcknowledge(taker, ...args) }));
   const FORGETFUL = { ...memoryHarness(RENEWING), broken: { forgetDedupe: true } };
-  const PARKS_NOWHERE = withTaker(({ acknowledge }) => ({ park: acknowledge }));
-  const LOSES = impatient(withTaker(({ acknowledge }) => ({ retry: acknowledge })));
+  const PARKS_NOWHERE = withMessages(({ acknowledge }) => ({ park: acknowledge }));
+  const LOSES = impatient(withMessages(({ acknowledge }) => ({ retry: acknowledge })));
   const HASTY = { ...memoryHarness(RENEWING), broken: { answerBeforeCommit: true } };
-  const GREEDY = withTaker((taker) => ({ take: (_, signal) => taker.take(100, signal) }));
-  const SLEEPY = withTaker(() => ({ renew: () => Promise.resolve() }));
+  const GREEDY = withTaker((taker) => ({ take: (_, waitMs) => taker.take(100, waitMs) }));
+  const SLEEPY = withMessages(() => ({ renew: async () => "settled" }));
 
-  const RENAMING = withTaker(nameAnew);
+  const RENAMING = withMessages(nameAnew());
   /** Takes before it is asked to, and for nobody. */
   const UNASKED = impatient(
     withTaker((taker) => {
-      void taker.take(1, new AbortController().signal);
-      return {};
+      void taker.take(1, 0);
+      return { rest: async () => undefined };
     }),
   );
-  const KEEPS = impatient(withTaker(() => ({ retry: async () => undefined, close: async () => undefined }), HOLDING));
+  const KEEPS = impatient(withMessages(() => ({ retry: async () => "settled" }), HOLDING));
 
   // shows: Q30
   it.each<[promise: RegExp, wrong: string, harness: PulledHarness]>([

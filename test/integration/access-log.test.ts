@@ -78,7 +78,7 @@ describe("the access log", () => {
   });
 
   it("has a line for each message of a queue, with what became of it", async () => {
-    const broker = createMemoryBroker({ limits: { holdMs: undefined, canRenew: true }, now: Date.now });
+    const broker = createMemoryBroker({ limits: {}, now: Date.now });
     gateway = await startTestGateway({ env: { LOG_LEVEL: "debug" }, sourceKinds: [broker.kind] });
     const declare = (name: string, more: object = {}) =>
       gateway.post("/api/v1/sources", { name, kind: "memory", options: { queue: name }, ...more });
@@ -109,7 +109,7 @@ describe("the access log", () => {
   });
 
   it("has the messages that go back to their queue", async () => {
-    const broker = createMemoryBroker({ limits: { holdMs: undefined, canRenew: true }, now: Date.now });
+    const broker = createMemoryBroker({ limits: {}, now: Date.now });
     gateway = await startTestGateway({ env: { LOG_LEVEL: "debug" }, sourceKinds: [broker.kind] });
     const queue = broker.queue("orders");
     queue.canPark = false;

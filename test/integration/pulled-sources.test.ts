@@ -56,21 +56,18 @@ describe("a source that takes messages from a queue", () => {
   it("whose queue cannot be opened, or taken from, says so and tries again, and concerns no other", async () => {
     let isAway = true;
     const unsteady = createMemoryBroker({ limits: LIMITS, now: Date.now });
-    const { pull } = unsteady.kind;
+    const { openTaker } = unsteady.kind;
     const away: PulledSourceKind = {
       ...unsteady.kind,
       name: "away",
-      pull: { ...pull, open: (given) => (isAway ? Promise.reject(new Error("no broker")) : pull.open(given)) },
+      openTaker: (given) => (isAway ? Promise.reject(new Error("no broker")) : openTaker(given)),
     };
     const deaf: PulledSourceKind = {
       ...unsteady.kind,
       name: "deaf",
-      pull: {
-        ...pull,
-        async open(given) {
-          const taker = await pull.open(given);
-          return { ...taker, take: (...args) => (isAway ? Promise.reject(new Error("cut off")) : taker.take(...args)) };
-        },
+      async openTaker(given) {
+        const taker = await openTaker(given);
+        return { ...taker, take: (...args) => (isAway ? Promise.reject(new Error("cut off")) : taker.take(...args)) };
       },
     };
     const { broker, gateway, declare } = await open(away, deaf);

@@ -199,7 +199,7 @@ describe("a message that comes again", () => {
     };
     const { broker, gateway, sink, addSource, isEmpty } = await openWorld((kind) => ({
       ...kind,
-      pull: { ...kind.pull, findClaims: () => claims },
+      findClaims: () => claims,
     }));
     await gateway.subscribe({ name: "all", url: sink.url, format: "raw", ordered: true });
     const queue = broker.queue("whole");
@@ -237,7 +237,7 @@ describe("a message that comes again", () => {
     };
     const { broker, gateway, sink, addSource, isEmpty, listEvents } = await openWorld((kind) => ({
       ...kind,
-      pull: { ...kind.pull, findClaims: () => claims },
+      findClaims: () => claims,
     }));
     await gateway.subscribe({ name: "all", url: sink.url, format: "raw" });
     await addSource("whole", { body: "message" });
@@ -266,7 +266,7 @@ describe("a message that comes again", () => {
     const put = (name: string, text: string) => claims.put(name, Buffer.from(text), OWNER);
     const { broker, addSource, isEmpty, listEvents } = await openWorld((kind) => ({
       ...kind,
-      pull: { ...kind.pull, findClaims: () => claims },
+      findClaims: () => claims,
     }));
     await addSource("whole", { body: "message" });
     const send = (eventId: string, claim: Claim) =>

@@ -1,11 +1,6 @@
-import type {
-  KindSettings,
-  ParkReason,
-  PulledMessage,
-  PulledSourceKind,
-  PullLimits,
-  Taker,
-} from "../../src/sources/source-kind.ts";
+import type { ParkReason } from "../../src/intake/messages/open-message.ts";
+import type { HoldLimits, Taker, TakenMessage } from "../../src/queues/broker.ts";
+import type { KindSettings, PulledSourceKind } from "../../src/sources/source-kind.ts";
 import { PullOptions } from "../../src/sources/pull-options.ts";
 
 /** A broker in memory whose messages come again unless they are settled, with one queue by each name. */
@@ -31,14 +26,13 @@ interface Stored {
   readonly id: string | undefined;
   readonly body: Buffer;
   readonly headers: Readonly<Record<string, string>>;
-  readonly enqueuedAt: number;
   deliveryCount: number;
   /** By whom it is held, and until when. */
-  held: { by: PulledMessage; until: number } | undefined;
+  held: { by: symbol; until: number } | undefined;
 }
 
 export interface MemoryBrokerOptions {
-  limits: PullLimits;
+  limits: Partial<HoldLimits>;
   /** Of the gateway that takes: holds run out by it. */
   now: () => number;
 }
@@ -50,17 +44,27 @@ export function createMemoryBroker({ limits, now }: MemoryBrokerOptions): Memory
     queues.set(name, queue);
     return queue;
   }
-  const open = async ({ options }: KindSettings) => getQueue(String(options["queue"])).openTaker();
+  const queueOf = ({ options }: KindSettings) => getQueue(String(options["queue"]));
   return {
-    kind: { name: "memory", needsSecret: false, options: PullOptions, pull: { limits, open } },
+    kind: {
+      name: "memory",
+      isPulled: true,
+      needsSecret: false,
+      options: PullOptions,
+      openTaker: async (settings) => queueOf(settings).openTaker(),
+      depth: async (settings) => queueOf(settings).countReady(),
+    },
     queue: getQueue,
   };
 }
 
-function createQueue({ holdMs = Number.POSITIVE_INFINITY }: PullLimits, now: () => number) {
+function createQueue(given: Partial<HoldLimits>, now: () => number) {
+  const limits: HoldLimits = { holdMs: Number.POSITIVE_INFINITY, canRenew: true, canDelayRetry: false, ...given };
+  const { holdMs, canRenew } = limits;
   let left: Stored[] = [];
   const parked: { body: Buffer; reason: ParkReason }[] = [];
   let arrivals = new AbortController();
+  let rests = 0;
 
   function tell(): void {
     const told = arrivals;
@@ -72,56 +76,74 @@ function createQueue({ holdMs = Number.POSITIVE_INFINITY }: PullLimits, now: () 
     return held === undefined || held.until <= now();
   }
 
-  function takeFree(max: number): PulledMessage[] {
-    return left
-      .filter(isFree)
-      .slice(0, max)
-      .map((stored) => {
-        const { id, body, headers, enqueuedAt } = stored;
-        const message = { id, body, headers, enqueuedAt, deliveryCount: ++stored.deliveryCount };
-        stored.held = { by: message, until: now() + holdMs };
-        return message;
-      });
+  function takeFree(max: number): TakenMessage[] {
+    return left.filter(isFree).slice(0, max).map(hold);
   }
 
-  /** Rejects once another may have it. */
-  async function getHeld(message: PulledMessage): Promise<Stored> {
-    const stored = left.find(({ held }) => held?.by === message);
-    if (stored === undefined || isFree(stored)) throw new Error("this message is held by nobody, or by another");
-    return stored;
+  function hold(stored: Stored): TakenMessage {
+    const { id, body, headers } = stored;
+    const { "content-type": contentType, ...properties } = headers;
+    const by = Symbol("held");
+    stored.held = { by, until: now() + holdMs };
+
+    /** Throws once another may have it. */
+    function checkHeld(): void {
+      if (!left.includes(stored) || stored.held?.by !== by || isFree(stored)) {
+        throw new Error("this message is held by nobody, or by another");
+      }
+    }
+
+    return {
+      id,
+      body,
+      contentType,
+      subject: undefined,
+      sessionId: undefined,
+      properties,
+      deliveryCount: ++stored.deliveryCount,
+      async acknowledge() {
+        checkHeld();
+        left = left.filter((one) => one !== stored);
+        return "settled";
+      },
+      async retry() {
+        checkHeld();
+        stored.held = undefined;
+        tell();
+        return "settled";
+      },
+      async park(code, description) {
+        checkHeld();
+        if (!queue.canPark) throw new Error("nowhere to park");
+        parked.push({ body, reason: { code, description } });
+        left = left.filter((one) => one !== stored);
+        return "settled";
+      },
+      renew: canRenew
+        ? async () => {
+            checkHeld();
+            stored.held = { by, until: now() + holdMs };
+            return "settled";
+          }
+        : undefined,
+    };
   }
 
   const taker: Taker = {
-    async take(max, signal) {
+    limits,
+    async take(max) {
+      const restsBefore = rests;
       for (;;) {
         const taken = takeFree(max);
-        if (taken.length > 0 || signal.aborted) return taken;
-        const { signal: arrival } = arrivals;
-        await new Promise<void>((resolve) => {
-          for (const one of [signal, arrival]) one.addEventListener("abort", () => resolve(), { once: true });
-        });
+        if (taken.length > 0 || rests > restsBefore) return taken;
+        const { signal } = arrivals;
+        await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
       }
     },
-    rest: async () => undefined,
-    async acknowledge(message) {
-      const settled = await getHeld(message);
-      left = left.filter((one) => one !== settled);
-    },
-    async retry(message) {
-      (await getHeld(message)).held = undefined;
+    async rest() {
+      rests++;
       tell();
     },
-    async park(message, reason) {
-      const settled = await getHeld(message);
-      if (!queue.canPark) throw new Error("nowhere to park");
-      parked.push({ body: settled.body, reason });
-      left = left.filter((one) => one !== settled);
-    },
-    async renew(message) {
-      const stored = await getHeld(message);
-      stored.held = { by: message, until: now() + holdMs };
-    },
-    depth: async () => left.filter(isFree).length,
     async close() {
       loseTakers();
     },
@@ -134,16 +156,16 @@ function createQueue({ holdMs = Number.POSITIVE_INFINITY }: PullLimits, now: () 
 
   const queue = {
     openTaker: () => taker,
+    countReady: () => left.filter(isFree).length,
     canPark: true,
     send(body, { id, headers = {} } = {}) {
-      const enqueuedAt = now();
-      left.push({ id, body: Buffer.from(body), headers, enqueuedAt, deliveryCount: 0, held: undefined });
+      left.push({ id, body: Buffer.from(body), headers, deliveryCount: 0, held: undefined });
       tell();
     },
     countLeft: () => left.length,
     countHeld: () => left.filter((stored) => !isFree(stored)).length,
     parked,
     loseTakers,
-  } satisfies MemoryQueue & { openTaker(): Taker };
+  } satisfies MemoryQueue & { openTaker(): Taker; countReady(): number };
   return queue;
 }

@@ -38,7 +38,7 @@ function presentKind(kind: SourceKindRules): AnswerOf<typeof Kind> {
   return {
     name: kind.name,
     needs_secret: kind.needsSecret,
-    pulled: kind.pull !== undefined,
+    pulled: kind.isPulled === true,
     has_manifest: kind.checkManifest !== undefined,
     options: (kind.options as AnswerOf<typeof Kind>["options"] | undefined) ?? null,
   };

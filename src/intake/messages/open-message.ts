@@ -1,23 +1,93 @@
+import { describeExchange } from "../../model/queue-place.ts";
+import { PosthornError } from "../../model/errors.ts";
+import type { EventOrigin, Priority } from "../../model/event.ts";
+import { isFieldName, isFieldValue } from "../../model/header-block.ts";
+import { readHops } from "../../model/hops.ts";
 import { readTrace } from "../../model/trace-context.ts";
+import type { Source } from "../../model/source.ts";
+import type { TakenMessage } from "../../queues/broker.ts";
+import type { Claim } from "../../queues/message-schema.ts";
 import { parseMessage } from "../../queues/parse-message.ts";
 import { createHeaderSeal } from "../../queues/sealed-headers.ts";
-import { PosthornError } from "../../model/errors.ts";
-import type { Source } from "../../model/source.ts";
-import { parsePublishBody } from "../publish/publish-body.ts";
-import { describeItem } from "../publish/publish.ts";
-import { DEFAULT_PUBLISH_LIMITS, type PublishItem } from "../publish/publish-item.ts";
-import type { ParkReason, PulledMessage } from "../../sources/source-kind.ts";
-import { toMessageEventId } from "../to-events.ts";
-import { readSentBy, type SentBy } from "./message-properties.ts";
-import type { OpenedMessage, PulledFacts } from "../../sources/opened-message.ts";
 import type { PullSettings } from "../../sources/pull-options.ts";
+import { DEFAULT_PUBLISH_LIMITS, parsePublishBody, type PublishItem } from "../publish/publish-body.ts";
+import { describeItem } from "../publish/publish.ts";
+import { toMessageEventId } from "../to-events.ts";
+
+/** Names in lower case. */
+type Headers = Readonly<Record<string, string>>;
+
+/** Facts about the event that a message contains in addition to the event's bytes. */
+export interface AdoptedEvent {
+  type: string;
+  version: string;
+  source: string;
+  /** Undefined: the source's value. */
+  tenantId: string | undefined;
+  priority: Priority;
+  orderingKey: string | undefined;
+  origin: EventOrigin;
+  /** Unix ms, like the two below. */
+  occurredAt: number | undefined;
+  deliverAt: number | undefined;
+  expiresAt: number | undefined;
+  contentType: string | undefined;
+  /** Already checked where it came in first: neither its bytes nor its schema are checked again. */
+  isChecked: boolean;
+}
+
+/** Facts about a message beyond the request that it becomes. */
+export interface MessageFacts {
+  /** The event's id, the same whenever the message comes; undefined if there is none, so that it may come twice. */
+  eventId: string | undefined;
+  /** The JSON that is kept with the event. */
+  details: string | undefined;
+  /** 1, and one more with each replay by its sender. */
+  generation: number;
+  /** Whether the message stays in its queue until the event's deliveries have ended. */
+  isHeld: boolean;
+  adopted: AdoptedEvent | undefined;
+}
+
+/** The content of a message, and where it comes from. */
+export interface OpenedMessage {
+  body: Buffer;
+  headers: Headers;
+  method: string;
+  /** Undefined: the source's value. */
+  path: string | undefined;
+  query: string;
+  remoteAddress: string;
+  /** Where the body is stored, if it is not in the message. */
+  claim: Claim | undefined;
+  /** The message has credentials that this source has no key for: they are ignored. */
+  hasSealed: boolean;
+  /** The id of the store of the gateway that sent it, if one did. */
+  origin: string | undefined;
+  hops: number;
+  facts: MessageFacts;
+}
 
 /** `afterMs`: a message that asks to wait is parked when that is over. */
 type Opened = OpenedMessage | { park: ParkReason; afterMs?: number };
 
-export interface OpenOptions {
+export interface ParkReason {
+  /** A code of `model/errors.ts`, or `dead` or `max_deliveries`. */
+  readonly code: string;
+  readonly description: string;
+}
+
+export function toParkReason({ code, message }: PosthornError): ParkReason {
+  return { code, description: message };
+}
+
+interface OpenOptions {
   source: Source;
   settings: PullSettings;
+  /** The queue that the message comes from, in the words of `model/queue-place.ts`, if it is one of a broker. */
+  queuePlace: string | undefined;
+  /** The message's properties as headers. */
+  headers: Headers;
   /** Of JSON. */
   maxDepth: number;
   /** Wall clock, milliseconds. */
@@ -27,8 +97,8 @@ export interface OpenOptions {
 }
 
 /** Reads a message in the format that its source says. Never throws. */
-export function openMessage(message: PulledMessage, options: OpenOptions): Opened {
-  const sentBy = readSentBy(message);
+export function openMessage(message: TakenMessage, options: OpenOptions): Opened {
+  const sentBy = readSentBy(options.headers);
   switch (options.settings.body) {
     case "raw":
       return openRaw(message, sentBy, options);
@@ -44,11 +114,12 @@ export function maxMessageBytes({ maxBytes }: Source, { body }: PullSettings): n
   return body === "raw" ? maxBytes : maxBytes * 2 + 65_536;
 }
 
-function openRaw(message: PulledMessage, sentBy: SentBy, { source, settings }: OpenOptions): Opened {
-  const { body, headers } = message;
+function openRaw(message: TakenMessage, sentBy: SentBy, options: OpenOptions): Opened {
+  const { source, headers } = options;
+  const { body } = message;
   const id = sentBy.eventId ?? message.id;
   const eventId = id === undefined ? undefined : toMessageEventId(source.name, id);
-  const facts = toFacts(message, settings, {
+  const facts = toFacts(message, options, {
     ...sentBy,
     eventId,
     originId: sentBy.eventId,
@@ -59,7 +130,7 @@ function openRaw(message: PulledMessage, sentBy: SentBy, { source, settings }: O
 }
 
 /** `format: message` of another gateway, or of this one. */
-function openWhole(message: PulledMessage, options: OpenOptions): Opened {
+function openWhole(message: TakenMessage, options: OpenOptions): Opened {
   const { source, settings, maxDepth } = options;
   const parsed = parseMessage(message.body, { maxBytes: maxMessageBytes(source, settings), maxDepth });
   if ("reason" in parsed) return { park: { code: parsed.reason, description: parsed.description } };
@@ -76,7 +147,7 @@ function openWhole(message: PulledMessage, options: OpenOptions): Opened {
     ["expires_at", event.expiresAt === undefined ? undefined : String(event.expiresAt)],
     ["metadata", event.metadata],
   ] as const;
-  const facts = toFacts(message, settings, {
+  const facts = toFacts(message, options, {
     eventId: toMessageEventId(source.name, event.eventId),
     originId: event.eventId,
     origin: event.origin,
@@ -122,17 +193,17 @@ function openWhole(message: PulledMessage, options: OpenOptions): Opened {
 }
 
 /** An event of a bus, read like a published event. */
-function openEvent(message: PulledMessage, sentBy: SentBy, options: OpenOptions): Opened {
+function openEvent(message: TakenMessage, sentBy: SentBy, options: OpenOptions): Opened {
   const { source, settings, receivedAt, storeId } = options;
   const item = readItem(message.body, options);
-  if (item instanceof PosthornError) return findRetry(message) ?? { park: toReason(item) };
-  const deliverAt = item.deliverAt ?? readDelay(message, receivedAt);
+  if (item instanceof PosthornError) return findRetry(message, options.headers) ?? { park: toParkReason(item) };
+  const deliverAt = item.deliverAt ?? readDelay(options.headers, receivedAt);
   // An event that this gateway has sent is known here by its id: what comes back is a new event that names it.
   const originId = sentBy.origin === storeId ? (sentBy.eventId ?? item.eventId) : undefined;
   const otherId = originId ?? message.id;
   const ownId = otherId === undefined ? undefined : toMessageEventId(source.name, otherId);
   const eventId = originId === undefined ? (item.eventId ?? ownId) : ownId;
-  const facts = toFacts(message, settings, {
+  const facts = toFacts(message, options, {
     ...sentBy,
     eventId,
     originId,
@@ -152,22 +223,18 @@ function openEvent(message: PulledMessage, sentBy: SentBy, options: OpenOptions)
       isChecked: false,
     },
   });
-  const headers = { ...message.headers, "content-type": "application/json" };
+  const headers = { ...options.headers, "content-type": "application/json" };
   return { ...asRequest(), body: item.payload, headers, origin: sentBy.origin, hops: sentBy.hops, facts };
 }
 
-function toReason({ code, message }: PosthornError): ParkReason {
-  return { code, description: message };
-}
-
 /** Not an event: what a program that retries its own deliveries by the delayed exchange publishes there. */
-function findRetry(message: PulledMessage): { park: ParkReason; afterMs: number } | undefined {
-  const { delivery_id: id, attempt } = readMembers(message.body);
+function findRetry({ body }: TakenMessage, headers: Headers): { park: ParkReason; afterMs: number } | undefined {
+  const { delivery_id: id, attempt } = readMembers(body);
   if (typeof id !== "string" || typeof attempt !== "number") return undefined;
   const description =
     `The message asks for attempt ${attempt} of the delivery ${JSON.stringify(id.slice(0, 128))}. It is no event, and the ` +
     "gateway retries its own deliveries by itself: turn the other program's retries off, or bind a queue of its own.";
-  return { park: { code: "foreign_retry", description }, afterMs: Math.min(MAX_PARK_DELAY_MS, readDelayMs(message)) };
+  return { park: { code: "foreign_retry", description }, afterMs: Math.min(MAX_PARK_DELAY_MS, readDelayMs(headers)) };
 }
 
 /** A message takes a place of its source while it waits. */
@@ -200,13 +267,12 @@ function readItem(body: Buffer, { source, settings, maxDepth }: OpenOptions): Pu
 }
 
 /** The delay for RabbitMQ's delayed exchange; a negative value means that the message already waited there. */
-function readDelay(message: PulledMessage, receivedAt: number): number | undefined {
-  const delayMs = readDelayMs(message);
+function readDelay(headers: Headers, receivedAt: number): number | undefined {
+  const delayMs = readDelayMs(headers);
   return delayMs === 0 ? undefined : receivedAt + delayMs;
 }
 
-function readDelayMs({ headers }: PulledMessage): number {
-  const { "x-delay": text = "" } = headers;
+function readDelayMs({ "x-delay": text = "" }: Headers): number {
   return /^\d{1,12}$/.test(text) ? Number(text) : 0;
 }
 
@@ -221,11 +287,13 @@ interface Said {
   traceparent?: string | undefined;
   /** More members to keep with the event: names and JSON. */
   said: readonly (readonly [name: string, json: string | undefined])[];
-  adopted: PulledFacts["adopted"];
+  adopted: MessageFacts["adopted"];
 }
 
-function toFacts(message: PulledMessage, { isUntilDelivered }: PullSettings, said: Said): PulledFacts {
-  const { pulledFrom = [], headers } = message;
+function toFacts({ exchange }: TakenMessage, options: OpenOptions, said: Said): MessageFacts {
+  const { settings, queuePlace, headers } = options;
+  const exchangePlace = exchange === undefined ? undefined : describeExchange(settings.connection, exchange);
+  const pulledFrom = [queuePlace, exchangePlace].filter((place) => place !== undefined);
   const { eventId, generation, adopted } = said;
   const members = [
     // First, so that they are found without reading the rest.
@@ -241,12 +309,12 @@ function toFacts(message: PulledMessage, { isUntilDelivered }: PullSettings, sai
     eventId,
     details: members.length === 0 ? undefined : `{${members.join(",")}}`,
     generation,
-    isHeld: isUntilDelivered && eventId !== undefined,
+    isHeld: settings.isUntilDelivered && eventId !== undefined,
     adopted,
   };
 }
 
-function toTraced(headers: PulledMessage["headers"], traceparent: string | undefined): PulledMessage["headers"] {
+function toTraced(headers: Headers, traceparent: string | undefined): Headers {
   return traceparent === undefined ? headers : { ...headers, traceparent };
 }
 
@@ -271,4 +339,51 @@ function quote(text: string | undefined): string | undefined {
 /** For messages without a request. */
 function asRequest() {
   return { method: "POST", path: undefined, query: "", remoteAddress: "", claim: undefined, hasSealed: false };
+}
+
+/** Limits for hostile messages: further headers are left out. */
+const MAX_PROPERTIES = 200;
+const MAX_PROPERTY_LENGTH = 16_384;
+
+/** The message's properties and the broker's own facts as headers, if they can be written as headers. */
+export function toHeaders({ properties, contentType, subject, sessionId }: TakenMessage): Headers {
+  const own = { "content-type": contentType, subject, "session-id": sessionId };
+  const entries = [...Object.entries(properties).slice(0, MAX_PROPERTIES), ...Object.entries(own)];
+  const headers = entries.flatMap(([name, value]): [string, string][] => {
+    const text = value === undefined ? "" : String(value);
+    const isSayable = text !== "" && text.length <= MAX_PROPERTY_LENGTH && isFieldName(name) && isFieldValue(text);
+    return isSayable ? [[name.toLowerCase(), text]] : [];
+  });
+  return Object.fromEntries(headers);
+}
+
+/** The properties that a gateway adds to a message, if the broker has properties. */
+interface SentBy {
+  origin: string | undefined;
+  /** The id of the event at that gateway. */
+  eventId: string | undefined;
+  generation: number;
+  hops: number;
+}
+
+const STORE_ID = /^str_[0-9a-f]{32}$/;
+const EVENT_ID = /^[A-Za-z0-9_:-]{1,128}$/;
+const MAX_GENERATION = 1_000_000;
+const MAX_HOPS = 1000;
+
+/** Without the id of a store they come from another program and mean something else. */
+export function readSentBy(headers: Headers): SentBy {
+  const { origin = "", event_id: eventId = "" } = headers;
+  const hops = readHops(headers);
+  if (!STORE_ID.test(origin)) return { origin: undefined, eventId: undefined, generation: 1, hops };
+  return {
+    origin,
+    eventId: EVENT_ID.test(eventId) ? eventId : undefined,
+    generation: readCount(headers["generation"], MAX_GENERATION) ?? 1,
+    hops: Math.max(hops, readCount(headers["hops"], MAX_HOPS) ?? 0),
+  };
+}
+
+function readCount(text: string | undefined, max: number): number | undefined {
+  return text !== undefined && /^\d{1,12}$/.test(text) ? Math.min(max, Math.max(1, Number(text))) : undefined;
 }

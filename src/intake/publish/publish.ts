@@ -9,8 +9,7 @@ import { isGatewayEventType } from "../../model/pattern.ts";
 import { DEFAULT_TENANT } from "../../model/event.ts";
 import type { IncomingEvent } from "../../accept/fan-out.ts";
 import type { Accept } from "../../accept/ingest.ts";
-import { parsePublishBody } from "./publish-body.ts";
-import type { PublishItem, PublishLimits } from "./publish-item.ts";
+import { parsePublishBody, type PublishItem, type PublishLimits } from "./publish-body.ts";
 import type { SchemaChecker } from "../../sandbox/schema/schema-check.ts";
 import { Barrier, type MaybePromise } from "../../model/barrier.ts";
 

@@ -6,7 +6,7 @@ import { toChannelFault, toConnectionFault } from "./amqp-fault.ts";
 import { openAmqpParked } from "./amqp-parked.ts";
 import { closeAmqp } from "./close-amqp.ts";
 import { openAmqpPublisher } from "./amqp-publisher.ts";
-import { openAmqpTaker } from "./amqp-taker.ts";
+import { AMQP_HOLD_LIMITS, openAmqpTaker } from "./amqp-taker.ts";
 import { checkTopology, declareTopology, type AmqpTopology, type TopologyFindings } from "./topology.ts";
 
 export interface AmqpConnection extends BrokerConnection {
@@ -25,14 +25,8 @@ export interface AmqpConnectionOptions {
   onState?: ((state: ConnectionState) => void) | undefined;
 }
 
-/** RabbitMQ's own default since 3.8 is 128 MB, 16 MB since 4.0; its consumer timeout is 30 minutes. */
-const LIMITS: BrokerLimits = {
-  maxMessageBytes: 16 * 1024 * 1024,
-  canRenew: false,
-  longestHoldMs: 30 * 60_000,
-  canDelayRetry: false,
-  countsHeld: false,
-};
+/** RabbitMQ's own default since 3.8 is 128 MB, 16 MB since 4.0. */
+const LIMITS: BrokerLimits = { ...AMQP_HOLD_LIMITS, maxMessageBytes: 16 * 1024 * 1024, countsHeld: false };
 
 const HEARTBEAT_S = 15;
 const CONNECT_TIMEOUT_MS = 10_000;

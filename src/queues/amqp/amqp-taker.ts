@@ -8,9 +8,10 @@ import {
   PARK_REASON,
   PARK_TIME,
   type MessageProperty,
-  type QueueTaker,
+  type HoldLimits,
   type Settled,
   type TakenMessage,
+  type Taker,
   type TakerOptions,
 } from "../broker.ts";
 import { BrokerFault, closedFault } from "../broker-fault.ts";
@@ -26,6 +27,9 @@ interface AmqpTakerOptions extends TakerOptions {
   clock: Clock;
 }
 
+/** RabbitMQ's consumer timeout is 30 minutes, and nothing can make it longer; messages are given back at 27. */
+export const AMQP_HOLD_LIMITS: HoldLimits = { holdMs: 30 * 60_000, canRenew: false, canDelayRetry: false };
+
 interface Consumer {
   channel: Channel;
   tag: string;
@@ -33,7 +37,7 @@ interface Consumer {
 }
 
 /** RabbitMQ pushes messages: prefetch limits the unsettled ones, and messages that were not asked for yet wait here. */
-export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
+export function openAmqpTaker(options: AmqpTakerOptions): Taker {
   const { link, clock, queue, parkTo } = options;
   const waiting: TakenMessage[] = [];
   const bell = createBell(clock);
@@ -161,6 +165,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): QueueTaker {
   }
 
   return {
+    limits: AMQP_HOLD_LIMITS,
     async take(max, waitMs) {
       if (isClosed) throw closedFault();
       // After a rest, no more than this may be available.

@@ -8,7 +8,7 @@ import { toBusFault } from "./bus-fault.ts";
 import { openBusParked, seeAllOfBus } from "./bus-parked.ts";
 import { whileConnected, withDeadline } from "./with-deadline.ts";
 import { checkBusQueue, declareBusQueue, MAX_MESSAGE_BYTES, type BusQueueWish } from "./bus-queue-settings.ts";
-import { openBusTaker } from "./bus-taker.ts";
+import { BUS_HOLD_LIMITS, openBusTaker } from "./bus-taker.ts";
 
 export interface BusConnection extends BrokerConnection {
   /** Creates the queue if it is missing. Rejects with a BrokerFault when it exists with other settings. */
@@ -33,14 +33,7 @@ export interface BusLink extends Reconnecting<OpenNamespace> {
   noteFault(handle: OpenNamespace, error: unknown): BrokerFault;
 }
 
-/** The service renews locks for as long as it is asked to. */
-const LIMITS: BrokerLimits = {
-  maxMessageBytes: MAX_MESSAGE_BYTES,
-  canRenew: true,
-  longestHoldMs: 5 * 60_000,
-  canDelayRetry: false,
-  countsHeld: true,
-};
+const LIMITS: BrokerLimits = { ...BUS_HOLD_LIMITS, maxMessageBytes: MAX_MESSAGE_BYTES, countsHeld: true };
 
 /** The package would wait a minute for a far end that hangs. */
 const SEND_WITHIN_MS = 15_000;

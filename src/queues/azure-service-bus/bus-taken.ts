@@ -37,8 +37,9 @@ export function toTaken({ receiver, message, renew, release, link, handle }: Rec
   }
   const settle = (act: () => Promise<unknown>) => attempt(act).finally(release);
 
+  const id = readId(message);
   return {
-    id: readId(message),
+    id: id === "" ? undefined : id,
     body: readBody(message.body),
     contentType: message.contentType,
     subject: message.subject,

@@ -1,12 +1,18 @@
 import type { Clock } from "../../model/clock.ts";
 import { createBell } from "../bell.ts";
-import type { QueueTaker, TakenMessage, TakerOptions } from "../broker.ts";
+import type { HoldLimits, TakenMessage, Taker, TakerOptions } from "../broker.ts";
 import { closedFault, type BrokerFault } from "../broker-fault.ts";
 import type { BusLink } from "./bus-connection.ts";
 import type { OpenNamespace } from "./bus-namespace.ts";
 import { RECEIVER_OPTIONS, subscribeTo, type Intake, type Receiving } from "./bus-receiver.ts";
 import { openSessions } from "./bus-sessions.ts";
 import { toTaken } from "./bus-taken.ts";
+
+/**
+ * The service renews locks for as long as it is asked to; with its default and usual settings they last at least this
+ * long.
+ */
+export const BUS_HOLD_LIMITS: HoldLimits = { holdMs: 30_000, canRenew: true, canDelayRetry: false };
 
 interface BusTakerOptions extends TakerOptions {
   link: BusLink;
@@ -21,7 +27,7 @@ interface Intaking extends Receiving {
 }
 
 /** The service pushes up to `maxUnacknowledged` messages, which wait here until they are asked for. */
-export function openBusTaker(options: BusTakerOptions): QueueTaker {
+export function openBusTaker(options: BusTakerOptions): Taker {
   const { link, clock } = options;
   const bell = createBell(clock);
   const waiting: TakenMessage[] = [];
@@ -126,6 +132,7 @@ export function openBusTaker(options: BusTakerOptions): QueueTaker {
   }
 
   return {
+    limits: BUS_HOLD_LIMITS,
     async take(max, waitMs) {
       if (isClosed) throw closedFault();
       const handle = await link.whenOpen();

@@ -6,7 +6,7 @@ import { createReconnecting } from "../reconnecting.ts";
 import { describeAccount, openQueueService, type StorageAccount } from "./storage-account.ts";
 import { toStorageFault } from "./storage-fault.ts";
 import { openStorageParked, seeAllOf } from "./storage-parked.ts";
-import { openStorageTaker } from "./storage-taker.ts";
+import { openStorageTaker, STORAGE_HOLD_LIMITS } from "./storage-taker.ts";
 import { encodeText, MAX_BODY_BYTES } from "./storage-text.ts";
 
 export interface StorageConnection extends BrokerConnection {
@@ -26,13 +26,7 @@ export interface StorageConnectionOptions {
 /** Makes one call; its result shows whether the connection works. Rejects with a BrokerFault. */
 export type StorageCall = <Result>(act: (service: QueueServiceClient) => Promise<Result>) => Promise<Result>;
 
-const LIMITS: BrokerLimits = {
-  maxMessageBytes: MAX_BODY_BYTES,
-  canRenew: true,
-  longestHoldMs: 7 * 24 * 3_600_000,
-  canDelayRetry: true,
-  countsHeld: true,
-};
+const LIMITS: BrokerLimits = { ...STORAGE_HOLD_LIMITS, maxMessageBytes: MAX_BODY_BYTES, countsHeld: true };
 /** Messages stay until they are taken. */
 const NEVER_EXPIRES = -1;
 

@@ -1,7 +1,7 @@
 import type { DequeuedMessageItem } from "@azure/storage-queue";
 import type { Clock } from "../../model/clock.ts";
 import { createBell } from "../bell.ts";
-import type { QueueTaker, Settled, TakenMessage, TakerOptions } from "../broker.ts";
+import type { HoldLimits, Settled, TakenMessage, Taker, TakerOptions } from "../broker.ts";
 import { BrokerFault, closedFault } from "../broker-fault.ts";
 import type { StorageCall } from "./storage-connection.ts";
 import { decodeText, readParked, writeParked } from "./storage-text.ts";
@@ -12,15 +12,19 @@ interface StorageTakerOptions extends TakerOptions {
   callWhenOpen: StorageCall;
 }
 
+export const STORAGE_HOLD_LIMITS: HoldLimits = { holdMs: 30_000, canRenew: true, canDelayRetry: true };
+
 /** The service's own limit for one request. */
 const MAX_BATCH = 32;
 const SHORTEST_POLL_MS = 100;
 
 /** Polls: at once while there are messages, and less and less often while there are none. */
-export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
+export function openStorageTaker(options: StorageTakerOptions): Taker {
   const { clock, queue, call, callWhenOpen, parkTo } = options;
   const bell = createBell(clock);
-  const holdS = Math.ceil(options.holdMs / 1000);
+  const { holdMs = STORAGE_HOLD_LIMITS.holdMs } = options;
+  const limits: HoldLimits = { ...STORAGE_HOLD_LIMITS, holdMs };
+  const holdS = Math.ceil(holdMs / 1000);
   let held = 0;
   let pollMs = SHORTEST_POLL_MS;
   let rests = 0;
@@ -112,6 +116,7 @@ export function openStorageTaker(options: StorageTakerOptions): QueueTaker {
   }
 
   return {
+    limits,
     async take(max, waitMs) {
       const until = clock.now() + waitMs;
       const restsBefore = rests;

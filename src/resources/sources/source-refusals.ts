@@ -30,7 +30,7 @@ export function refuseTakeover(name: string, bound: string | undefined): void {
 
 /** The broker's credentials belong to the gateway, and its queue may contain messages of any tenant. */
 export function refuseBound(kind: SourceKindRules | undefined, bound: string | undefined): void {
-  if (bound === undefined || kind?.pull === undefined) return;
+  if (bound === undefined || kind?.isPulled !== true) return;
   throw new PosthornError(
     "forbidden",
     `A source of the kind ${kind.name} reads from a broker of the gateway, and this key is bound to the tenant ` +

@@ -186,8 +186,8 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
   function checkSet(draft: Draft, state: SourceState, tenantId: string | undefined): SourceState {
     const kind = kinds.get(state.shown.kind ?? GENERIC_KIND);
     refuseBound(kind, tenantId);
-    kind?.pull?.check?.(state.options);
-    if (kind?.pull === undefined) return state;
+    if (kind?.isPulled !== true) return state;
+    kind.checkOptions?.(state.options);
     const targets = options.listTargets?.(draft, tenantOf(state));
     if (targets !== undefined) refuseUnknownTarget(state.options, targets.map(toName));
     options.checkPulled?.(state, "api", draft);
@@ -243,7 +243,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
     // A status set by an operator stays; a source that returned to the file starts as active.
     const status = input.status ?? (known?.managedBy === "config" ? known.source.status : "active");
     const state = inputs.toDeclaredState({ ...input, status }, known?.state);
-    const isPulled = kinds.get(state.shown.kind ?? GENERIC_KIND)?.pull !== undefined;
+    const isPulled = kinds.get(state.shown.kind ?? GENERIC_KIND)?.isPulled === true;
     // Its target may have left the file.
     if (isPulled) refuseUndeclaredTarget(draft, state, targets);
     if (known?.managedBy === "config" && isSame(known.state, state)) return known;
@@ -286,7 +286,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
       draft
         .list(sources)
         .map(({ thing }) => thing)
-        .filter(({ source }) => source.tenantId === tenantId && kinds.get(source.kind)?.pull !== undefined)
+        .filter(({ source }) => source.tenantId === tenantId && kinds.get(source.kind)?.isPulled === true)
         .map(({ state }) => state),
     get,
     async create(input, { tenantId } = {}, once) {

@@ -1,6 +1,6 @@
-import type { BrokerConnection, OutgoingMessage, QueueTaker, TakenMessage } from "../../../src/queues/broker.ts";
+import type { BrokerConnection, OutgoingMessage, Taker, TakenMessage } from "../../../src/queues/broker.ts";
 import { NO_CONNECTIONS, type Connections } from "../../../src/queues/connections.ts";
-import { createBrokerKind, type BrokerKindSpec } from "../../../src/sources/broker-kind.ts";
+import { createBrokerKind, type BrokerKindSpec } from "../../../src/sources/queue-kinds.ts";
 import type { PulledPlace, SentMessage } from "../pulled-source-contract.ts";
 
 /** A queue of a real broker, for the contract of pulled sources. */
@@ -43,7 +43,7 @@ export function openBrokerPlace(place: BrokerPlace): PulledPlace {
     };
   }
 
-  function watchTaker(taker: QueueTaker): QueueTaker {
+  function watchTaker(taker: Taker): Taker {
     return { ...taker, take: async (...args) => (await taker.take(...args)).map(watch) };
   }
 
@@ -56,6 +56,7 @@ export function openBrokerPlace(place: BrokerPlace): PulledPlace {
 
   return {
     kind: createBrokerKind(spec, connections),
+    limits: connection.limits,
     options: { queue: place.queue, idle_wait_s: 1, ...place.options },
     async send(given, message = {}) {
       left++;

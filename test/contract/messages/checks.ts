@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { PullLimits } from "../../../src/sources/source-kind.ts";
+import type { HoldLimits } from "../../../src/queues/broker.ts";
 import { until, type ApiClient } from "../../support/api-client.ts";
 import type { PulledHarness } from "../pulled-source-contract.ts";
 import { DELIVERED_CHECKS } from "./delivered-checks.ts";
@@ -9,7 +9,7 @@ import { PARKING_CHECKS } from "./parking-checks.ts";
 
 export interface PulledCheck {
   name: string;
-  appliesTo?: (limits: PullLimits) => boolean;
+  appliesTo?: (limits: HoldLimits) => boolean;
   run: (harness: PulledHarness) => Promise<void>;
 }
 
@@ -202,9 +202,7 @@ const STORED_CHECKS: readonly PulledCheck[] = [
         const count = async () => [await place.countLeft(), await place.countHeld()];
         await expect.poll(count, { timeout }).toEqual([2, 0]);
         const settings = { source: "queue", secrets: [], options: place.options };
-        const taker = await place.kind.pull.open(settings);
-        await expect.poll(() => taker.depth(), { timeout }).toBe(2);
-        await taker.close();
+        await expect.poll(() => place.kind.depth(settings), { timeout }).toBe(2);
         await setStatus(gateway, "active");
         await until(async () => (await place.countLeft()) === 0);
       }),

@@ -140,10 +140,10 @@ export const DELIVERED_CHECKS: readonly PulledCheck[] = [
   // shows: B8, Q19
   {
     name: "renews what it holds, however long that takes",
-    appliesTo: ({ canRenew, holdMs }) => canRenew && holdMs !== undefined,
+    appliesTo: ({ canRenew }) => canRenew,
     run: (harness) =>
       withPullingGateway(harness, DELIVERED, async ({ place, gateway, sink, accepts }) => {
-        const holdMs = place.kind.pull.limits.holdMs ?? 0;
+        const { holdMs } = place.limits;
         sink.answerWith({ status: 503 });
         await gateway.request("PATCH", `/api/v1/subscriptions/${await idOf(gateway)}`, {
           body: JSON.stringify({ status: "inactive" }),

@@ -16,7 +16,7 @@ export const PARKING_CHECKS: readonly PulledCheck[] = [
   },
   {
     name: "goes on also when it cannot park as many as it may hold",
-    appliesTo: ({ canDelayRetry }) => canDelayRetry === true,
+    appliesTo: ({ canDelayRetry }) => canDelayRetry,
     run: (harness) => parkLater(harness, GARBAGE.length),
   },
 ];

@@ -5,7 +5,8 @@ import { createAmqpConnection } from "../../../src/queues/amqp/amqp-connection.t
 import { PARK_DESCRIPTION, PARK_REASON } from "../../../src/queues/broker.ts";
 import { createSeededRandom } from "../../../src/model/seeded-random.ts";
 import { createSystemClock } from "../../../src/model/system-clock.ts";
-import { AMQP } from "../../../src/sources/amqp.ts";
+import { AMQP } from "../../../src/sources/queue-kinds.ts";
+import { AMQP_HOLD_LIMITS } from "../../../src/queues/amqp/amqp-taker.ts";
 import { useRabbitMq } from "../../support/services/shared.ts";
 import { openBrokerPlace } from "../messages/broker-place.ts";
 import { pulledSourceContract, type PulledPlace } from "../pulled-source-contract.ts";
@@ -75,4 +76,4 @@ async function listParked(channel: Channel, queue: string): ReturnType<PulledPla
   return parked;
 }
 
-pulledSourceContract("amqp", { open: (_, context) => open(context) }, AMQP.pull.limits);
+pulledSourceContract("amqp", { open: (_, context) => open(context) }, AMQP_HOLD_LIMITS);

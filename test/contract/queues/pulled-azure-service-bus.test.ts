@@ -3,7 +3,8 @@ import { afterAll, beforeAll } from "vitest";
 import { createBusConnection } from "../../../src/queues/azure-service-bus/bus-connection.ts";
 import { createSeededRandom } from "../../../src/model/seeded-random.ts";
 import { createSystemClock } from "../../../src/model/system-clock.ts";
-import { AZURE_SERVICE_BUS } from "../../../src/sources/azure-service-bus.ts";
+import { AZURE_SERVICE_BUS } from "../../../src/sources/queue-kinds.ts";
+import { BUS_HOLD_LIMITS } from "../../../src/queues/azure-service-bus/bus-taker.ts";
 import { startServiceBus, type ServiceBusServer } from "../../support/service-bus/server.ts";
 import { openBrokerPlace } from "../messages/broker-place.ts";
 import { pulledSourceContract, type PulledPlace } from "../pulled-source-contract.ts";
@@ -56,4 +57,4 @@ function bodyOf(body: unknown): Buffer {
   return Buffer.isBuffer(content) ? content : Buffer.from(String(content));
 }
 
-pulledSourceContract("azure-service-bus", { open: () => open() }, AZURE_SERVICE_BUS.pull.limits);
+pulledSourceContract("azure-service-bus", { open: () => open() }, BUS_HOLD_LIMITS);

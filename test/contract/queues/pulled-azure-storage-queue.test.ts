@@ -8,7 +8,8 @@ import { writeMessage } from "../../../src/queues/message.ts";
 import { parseMessage } from "../../../src/queues/parse-message.ts";
 import { createSeededRandom } from "../../../src/model/seeded-random.ts";
 import { createSystemClock } from "../../../src/model/system-clock.ts";
-import { AZURE_STORAGE_QUEUE } from "../../../src/sources/azure-storage-queue.ts";
+import { AZURE_STORAGE_QUEUE } from "../../../src/sources/queue-kinds.ts";
+import { STORAGE_HOLD_LIMITS } from "../../../src/queues/azure-storage-queue/storage-taker.ts";
 import { useAzurite } from "../../support/services/shared.ts";
 import { openBrokerPlace } from "../messages/broker-place.ts";
 import { pulledSourceContract, type PulledPlace, type SentMessage } from "../pulled-source-contract.ts";
@@ -77,4 +78,4 @@ async function open(context: TestContext | undefined): Promise<PulledPlace> {
   });
 }
 
-pulledSourceContract("azure-storage-queue", { open: (_, context) => open(context) }, AZURE_STORAGE_QUEUE.pull.limits);
+pulledSourceContract("azure-storage-queue", { open: (_, context) => open(context) }, STORAGE_HOLD_LIMITS);

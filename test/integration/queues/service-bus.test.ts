@@ -3,7 +3,7 @@ import { createBusConnection, type BusConnection } from "../../../src/queues/azu
 import {
   PARK_REASON,
   type Publisher,
-  type QueueTaker,
+  type Taker,
   type TakenMessage,
   type TakerOptions,
 } from "../../../src/queues/broker.ts";
@@ -142,7 +142,7 @@ describe("a queue of Service Bus", () => {
 });
 
 describe("sessions of Service Bus", () => {
-  async function takeAll(takers: readonly QueueTaker[], count: number): Promise<TakenMessage[]> {
+  async function takeAll(takers: readonly Taker[], count: number): Promise<TakenMessage[]> {
     const taken: TakenMessage[] = [];
     await Promise.all(
       takers.map(async (taker) => {
@@ -228,7 +228,7 @@ describe("a namespace that goes away and comes back", () => {
   }
 
   /** Takes and acknowledges until that one is settled; says how often it was handed out. */
-  async function settle(taker: QueueTaker, id: string): Promise<number> {
+  async function settle(taker: Taker, id: string): Promise<number> {
     for (;;) {
       for (const message of await taker.take(1, 100)) {
         const outcome = await message.acknowledge();

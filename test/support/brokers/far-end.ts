@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { BrokerConnection, QueueTaker, TakenMessage } from "../../../src/queues/broker.ts";
+import type { BrokerConnection, Taker, TakenMessage } from "../../../src/queues/broker.ts";
 import type { Arrival } from "../accounting.ts";
 import { until } from "../api-client.ts";
 
@@ -42,7 +42,7 @@ export function openFarEnd(connection: BrokerConnection, queues: readonly string
     if (deliveryCount <= 1) firstHanded.push(arrival);
   }
 
-  async function takeFrom(queue: string, taker: QueueTaker): Promise<void> {
+  async function takeFrom(queue: string, taker: Taker): Promise<void> {
     while (!ending.signal.aborted) {
       // A queue that is missing is made again.
       const messages = await taker.take(100, WAIT_MS).catch(() => undefined);

@@ -2,7 +2,7 @@
 import { QueueServiceClient } from "@azure/storage-queue";
 import { connect as connectAmqp, type Channel } from "amqplib";
 import type { TestContext } from "vitest";
-import { AZURE_STORAGE_QUEUE } from "../../../src/sources/azure-storage-queue.ts";
+import { STORAGE_HOLD_LIMITS } from "../../../src/queues/azure-storage-queue/storage-taker.ts";
 import { poisonQueueOf } from "../../../src/queues/azure-storage-queue/storage-connection.ts";
 import type { BrokerKind, ConnectionInput } from "../../../src/model/connection.ts";
 import { startServiceBus } from "../service-bus/server.ts";
@@ -30,8 +30,6 @@ export interface Fault {
   begin(): Promise<void>;
   end(): Promise<void>;
 }
-
-const { holdMs: STORAGE_HOLD_MS = 0 } = AZURE_STORAGE_QUEUE.pull.limits;
 
 type OpenFaultyBroker = (context: TestContext, queues: readonly string[]) => Promise<FaultyBroker>;
 
@@ -118,7 +116,7 @@ async function openFaultyAzurite(context: TestContext, queues: readonly string[]
       for (const name of [queue, poisonQueueOf(queue)]) await clientOf(name).createIfNotExists();
     }
   };
-  const passHold = () => azurite.moveClock(STORAGE_HOLD_MS + 1);
+  const passHold = () => azurite.moveClock(STORAGE_HOLD_LIMITS.holdMs + 1);
   // What was handed out to nobody, when it ended, is hidden all the same.
   const startAndDeclare = async () => {
     await azurite.start();

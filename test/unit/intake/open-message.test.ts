@@ -2,10 +2,9 @@ import { describe, expect, it } from "vitest";
 import { writeMessage, type EventMessage } from "../../../src/queues/message.ts";
 import { createHeaderSeal } from "../../../src/queues/sealed-headers.ts";
 import type { Source } from "../../../src/model/source.ts";
-import { openMessage } from "../../../src/intake/messages/open-message.ts";
-import type { OpenedMessage } from "../../../src/sources/opened-message.ts";
+import { openMessage, type OpenedMessage } from "../../../src/intake/messages/open-message.ts";
+import type { TakenMessage } from "../../../src/queues/broker.ts";
 import { readPullSettings } from "../../../src/sources/pull-options.ts";
-import type { PulledMessage } from "../../../src/sources/source-kind.ts";
 
 const NOON = 1_760_000_000_000;
 const STORE = "str_0123456789abcdef0123456789abcdef";
@@ -13,10 +12,16 @@ const OWN_STORE = "str_fedcba9876543210fedcba9876543210";
 const KEY = "a key that both gateways have";
 const SOURCE = { name: "queue", tenantId: "acme", maxBytes: 1000 } as Source;
 
-function open(message: Partial<PulledMessage>, options: Record<string, unknown> = {}) {
-  const whole = { id: "m-1", body: Buffer.from("{}"), headers: {}, deliveryCount: 1, ...message };
+interface Given extends Partial<TakenMessage> {
+  headers?: Record<string, string>;
+  queuePlace?: string;
+}
+
+function open({ headers = {}, queuePlace, ...message }: Given, options: Record<string, unknown> = {}) {
+  const whole = { id: "m-1", body: Buffer.from("{}"), deliveryCount: 1, ...message } as TakenMessage;
   const settings = readPullSettings({ queue: "q", ...options });
-  return openMessage(whole, { source: SOURCE, settings, maxDepth: 64, receivedAt: NOON, storeId: OWN_STORE });
+  const from = { source: SOURCE, settings, queuePlace, headers };
+  return openMessage(whole, { ...from, maxDepth: 64, receivedAt: NOON, storeId: OWN_STORE });
 }
 
 function opened(...args: Parameters<typeof open>): OpenedMessage {
@@ -99,7 +104,7 @@ describe("a raw message", () => {
   });
 
   it("keeps where it was pulled from", () => {
-    expect(detailsOf(opened({ pulledFrom: ["amqp:default:queue:q"] }))).toEqual({
+    expect(detailsOf(opened({ queuePlace: "amqp:default:queue:q" }))).toEqual({
       pulled_from: ["amqp:default:queue:q"],
     });
   });
@@ -148,7 +153,7 @@ describe("a whole event", () => {
     expect(parkedAs(sealed, { ...AS_MESSAGE, message_key: "quite another key" })).toBe("sealed_otherwise");
   });
 
-  it.each<[string, Partial<PulledMessage>, string]>([
+  it.each<[string, Partial<TakenMessage>, string]>([
     ["garbage", { body: Buffer.from([0xff, 0xfe]) }, "not_json"],
     ["another version", { body: Buffer.from('{"v":9}') }, "unknown_version"],
     ["a field that is none", { body: Buffer.from('{"v":1,"x":1}') }, "invalid_field"],

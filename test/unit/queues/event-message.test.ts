@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { writeBusEvent, type BusEvent } from "../../../src/queues/event-message.ts";
 import { PosthornError } from "../../../src/model/errors.ts";
-import { parsePublishBody } from "../../../src/intake/publish/publish-body.ts";
-import type { PublishItem } from "../../../src/intake/publish/publish-item.ts";
+import { parsePublishBody, type PublishItem } from "../../../src/intake/publish/publish-body.ts";
 
 /** As the seed's own Python writes them. */
 const LINES = readFileSync(new URL("../../support/dairy-events.ndjson", import.meta.url), "utf8")

@@ -2,11 +2,11 @@ import type { DequeuedMessageItem, QueueClient, QueueServiceClient } from "@azur
 import { describe, expect, it } from "vitest";
 import { openStorageTaker } from "../../../src/queues/azure-storage-queue/storage-taker.ts";
 import type { StorageCall } from "../../../src/queues/azure-storage-queue/storage-connection.ts";
-import type { QueueTaker } from "../../../src/queues/broker.ts";
+import type { Taker } from "../../../src/queues/broker.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
 /** Of a service that answers as it is told to. */
-function openTaker(queue: Pick<QueueClient, "receiveMessages" | "updateMessage">): QueueTaker {
+function openTaker(queue: Pick<QueueClient, "receiveMessages" | "updateMessage">): Taker {
   const service = { getQueueClient: () => queue } as unknown as QueueServiceClient;
   const call: StorageCall = (act) => act(service);
   return openStorageTaker({

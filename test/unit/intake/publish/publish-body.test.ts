@@ -2,9 +2,12 @@ import * as fc from "fast-check";
 import { Value } from "typebox/value";
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../../src/model/errors.ts";
-import { parsePublishBody } from "../../../../src/intake/publish/publish-body.ts";
-import { DEFAULT_PUBLISH_LIMITS, type PublishItem } from "../../../../src/intake/publish/publish-item.ts";
-import { PUBLISH_FIELDS } from "../../../../src/intake/publish/publish-rules.ts";
+import {
+  parsePublishBody,
+  DEFAULT_PUBLISH_LIMITS,
+  type PublishItem,
+  PUBLISH_FIELDS,
+} from "../../../../src/intake/publish/publish-body.ts";
 import { PublishInput } from "../../../../src/intake/publish/publish-schema.ts";
 
 function publish(body: unknown): PublishItem | PosthornError {
