@@ -1,4 +1,4 @@
-import { findSourcePlace } from "../queues/parked/parked-place.ts";
+import { findSourcePlace, createParkedMessages } from "../queues/parked-messages.ts";
 import { isMeant, LOG_CHANNEL, toChannelSubscription } from "../model/alert-channel.ts";
 import { toActiveRules } from "../model/alert.ts";
 import type { SubscriptionInput } from "../model/subscription.ts";
@@ -6,7 +6,6 @@ import { createFactsReader } from "../alerts/facts.ts";
 import { openAlerts, type ShownAlert } from "../alerts/alerts.ts";
 import type { Ending } from "../alerts/judge.ts";
 import { createParkedCounts } from "../alerts/parked-counts.ts";
-import { createParkedMessages } from "../intake/messages/parked-messages.ts";
 import type { Config } from "../config/settings-tree.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Background } from "./background.ts";

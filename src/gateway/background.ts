@@ -1,5 +1,4 @@
-import { createClaimCheck } from "../queues/claim-check.ts";
-import { createOrphanSweep } from "../queues/orphaned-bodies.ts";
+import { createClaimCheck, createOrphanSweep } from "../queues/claim-check.ts";
 import { DEFAULT_CONNECTION } from "../model/connection.ts";
 import { ageOf } from "../model/retention.ts";
 import { createRotationJobs, createSecretRotation, END_OVERLAPS } from "../jobs/secret-rotation.ts";

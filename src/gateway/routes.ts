@@ -6,7 +6,7 @@ import { createDeliveryPresenter } from "../api/present/delivery.ts";
 import { createStreams } from "../api/stream/streams.ts";
 import { reportRetention } from "../jobs/retention.ts";
 import { createStatus } from "../api/status.ts";
-import { createParkedMessages } from "../intake/messages/parked-messages.ts";
+import { createParkedMessages } from "../queues/parked-messages.ts";
 import type { Acts } from "./acts.ts";
 import type { Alerting } from "./alerts.ts";
 import type { Background } from "./background.ts";

@@ -277,7 +277,7 @@ export interface Answered {
 const OUTCOMES = { stored: "accepted", several: "accepted", duplicate: "duplicate", ignored: "ignored" } as const;
 
 /** The answer of a kind that defines one. Rejections are answered the same way for all kinds. */
-export function answerAs(kind: PushedSourceKind, result: AcceptedRequest): WebhookResult {
+function answerAs(kind: PushedSourceKind, result: AcceptedRequest): WebhookResult {
   if (result.kind === "rejected") return result;
   if (kind.answer !== undefined) {
     const answer = kind.answer(result);

@@ -1,5 +1,5 @@
 import type { BrokerFault } from "./broker-fault.ts";
-import type { ParkedPlace, ParkedQueue } from "./parked/parked.ts";
+import type { ParkedPlace, ParkedQueue } from "./parked.ts";
 
 /** The port for all kinds of brokers: sources take messages from it, and senders publish to it. */
 

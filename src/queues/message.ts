@@ -1,6 +1,16 @@
-import type { Priority } from "../model/event.ts";
-import type { Claim } from "./message-schema.ts";
-import { MESSAGE_VERSION } from "./message-schema.ts";
+import {
+  type Priority,
+  EVENT_ID_PATTERN,
+  EVENT_TYPE_MAX_LENGTH,
+  EVENT_TYPE_PATTERN,
+  PRIORITIES,
+} from "../model/event.ts";
+import { Type, type Static, type TSchema } from "typebox";
+import { Value } from "typebox/value";
+import { isFieldName, isFieldValue } from "../model/header-block.ts";
+import { isDeeperThan } from "../model/json-depth.ts";
+import { findMember } from "../model/json-members.ts";
+import { createHash } from "node:crypto";
 
 /** `format: message`: a whole event as one JSON object, for another gateway or an n8n workflow. */
 export interface EventMessage {
@@ -97,4 +107,211 @@ function decodeText(body: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A message of `format: message`, as a queue contains it. */
+
+const MESSAGE_VERSION = 1;
+
+/** No control characters and no unpaired surrogates. */
+const PLAIN = "^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$";
+const BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
+
+const text = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: PLAIN });
+const time = () => Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$" });
+const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(schema);
+
+/** Where a body that is too large for the queue is stored: in the container that both gateways are configured with. */
+export const Claim = Type.Object(
+  {
+    container: Type.String({ pattern: "^[a-z0-9](?:[a-z0-9]|-(?=[a-z0-9])){2,62}$" }),
+    blob: Type.String({ pattern: "^[A-Za-z0-9_-]{1,200}$" }),
+    size: Type.Integer({ minimum: 0, maximum: 2 ** 40 }),
+    sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
+  },
+  { additionalProperties: false },
+);
+export type Claim = Static<typeof Claim>;
+
+const MessageSchema = Type.Object(
+  {
+    v: Type.Literal(MESSAGE_VERSION),
+    event_id: Type.String({ pattern: EVENT_ID_PATTERN }),
+    event_type: Type.String({ maxLength: EVENT_TYPE_MAX_LENGTH, pattern: EVENT_TYPE_PATTERN }),
+    event_version: text(32),
+    source: text(128),
+    tenant_id: text(128),
+    priority: Type.Enum([...PRIORITIES]),
+    ordering_key: maybe(text(255)),
+    /** The delivery's generation: 1, and more for a replay. */
+    generation: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+    /** The store that created the message. */
+    origin: text(64),
+    /** How many gateways the event has passed. */
+    hops: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+    occurred_at: time(),
+    received_at: time(),
+    deliver_at: maybe(time()),
+    expires_at: maybe(time()),
+    user_id: maybe(text(255)),
+    session_id: maybe(text(255)),
+    remote_address: maybe(text(64)),
+    traceparent: maybe(Type.String({ pattern: "^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$" })),
+    method: maybe(Type.String({ pattern: "^[A-Z]{1,20}$" })),
+    path: maybe(text(8192)),
+    query: maybe(Type.String({ maxLength: 8192, pattern: PLAIN })),
+    headers: maybe(Type.Record(Type.String(), Type.String({ maxLength: 16_384 }), { maxProperties: 200 })),
+    /** Credentials among the headers, encrypted. */
+    headers_sealed: maybe(Type.String({ maxLength: 65_536, pattern: BASE64 })),
+    content_type: maybe(text(255)),
+    metadata: maybe(Type.Record(Type.String(), Type.Unknown())),
+    body: maybe(Type.String()),
+    body_base64: maybe(Type.String({ pattern: BASE64 })),
+    claim: maybe(Claim),
+  },
+  { additionalProperties: false },
+);
+type MessageSchema = Static<typeof MessageSchema>;
+
+/** Why a message cannot be read; stored with the parked message. */
+export interface Unreadable {
+  reason: "too_large" | "not_json" | "unknown_version" | "invalid_field";
+  description: string;
+}
+
+export type ParsedMessage = { message: EventMessage } | Unreadable;
+
+export interface MessageLimits {
+  /** Size of the whole message. */
+  maxBytes: number;
+  maxDepth: number;
+}
+
+const DEFAULT_LIMITS: MessageLimits = { maxBytes: 8 * 1024 * 1024, maxDepth: 128 };
+
+/** Never throws: no message in a queue may stop its taker. */
+export function parseMessage(bytes: Buffer, limits: MessageLimits = DEFAULT_LIMITS): ParsedMessage {
+  if (bytes.length > limits.maxBytes) {
+    return unreadable("too_large", `The message has ${bytes.length} bytes; the maximum is ${limits.maxBytes}.`);
+  }
+  const value = parseJson(bytes);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return unreadable("not_json", "The message is not a JSON object.");
+  }
+  const { v } = value as { v?: unknown };
+  if (v !== MESSAGE_VERSION) {
+    const given = typeof v === "number" ? `the version ${v}` : "no version that is a number";
+    return unreadable("unknown_version", `The message has ${given}; this gateway knows ${MESSAGE_VERSION}.`);
+  }
+  if (isDeeperThan(value, limits.maxDepth)) {
+    return unreadable("invalid_field", `The message is nested deeper than ${limits.maxDepth} levels.`);
+  }
+  if (!Value.Check(MessageSchema, value)) return unreadable("invalid_field", describeFault(value));
+  return findFault(value) ?? { message: toMessage(value, bytes) };
+}
+
+function unreadable(reason: Unreadable["reason"], description: string): Unreadable {
+  return { reason, description };
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+function describeFault(value: unknown): string {
+  const [first] = Value.Errors(MessageSchema, value);
+  const field = first?.instancePath.slice(1).replaceAll("/", ".").slice(0, 60);
+  const name = field === undefined || field === "" ? "A field" : `"${field}"`;
+  return `${name} of the message is not valid: ${first?.message ?? "unknown"}.`;
+}
+
+/** Rules that the schema cannot express. */
+function findFault(value: MessageSchema): Unreadable | undefined {
+  const contents = [value.body, value.body_base64, value.claim].filter((one) => one !== undefined).length;
+  if (contents !== 1) {
+    return unreadable("invalid_field", "The message must have one of body, body_base64 and claim.");
+  }
+  // UTF-8 cannot encode an unpaired surrogate.
+  if (value.body !== undefined && /[\ud800-\udfff]/u.test(value.body)) {
+    return unreadable("invalid_field", "The message has a body that is not valid text.");
+  }
+  for (const time of [value.occurred_at, value.received_at, value.deliver_at, value.expires_at]) {
+    if (time !== undefined && findTime(time) === undefined) {
+      return unreadable("invalid_field", `The message has a time that does not exist: ${time}.`);
+    }
+  }
+  const header = Object.entries(value.headers ?? {}).find(([name, text]) => !isFieldName(name) || !isFieldValue(text));
+  if (header !== undefined) {
+    return unreadable(
+      "invalid_field",
+      `The message has a header that is not valid in HTTP: ${JSON.stringify(header[0])}.`,
+    );
+  }
+  return undefined;
+}
+
+function findTime(text: string): number | undefined {
+  const at = Date.parse(text);
+  return Number.isNaN(at) || new Date(at).toISOString() !== text ? undefined : at;
+}
+
+function toMessage(value: MessageSchema, bytes: Buffer): EventMessage {
+  const metadata = value.metadata === undefined ? undefined : findMember(bytes, 0, bytes.length, "metadata");
+  return {
+    eventId: value.event_id,
+    eventType: value.event_type,
+    eventVersion: value.event_version,
+    source: value.source,
+    tenantId: value.tenant_id,
+    priority: value.priority,
+    orderingKey: value.ordering_key,
+    generation: value.generation,
+    origin: value.origin,
+    hops: value.hops,
+    occurredAt: Date.parse(value.occurred_at),
+    receivedAt: Date.parse(value.received_at),
+    deliverAt: value.deliver_at === undefined ? undefined : Date.parse(value.deliver_at),
+    expiresAt: value.expires_at === undefined ? undefined : Date.parse(value.expires_at),
+    userId: value.user_id,
+    sessionId: value.session_id,
+    remoteAddress: value.remote_address,
+    traceparent: value.traceparent,
+    method: value.method,
+    path: value.path,
+    query: value.query,
+    headers: value.headers,
+    sealedHeaders: value.headers_sealed,
+    contentType: value.content_type,
+    metadata: metadata && bytes.toString("utf8", metadata.start, metadata.end),
+    content: value.claim === undefined ? { body: readBody(value) } : { claim: value.claim },
+  };
+}
+
+function readBody({ body, body_base64: base64 = "" }: MessageSchema): Buffer {
+  return body === undefined ? Buffer.from(base64, "base64") : Buffer.from(body, "utf8");
+}
+
+/** The limit of Azure Service Bus for message ids and session ids. */
+const MAX_LENGTH = 128;
+
+/**
+ * The id of an event's message. A replay is another message: otherwise duplicate detection, here or at the receiving
+ * gateway, would drop it.
+ */
+export function wireIdOf(eventId: string, generation: number): string {
+  return fitId(generation === 1 ? eventId : `${eventId}:${generation}`);
+}
+
+/** Without an ordering key, every message is its own session, so that none waits for another. */
+export function sessionIdOf(orderingKey: string | undefined, wireId: string): string {
+  return orderingKey === undefined ? wireId : fitId(orderingKey);
+}
+
+export function fitId(text: string): string {
+  if (text.length <= MAX_LENGTH) return text;
+  return `sha256_${createHash("sha256").update(text, "utf8").digest("base64url")}`;
 }

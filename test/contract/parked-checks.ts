@@ -1,6 +1,6 @@
 import { expect, it, type TestContext } from "vitest";
-import { findParked, listParked, purgeParked, requeueParked } from "../../src/queues/parked/move-parked.ts";
-import type { HeldParked, ParkedMessage, ParkedQueue } from "../../src/queues/parked/parked.ts";
+import { findParked, listParked, purgeParked, requeueParked } from "../../src/queues/parked-messages.ts";
+import type { HeldParked, ParkedMessage, ParkedQueue } from "../../src/queues/parked.ts";
 import { ODD_BODY, takeSome, type Ready } from "./broker-world.ts";
 
 interface ReadyParked extends Ready {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { QueueServiceClient } from "@azure/storage-queue";
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
-import { parseMessage } from "../../src/queues/parse-message.ts";
+import { parseMessage } from "../../src/queues/message.ts";
 import { createHeaderSeal } from "../../src/queues/sealed-headers.ts";
 import { useAzurite } from "../support/services/shared.ts";
 import { until } from "../support/api-client.ts";

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it, type TestContext } from "vitest";
 import type { BrokerConnection, TakenMessage } from "../../src/queues/broker.ts";
-import { createClaimCheck } from "../../src/queues/claim-check.ts";
+import { createClaimCheck, createOrphanSweep } from "../../src/queues/claim-check.ts";
 import { createConnections } from "../../src/queues/connections.ts";
-import { createOrphanSweep } from "../../src/queues/orphaned-bodies.ts";
 import { createSeededRandom } from "../../src/model/seeded-random.ts";
 import { createSystemClock } from "../../src/model/system-clock.ts";
 import { until } from "../support/api-client.ts";

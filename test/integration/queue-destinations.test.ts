@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { connect as connectAmqp } from "amqplib";
 import { afterEach, describe, expect, it, type TestContext } from "vitest";
 import type { TakenMessage } from "../../src/queues/broker.ts";
-import { parseMessage } from "../../src/queues/parse-message.ts";
+import { parseMessage } from "../../src/queues/message.ts";
 import type { ConnectionInput } from "../../src/model/connection.ts";
 import { until } from "../support/api-client.ts";
 import { BROKER_KINDS, connect, findConnection, reachedAt, SHARED_QUEUES } from "../support/brokers/shared-queues.ts";

@@ -1,8 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import { createClaimCheck, type BodyOwner } from "../../src/queues/claim-check.ts";
-import { writeMessage } from "../../src/queues/message.ts";
-import type { Claim } from "../../src/queues/message-schema.ts";
+import { writeMessage, type Claim } from "../../src/queues/message.ts";
 import type { PulledSourceKind } from "../../src/sources/source-kind.ts";
 import { until } from "../support/api-client.ts";
 import { createMemoryBroker, type MemoryBroker } from "../support/memory-queue.ts";

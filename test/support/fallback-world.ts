@@ -1,6 +1,6 @@
 import type { TestContext } from "vitest";
 import type { BrokerConnection, TakenMessage } from "../../src/queues/broker.ts";
-import { parseMessage } from "../../src/queues/parse-message.ts";
+import { parseMessage } from "../../src/queues/message.ts";
 import type { BrokerKind } from "../../src/model/connection.ts";
 import { until } from "./api-client.ts";
 import { connect, findConnection, reachedAt, SHARED_QUEUES, type SharedQueue } from "./brokers/shared-queues.ts";

@@ -30,7 +30,7 @@ import type { TestDeliveries } from "../../replays/test-delivery.ts";
 import type { Validations } from "../../resources/validations/validations.ts";
 import type { BodyChecker } from "../../sandbox/text/body-check.ts";
 import type { ValidationChecker } from "../../sandbox/validation/validation-check.ts";
-import type { ParkedMessages } from "../../intake/messages/parked-messages.ts";
+import type { ParkedMessages } from "../../queues/parked-messages.ts";
 import type { EditedReplays } from "../../replays/edited-replay.ts";
 import type { RequestReplays } from "../../replays/request-replay.ts";
 import type { Store } from "../../store/store.ts";

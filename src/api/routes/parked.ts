@@ -6,10 +6,10 @@ import {
   purgeParked,
   requeueParked,
   type ParkedFilter,
-} from "../../queues/parked/move-parked.ts";
-import type { ParkedMessage, ParkedQueue } from "../../queues/parked/parked.ts";
+  type ParkedMessages,
+} from "../../queues/parked-messages.ts";
+import type { ParkedMessage, ParkedQueue } from "../../queues/parked.ts";
 import { PosthornError } from "../../model/errors.ts";
-import type { ParkedMessages } from "../../intake/messages/parked-messages.ts";
 import type { AuditTrail } from "../../resources/audit-trail.ts";
 import type { Caller } from "../../resources/keys.ts";
 import type { Sources } from "../../resources/sources/sources.ts";

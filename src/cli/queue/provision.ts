@@ -1,6 +1,12 @@
 import { createConnections } from "../../queues/connections.ts";
-import { checkWish, declareWish, type Provision } from "../../queues/provision/provision.ts";
-import { listWishes, type BrokerUse, type Wish } from "../../queues/provision/wishes.ts";
+import {
+  checkWish,
+  declareWish,
+  type Provision,
+  listWishes,
+  type BrokerUse,
+  type Wish,
+} from "../../queues/provision.ts";
 import { listFallbackWarnings } from "../../config/check-declared.ts";
 import { listConnections } from "../../config/connections.ts";
 import type { Config } from "../../config/settings-tree.ts";

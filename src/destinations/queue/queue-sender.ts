@@ -1,8 +1,6 @@
-import type { Claim } from "../../queues/message-schema.ts";
+import { type Claim, writeMessage, sessionIdOf, wireIdOf } from "../../queues/message.ts";
 import type { BrokerConnection, OutgoingMessage, Publisher } from "../../queues/broker.ts";
 import { BrokerFault } from "../../queues/broker-fault.ts";
-import { writeMessage } from "../../queues/message.ts";
-import { sessionIdOf, wireIdOf } from "../../queues/wire-id.ts";
 import type { BrokerKind } from "../../model/connection.ts";
 import { attemptTrace } from "../../model/attempt-span.ts";
 import { partsOf } from "../../model/trace-context.ts";

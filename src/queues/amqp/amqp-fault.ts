@@ -77,3 +77,16 @@ export function readReply(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return /with message "(?:[A-Z_]+ - )?(.*)"/s.exec(text)?.[1] ?? firstLine(error);
 }
+
+interface Closable {
+  close(): Promise<void>;
+  once(event: "close", listener: () => void): unknown;
+}
+
+/**
+ * Closes a channel or a connection. If it is lost meanwhile, the package would wait forever for the broker to agree.
+ */
+export async function closeAmqp(part: Closable): Promise<void> {
+  const isGone = new Promise<void>((resolve) => part.once("close", () => resolve()));
+  await Promise.race([part.close(), isGone]);
+}

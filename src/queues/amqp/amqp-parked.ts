@@ -10,11 +10,10 @@ import {
   type ParkedPlace,
   type ParkedQueue,
   type ParkedWalk,
-} from "../parked/parked.ts";
+} from "../parked.ts";
 import type { Reconnecting } from "../reconnecting.ts";
-import { toChannelFault } from "./amqp-fault.ts";
+import { toChannelFault, closeAmqp } from "./amqp-fault.ts";
 import { givenOf, headersOf } from "./amqp-properties.ts";
-import { closeAmqp } from "./close-amqp.ts";
 import { readScalars, readText } from "./amqp-taker.ts";
 
 const LIMITS: ParkedLimits = { looksAt: 1000, canPage: true, countsLooks: true, keepsId: true };

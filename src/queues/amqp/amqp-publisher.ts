@@ -2,9 +2,8 @@ import type { ChannelModel, ConfirmChannel, Message, Options } from "amqplib";
 import type { Published, Publisher } from "../broker.ts";
 import { BrokerFault, closedFault, firstLine } from "../broker-fault.ts";
 import type { Reconnecting } from "../reconnecting.ts";
-import { findMaxBytes, toChannelFault } from "./amqp-fault.ts";
+import { findMaxBytes, toChannelFault, closeAmqp } from "./amqp-fault.ts";
 import { toAmqpProperties } from "./amqp-properties.ts";
-import { closeAmqp } from "./close-amqp.ts";
 
 export interface AmqpPublisher extends Publisher {
   /** The same with the properties of AMQP itself, for a message that came from RabbitMQ. */

@@ -15,10 +15,9 @@ import {
   type TakerOptions,
 } from "../broker.ts";
 import { BrokerFault, closedFault } from "../broker-fault.ts";
-import { closeAmqp } from "./close-amqp.ts";
-import { createBell } from "../bell.ts";
+import { closeAmqp, toChannelFault } from "./amqp-fault.ts";
+import { createWaiters } from "../waiters.ts";
 import type { Reconnecting } from "../reconnecting.ts";
-import { toChannelFault } from "./amqp-fault.ts";
 import { givenOf, headersOf } from "./amqp-properties.ts";
 import { openAmqpPublisher } from "./amqp-publisher.ts";
 
@@ -40,9 +39,9 @@ interface Consumer {
 export function openAmqpTaker(options: AmqpTakerOptions): Taker {
   const { link, clock, queue, parkTo } = options;
   const waiting: TakenMessage[] = [];
-  const bell = createBell(clock);
+  const waiters = createWaiters(clock);
   const faults = new WeakMap<Channel, BrokerFault>();
-  const graveyard = openAmqpPublisher({ exchange: parkTo.destination, link });
+  const parking = openAmqpPublisher({ exchange: parkTo.destination, link });
   let opened: Promise<Channel> | undefined;
   let consuming: Promise<Consumer> | undefined;
   let hasRested = false;
@@ -79,7 +78,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): Taker {
         // Null means that the queue was deleted; the next attempt to consume from it reports that.
         if (message === null) void from.close().catch(() => undefined);
         else waiting.push(toTaken(from, message));
-        bell.ring();
+        waiters.wake();
       });
       return { channel, tag, prefetch };
     } catch (error) {
@@ -97,7 +96,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): Taker {
     const ending = ended.then(cancel, () => undefined);
     // Does not wait for a broker that is down.
     if (link.state().state === "connected") await ending;
-    bell.ring();
+    waiters.wake();
   }
 
   async function cancel({ channel, tag }: Consumer): Promise<void> {
@@ -112,7 +111,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): Taker {
     opened = undefined;
     consuming = undefined;
     waiting.length = 0;
-    bell.ring();
+    waiters.wake();
   }
 
   function toTaken(channel: Channel, message: ConsumeMessage): TakenMessage {
@@ -139,7 +138,7 @@ export function openAmqpTaker(options: AmqpTakerOptions): Taker {
       acknowledge: async () => attempt(() => channel.ack(message)),
       retry: async () => attempt(() => channel.nack(message, false, true)),
       async park(reason, description) {
-        const outcome = await graveyard.publishAs(parkTo.subject, content, {
+        const outcome = await parking.publishAs(parkTo.subject, content, {
           ...toParked(properties),
           headers: {
             [FIRST_SUBJECT]: fields.routingKey,
@@ -176,16 +175,16 @@ export function openAmqpTaker(options: AmqpTakerOptions): Taker {
       }
       consuming ??= consume(hasRested ? wanted : options.maxUnacknowledged);
       await consuming;
-      if (waiting.length === 0) await bell.wait(waitMs);
+      if (waiting.length === 0) await waiters.wait(waitMs);
       return waiting.splice(0, max);
     },
     rest,
     async close() {
       isClosed = true;
       waiting.length = 0;
-      bell.ring();
+      waiters.wake();
       await close();
-      await graveyard.close();
+      await parking.close();
     },
   };
 }

@@ -3,10 +3,16 @@ import type { Clock, Random } from "../../model/clock.ts";
 import type { BrokerConnection, BrokerLimits, ConnectionState, OutgoingMessage, Publisher } from "../broker.ts";
 import { closedFault, type BrokerFault } from "../broker-fault.ts";
 import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
-import { describeNamespace, openNamespace, type BusNamespace, type OpenNamespace } from "./bus-namespace.ts";
-import { toBusFault } from "./bus-fault.ts";
+import {
+  describeNamespace,
+  openNamespace,
+  type BusNamespace,
+  type OpenNamespace,
+  toBusFault,
+  whileConnected,
+  withDeadline,
+} from "./bus-namespace.ts";
 import { openBusParked, seeAllOfBus } from "./bus-parked.ts";
-import { whileConnected, withDeadline } from "./with-deadline.ts";
 import { checkBusQueue, declareBusQueue, MAX_MESSAGE_BYTES, type BusQueueWish } from "./bus-queue-settings.ts";
 import { BUS_HOLD_LIMITS, openBusTaker } from "./bus-taker.ts";
 

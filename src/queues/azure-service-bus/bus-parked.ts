@@ -9,13 +9,11 @@ import {
   type ParkedMessage,
   type ParkedQueue,
   type ParkedWalk,
-} from "../parked/parked.ts";
-import { fitId } from "../wire-id.ts";
+} from "../parked.ts";
+import { fitId } from "../message.ts";
 import type { BusLink } from "./bus-connection.ts";
-import type { OpenNamespace } from "./bus-namespace.ts";
-import { RECEIVER_OPTIONS } from "./bus-receiver.ts";
-import { readBody, readId, readProperties } from "./bus-taken.ts";
-import { withDeadline } from "./with-deadline.ts";
+import { type OpenNamespace, withDeadline } from "./bus-namespace.ts";
+import { RECEIVER_OPTIONS, readBody, readId, readProperties } from "./bus-message.ts";
 
 interface BusParkedOptions {
   queue: string;

@@ -1,12 +1,16 @@
 import type { Clock } from "../../model/clock.ts";
-import { createBell } from "../bell.ts";
+import { createWaiters } from "../waiters.ts";
 import type { HoldLimits, TakenMessage, Taker, TakerOptions } from "../broker.ts";
 import { closedFault, type BrokerFault } from "../broker-fault.ts";
 import type { BusLink } from "./bus-connection.ts";
 import type { OpenNamespace } from "./bus-namespace.ts";
-import { RECEIVER_OPTIONS, subscribeTo, type Intake, type Receiving } from "./bus-receiver.ts";
-import { openSessions } from "./bus-sessions.ts";
-import { toTaken } from "./bus-taken.ts";
+import { RECEIVER_OPTIONS, toTaken } from "./bus-message.ts";
+import type {
+  ServiceBusError,
+  ServiceBusSessionReceiver,
+  ServiceBusReceivedMessage,
+  ServiceBusReceiver,
+} from "@azure/service-bus";
 
 /**
  * The service renews locks for as long as it is asked to; with its default and usual settings they last at least this
@@ -29,7 +33,7 @@ interface Intaking extends Receiving {
 /** The service pushes up to `maxUnacknowledged` messages, which wait here until they are asked for. */
 export function openBusTaker(options: BusTakerOptions): Taker {
   const { link, clock } = options;
-  const bell = createBell(clock);
+  const waiters = createWaiters(clock);
   const waiting: TakenMessage[] = [];
   let current: Intaking | undefined;
   /** Receivers that bring no more messages. They stay until theirs are settled, because only they can settle them. */
@@ -55,7 +59,7 @@ export function openBusTaker(options: BusTakerOptions): Taker {
           // The message was on its way when the rest began.
           if (current?.held !== held && starting === undefined) return void taken.retry().catch(() => undefined);
           waiting.push(taken);
-          bell.ring();
+          waiters.wake();
         }),
       onAnswer: () => link.prove(handle),
       onFault(error) {
@@ -92,7 +96,7 @@ export function openBusTaker(options: BusTakerOptions): Taker {
 
   async function giveBackWaiting(): Promise<void> {
     const left = waiting.splice(0);
-    bell.ring();
+    waiters.wake();
     await Promise.all(left.map((message) => message.retry().catch(() => undefined)));
   }
 
@@ -147,7 +151,7 @@ export function openBusTaker(options: BusTakerOptions): Taker {
         const limit = hasRested ? wanted : options.maxUnacknowledged;
         await (starting ??= start(handle, limit).finally(() => (starting = undefined)));
       }
-      if (waiting.length === 0 && fault === undefined) await bell.wait(waitMs);
+      if (waiting.length === 0 && fault === undefined) await waiters.wait(waitMs);
       const failed = fault;
       fault = undefined;
       // The next call waits for a connection that was lost.
@@ -159,6 +163,139 @@ export function openBusTaker(options: BusTakerOptions): Taker {
       isClosed = true;
       await starting?.catch(() => undefined);
       await stop();
+    },
+  };
+}
+
+interface SessionsOptions {
+  clock: Clock;
+  queue: string;
+  maxUnacknowledged: number;
+}
+
+/** How many sessions are received at the same time. */
+const MAX_SESSIONS = 16;
+/** A session without new messages makes room for another. */
+const IDLE_MS = 250;
+const SHORTEST_WAIT_MS = 100;
+const LONGEST_WAIT_MS = 2000;
+
+/**
+ * There is no session, or another receiver was faster. The package has no better error when the link is closed at once.
+ */
+function isNoneNow({ code, message }: ServiceBusError): boolean {
+  return code === "ServiceTimeout" || code === "SessionCannotBeLocked" || message.startsWith("INTERNAL ERROR");
+}
+
+/**
+ * Receives several sessions at a time, each with its own receiver and in order. Returns a function that ends all of
+ * this.
+ */
+function openSessions(
+  { clock, queue, maxUnacknowledged }: SessionsOptions,
+  handle: OpenNamespace,
+  intake: Intake,
+): () => Promise<void> {
+  const count = Math.min(MAX_SESSIONS, maxUnacknowledged);
+  const perSession = Math.floor(maxUnacknowledged / count);
+  const ending = new AbortController();
+  const ended = createWaiters(clock);
+
+  async function accept(): Promise<ServiceBusSessionReceiver | undefined> {
+    try {
+      const session = await handle.client.acceptNextSession(queue, { ...RECEIVER_OPTIONS, abortSignal: ending.signal });
+      intake.onAnswer();
+      return session;
+    } catch (error) {
+      if (ending.signal.aborted) return undefined;
+      if (isNoneNow(error as ServiceBusError)) intake.onAnswer();
+      else intake.onFault(error);
+      return undefined;
+    }
+  }
+
+  async function workOn(session: ServiceBusSessionReceiver): Promise<void> {
+    const waiters = createWaiters(clock);
+    const seen = { held: 0, brought: 0 };
+    const counting: Intake = {
+      ...intake,
+      async onMessage(receiver, message, renew) {
+        seen.held++;
+        seen.brought++;
+        waiters.wake();
+        await intake.onMessage(receiver, message, renew);
+        seen.held--;
+      },
+      // A lost session ends alone; its messages come again with the session.
+      onFault: () => waiters.wake(),
+    };
+    const { stop } = subscribeTo(session, counting, perSession, () => session.renewSessionLock());
+    let before = -1;
+    while (!ending.signal.aborted && !session.isClosed && (seen.held > 0 || seen.brought > before)) {
+      before = seen.brought;
+      await Promise.race([waiters.wait(IDLE_MS), ended.wait(IDLE_MS)]);
+    }
+    await stop().catch(() => undefined);
+  }
+
+  async function work(): Promise<void> {
+    let waitMs = SHORTEST_WAIT_MS;
+    while (!ending.signal.aborted) {
+      const session = await accept();
+      if (session === undefined) {
+        await ended.wait(waitMs);
+        waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+      } else {
+        waitMs = SHORTEST_WAIT_MS;
+        await workOn(session);
+      }
+    }
+  }
+
+  const workers = Array.from({ length: count }, work);
+  return async () => {
+    ending.abort();
+    ended.wake();
+    await Promise.all(workers);
+  };
+}
+
+/** Gets the messages of a receiver. `onFault` gets the error that ends it; no more messages come after that. */
+export interface Intake {
+  onMessage(
+    receiver: ServiceBusReceiver,
+    message: ServiceBusReceivedMessage,
+    renew: () => Promise<unknown>,
+  ): Promise<void>;
+  onFault(error: unknown): void;
+  /** The service has answered. */
+  onAnswer(): void;
+}
+
+export interface Receiving {
+  /** No more messages come; those that came can still be settled. */
+  pause(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+function subscribeTo(
+  receiver: ServiceBusReceiver | ServiceBusSessionReceiver,
+  intake: Intake,
+  maxConcurrentCalls: number,
+  renew: (message: ServiceBusReceivedMessage) => Promise<unknown>,
+): Receiving {
+  const subscription = receiver.subscribe(
+    {
+      processMessage: (message) => intake.onMessage(receiver, message, () => renew(message)),
+      processError: async ({ error }) => intake.onFault(error),
+    },
+    { maxConcurrentCalls, autoCompleteMessages: false },
+  );
+  return {
+    pause: () => subscription.close(),
+    async stop() {
+      await subscription.close();
+      await receiver.close();
     },
   };
 }

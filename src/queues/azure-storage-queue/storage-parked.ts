@@ -1,14 +1,7 @@
 import type { DequeuedMessageItem, PeekedMessageItem } from "@azure/storage-queue";
 import { PARK_DESCRIPTION, PARK_REASON } from "../broker.ts";
 import { BrokerFault } from "../broker-fault.ts";
-import type {
-  HeldParked,
-  ParkedLimits,
-  ParkedMessage,
-  ParkedPlace,
-  ParkedQueue,
-  ParkedWalk,
-} from "../parked/parked.ts";
+import type { HeldParked, ParkedLimits, ParkedMessage, ParkedPlace, ParkedQueue, ParkedWalk } from "../parked.ts";
 import type { StorageCall } from "./storage-connection.ts";
 import { decodeText, readParked } from "./storage-text.ts";
 

@@ -1,6 +1,6 @@
 import type { DequeuedMessageItem } from "@azure/storage-queue";
 import type { Clock } from "../../model/clock.ts";
-import { createBell } from "../bell.ts";
+import { createWaiters } from "../waiters.ts";
 import type { HoldLimits, Settled, TakenMessage, Taker, TakerOptions } from "../broker.ts";
 import { BrokerFault, closedFault } from "../broker-fault.ts";
 import type { StorageCall } from "./storage-connection.ts";
@@ -21,7 +21,7 @@ const SHORTEST_POLL_MS = 100;
 /** Polls: at once while there are messages, and less and less often while there are none. */
 export function openStorageTaker(options: StorageTakerOptions): Taker {
   const { clock, queue, call, callWhenOpen, parkTo } = options;
-  const bell = createBell(clock);
+  const waiters = createWaiters(clock);
   const { holdMs = STORAGE_HOLD_LIMITS.holdMs } = options;
   const limits: HoldLimits = { ...STORAGE_HOLD_LIMITS, holdMs };
   const holdS = Math.ceil(holdMs / 1000);
@@ -68,7 +68,7 @@ export function openStorageTaker(options: StorageTakerOptions): Taker {
     function release(): void {
       if (isHeld) held--;
       isHeld = false;
-      bell.ring();
+      waiters.wake();
     }
 
     async function hide(forS: number): Promise<Settled> {
@@ -129,7 +129,7 @@ export function openStorageTaker(options: StorageTakerOptions): Taker {
         }
         const leftMs = until - clock.now();
         if (leftMs <= 0 || rests > restsBefore) return [];
-        await bell.wait(Math.min(pollMs, leftMs));
+        await waiters.wait(Math.min(pollMs, leftMs));
         // Asking once more would take what others give back now.
         if (rests > restsBefore) return [];
         pollMs = Math.min(pollMs * 2, Math.max(waitMs, SHORTEST_POLL_MS));
@@ -137,11 +137,11 @@ export function openStorageTaker(options: StorageTakerOptions): Taker {
     },
     async rest() {
       rests++;
-      bell.ring();
+      waiters.wake();
     },
     async close() {
       isClosed = true;
-      bell.ring();
+      waiters.wake();
       await underWay;
     },
   };

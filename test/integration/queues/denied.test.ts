@@ -2,8 +2,7 @@ import { generateAccountSASQueryParameters, StorageSharedKeyCredential } from "@
 import { connect } from "amqplib";
 import { afterAll, afterEach, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { createConnections } from "../../../src/queues/connections.ts";
-import { checkWish, declareWish, type Provision } from "../../../src/queues/provision/provision.ts";
-import { listWishes } from "../../../src/queues/provision/wishes.ts";
+import { checkWish, declareWish, type Provision, listWishes } from "../../../src/queues/provision.ts";
 import type { ConnectionInput } from "../../../src/model/connection.ts";
 import { createSeededRandom } from "../../../src/model/seeded-random.ts";
 import { createSystemClock } from "../../../src/model/system-clock.ts";

@@ -1,8 +1,7 @@
 import { connect } from "amqplib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createConnections } from "../../../src/queues/connections.ts";
-import { checkWish, declareWish, type Provision } from "../../../src/queues/provision/provision.ts";
-import { listWishes, type BrokerUse } from "../../../src/queues/provision/wishes.ts";
+import { checkWish, declareWish, type Provision, listWishes, type BrokerUse } from "../../../src/queues/provision.ts";
 import { openManagement } from "../../../src/cli/queue/ask-management.ts";
 import type { ConnectionInput } from "../../../src/model/connection.ts";
 import { createSeededRandom } from "../../../src/model/seeded-random.ts";

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { writeMessage, type EventMessage } from "../../../src/queues/message.ts";
-import { parseMessage } from "../../../src/queues/parse-message.ts";
+import { writeMessage, type EventMessage, parseMessage, sessionIdOf, wireIdOf } from "../../../src/queues/message.ts";
 import { PRIORITIES } from "../../../src/model/event.ts";
 
 const sample: EventMessage = {
@@ -177,5 +176,32 @@ describe("what is no message of ours", () => {
       expect(result).toMatchObject({ reason: "invalid_field" });
     }
     expect({}).not.toHaveProperty("polluted");
+  });
+});
+
+describe("the id on the wire", () => {
+  // shows: A28, Q11
+  it("is the event's, and another for every replay", () => {
+    expect(wireIdOf("evt_1", 1)).toBe("evt_1");
+    expect(wireIdOf("evt_1", 2)).toBe("evt_1:2");
+    expect(wireIdOf("evt_1", 3)).not.toBe(wireIdOf("evt_1", 2));
+  });
+
+  // shows: Q13
+  it("never exceeds what brokers take, and still tells events apart", () => {
+    const longest = "x".repeat(128);
+    expect(wireIdOf(longest, 1)).toBe(longest);
+    expect(wireIdOf(longest, 2)).toHaveLength(50);
+    expect(wireIdOf(longest, 2)).not.toBe(wireIdOf(longest, 3));
+    expect(wireIdOf(longest, 2)).toBe(wireIdOf(longest, 2));
+  });
+});
+
+describe("the id of a session", () => {
+  // shows: A27, Q14
+  it("is the ordering key, and without one the message's own id", () => {
+    expect(sessionIdOf("order-1", "evt_1")).toBe("order-1");
+    expect(sessionIdOf(undefined, "evt_1:2")).toBe("evt_1:2");
+    expect(sessionIdOf("k".repeat(255), "evt_1")).toHaveLength(50);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseMessage } from "../../../../src/queues/parse-message.ts";
+import { parseMessage } from "../../../../src/queues/message.ts";
 import { createHeaderSeal } from "../../../../src/queues/sealed-headers.ts";
 import { readDetails } from "../../../../src/destinations/event-details.ts";
 import { createHeaderChooser } from "../../../../src/destinations/queue/message-headers.ts";

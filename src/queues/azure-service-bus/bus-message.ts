@@ -8,9 +8,15 @@ import {
   type TakenMessage,
 } from "../broker.ts";
 import type { BusLink } from "./bus-connection.ts";
-import { isOfClosedLink, isOfSettledMessage } from "./bus-fault.ts";
-import type { OpenNamespace } from "./bus-namespace.ts";
-import { settleInTurn } from "./settle-in-turn.ts";
+import { isOfClosedLink, isOfSettledMessage, type OpenNamespace } from "./bus-namespace.ts";
+
+export const RECEIVER_OPTIONS = {
+  receiveMode: "peekLock",
+  // The package would parse JSON and write it again: bytes must stay unchanged.
+  skipParsingBodyAsJson: true,
+  // The holder of a message renews its lock for as long as needed; the package would stop after five minutes.
+  maxAutoLockRenewalDurationInMs: 0,
+} as const;
 
 interface Received {
   receiver: ServiceBusReceiver;
@@ -86,4 +92,34 @@ export function readProperties(message: ServiceBusReceivedMessage): Record<strin
     properties[PARK_DESCRIPTION] = message.deadLetterErrorDescription;
   }
   return properties;
+}
+
+type Act = "complete" | "abandon" | "dead-letter";
+
+interface Turns {
+  now: Promise<void>;
+  act: Act | undefined;
+}
+
+const turnsOf = new WeakMap<ServiceBusReceiver, Turns>();
+
+/**
+ * The package writes all settlements of one event loop turn together, and its AMQP library (rhea 3.0) then gives the
+ * second of two consecutive messages the outcome of the first: a message to be parked would be completed, and lost. So
+ * only settlements with the same outcome happen in one turn.
+ */
+async function settleInTurn<Answer>(
+  receiver: ServiceBusReceiver,
+  act: Act,
+  settle: () => Promise<Answer>,
+): Promise<Answer> {
+  const turns = turnsOf.get(receiver) ?? { now: Promise.resolve(), act: undefined };
+  turnsOf.set(receiver, turns);
+  // Each dead letter has its own reason.
+  if (turns.act !== act || act === "dead-letter") {
+    turns.act = act;
+    turns.now = turns.now.then(() => new Promise((resolve) => setImmediate(resolve)));
+  }
+  await turns.now;
+  return settle();
 }

@@ -1,4 +1,9 @@
-import { MAX_LOOK_BYTES, type HeldParked, type ParkedMessage, type ParkedQueue } from "./parked.ts";
+import { MAX_LOOK_BYTES, type HeldParked, type ParkedMessage, type ParkedQueue, type ParkedPlace } from "./parked.ts";
+import { DEFAULT_CONNECTION, type BrokerKind } from "../model/connection.ts";
+import { poisonQueueOf } from "./azure-storage-queue/storage-connection.ts";
+import type { Connections } from "./connections.ts";
+import { PosthornError } from "../model/errors.ts";
+import type { Source } from "../model/source.ts";
 
 /** Operations on parked messages, for every kind of broker, each with its result so far. */
 
@@ -110,4 +115,63 @@ async function onHeld<Result>(
   } finally {
     await walk.close();
   }
+}
+
+/** Where messages of a source are parked. */
+export interface SourcePlace extends ParkedPlace {
+  kind: BrokerKind;
+  connection: string;
+}
+
+/** A queue that is bound to a DLX has its routing key as its name; `posthorn queue declare` creates it that way. */
+const DEFAULT_AMQP_QUEUE = "webhook.failed";
+
+/** Undefined when the source does not take messages from a broker. */
+export function findSourcePlace(kind: string, options: Readonly<Record<string, unknown>>): SourcePlace | undefined {
+  const text = (field: string) => (typeof options[field] === "string" ? options[field] : undefined);
+  const queue = text("queue") ?? "";
+  const connection = text("connection") ?? DEFAULT_CONNECTION;
+  switch (kind) {
+    case "amqp":
+      return { kind, connection, queue, parkedIn: findKey(options["park_to"]) ?? DEFAULT_AMQP_QUEUE };
+    case "azure-service-bus":
+      return { kind, connection, queue, parkedIn: "" };
+    case "azure-storage-queue":
+      return { kind, connection, queue, parkedIn: poisonQueueOf(queue) };
+    default:
+      return undefined;
+  }
+}
+
+function findKey(parkTo: unknown): string | undefined {
+  const { routing_key: key } = (parkTo ?? {}) as { routing_key?: unknown };
+  return typeof key === "string" ? key : undefined;
+}
+
+/** The messages in a source's poison queue, dead-letter queue or the queue behind its DLX. */
+export interface ParkedMessages {
+  /** Throws `conflict` for a source that does not read from a broker. */
+  open(source: Pick<Source, "name" | "kind" | "settings">): ParkedQueue;
+}
+
+export function createParkedMessages(connections: Pick<Connections, "find">): ParkedMessages {
+  return {
+    open({ name, kind, settings }) {
+      const place = findSourcePlace(kind, settings.options);
+      if (place === undefined) {
+        throw new PosthornError(
+          "conflict",
+          `The source ${name} is of the kind ${kind}. It does not read from a broker, so it has no parked messages.`,
+        );
+      }
+      const connection = connections.find(place.kind, place.connection);
+      if (connection === undefined) {
+        throw new PosthornError(
+          "conflict",
+          `There is no connection "${place.connection}" of the kind ${place.kind}. Add it under connections in the configuration.`,
+        );
+      }
+      return connection.openParked(place);
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isOfClosedLink, isOfSettledMessage, toBusFault } from "../../../src/queues/azure-service-bus/bus-fault.ts";
+import { isOfClosedLink, isOfSettledMessage, toBusFault } from "../../../src/queues/azure-service-bus/bus-namespace.ts";
 
 const settled = new Error("The message has either been deleted or already settled");
 const closed = new Error("The receiver for session 7 has been closed");

@@ -1,4 +1,4 @@
-import type { MessageProperty, Settled } from "../broker.ts";
+import type { MessageProperty, Settled } from "./broker.ts";
 
 /**
  * The parked messages of one queue, for every kind of broker: in a poison queue, a dead-letter queue or a queue behind

@@ -1,20 +1,15 @@
 import type { Clock } from "../model/clock.ts";
 
-/** Wakes those that wait for something to happen. */
-export interface Bell {
-  ring(): void;
-  /** Resolves at the next ring, or when `waitMs` have passed. */
-  wait(waitMs: number): Promise<void>;
-}
-
-export function createBell(clock: Clock): Bell {
+/** Those that wait for something to happen. */
+export function createWaiters(clock: Clock) {
   const waiting = new Set<() => void>();
   return {
-    ring() {
+    wake(): void {
       for (const wake of waiting) wake();
     },
-    wait: (waitMs) =>
-      new Promise((resolve) => {
+    /** Resolves when all are woken, or when `waitMs` have passed. */
+    wait: (waitMs: number) =>
+      new Promise<void>((resolve) => {
         const wake = () => {
           waiting.delete(wake);
           timer.cancel();

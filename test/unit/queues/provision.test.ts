@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { wishesOf } from "../../../src/queues/amqp/topology.ts";
-import { listWishes } from "../../../src/queues/provision/wishes.ts";
+import { listWishes } from "../../../src/queues/provision.ts";
 import type { ConnectionInput } from "../../../src/model/connection.ts";
 
 const RABBIT: ConnectionInput = { name: "default", kind: "amqp", url: "amqp://localhost" };
