@@ -1,4 +1,4 @@
-// Builds dist/ from src/: bundles the sources, copies other files, removes leftovers. Types are checked by `npm run
+// Builds dist/ from src/ and plugins/: bundles the sources, copies other files, removes leftovers. Types are checked by `npm run
 // check`: a start needs no compiler.
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -37,7 +37,8 @@ export async function build(root) {
 
 function hashOfInputs(root) {
   const hash = createHash("sha256");
-  const files = [...CONFIGS.map((name) => join(root, name)), ...listFiles(join(root, "src"))];
+  const sources = ["src", "plugins"].flatMap((folder) => listFiles(join(root, folder)));
+  const files = [...CONFIGS.map((name) => join(root, name)), ...sources];
   for (const file of files) {
     if (existsSync(file))
       hash

@@ -1,5 +1,5 @@
-// The rules for imports under src/, in ONE table. A reader who follows an event from intake/ to destinations/ moves
-// forward only; this check keeps it so. Usage: node scripts/check-imports.mjs [root]
+// The rules for imports under src/ and plugins/, in ONE table. A reader who follows an event from intake/ to
+// destinations/ moves forward only; this check keeps it so. Usage: node scripts/check-imports.mjs [root]
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,6 +11,8 @@ const BASE = ["model/", "telemetry/"];
 /** What users configure and what it needs. Of the scheduler these rooms see the parts that they show and steer. */
 const CONFIGURED = [...BASE, "sandbox/templates/templates.ts", "destinations/", "deliver/", "resources/", ...STORE];
 const COMING_IN = ["accept/", "sandbox/", "sources/", "queues/"];
+/** The port of plugins, and the list of them. */
+const PLUGINS = ["plugin.ts", "plugins.ts"];
 
 /**
  * The rooms, lowest first: each may import itself and what its line names. The first line whose `from` fits a file
@@ -38,26 +40,28 @@ const DIRECTIONS = [
   { from: "replays/", may: [...CONFIGURED, ...COMING_IN, "intake/", "alerts/"] },
   {
     from: "api/",
-    may: [...CONFIGURED, ...COMING_IN, "intake/", "jobs/", "alerts/", "replays/", "plugins/plugins.ts"],
+    may: [...CONFIGURED, ...COMING_IN, "intake/", "jobs/", "alerts/", "replays/", "plugins.ts"],
   },
-  { from: "plugins/plugins.ts", may: ["plugins/"] },
+  { from: "plugin.ts", may: [...CONFIGURED, "accept/", "sources/", "jobs/", "alerts/", "api/openapi/"] },
+  { from: "plugins.ts", may: ["plugin.ts", "plugins/"] },
+  // Everything else of the gateway is handed to a plugin through the port.
   {
     from: "plugins/",
-    may: [...CONFIGURED, ...COMING_IN, "jobs/", "alerts/", "api/", "cli/"],
+    may: ["plugin.ts", "model/", "sandbox/text/", "sources/source-kind.ts", "sources/samples/", "api/openapi/"],
   },
-  { from: "config/", may: ["model/", "destinations/", "resources/group-rules.ts", "plugins/plugins.ts"] },
+  { from: "config/", may: ["model/", "destinations/", "resources/group-rules.ts", "plugins.ts"] },
   // The only command that runs a gateway. The others send requests to one, read its files, or try what it reaches.
   { from: "cli/start.ts", may: [...BASE, "cli/", "config/", "resources/", "store/sqlite/", "gateway.ts"] },
   {
     from: "cli/",
-    may: [...BASE, "config/", "sources/", "destinations/", "queues/", "resources/", "store/", "plugins/plugins.ts"],
+    may: [...BASE, "config/", "sources/", "destinations/", "queues/", "resources/", "store/", ...PLUGINS],
   },
   ...["gateway.ts", "gateway/"].map((from) => ({
     from,
     may: ["gateway/", ...CONFIGURED, ...COMING_IN, "intake/", "jobs/", "alerts/", "replays/", "api/"].concat([
       "store/",
       "config/",
-      "plugins/",
+      ...PLUGINS,
     ]),
   })),
 ];
@@ -65,7 +69,7 @@ const DIRECTIONS = [
 /** Only the folder itself and its list may import the files of one kind. */
 const BEHIND_LISTS = [
   { folder: /^destinations\/(?!wire\/)[^/]+\//, list: "destinations/kinds.ts", what: "a kind of destination" },
-  { folder: /^plugins\/[^/]+\//, list: "plugins/plugins.ts", what: "a plugin" },
+  { folder: /^plugins\/[^/]+\//, list: "plugins.ts", what: "a plugin" },
 ];
 
 /** Folders without a cycle of imports, types included: each file can be read after those that it imports. */
@@ -115,8 +119,8 @@ function complaintsAbout(file, source) {
 }
 
 function wrongDirection(file, { specifier }) {
-  const target = posix.normalize(posix.join(posix.dirname(file), specifier));
-  if (target.startsWith("..")) return [`imports ${specifier}, which is outside src/`];
+  const target = nameOf(posix.normalize(posix.join(posix.dirname(pathOf(file)), specifier)));
+  if (target === undefined) return [`imports ${specifier}, which is outside src/`];
   for (const { folder, list, what } of BEHIND_LISTS) {
     const [own] = folder.exec(target) ?? [];
     if (own !== undefined && file !== list && !covers(own, file)) {
@@ -198,18 +202,28 @@ function findCycles(sources) {
   return complaints;
 }
 
+/** Files of src/ are named by their path in there, those of plugins by their whole path. */
+function nameOf(path) {
+  if (path.startsWith("src/")) return path.slice("src/".length);
+  return path.startsWith("plugins/") ? path : undefined;
+}
+
+function pathOf(name) {
+  return name.startsWith("plugins/") ? name : `src/${name}`;
+}
+
 function checkTree(root) {
-  const src = join(root, "src");
-  const files = readdirSync(src, { recursive: true, withFileTypes: true })
+  const files = ["plugins", "src"]
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
-    .map((entry) => relative(src, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .map((entry) => nameOf(relative(root, join(entry.parentPath, entry.name)).split(sep).join("/")))
     .sort();
-  const sources = new Map(files.map((file) => [file, readFileSync(join(src, file), "utf8")]));
+  const sources = new Map(files.map((file) => [file, readFileSync(join(root, pathOf(file)), "utf8")]));
   const cycles = WITHOUT_CYCLES.flatMap((folder) =>
     findCycles(new Map([...sources].filter(([file]) => covers(folder, file)))),
   );
   const wrong = files.flatMap((file) =>
-    complaintsAbout(file, sources.get(file)).map((complaint) => `src/${file} ${complaint}`),
+    complaintsAbout(file, sources.get(file)).map((complaint) => `${pathOf(file)} ${complaint}`),
   );
   return [...wrong, ...cycles];
 }

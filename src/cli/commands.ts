@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { PLUGINS } from "../plugins/plugins.ts";
+import type { CommandLine } from "../plugin.ts";
+import { PLUGINS } from "../plugins.ts";
 import { addApply, addDiff } from "./apply-commands.ts";
 import { addAudit, addVerifyAudit, fillAudit } from "./audit-commands.ts";
 import { addBackup, addRestore } from "./backup-commands.ts";
@@ -14,6 +15,7 @@ import {
   addStart,
   addVersion,
 } from "./gateway-commands.ts";
+import { refuseUnknownCommand } from "./default-command.ts";
 import { addListen, addTrigger } from "./live-commands.ts";
 import { addQueueCommands } from "./queue-commands.ts";
 import type { Resource } from "./resources/resource.ts";
@@ -27,6 +29,13 @@ interface TopCommand {
   /** Adds the group's commands before its help or one of them runs: loading all schemas would slow every start. */
   fill?(command: Command): Promise<void>;
 }
+
+/** What plugins make commands with. */
+const COMMAND_LINE: CommandLine = {
+  addClientOptions,
+  rejectUnknownCommand: refuseUnknownCommand,
+  open: async (flags) => (await import("./plugin-commands.ts")).openCommandTools(flags),
+};
 
 /** By the heading that they stand below. */
 export const COMMAND_GROUPS: Readonly<Record<string, readonly TopCommand[]>> = {
@@ -63,7 +72,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly TopCommand[]>> = {
     group("templates", "preview the result of a template for an event", () => import("./resources/templates.ts")),
     group("targets", "targets of subscriptions: their health and their mode", () => import("./resources/targets.ts")),
     { add: addQueueCommands },
-    ...PLUGINS.map((plugin) => ({ add: (program: Command) => plugin.addCommands(program, { addClientOptions }) })),
+    ...PLUGINS.map((plugin) => ({ add: (program: Command) => plugin.addCommands(program, COMMAND_LINE) })),
     group(
       "tenants",
       "owners of subscriptions, sources and keys, with their quotas",

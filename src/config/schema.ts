@@ -13,7 +13,7 @@ import { Sms, Smtp } from "./messages.ts";
 import { Oidc } from "./oidc.ts";
 import { Portal } from "./portal.ts";
 import { optionalText, withVariables } from "./setting-schema.ts";
-import { PLUGINS } from "../plugins/plugins.ts";
+import { PLUGINS } from "../plugins.ts";
 import { VERSION } from "./version.ts";
 
 /** Every setting is defined here once: type, default, validation and documentation. */

@@ -3,7 +3,7 @@ import type { Config } from "../config/settings-tree.ts";
 import type { DestinationKind } from "../destinations/sender.ts";
 import type { PosthornError } from "../model/errors.ts";
 import type { SystemClockOptions } from "../model/system-clock.ts";
-import type { Plugin } from "../plugins/plugin.ts";
+import type { Plugin } from "../plugin.ts";
 import type { createBodyChecker } from "../sandbox/text/body-check.ts";
 import type { SourceKind } from "../sources/source-kind.ts";
 import type { createIngest } from "../accept/ingest.ts";

@@ -1,6 +1,6 @@
 import { toCamelCase } from "../config/settings-tree.ts";
-import type { OpenPlugin, Plugin, PluginGateway } from "../plugins/plugin.ts";
-import { PLUGINS } from "../plugins/plugins.ts";
+import type { OpenPlugin, Plugin, PluginGateway } from "../plugin.ts";
+import { PLUGINS } from "../plugins.ts";
 import type { Sources } from "../resources/sources/sources.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Start } from "./options.ts";

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EXAMPLE } from "../../src/api/openapi/examples.ts";
-import { SMARTSHEET_EXAMPLE } from "../../src/plugins/smartsheet/routes.docs.ts";
+import { SMARTSHEET_EXAMPLE } from "../../plugins/smartsheet/routes.docs.ts";
 import { findFaults } from "../support/browser.ts";
 import { refillQueue, startExampleQueue, type ExampleQueue } from "../support/example-queue.ts";
 import { startExampleSmartsheet, type ExampleSmartsheet } from "../support/example-smartsheet.ts";

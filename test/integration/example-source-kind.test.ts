@@ -23,7 +23,7 @@ describe("the example of a source kind in docs/extend/source-kind.md", () => {
   afterAll(() => rmSync(root, { recursive: true, force: true }));
 
   beforeAll(() => {
-    cpSync(join(PROJECT_ROOT, "src"), join(root, "src"), { recursive: true });
+    for (const name of ["src", "plugins"]) cpSync(join(PROJECT_ROOT, name), join(root, name), { recursive: true });
     for (const name of ["node_modules", "package.json", "tsconfig.json"]) {
       symlinkSync(join(PROJECT_ROOT, name), join(root, name));
     }

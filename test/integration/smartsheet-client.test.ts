@@ -1,7 +1,7 @@
 import { globalAgent } from "node:https";
 import { connect as connectTls } from "node:tls";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { createSmartsheetClient, type SmartsheetClient } from "../../src/plugins/smartsheet/client.ts";
+import { createSmartsheetClient, type SmartsheetClient } from "../../plugins/smartsheet/client.ts";
 import { until } from "../support/api-client.ts";
 import { SERVER_PAIR } from "../support/certificates.ts";
 import { openSinkServer } from "../support/sink-server.ts";

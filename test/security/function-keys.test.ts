@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SMARTSHEET_EXAMPLE } from "../../src/plugins/smartsheet/routes.docs.ts";
+import { SMARTSHEET_EXAMPLE } from "../../plugins/smartsheet/routes.docs.ts";
 import type { ApiClient } from "../support/api-client.ts";
 import { startExampleSmartsheet, type ExampleSmartsheet } from "../support/example-smartsheet.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";

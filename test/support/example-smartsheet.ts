@@ -1,4 +1,4 @@
-import { SMARTSHEET_EXAMPLE as EXAMPLE } from "../../src/plugins/smartsheet/routes.docs.ts";
+import { SMARTSHEET_EXAMPLE as EXAMPLE } from "../../plugins/smartsheet/routes.docs.ts";
 import { startSmartsheetServer } from "./smartsheet-server.ts";
 
 /** What the examples about Smartsheet need of a gateway: a source, and somebody who plays Smartsheet. */

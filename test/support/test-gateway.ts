@@ -7,7 +7,7 @@ import { startGateway, type Gateway } from "../../src/gateway.ts";
 import type { PartMakers } from "../../src/gateway/options.ts";
 import type { Scope } from "../../src/resources/api-key.ts";
 import type { DestinationKind } from "../../src/destinations/sender.ts";
-import type { Plugin } from "../../src/plugins/plugin.ts";
+import type { Plugin } from "../../src/plugin.ts";
 import type { SourceKind } from "../../src/sources/source-kind.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
 import { createApiClient, until, type ApiClient } from "./api-client.ts";

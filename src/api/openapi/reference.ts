@@ -25,7 +25,7 @@ import { TEMPLATE_DOCS } from "../routes/templates.docs.ts";
 import { TENANT_DOCS } from "../routes/tenants.docs.ts";
 import { TEST_DELIVERY_DOCS } from "../routes/test-delivery.docs.ts";
 import { VALIDATION_DOCS } from "../routes/validations.docs.ts";
-import { PLUGINS } from "../../plugins/plugins.ts";
+import { PLUGINS } from "../../plugins.ts";
 import { buildDocument } from "./document.ts";
 import type { DocumentedRoute } from "./documented-routes.ts";
 import { describeOutgoing } from "./outgoing.docs.ts";

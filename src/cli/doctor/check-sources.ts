@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Config } from "../../config/settings-tree.ts";
 import { createSystemClock, createSystemRandom } from "../../model/system-clock.ts";
 import type { SourceInput } from "../../model/source.ts";
-import { PLUGINS } from "../../plugins/plugins.ts";
+import { PLUGINS } from "../../plugins.ts";
 import { createSecretBox } from "../../resources/secret-box.ts";
 import { createSourceInputs } from "../../resources/sources/source-input.ts";
 import { readState } from "../../resources/sources/source-settings.ts";

@@ -1,5 +1,5 @@
 import { suggestName } from "../../model/nearest-name.ts";
-import { PLUGINS } from "../../plugins/plugins.ts";
+import { PLUGINS } from "../../plugins.ts";
 import type { Sample } from "../../sources/samples/sample.ts";
 import * as listed from "../../sources/samples/sample-list.ts";
 import { usageFailure } from "../failure.ts";

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { createSmartsheetKind } from "../../../src/plugins/smartsheet/source-kind.ts";
+import { createSmartsheetKind } from "../../../plugins/smartsheet/source-kind.ts";
 import type { ArrivedRequest } from "../../../src/sources/source-kind.ts";
 import type { SourceFixture } from "../source-fixture.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/config/load.ts";
-import { readManifest } from "../../../src/plugins/smartsheet/webhook.ts";
+import { readManifest } from "../../../plugins/smartsheet/manifests.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../../examples/smartsheet-adapter/", import.meta.url));
 

@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCommand, type Finished } from "../../support/run-command.ts";
 import { openSampleFolder, PROJECT_ROOT, type SampleCheckout } from "../../support/sample-checkout.ts";
@@ -36,8 +37,10 @@ const VIOLATIONS: [file: string, source: string, complaint: string][] = [
   ["accept/a.ts", `import { x } from "../intake/webhook.ts";`, "imports intake/webhook.ts: accept/ may import"],
   ["accept/b.ts", `import type { X } from "../deliver/lane.ts";`, "imports deliver/lane.ts: accept/ may import"],
   ["resources/a.ts", `import { x } from "../jobs/jobs.ts";`, "imports jobs/jobs.ts: resources/ may import"],
-  ["gateway/a.ts", `import { x } from "../plugins/one/open.ts";`, "plugins/one/open.ts: only plugins/plugins.ts knows"],
-  ["plugins/two/a.ts", `import { x } from "../one/open.ts";`, "plugins/one/open.ts: only plugins/plugins.ts knows"],
+  ["gateway/a.ts", `import { x } from "../../plugins/one/open.ts";`, "plugins/one/open.ts: only plugins.ts knows"],
+  ["../plugins/two/a.ts", `import { x } from "../one/open.ts";`, "plugins/one/open.ts: only plugins.ts knows"],
+  ["../plugins/two/b.ts", `import { x } from "../../src/jobs/jobs.ts";`, "imports jobs/jobs.ts: plugins/ may import"],
+  ["../plugins/two/c.ts", `import { x } from "../../test/support/x.ts";`, "which is outside src/"],
   ["deliver/a.ts", `import { x } from "../accept/router.ts";`, "imports accept/router.ts: deliver/ may import"],
   ["deliver/b.ts", `const x = await import("../api/server.ts");`, "imports api/server.ts: deliver/ may import"],
   ["jobs/a.ts", `import { x } from "../api/server.ts";`, "imports api/server.ts: jobs/ may import"],
@@ -97,27 +100,29 @@ const ALLOWED: [file: string, source: string][] = [
   ["api/server.ts", `import { createServer } from "node:http"; import { x } from "../intake/fine.ts";`],
   ["cli/resources/fine.ts", `import { x } from "../../model/target.ts"; import { y } from "../connect.ts";`],
   ["cli/restore.ts", `import { x } from "../store/sqlite/check-copy.ts";`],
-  ["plugins/plugins.ts", `import { one } from "./one/plugin.ts";`],
-  ["plugins/one/plugin.ts", `import type { Plugin } from "../plugin.ts"; import { x } from "./open.ts";`],
+  ["plugins.ts", `import { one } from "../plugins/one/plugin.ts";`],
+  ["../plugins/one/plugin.ts", `import type { Plugin } from "../../src/plugin.ts"; import { x } from "./open.ts";`],
 ];
+
+const pathOf = (file: string) => posix.normalize(`src/${file}`);
 
 describe("the directions of imports", () => {
   let sample: SampleCheckout;
   let result: Finished;
   beforeAll(async () => {
     sample = await openSampleFolder();
-    for (const [file, source] of [...VIOLATIONS, ...ALLOWED]) await sample.write(`src/${file}`, source);
+    for (const [file, source] of [...VIOLATIONS, ...ALLOWED]) await sample.write(pathOf(file), source);
     result = await runCommand(process.execPath, ["scripts/check-imports.mjs", sample.root], PROJECT_ROOT);
   });
   afterAll(() => sample.remove());
 
   it.each(VIOLATIONS)("forbid what src/%s does: %s", (file, _source, complaint) => {
-    const line = result.stdout.split("\n").find((text) => text.startsWith(`src/${file} `));
+    const line = result.stdout.split("\n").find((text) => text.startsWith(`${pathOf(file)} `));
     expect(line).toContain(complaint);
     expect(result.exitCode).toBe(1);
   });
 
   it.each(ALLOWED)("allow what src/%s does: %s", (file) => {
-    expect(result.stdout).not.toContain(`src/${file} `);
+    expect(result.stdout).not.toContain(`${pathOf(file)} `);
   });
 });

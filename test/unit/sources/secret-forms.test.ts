@@ -5,7 +5,7 @@ import { createSystemRandom } from "../../../src/model/system-clock.ts";
 import { findEd25519Key } from "../../../src/sources/ed25519-key.ts";
 import { hmac } from "../../../src/sources/hmac.ts";
 import { TEXT_SECRET } from "../../../src/model/secret-form.ts";
-import { PLUGINS } from "../../../src/plugins/plugins.ts";
+import { PLUGINS } from "../../../src/plugins.ts";
 import { createSourceKinds } from "../../../src/sources/kinds.ts";
 import { standardWebhooks } from "../../../src/sources/standard-webhooks.ts";
 import { PROVIDER_FIXTURES } from "../../contract/sources/all.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openManifests, type Manifests } from "../../../../src/plugins/smartsheet/manifests.ts";
+import { openManifests, type Manifests } from "../../../../plugins/smartsheet/manifests.ts";
 import { until } from "../../../support/api-client.ts";
 import { createHastyClock } from "../../../support/hasty-clock.ts";
 

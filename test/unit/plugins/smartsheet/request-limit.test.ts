@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Clock } from "../../../../src/model/clock.ts";
-import { createRequestLimit } from "../../../../src/plugins/smartsheet/request-limit.ts";
+import { createRequestLimit } from "../../../../plugins/smartsheet/client.ts";
 
 describe("the limit of requests", () => {
   it("lets no more through in any minute, and the rest in their order", async () => {

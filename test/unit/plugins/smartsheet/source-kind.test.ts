@@ -3,12 +3,12 @@ import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { PosthornError } from "../../../../src/model/errors.ts";
+import { readManifest } from "../../../../plugins/smartsheet/manifests.ts";
 import {
-  readManifest,
+  createSmartsheetKind,
   type SmartsheetContext,
   type WebhookStatusChange,
-} from "../../../../src/plugins/smartsheet/webhook.ts";
-import { createSmartsheetKind } from "../../../../src/plugins/smartsheet/source-kind.ts";
+} from "../../../../plugins/smartsheet/source-kind.ts";
 import type { ArrivedRequest, KindSettings, Reading } from "../../../../src/sources/source-kind.ts";
 
 const SHEET = "4509506114742148";

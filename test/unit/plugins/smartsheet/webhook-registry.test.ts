@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openWebhookRegistry } from "../../../../src/plugins/smartsheet/webhook-registry.ts";
+import { openWebhookRegistry } from "../../../../plugins/smartsheet/webhook-registry.ts";
 import { createRegistry } from "../../../../src/resources/registry.ts";
 import { createSecretBox } from "../../../../src/resources/secret-box.ts";
 import { openSqliteStore } from "../../../../src/store/sqlite/open.ts";

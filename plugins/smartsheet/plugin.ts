@@ -1,6 +1,6 @@
+import type { Command } from "commander";
 import { Type } from "typebox";
-import type { Plugin } from "../plugin.ts";
-import { addSmartsheetCommands } from "./commands.ts";
+import type { CommandLine, Plugin } from "../../src/plugin.ts";
 
 const properties = {
   smartsheet_access_token: Type.Optional(
@@ -26,7 +26,7 @@ const properties = {
 /** Receives Smartsheet's callbacks, and registers, lists, watches and cleans up the webhooks that send them. */
 export const smartsheet: Plugin<typeof properties> = {
   settings: { title: "Smartsheet", properties },
-  addCommands: addSmartsheetCommands,
+  addCommands,
   loadDocs: async () => (await import("./routes.docs.ts")).SMARTSHEET_DOCS,
   async loadSourceKinds() {
     const { createSmartsheetKind } = await import("./source-kind.ts");
@@ -53,3 +53,35 @@ export const smartsheet: Plugin<typeof properties> = {
     };
   },
 };
+
+function addCommands(program: Command, { addClientOptions, rejectUnknownCommand, open }: CommandLine): void {
+  const addSource = (command: Command) =>
+    addClientOptions(command).option("--source <name>", "the source (default: the only one of the kind)");
+  const smartsheet = program
+    .command("smartsheet")
+    .description("Smartsheet's own webhooks: register the sheets of a manifest, list them, clean up");
+  addSource(smartsheet.command("register"))
+    .description("create and enable a webhook for every sheet of the manifest that has none")
+    .action(async (flags: object) => (await import("./commands.ts")).runRegister(await open(flags), flags));
+  addSource(smartsheet.command("list", { isDefault: true }))
+    .description("list the webhooks of the account, and whether the source uses them")
+    .allowExcessArguments()
+    .action(async (flags: object, command: Command) => {
+      rejectUnknownCommand(command, smartsheet);
+      await (await import("./commands.ts")).runListWebhooks(await open(flags), flags);
+    });
+  addSource(smartsheet.command("cleanup"))
+    .description("remove duplicates, and our webhooks whose source is gone")
+    .option("--dry-run", "only show what would be removed")
+    .action(async (flags: object) => (await import("./commands.ts")).runCleanup(await open(flags), flags));
+  smartsheet.addHelpText(
+    "after",
+    `
+Without a command it lists. The gateway needs SMARTSHEET_ACCESS_TOKEN and POSTHORN_PUBLIC_URL, and a source of the kind smartsheet.
+
+Examples:
+  posthorn smartsheet register
+  posthorn smartsheet list --json
+  posthorn smartsheet cleanup --dry-run`,
+  );
+}

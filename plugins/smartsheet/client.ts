@@ -1,8 +1,7 @@
 import type { SmartsheetClient as Sdk } from "smartsheet";
-import type { Clock, Random } from "../../model/clock.ts";
-import { PosthornError } from "../../model/errors.ts";
-import { parseUrl } from "../../model/parse-url.ts";
-import { createRequestLimit } from "./request-limit.ts";
+import type { Clock, Random } from "../../src/model/clock.ts";
+import { PosthornError } from "../../src/model/errors.ts";
+import { parseUrl } from "../../src/model/parse-url.ts";
 
 /**
  * Smartsheet's API for webhooks, through its own package. The package waits forever and does not report network
@@ -55,11 +54,12 @@ export interface SmartsheetClientOptions {
 }
 
 const TIMEOUT_MS = 30_000;
+const MINUTE_MS = 60_000;
 const MAX_TRIES = 5;
 const PAGE_SIZE = 100;
 const REQUESTS_PER_MINUTE = 300;
 /** The wait that Smartsheet asks for after "Rate limit exceeded". */
-const RATE_LIMIT_WAIT_MS = 60_000;
+const RATE_LIMIT_WAIT_MS = MINUTE_MS;
 const DEFAULT_API_HOST = "https://api.smartsheet.com/2.0/";
 const RATE_LIMITED = 4003;
 const NOT_FOUND = 1006;
@@ -173,6 +173,22 @@ export function createSmartsheetClient(options: SmartsheetClientOptions): Smarts
     close() {
       isClosed = true;
       for (const reject of waiting) reject(shuttingDown());
+    },
+  };
+}
+
+/** Limits requests per minute; further ones wait in their order. */
+export function createRequestLimit({ clock, perMinute }: { clock: Clock; perMinute: number }) {
+  /** When each of the latest requests starts or started, earliest first. */
+  const times: number[] = [];
+  return {
+    take(): Promise<void> {
+      const now = clock.now();
+      const earliest = times.length < perMinute ? now : (times.shift() ?? now) + MINUTE_MS;
+      const at = Math.max(now, earliest);
+      times.push(at);
+      if (at <= now) return Promise.resolve();
+      return new Promise((resolve) => void clock.setTimer(at, resolve));
     },
   };
 }

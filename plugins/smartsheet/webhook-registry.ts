@@ -1,7 +1,6 @@
-import type { Clock } from "../../model/clock.ts";
-import type { RegisteredWebhooks } from "./webhook.ts";
-import type { Registry } from "../../resources/registry.ts";
-import type { SecretBox } from "../../resources/secret-box.ts";
+import type { Clock } from "../../src/model/clock.ts";
+import type { PluginGateway } from "../../src/plugin.ts";
+import type { RegisteredWebhooks } from "./source-kind.ts";
 
 /** Smartsheet's webhooks that were registered here, with their signing secrets. */
 export interface WebhookRegistry {
@@ -32,14 +31,11 @@ interface Webhook extends KnownWebhook {
 
 const GRACE_MS = 86_400_000;
 
-export interface WebhookRegistryOptions {
-  registry: Registry;
-  secretBox: SecretBox;
-  clock: Pick<Clock, "wall">;
-}
-
-export async function openWebhookRegistry(options: WebhookRegistryOptions): Promise<WebhookRegistry> {
-  const { registry, secretBox, clock } = options;
+export async function openWebhookRegistry({
+  registry,
+  secretBox,
+  clock,
+}: Pick<PluginGateway, "registry" | "secretBox"> & { clock: Pick<Clock, "wall"> }): Promise<WebhookRegistry> {
   const bySource = new Map<string, Map<string, Webhook>>();
   const registered = new Map<string, RegisteredWebhooks>();
 

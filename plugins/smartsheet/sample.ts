@@ -1,4 +1,4 @@
-import { hmacOf, type Sample, type SampleFacts } from "../../sources/samples/sample.ts";
+import { hmacOf, type Sample, type SampleFacts } from "../../src/sources/samples/sample.ts";
 
 const SHEET_ID = 4_509_506_114_742_148;
 

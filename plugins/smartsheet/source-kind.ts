@@ -1,9 +1,9 @@
 import { timingSafeEqual } from "node:crypto";
 import { Type } from "typebox";
-import { PosthornError } from "../../model/errors.ts";
-import { createHmacKey, type HmacKey } from "../../model/hmac.ts";
-import { TEXT_SECRET } from "../../model/secret-form.ts";
-import { readManifest, SMARTSHEET_KIND, type SmartsheetContext } from "./webhook.ts";
+import { PosthornError } from "../../src/model/errors.ts";
+import { createHmacKey, type HmacKey } from "../../src/model/hmac.ts";
+import { TEXT_SECRET } from "../../src/model/secret-form.ts";
+import { readManifest, type Manifest, type SheetNames } from "./manifests.ts";
 import { findWebhookId, readCallback, readCallbackEvent, type Callback } from "./callback.ts";
 import type {
   ArrivedRequest,
@@ -12,7 +12,32 @@ import type {
   ReadEvent,
   Reading,
   PushedSourceKind,
-} from "../../sources/source-kind.ts";
+} from "../../src/sources/source-kind.ts";
+
+export const SMARTSHEET_KIND = "smartsheet";
+
+/** What the kind of source needs from the rest of the gateway. */
+export interface SmartsheetContext {
+  /** Throws `unavailable` while the file cannot be read. */
+  findSheets(manifest: Manifest): SheetNames;
+  /** The webhooks registered for the source; undefined when none was ever registered here. */
+  findWebhooks(source: string): RegisteredWebhooks | undefined;
+  /** Called when Smartsheet reports another state of a webhook. Resolves when it is on disk. */
+  noteStatus(change: WebhookStatusChange): Promise<void>;
+}
+
+export interface RegisteredWebhooks {
+  /** By webhook id; all secrets that are valid now. */
+  readonly secrets: ReadonlyMap<string, readonly string[]>;
+}
+
+export interface WebhookStatusChange {
+  source: string;
+  webhookId: string;
+  sheetId: string | undefined;
+  status: string;
+  at: number;
+}
 
 const Options = Type.Object(
   {

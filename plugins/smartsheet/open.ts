@@ -1,24 +1,17 @@
-import {
-  ENABLED,
-  explainStatus,
-  SMARTSHEET_KIND,
-  type SmartsheetContext,
-  type WebhookStatusChange,
-} from "./webhook.ts";
-import type { DisabledSource } from "../../alerts/facts.ts";
-import type { PeriodicJob } from "../../jobs/jobs.ts";
-import type { PluginGateway } from "../plugin.ts";
+import type { OpenPlugin, PluginGateway } from "../../src/plugin.ts";
 import { createSmartsheetAdmin, type SmartsheetAdmin, type SmartsheetSource } from "./admin.ts";
 import { createSmartsheetClient } from "./client.ts";
 import { openManifests } from "./manifests.ts";
+import { SMARTSHEET_KIND, type SmartsheetContext, type WebhookStatusChange } from "./source-kind.ts";
 import { openWebhookRegistry } from "./webhook-registry.ts";
+import { ENABLED, explainStatus } from "./webhook-states.ts";
 
 /** Everything for Smartsheet except the kind of source itself. */
 export interface Smartsheet {
   context: SmartsheetContext;
   admin: SmartsheetAdmin;
-  auditJob: PeriodicJob;
-  listDisabledSources(): readonly DisabledSource[];
+  auditJob: OpenPlugin["jobs"][number];
+  listDisabledSources: NonNullable<OpenPlugin["listDisabledSources"]>;
   /** Reads manifests early, so that an invalid one is logged before the first callback comes. */
   readManifests(): void;
   close(): void;

@@ -1,4 +1,4 @@
-import { ENABLED, explainStatus, type SheetNames } from "./webhook.ts";
+import type { SheetNames } from "./manifests.ts";
 import type { RemoteWebhook } from "./client.ts";
 import type { KnownWebhook } from "./webhook-registry.ts";
 
@@ -121,4 +121,34 @@ function isBetter(one: RemoteWebhook, other: RemoteWebhook): boolean {
   if (isEnabled !== (other.status === ENABLED)) return isEnabled;
   const [made, madeOther] = [Date.parse(one.createdAt ?? ""), Date.parse(other.createdAt ?? "")];
   return made === madeOther || Number.isNaN(made + madeOther) ? Number(one.id) < Number(other.id) : made < madeOther;
+}
+
+export const ENABLED = "ENABLED";
+
+/** States that `PUT {"enabled": true}` can end. Other states end on their own, or never. */
+const MAY_BE_ENABLED: ReadonlySet<string> = new Set([
+  "NEW_NOT_VERIFIED",
+  "DISABLED_BY_OWNER",
+  "DISABLED_CALLBACK_FAILED",
+  "DISABLED_VERIFICATION_FAILED",
+]);
+
+export function mayBeEnabled(status: string): boolean {
+  return MAY_BE_ENABLED.has(status);
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  NEW_NOT_VERIFIED: "it was made and never enabled",
+  DISABLED_BY_OWNER: "its owner disabled it",
+  DISABLED_CALLBACK_FAILED: "its callbacks were not answered with 200",
+  DISABLED_VERIFICATION_FAILED: "the challenge was not answered",
+  DISABLED_SCOPE_INACCESSIBLE: "its owner cannot read the sheet; it comes back with the access",
+  DISABLED_APP_REVOKED: "the access of the app that made it was revoked; it must be made anew",
+  DISABLED_ADMINISTRATIVE: "Smartsheet disabled it; ask its support",
+  DISABLED_EXCEEDED_GRID_LIMITS: "the sheet is too large for webhooks",
+};
+
+/** For people; undefined while it works. */
+export function explainStatus(status: string): string | undefined {
+  return status === ENABLED ? undefined : (REASONS[status] ?? "Smartsheet gives no reason that is known here");
 }

@@ -1,8 +1,57 @@
 import { readFileSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import type { Clock, Timer } from "../../model/clock.ts";
-import { PosthornError } from "../../model/errors.ts";
-import { readManifest, type Manifest, type SheetNames } from "./webhook.ts";
+import type { Clock, Timer } from "../../src/model/clock.ts";
+import { PosthornError } from "../../src/model/errors.ts";
+import { Type, type Static } from "typebox";
+import { Value } from "typebox/value";
+
+/** Today ids have up to 16 digits; a number beyond the precision of a float must be in quotes. */
+const SheetId = Type.Union([
+  Type.String({ pattern: "^[1-9][0-9]{0,31}$" }),
+  Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+]);
+
+/** `workspace_manifest.json`. */
+export const WorkspaceManifest = Type.Object(
+  {
+    workspace: Type.Optional(
+      Type.Object({ id: Type.Optional(SheetId), name: Type.Optional(Type.String({ maxLength: 255 })) }),
+    ),
+    sheets: Type.Array(Type.Object({ id: SheetId, name: Type.String({ minLength: 1, maxLength: 255 }) }), {
+      maxItems: 10_000,
+    }),
+  },
+  { description: "Sheets whose events are accepted: `sheets`, each with `id` and `name`" },
+);
+export type WorkspaceManifest = Static<typeof WorkspaceManifest>;
+
+/** As in the configuration of a source: the path of a file, or its content. */
+export type Manifest = string | Readonly<Record<string, unknown>>;
+
+/** Names of sheets by their ids. */
+export type SheetNames = ReadonlyMap<string, string>;
+
+/** Throws `invalid_field` for `manifest` with the reason. */
+export function readManifest(manifest: unknown): SheetNames {
+  if (!Value.Check(WorkspaceManifest, manifest)) {
+    const [first] = Value.Errors(WorkspaceManifest, manifest);
+    const where = first === undefined || first.instancePath === "" ? "it" : first.instancePath;
+    throw invalidManifest(`${where} ${first?.message ?? "is not valid"}. ${SHAPE}`);
+  }
+  const sheets = new Map<string, string>();
+  for (const { id, name } of manifest.sheets) {
+    const digits = String(id);
+    if (sheets.has(digits)) throw invalidManifest(`the sheet ${digits} is listed twice.`);
+    sheets.set(digits, name);
+  }
+  return sheets;
+}
+
+const SHAPE = 'Write {"sheets": [{"id": "4509506114742148", "name": "Purchase orders"}]}; ids beyond 2^53 in quotes';
+
+function invalidManifest(reason: string): PosthornError {
+  return new PosthornError("invalid_field", `The manifest is not valid: ${reason}`, { field: "manifest" });
+}
 
 /** The sheets of manifests. Changes of manifest files are noticed within two seconds. */
 export interface Manifests {

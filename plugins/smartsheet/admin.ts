@@ -1,9 +1,9 @@
-import { PosthornError } from "../../model/errors.ts";
-import { TEXT_SECRET } from "../../model/secret-form.ts";
-import { ENABLED, mayBeEnabled, type Manifest, type SheetNames } from "./webhook.ts";
-import { createTurns } from "../../model/in-turn.ts";
+import { PosthornError } from "../../src/model/errors.ts";
+import { TEXT_SECRET } from "../../src/model/secret-form.ts";
+import { createTurns } from "../../src/model/in-turn.ts";
 import type { RemoteWebhook, SmartsheetClient } from "./client.ts";
-import { judgeWebhooks, type JudgedWebhook, type Judgement } from "./webhook-states.ts";
+import type { Manifest, SheetNames } from "./manifests.ts";
+import { ENABLED, judgeWebhooks, mayBeEnabled, type JudgedWebhook, type Judgement } from "./webhook-states.ts";
 import type { WebhookRegistry } from "./webhook-registry.ts";
 
 /**
@@ -144,7 +144,7 @@ export function createSmartsheetAdmin(options: SmartsheetAdminOptions): Smartshe
     if (secret === undefined || TEXT_SECRET.findProblem(secret) !== undefined) {
       throw new PosthornError("smartsheet_failed", `Smartsheet did not return the secret of the webhook ${webhookId}.`);
     }
-    // Stored first, because listeners compare with the stored state.
+    // Reported before it is stored: the listener compares it with the stored state.
     options.onStatus({ source, webhookId, sheetId, status });
     await registry.save({ source, webhookId, sheetId, status, secret });
   }

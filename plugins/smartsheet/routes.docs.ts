@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { WEBHOOK_STATES } from "./webhook-states.ts";
-import { EXAMPLE } from "../../api/openapi/examples.ts";
-import { closed, nullable, oneOf, type AreaDocs } from "../../api/openapi/operation-docs.ts";
+import { EXAMPLE } from "../../src/api/openapi/examples.ts";
+import { closed, nullable, oneOf, type AreaDocs } from "../../src/api/openapi/operation-docs.ts";
 
 const Text = Type.String();
 /** A source of this kind, with this sheet in its manifest. */
