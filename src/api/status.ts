@@ -16,11 +16,10 @@ import {
   type ConnectionFacts,
   type PulledFacts,
 } from "./present/connection-facts.ts";
-import { worstOf } from "../resources/condition.ts";
+import { worstOf, type Targets } from "../resources/target-states.ts";
 import type { FallbackDepths } from "../jobs/fallback-depths.ts";
 import { ageOf, createOldestOpenReader } from "../alerts/oldest-open.ts";
 import { describeTarget, type TargetFacts } from "./present/target-facts.ts";
-import type { Targets } from "../resources/target-states.ts";
 
 /** The gateway's reports about itself. */
 export interface Status {

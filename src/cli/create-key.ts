@@ -58,7 +58,7 @@ async function createLocally(flags: CreateKeyFlags, wish: KeyWish): Promise<void
     import("../model/system-clock.ts"),
     import("../resources/api-key.ts"),
     import("../store/sqlite/local-writes.ts"),
-    import("../resources/describe-change.ts"),
+    import("../resources/draft.ts"),
     import("./audit/local-audit.ts"),
     import("./local.ts"),
   ]);

@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { findMasterKey as findMasterKeyFile } from "../resources/key-files.ts";
-import { createSecretBox } from "../resources/secret-box.ts";
+import { findMasterKey as findMasterKeyFile, createSecretBox } from "../resources/secret-box.ts";
 import { findFaultsOfCopy, getKnownSchemaVersion } from "../store/sqlite/check-copy.ts";
 import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
 import { addAuditEntry } from "../store/sqlite/local-writes.ts";

@@ -9,7 +9,7 @@ import type { Config } from "../config/settings-tree.ts";
 import { VERSION } from "../config/version.ts";
 import { PosthornError } from "../model/errors.ts";
 import type { Gateway } from "../gateway.ts";
-import { writePrivateFile } from "../resources/key-files.ts";
+import { writePrivateFile } from "../resources/secret-box.ts";
 import { endEarlyThreads, startThreadsEarly } from "../store/sqlite/thread-starts.ts";
 import type { Activity } from "../telemetry/activity.ts";
 import { createDescriptorOutput } from "../telemetry/descriptor-output.ts";

@@ -5,7 +5,7 @@ import { openInFlightFile } from "../deliver/in-flight-file.ts";
 import { deriveAuditSeed } from "../model/audit/audit-key.ts";
 import { createIdSource } from "../model/ids.ts";
 import { createSystemClock, createSystemRandom } from "../model/system-clock.ts";
-import { loadOrCreateMasterKey } from "../resources/key-files.ts";
+import { loadOrCreateMasterKey } from "../resources/secret-box.ts";
 import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
 import { prepareDataDir } from "../store/sqlite/durable-directory.ts";
 import { openStore } from "../store/open.ts";

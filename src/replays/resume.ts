@@ -1,7 +1,7 @@
 import type { TargetMode } from "../deliver/mode.ts";
 import { PosthornError } from "../model/errors.ts";
 import type { Subscription } from "../model/subscription.ts";
-import { checkIfMatch } from "../resources/if-match.ts";
+import { checkIfMatch } from "../resources/resource.ts";
 import type { Store } from "../store/store.ts";
 import type { AuditTrail } from "../resources/audit-trail.ts";
 import type { FailureEvents } from "../alerts/failure-events.ts";

@@ -1,10 +1,8 @@
 import { isSendersFault, PosthornError } from "../model/errors.ts";
 import type { DeclaredFault } from "../model/declared-fault.ts";
 import type { ManagedBy } from "../model/subscription.ts";
-import type { Collection } from "./collection.ts";
+import { type Collection, checkIfMatch, type Entry, type Resource } from "./resource.ts";
 import type { Draft } from "./draft.ts";
-import { checkIfMatch } from "./if-match.ts";
-import type { Entry, Resource } from "./resource.ts";
 
 export interface DeclaredThing<Thing> {
   id: string;

@@ -5,8 +5,7 @@ import type { LinkTheme } from "../model/portal-theme.ts";
 import { createTokenBucket } from "../model/token-bucket.ts";
 import { createApiKey, hashApiKey, KEYS, type ApiKey, type Scope } from "./api-key.ts";
 import type { Draft, Pending } from "./draft.ts";
-import { checkIfMatch } from "./if-match.ts";
-import type { Entry } from "./resource.ts";
+import { checkIfMatch, type Entry } from "./resource.ts";
 import type { Once, Registry } from "./registry.ts";
 
 /** The key that calls the API. */

@@ -1,5 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { PosthornError } from "../model/errors.ts";
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 /** Secrets at rest: AES-256-GCM, with the key's id in the record and the owner's identity as associated data. */
 export interface SecretBox {
@@ -45,7 +47,7 @@ export function createSecretBox(masterKey: string): SecretBox {
 }
 
 /** Credentials of a received request that must be forwarded: stored with it, encrypted. */
-export interface RequestCredentials {
+interface RequestCredentials {
   seal(event: { id: string; tenantId: string }, credentials: Readonly<Record<string, string>>): string;
   open(event: { id: string; tenantId: string }, sealed: string): Readonly<Record<string, string>>;
 }
@@ -60,4 +62,37 @@ export function createRequestCredentials(box: SecretBox): RequestCredentials {
 
 function ownerOf({ id, tenantId }: { id: string; tenantId: string }): string {
   return `event/${tenantId}/${id}/request`;
+}
+
+const MASTER_KEY_FILE = "master.key";
+
+/** Files that only the gateway's operating system user may read. */
+export function writePrivateFile(path: string, text: string): void {
+  const temporary = `${path}.${process.pid}.tmp`;
+  const handle = openSync(temporary, "w", 0o600);
+  try {
+    writeSync(handle, text);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  chmodSync(temporary, 0o600);
+  renameSync(temporary, path);
+  const folder = openSync(dirname(path), "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+export function findMasterKey(dataDir: string): string | undefined {
+  const path = join(dataDir, MASTER_KEY_FILE);
+  return existsSync(path) ? readFileSync(path, "utf8").trim() : undefined;
+}
+
+export function loadOrCreateMasterKey(dataDir: string): string {
+  const path = join(dataDir, MASTER_KEY_FILE);
+  if (!existsSync(path)) writePrivateFile(path, `${randomBytes(32).toString("base64")}\n`);
+  return readFileSync(path, "utf8").trim();
 }

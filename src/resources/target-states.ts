@@ -1,25 +1,16 @@
 import { rateAt } from "../deliver/pace.ts";
-import { formatSubscription, formatTarget, parseSubscription, parseTarget } from "../deliver/subscription-state.ts";
+import { formatSubscription, formatTarget, parseSubscription, parseTarget, type SubscriptionState } from "../deliver/subscription-state.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import {
-  createTarget,
-  createTargetCondition,
-  forceMode,
-  markReportable,
-  setRules,
-  type Target,
-} from "../deliver/target.ts";
-import type { SubscriptionState } from "../deliver/subscription-state.ts";
+import { createTarget, createTargetCondition, forceMode, markReportable, setRules, type Target, isHealthy } from "../deliver/target.ts";
 import type { Clock } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
 import { DEFAULT_SUSPENSION } from "../model/suspension.ts";
-import type { ManagedBy, Subscription } from "../model/subscription.ts";
+import type { ManagedBy, Subscription, SubscriptionStatus } from "../model/subscription.ts";
 import { toTargetRules, type Mode, type TargetInput } from "../model/target.ts";
 import { findHealth, findPreset } from "../model/target-presets.ts";
 import type { Authors } from "./authors.ts";
 import type { Change, Entry } from "./resource.ts";
 import type { SharedTarget, SharedTargets } from "./targets.ts";
-import { conditionOf, conditionOfTarget, type Condition } from "./condition.ts";
 import type { AuditNote } from "../store/port/audit.ts";
 import type { Store } from "../store/store.ts";
 import type { Subscriptions } from "./subscriptions/subscriptions.ts";
@@ -69,7 +60,7 @@ export interface KnownTarget {
   ratePerS: number | undefined;
 }
 
-export interface TargetsOptions {
+interface TargetsOptions {
   shared: Pick<SharedTargets, "find" | "list">;
   store: Pick<Store, "records">;
   clock: Clock;
@@ -276,4 +267,42 @@ function findOnly(all: readonly KnownTarget[], name: string): KnownTarget | unde
 
 function rulesOf(input: TargetInput, maxProbeMs: number | undefined) {
   return toTargetRules(input, findHealth(input.health_url, findPreset(input.preset), input.url), maxProbeMs);
+}
+
+/** From best to worst. */
+export const CONDITIONS = ["healthy", "paused", "failing", "down", "suspended"] as const;
+/** How a subscription, a target or the gateway is, in the one word that every page, command and answer has for it. */
+export type Condition = (typeof CONDITIONS)[number];
+
+interface ConditionFacts {
+  status: SubscriptionStatus;
+  /** What it sends to; undefined when nothing was ever sent. */
+  target: Target | undefined;
+  /** It is on its way to a suspension, or its target does not know a source of which something waits. */
+  isFailing: boolean;
+}
+
+export function conditionOf({ status, target, isFailing }: ConditionFacts): Condition {
+  if (status === "suspended") return "suspended";
+  if (status === "inactive") return "paused";
+  if (target?.mode.isOpen === true) return "down";
+  return isFailing || (target !== undefined && (target.mode.failures > 0 || !isHealthy(target)))
+    ? "failing"
+    : "healthy";
+}
+
+/** Of those that send to a target: whoever is held says nothing about it, unless all are. */
+export function conditionOfTarget(
+  target: Target | undefined,
+  users: readonly Omit<ConditionFacts, "target">[],
+): Condition {
+  const active = users.filter(({ status }) => status === "active");
+  const heard = active.length > 0 ? active : users;
+  const facts = heard.length > 0 ? heard : [{ status: "active" as const, isFailing: false }];
+  return worstOf(facts.map((one) => conditionOf({ ...one, target })));
+}
+
+export function worstOf(conditions: readonly Condition[]): Condition {
+  const worst = Math.max(0, ...conditions.map((one) => CONDITIONS.indexOf(one)));
+  return CONDITIONS[worst] as Condition;
 }

@@ -5,9 +5,8 @@ import { checkTargetInput } from "../model/target-rules.ts";
 import type { TargetChange, TargetInput } from "../model/target.ts";
 import { checkMeant, declare, refuseManaged } from "./declared.ts";
 import type { Draft, Pending } from "./draft.ts";
-import { checkIfMatch } from "./if-match.ts";
-import type { Change, Entry, Resource } from "./resource.ts";
-import { targetOfSource } from "./sources/source-refusals.ts";
+import { checkIfMatch, type Change, type Entry, type Resource } from "./resource.ts";
+import { targetOfSource } from "./sources/source-checks.ts";
 import type { Made, Once, Put, Registry } from "./registry.ts";
 
 /** The targets that several subscriptions may share, as users set them. */

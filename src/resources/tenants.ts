@@ -7,10 +7,9 @@ import type { ManagedBy } from "../model/subscription.ts";
 import type { Quotas, QuotasInput, Tenant, TenantInput, TenantSettings, TenantStatus } from "../model/tenant.ts";
 import type { Page, PageOf } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
-import { entryOf, isLive } from "./collection.ts";
+import { entryOf, isLive, type Entry, type Resource, type LiveRecord } from "./resource.ts";
 import { checkMeant, declare } from "./declared.ts";
 import type { Draft } from "./draft.ts";
-import type { Entry, Resource, LiveRecord } from "./resource.ts";
 import type { Made, Once, Put, Registry } from "./registry.ts";
 
 /** The owners of resources, with their quotas. Only configured tenants are in memory; the others are in the store. */

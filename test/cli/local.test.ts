@@ -4,7 +4,7 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createSecretBox } from "../../src/resources/secret-box.ts";
-import { writeState } from "../../src/resources/sources/source-settings.ts";
+import { writeState } from "../../src/resources/sources/source-record.ts";
 import { COMMAND_GROUPS } from "../../src/cli/commands.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { openCommandLine, type CommandLine } from "../support/cli.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Entry } from "../../src/resources/resource.ts";
-import { etagOf as etagOfEntry } from "../../src/resources/if-match.ts";
+import { type Entry, etagOf as etagOfEntry } from "../../src/resources/resource.ts";
 import { createRegistry, type Made, type Once, type Registry } from "../../src/resources/registry.ts";
 import type { RecordKind, StoredRecord } from "../../src/store/port/records.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Collection } from "../../src/resources/collection.ts";
-import type { Change, Resource } from "../../src/resources/resource.ts";
+import type { Collection, Change, Resource } from "../../src/resources/resource.ts";
 import { createRegistry } from "../../src/resources/registry.ts";
 import type { Records } from "../../src/store/port/records.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { formatSigningKeys, parseSigningKeys } from "../../src/model/signing-keys.ts";
-import { loadOrCreateMasterKey } from "../../src/resources/key-files.ts";
-import { createSecretBox } from "../../src/resources/secret-box.ts";
+import { loadOrCreateMasterKey, createSecretBox } from "../../src/resources/secret-box.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 import { until } from "../support/api-client.ts";

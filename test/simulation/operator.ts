@@ -1,7 +1,7 @@
 /** The people and accidents around a simulated gateway: they pause, replay, delete, crash it and set its clock. */
 import { PosthornError } from "../../src/model/errors.ts";
 import type { Subscription } from "../../src/model/subscription.ts";
-import type { SubscriptionChange } from "../../src/resources/subscriptions/subscription-build.ts";
+import type { SubscriptionChange } from "../../src/resources/subscriptions/subscription-record.ts";
 import type { StoredDelivery } from "../../src/store/port/reads.ts";
 import type { Chance } from "../support/chance.ts";
 import { drawSubscription, HOUR, MINUTE } from "./scenario.ts";

@@ -1,7 +1,6 @@
 import { isHealthy } from "../../deliver/target.ts";
 import type { Mode } from "../../model/target.ts";
-import type { Condition } from "../../resources/condition.ts";
-import type { KnownTarget } from "../../resources/target-states.ts";
+import type { Condition, KnownTarget } from "../../resources/target-states.ts";
 
 /** The state of a target, for people and programs. */
 export interface TargetFacts {

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { CONDITIONS } from "../../resources/condition.ts";
+import { CONDITIONS } from "../../resources/target-states.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
   Count,

@@ -1,10 +1,9 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type, type TProperties, type TSchema } from "typebox";
 import { PosthornError } from "../../model/errors.ts";
-import { etagOf } from "../../resources/if-match.ts";
+import { etagOf } from "../../resources/resource.ts";
 import type { Caller } from "../../resources/keys.ts";
-import { rehearse } from "../../resources/rehearsal.ts";
-import type { Once } from "../../resources/registry.ts";
+import { rehearse, type Once } from "../../resources/registry.ts";
 import type { PageOf } from "../../store/port/reads.ts";
 import { readOnce } from "../once.ts";
 import { presentPlan } from "../present/plan.ts";

@@ -13,7 +13,7 @@ import {
 } from "../openapi/operation-docs.ts";
 import { resourceDocs } from "../openapi/resource-docs.ts";
 import { exampleOf, shownFields } from "../openapi/shown.ts";
-import { CONDITIONS } from "../../resources/condition.ts";
+import { CONDITIONS } from "../../resources/target-states.ts";
 import { MODES, TargetChange, TargetInput } from "../../model/target.ts";
 
 named("TargetInput", TargetInput);

@@ -10,7 +10,7 @@ import type { Subscriptions } from "../../resources/subscriptions/subscriptions.
 import type { AuditTrail } from "../../resources/audit-trail.ts";
 import { describeTarget } from "../present/target-facts.ts";
 import type { KnownTarget, Targets } from "../../resources/target-states.ts";
-import { refuseFrequentChecks } from "../../resources/health-interval.ts";
+import { refuseFrequentChecks } from "../../resources/subscriptions/subscription-access.ts";
 import type { SharedTargets } from "../../resources/targets.ts";
 import type { Store } from "../../store/store.ts";
 import { presentTarget } from "../present/target.ts";

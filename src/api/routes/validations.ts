@@ -5,7 +5,7 @@ import { isSourceName, SOURCE_NAME_WORDS } from "../../model/source.ts";
 import { VALIDATION_FORMATS, type ValidationFormat } from "../../model/validation.ts";
 import type { Validations } from "../../resources/validations/validations.ts";
 import { findBodyKind } from "../../sandbox/text/content-type.ts";
-import { etagOf } from "../../resources/if-match.ts";
+import { etagOf } from "../../resources/resource.ts";
 import type { LiveValidation, ValidationVersion } from "../../resources/validations/validation-records.ts";
 import { isoTime } from "../present/time.ts";
 import { PageQuery, pageOf, presentPage } from "./paging.ts";

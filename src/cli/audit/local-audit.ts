@@ -2,7 +2,7 @@ import { userInfo } from "node:os";
 import type { Config } from "../../config/settings-tree.ts";
 import { deriveAuditSeed } from "../../model/audit/audit-key.ts";
 import type { Deed } from "../../resources/authors.ts";
-import { loadOrCreateMasterKey } from "../../resources/key-files.ts";
+import { loadOrCreateMasterKey } from "../../resources/secret-box.ts";
 import type { LocalWrite } from "../../store/sqlite/local-writes.ts";
 
 /** Writes the audit entry of a command that works on the data directory itself, in the name of this machine's user. */

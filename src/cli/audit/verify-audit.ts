@@ -5,7 +5,7 @@ import { createAuditKey, createAuditVerifier, deriveAuditSeed } from "../../mode
 import { canonicalJson } from "../../model/audit/canonical-json.ts";
 import { createChainCheck, type ChainFault } from "../../model/audit/chain-check.ts";
 import type { AuditMark, AuditRow } from "../../model/audit/entry.ts";
-import { findMasterKey } from "../../resources/key-files.ts";
+import { findMasterKey } from "../../resources/secret-box.ts";
 import type { AuditPart } from "../../store/port/audit.ts";
 import { openAuditOf } from "../../store/sqlite/audit-file.ts";
 import { CommandFailure, usageFailure } from "../failure.ts";

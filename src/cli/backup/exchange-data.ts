@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import { writePrivateFile } from "../../resources/key-files.ts";
+import { writePrivateFile } from "../../resources/secret-box.ts";
 import { syncDirectory } from "../../store/sqlite/durable-directory.ts";
 import { setRestoreMark } from "../../store/sqlite/restore-mark.ts";
 import { CommandFailure } from "../failure.ts";

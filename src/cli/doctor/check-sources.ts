@@ -6,8 +6,8 @@ import { createSystemClock, createSystemRandom } from "../../model/system-clock.
 import type { SourceInput } from "../../model/source.ts";
 import { PLUGINS } from "../../plugins.ts";
 import { createSecretBox } from "../../resources/secret-box.ts";
-import { createSourceInputs } from "../../resources/sources/source-input.ts";
-import { readState } from "../../resources/sources/source-settings.ts";
+import { createSourceInputs } from "../../resources/sources/source-checks.ts";
+import { readState } from "../../resources/sources/source-record.ts";
 import { createSourceKinds } from "../../sources/kinds.ts";
 import type { SourceKind } from "../../sources/source-kind.ts";
 import type { Inspection } from "../../store/sqlite/inspect.ts";

@@ -13,8 +13,7 @@ import {
 import type { ManagedBy } from "../../model/subscription.ts";
 import { checkMeant, declare, refuseManaged } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
-import { checkIfMatch } from "../if-match.ts";
-import type { Entry, Resource, LiveRecord } from "../resource.ts";
+import { checkIfMatch, type Entry, type Resource, type LiveRecord } from "../resource.ts";
 import type { Made, Once, Put, Registry } from "../registry.ts";
 
 /** The event types of the whole gateway. */

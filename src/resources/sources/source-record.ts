@@ -1,10 +1,21 @@
 import type { Clock } from "../../model/clock.ts";
-import { GENERIC_KIND, type Source, type SourceKindRules } from "../../model/source.ts";
-import { endSecrets } from "../../model/source-secrets.ts";
+import { GENERIC_KIND, type Source, type SourceKindRules, type HiddenTexts, type Place, type SourceGate, SourceInput } from "../../model/source.ts";
+import { endSecrets, type SourceSecret } from "../../model/source-secrets.ts";
 import type { ManagedBy } from "../../model/subscription.ts";
-import type { Resource } from "../resource.ts";
+import type { Resource, Entry } from "../resource.ts";
 import type { SecretBox } from "../secret-box.ts";
-import { readState, showHidden, toSource, writeState, type SourceState } from "./source-settings.ts";
+import { parseAllowedIps } from "../../model/allowed-ips.ts";
+import { isCredentialHeader } from "../../model/credential-header.ts";
+import { DEFAULT_CONNECTION, type BrokerKind } from "../../model/connection.ts";
+import { DEFAULT_TENANT } from "../../model/event.ts";
+import { parseMask } from "../../model/masking.ts";
+import { parsePointer } from "../../model/json-pointer.ts";
+import { parsePattern } from "../../model/pattern.ts";
+import { MASK } from "../../model/mask.ts";
+import { describeQueue } from "../../model/queue-place.ts";
+import { fillIn } from "../../model/shape.ts";
+import { startRounds } from "../../model/rounds.ts";
+import type { Records } from "../../store/port/records.ts";
 
 /** A source with the settings of its owner. */
 export interface SourceRecord {
@@ -15,7 +26,7 @@ export interface SourceRecord {
   readonly updatedAt: number;
 }
 
-export interface SourceKindOptions {
+interface SourceKindOptions {
   clock: Pick<Clock, "wall">;
   secretBox: SecretBox;
   kinds: ReadonlyMap<string, SourceKindRules>;
@@ -24,7 +35,7 @@ export interface SourceKindOptions {
   findLastRequestAt: (name: string) => number | undefined;
 }
 
-export interface SourceRecords {
+interface SourceRecords {
   readonly resource: Resource<SourceRecord>;
   toRecord(state: SourceState, managedBy: ManagedBy): SourceRecord;
 }
@@ -63,10 +74,215 @@ export function createSourceRecords(options: SourceKindOptions): SourceRecords {
   };
 }
 
-export function writeUse(lastRequestAt: number): string {
+function writeUse(lastRequestAt: number): string {
   return JSON.stringify({ lastRequestAt });
 }
 
 function readUse(use: string | undefined): number {
   return use === undefined ? 0 : (JSON.parse(use) as { lastRequestAt: number }).lastRequestAt;
+}
+
+/** The settings of a source and how they are stored: credentials are encrypted. */
+
+/** Without the encrypted settings and those that have a field of their own. */
+type Shown = Omit<SourceInput, "secrets" | "auth" | "path_token" | "options">;
+
+export interface SourceState {
+  shown: Shown;
+  auth: { header: string; token: string } | undefined;
+  options: Readonly<Record<string, unknown>>;
+  pathToken: string | undefined;
+  secrets: readonly SourceSecret[];
+  /** The secrets in the last configuration: rotated secrets stay until the configuration changes them. */
+  declaredSecrets: readonly string[] | undefined;
+}
+
+/** The stored settings of a source, without its name. */
+interface StoredSettings extends Omit<Shown, "name"> {
+  managedBy: ManagedBy;
+  /** Base64 of an encrypted `Hidden`; absent when there are no credentials. */
+  sealed?: string;
+  /** The queue from which it reads this gateway's own messages; for the view `event_log`, which cannot decrypt. */
+  ownQueue?: string;
+}
+
+type Hidden = Pick<SourceState, "auth" | "options" | "pathToken" | "secrets" | "declaredSecrets">;
+
+export function writeState(state: SourceState, managedBy: ManagedBy, box: SecretBox): string {
+  const { shown, ...hidden } = state;
+  const { name: _, ...rest } = shown;
+  const isPlain =
+    hidden.auth === undefined &&
+    hidden.pathToken === undefined &&
+    hidden.secrets.length === 0 &&
+    Object.keys(hidden.options).length === 0;
+  if (isPlain) return JSON.stringify({ ...rest, managedBy } satisfies StoredSettings);
+  const sealed = Buffer.from(box.seal(JSON.stringify(hidden satisfies Hidden), ownerOf(shown))).toString("base64");
+  const ownQueue = findOwnQueue(state);
+  const shownQueue = ownQueue === undefined ? {} : { ownQueue };
+  return JSON.stringify({ ...rest, managedBy, sealed, ...shownQueue } satisfies StoredSettings);
+}
+
+function findOwnQueue({ shown: { kind = "" }, options }: SourceState): string | undefined {
+  const { own, queue, connection = DEFAULT_CONNECTION } = options;
+  return own === "take" ? describeQueue(kind as BrokerKind, String(connection), String(queue)) : undefined;
+}
+
+export function readState(name: string, text: string, box: SecretBox): { state: SourceState; managedBy: ManagedBy } {
+  const { sealed, managedBy, ownQueue: _, ...rest } = JSON.parse(text) as StoredSettings;
+  const shown = { ...rest, name };
+  if (sealed === undefined) {
+    const nothing = { auth: undefined, options: {}, pathToken: undefined, secrets: [], declaredSecrets: undefined };
+    return { state: { shown, ...nothing }, managedBy };
+  }
+  const hidden = JSON.parse(box.open(Buffer.from(sealed, "base64"), ownerOf(shown))) as Hidden;
+  const state = {
+    shown,
+    auth: hidden.auth,
+    options: hidden.options,
+    pathToken: hidden.pathToken,
+    secrets: hidden.secrets.map((one) => ({ ...one, endsAt: one.endsAt })),
+    declaredSecrets: hidden.declaredSecrets,
+  };
+  return { state, managedBy };
+}
+
+function ownerOf({ tenant_id: tenantId = DEFAULT_TENANT, name }: Pick<Shown, "tenant_id" | "name">): string {
+  return `${tenantId}/source/${name}`;
+}
+
+interface SourceDefaults {
+  maxBytes: number;
+  declared: boolean;
+}
+
+/** The source as the receiver uses it. */
+export function toSource(state: SourceState, kind: SourceKindRules | undefined, defaults: SourceDefaults): Source {
+  const { shown, auth, options, pathToken } = state;
+  const set = fillIn(SourceInput.properties, shown);
+  const places = [shown.id_from, shown.ordering_key_from, shown.priority_from].map(parsePlace);
+  const [idFrom, orderingKeyFrom, priorityFrom] = places;
+  const bodyPlaces = places.filter((place) => place?.in === "body").map(({ pointer }) => pointer);
+  const only = shown.only ?? kind?.only;
+  const secrets = state.secrets.map(({ secret }) => secret);
+  return {
+    name: shown.name,
+    kind: set.kind,
+    tenantId: set.tenant_id,
+    status: set.status,
+    maxBytes: shown.max_bytes ?? Math.max(defaults.maxBytes, kind?.maxBytes ?? 0),
+    methods: set.methods,
+    handshakeMethods: kind?.handshakeMethods,
+    eventType: set.event_type.replaceAll("{source}", shown.name),
+    typeTemplate: shown.event_type?.replaceAll("{source}", shown.name),
+    idFrom,
+    orderingKeyFrom,
+    priorityFrom,
+    pointers: [...(kind?.pointers ?? []), ...bodyPlaces],
+    only: only?.map(parsePattern),
+    answerWithinMs: set.answer_within === null ? undefined : set.answer_within * 1000,
+    queuedStatus: set.kind === GENERIC_KIND ? 202 : (kind?.queuedStatus ?? 200),
+    gate: toGate(shown, auth),
+    refusesReplays: set.refuse_replays && kind?.replayMark !== undefined,
+    pathToken,
+    mask: parseMask(shown.mask, kind?.mask),
+    hidden: toHidden(state),
+    settings: { source: shown.name, secrets, options, manifest: shown.manifest ?? undefined },
+    declared: defaults.declared,
+    lastRequestAt: 0,
+  };
+}
+
+function toGate({ allowed_ips: ips, content_types: types }: Shown, auth: SourceState["auth"]): SourceGate | undefined {
+  if (!Array.isArray(ips) && !Array.isArray(types) && auth === undefined) return undefined;
+  return {
+    allowedIps: Array.isArray(ips) ? parseAllowedIps(ips) : undefined,
+    contentTypes: Array.isArray(types) ? types.map((type) => type.toLowerCase()) : undefined,
+    auth: auth === undefined ? undefined : { header: auth.header.toLowerCase(), token: auth.token },
+  };
+}
+
+function toHidden({ auth, pathToken, options, secrets }: SourceState): HiddenTexts | undefined {
+  const ofOptions = Object.entries(options).flatMap(([name, value]) =>
+    isCredentialOption(name) && typeof value === "string" && value !== "" ? [value] : [],
+  );
+  const texts = [...secrets.map(({ secret }) => secret), ...ofOptions];
+  if (auth !== undefined) texts.push(auth.token);
+  if (pathToken !== undefined) texts.push(pathToken);
+  return texts.length === 0 ? undefined : { header: auth?.header.toLowerCase(), texts };
+}
+
+/** Whether a kind's setting is a secret, judged by its name. Names of headers and encodings of secrets are not. */
+export function isCredentialOption(name: string): boolean {
+  return isCredentialHeader(name) && !/_(header|encoding)$/.test(name);
+}
+
+/** Shows which credentials there are, without their values. */
+function showHidden({ auth, options, pathToken, secrets }: SourceState): Readonly<Record<string, unknown>> {
+  return {
+    auth: auth && { header: auth.header, token: MASK },
+    options: maskOptions(options),
+    path_token: pathToken && MASK,
+    secrets: secrets.map(({ id, endsAt }) => ({ id, ends_at: endsAt })),
+  };
+}
+
+export function maskOptions(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const entries = Object.entries(options);
+  return Object.fromEntries(entries.map(([name, value]) => [name, isCredentialOption(name) ? MASK : value]));
+}
+
+function parsePlace(text: string | undefined): Place | undefined {
+  if (text === undefined) return undefined;
+  const [where, rest] = [text.slice(0, text.indexOf(":")), text.slice(text.indexOf(":") + 1)];
+  return where === "header" ? { in: "header", name: rest.toLowerCase() } : { in: "body", pointer: parsePointer(rest) };
+}
+
+/** Regular work for sources. */
+export interface SourceNotes {
+  /** Something has changed that may end before the next run. */
+  schedule(): void;
+  stop(): Promise<void>;
+}
+
+interface SourceNotesOptions {
+  records: Pick<Records, "noteStates">;
+  clock: Clock;
+  list: () => readonly Entry<SourceRecord>[];
+  endOverlaps: () => Promise<void>;
+  onFault: (error: unknown) => void;
+}
+
+/** The time of the last request is written with this delay, so that no webhook waits for it. */
+const EVERY_MS = 30_000;
+
+export function startSourceNotes({ records, clock, list, endOverlaps, onFault }: SourceNotesOptions): SourceNotes {
+  const written = new Map(list().map(({ seq, thing }) => [seq, thing.source.lastRequestAt]));
+
+  async function write(): Promise<void> {
+    const uses = list().map(({ seq, thing }) => ({ seq, at: thing.source.lastRequestAt }));
+    const later = uses.filter(({ seq, at }) => at > (written.get(seq) ?? 0));
+    if (later.length === 0) return;
+    await records.noteStates(later.map(({ seq, at }) => ({ seq, state: writeUse(at) })));
+    for (const { seq, at } of later) written.set(seq, at);
+  }
+
+  function findWaitMs(): number {
+    const wall = clock.wall();
+    const ends = list().flatMap(({ thing }) => thing.state.secrets.map(({ endsAt }) => (endsAt ?? Infinity) - wall));
+    return Math.max(0, Math.min(EVERY_MS, ...ends));
+  }
+
+  async function run(): Promise<void> {
+    await Promise.all([write(), endOverlaps()]);
+  }
+
+  const rounds = startRounds({ clock, everyMs: findWaitMs, run, onFault });
+  return {
+    schedule: rounds.reschedule,
+    async stop() {
+      await rounds.stop();
+      await write().catch(onFault);
+    },
+  };
 }

@@ -16,26 +16,13 @@ import {
 import { endSecrets, retireSecret, rotateSecret, type SourceSecret } from "../../model/source-secrets.ts";
 import type { ManagedBy } from "../../model/subscription.ts";
 import type { Records } from "../../store/port/records.ts";
-import type { Collection } from "../collection.ts";
+import { type Collection, checkIfMatch, type Entry } from "../resource.ts";
 import { declare, refuseManaged } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
-import { checkIfMatch } from "../if-match.ts";
-import type { Entry } from "../resource.ts";
 import type { Made, Once, Put, Registry } from "../registry.ts";
 import type { SecretBox } from "../secret-box.ts";
-import { createSourceInputs } from "./source-input.ts";
-import { startSourceNotes, type SourceNotes } from "./source-notes.ts";
-import { createSourceRecords, type SourceRecord } from "./source-record.ts";
-import {
-  refuseBound,
-  refuseClash,
-  refuseForeign,
-  refuseOtherTenant,
-  refusePath,
-  refuseTakeover,
-  refuseUnknownTarget,
-} from "./source-refusals.ts";
-import { toSource, type SourceState } from "./source-settings.ts";
+import { createSourceInputs, refuseBound, refuseClash, refuseForeign, refuseOtherTenant, refusePath, refuseTakeover, refuseUnknownTarget } from "./source-checks.ts";
+import { startSourceNotes, type SourceNotes, createSourceRecords, type SourceRecord, toSource, type SourceState } from "./source-record.ts";
 
 /** The origins of webhooks: the declared sources, and any other name while the `*` source is on. */
 export interface Sources {

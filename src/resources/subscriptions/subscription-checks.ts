@@ -1,22 +1,17 @@
-import {
-  checkKindSettings,
-  describeUnknownKind,
-  fieldOf,
-  isChecked,
-  settingsIn,
-} from "../../destinations/kind-settings.ts";
+import { checkKindSettings, describeUnknownKind, fieldOf, isChecked, settingsIn, templatesIn } from "../../destinations/kind-settings.ts";
 import { toQueueKinds, type DestinationKinds } from "../../destinations/kinds.ts";
 import type { DestinationKind } from "../../destinations/sender.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { checkFallback, checkNoEvents, checkUsedFallback } from "../../model/fallback-rules.ts";
 import { findForwardRival } from "../../model/forward-rules.ts";
 import { DEFAULT_KIND, ownerOf, type Subscription, type SubscriptionInput } from "../../model/subscription.ts";
-import { checkSharedSettings } from "../../model/subscription-rules.ts";
+import { checkSharedSettings, type FieldProblem } from "../../model/subscription-rules.ts";
 import { type TargetInput, THRESHOLDS } from "../../model/target.ts";
 import { isPresetName } from "../../model/target-presets.ts";
 import type { Draft } from "../draft.ts";
 import type { SubscriptionAccess, SubscriptionAct } from "./subscription-access.ts";
-import type { KeptSubscription } from "./subscription-record.ts";
+import type { KeptSubscription, Settings } from "./subscription-record.ts";
+import type { Template } from "../../sandbox/templates/templates.ts";
 
 export interface SubscriptionCheckOptions {
   kinds: DestinationKinds;
@@ -87,7 +82,7 @@ export function refuseFallbacks(
   throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
 }
 
-export interface FallbackTerms {
+interface FallbackTerms {
   kinds: DestinationKinds;
   /** The target that it shares with others. */
   shared: TargetInput | undefined;
@@ -191,4 +186,40 @@ export function refuseUnknownKind(id: string, settings: { kind?: string }, kinds
     `The subscription ${id} stays unchanged: ${describeUnknownKind(settings.kind ?? DEFAULT_KIND, kinds)}. Change it ` +
       "with the release that made it.",
   );
+}
+
+/** Finds what is wrong with templates for events of these patterns. Tenants do not wait for each other. */
+export type ExamineTemplates = (
+  templates: readonly Template[],
+  events: readonly string[],
+  tenantId: string,
+) => Promise<readonly FieldProblem[]>;
+
+/** Throws for templates that cannot be used. Unchanged templates are not checked again. */
+export async function refuseTemplates(
+  input: SubscriptionInput,
+  kind: DestinationKind,
+  known: Settings | undefined,
+  tenantId: string,
+  examine: ExamineTemplates | undefined,
+): Promise<void> {
+  const templates = templatesIn(input, kind);
+  if (examine === undefined || templates.length === 0 || isExamined(input, templates, kind, known)) return;
+  const [problem] = await examine(templates, input.events, tenantId);
+  if (problem === undefined) return;
+  const field = fieldOf(problem.field, kind);
+  const end = problem.message.endsWith("?") ? "" : ".";
+  throw new PosthornError("invalid_field", `${field}: ${problem.message}${end}`, { field });
+}
+
+/** A schema that changed later must not block a change of other settings. */
+function isExamined(
+  input: SubscriptionInput,
+  templates: readonly Template[],
+  kind: DestinationKind,
+  known: Settings | undefined,
+): boolean {
+  if (known === undefined) return false;
+  const before = [templatesIn(known, kind), known.events];
+  return JSON.stringify(before) === JSON.stringify([templates, input.events]);
 }

@@ -16,29 +16,15 @@ import {
 import type { TargetInput } from "../../model/target.ts";
 import { isPresetName } from "../../model/target-presets.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
-import type { Collection } from "../collection.ts";
+import { type Collection, checkIfMatch } from "../resource.ts";
 import { refuseManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
-import { refuseFrequentChecks } from "../health-interval.ts";
-import { checkIfMatch } from "../if-match.ts";
+import { refuseFrequentChecks, createSubscriptionAccess, type SubscriptionAccessOptions } from "./subscription-access.ts";
 import type { PendingPut } from "../registry.ts";
-import { targetOfSource } from "../sources/source-refusals.ts";
-import { createSubscriptionAccess, type SubscriptionAccessOptions } from "./subscription-access.ts";
+import { targetOfSource } from "../sources/source-checks.ts";
 import type { KeptEntry, KnownSubscriptions } from "./known-subscriptions.ts";
-import { mergeChange, type SubscriptionBuild, type SubscriptionChange } from "./subscription-build.ts";
-import {
-  createSubscriptionCheck,
-  refuseFallbacks,
-  refuseOtherKind,
-  refuseOthersNames,
-  refuseOverQuota,
-  refuseRival,
-  refuseSameName,
-  refuseUnknownKind,
-  type SubscriptionCheckOptions,
-} from "./subscription-checks.ts";
-import type { KeptSubscription } from "./subscription-record.ts";
-import { refuseTemplates, type ExamineTemplates } from "./subscription-templates.ts";
+import { mergeChange, type SubscriptionBuild, type SubscriptionChange, type KeptSubscription } from "./subscription-record.ts";
+import { createSubscriptionCheck, refuseFallbacks, refuseOtherKind, refuseOthersNames, refuseOverQuota, refuseRival, refuseSameName, refuseUnknownKind, type SubscriptionCheckOptions, refuseTemplates, type ExamineTemplates } from "./subscription-checks.ts";
 
 /** Checks the wanted state of a subscription against all others and puts it into the draft. */
 export interface SubscriptionDrafts {

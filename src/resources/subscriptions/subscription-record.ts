@@ -1,10 +1,12 @@
 import type { DestinationKinds } from "../../destinations/kinds.ts";
 import type { DestinationKind } from "../../destinations/sender.ts";
-import { formatSigningKeys, parseSigningKeys, type SigningKeys } from "../../model/signing-keys.ts";
-import type { ManagedBy, SubscriptionStatus } from "../../model/subscription.ts";
+import { formatSigningKeys, parseSigningKeys, type SigningKeys, applyKeyInput } from "../../model/signing-keys.ts";
+import type { ManagedBy, SubscriptionStatus, SharedSettings, SubscriptionInput } from "../../model/subscription.ts";
 import type { Change, Resource, LiveRecord } from "../resource.ts";
-import { findHidden, openSettings, sealSettings, type Settings, type StoredSettings } from "../sealed-settings.ts";
 import type { SecretBox } from "../secret-box.ts";
+import { settingsIn, withSettings } from "../../destinations/kind-settings.ts";
+import type { Clock, Random } from "../../model/clock.ts";
+import { createSubscriptionAccess, type SubscriptionAccessOptions } from "./subscription-access.ts";
 
 /** A subscription in the form in which it is stored. */
 export interface KeptSubscription {
@@ -78,7 +80,7 @@ export function createSubscriptionResource(
   };
 }
 
-export function sealSubscriptionSettings(
+function sealSubscriptionSettings(
   settings: Settings,
   kind: DestinationKind,
   box: SecretBox,
@@ -87,7 +89,7 @@ export function sealSubscriptionSettings(
   return sealSettings(settings, kind, box, ownerOf(owner));
 }
 
-export function sealSigningKeys(keys: SigningKeys, box: SecretBox, owner: Owner): Uint8Array {
+function sealSigningKeys(keys: SigningKeys, box: SecretBox, owner: Owner): Uint8Array {
   return box.seal(formatSigningKeys(keys), ownerOf(owner));
 }
 
@@ -119,4 +121,175 @@ function fromRecord(
 
 function ownerOf({ tenantId, id }: Owner): string {
   return `subscription/${tenantId}/${id}`;
+}
+
+/**
+ * The settings of a subscription as they are stored. The kind of the destination knows which of them are credentials;
+ * these are encrypted, the rest stays readable.
+ */
+
+export type Settings = Omit<SharedSettings, "secret" | "status"> & Readonly<Record<string, unknown>>;
+
+type StoredSettings = Settings & {
+  /** Base64 of the encrypted settings; absent when there are none. */
+  sealed?: string;
+};
+
+function sealSettings(settings: Settings, kind: DestinationKind, box: SecretBox, owner: string): StoredSettings {
+  const parted = kind.secrets.hide(settingsIn(settings, kind));
+  if (parted === undefined) return settings;
+  const sealed = box.seal(JSON.stringify(parted.hidden), settingsOf(owner));
+  return { ...withSettings(settings, kind, parted.shown), sealed: Buffer.from(sealed).toString("base64") };
+}
+
+/** The settings that are encrypted; when the kind is unknown, they cannot be named. */
+function findHidden(settings: Settings, kind: DestinationKind | undefined): unknown {
+  return kind === undefined ? settings : kind.secrets.hide(settingsIn(settings, kind))?.hidden;
+}
+
+/** When the kind is unknown, the encrypted settings stay encrypted. */
+function openSettings(
+  stored: StoredSettings,
+  kind: DestinationKind | undefined,
+  box: SecretBox,
+  owner: string,
+): Settings {
+  const { sealed, ...settings } = stored;
+  if (sealed === undefined || kind === undefined) return settings;
+  const hidden: unknown = JSON.parse(box.open(Buffer.from(sealed, "base64"), settingsOf(owner)));
+  return withSettings(settings, kind, kind.secrets.reveal(settingsIn(settings, kind), hidden));
+}
+
+/** A different owner than that of the signing secrets, so that one cannot be put in the place of the other. */
+function settingsOf(owner: string): string {
+  return `${owner}/settings`;
+}
+
+export type SubscriptionChange = Partial<SubscriptionInput>;
+
+interface Facts extends Pick<KeptSubscription, "id" | "tenantId" | "managedBy" | "createdBy" | "credentialsBy"> {
+  /** A deleted subscription had this id: the new one gets its number, and with it its deliveries. */
+  isReused?: boolean | undefined;
+}
+
+/** Builds a subscription in the form in which it is stored. */
+export interface SubscriptionBuild {
+  /** Returns the known one itself when the input changes nothing. */
+  fromInput(input: SubscriptionInput, kind: DestinationKind, facts: Facts, known?: KeptSubscription): KeptSubscription;
+  withStatus(known: KeptSubscription, status: SubscriptionStatus): KeptSubscription;
+  /**
+   * For one that is in effect: whatever is sent from now on has no credentials of the operator, if its settings have
+   * none. Returns the known one itself when that was so before.
+   */
+  withoutOperator(known: KeptSubscription): KeptSubscription;
+  withKeys(known: KeptSubscription, keys: SigningKeys): KeptSubscription;
+  /** For one that left the configuration: its deliveries are held, because that may be a mistake. */
+  toFormer(known: KeptSubscription): KeptSubscription;
+}
+
+interface SubscriptionBuildOptions extends SubscriptionAccessOptions {
+  clock: Clock;
+  random: Random;
+  secretBox: SecretBox;
+}
+
+/**
+ * Between the check of a change and the moment when it is in effect, attempts still begin with the credentials of the
+ * operator. How long that takes is known only afterwards, and then the time is set. Until then, and if the gateway ends
+ * in between, this is longer than a write and the next reading of changes by another process take.
+ */
+const MAX_UNTIL_IN_EFFECT_MS = 60_000;
+
+export function createSubscriptionBuild(options: SubscriptionBuildOptions): SubscriptionBuild {
+  const { clock, random, secretBox } = options;
+  const access = createSubscriptionAccess(options);
+
+  /**
+   * What the destination answered until then is not for the tenant, whatever credentials are sent now. Of a deleted
+   * subscription nobody knows whose it sent.
+   */
+  function operatorsUntil(
+    known: KeptSubscription | undefined,
+    next: Pick<KeptSubscription, "id" | "settings" | "credentialsBy">,
+    isReused: boolean,
+  ): number | undefined {
+    if (known === undefined) return isReused ? clock.wall() : undefined;
+    const ends = access.ownerOf(known) === "operator" && access.ownerOf(next) !== "operator";
+    return ends ? clock.wall() + MAX_UNTIL_IN_EFFECT_MS : known.operatorsUntil;
+  }
+
+  function heldSince(status: SubscriptionStatus, known: KeptSubscription | undefined): number | undefined {
+    return status === "active" ? undefined : (known?.heldSince ?? clock.wall());
+  }
+
+  function withStatus(known: KeptSubscription, status: SubscriptionStatus): KeptSubscription {
+    return { ...known, status, heldSince: heldSince(status, known) };
+  }
+
+  return {
+    fromInput(input, kind, { id, tenantId, managedBy, createdBy, credentialsBy, isReused = false }, known) {
+      const { secret: _, status = known?.status ?? "active", ...settings } = input;
+      const isDeclared = managedBy === "config";
+      const keys = applyKeyInput(known?.keys, input, { random, now: clock.now(), isDeclared });
+      const hasSameSettings = known !== undefined && isSameSettings(known.settings, settings);
+      if (hasSameSettings && keys === known.keys && status === known.status && managedBy === known.managedBy) {
+        return known;
+      }
+      const owner = { id, tenantId };
+      return {
+        ...owner,
+        name: input.name,
+        status,
+        settings,
+        keys,
+        managedBy,
+        createdBy,
+        credentialsBy,
+        operatorsUntil: operatorsUntil(known, { id, settings, credentialsBy }, isReused),
+        heldSince: heldSince(status, known),
+        sealed: {
+          settings: hasSameSettings
+            ? known.sealed.settings
+            : sealSubscriptionSettings(settings, kind, secretBox, owner),
+          keys: keys === known?.keys ? known.sealed.keys : sealSigningKeys(keys, secretBox, owner),
+        },
+      };
+    },
+    withStatus,
+    withoutOperator(known) {
+      const now = clock.wall();
+      return (known.operatorsUntil ?? -Infinity) > now ? { ...known, operatorsUntil: now } : known;
+    },
+    withKeys: (known, keys) => ({
+      ...known,
+      keys,
+      sealed: { ...known.sealed, keys: sealSigningKeys(keys, secretBox, known) },
+    }),
+    toFormer: (known) => ({ ...withStatus(known, "inactive"), managedBy: "former_config" }),
+  };
+}
+
+/** Only one of the two retry settings at a time: changing one removes the other. */
+export function mergeChange(current: Settings, change: SubscriptionChange): SubscriptionInput {
+  const merged: SharedSettings = { ...current, ...change };
+  if (change.destination !== undefined) merged.destination = { ...current.destination, ...change.destination };
+  if (change.retry_policy !== undefined && change.retry_count === undefined && change.retry_interval === undefined) {
+    delete merged.retry_count;
+    delete merged.retry_interval;
+  }
+  if (change.retry_policy === undefined && (change.retry_count ?? change.retry_interval) !== undefined) {
+    delete merged.retry_policy;
+  }
+  return merged;
+}
+
+/** In any order: decrypted settings are appended to the others. */
+function isSameSettings(one: Settings, other: Settings): boolean {
+  const textOf = (settings: Settings) =>
+    JSON.stringify(
+      Object.entries(settings)
+        .filter(([, value]) => value !== undefined)
+        .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    );
+  return textOf(one) === textOf(other);
 }

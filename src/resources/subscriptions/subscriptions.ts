@@ -19,11 +19,10 @@ import type { Draft } from "../draft.ts";
 import { createKnownSubscriptions, type KeptEntry, type SubscriptionChanged } from "./known-subscriptions.ts";
 import type { Once, Registry } from "../registry.ts";
 import type { Change } from "../resource.ts";
-import type { Settings } from "../sealed-settings.ts";
+import { type Settings, createSubscriptionBuild, type SubscriptionChange, createSubscriptionResource, type CredentialsBy, type KeptSubscription } from "./subscription-record.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { createSubscriptionAccess, type SubscriptionAct, type SubscriptionRights } from "./subscription-access.ts";
-import { createSubscriptionBuild, type SubscriptionChange } from "./subscription-build.ts";
-import { usedAsFallback } from "./subscription-checks.ts";
+import { usedAsFallback, refuseTemplates } from "./subscription-checks.ts";
 import {
   createSubscriptionDrafts,
   noSubscription,
@@ -32,8 +31,6 @@ import {
   type SubscriptionDraftsOptions,
   type SubscriptionRef,
 } from "./subscription-drafts.ts";
-import { createSubscriptionResource, type CredentialsBy, type KeptSubscription } from "./subscription-record.ts";
-import { refuseTemplates } from "./subscription-templates.ts";
 
 /** The subscriptions, kept in memory for the engine and in the store. */
 export interface Subscriptions {

@@ -9,10 +9,8 @@ import {
 import type { Page, PageOf } from "../../store/port/reads.ts";
 import type { KeptVersion, RecordSeries, RecordVersion } from "../../store/port/records.ts";
 import type { Store } from "../../store/store.ts";
-import { newerFormat } from "../collection.ts";
+import { newerFormat, checkIfMatch, checkIfNoneMatch, type Conditions, type Entry, type Resource } from "../resource.ts";
 import type { Draft } from "../draft.ts";
-import { checkIfMatch, checkIfNoneMatch, type Conditions } from "../if-match.ts";
-import type { Entry, Resource } from "../resource.ts";
 import type { Registry } from "../registry.ts";
 
 /** The validations of webhooks by endpoint: the current ones in memory, every version in the store. */

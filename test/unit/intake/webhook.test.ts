@@ -4,7 +4,7 @@ import { PosthornError } from "../../../src/model/errors.ts";
 import { createIdSource } from "../../../src/model/ids.ts";
 import { createSystemClock, createSystemRandom } from "../../../src/model/system-clock.ts";
 import type { Source } from "../../../src/model/source.ts";
-import { toSource } from "../../../src/resources/sources/source-settings.ts";
+import { toSource } from "../../../src/resources/sources/source-record.ts";
 import { createBodyChecker } from "../../../src/sandbox/text/body-check.ts";
 import { GENERIC } from "../../../src/sources/generic.ts";
 import type { PushedSourceKind } from "../../../src/sources/source-kind.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createTarget, createTargetCondition, recordFailure, type Target } from "../../../src/deliver/target.ts";
-import { conditionOf, conditionOfTarget, worstOf } from "../../../src/resources/condition.ts";
+import { conditionOf, conditionOfTarget, worstOf } from "../../../src/resources/target-states.ts";
 
 function targetAfter(failures: number): Target {
   const target = createTarget(createTargetCondition(0));

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openKeys } from "../../../src/resources/keys.ts";
-import { etagOf } from "../../../src/resources/if-match.ts";
+import { etagOf } from "../../../src/resources/resource.ts";
 import { createRegistry } from "../../../src/resources/registry.ts";
 import { openTenants, type TenantChange } from "../../../src/resources/tenants.ts";
 import type { Records } from "../../../src/store/port/records.ts";

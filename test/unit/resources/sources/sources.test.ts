@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { SourceInput } from "../../../../src/model/source.ts";
 import { createSecretBox } from "../../../../src/resources/secret-box.ts";
 import { createRegistry } from "../../../../src/resources/registry.ts";
-import { readState } from "../../../../src/resources/sources/source-settings.ts";
+import { readState } from "../../../../src/resources/sources/source-record.ts";
 import { openSources, type Sources, type SourcesOptions } from "../../../../src/resources/sources/sources.ts";
 import { createSystemRandom } from "../../../../src/model/system-clock.ts";
 import { openSqliteStore } from "../../../../src/store/sqlite/open.ts";
