@@ -37,25 +37,7 @@ import { isUnknown, MEASURES } from "./measures.ts";
  * Evaluates the rules at intervals and reports each problem once. An alert is stored together with the event that
  * reports it, so that it is neither lost nor reported twice, whatever happens to the process.
  */
-export interface Alerts {
-  start(): void;
-  /** Evaluates this rule soon, because something that it looks at has changed. */
-  lookSoon(rule: AlertRuleName): void;
-  /** The new thresholds apply from the next evaluation on. */
-  setRules(rules: readonly ActiveRule[]): void;
-  /** Resolves when the current facts were evaluated and the result is written. */
-  evaluate(): Promise<void>;
-  /** Latest first; of the whole gateway (`""`), or of one tenant. */
-  list(tenantId: string): readonly ShownAlert[];
-  get(id: string, tenantId: string | undefined): ShownAlert;
-  /** The rules of the whole gateway. */
-  listRules(): readonly ShownRule[];
-  countActive(tenantId: string): number;
-  acknowledge(id: string, tenantId: string | undefined, by: string, note: string | undefined): Promise<ShownAlert>;
-  mute(id: string, tenantId: string | undefined, wish: MuteWish): Promise<ShownAlert>;
-  unmute(id: string, tenantId: string | undefined, cause: string | undefined): Promise<ShownAlert>;
-  stop(): Promise<void>;
-}
+export type Alerts = Awaited<ReturnType<typeof openAlerts>>;
 
 export interface ShownAlert extends Alert {
   rule: ActiveRule;
@@ -81,21 +63,6 @@ export interface MuteWish {
   forMs?: number | undefined;
 }
 
-export interface AlertsOptions {
-  registry: Registry;
-  ownEvents: Pick<OwnEvents, "tellWith">;
-  clock: Clock;
-  createId: (prefix: "alr") => string;
-  rules: readonly ActiveRule[];
-  loadFacts: () => Promise<Facts>;
-  /** Nothing is reported for a tenant that is being erased. */
-  isErasing: (tenantId: string) => boolean;
-  everyMs: number;
-  onFired: (alert: ShownAlert) => void;
-  onCleared: (alert: ShownAlert, ending: Ending) => void;
-  onFault: (error: unknown) => void;
-}
-
 /** The most alerts in one transaction. */
 const MAX_WRITTEN_AT_ONCE = 100;
 /** How many notifications of an alert are kept. */
@@ -114,7 +81,20 @@ interface Evaluated {
   causes: readonly Cause[];
 }
 
-export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
+export async function openAlerts(options: {
+  registry: Registry;
+  ownEvents: Pick<OwnEvents, "tellWith">;
+  clock: Clock;
+  createId: (prefix: "alr") => string;
+  rules: readonly ActiveRule[];
+  loadFacts: () => Promise<Facts>;
+  /** Nothing is reported for a tenant that is being erased. */
+  isErasing: (tenantId: string) => boolean;
+  everyMs: number;
+  onFired: (alert: ShownAlert) => void;
+  onCleared: (alert: ShownAlert, ending: Ending) => void;
+  onFault: (error: unknown) => void;
+}) {
   const { registry, ownEvents, clock, createId, loadFacts, everyMs, onFault } = options;
   let rules = byName(options.rules);
   const groups = await registry.open(ALERT_GROUPS);
@@ -302,25 +282,30 @@ export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
   }
 
   return {
-    start() {
+    start(): void {
       nextAt = clock.now() + everyMs;
       rounds = startRounds({ clock, everyMs: () => (soon.size > 0 ? 0 : nextAt - clock.now()), run, onFault });
     },
-    lookSoon(rule) {
+    /** Evaluates this rule soon, because something that it looks at has changed. */
+    lookSoon(rule: AlertRuleName): void {
       soon.add(rule);
       rounds?.reschedule();
     },
-    setRules(given) {
+    /** The new thresholds apply from the next evaluation on. */
+    setRules(given: readonly ActiveRule[]): void {
       rules = byName(given);
     },
+    /** Resolves when the current facts were evaluated and the result is written. */
     evaluate,
-    list: (tenantId) =>
+    /** Latest first; of the whole gateway (`""`), or of one tenant. */
+    list: (tenantId: string) =>
       groups
         .list()
         .filter((entry) => entry.tenantId === tenantId)
         .flatMap(({ thing }) => showAll(thing))
         .sort((one, other) => (one.id < other.id ? 1 : -1)),
     get,
+    /** The rules of the whole gateway. */
     listRules: () =>
       [...rules.values()].map((rule) => {
         const { measured = [], causes = [] } = last.get(rule.name) ?? {};
@@ -328,15 +313,15 @@ export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
         const values = measured.map(({ value }) => value);
         return { ...rule, worst: worstOf(rule, values), measured: values.length, badCount: causes.length, active };
       }),
-    countActive: (tenantId) =>
+    countActive: (tenantId: string) =>
       groups.list().filter((entry) => entry.tenantId === tenantId && entry.thing.current !== undefined).length,
-    acknowledge: (id, tenantId, by, note) =>
+    acknowledge: (id: string, tenantId: string | undefined, by: string, note: string | undefined) =>
       change(id, tenantId, (group) => {
         if (group.current?.id !== id) throw new PosthornError("conflict", `The alert ${id} has cleared.`);
         const acknowledged: Acknowledgement = { at: clock.wall(), by, note };
         return { ...group, current: { ...group.current, acknowledged } };
       }),
-    mute: (id, tenantId, { by, note, cause, forMs }) =>
+    mute: (id: string, tenantId: string | undefined, { by, note, cause, forMs }: MuteWish) =>
       change(id, tenantId, (group) => {
         if (cause !== undefined) refuseUnknownCause(group, id, cause);
         const now = clock.now();
@@ -344,12 +329,12 @@ export async function openAlerts(options: AlertsOptions): Promise<Alerts> {
         const others = group.mutes.filter((mute) => isInForce(mute, now) && mute.cause !== cause);
         return { ...group, mutes: [...others, { cause, until, at: clock.wall(), by, note }] };
       }),
-    unmute: (id, tenantId, cause) =>
+    unmute: (id: string, tenantId: string | undefined, cause: string | undefined) =>
       change(id, tenantId, (group) => {
         const mutes = group.mutes.filter((mute) => cause !== undefined && mute.cause !== cause);
         return { ...group, mutes };
       }),
-    async stop() {
+    async stop(): Promise<void> {
       await rounds?.stop();
     },
   };

@@ -3,22 +3,10 @@ import type { Clock } from "../model/clock.ts";
 import { bucketOf, createHistogram, LATENCY_BUCKETS, quantileOf } from "../model/latency-histogram.ts";
 
 /** The results of each subscription's attempts in the last minutes, in memory. A restart starts empty. */
-export interface AttemptWindow {
-  /** Called for every attempt. */
-  note(subscriptionSeq: number, attempt: NotedAttempt): void;
-  /** The subscriptions that had attempts in the window. */
-  read(): ReadonlyMap<number, AttemptTally>;
-  /** Whether it has been counting for the whole length of the window. */
-  readonly isFull: boolean;
-}
+export type AttemptWindow = ReturnType<typeof createAttemptWindow>;
 
 /** One window for each length that a rule needs; most rules share one. */
-export interface AttemptWindows {
-  note(subscriptionSeq: number, attempt: NotedAttempt): void;
-  readonly byLength: ReadonlyMap<number, AttemptWindow>;
-  /** Removes windows that no rule needs any more. */
-  watch(rules: readonly Pick<ActiveRule, "isEnabled" | "windowS">[]): void;
-}
+export type AttemptWindows = ReturnType<typeof createAttemptWindows>;
 
 export interface NotedAttempt {
   durationMs: number;
@@ -46,7 +34,7 @@ interface Ring {
   at: number;
 }
 
-function createAttemptWindow(clock: Pick<Clock, "now">, windowMs: number): AttemptWindow {
+function createAttemptWindow(clock: Pick<Clock, "now">, windowMs: number) {
   const slotMs = windowMs / SLOTS;
   const rings = new Map<number, Ring>();
   const startedAt = clock.now();
@@ -65,7 +53,8 @@ function createAttemptWindow(clock: Pick<Clock, "now">, windowMs: number): Attem
   }
 
   return {
-    note(subscriptionSeq, { durationMs, isSuccess, isRetry }) {
+    /** Called for every attempt. */
+    note(subscriptionSeq: number, { durationMs, isSuccess, isRetry }: NotedAttempt): void {
       const slot = Math.floor(clock.now() / slotMs);
       let ring = rings.get(subscriptionSeq);
       if (ring === undefined) {
@@ -79,7 +68,8 @@ function createAttemptWindow(clock: Pick<Clock, "now">, windowMs: number): Attem
       if (isRetry) add(ring.counts, from + 2);
       add(ring.counts, from + COUNTS + bucketOf(durationMs));
     },
-    read() {
+    /** The subscriptions that had attempts in the window. */
+    read(): ReadonlyMap<number, AttemptTally> {
       const slot = Math.floor(clock.now() / slotMs);
       const tallies = new Map<number, AttemptTally>();
       for (const [seq, ring] of rings) {
@@ -90,20 +80,22 @@ function createAttemptWindow(clock: Pick<Clock, "now">, windowMs: number): Attem
       }
       return tallies;
     },
+    /** Whether it has been counting for the whole length of the window. */
     get isFull() {
       return clock.now() - startedAt >= windowMs;
     },
   };
 }
 
-export function createAttemptWindows(clock: Pick<Clock, "now">): AttemptWindows {
+export function createAttemptWindows(clock: Pick<Clock, "now">) {
   const byLength = new Map<number, AttemptWindow>();
   return {
     byLength,
-    note(subscriptionSeq, attempt) {
+    note(subscriptionSeq: number, attempt: NotedAttempt): void {
       for (const window of byLength.values()) window.note(subscriptionSeq, attempt);
     },
-    watch(rules) {
+    /** Removes windows that no rule needs any more. */
+    watch(rules: readonly Pick<ActiveRule, "isEnabled" | "windowS">[]): void {
       const wanted = new Set(rules.flatMap(({ isEnabled, windowS }) => (isEnabled && windowS ? [windowS] : [])));
       for (const length of byLength.keys()) if (!wanted.has(length)) byLength.delete(length);
       for (const length of wanted) {

@@ -7,16 +7,12 @@ import type { SubscriptionLanes } from "../resources/subscriptions/subscription-
 import { addressIn, toContactSubscription, type SmsSettings } from "./contact-subscriptions.ts";
 
 /** Keeps the subscriptions of tenants' contacts in line with the tenants. */
-export interface Contacts {
-  /** Called when tenants have changed; before `start` the change is only remembered. */
-  take(changes: readonly TenantChange[]): void;
-  /** Resolves when the subscriptions match the tenants. May be called again when settings have changed. */
-  start(): Promise<void>;
-  /** Lets running work end. */
-  stop(): Promise<void>;
-}
+export type Contacts = ReturnType<typeof createContacts>;
 
-export interface ContactsOptions {
+/** The creator of contacts' subscriptions. */
+const CONTACT = "contact";
+
+export function createContacts(options: {
   subscriptions: () => Pick<Subscriptions, "list" | "applyContacts">;
   lanes: () => Pick<SubscriptionLanes, "remove">;
   /** The current settings for sending SMS. */
@@ -24,12 +20,7 @@ export interface ContactsOptions {
   /** Called for a contact that cannot be notified, with its masked address and the reason. */
   onUnreachable: (tenantId: string, address: string, reason: string) => void;
   onFault: (error: unknown) => void;
-}
-
-/** The creator of contacts' subscriptions. */
-const CONTACT = "contact";
-
-export function createContacts(options: ContactsOptions): Contacts {
+}) {
   const { onUnreachable, onFault } = options;
   const tenants = new Map<string, Tenant>();
   let working: Promise<void> = Promise.resolve();
@@ -73,14 +64,16 @@ export function createContacts(options: ContactsOptions): Contacts {
   }
 
   return {
-    take(changes) {
+    /** Called when tenants have changed; before `start` the change is only remembered. */
+    take(changes: readonly TenantChange[]): void {
       for (const { id, tenant } of changes) {
         if (tenant === undefined) tenants.delete(id);
         else tenants.set(id, tenant);
       }
       if (isStarted) reconcileSoon(changes.map(({ id }) => id));
     },
-    async start() {
+    /** Resolves when the subscriptions match the tenants. May be called again when settings have changed. */
+    async start(): Promise<void> {
       isStarted = true;
       const had = options
         .subscriptions()
@@ -90,7 +83,8 @@ export function createContacts(options: ContactsOptions): Contacts {
       reconcileSoon([...new Set([...had.map(({ tenantId }) => tenantId), ...have.map(({ id }) => id)])]);
       await working;
     },
-    async stop() {
+    /** Lets running work end. */
+    async stop(): Promise<void> {
       isStarted = false;
       await working;
     },

@@ -61,7 +61,7 @@ export interface NotedCertificate {
   notAfter: number;
 }
 
-export interface FactsOptions {
+export function createFactsReader(options: {
   clock: Clock;
   store: { reads: Pick<Reads, "loadCounters" | "findOldestOpen" | "countBlockedKeys" | "listDamages"> };
   subscriptions: Pick<Subscriptions, "list">;
@@ -75,9 +75,7 @@ export interface FactsOptions {
   listBrokenFiles: () => readonly BrokenFile[];
   listCertificates: () => readonly NotedCertificate[];
   listOverdueSecrets: () => readonly Subscription[];
-}
-
-export function createFactsReader(options: FactsOptions): () => Promise<Facts> {
+}): () => Promise<Facts> {
   const { clock, store, subscriptions, targets, scheduler, attempts, disk } = options;
   const oldest = createOldestOpenReader(store, clock);
 

@@ -17,24 +17,7 @@ import type { KnownTarget } from "../resources/target-states.ts";
  * Informs tenants about problems of their subscriptions and sources, with events of the gateway itself. A failed
  * delivery of such an event is not reported: the report would fail in the same way.
  */
-export interface FailureEvents {
-  /** Written with the change, as is `resumed`. */
-  suspended(draft: Draft, subscription: Subscription, reason: string, facts: FailureFacts): void;
-  failing(subscription: Subscription, facts: FailureFacts): void;
-  resumed(draft: Draft, subscription: Subscription, from: SubscriptionStatus, held: HeldOutcome): void;
-  /** Its target has changed to mode QUEUE, or back to NORMAL. */
-  modeChanged(
-    known: Pick<KnownTarget, "name" | "tenantId" | "declared" | "subscriptions">,
-    target: Pick<Target, "mode" | "notices">,
-  ): void;
-  died(subscription: Subscription, delivery: Pick<ClaimedDelivery, "event">, settlement: Settlement): void;
-  /** Deliveries that became dead without an attempt. */
-  diedUnsent(dead: readonly DeadDelivery[]): void;
-  /** Written with the change itself. */
-  sourceDisabled(source: Pick<Source, "name" | "tenantId" | "status">, reason: string, draft: Draft): void;
-  /** Until then, events that are not part of a change are kept back: no subscription is loaded yet. */
-  start(): void;
-}
+export type FailureEvents = ReturnType<typeof createFailureEvents>;
 
 /** What happened to the held deliveries. */
 export interface HeldOutcome {
@@ -50,19 +33,13 @@ interface DeadFacts extends DeliveryKey {
   attemptCount: number;
 }
 
-export interface FailureEventsOptions {
+export function createFailureEvents(options: {
   ownEvents: OwnEvents;
   clock: Clock;
   findSubscription: (seq: number) => Subscription | undefined;
   statistics?: Pick<Statistics, "noteEnded"> | undefined;
-}
-
-export function createFailureEvents({
-  ownEvents,
-  clock,
-  findSubscription,
-  statistics,
-}: FailureEventsOptions): FailureEvents {
+}) {
+  const { ownEvents, clock, findSubscription, statistics } = options;
   let waiting: OwnEvent[] | undefined = [];
 
   function tell(event: OwnEvent): void {
@@ -92,7 +69,8 @@ export function createFailureEvents({
   }
 
   return {
-    suspended(draft, subscription, reason, facts) {
+    /** Written with the change, as is `resumed`. */
+    suspended(draft: Draft, subscription: Subscription, reason: string, facts: FailureFacts): void {
       if (!facts.failedOthers) return;
       ownEvents.tellWith(draft, {
         type: "webhook.suspended",
@@ -107,7 +85,7 @@ export function createFailureEvents({
       });
     },
 
-    failing(subscription, facts) {
+    failing(subscription: Subscription, facts: FailureFacts): void {
       const { mode } = facts.target;
       if (!facts.failedOthers) return;
       const { suspension = DEFAULT_SUSPENSION } = subscription;
@@ -126,7 +104,7 @@ export function createFailureEvents({
       });
     },
 
-    resumed(draft, subscription, from, { held, skipped }) {
+    resumed(draft: Draft, subscription: Subscription, from: SubscriptionStatus, { held, skipped }: HeldOutcome): void {
       ownEvents.tellWith(draft, {
         type: "webhook.resumed",
         tenantId: subscription.tenantId,
@@ -140,7 +118,16 @@ export function createFailureEvents({
       });
     },
 
-    modeChanged({ name, tenantId, declared, subscriptions }, target) {
+    /** Its target has changed to mode QUEUE, or back to NORMAL. */
+    modeChanged(
+      {
+        name,
+        tenantId,
+        declared,
+        subscriptions,
+      }: Pick<KnownTarget, "name" | "tenantId" | "declared" | "subscriptions">,
+      target: Pick<Target, "mode" | "notices">,
+    ): void {
       const { mode } = target;
       if (!takeModeNotice(target)) return;
       const [now, before] = mode.isOpen ? ["QUEUE", "NORMAL"] : ["NORMAL", "QUEUE"];
@@ -162,12 +149,17 @@ export function createFailureEvents({
       });
     },
 
-    died(subscription, { event }, { eventSeq, subscriptionSeq, attemptNumber, deadReason, attempt }) {
+    died(
+      subscription: Subscription,
+      { event }: Pick<ClaimedDelivery, "event">,
+      { eventSeq, subscriptionSeq, attemptNumber, deadReason, attempt }: Settlement,
+    ): void {
       const key = { eventSeq, subscriptionSeq, eventId: event.id, eventType: event.type };
       tellDead(subscription, { ...key, reason: deadReason, error: attempt.error, attemptCount: attemptNumber });
     },
 
-    diedUnsent(dead) {
+    /** Deliveries that became dead without an attempt. */
+    diedUnsent(dead: readonly DeadDelivery[]): void {
       for (const one of dead) {
         statistics?.noteEnded(one.subscriptionSeq, "dead");
         const subscription = findSubscription(one.subscriptionSeq);
@@ -175,11 +167,17 @@ export function createFailureEvents({
       }
     },
 
-    sourceDisabled({ name, tenantId, status }, reason, draft) {
+    /** Written with the change itself. */
+    sourceDisabled(
+      { name, tenantId, status }: Pick<Source, "name" | "tenantId" | "status">,
+      reason: string,
+      draft: Draft,
+    ): void {
       ownEvents.tellWith(draft, { type: "source.disabled", tenantId, data: { source: name, status, reason } });
     },
 
-    start() {
+    /** Until then, events that are not part of a change are kept back: no subscription is loaded yet. */
+    start(): void {
       const kept = waiting ?? [];
       waiting = undefined;
       kept.forEach(tell);

@@ -10,21 +10,9 @@ import type { FailureEvents } from "./failure-events.ts";
 import type { KnownTarget, Targets } from "../resources/target-states.ts";
 
 /** What follows a change of a target's mode: it is logged, counted, reported and saved. */
-export interface ModeEvents {
-  /** Called after an attempt of a subscription. */
-  noted(subscription: Subscription, change: "opened" | "closed"): void;
-  failing(subscription: Subscription, facts: FailureFacts): void;
-  /** Called after a health check. */
-  found(target: Target, change: "opened" | "closed"): void;
-  /** As above; the caller saves the change. */
-  changed(known: KnownTarget & { state: Target }, change: "opened" | "closed"): void;
-  /** Lists the checked targets again, once for all changes of a moment. */
-  watchSoon(): void;
-  start(): void;
-  stop(): void;
-}
+export type ModeEvents = ReturnType<typeof createModeEvents>;
 
-export interface ModeEventsOptions {
+export function createModeEvents(options: {
   targets: Targets;
   failureEvents: Pick<FailureEvents, "modeChanged" | "failing">;
   metrics: Pick<Metrics, "countModeChange">;
@@ -36,9 +24,7 @@ export interface ModeEventsOptions {
   /** Called when events that went elsewhere during the outage may come back. */
   onNormal?: ((target: Target) => void) | undefined;
   onFault: (error: unknown) => void;
-}
-
-export function createModeEvents(options: ModeEventsOptions): ModeEvents {
+}) {
   const { targets, failureEvents, metrics, health, clock, logger, onFault } = options;
   let timer: Timer | undefined;
   let isStarted = false;
@@ -68,29 +54,33 @@ export function createModeEvents(options: ModeEventsOptions): ModeEvents {
   }
 
   return {
+    /** As above; the caller saves the change. */
     changed,
+    /** Lists the checked targets again, once for all changes of a moment. */
     watchSoon,
-    noted(subscription, change) {
+    /** Called after an attempt of a subscription. */
+    noted(subscription: Subscription, change: "opened" | "closed"): void {
       const known = targets.of(subscription);
       if (known.state !== undefined) changed({ ...known, state: known.state }, change);
       targets.saveMode(known).catch(onFault);
     },
-    failing(subscription, facts) {
+    failing(subscription: Subscription, facts: FailureFacts): void {
       const where = { subscription: nameForLog(subscription), url: subscription.place };
       logger.warn(where, "subscription will be suspended unless its deliveries succeed");
       failureEvents.failing(subscription, facts);
     },
-    found(target, change) {
+    /** Called after a health check. */
+    found(target: Target, change: "opened" | "closed"): void {
       const known = targets.findKnown(target);
       if (known === undefined) return;
       changed({ ...known, state: target }, change);
       targets.saveMode({ ...known, state: target }).catch(onFault);
     },
-    start() {
+    start(): void {
       isStarted = true;
       health.watch(targets.listChecked());
     },
-    stop() {
+    stop(): void {
       isStarted = false;
       timer?.cancel();
       health.stop();

@@ -3,24 +3,20 @@ import type { OldestOpen } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 
 /** Examines a part of the lanes at a time, in turn, so that many lanes cost no more than a few. */
-export interface OldestOpenReader {
-  /** The oldest open delivery of each of these subscriptions; those without one are left out. */
-  look(subscriptionSeqs: readonly number[]): Promise<ReadonlyMap<number, OldestOpen>>;
-  /** Whether its turn has come already. */
-  hasSeen(subscriptionSeq: number): boolean;
-}
+export type OldestOpenReader = ReturnType<typeof createOldestOpenReader>;
 
 const MAX_LANES = 200;
 
 export function createOldestOpenReader(
   store: { reads: Pick<Store["reads"], "findOldestOpen"> },
   clock: Pick<Clock, "now">,
-): OldestOpenReader {
+) {
   let from = 0;
   let known = new Map<number, OldestOpen>();
   const seen = new Set<number>();
   return {
-    async look(seqs) {
+    /** The oldest open delivery of each of these subscriptions; those without one are left out. */
+    async look(seqs: readonly number[]): Promise<ReadonlyMap<number, OldestOpen>> {
       const isMeant = new Set(seqs);
       known = new Map([...known].filter(([seq]) => isMeant.has(seq)));
       if (from >= seqs.length) from = 0;
@@ -35,7 +31,8 @@ export function createOldestOpenReader(
       });
       return known;
     },
-    hasSeen: (seq) => seen.has(seq),
+    /** Whether its turn has come already. */
+    hasSeen: (seq: number) => seen.has(seq),
   };
 }
 

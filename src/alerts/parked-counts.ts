@@ -3,32 +3,19 @@ import { startRounds, type Rounds } from "../model/rounds.ts";
 import type { ParkedCount } from "./facts.ts";
 
 /** How many messages are parked for each source, as the brokers last reported. */
-export interface ParkedCounts {
-  start(): void;
-  list(): readonly ParkedCount[];
-  /** Whether its broker has answered since the start. */
-  isCounted(source: string): boolean;
-  isPulled(source: string): boolean;
-  stop(): Promise<void>;
-}
+export type ParkedCounts = ReturnType<typeof createParkedCounts>;
 
-export interface ParkedCountsOptions {
+const EVERY_MS = 60_000;
+
+export function createParkedCounts(options: {
   clock: Clock;
   /** The sources that read from a queue. */
   listSources: () => readonly { name: string; tenantId: string }[];
   /** May reject, when the broker cannot be reached or the queue does not exist. */
   count: (source: string) => Promise<number>;
   everyMs?: number | undefined;
-}
-
-const EVERY_MS = 60_000;
-
-export function createParkedCounts({
-  clock,
-  listSources,
-  count,
-  everyMs = EVERY_MS,
-}: ParkedCountsOptions): ParkedCounts {
+}) {
+  const { clock, listSources, count, everyMs = EVERY_MS } = options;
   const counts = new Map<string, ParkedCount>();
   let rounds: Rounds | undefined;
 
@@ -44,7 +31,7 @@ export function createParkedCounts({
   }
 
   return {
-    start() {
+    start(): void {
       let waitMs = 0;
       const next = () => {
         const now = waitMs;
@@ -54,9 +41,10 @@ export function createParkedCounts({
       rounds = startRounds({ clock, everyMs: next, run: look, onFault: () => undefined });
     },
     list: () => [...counts.values()],
-    isCounted: (source) => counts.has(source),
-    isPulled: (source) => listSources().some(({ name }) => name === source),
-    async stop() {
+    /** Whether its broker has answered since the start. */
+    isCounted: (source: string) => counts.has(source),
+    isPulled: (source: string) => listSources().some(({ name }) => name === source),
+    async stop(): Promise<void> {
       await rounds?.stop();
     },
   };

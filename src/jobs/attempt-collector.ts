@@ -2,18 +2,7 @@ import { bucketOf, LATENCY_BUCKETS, packHistogram } from "../model/latency-histo
 import type { AttemptStats } from "../store/port/jobs.ts";
 
 /** Counts attempts in memory, without an allocation for each, until the sums are taken. */
-export interface AttemptCollector {
-  /** `subscriptionSeq` 0 stands for the whole gateway, which is counted in addition to each subscription. */
-  note(subscriptionSeq: number, durationMs: number, isSuccess: boolean, wall: number): void;
-  /** Counts a delivery that has ended: at its first try, later, or as a dead letter. */
-  noteEnded(subscriptionSeq: number, ending: Ending, wall: number): void;
-  /** Counts an accepted event. */
-  noteEvent(wall: number): void;
-  /** Returns and clears all sums since the last call. */
-  take(): AttemptStats[];
-  /** Returns the sums without clearing them. */
-  peek(subscriptionSeqs: ReadonlySet<number>): AttemptStats[];
-}
+export type AttemptCollector = ReturnType<typeof createAttemptCollector>;
 
 export const WHOLE_GATEWAY = 0;
 /** The number that stands for accepted events instead of a subscription. */
@@ -40,7 +29,7 @@ const PLACES_AT_FIRST = 64;
 /** The most sums kept while the store fails, about 15 MB; then the oldest are dropped. */
 const MAX_CLOSED = 50_000;
 
-export function createAttemptCollector(): AttemptCollector {
+export function createAttemptCollector() {
   const places = new Map<number, number>();
   let counts = new Uint32Array(PLACES_AT_FIRST * LATENCY_BUCKETS);
   let failures = new Uint32Array(PLACES_AT_FIRST);
@@ -101,29 +90,34 @@ export function createAttemptCollector(): AttemptCollector {
   }
 
   return {
-    noteEvent(wall) {
+    /** Counts an accepted event. */
+    noteEvent(wall: number): void {
       turn(wall);
       count(EVENTS_TAKEN, 0, true);
     },
-    note(subscriptionSeq, durationMs, isSuccess, wall) {
+    /** `subscriptionSeq` 0 stands for the whole gateway, which is counted in addition to each subscription. */
+    note(subscriptionSeq: number, durationMs: number, isSuccess: boolean, wall: number): void {
       turn(wall);
       const bucket = bucketOf(durationMs);
       count(WHOLE_GATEWAY, bucket, isSuccess);
       count(subscriptionSeq, bucket, isSuccess);
     },
-    noteEnded(subscriptionSeq, ending, wall) {
+    /** Counts a delivery that has ended: at its first try, later, or as a dead letter. */
+    noteEnded(subscriptionSeq: number, ending: Ending, wall: number): void {
       turn(wall);
       const bucket = ENDINGS.indexOf(ending);
       count(endingsOf(WHOLE_GATEWAY), bucket, ending !== "dead");
       count(endingsOf(subscriptionSeq), bucket, ending !== "dead");
     },
-    take() {
+    /** Returns and clears all sums since the last call. */
+    take(): AttemptStats[] {
       close();
       const taken = closed;
       closed = [];
       return taken;
     },
-    peek(subscriptionSeqs) {
+    /** Returns the sums without clearing them. */
+    peek(subscriptionSeqs: ReadonlySet<number>): AttemptStats[] {
       const found = closed.filter((sum) => subscriptionSeqs.has(sum.subscriptionSeq));
       for (const seq of subscriptionSeqs) {
         const place = places.get(seq);

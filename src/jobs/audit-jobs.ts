@@ -4,16 +4,15 @@ import type { PeriodicJob } from "./jobs.ts";
 
 const HOUR_MS = 3_600_000;
 
-export interface AuditJobsOptions {
+export function createAuditJobs(options: {
   store: Pick<Store, "audit" | "jobs">;
   clock: Pick<Clock, "wall">;
   /** Infinity keeps the entries forever. */
   keptMs: number;
   /** Writes the head to a place that somebody who can write the database cannot change. */
   onAnchor: (anchor: { seq: number; hash: string }) => void;
-}
-
-export function createAuditJobs({ store, clock, keptMs, onAnchor }: AuditJobsOptions): PeriodicJob[] {
+}): PeriodicJob[] {
+  const { store, clock, keptMs, onAnchor } = options;
   let anchored = 0;
   return [
     {

@@ -7,24 +7,16 @@ import type { DeliveryKey } from "../store/port/lanes.ts";
 import type { StoredEvent } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 
-export interface BodyErasures {
-  /**
-   * Rejected while deliveries are open, unless forced: then they become dead. Resolves to their number. A caller that is
-   * bound to a tenant neither waits for deliveries that it does not see, nor learns of them.
-   */
-  erase(event: StoredEvent, isForced: boolean, boundTo: string | undefined): Promise<number>;
-}
+export type BodyErasures = ReturnType<typeof createBodyErasures>;
 
-export interface BodyErasuresOptions {
+export function createBodyErasures(options: {
   store: Pick<Store, "events">;
   subscriptions: Pick<Subscriptions, "find">;
   authors: Pick<Authors, "note">;
   onDue: (subscription: Subscription) => void;
   /** Stops sending copies that are in memory. */
   onCancelled: (key: DeliveryKey) => void;
-}
-
-export function createBodyErasures(options: BodyErasuresOptions): BodyErasures {
+}) {
   const { store, subscriptions, authors, onDue, onCancelled } = options;
 
   function tell(eventSeq: number, subscriptionSeq: number): void {
@@ -39,7 +31,15 @@ export function createBodyErasures(options: BodyErasuresOptions): BodyErasures {
   }
 
   return {
-    async erase({ seq, id, tenantId, size, open, operators }, isForced, boundTo) {
+    /**
+     * Rejected while deliveries are open, unless forced: then they become dead. Resolves to their number. A caller that is
+     * bound to a tenant neither waits for deliveries that it does not see, nor learns of them.
+     */
+    async erase(
+      { seq, id, tenantId, size, open, operators }: StoredEvent,
+      isForced: boolean,
+      boundTo: string | undefined,
+    ): Promise<number> {
       const endsUnseen = boundTo !== undefined && open === 0 && operators.open > 0;
       let ended = 0;
       for (;;) {

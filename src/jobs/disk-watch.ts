@@ -7,18 +7,11 @@ import type { Clock, Timer } from "../model/clock.ts";
  * A full disk cannot be freed through SQL: even a DELETE needs space. So the gateway stops accepting while there is
  * still some, and keeps a ballast file that it can delete to record what is under way.
  */
-export interface DiskWatch {
-  /** True below the limit: new events are refused, deliveries continue. */
-  readonly isLow: boolean;
-  readonly freeBytes: number;
-  /** Called when a write found no space: deletes the ballast and checks again. */
-  noteFull(): void;
-  /** Resolves when the ballast is complete, or has failed. */
-  settled(): Promise<void>;
-  close(): Promise<void>;
-}
+export type DiskWatch = ReturnType<typeof openDiskWatch>;
 
-export interface DiskWatchOptions {
+const LOOK_EVERY_MS = 1000;
+
+export function openDiskWatch(options: {
   dataDir: string;
   minFreeBytes: number;
   ballastBytes: number;
@@ -30,11 +23,7 @@ export interface DiskWatchOptions {
   onBallastFault: (error: unknown) => void;
   /** For tests: replaces the answer of the file system. */
   measure?: () => number;
-}
-
-const LOOK_EVERY_MS = 1000;
-
-export function openDiskWatch(options: DiskWatchOptions): DiskWatch {
+}) {
   const { dataDir, minFreeBytes, ballastBytes, clock } = options;
   const ballast = join(dataDir, "ballast");
   let isLow = false;
@@ -109,19 +98,22 @@ export function openDiskWatch(options: DiskWatchOptions): DiskWatch {
   look();
 
   return {
+    /** True below the limit: new events are refused, deliveries continue. */
     get isLow() {
       return isLow;
     },
     get freeBytes() {
       return freeBytes;
     },
-    noteFull() {
+    /** Called when a write found no space: deletes the ballast and checks again. */
+    noteFull(): void {
       dropBallast();
       timer?.cancel();
       look();
     },
+    /** Resolves when the ballast is complete, or has failed. */
     settled: async () => filling,
-    async close() {
+    async close(): Promise<void> {
       givingUp?.abort();
       timer?.cancel();
       await Promise.all([filling, asking]);

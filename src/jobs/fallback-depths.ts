@@ -2,23 +2,17 @@ import type { Clock } from "../model/clock.ts";
 import type { Subscription } from "../model/subscription.ts";
 
 /** The number of messages in the queues of fallbacks. */
-export interface FallbackDepths {
-  /** The current number; undefined when it cannot be read. */
-  count(fallback: Subscription): Promise<number | undefined>;
-  /** The sum for all tenants or one; a queue that cannot be read counts with its last number. */
-  sum(tenantId: string | undefined): Promise<number>;
-}
-
-export interface FallbackDepthsOptions {
-  clock: Clock;
-  listFallbacks: (tenantId: string | undefined) => readonly Subscription[];
-  countWaiting: (fallback: Subscription) => Promise<number | undefined>;
-}
+export type FallbackDepths = ReturnType<typeof createFallbackDepths>;
 
 /** The longest wait for a broker that does not answer. */
 const WITHIN_MS = 2_000;
 
-export function createFallbackDepths({ clock, listFallbacks, countWaiting }: FallbackDepthsOptions): FallbackDepths {
+export function createFallbackDepths(options: {
+  clock: Clock;
+  listFallbacks: (tenantId: string | undefined) => readonly Subscription[];
+  countWaiting: (fallback: Subscription) => Promise<number | undefined>;
+}) {
+  const { clock, listFallbacks, countWaiting } = options;
   const known = new Map<number, number>();
 
   function count(fallback: Subscription): Promise<number | undefined> {
@@ -35,8 +29,10 @@ export function createFallbackDepths({ clock, listFallbacks, countWaiting }: Fal
   }
 
   return {
+    /** The current number; undefined when it cannot be read. */
     count,
-    async sum(tenantId) {
+    /** The sum for all tenants or one; a queue that cannot be read counts with its last number. */
+    async sum(tenantId: string | undefined): Promise<number> {
       const fallbacks = listFallbacks(tenantId);
       const counted = await Promise.all(fallbacks.map(count));
       return counted.reduce<number>((sum, one, i) => sum + (one ?? known.get(fallbacks[i]?.seq ?? 0) ?? 0), 0);

@@ -5,7 +5,14 @@ import type { Store } from "../store/store.ts";
 import type { PeriodicJob } from "./jobs.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 
-export interface HeldJobOptions {
+const HOUR_MS = 3_600_000;
+
+/**
+ * A delivery that a paused, suspended or unreachable subscription holds for too long becomes a dead letter, which can
+ * be replayed. The time counts from when it was due or from when the hold began, whichever is later: neither a delivery
+ * for a later time nor an old backlog that was paused a moment ago is given up.
+ */
+export function createHeldJob(options: {
   store: Pick<Store, "lanes">;
   subscriptions: Pick<Subscriptions, "list" | "heldSince">;
   findMode: (subscriptionSeq: number) => TargetMode | undefined;
@@ -14,16 +21,7 @@ export interface HeldJobOptions {
   onDead: (dead: readonly DeadDelivery[]) => void;
   /** Called when the next delivery of an ordering key may be sent. */
   onMovedUp: (subscriptionSeq: number) => void;
-}
-
-const HOUR_MS = 3_600_000;
-
-/**
- * A delivery that a paused, suspended or unreachable subscription holds for too long becomes a dead letter, which can
- * be replayed. The time counts from when it was due or from when the hold began, whichever is later: neither a delivery
- * for a later time nor an old backlog that was paused a moment ago is given up.
- */
-export function createHeldJob(options: HeldJobOptions): PeriodicJob {
+}): PeriodicJob {
   const { store, clock, maxHeldMs } = options;
 
   /** The subscriptions whose hold has lasted long enough to make dead letters. */

@@ -8,17 +8,7 @@ import type { Store } from "../store/store.ts";
  * Runs the gateway's periodic jobs. The store keeps the time when each is due, so a missed run happens soon after
  * the next start. A lease in the store prevents two gateways from running the same job at once.
  */
-export interface Jobs {
-  /** Jobs run only after this. */
-  start(): Promise<void>;
-  list(): Promise<readonly KnownJob[]>;
-  /** Starts a run immediately; resolves to its number when it has started. */
-  runNow(name: string): Promise<number>;
-  /** Makes sure that the job runs no later than `at`. */
-  runBy(name: string, at: number): Promise<void>;
-  /** Lets running jobs end. */
-  stop(): Promise<void>;
-}
+export type Jobs = ReturnType<typeof createJobs>;
 
 export interface PeriodicJob {
   readonly name: string;
@@ -50,15 +40,6 @@ export interface KnownJob {
   runs: readonly JobRun[];
 }
 
-export interface JobsOptions {
-  store: Pick<Store, "jobs">;
-  clock: Clock;
-  /** Identifies this process among all gateways on the store, its own earlier runs included. */
-  runner: string;
-  jobs: readonly PeriodicJob[];
-  onFault: (error: unknown) => void;
-}
-
 const KEPT_RUNS = 50;
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
@@ -66,7 +47,14 @@ const RENEW_MS = 10_000;
 const AGAIN_MS = 600_000;
 const STORE_AGAIN_MS = 10_000;
 
-export function createJobs(options: JobsOptions): Jobs {
+export function createJobs(options: {
+  store: Pick<Store, "jobs">;
+  clock: Clock;
+  /** Identifies this process among all gateways on the store, its own earlier runs included. */
+  runner: string;
+  jobs: readonly PeriodicJob[];
+  onFault: (error: unknown) => void;
+}) {
   const { store, clock, runner, onFault } = options;
   const jobs = new Map(options.jobs.map((job) => [job.name, job]));
   const timers = new Map<string, { timer: Timer; at: number }>();
@@ -163,7 +151,8 @@ export function createJobs(options: JobsOptions): Jobs {
   }
 
   return {
-    async start() {
+    /** Jobs run only after this. */
+    async start(): Promise<void> {
       isStarted = true;
       const now = clock.now();
       for (const { name, everyMs } of jobs.values()) await store.jobs.schedule(name, now + everyMs);
@@ -172,7 +161,7 @@ export function createJobs(options: JobsOptions): Jobs {
         if (job !== undefined) armEarlier(job, dueAt(row));
       }
     },
-    async list() {
+    async list(): Promise<readonly KnownJob[]> {
       const rows = new Map((await store.jobs.load()).map((row) => [row.name, row]));
       return [...jobs.values()].map(({ name, description, everyMs }) => {
         const row = rows.get(name);
@@ -180,18 +169,21 @@ export function createJobs(options: JobsOptions): Jobs {
         return { name, description, everyMs, nextRunAt: row?.nextRunAt, isRunning, runs: row?.runs ?? [] };
       });
     },
-    async runNow(name) {
+    /** Starts a run immediately; resolves to its number when it has started. */
+    async runNow(name: string): Promise<number> {
       if (isStopped) throw new PosthornError("shutting_down", "The gateway is shutting down.", { retryAfterS: 2 });
       const number = await begin(getJob(name), "manual");
       if (number === undefined) throw new PosthornError("conflict", `The job ${name} is already running.`);
       return number;
     },
-    async runBy(name, at) {
+    /** Makes sure that the job runs no later than `at`. */
+    async runBy(name: string, at: number): Promise<void> {
       const job = getJob(name);
       await store.jobs.schedule(name, at);
       armEarlier(job, at);
     },
-    async stop() {
+    /** Lets running jobs end. */
+    async stop(): Promise<void> {
       isStopped = true;
       for (const { timer } of timers.values()) timer.cancel();
       timers.clear();

@@ -14,15 +14,6 @@ const STEP = 500;
 const MAX_LOOKED_AT = 20_000;
 const AGAIN_MS = 600_000;
 
-export interface OrphanJobParts {
-  store: Pick<Store, "reads">;
-  clock: Clock;
-  /** One for each container that subscriptions store bodies in. */
-  openSweeps: (options: SweepOptions) => readonly Sweep[];
-  /** Called for a container that could not be reached. */
-  onTrouble: (error: unknown, container: string) => void;
-}
-
 export interface SweepOptions {
   /** Unix ms. */
   putBefore: number;
@@ -35,7 +26,15 @@ export interface Sweep {
 }
 
 /** Deletes bodies in Blob storage whose messages no longer exist. */
-export function createOrphanJob({ store, clock, openSweeps, onTrouble }: OrphanJobParts): PeriodicJob {
+export function createOrphanJob(options: {
+  store: Pick<Store, "reads">;
+  clock: Clock;
+  /** One for each container that subscriptions store bodies in. */
+  openSweeps: (options: SweepOptions) => readonly Sweep[];
+  /** Called for a container that could not be reached. */
+  onTrouble: (error: unknown, container: string) => void;
+}): PeriodicJob {
+  const { store, clock, openSweeps, onTrouble } = options;
   /** Continues in the next run. */
   let sweeps: readonly Sweep[] = [];
 

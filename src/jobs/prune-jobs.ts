@@ -12,17 +12,15 @@ const HOUR_MS = 3_600_000;
 const MINUTES_KEPT = 2 * 60;
 const HOURS_KEPT = 8 * 24;
 
-export interface PruneParts {
+/** Old data is deleted in small steps, so that no event has to wait. */
+export function createPruneJobs(parts: {
   store: Pick<Store, "jobs">;
   clock: Clock;
   rules: () => RetentionRules;
   /** Infinity keeps them forever. */
   idempotencyKeysKeptMs: number;
   onPruned: (step: Pruned) => void;
-}
-
-/** Old data is deleted in small steps, so that no event has to wait. */
-export function createPruneJobs(parts: PruneParts): PeriodicJob[] {
+}): PeriodicJob[] {
   const { store, clock, rules, idempotencyKeysKeptMs } = parts;
 
   function rest(ms: number): Promise<void> {

@@ -7,20 +7,16 @@ import { PRUNE_EVENTS } from "./prune-jobs.ts";
 import type { TenantChange } from "../resources/tenants.ts";
 
 /** How long events are kept, for the gateway and for tenants with their own times. */
-export interface RetentionTimes {
-  rules(): RetentionRules;
-  /** The times of a tenant, or the default times. */
-  find(tenantId: string | undefined): RetentionRules["gateway"];
-  update(changes: readonly TenantChange[]): void;
-}
+export type RetentionTimes = ReturnType<typeof createRetentionTimes>;
 
-export function createRetentionTimes(set: RetentionDays): RetentionTimes {
+export function createRetentionTimes(set: RetentionDays) {
   const gateway = agesOf(set);
   const tenants = new Map<string, RetentionRules["gateway"]>();
   return {
     rules: () => ({ gateway, tenants: [...tenants] }),
-    find: (tenantId) => (tenantId === undefined ? gateway : (tenants.get(tenantId) ?? gateway)),
-    update(changes) {
+    /** The times of a tenant, or the default times. */
+    find: (tenantId: string | undefined) => (tenantId === undefined ? gateway : (tenants.get(tenantId) ?? gateway)),
+    update(changes: readonly TenantChange[]): void {
       for (const { id, tenant } of changes) {
         if (tenant === undefined || Object.keys(tenant.retention).length === 0) tenants.delete(id);
         else tenants.set(id, agesOf(tenant.retention, gateway));
@@ -46,19 +42,18 @@ export interface RetentionReport {
   lastRun: JobRun | undefined;
 }
 
-export interface RetentionReportOptions {
-  store: Pick<Store, "reads">;
-  jobs: Pick<Jobs, "list">;
-  times: RetentionTimes;
-  clock: Pick<Clock, "wall">;
-}
-
 const DAY_MS = 86_400_000;
 
 export async function reportRetention(
-  { store, jobs, times, clock }: RetentionReportOptions,
+  options: {
+    store: Pick<Store, "reads">;
+    jobs: Pick<Jobs, "list">;
+    times: RetentionTimes;
+    clock: Pick<Clock, "wall">;
+  },
   tenantId: string | undefined,
 ): Promise<RetentionReport> {
+  const { store, jobs, times, clock } = options;
   const { events: age } = times.find(tenantId);
   const job = (await jobs.list()).find(({ name }) => name === PRUNE_EVENTS);
   const runs = job?.runs ?? [];

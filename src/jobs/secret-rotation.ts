@@ -19,21 +19,7 @@ import type { PeriodicJob } from "./jobs.ts";
 import { toIncomingEvent, type OwnEvents } from "../accept/own-events.ts";
 
 /** New secrets for subscriptions, so that receivers can verify at every moment. */
-export interface SecretRotation {
-  /** Resolves to the new secret. */
-  rotate(subscription: Subscription, wish?: RotationWish): Promise<string>;
-  /** Runs a change of settings that may contain a new secret, which begins a rotation. */
-  save<Result>(change: (tell: TellRotation) => Promise<Result>): Promise<Result>;
-  confirm(subscription: Subscription, options: { retire: boolean }): Promise<void>;
-  retire(subscription: Subscription): Promise<void>;
-  /** Retires due secrets; returns how many, and when the next one is due. */
-  endOverlaps(): Promise<{ ended: number; nextEndAt: number | undefined }>;
-  /** Rotates secrets that are too old when somebody is informed; warns of the others. Returns how many of each. */
-  rotateOld(shouldStop: () => boolean): Promise<{ rotated: number; overdue: number }>;
-  /** Subscriptions whose secret is too old and whose owners would not be informed of a new one. */
-  listOverdue(): readonly Subscription[];
-  plan(subscription: Subscription): RotationPlan;
-}
+export type SecretRotation = ReturnType<typeof createSecretRotation>;
 
 /** `automatic`: rotated at its age. `manual`: only by its owner. `overdue`: manual, and too old. */
 export type RotationPlan = "automatic" | "manual" | "overdue";
@@ -45,7 +31,12 @@ export interface RotationWish {
   force?: boolean | undefined;
 }
 
-export interface SecretRotationOptions {
+export type RotationTrigger = "manual" | "automatic";
+
+const ROTATING = "webhook.secret_rotating" as const;
+const DAY_MS = 86_400_000;
+
+export function createSecretRotation(options: {
   subscriptions: Pick<Subscriptions, "list" | "keysOf" | "changeKeys">;
   ownEvents: Pick<OwnEvents, "tellWith">;
   clock: Clock;
@@ -57,14 +48,7 @@ export interface SecretRotationOptions {
   onRotation: (subscription: Subscription, trigger: RotationTrigger) => void;
   /** Secrets that are too old and whose owners would not be informed of new ones. */
   onOverdue: (subscriptions: readonly Subscription[]) => void;
-}
-
-export type RotationTrigger = "manual" | "automatic";
-
-const ROTATING = "webhook.secret_rotating" as const;
-const DAY_MS = 86_400_000;
-
-export function createSecretRotation(options: SecretRotationOptions): SecretRotation {
+}) {
   const { subscriptions, ownEvents, clock, random } = options;
 
   async function rotate(subscription: Subscription, wish: RotationWish, trigger: RotationTrigger): Promise<string> {
@@ -150,18 +134,21 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
   }
 
   return {
-    rotate: (subscription, wish = {}) => rotate(subscription, wish, "manual"),
-    save: (change) => save("manual", change),
-    async confirm(subscription, { retire }) {
+    /** Resolves to the new secret. */
+    rotate: (subscription: Subscription, wish: RotationWish = {}) => rotate(subscription, wish, "manual"),
+    /** Runs a change of settings that may contain a new secret, which begins a rotation. */
+    save: <Result>(change: (tell: TellRotation) => Promise<Result>) => save("manual", change),
+    async confirm(subscription: Subscription, { retire }: { retire: boolean }): Promise<void> {
       await subscriptions.changeKeys(subscription, (keys) => {
         const confirmed = confirmRotation(keys);
         return retire ? retireReplaced(confirmed) : confirmed;
       });
     },
-    async retire(subscription) {
+    async retire(subscription: Subscription): Promise<void> {
       await subscriptions.changeKeys(subscription, retireReplaced);
     },
-    async endOverlaps() {
+    /** Retires due secrets; returns how many, and when the next one is due. */
+    async endOverlaps(): Promise<{ ended: number; nextEndAt: number | undefined }> {
       let ended = 0;
       let nextEndAt: number | undefined;
       for (const subscription of subscriptions.list(undefined)) {
@@ -176,7 +163,8 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
       }
       return { ended, nextEndAt };
     },
-    async rotateOld(shouldStop) {
+    /** Rotates secrets that are too old when somebody is informed; warns of the others. Returns how many of each. */
+    async rotateOld(shouldStop: () => boolean): Promise<{ rotated: number; overdue: number }> {
       const overdue: Subscription[] = [];
       const listeners = createListeners();
       let rotated = 0;
@@ -198,7 +186,8 @@ export function createSecretRotation(options: SecretRotationOptions): SecretRota
       if (overdue.length > 0) options.onOverdue(overdue);
       return { rotated, overdue: overdue.length };
     },
-    listOverdue() {
+    /** Subscriptions whose secret is too old and whose owners would not be informed of a new one. */
+    listOverdue(): readonly Subscription[] {
       const listeners = createListeners();
       return subscriptions.list(undefined).filter((subscription) => {
         const keys = subscriptions.keysOf(subscription);

@@ -9,22 +9,7 @@ import { createAttemptCollector, endingsOf, EVENTS_TAKEN, findOwner, type Ending
  * Recent results of attempts, for people. Counted in memory and written every few seconds: a crash loses only the last
  * seconds, and does not affect the counters of deliveries.
  */
-export interface Statistics {
-  /** Called for every attempt. */
-  note(subscriptionSeq: number, durationMs: number, isSuccess: boolean): void;
-  /** Called when a delivery has ended: at its first try, later, or as a dead letter. */
-  noteEnded(subscriptionSeq: number, ending: Ending): void;
-  /** Called for every event. */
-  noteEvent(): void;
-  /** A short summary of each subscription; those without attempts are left out. */
-  summarise(subscriptionSeqs: readonly number[]): Promise<ReadonlyMap<number, Summary>>;
-  /** For all these subscriptions together, up to now. */
-  describe(subscriptionSeqs: readonly number[]): Promise<Record<"last_1h" | "last_24h", Window>>;
-  /** The same for one window. */
-  describeWindow(name: WindowName, subscriptionSeqs: readonly number[]): Promise<Window>;
-  /** Writes the remaining sums. */
-  stop(): Promise<void>;
-}
+export type Statistics = ReturnType<typeof createStatistics>;
 
 /** The current span and those before it. */
 export const WINDOWS = {
@@ -56,20 +41,19 @@ export interface Summary {
   lastDay: Figures;
 }
 
-export interface StatisticsOptions {
-  store: { jobs: Pick<Jobs, "addAttemptStats">; reads: Pick<Reads, "loadAttemptStats"> };
-  clock: Clock;
-  onFault: (error: unknown) => void;
-  everyMs?: number | undefined;
-}
-
 const EVERY_MS = 10_000;
 /** Small, because transactions with events wait for it. */
 const WRITTEN_AT_ONCE = 250;
 /** Small, so that the reader serves others in between. */
 const READ_AT_ONCE = 200;
 
-export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: StatisticsOptions): Statistics {
+export function createStatistics(options: {
+  store: { jobs: Pick<Jobs, "addAttemptStats">; reads: Pick<Reads, "loadAttemptStats"> };
+  clock: Clock;
+  onFault: (error: unknown) => void;
+  everyMs?: number | undefined;
+}) {
+  const { store, clock, onFault, everyMs = EVERY_MS } = options;
   const collector = createAttemptCollector();
   /** Sums taken from the collector that are not confirmed in the store. */
   let unwritten: AttemptStats[] = [];
@@ -153,12 +137,17 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
   }
 
   return {
-    note: (subscriptionSeq, durationMs, isSuccess) =>
+    /** Called for every attempt. */
+    note: (subscriptionSeq: number, durationMs: number, isSuccess: boolean) =>
       collector.note(subscriptionSeq, durationMs, isSuccess, clock.wall()),
-    noteEnded: (subscriptionSeq, ending) => collector.noteEnded(subscriptionSeq, ending, clock.wall()),
+    /** Called when a delivery has ended: at its first try, later, or as a dead letter. */
+    noteEnded: (subscriptionSeq: number, ending: Ending) => collector.noteEnded(subscriptionSeq, ending, clock.wall()),
+    /** Called for every event. */
     noteEvent: () => collector.noteEvent(clock.wall()),
+    /** The same for one window. */
     describeWindow,
-    async summarise(subscriptionSeqs) {
+    /** A short summary of each subscription; those without attempts are left out. */
+    async summarise(subscriptionSeqs: readonly number[]): Promise<ReadonlyMap<number, Summary>> {
       const summaries = new Map<number, Summary>();
       for (const some of chunksOf(subscriptionSeqs, READ_AT_ONCE)) {
         const hours = await tallyEach("last_24h", some);
@@ -169,13 +158,15 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
       }
       return summaries;
     },
-    async describe(subscriptionSeqs) {
+    /** For all these subscriptions together, up to now. */
+    async describe(subscriptionSeqs: readonly number[]): Promise<Record<"last_1h" | "last_24h", Window>> {
       return {
         last_1h: await describeWindow("last_1h", subscriptionSeqs),
         last_24h: await describeWindow("last_24h", subscriptionSeqs),
       };
     },
-    async stop() {
+    /** Writes the remaining sums. */
+    async stop(): Promise<void> {
       isStopped = true;
       await rounds.stop();
       await write();
@@ -185,24 +176,21 @@ export function createStatistics({ store, clock, onFault, everyMs = EVERY_MS }: 
 
 type Bounds = Omit<AttemptStatsQuery, "subscriptionSeqs">;
 
-interface Tally {
-  add(stats: AttemptStats): void;
-  figures(): Figures;
-}
+type Tally = ReturnType<typeof createTally>;
 
-function createTally(): Tally {
+function createTally() {
   const histogram = createHistogram();
   const endings = createHistogram();
   let attempts = 0;
   let failures = 0;
   return {
-    add(stats) {
+    add(stats: AttemptStats): void {
       if (findOwner(stats.subscriptionSeq) !== undefined) return addPacked(endings, stats.latencies);
       attempts += stats.attempts;
       failures += stats.failures;
       addPacked(histogram, stats.latencies);
     },
-    figures() {
+    figures(): Figures {
       const [first_try = 0, later = 0, dead = 0] = endings;
       const [p50Ms, p99Ms] = [quantileOf(histogram, 0.5), quantileOf(histogram, 0.99)];
       return { attempts, failures, ended: { first_try, later, dead }, p50Ms, p99Ms };

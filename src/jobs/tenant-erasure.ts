@@ -15,16 +15,14 @@ import { createStepPace } from "./step-pace.ts";
 import type { Validations } from "../resources/validations/validations.ts";
 
 /** Erases all data of a tenant. Continues after restarts until it is done. */
-export interface TenantErasures {
-  /** From then on the tenant is inactive. Returns a running erasure; rejected when the file declares part of it. */
-  begin(tenantId: string): Promise<ErasureRow>;
-  get(tenantId: string): Promise<ErasureRow>;
-  /** Continues the erasures in the store. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type TenantErasures = ReturnType<typeof createTenantErasures>;
 
-export interface TenantErasuresOptions {
+const AGAIN_MS = 5000;
+
+/** The author of the ended validations of its sources. */
+const GATEWAY = "gateway";
+
+export function createTenantErasures(options: {
   store: Pick<Store, "jobs">;
   clock: Clock;
   authors: Pick<Authors, "note">;
@@ -38,14 +36,7 @@ export interface TenantErasuresOptions {
   onCancelled: (key: DeliveryKey) => void;
   onEnd: (erasure: ErasureRow) => void;
   onFault: (error: unknown) => void;
-}
-
-const AGAIN_MS = 5000;
-
-/** The author of the ended validations of its sources. */
-const GATEWAY = "gateway";
-
-export function createTenantErasures(options: TenantErasuresOptions): TenantErasures {
+}) {
   const { store, clock, registry, onFault } = options;
   const running = new Map<string, Promise<void>>();
   /** Called when the gateway stops: one for each erasure that is pausing. */
@@ -131,7 +122,8 @@ export function createTenantErasures(options: TenantErasuresOptions): TenantEras
   }
 
   return {
-    async begin(tenantId) {
+    /** From then on the tenant is inactive. Returns a running erasure; rejected when the file declares part of it. */
+    async begin(tenantId: string): Promise<ErasureRow> {
       if (tenantId === DEFAULT_TENANT) {
         throw new PosthornError("conflict", "The tenant default always exists and cannot be erased.");
       }
@@ -144,15 +136,16 @@ export function createTenantErasures(options: TenantErasuresOptions): TenantEras
       run(tenantId);
       return row;
     },
-    async get(tenantId) {
+    async get(tenantId: string): Promise<ErasureRow> {
       const row = await store.jobs.findErasure(tenantId);
       if (row !== undefined) return row;
       throw new PosthornError("not_found", `The tenant ${tenantId} was never erased.`);
     },
-    async start() {
+    /** Continues the erasures in the store. */
+    async start(): Promise<void> {
       for (const tenantId of await store.jobs.listErasing()) run(tenantId);
     },
-    async stop() {
+    async stop(): Promise<void> {
       isStopped = true;
       for (const wake of wakers) wake();
       await Promise.all(running.values());

@@ -3,7 +3,10 @@ import { startRounds, type Rounds } from "../model/rounds.ts";
 import type { DeadDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
 
-export interface UpkeepOptions {
+const EVERY_MS = 5000;
+
+/** Ends expired deliveries at intervals, wherever they wait. */
+export function startUpkeep(options: {
   store: Pick<Store, "lanes">;
   clock: Clock;
   /** Lanes in which the end of an expired delivery releases another one. */
@@ -12,12 +15,7 @@ export interface UpkeepOptions {
   onDead?: ((dead: readonly DeadDelivery[]) => void) | undefined;
   onFault: (error: unknown) => void;
   everyMs?: number | undefined;
-}
-
-const EVERY_MS = 5000;
-
-/** Ends expired deliveries at intervals, wherever they wait. */
-export function startUpkeep(options: UpkeepOptions): Rounds {
+}): Rounds {
   const { store, clock, onMovedUp, onDead, onFault, everyMs = EVERY_MS } = options;
 
   async function run(): Promise<void> {

@@ -23,27 +23,7 @@ import type { ReplayRunner } from "./replay-runner.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 
 /** Work on many deliveries, as jobs. A caller that is bound to a tenant sees and starts only that tenant's jobs. */
-export interface BulkReplays {
-  /** Counts the deliveries without doing anything. */
-  plan(wish: ReplayWish): Promise<ReplayPlan>;
-  /** `isRepeat`: the same request with the same `id` was already carried out. */
-  start(wish: ReplayWish): Promise<{ replay: ReplayRow; isRepeat: boolean }>;
-  /** Cancels the open deliveries of a subscription that the draft deletes. */
-  cancelLane(draft: Draft, subscription: Subscription, open: number): { id: string };
-  list(
-    filter: { tenantId?: string | undefined; status?: ReplayStatus | undefined },
-    page: Page,
-  ): Promise<PageOf<ReplayRow>>;
-  get(id: string, tenantId: string | undefined): Promise<ReplayRow>;
-  /** What became of the deliveries that it opened; undefined for a job that opens none. */
-  loadResults(replay: ReplayRow): Promise<ReplayResults | undefined>;
-  /** Throws `forbidden` when the job concerns subscriptions that a caller bound to `boundTo` may not change. */
-  setStatus(
-    replay: ReplayRow,
-    status: "running" | "paused" | "cancelled",
-    boundTo: string | undefined,
-  ): Promise<ReplayRow>;
-}
+export type BulkReplays = ReturnType<typeof createBulkReplays>;
 
 export interface ReplayWish {
   kind: ReplayKind;
@@ -58,15 +38,6 @@ export interface ReplayPlan {
   count: number;
   /** False when there were too many to count: `count` is then a lower limit. */
   isExact: boolean;
-}
-
-export interface BulkReplaysOptions {
-  store: Store;
-  subscriptions: Pick<Subscriptions, "find" | "getFor" | "list" | "rightsOf">;
-  runner: ReplayRunner;
-  clock: Clock;
-  authors: Pick<Authors, "note">;
-  createId: (prefix: "rpl") => string;
 }
 
 const COUNT_PAGE = 2000;
@@ -85,7 +56,14 @@ const FIELDS: Readonly<Record<ReplayKind, readonly (keyof ReplayFilter)[]>> = {
   cancel: ["subscription_id", "tenant_id", "event_type", "since", "until", "status"],
 };
 
-export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
+export function createBulkReplays(options: {
+  store: Store;
+  subscriptions: Pick<Subscriptions, "find" | "getFor" | "list" | "rightsOf">;
+  runner: ReplayRunner;
+  clock: Clock;
+  authors: Pick<Authors, "note">;
+  createId: (prefix: "rpl") => string;
+}) {
   const { store, subscriptions, runner, clock, authors } = options;
 
   function describe(
@@ -181,9 +159,11 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
   }
 
   return {
-    plan: async (wish) => count(await prepare(wish)),
+    /** Counts the deliveries without doing anything. */
+    plan: async (wish: ReplayWish) => count(await prepare(wish)),
 
-    async start(wish) {
+    /** `isRepeat`: the same request with the same `id` was already carried out. */
+    async start(wish: ReplayWish): Promise<{ replay: ReplayRow; isRepeat: boolean }> {
       const replay = await prepare(wish);
       const known = wish.id === undefined ? undefined : await store.jobs.findReplay(wish.id);
       if (known !== undefined) {
@@ -197,7 +177,8 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
       return { replay: row, isRepeat: false };
     },
 
-    cancelLane(draft, { seq, id, tenantId }, open) {
+    /** Cancels the open deliveries of a subscription that the draft deletes. */
+    cancelLane(draft: Draft, { seq, id, tenantId }: Subscription, open: number): { id: string } {
       const replay: NewReplay = {
         id: options.createId("rpl"),
         tenantId,
@@ -216,9 +197,10 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
       return replay;
     },
 
-    list: (filter, page) => store.jobs.listReplays(filter, page),
+    list: (filter: { tenantId?: string | undefined; status?: ReplayStatus | undefined }, page: Page) =>
+      store.jobs.listReplays(filter, page),
 
-    async get(id, tenantId) {
+    async get(id: string, tenantId: string | undefined): Promise<ReplayRow> {
       const replay = await store.jobs.findReplay(id);
       if (replay === undefined || (tenantId !== undefined && replay.tenantId !== tenantId)) {
         throw new PosthornError("not_found", `There is no replay ${id}.`);
@@ -226,9 +208,16 @@ export function createBulkReplays(options: BulkReplaysOptions): BulkReplays {
       return replay;
     },
 
-    loadResults: async ({ id, kind }) => (opensDeliveries(kind) ? store.jobs.loadReplayResults(id) : undefined),
+    /** What became of the deliveries that it opened; undefined for a job that opens none. */
+    loadResults: async ({ id, kind }: ReplayRow) =>
+      opensDeliveries(kind) ? store.jobs.loadReplayResults(id) : undefined,
 
-    async setStatus(known, status, boundTo) {
+    /** Throws `forbidden` when the job concerns subscriptions that a caller bound to `boundTo` may not change. */
+    async setStatus(
+      known: ReplayRow,
+      status: "running" | "paused" | "cancelled",
+      boundTo: string | undefined,
+    ): Promise<ReplayRow> {
       refuseOthersJob(known, boundTo);
       const { id, laneSeq, status: current } = known;
       if (laneSeq !== undefined && !isOver(current)) {

@@ -12,32 +12,19 @@ import type { SchemaChecker } from "../sandbox/schema/schema-check.ts";
 import { checkJsonText } from "../sandbox/text/json-text.ts";
 
 /** Events are never changed: an edited event is sent as a new one that refers to the first. */
-export interface EditedReplays {
-  /**
-   * `payload`: JSON, delivered exactly as written. `onId` gets the new id before anything is stored. `to`: only these
-   * subscriptions get it, whether or not they want it; undefined for those that do.
-   */
-  replay(
-    event: StoredEvent,
-    payload: Buffer,
-    onId: (eventId: string) => Promise<void>,
-    to?: readonly Subscription[],
-  ): Promise<{ eventId: string; deliveries: number; operatorDeliveries?: number | undefined }>;
-}
+export type EditedReplays = ReturnType<typeof createEditedReplays>;
 
-export interface EditedReplaysOptions {
+/** The details of the first event, without its delivery time and expiry, which were meant for then. */
+const KEPT_DETAILS = ["source_id", "user_id", "session_id", "metadata"];
+
+export function createEditedReplays(options: {
   accept: Accept;
   clock: Pick<Clock, "wall" | "now">;
   createId: (prefix: "evt") => string;
   schemas: Pick<SchemaChecker, "find" | "check">;
   masking: Pick<Masking, "mask">;
   maxDepth: number;
-}
-
-/** The details of the first event, without its delivery time and expiry, which were meant for then. */
-const KEPT_DETAILS = ["source_id", "user_id", "session_id", "metadata"];
-
-export function createEditedReplays(options: EditedReplaysOptions): EditedReplays {
+}) {
   const { accept, clock, createId, schemas, masking, maxDepth } = options;
 
   function edit(event: StoredEvent, body: Buffer): IncomingEvent {
@@ -66,7 +53,16 @@ export function createEditedReplays(options: EditedReplaysOptions): EditedReplay
   }
 
   return {
-    async replay(event, payload, onId, to) {
+    /**
+     * `payload`: JSON, delivered exactly as written. `onId` gets the new id before anything is stored. `to`: only these
+     * subscriptions get it, whether or not they want it; undefined for those that do.
+     */
+    async replay(
+      event: StoredEvent,
+      payload: Buffer,
+      onId: (eventId: string) => Promise<void>,
+      to?: readonly Subscription[],
+    ): Promise<{ eventId: string; deliveries: number; operatorDeliveries?: number | undefined }> {
       if (isGatewayEventType(event.type)) {
         throw new PosthornError("conflict", `${event.type} is an event of the gateway itself and cannot be edited.`);
       }

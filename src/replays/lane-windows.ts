@@ -2,12 +2,7 @@
  * How many replayed deliveries may be open in a lane at once: about as many as it sends in a few seconds. Open
  * deliveries are sent by age; with thousands of them in a slow lane, new events would wait behind them.
  */
-export interface LaneWindows {
-  /** How many more may be opened in a lane that has `open` of them. */
-  room(subscriptionSeq: number, open: number, now: number): number;
-  /** Notes how many are open after some were opened. */
-  noteOpened(subscriptionSeq: number, open: number, now: number): void;
-}
+export type LaneWindows = ReturnType<typeof createLaneWindows>;
 
 export const MAX_WINDOW = 1000;
 const FIRST_WINDOW = 64;
@@ -22,7 +17,7 @@ interface Window {
   fullSince: number | undefined;
 }
 
-export function createLaneWindows(): LaneWindows {
+export function createLaneWindows() {
   const windows = new Map<number, Window>();
 
   function windowOf(seq: number): Window {
@@ -32,7 +27,8 @@ export function createLaneWindows(): LaneWindows {
   }
 
   return {
-    room(seq, open, now) {
+    /** How many more may be opened in a lane that has `open` of them. */
+    room(seq: number, open: number, now: number): number {
       const window = windowOf(seq);
       if (open > window.size / 2) {
         window.fullSince ??= now;
@@ -44,7 +40,8 @@ export function createLaneWindows(): LaneWindows {
       }
       return Math.max(0, window.size - open);
     },
-    noteOpened(seq, open, now) {
+    /** Notes how many are open after some were opened. */
+    noteOpened(seq: number, open: number, now: number): void {
       const window = windowOf(seq);
       if (open > window.size / 2) window.fullSince ??= now;
     },

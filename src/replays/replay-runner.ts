@@ -16,31 +16,7 @@ import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts"
  * Runs the jobs over many deliveries in small steps with a pause after each, so that other events are hardly
  * delayed. Its memory may be lost: the store keeps the position of each job.
  */
-export interface ReplayRunner {
-  readonly selection: ReplaySelection;
-  /** Continues the jobs in the store. */
-  start(): Promise<void>;
-  /** Starts or continues a job. */
-  add(replay: ReplayRow): void;
-  /** Stops a job that was paused or cancelled. */
-  drop(id: string): void;
-  /** Whether the open deliveries of this deleted subscription are being cancelled. */
-  isCancelling(subscriptionSeq: number): boolean;
-  stop(): Promise<void>;
-}
-
-export interface ReplayRunnerOptions {
-  store: Store;
-  subscriptions: Pick<Subscriptions, "find" | "findFallback" | "findForward" | "rightsOf">;
-  clock: Clock;
-  /** Called when the lane has new deliveries. */
-  onDue: (subscription: Subscription) => void;
-  onCancelled: (key: DeliveryKey) => void;
-  /** Whether the gateway is busy with other work. */
-  isBusy: () => boolean;
-  onFault: (error: unknown) => void;
-  onEnd?: ((replay: ReplayRow) => void) | undefined;
-}
+export type ReplayRunner = ReturnType<typeof createReplayRunner>;
 
 /** How many deliveries one transaction changes; also how many rows one read examines for them. */
 const STEP = 200;
@@ -67,7 +43,18 @@ interface Run {
   turn: number;
 }
 
-export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
+export function createReplayRunner(options: {
+  store: Store;
+  subscriptions: Pick<Subscriptions, "find" | "findFallback" | "findForward" | "rightsOf">;
+  clock: Clock;
+  /** Called when the lane has new deliveries. */
+  onDue: (subscription: Subscription) => void;
+  onCancelled: (key: DeliveryKey) => void;
+  /** Whether the gateway is busy with other work. */
+  isBusy: () => boolean;
+  onFault: (error: unknown) => void;
+  onEnd?: ((replay: ReplayRow) => void) | undefined;
+}) {
   const { store, subscriptions, clock, onFault } = options;
   const selection = createReplaySelection({ store, subscriptions, clock });
   const windows = createLaneWindows();
@@ -269,14 +256,18 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
 
   return {
     selection,
-    async start() {
+    /** Continues the jobs in the store. */
+    async start(): Promise<void> {
       const running = await readAll((page) => store.jobs.listReplays({ status: "running" }, page));
       for (const replay of running.toReversed()) add(replay);
     },
+    /** Starts or continues a job. */
     add,
-    drop: (id) => void runs.delete(id),
-    isCancelling: (seq) => [...runs.values()].some(({ replay }) => replay.laneSeq === seq),
-    async stop() {
+    /** Stops a job that was paused or cancelled. */
+    drop: (id: string) => void runs.delete(id),
+    /** Whether the open deliveries of this deleted subscription are being cancelled. */
+    isCancelling: (seq: number) => [...runs.values()].some(({ replay }) => replay.laneSeq === seq),
+    async stop(): Promise<void> {
       isStopped = true;
       timer?.cancel();
       await working;

@@ -10,28 +10,18 @@ import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts"
 import { createMovedDeliveries } from "./moved-deliveries.ts";
 
 /** Finds the deliveries of a job, and decides which of them are changed, and how. */
-export interface ReplaySelection {
-  /** `lane`: only that of this subscription. Leaves out what the caller who started the job may not do. */
-  walk(
-    replay: Walked,
-    after: DeliveryKey,
-    page: { limit: number; maxScanned: number; lane?: number | undefined },
-  ): Promise<ReplayPage>;
-  /** `impossible`: its subscription was deleted, or its event is damaged. */
-  select(replay: Walked, found: readonly FoundDelivery[]): Promise<{ items: ReplayItem[]; impossible: number }>;
-}
+export type ReplaySelection = ReturnType<typeof createReplaySelection>;
 
 export type Walked = Pick<NewReplay, "kind" | "filter" | "tenantId" | "subscriptionSeq" | "upToSeq">;
 
-export interface ReplaySelectionOptions {
+const OVER = { dead_letters: "dead", purge: "dead", events: "ended", recover: "events", cancel: "open" } as const;
+
+export function createReplaySelection(options: {
   store: Pick<Store, "reads">;
   subscriptions: Pick<Subscriptions, "find" | "findFallback" | "findForward" | "rightsOf">;
   clock: Clock;
-}
-
-const OVER = { dead_letters: "dead", purge: "dead", events: "ended", recover: "events", cancel: "open" } as const;
-
-export function createReplaySelection({ store, subscriptions, clock }: ReplaySelectionOptions): ReplaySelection {
+}) {
+  const { store, subscriptions, clock } = options;
   const isReplayedElsewhere = createMovedDeliveries(subscriptions);
 
   async function isElsewhere(
@@ -96,12 +86,21 @@ export function createReplaySelection({ store, subscriptions, clock }: ReplaySel
   }
 
   return {
-    async walk(replay, after, { lane, ...limits }) {
+    /** `lane`: only that of this subscription. Leaves out what the caller who started the job may not do. */
+    async walk(
+      replay: Walked,
+      after: DeliveryKey,
+      { lane, ...limits }: { limit: number; maxScanned: number; lane?: number | undefined },
+    ): Promise<ReplayPage> {
       const page = await store.reads.walk(walkOf(replay, lane), after, limits);
       return { ...page, found: page.found.filter(createMayTouch(replay)) };
     },
 
-    async select(replay, found) {
+    /** `impossible`: its subscription was deleted, or its event is damaged. */
+    async select(
+      replay: Walked,
+      found: readonly FoundDelivery[],
+    ): Promise<{ items: ReplayItem[]; impossible: number }> {
       const items: ReplayItem[] = [];
       let impossible = 0;
       for (const one of found) {

@@ -15,36 +15,16 @@ import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts"
 import { createMovedDeliveries } from "./moved-deliveries.ts";
 
 /** Operations on single deliveries. */
-export interface Replays {
-  retry(key: DeliveryKey): Promise<StoredDelivery>;
-  cancel(key: DeliveryKey): Promise<StoredDelivery>;
-  /** Gives a dead letter up for good. */
-  purge(key: DeliveryKey): Promise<StoredDelivery>;
-  /** Opens an ended delivery again. */
-  replay(key: DeliveryKey): Promise<StoredDelivery>;
-  /**
-   * To every subscription that got the event, or to the named one in any case. A caller that is bound to a tenant
-   * replays to those of the tenant's that it may change, and by name to those that it may use.
-   */
-  replayEvent(
-    event: StoredEvent,
-    subscriptionId: string | undefined,
-    boundTo?: string,
-  ): Promise<readonly StoredDelivery[]>;
-  /** For a message that came again in a higher generation or after it was parked; false when neither is the case. */
-  reopenByMessage(event: StoredEvent, message: ReopeningMessage): Promise<boolean>;
-}
+export type Replays = ReturnType<typeof createReplays>;
 
-export interface ReplaysOptions {
+export function createReplays(options: {
   store: Store;
   subscriptions: Subscriptions;
   clock: Clock;
   authors: Pick<Authors, "note">;
   onDue: (subscription: Subscription) => void;
   onCancelled: (key: DeliveryKey) => void;
-}
-
-export function createReplays(options: ReplaysOptions): Replays {
+}) {
   const { store, subscriptions, clock, authors, onDue, onCancelled } = options;
   const isReplayedElsewhere = createMovedDeliveries(subscriptions);
 
@@ -114,22 +94,32 @@ export function createReplays(options: ReplaysOptions): Replays {
   }
 
   return {
-    async retry(key) {
+    async retry(key: DeliveryKey): Promise<StoredDelivery> {
       const subscription = getSubscription(key.subscriptionSeq);
       await change(key, { act: "retry" }, subscription.tenantId);
       onDue(subscription);
       return find(key);
     },
-    async cancel(key) {
+    async cancel(key: DeliveryKey): Promise<StoredDelivery> {
       await giveUp(key, "cancel");
       return find(key);
     },
-    async purge(key) {
+    /** Gives a dead letter up for good. */
+    async purge(key: DeliveryKey): Promise<StoredDelivery> {
       await giveUp(key, "purge");
       return find(key);
     },
-    replay: ({ eventSeq, subscriptionSeq }) => replay(eventSeq, getSubscription(subscriptionSeq)),
-    async replayEvent(event, subscriptionId, boundTo) {
+    /** Opens an ended delivery again. */
+    replay: ({ eventSeq, subscriptionSeq }: DeliveryKey) => replay(eventSeq, getSubscription(subscriptionSeq)),
+    /**
+     * To every subscription that got the event, or to the named one in any case. A caller that is bound to a tenant
+     * replays to those of the tenant's that it may change, and by name to those that it may use.
+     */
+    async replayEvent(
+      event: StoredEvent,
+      subscriptionId: string | undefined,
+      boundTo?: string,
+    ): Promise<readonly StoredDelivery[]> {
       if (subscriptionId !== undefined) return [await replay(event.seq, getMeant(subscriptionId, event, boundTo))];
       const replayed: StoredDelivery[] = [];
       const isLeftOut = (one: Subscription) =>
@@ -140,7 +130,8 @@ export function createReplays(options: ReplaysOptions): Replays {
       }
       return replayed;
     },
-    async reopenByMessage(event, message) {
+    /** For a message that came again in a higher generation or after it was parked; false when neither is the case. */
+    async reopenByMessage(event: StoredEvent, message: ReopeningMessage): Promise<boolean> {
       const wanted = await listReplayable(event.seq);
       const now = clock.now();
       const isReopened = await store.events.reopenByMessage(

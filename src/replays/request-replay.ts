@@ -12,10 +12,7 @@ import type { WebhookRequest } from "../intake/request.ts";
 import type { WebhookReceiver } from "../intake/webhook.ts";
 
 /** Replays requests that were ignored or wrongly rejected, after the configuration was corrected. */
-export interface RequestReplays {
-  /** The sender is not verified again: an operator vouches for it. Throws the error if it is rejected again. */
-  replay(request: StoredRequest, by: string | undefined): Promise<ReplayedRequest>;
-}
+export type RequestReplays = ReturnType<typeof createRequestReplays>;
 
 export interface ReplayedRequest {
   request: StoredRequest;
@@ -23,16 +20,14 @@ export interface ReplayedRequest {
   cause: string | undefined;
 }
 
-export interface RequestReplaysOptions {
+export function createRequestReplays(options: {
   store: Pick<Store, "events" | "reads">;
   findSource: (name: string) => Source | undefined;
   webhooks: Pick<WebhookReceiver, "replay">;
   clock: Pick<Clock, "wall">;
   /** The entry of the audit log, with the author. */
   describe: (request: StoredRequest, eventIds: readonly string[]) => AuditNote;
-}
-
-export function createRequestReplays(options: RequestReplaysOptions): RequestReplays {
+}) {
   const { store, findSource, webhooks, clock, describe } = options;
   const running = new Set<string>();
 
@@ -90,7 +85,8 @@ export function createRequestReplays(options: RequestReplaysOptions): RequestRep
   }
 
   return {
-    async replay(stored, by) {
+    /** The sender is not verified again: an operator vouches for it. Throws the error if it is rejected again. */
+    async replay(stored: StoredRequest, by: string | undefined): Promise<ReplayedRequest> {
       if (stored.outcome === "accepted") {
         throw new PosthornError("conflict", `This request was accepted. Replay its event ${stored.eventId ?? ""}.`);
       }

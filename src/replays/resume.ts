@@ -8,29 +8,20 @@ import type { FailureEvents } from "../alerts/failure-events.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 
 /** Continues sending after a pause or a suspension; held deliveries are sent, or skipped. */
-export interface Resume {
-  /**
-   * With `skip`, the held deliveries are cancelled first and the subscription becomes active last. So a crash in
-   * between leaves it paused with fewer held deliveries, none of them is ever sent, and the same call skips the rest.
-   * Deliveries that arrive while it skips are newer than the call, and are sent.
-   */
-  resume(subscription: Subscription, held: "deliver" | "skip", ifMatch?: string): Promise<Resumed>;
-}
+export type Resume = ReturnType<typeof createResume>;
 
 export interface Resumed {
   subscription: Subscription;
   skipped: number;
 }
 
-export interface ResumeOptions {
+export function createResume(options: {
   store: Pick<Store, "lanes">;
   subscriptions: Pick<Subscriptions, "find" | "setStatus">;
   findMode: (subscriptionSeq: number) => TargetMode | undefined;
   failureEvents: Pick<FailureEvents, "resumed">;
   trail: Pick<AuditTrail, "note">;
-}
-
-export function createResume(options: ResumeOptions): Resume {
+}) {
   const { store, subscriptions, findMode, failureEvents, trail } = options;
 
   /** An active subscription holds deliveries only while its destination is down. */
@@ -50,7 +41,12 @@ export function createResume(options: ResumeOptions): Resume {
   }
 
   return {
-    async resume(subscription, held, ifMatch) {
+    /**
+     * With `skip`, the held deliveries are cancelled first and the subscription becomes active last. So a crash in
+     * between leaves it paused with fewer held deliveries, none of them is ever sent, and the same call skips the rest.
+     * Deliveries that arrive while it skips are newer than the call, and are sent.
+     */
+    async resume(subscription: Subscription, held: "deliver" | "skip", ifMatch?: string): Promise<Resumed> {
       const { seq, id, tenantId } = subscription;
       // Checked before anything is skipped, and again with the change.
       checkIfMatch(ifMatch, subscription);

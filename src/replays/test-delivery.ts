@@ -15,28 +15,22 @@ import { toIncomingEvent } from "../accept/own-events.ts";
  * against the destination, so that testing an unfinished destination does no harm. A success of a destination that was
  * down does count.
  */
-export interface TestDeliveries {
-  /** Resolves when the first attempt is on disk, or when it is clear that there is none for now. */
-  send(subscription: Subscription): Promise<TestResult>;
-  /** Called when the attempt of a test is on disk. */
-  noteTested(eventId: string, delivery: DeliveryKey): void;
-}
+export type TestDeliveries = ReturnType<typeof createTestDeliveries>;
 
 export type TestResult =
   | { kind: "attempted"; eventId: string; key: DeliveryKey; attempt: AttemptRecord & { number: number } }
   | { kind: "waiting"; delivery: StoredDelivery };
 
-export interface TestDeliveriesOptions {
+/** Time for writing to the store, before the attempt and after it. */
+const ALLOWANCE_MS = 2000;
+
+export function createTestDeliveries(options: {
   store: Pick<Store, "reads">;
   accept: Accept;
   clock: Clock;
   createId: (prefix: "evt") => string;
-}
-
-/** Time for writing to the store, before the attempt and after it. */
-const ALLOWANCE_MS = 2000;
-
-export function createTestDeliveries({ store, accept, clock, createId }: TestDeliveriesOptions): TestDeliveries {
+}) {
+  const { store, accept, clock, createId } = options;
   const waiting = new Map<string, (tested: DeliveryKey) => void>();
 
   function toTestEvent({ tenantId }: Subscription): IncomingEvent {
@@ -74,7 +68,8 @@ export function createTestDeliveries({ store, accept, clock, createId }: TestDel
   }
 
   return {
-    async send(subscription) {
+    /** Resolves when the first attempt is on disk, or when it is clear that there is none for now. */
+    async send(subscription: Subscription): Promise<TestResult> {
       const event = toTestEvent(subscription);
       const { id: eventId } = event;
       await publish(event, subscription);
@@ -86,7 +81,8 @@ export function createTestDeliveries({ store, accept, clock, createId }: TestDel
         ? { kind: "waiting", delivery: await find(eventId, subscription) }
         : { kind: "attempted", eventId, key, attempt };
     },
-    noteTested(eventId, delivery) {
+    /** Called when the attempt of a test is on disk. */
+    noteTested(eventId: string, delivery: DeliveryKey): void {
       waiting.get(eventId)?.(delivery);
     },
   };

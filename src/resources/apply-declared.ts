@@ -18,21 +18,22 @@ export interface Declared {
   subscriptions: Parameters<Subscriptions["declareIn"]>[1];
 }
 
-export interface DeclaredParts {
-  registry: Pick<Registry, "changeAll">;
-  eventTypes: EventTypes;
-  tenants: Tenants;
-  sources: Sources;
-  targets: Pick<SharedTargets, "declareIn">;
-  subscriptions: Subscriptions;
-  logger: Logger;
-}
-
 /**
  * Applies the declared lists, all or nothing. Items that are no longer declared stay in the store, but are inactive.
  * Returns the error when all of it is saved and a part is not in effect yet.
  */
-export async function applyDeclared(declared: Declared, parts: DeclaredParts): Promise<NotInEffect | undefined> {
+export async function applyDeclared(
+  declared: Declared,
+  parts: {
+    registry: Pick<Registry, "changeAll">;
+    eventTypes: EventTypes;
+    tenants: Tenants;
+    sources: Sources;
+    targets: Pick<SharedTargets, "declareIn">;
+    subscriptions: Subscriptions;
+    logger: Logger;
+  },
+): Promise<NotInEffect | undefined> {
   const { registry, eventTypes, tenants, sources, targets, subscriptions, logger } = parts;
   let left: Left = { eventTypes: [], tenants: [], sources: [], targets: [], subscriptions: [] };
   const declareAll = async (draft: Draft) => {

@@ -8,15 +8,7 @@ import type { Page, PageOf } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 
 /** Audit entries for acts that change nothing in the store. Changes are recorded together with the change. */
-export interface AuditTrail {
-  /** Records an act of the current author, such as showing a secret. On disk when it resolves. */
-  note(deed: Deed): Promise<void>;
-  list(filter: AuditFilter, page: Page): Promise<PageOf<AuditRow>>;
-  /** The whole log up to now. */
-  open(): Promise<OpenTrail>;
-  verify(): Promise<TrailReport>;
-  readonly publicKey: string;
-}
+export type AuditTrail = ReturnType<typeof createAuditTrail>;
 
 export interface OpenTrail extends Omit<AuditPart, "rows"> {
   /** Oldest first, in parts. */
@@ -29,16 +21,15 @@ export interface TrailReport {
   fault: ChainFault | undefined;
 }
 
-export interface AuditTrailOptions {
+const PART_ROWS = 500;
+
+export function createAuditTrail(options: {
   store: Pick<Store, "audit">;
   authors: Pick<Authors, "note">;
   clock: Pick<Clock, "wall">;
   key: Pick<AuditKey, "verify" | "publicKey">;
-}
-
-const PART_ROWS = 500;
-
-export function createAuditTrail({ store, authors, clock, key }: AuditTrailOptions): AuditTrail {
+}) {
+  const { store, authors, clock, key } = options;
   async function open(): Promise<OpenTrail> {
     const { rows: first, ...trail } = await store.audit.read(0, PART_ROWS);
     const end = trail.head?.seq ?? 0;
@@ -58,10 +49,12 @@ export function createAuditTrail({ store, authors, clock, key }: AuditTrailOptio
 
   return {
     publicKey: key.publicKey,
-    note: (deed) => store.audit.note([authors.note(deed)], clock.wall()),
-    list: (filter, page) => store.audit.list(filter, page),
+    /** Records an act of the current author, such as showing a secret. On disk when it resolves. */
+    note: (deed: Deed) => store.audit.note([authors.note(deed)], clock.wall()),
+    list: (filter: AuditFilter, page: Page) => store.audit.list(filter, page),
+    /** The whole log up to now. */
     open,
-    async verify() {
+    async verify(): Promise<TrailReport> {
       const { storeId, checkpoint, head, rows } = await open();
       const check = createChainCheck({ storeId, checkpoint, verify: key.verify });
       for await (const part of rows()) for (const row of part) check.take(row);

@@ -2,7 +2,16 @@ import type { Accepted, Done } from "../model/accepted.ts";
 import type { AuditNote } from "../store/port/audit.ts";
 import type { NewDelivery, NewEvent } from "../store/port/event-log.ts";
 import type { NewReplay, ReplayRow } from "../store/port/jobs.ts";
-import type { KeptVersion, RecordChange, RecordExpectation, RecordGuard, RecordKey, RecordKind, WriteRequest, WriteResult } from "../store/port/records.ts";
+import type {
+  KeptVersion,
+  RecordChange,
+  RecordExpectation,
+  RecordGuard,
+  RecordKey,
+  RecordKind,
+  WriteRequest,
+  WriteResult,
+} from "../store/port/records.ts";
 import { GATEWAY, type Authors, type Deed } from "./authors.ts";
 import type { Collection, OpenCollection, Entry, LiveRecord, Resource } from "./resource.ts";
 import { createHash } from "node:crypto";

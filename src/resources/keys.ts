@@ -57,35 +57,7 @@ export interface KeyHolder {
 }
 
 /** A caller with a `tenantId` sees the keys of that tenant; without one, all keys. */
-export interface Keys {
-  /** Undefined when the key is unknown, expired or revoked. */
-  authenticate(key: string): Caller | undefined | Promise<Caller | undefined>;
-  /** `refuse` throws when the key may not be created now; it is not called for a repeated request. */
-  create(options: NewKey, once?: Once, refuse?: () => void): Promise<MadeKey & { isReplay: boolean }>;
-  /** Creates the key, or replaces its settings. */
-  put(options: NewKey & { id: string }, by: PutKeyBy): Promise<MadeKey>;
-  /** Sorted by id. */
-  list(tenantId: string | undefined): Promise<readonly Entry<ApiKey>[]>;
-  /** Looks only at the keys that this process knows. */
-  find(id: string, tenantId: string | undefined): Entry<ApiKey> | undefined;
-  get(id: string, tenantId: string | undefined): Promise<Entry<ApiKey>>;
-  /** A revoked key cannot be changed, and the last admin key must keep its scope. */
-  change(id: string, tenantId: string | undefined, change: KeyChange, check?: KeyChecks): Promise<Entry<ApiKey>>;
-  /** The last admin key cannot be revoked, unless the configuration has one. */
-  revoke(id: string, tenantId: string | undefined, ifMatch?: string): Promise<Entry<ApiKey>>;
-  statusOf(key: ApiKey): KeyStatus;
-  /** For work that continues after the request: whether the caller's key is still live and has the scope. */
-  stillAllows(caller: Caller, scope: Scope): boolean;
-  /** The number of the tenant's live keys, which must not change until the draft is written. */
-  countLive(draft: Draft, tenantId: string): number;
-  /** Undefined when the key does not exist, or is expired or revoked. */
-  findHolder(id: string): KeyHolder | undefined;
-  /** Creates a token that signs in once and replaces the one before; only its hash is stored. */
-  makeSignIn(id: string, expiresAt: number): Promise<string>;
-  /** Uses the token up. Undefined when the token or its key is unknown, used, expired or revoked. */
-  takeSignIn(token: string): Promise<Caller | undefined>;
-  readonly hasAny: boolean;
-}
+export type Keys = Awaited<ReturnType<typeof openKeys>>;
 
 export type KeyStatus = "active" | "expired" | "revoked";
 
@@ -125,16 +97,6 @@ interface PutKeyBy {
   isTenantMeant: boolean;
 }
 
-export interface KeysOptions {
-  registry: Registry;
-  clock: Pick<Clock, "wall" | "now">;
-  createId: (prefix: "key") => string;
-  /** From the configuration; it has no row in the store. */
-  adminKey: string | undefined;
-  /** Limit of live keys for each tenant; keys without a tenant are counted together. */
-  maxKeysPerTenant: number;
-}
-
 /**
  * A key that the command line created in the data directory is found when it is first used. A client that tries many
  * wrong keys cannot make the gateway look into the store more often than this.
@@ -143,7 +105,15 @@ const LOOKS = { perSecond: 1, atOnce: 5 };
 
 const CONFIGURED_ADMIN: Caller = { keyId: "config", scopes: ["admin"], tenantId: undefined, expiresAt: undefined };
 
-export async function openKeys(options: KeysOptions): Promise<Keys> {
+export async function openKeys(options: {
+  registry: Registry;
+  clock: Pick<Clock, "wall" | "now">;
+  createId: (prefix: "key") => string;
+  /** From the configuration; it has no row in the store. */
+  adminKey: string | undefined;
+  /** Limit of live keys for each tenant; keys without a tenant are counted together. */
+  maxKeysPerTenant: number;
+}) {
   const { registry, clock, createId, adminKey, maxKeysPerTenant } = options;
   const byHash = new Map<string, ApiKey>();
   const byId = new Map<string, Entry<ApiKey>>();
@@ -249,7 +219,8 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
     get hasAny() {
       return fixed !== undefined || [...byHash.values()].some(isLive);
     },
-    authenticate(key) {
+    /** Undefined when the key is unknown, expired or revoked. */
+    authenticate(key: string): Caller | undefined | Promise<Caller | undefined> {
       const hash = hashApiKey(key);
       if (fixed !== undefined && timingSafeEqual(hash, fixed)) return CONFIGURED_ADMIN;
       const caller = findCaller(hash);
@@ -258,7 +229,8 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
       looks.take(now);
       return registry.follow().then(() => findCaller(hash));
     },
-    async create(input, once, refuse) {
+    /** `refuse` throws when the key may not be created now; it is not called for a repeated request. */
+    async create(input: NewKey, once?: Once, refuse?: () => void): Promise<MadeKey & { isReplay: boolean }> {
       const { key, made } = prepare(input);
       const result = await registry.make(keys, once, (draft) => {
         refuse?.();
@@ -266,7 +238,8 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
       });
       return { ...result, key: result.isReplay ? undefined : key };
     },
-    async put(input, { tenantId, ifMatch, isTenantMeant }) {
+    /** Creates the key, or replaces its settings. */
+    async put(input: NewKey & { id: string }, { tenantId, ifMatch, isTenantMeant }: PutKeyBy): Promise<MadeKey> {
       const { key, made } = prepare(input);
       const { name, scopes, expiresAt = null } = input;
       const { entry, isNew } = await registry.put(keys, (draft) => {
@@ -281,25 +254,29 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
       });
       return { entry, key: isNew ? key : undefined };
     },
-    async list(tenantId) {
+    /** Sorted by id. */
+    async list(tenantId: string | undefined): Promise<readonly Entry<ApiKey>[]> {
       // Includes keys that the command line has created since.
       await registry.follow();
       const all = keys.list().filter((entry) => tenantId === undefined || entry.tenantId === tenantId);
       return all.sort((a, b) => (a.id < b.id ? -1 : 1));
     },
+    /** Looks only at the keys that this process knows. */
     find,
-    async get(id, tenantId) {
+    async get(id: string, tenantId: string | undefined): Promise<Entry<ApiKey>> {
       if (find(id, tenantId) === undefined) await registry.follow();
       return find(id, tenantId) ?? keys.get(id, tenantId);
     },
-    change: (id, tenantId, change, check) =>
+    /** A revoked key cannot be changed, and the last admin key must keep its scope. */
+    change: (id: string, tenantId: string | undefined, change: KeyChange, check?: KeyChecks) =>
       registry.changeOne(keys, (draft) => {
         const known = getKnown(draft, id, tenantId);
         checkIfMatch(check?.ifMatch, known);
         check?.refuse?.(known.thing);
         return changeKnown(draft, known, change);
       }),
-    revoke: (id, tenantId, ifMatch) =>
+    /** The last admin key cannot be revoked, unless the configuration has one. */
+    revoke: (id: string, tenantId: string | undefined, ifMatch?: string) =>
       registry.changeOne(keys, (draft) => {
         const known = getKnown(draft, id, tenantId);
         checkIfMatch(ifMatch, known);
@@ -307,18 +284,21 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
         if (known.thing.revokedAt !== undefined) return { entry: known };
         return draft.put(keys, { ...known.thing, revokedAt: clock.wall() });
       }),
-    statusOf(key) {
+    statusOf(key: ApiKey): KeyStatus {
       if (key.revokedAt !== undefined) return "revoked";
       return isLive(key) ? "active" : "expired";
     },
-    stillAllows(caller, scope) {
+    /** For work that continues after the request: whether the caller's key is still live and has the scope. */
+    stillAllows(caller: Caller, scope: Scope): boolean {
       if (caller.user !== undefined) return allows(caller, scope) && caller.user.until > clock.wall();
       const holder = findHolder(caller.keyId);
       if (holder === undefined || !allows(holder.caller, scope)) return false;
       return caller.isPartner !== true || (caller.expiresAt ?? Infinity) > clock.wall();
     },
+    /** Undefined when the key does not exist, or is expired or revoked. */
     findHolder,
-    async makeSignIn(id, expiresAt) {
+    /** Creates a token that signs in once and replaces the one before; only its hash is stored. */
+    async makeSignIn(id: string, expiresAt: number): Promise<string> {
       const token = `${SIGN_IN_PREFIX}${randomBytes(32).toString("base64url")}`;
       const signIn = { hash: hashApiKey(token), expiresAt };
       await registry.changeOne(keys, (draft) => {
@@ -327,7 +307,8 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
       });
       return token;
     },
-    async takeSignIn(token) {
+    /** Uses the token up. Undefined when the token or its key is unknown, used, expired or revoked. */
+    async takeSignIn(token: string): Promise<Caller | undefined> {
       const hash = hashApiKey(token);
       const known = findBySignIn(hash);
       if (known === undefined || !canSignIn(known.thing, hash)) return undefined;
@@ -340,7 +321,9 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
       });
       return isTaken ? toCaller(thing) : undefined;
     },
-    countLive: (draft, tenantId) => draft.list(keys, tenantId).filter(({ thing }) => isLive(thing)).length,
+    /** The number of the tenant's live keys, which must not change until the draft is written. */
+    countLive: (draft: Draft, tenantId: string) =>
+      draft.list(keys, tenantId).filter(({ thing }) => isLive(thing)).length,
   };
 }
 

@@ -8,17 +8,7 @@ import type { Entry, Resource } from "./resource.ts";
  * What must be remembered of passes, which otherwise only their holders have: the portal links that were made, and the
  * links and sessions that were ended before their time.
  */
-export interface PassRecords {
-  isEnded(pass: PassRef): boolean;
-  addLink(link: Omit<PassRecord, "endedAt"> & { tenantId: string }): Promise<void>;
-  /** The links of a tenant that still work, oldest first. */
-  listLinks(tenantId: string): readonly PassRecord[];
-  /** Throws `not_found` when the tenant has no such link. */
-  endLink(id: string, tenantId: string): Promise<void>;
-  endSession(pass: Pick<PassRef, "id" | "keyId">): Promise<void>;
-  /** Ends all sessions of a key or user, and the links that they made. */
-  endAllOf(keyId: string): Promise<void>;
-}
+export type PassRecords = Awaited<ReturnType<typeof openPassRecords>>;
 
 export interface PassRef {
   id: string;
@@ -50,7 +40,7 @@ export async function openPassRecords(options: {
   registry: Registry;
   authors: Pick<Authors, "asGateway">;
   clock: Pick<Clock, "wall">;
-}): Promise<PassRecords> {
+}) {
   const { registry, authors, clock } = options;
   const passes = await registry.open<PassRecord>(PASSES);
 
@@ -73,12 +63,13 @@ export async function openPassRecords(options: {
   }
 
   return {
-    isEnded({ id, tenantId, keyId, madeAt }) {
+    isEnded({ id, tenantId, keyId, madeAt }: PassRef): boolean {
       if (passes.find(id, tenantId)?.thing.endedAt !== undefined) return true;
       return madeAt <= (passes.find(allOf(keyId))?.thing.endedAt ?? -Infinity);
     },
     addLink: put,
-    listLinks(tenantId) {
+    /** The links of a tenant that still work, oldest first. */
+    listLinks(tenantId: string): readonly PassRecord[] {
       const now = clock.wall();
       const all = passes.list().map(({ thing }) => thing);
       return all.filter(
@@ -89,15 +80,17 @@ export async function openPassRecords(options: {
           one.madeAt > (passes.find(allOf(one.keyId))?.thing.endedAt ?? -Infinity),
       );
     },
-    async endLink(id, tenantId) {
+    /** Throws `not_found` when the tenant has no such link. */
+    async endLink(id: string, tenantId: string): Promise<void> {
       const found = passes.find(id, tenantId)?.thing;
       if (found === undefined) {
         throw new PosthornError("not_found", `The tenant ${tenantId} has no portal link ${id}.`);
       }
       if (found.endedAt === undefined) await put({ ...found, endedAt: clock.wall() });
     },
-    endSession: ({ id, keyId }) => end({ id, keyId }),
-    endAllOf: (keyId) => end({ id: allOf(keyId), keyId }),
+    endSession: ({ id, keyId }: Pick<PassRef, "id" | "keyId">) => end({ id, keyId }),
+    /** Ends all sessions of a key or user, and the links that they made. */
+    endAllOf: (keyId: string) => end({ id: allOf(keyId), keyId }),
   };
 }
 

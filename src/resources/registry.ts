@@ -1,9 +1,24 @@
 import type { Clock } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
 import { startRounds, type Rounds } from "../model/rounds.ts";
-import type { IdempotencyMark, RecordKey, RecordKind, Records, StoredRecord, WriteRefusal } from "../store/port/records.ts";
+import type {
+  IdempotencyMark,
+  RecordKey,
+  RecordKind,
+  Records,
+  StoredRecord,
+  WriteRefusal,
+} from "../store/port/records.ts";
 import { createAuthors, type Authors } from "./authors.ts";
-import { createCollection, newerFormat, type Collection, type OpenCollection, type Change, type Entry, type Resource } from "./resource.ts";
+import {
+  createCollection,
+  newerFormat,
+  type Collection,
+  type OpenCollection,
+  type Change,
+  type Entry,
+  type Resource,
+} from "./resource.ts";
 import { createDraft, type Draft, type OpenDraft, type Pending } from "./draft.ts";
 import { createTurns } from "../model/in-turn.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -65,17 +80,16 @@ export interface Once {
   tenantId?: string | undefined;
 }
 
-interface RegistryOptions {
+/** Attempts in a row. After that many, others change things faster than they can be checked. */
+const MAX_JUDGEMENTS = 20;
+
+export function createRegistry(options: {
   records: Records;
   clock: Pick<Clock, "wall">;
   /** Knows the author of a change; by default the gateway itself. */
   authors?: Authors | undefined;
-}
-
-/** Attempts in a row. After that many, others change things faster than they can be checked. */
-const MAX_JUDGEMENTS = 20;
-
-export function createRegistry({ records, clock, authors = createAuthors() }: RegistryOptions): Registry {
+}): Registry {
+  const { records, clock, authors = createAuthors() } = options;
   // Each collection has another type; `openOf` returns it with the type that it was opened with.
   const collections = new Map<RecordKind, OpenCollection<unknown>>();
   const turns = new Map<RecordKind, ReturnType<typeof createTurns>>();

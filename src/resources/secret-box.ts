@@ -47,15 +47,13 @@ export function createSecretBox(masterKey: string): SecretBox {
 }
 
 /** Credentials of a received request that must be forwarded: stored with it, encrypted. */
-interface RequestCredentials {
-  seal(event: { id: string; tenantId: string }, credentials: Readonly<Record<string, string>>): string;
-  open(event: { id: string; tenantId: string }, sealed: string): Readonly<Record<string, string>>;
-}
+type RequestCredentials = ReturnType<typeof createRequestCredentials>;
 
-export function createRequestCredentials(box: SecretBox): RequestCredentials {
+export function createRequestCredentials(box: SecretBox) {
   return {
-    seal: (event, credentials) => Buffer.from(box.seal(JSON.stringify(credentials), ownerOf(event))).toString("base64"),
-    open: (event, sealed) =>
+    seal: (event: { id: string; tenantId: string }, credentials: Readonly<Record<string, string>>) =>
+      Buffer.from(box.seal(JSON.stringify(credentials), ownerOf(event))).toString("base64"),
+    open: (event: { id: string; tenantId: string }, sealed: string) =>
       JSON.parse(box.open(Buffer.from(sealed, "base64"), ownerOf(event))) as Record<string, string>,
   };
 }

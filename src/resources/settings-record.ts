@@ -11,10 +11,7 @@ export interface KeptSettings {
 }
 
 /** Remembers the settings from run to run, so that the audit log can say which of them have changed. */
-export interface SettingsRecord {
-  /** At the start and at each reload. Writes nothing when nothing has changed. */
-  note(settings: KeptSettings): Promise<void>;
-}
+export type SettingsRecord = Awaited<ReturnType<typeof openSettingsRecord>>;
 
 const ID = "settings";
 const HIDDEN = "***";
@@ -24,12 +21,13 @@ export async function openSettingsRecord(options: {
   authors: Pick<Authors, "run" | "asGateway">;
   /** What applies where nothing is set: a default that comes with a release is nobody's change. */
   defaults: KeptSettings["values"];
-}): Promise<SettingsRecord> {
+}) {
   const { registry, authors, defaults } = options;
   const kept = await registry.open(createResource(defaults));
 
   return {
-    async note(settings) {
+    /** At the start and at each reload. Writes nothing when nothing has changed. */
+    async note(settings: KeptSettings): Promise<void> {
       const before = kept.find(ID)?.thing;
       if (before !== undefined && isDeepStrictEqual(toStored(before, defaults), toStored(settings, defaults))) return;
       const write = () =>

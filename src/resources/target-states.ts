@@ -1,7 +1,21 @@
 import { rateAt } from "../deliver/pace.ts";
-import { formatSubscription, formatTarget, parseSubscription, parseTarget, type SubscriptionState } from "../deliver/subscription-state.ts";
+import {
+  formatSubscription,
+  formatTarget,
+  parseSubscription,
+  parseTarget,
+  type SubscriptionState,
+} from "../deliver/subscription-state.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import { createTarget, createTargetCondition, forceMode, markReportable, setRules, type Target, isHealthy } from "../deliver/target.ts";
+import {
+  createTarget,
+  createTargetCondition,
+  forceMode,
+  markReportable,
+  setRules,
+  type Target,
+  isHealthy,
+} from "../deliver/target.ts";
 import type { Clock } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
 import { DEFAULT_SUSPENSION } from "../model/suspension.ts";
@@ -16,33 +30,7 @@ import type { Store } from "../store/store.ts";
 import type { Subscriptions } from "./subscriptions/subscriptions.ts";
 
 /** The targets that subscriptions send to: shared ones, and the own target of each other subscription. */
-export interface Targets {
-  /** The target that a subscription shares with others. */
-  findShared(subscription: Subscription): Target | undefined;
-  /** Shared targets first, then subscriptions' own ones, by age. */
-  list(tenantId: string | undefined): readonly KnownTarget[];
-  /** By name; a subscription's own target also by the subscription's id. */
-  get(name: string, tenantId: string | undefined): KnownTarget;
-  /** The target of a subscription. */
-  of(subscription: Subscription): KnownTarget;
-  conditionOf(subscription: Subscription): Condition;
-  findKnown(target: Target): KnownTarget | undefined;
-  /** `auto`: the target's health decides again. On disk when it resolves. */
-  force(known: KnownTarget, mode: Mode | "auto"): Promise<void>;
-  /** Subscriptions of the target that continue automatically when it is healthy. */
-  listResumable(target: Target): readonly Subscription[];
-  /** Targets with a health check that a subscription uses or could use, each with its tenant. */
-  listChecked(): ReadonlyMap<Target, string>;
-  /** Saves the state of a shared target or of a subscription's own. */
-  saveMode(known: KnownTarget): Promise<void>;
-  saveState(subscription: Subscription, state: SubscriptionState): Promise<void>;
-  /** The state of a subscription and its own destination that was saved before the start. */
-  findSaved(subscriptionSeq: number): SubscriptionState | undefined;
-  /** Called when the settings of shared targets have changed. */
-  take(changes: readonly Change<SharedTarget>[]): void;
-  /** The target with its settings. */
-  known(entry: Entry<SharedTarget>): KnownTarget;
-}
+export type Targets = ReturnType<typeof createTargets>;
 
 export interface KnownTarget {
   tenantId: string;
@@ -60,7 +48,7 @@ export interface KnownTarget {
   ratePerS: number | undefined;
 }
 
-interface TargetsOptions {
+export function createTargets(options: {
   shared: Pick<SharedTargets, "find" | "list">;
   store: Pick<Store, "records">;
   clock: Clock;
@@ -75,9 +63,7 @@ interface TargetsOptions {
   onMode: (known: KnownTarget & { state: Target }, change: "opened" | "closed") => void;
   /** Called when the list of checked targets may have changed. */
   onChange: () => void;
-}
-
-export function createTargets(options: TargetsOptions): Targets {
+}) {
   const { shared, store, clock } = options;
   /** The state of each shared target, by the number of its record. */
   const states = new Map<number, Target>();
@@ -179,12 +165,17 @@ export function createTargets(options: TargetsOptions): Targets {
   }
 
   return {
+    /** The target that a subscription shares with others. */
     findShared,
+    /** Shared targets first, then subscriptions' own ones, by age. */
     list,
+    /** The target of a subscription. */
     of,
-    conditionOf: (one) => conditionOf({ ...factsOf(one), target: findShared(one) ?? findOwn(one) }),
-    saveMode: (known) => saveMode(known),
-    get(name, tenantId) {
+    conditionOf: (one: Subscription) => conditionOf({ ...factsOf(one), target: findShared(one) ?? findOwn(one) }),
+    /** Saves the state of a shared target or of a subscription's own. */
+    saveMode: (known: KnownTarget) => saveMode(known),
+    /** By name; a subscription's own target also by the subscription's id. */
+    get(name: string, tenantId: string | undefined): KnownTarget {
       const all = list(tenantId);
       const isOwn = ({ declared, subscriptions }: KnownTarget) =>
         declared === undefined && subscriptions[0]?.id === name;
@@ -192,7 +183,7 @@ export function createTargets(options: TargetsOptions): Targets {
       if (found === undefined) throw new PosthornError("not_found", `There is no target ${name}.`);
       return found;
     },
-    findKnown(target) {
+    findKnown(target: Target): KnownTarget | undefined {
       const entry = shared.list().find(({ seq }) => states.get(seq) === target);
       if (entry !== undefined) return knownShared(entry);
       const owner = options
@@ -201,7 +192,8 @@ export function createTargets(options: TargetsOptions): Targets {
         .find((one) => one.targetRules !== undefined && options.scheduler().targetOf(one) === target);
       return owner === undefined ? undefined : knownOwn(owner);
     },
-    async force(known, mode) {
+    /** `auto`: the target's health decides again. On disk when it resolves. */
+    async force(known: KnownTarget, mode: Mode | "auto"): Promise<void> {
       const [owner] = known.subscriptions;
       const state = known.state ?? (owner && options.scheduler().targetOf(owner));
       if (state === undefined) return;
@@ -220,11 +212,13 @@ export function createTargets(options: TargetsOptions): Targets {
       const note = options.authors.note({ act: "target.mode", kind: "target", id, tenantId, before, after });
       await saveMode({ ...known, state }, [note]);
     },
-    listResumable(target) {
+    /** Subscriptions of the target that continue automatically when it is healthy. */
+    listResumable(target: Target): readonly Subscription[] {
       const resumable = options.subscriptions().list(undefined).filter(isResumable);
       return resumable.filter((one) => options.scheduler().targetOf(one) === target);
     },
-    listChecked() {
+    /** Targets with a health check that a subscription uses or could use, each with its tenant. */
+    listChecked(): ReadonlyMap<Target, string> {
       const checked = new Map<Target, string>();
       for (const subscription of options.subscriptions().list(undefined)) {
         if (subscription.status !== "active" && !isResumable(subscription)) continue;
@@ -234,8 +228,9 @@ export function createTargets(options: TargetsOptions): Targets {
       }
       return checked;
     },
-    saveState: (subscription, state) => saveState(subscription, state),
-    findSaved(seq) {
+    saveState: (subscription: Subscription, state: SubscriptionState) => saveState(subscription, state),
+    /** The state of a subscription and its own destination that was saved before the start. */
+    findSaved(seq: number): SubscriptionState | undefined {
       const text = options.subscriptions().findState(seq);
       if (text === undefined) return undefined;
       const known = saved.get(seq);
@@ -244,12 +239,14 @@ export function createTargets(options: TargetsOptions): Targets {
       saved.set(seq, { text, state });
       return state;
     },
-    take(changes) {
+    /** Called when the settings of shared targets have changed. */
+    take(changes: readonly Change<SharedTarget>[]): void {
       for (const { before, after } of changes) {
         if (after !== undefined) setRules(stateOf(after), rulesOf(after.thing.input, options.maxProbeMs));
         else if (before !== undefined) states.delete(before.seq);
       }
     },
+    /** The target with its settings. */
     known: knownShared,
   };
 }

@@ -10,24 +10,7 @@ import { targetOfSource } from "./sources/source-checks.ts";
 import type { Made, Once, Put, Registry } from "./registry.ts";
 
 /** The targets that several subscriptions may share, as users set them. */
-export interface SharedTargets {
-  find(name: string, tenantId: string): Entry<SharedTarget> | undefined;
-  /** Its settings; with a draft, they must not change until the write. */
-  findInput(name: string, tenantId: string, draft?: Draft): TargetInput | undefined;
-  /** Sorted by age. */
-  list(): readonly Entry<SharedTarget>[];
-  /** Rejected when the name is taken. */
-  create(input: TargetInput, once?: Once): Promise<Made<SharedTarget>>;
-  /** Creates or replaces the target. */
-  put(input: TargetInput, ifMatch?: string): Promise<Put<SharedTarget>>;
-  change(name: string, tenantId: string, change: TargetChange, ifMatch?: string): Promise<Entry<SharedTarget>>;
-  /** The list must not change until the draft is written. */
-  listIn(draft: Draft, tenantId: string): readonly SharedTarget[];
-  /** Rejected while a subscription sends to it or a source names it. */
-  remove(name: string, tenantId: string, ifMatch?: string): Promise<void>;
-  /** Puts the declared targets into the draft; returns the names that are no longer declared. */
-  declareIn(draft: Draft, declared: readonly TargetInput[]): Promise<readonly string[]>;
-}
+export type SharedTargets = Awaited<ReturnType<typeof openSharedTargets>>;
 
 export interface SharedTarget {
   readonly tenantId: string;
@@ -35,7 +18,9 @@ export interface SharedTarget {
   readonly managedBy: ManagedBy;
 }
 
-export interface SharedTargetsOptions {
+const MAX_PER_TENANT = 1000;
+
+export async function openSharedTargets(options: {
   registry: Registry;
   /** Throws for a destination that is not allowed. */
   checkDestination: (url: string, field?: string) => void;
@@ -49,11 +34,7 @@ export interface SharedTargetsOptions {
   findOwner: (draft: Draft, name: string, tenantId: string) => { id: string; name: string } | undefined;
   /** Called after memory shows a change; not called for what exists at the start. */
   onChange: (changes: readonly Change<SharedTarget>[]) => Promise<void>;
-}
-
-const MAX_PER_TENANT = 1000;
-
-export async function openSharedTargets(options: SharedTargetsOptions): Promise<SharedTargets> {
+}) {
   const { registry, checkDestination, findUser, findOwner } = options;
   let isOpen = false;
   const targets = await registry.open<SharedTarget>({
@@ -98,30 +79,36 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
 
   return {
     find: targets.find,
-    findInput(name, tenantId, draft) {
+    /** Its settings; with a draft, they must not change until the write. */
+    findInput(name: string, tenantId: string, draft?: Draft): TargetInput | undefined {
       const entry = draft === undefined ? targets.find(name, tenantId) : draft.find(targets, name, tenantId);
       return entry?.thing.input;
     },
+    /** Sorted by age. */
     list: targets.list,
-    listIn: (draft, tenantId) => draft.list(targets, tenantId).map(({ thing }) => thing),
-    create: (input, once) =>
+    /** The list must not change until the draft is written. */
+    listIn: (draft: Draft, tenantId: string) => draft.list(targets, tenantId).map(({ thing }) => thing),
+    /** Rejected when the name is taken. */
+    create: (input: TargetInput, once?: Once) =>
       registry.make(targets, once, (draft) => {
         if (draft.find(targets, input.name, tenantOf(input)) === undefined) return put(draft, input);
         throw new PosthornError("conflict", `The target ${input.name} already exists.`, { field: "name" });
       }),
-    put: (input, ifMatch) =>
+    /** Creates or replaces the target. */
+    put: (input: TargetInput, ifMatch?: string) =>
       registry.put(targets, (draft) => {
         const known = draft.find(targets, input.name, tenantOf(input));
         checkIfMatch(ifMatch, known);
         return { pending: put(draft, input), isNew: known === undefined };
       }),
-    change: (name, tenantId, change, ifMatch) =>
+    change: (name: string, tenantId: string, change: TargetChange, ifMatch?: string) =>
       registry.changeOne(targets, (draft) => {
         const known = getMeant(draft, name, tenantId, ifMatch);
         const merged = Object.entries({ ...known.thing.input, ...change }).filter(([, value]) => value !== null);
         return put(draft, Object.fromEntries(merged) as TargetInput);
       }),
-    remove: (name, tenantId, ifMatch) =>
+    /** Rejected while a subscription sends to it or a source names it. */
+    remove: (name: string, tenantId: string, ifMatch?: string) =>
       registry.change(targets, (draft) => {
         getMeant(draft, name, tenantId, ifMatch);
         const user = findUser(draft, name, tenantId);
@@ -134,7 +121,8 @@ export async function openSharedTargets(options: SharedTargetsOptions): Promise<
         if (source !== undefined) throw targetOfSource(name, source);
         draft.remove(targets, name, tenantId);
       }),
-    async declareIn(draft, declared) {
+    /** Puts the declared targets into the draft; returns the names that are no longer declared. */
+    async declareIn(draft: Draft, declared: readonly TargetInput[]): Promise<readonly string[]> {
       const things = declared.map((input) => ({
         id: input.name,
         tenantId: tenantOf(input),

@@ -13,25 +13,15 @@ import type { Draft } from "./draft.ts";
 import type { Made, Once, Put, Registry } from "./registry.ts";
 
 /** The owners of resources, with their quotas. Only configured tenants are in memory; the others are in the store. */
-export interface Tenants {
-  list(page: Page): Promise<PageOf<Tenant>>;
-  /** Finds only configured tenants. */
-  find(id: string): Entry<Tenant> | undefined;
-  get(id: string): Promise<Entry<Tenant>>;
-  create(input: TenantInput, once?: Once): Promise<Made<Tenant>>;
-  /** Settings that are not given get their defaults. */
-  put(input: TenantInput, ifMatch?: string): Promise<Put<Tenant>>;
-  /** Settings that are not given stay unchanged, each quota and each time separately. */
-  change(id: string, change: TenantSettings, ifMatch?: string): Promise<Entry<Tenant>>;
-  /** Rejected while it has subscriptions or live keys. Its events stay in the log. */
-  remove(id: string, ifMatch?: string): Promise<void>;
-  /** How many subscriptions it may have; the quota must not change until the draft is written. */
-  findQuota(draft: Draft, id: string): number | undefined;
-  /** Puts the declared tenants into the draft; returns the ids that are no longer declared. */
-  declareIn(draft: Draft, declared: readonly TenantInput[]): Promise<readonly string[]>;
+export type Tenants = Awaited<ReturnType<typeof openTenants>>;
+
+export interface TenantChange {
+  id: string;
+  /** Undefined when it was deleted. */
+  tenant: Tenant | undefined;
 }
 
-export interface TenantsOptions {
+export async function openTenants(options: {
   registry: Registry;
   store: Pick<Store, "records">;
   clock: Pick<Clock, "wall">;
@@ -40,15 +30,7 @@ export interface TenantsOptions {
   countLiveKeys: (draft: Draft, tenantId: string) => number;
   /** The change takes effect before it is answered. */
   onChange: (changes: readonly TenantChange[]) => Promise<void>;
-}
-
-export interface TenantChange {
-  id: string;
-  /** Undefined when it was deleted. */
-  tenant: Tenant | undefined;
-}
-
-export async function openTenants(options: TenantsOptions): Promise<Tenants> {
+}) {
   const { registry, store, clock, countSubscriptions, countLiveKeys, onChange } = options;
 
   const tenants = await registry.open<Tenant>({
@@ -109,14 +91,16 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
   }
 
   return {
-    findQuota: (draft, id) => draft.find(tenants, id)?.thing.quotas.subscriptions,
-    async list(page) {
+    /** How many subscriptions it may have; the quota must not change until the draft is written. */
+    findQuota: (draft: Draft, id: string) => draft.find(tenants, id)?.thing.quotas.subscriptions,
+    async list(page: Page): Promise<PageOf<Tenant>> {
       const { rows, nextCursor } = await store.records.list(TENANTS.kind, page);
       const readable = rows.filter(isLive).filter(({ format }) => format <= TENANTS.format);
       return { rows: readable.map(TENANTS.read), nextCursor };
     },
+    /** Finds only configured tenants. */
     find: tenants.find,
-    async get(id) {
+    async get(id: string): Promise<Entry<Tenant>> {
       const known = tenants.find(id);
       if (known !== undefined) return known;
       const record = await findUnconfigured(id);
@@ -124,20 +108,22 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
       await registry.follow();
       return tenants.get(id);
     },
-    create: (input, once) =>
+    create: (input: TenantInput, once?: Once) =>
       registry.make(tenants, once, async (draft) => {
         if ((await findKnown(draft, input.id)) === undefined) {
           return draft.put(tenants, toTenant(input, "api", undefined));
         }
         throw new PosthornError("conflict", `The tenant ${input.id} already exists. Change it with PUT or PATCH.`);
       }),
-    put: (input, ifMatch) =>
+    /** Settings that are not given get their defaults. */
+    put: (input: TenantInput, ifMatch?: string) =>
       registry.put(tenants, async (draft) => {
         const known = await findKnown(draft, input.id);
         checkMeant(tenants, known, ifMatch);
         return { pending: draft.put(tenants, toTenant(input, "api", known?.thing)), isNew: known === undefined };
       }),
-    change: (id, change, ifMatch) =>
+    /** Settings that are not given stay unchanged, each quota and each time separately. */
+    change: (id: string, change: TenantSettings, ifMatch?: string) =>
       registry.changeOne(tenants, async (draft) => {
         const entry = await getKnown(draft, id);
         checkMeant(tenants, entry, ifMatch);
@@ -146,7 +132,8 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
         const retention = { ...presentRetention(known.retention), ...change.retention };
         return draft.put(tenants, toTenant({ ...settingsOf(known), ...change, quotas, retention }, "api", known));
       }),
-    remove: (id, ifMatch) =>
+    /** Rejected while it has subscriptions or live keys. Its events stay in the log. */
+    remove: (id: string, ifMatch?: string) =>
       registry.change(tenants, async (draft) => {
         if (id === DEFAULT_TENANT)
           throw new PosthornError("conflict", "The tenant default always exists and cannot be deleted.");
@@ -154,7 +141,8 @@ export async function openTenants(options: TenantsOptions): Promise<Tenants> {
         refuseUsed(draft, id);
         draft.remove(tenants, id);
       }),
-    async declareIn(draft, declared) {
+    /** Puts the declared tenants into the draft; returns the ids that are no longer declared. */
+    async declareIn(draft: Draft, declared: readonly TenantInput[]): Promise<readonly string[]> {
       const things = declared.map((input) => ({
         id: input.id,
         build: (known: Entry<Tenant> | undefined) => toTenant(input, "config", known?.thing),

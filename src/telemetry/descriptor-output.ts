@@ -5,17 +5,13 @@ import { write, writeSync } from "node:fs";
  * throwing: a reader that stalls or goes away costs only log lines. pino's own destination retries a failed
  * synchronous flush forever, which on a full disk would hang the process at its last line.
  */
-export interface DescriptorOutput {
-  write(text: string): void;
-  /** Writes everything that waits before it returns, unless the reader has stalled. */
-  flushSync(): void;
-}
+export type DescriptorOutput = ReturnType<typeof createDescriptorOutput>;
 
 const MAX_WAITING_BYTES = 8 * 1_048_576;
 const RETRY_MS = 20;
 const STALLED_MS = 1000;
 
-export function createDescriptorOutput(fd: number): DescriptorOutput {
+export function createDescriptorOutput(fd: number) {
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
   let isWriting = false;
@@ -46,14 +42,15 @@ export function createDescriptorOutput(fd: number): DescriptorOutput {
   }
 
   return {
-    write(text) {
+    write(text: string): void {
       const bytes = Buffer.from(text);
       if (isGone || waitingBytes + bytes.length > MAX_WAITING_BYTES) return;
       waiting.push(bytes);
       waitingBytes += bytes.length;
       if (!isWriting) start(takeWaiting());
     },
-    flushSync() {
+    /** Writes everything that waits before it returns, unless the reader has stalled. */
+    flushSync(): void {
       const isStalled = isWriting && performance.now() - writingSince > STALLED_MS;
       if (isGone || isStalled || waiting.length === 0) return;
       writeAllSync(fd, takeWaiting());

@@ -1,9 +1,5 @@
 /** Durations of the last minutes, counted in steps that grow by a tenth: cheap to record, and precise enough. */
-export interface LatencyWindow {
-  note(seconds: number): void;
-  /** The duration that this share of them did not exceed; 0 when there were none. */
-  quantile(share: number): number;
-}
+export type LatencyWindow = ReturnType<typeof createLatencyWindow>;
 
 const SLOTS = 10;
 const SLOT_MS = 60_000;
@@ -13,7 +9,7 @@ const GROWTH = 1.1;
 const STEPS = 138;
 const LOG_GROWTH = Math.log(GROWTH);
 
-export function createLatencyWindow(now: () => number): LatencyWindow {
+export function createLatencyWindow(now: () => number) {
   const counts = new Uint32Array(SLOTS * STEPS);
   /** The minute that each slot counts. */
   const minutes = new Float64Array(SLOTS).fill(-1);
@@ -30,12 +26,13 @@ export function createLatencyWindow(now: () => number): LatencyWindow {
   const minuteOf = (at: number) => Math.floor(at / SLOT_MS);
 
   return {
-    note(seconds) {
+    note(seconds: number): void {
       const step = seconds <= LEAST_S ? 0 : Math.min(STEPS - 1, Math.ceil(Math.log(seconds / LEAST_S) / LOG_GROWTH));
       const at = slotOf(minuteOf(now())) * STEPS + step;
       counts[at] = (counts[at] as number) + 1;
     },
-    quantile(share) {
+    /** The duration that this share of them did not exceed; 0 when there were none. */
+    quantile(share: number): number {
       const oldest = minuteOf(now()) - SLOTS + 1;
       const sums = new Float64Array(STEPS);
       for (let slot = 0; slot < SLOTS; slot++) {

@@ -2,14 +2,11 @@ import { closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, writeSyn
 import { dirname } from "node:path";
 
 /** A log file rotated by size. A failing disk costs log lines, but never stops the gateway. */
-export interface LogFile {
-  /** Accepts a line with its newline; it reaches the file at the end of this turn of the event loop. */
-  write(line: string): void;
-  flush(): void;
-  close(): void;
-}
+export type LogFile = ReturnType<typeof openLogFile>;
 
-export interface LogFileOptions {
+const MAX_WAITING_CHARACTERS = 65_536;
+
+export function openLogFile(options: {
   path: string;
   maxBytes: number;
   /** Rotated files to keep: `path.1` is the youngest, `path.<keep>` the oldest. */
@@ -18,11 +15,7 @@ export interface LogFileOptions {
   onTrouble(error: NodeJS.ErrnoException): void;
   /** Formats the line about lost lines, written when writing works again. */
   formatLoss(lines: number): string;
-}
-
-const MAX_WAITING_CHARACTERS = 65_536;
-
-export function openLogFile(options: LogFileOptions): LogFile {
+}) {
   const { path, maxBytes, keep } = options;
   let fd: number | undefined;
   let sizeBytes = 0;
@@ -93,7 +86,8 @@ export function openLogFile(options: LogFileOptions): LogFile {
   }
 
   return {
-    write(line) {
+    /** Accepts a line with its newline; it reaches the file at the end of this turn of the event loop. */
+    write(line: string): void {
       if (isClosed) return;
       waiting.push(line);
       waitingCharacters += line.length;
@@ -101,7 +95,7 @@ export function openLogFile(options: LogFileOptions): LogFile {
       else timer ??= setImmediate(flush);
     },
     flush,
-    close() {
+    close(): void {
       flush();
       isClosed = true;
       if (fd !== undefined) closeSync(fd);

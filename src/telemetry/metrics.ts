@@ -7,34 +7,7 @@ import { createQueueGauges, type ConnectionValues, type QueueValues } from "./qu
 import { createTargetGauges } from "./target-gauges.ts";
 
 /** The metrics of the gateway. */
-export interface Metrics {
-  readonly contentType: string;
-  countRequest(outcome: string): void;
-  /** Counts a 5xx answer by its cause. */
-  countServerError(code: string): void;
-  /** Counts an inbound connection that was closed because there were too many. */
-  countClosedConnection(why: string): void;
-  /** Counts events deleted after their retention time. */
-  countPruned(events: number): void;
-  countEvent(kind: "stored" | "duplicate" | "failed"): void;
-  /** Counts filters that exceeded their budget. */
-  countCostlyFilters(count: number): void;
-  countAttempt(attempt: AttemptFacts): void;
-  /** Counts a webhook for a forwarding subscription that was answered. */
-  countForward(result: ForwardResult, tookMs: number): void;
-  countModeChange(target: { tenantId: string; name: string }, mode: string): void;
-  /** Counts a group of writes that is on disk. */
-  countCommit(rows: number, tookMs: number): void;
-  /** All metrics in the Prometheus text format, together with values that are read only now. */
-  scrape(
-    values: GaugeValues & {
-      targets?: readonly TargetValues[];
-      connections?: readonly ConnectionValues[];
-      queues?: readonly QueueValues[];
-      alerts?: readonly AlertValues[];
-    },
-  ): Promise<string>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 export interface AttemptFacts {
   subscriptionId: string;
@@ -82,7 +55,7 @@ const COMMIT_ROWS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 const LATENCY_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** `now`: in ms, for metrics of the last minutes. */
-export function createMetrics(now: () => number = () => performance.now()): Metrics {
+export function createMetrics(now: () => number = () => performance.now()) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const counter = (name: string, help: string) => createCounter(registry, { name, help });
@@ -175,13 +148,17 @@ export function createMetrics(now: () => number = () => performance.now()): Metr
 
   return {
     contentType: registry.contentType,
-    countRequest: (outcome) => void requestCounts(outcome).value++,
-    countServerError: (code) => void serverErrorCounts(code).value++,
-    countClosedConnection: (reason) => void closedCounts(reason).value++,
-    countPruned: (count) => void (pruned.value += count),
-    countEvent: (result) => void eventCounts(result).value++,
-    countCostlyFilters: (count) => void (costlyFilters.value += count),
-    countAttempt(attempt) {
+    countRequest: (outcome: string) => void requestCounts(outcome).value++,
+    /** Counts a 5xx answer by its cause. */
+    countServerError: (code: string) => void serverErrorCounts(code).value++,
+    /** Counts an inbound connection that was closed because there were too many. */
+    countClosedConnection: (reason: string) => void closedCounts(reason).value++,
+    /** Counts events deleted after their retention time. */
+    countPruned: (count: number) => void (pruned.value += count),
+    countEvent: (result: "stored" | "duplicate" | "failed") => void eventCounts(result).value++,
+    /** Counts filters that exceeded their budget. */
+    countCostlyFilters: (count: number) => void (costlyFilters.value += count),
+    countAttempt(attempt: AttemptFacts): void {
       const subscription = subscriptionMeters(attempt.subscriptionId);
       subscription.attempts(attempt.eventType)(attempt.result).value++;
       subscription.latency.observe(attempt.durationMs / 1000);
@@ -190,16 +167,27 @@ export function createMetrics(now: () => number = () => performance.now()): Metr
       if (attempt.result === "success") successes.value++;
       if (attempt.dwellMs !== undefined) dwell.observe(attempt.dwellMs / 1000);
     },
-    countForward(result, tookMs) {
+    /** Counts a webhook for a forwarding subscription that was answered. */
+    countForward(result: ForwardResult, tookMs: number): void {
       (result === "forwarded" ? forwarded : result === "queued" ? queued : rejected).value++;
       if (result === "forwarded") forwardLatency.observe(tookMs / 1000);
     },
-    countModeChange: ({ tenantId, name }, mode) => void modeCounts(`${tenantId}\0${name}`)(mode).value++,
-    countCommit(rows, tookMs) {
+    countModeChange: ({ tenantId, name }: { tenantId: string; name: string }, mode: string) =>
+      void modeCounts(`${tenantId}\0${name}`)(mode).value++,
+    /** Counts a group of writes that is on disk. */
+    countCommit(rows: number, tookMs: number): void {
       commitRows.observe(rows);
       commitSeconds.observe(tookMs / 1000);
     },
-    async scrape(values) {
+    /** All metrics in the Prometheus text format, together with values that are read only now. */
+    async scrape(
+      values: GaugeValues & {
+        targets?: readonly TargetValues[];
+        connections?: readonly ConnectionValues[];
+        queues?: readonly QueueValues[];
+        alerts?: readonly AlertValues[];
+      },
+    ): Promise<string> {
       targets.set(values.targets ?? []);
       queues.setConnections(values.connections ?? []);
       queues.setDepths(values.queues ?? []);

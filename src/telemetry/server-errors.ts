@@ -8,12 +8,6 @@ export type NoteServerError = (
   place: { method?: string | undefined; path: string; requestId?: string | undefined },
 ) => void;
 
-export interface ServerErrorsOptions {
-  logger: Logger;
-  metrics: Pick<Metrics, "countServerError">;
-  now: () => number;
-}
-
 const TELL_AGAIN_MS = 10_000;
 /** The number of kinds that are kept apart; messages are few, but nothing guarantees it. */
 const MAX_KINDS = 200;
@@ -22,7 +16,12 @@ const MAX_KINDS = 200;
  * Each 5xx answer is counted. The first of each kind is logged immediately, then one every ten seconds, with the number
  * of those in between: enough to find the cause, not enough to make an overload worse.
  */
-export function createServerErrors({ logger, metrics, now }: ServerErrorsOptions): NoteServerError {
+export function createServerErrors(options: {
+  logger: Logger;
+  metrics: Pick<Metrics, "countServerError">;
+  now: () => number;
+}): NoteServerError {
+  const { logger, metrics, now } = options;
   const told = new Map<string, { at: number; untold: number }>();
 
   return (error, { method, path, requestId }) => {

@@ -7,7 +7,7 @@ import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/destinations/se
 import { createIdSource } from "../../src/model/ids.ts";
 import { DELIVERED, type Outcome } from "../../src/model/outcome.ts";
 import { isGatewayEventType } from "../../src/model/pattern.ts";
-import { openAlerts, type Alerts, type AlertsOptions } from "../../src/alerts/alerts.ts";
+import { openAlerts, type Alerts } from "../../src/alerts/alerts.ts";
 import { createAttemptWindows } from "../../src/alerts/attempt-window.ts";
 import { createFactsReader, type DisabledSource } from "../../src/alerts/facts.ts";
 import type { BrokenFile } from "../../src/resources/validations/mirrored-validations.ts";
@@ -165,7 +165,7 @@ export async function openAlertWorld(options: AlertWorldOptions): Promise<AlertW
       },
     });
     const make = options.makeAlerts?.(openAlerts) ?? openAlerts;
-    const alertsOptions: AlertsOptions = {
+    const alertsOptions: Parameters<typeof openAlerts>[0] = {
       registry: createRegistry({ records: store.records, clock }),
       ownEvents,
       clock,

@@ -3,7 +3,13 @@ import type { Clock, Random } from "../../model/clock.ts";
 import { MASK } from "../../model/mask.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { describeSchemaError } from "../../model/schema-errors.ts";
-import { GENERIC_KIND, REMOVABLE, type SourceChange, type SourceInput, type SourceKindRules } from "../../model/source.ts";
+import {
+  GENERIC_KIND,
+  REMOVABLE,
+  type SourceChange,
+  type SourceInput,
+  type SourceKindRules,
+} from "../../model/source.ts";
 import { HEADER_SECRET, TEXT_SECRET, type SecretForm } from "../../model/secret-form.ts";
 import { checkSourceInput } from "../../model/source-rules.ts";
 import { setSecrets } from "../../model/source-secrets.ts";
@@ -14,28 +20,14 @@ import { checkNamedTarget } from "../../model/hold-rules.ts";
 import type { Entry } from "../resource.ts";
 
 /** Converts the input of a user to the stored state, and back. */
-interface SourceInputs {
-  /** Throws `invalid_field` when the input cannot be accepted. */
-  check(input: SourceInput, known: SourceState | undefined): void;
-  /** Checks a secret that is added to a source. */
-  checkSecret(secret: string, known: SourceState): void;
-  toState(input: SourceInput, known: SourceState | undefined): SourceState;
-  /** The same for the configuration, which contains its secrets again at each start. */
-  toDeclaredState(input: SourceInput, known: SourceState | undefined): SourceState;
-  /** The current settings with a change applied; secrets and path token only when the change has them. */
-  merge(state: SourceState, change: SourceChange): SourceInput;
-  /** Generates a secret in the kind's form. Throws `invalid_field` when only the provider can create one. */
-  newSecret(known: SourceState): string;
-  newSecretId(): string;
-}
+type SourceInputs = ReturnType<typeof createSourceInputs>;
 
-interface SourceInputsOptions {
+export function createSourceInputs(options: {
   clock: Pick<Clock, "wall">;
   random: Random;
   kinds: ReadonlyMap<string, SourceKindRules>;
-}
-
-export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions): SourceInputs {
+}) {
+  const { clock, random, kinds } = options;
   const encode = (bytes: number, encoding: "hex" | "base64" | "base64url") =>
     Buffer.from(random.bytes(bytes)).toString(encoding);
   const newSecretId = () => `sec_${encode(9, "hex")}`;
@@ -105,8 +97,10 @@ export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions
   }
 
   return {
+    /** Throws `invalid_field` when the input cannot be accepted. */
     check,
-    checkSecret(secret, known) {
+    /** Checks a secret that is added to a source. */
+    checkSecret(secret: string, known: SourceState): void {
       const [problem] = [
         ...checkSourceInput({ name: "any", secrets: [secret] }),
         ...checkSecrets(secretFormOf(kindOf(known), known.options), [secret]),
@@ -114,19 +108,22 @@ export function createSourceInputs({ clock, random, kinds }: SourceInputsOptions
       if (problem !== undefined) throw invalid({ field: "secret", message: problem.message });
     },
     toState: build,
-    toDeclaredState(input, known) {
+    /** The same for the configuration, which contains its secrets again at each start. */
+    toDeclaredState(input: SourceInput, known: SourceState | undefined): SourceState {
       const { secrets } = input;
       const isSame = JSON.stringify(secrets) === JSON.stringify(known?.declaredSecrets);
       if (known === undefined || !isSame) return { ...build(input, known), declaredSecrets: secrets };
       const { secrets: _, ...rest } = input;
       return build(rest, known);
     },
-    merge({ shown, auth, options }, change) {
+    /** The current settings with a change applied; secrets and path token only when the change has them. */
+    merge({ shown, auth, options }: SourceState, change: SourceChange): SourceInput {
       const merged = { ...shown, options: { ...options }, ...(auth && { auth }), ...change };
       for (const name of REMOVABLE) if (merged[name] === null) delete merged[name];
       return merged as SourceInput;
     },
-    newSecret(known) {
+    /** Generates a secret in the kind's form. Throws `invalid_field` when only the provider can create one. */
+    newSecret(known: SourceState): string {
       const made = secretFormOf(kindOf(known), known.options).create(random, known.secrets[0]?.secret);
       if (made !== undefined) return made;
       const message = `only the provider can create a secret of the kind ${known.shown.kind}; give it`;

@@ -1,5 +1,13 @@
 import type { Clock } from "../../model/clock.ts";
-import { GENERIC_KIND, type Source, type SourceKindRules, type HiddenTexts, type Place, type SourceGate, SourceInput } from "../../model/source.ts";
+import {
+  GENERIC_KIND,
+  type Source,
+  type SourceKindRules,
+  type HiddenTexts,
+  type Place,
+  type SourceGate,
+  SourceInput,
+} from "../../model/source.ts";
 import { endSecrets, type SourceSecret } from "../../model/source-secrets.ts";
 import type { ManagedBy } from "../../model/subscription.ts";
 import type { Resource, Entry } from "../resource.ts";
@@ -26,22 +34,17 @@ export interface SourceRecord {
   readonly updatedAt: number;
 }
 
-interface SourceKindOptions {
+type SourceRecords = ReturnType<typeof createSourceRecords>;
+
+/** How sources are stored and read. */
+export function createSourceRecords(options: {
   clock: Pick<Clock, "wall">;
   secretBox: SecretBox;
   kinds: ReadonlyMap<string, SourceKindRules>;
   maxBytes: number;
   /** The time of the last request, as far as this process knows; the store gets it later. */
   findLastRequestAt: (name: string) => number | undefined;
-}
-
-interface SourceRecords {
-  readonly resource: Resource<SourceRecord>;
-  toRecord(state: SourceState, managedBy: ManagedBy): SourceRecord;
-}
-
-/** How sources are stored and read. */
-export function createSourceRecords(options: SourceKindOptions): SourceRecords {
+}) {
   const { clock, secretBox, kinds, maxBytes, findLastRequestAt } = options;
 
   function build(state: SourceState, managedBy: ManagedBy, createdAt: number, updatedAt: number): SourceRecord {
@@ -70,7 +73,7 @@ export function createSourceRecords(options: SourceKindOptions): SourceRecords {
       show: ({ state, managedBy }) => ({ ...state.shown, ...showHidden(state), managed_by: managedBy }),
       secretsOf: ({ state }) => ({ ...state, shown: undefined }),
     },
-    toRecord: (state, managedBy) => build(state, managedBy, clock.wall(), clock.wall()),
+    toRecord: (state: SourceState, managedBy: ManagedBy) => build(state, managedBy, clock.wall(), clock.wall()),
   };
 }
 
@@ -151,13 +154,15 @@ function ownerOf({ tenant_id: tenantId = DEFAULT_TENANT, name }: Pick<Shown, "te
   return `${tenantId}/source/${name}`;
 }
 
-interface SourceDefaults {
-  maxBytes: number;
-  declared: boolean;
-}
-
 /** The source as the receiver uses it. */
-export function toSource(state: SourceState, kind: SourceKindRules | undefined, defaults: SourceDefaults): Source {
+export function toSource(
+  state: SourceState,
+  kind: SourceKindRules | undefined,
+  defaults: {
+    maxBytes: number;
+    declared: boolean;
+  },
+): Source {
   const { shown, auth, options, pathToken } = state;
   const set = fillIn(SourceInput.properties, shown);
   const places = [shown.id_from, shown.ordering_key_from, shown.priority_from].map(parsePlace);
@@ -239,24 +244,19 @@ function parsePlace(text: string | undefined): Place | undefined {
 }
 
 /** Regular work for sources. */
-export interface SourceNotes {
-  /** Something has changed that may end before the next run. */
-  schedule(): void;
-  stop(): Promise<void>;
-}
+export type SourceNotes = ReturnType<typeof startSourceNotes>;
 
-interface SourceNotesOptions {
+/** The time of the last request is written with this delay, so that no webhook waits for it. */
+const EVERY_MS = 30_000;
+
+export function startSourceNotes(options: {
   records: Pick<Records, "noteStates">;
   clock: Clock;
   list: () => readonly Entry<SourceRecord>[];
   endOverlaps: () => Promise<void>;
   onFault: (error: unknown) => void;
-}
-
-/** The time of the last request is written with this delay, so that no webhook waits for it. */
-const EVERY_MS = 30_000;
-
-export function startSourceNotes({ records, clock, list, endOverlaps, onFault }: SourceNotesOptions): SourceNotes {
+}) {
+  const { records, clock, list, endOverlaps, onFault } = options;
   const written = new Map(list().map(({ seq, thing }) => [seq, thing.source.lastRequestAt]));
 
   async function write(): Promise<void> {
@@ -279,8 +279,9 @@ export function startSourceNotes({ records, clock, list, endOverlaps, onFault }:
 
   const rounds = startRounds({ clock, everyMs: findWaitMs, run, onFault });
   return {
+    /** Something has changed that may end before the next run. */
     schedule: rounds.reschedule,
-    async stop() {
+    async stop(): Promise<void> {
       await rounds.stop();
       await write().catch(onFault);
     },

@@ -21,44 +21,27 @@ import { declare, refuseManaged } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
 import type { Made, Once, Put, Registry } from "../registry.ts";
 import type { SecretBox } from "../secret-box.ts";
-import { createSourceInputs, refuseBound, refuseClash, refuseForeign, refuseOtherTenant, refusePath, refuseTakeover, refuseUnknownTarget } from "./source-checks.ts";
-import { startSourceNotes, type SourceNotes, createSourceRecords, type SourceRecord, toSource, type SourceState } from "./source-record.ts";
+import {
+  createSourceInputs,
+  refuseBound,
+  refuseClash,
+  refuseForeign,
+  refuseOtherTenant,
+  refusePath,
+  refuseTakeover,
+  refuseUnknownTarget,
+} from "./source-checks.ts";
+import {
+  startSourceNotes,
+  type SourceNotes,
+  createSourceRecords,
+  type SourceRecord,
+  toSource,
+  type SourceState,
+} from "./source-record.ts";
 
 /** The origins of webhooks: the declared sources, and any other name while the `*` source is on. */
-export interface Sources {
-  find(name: string): Source | undefined;
-  /** Sorted by name. */
-  list(tenantId: string | undefined): readonly SourceRecord[];
-  /** The tenant's sources that read from a queue; they must not change until the draft is written. */
-  listPulled(draft: Draft, tenantId: string): readonly SourceState[];
-  /** A source that was created by API or declared in the file. */
-  get(name: string, tenantId: string | undefined): Entry<SourceRecord>;
-  create(input: SourceInput, by?: { tenantId?: string | undefined }, once?: Once): Promise<Made<SourceRecord>>;
-  /** Replaces all settings; secrets and the path token stay when none are given. */
-  put(input: SourceInput, meant?: Meant): Promise<Put<SourceRecord>>;
-  /** Changes only the given settings. */
-  change(name: string, change: SourceChange, meant?: Meant): Promise<Entry<SourceRecord>>;
-  setStatus(name: string, status: SourceStatus, meant?: Meant): Promise<Entry<SourceRecord>>;
-  /** The new secret is current immediately; the earlier ones stay valid until the overlap ends. */
-  rotateSecret(
-    name: string,
-    rotation: SourceRotation,
-    meant?: Meant,
-  ): Promise<{ entry: Entry<SourceRecord>; secret: string }>;
-  retireSecret(name: string, secretId: string, meant?: Meant): Promise<Entry<SourceRecord>>;
-  remove(name: string, meant?: Meant): Promise<void>;
-  /**
-   * Puts the declared sources into the draft; returns the names that are no longer declared. `targetsIn`: the names of
-   * the targets that the file declares for a tenant.
-   */
-  declareIn(
-    draft: Draft,
-    declared: readonly SourceInput[],
-    targetsIn?: (tenantId: string) => readonly string[],
-  ): Promise<readonly string[]>;
-  /** Writes the times that were only kept in memory. */
-  stop(): Promise<void>;
-}
+export type Sources = Awaited<ReturnType<typeof openSources>>;
 
 /** The caller's tenant and version: sources of other tenants are not found, and a change needs the named version. */
 export interface Meant {
@@ -71,7 +54,11 @@ export interface SourceRotation {
   overlapMs: number;
 }
 
-export interface SourcesOptions {
+/** The number of names that the `*` source remembers. */
+const MAX_REMEMBERED = 1000;
+const MAX_SOURCES = 10_000;
+
+export async function openSources(options: {
   registry: Registry;
   records: Pick<Records, "noteStates">;
   clock: Clock;
@@ -90,13 +77,7 @@ export interface SourcesOptions {
   /** Called when a source that accepts webhooks will no longer do so after the write. */
   onDisabled?: ((source: Source, reason: string, draft: Draft) => void) | undefined;
   onFault: (error: unknown) => void;
-}
-
-/** The number of names that the `*` source remembers. */
-const MAX_REMEMBERED = 1000;
-const MAX_SOURCES = 10_000;
-
-export async function openSources(options: SourcesOptions): Promise<Sources> {
+}) {
   const { registry, clock, random, kinds, anySource, maxBytes, onDisabled } = options;
   const undeclared = new Map<string, Source>();
   /** The declared names in lower case; undefined when they must be collected again. */
@@ -249,7 +230,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
   }
 
   return {
-    find(name) {
+    find(name: string): Source | undefined {
       const known = sources.find(name)?.thing.source;
       if (known !== undefined || !anySource || sources.hasNewer(name)) return known;
       const remembered = undeclared.get(name);
@@ -263,20 +244,27 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
       undeclared.set(name, source);
       return source;
     },
-    list: (tenantId) =>
+    /** Sorted by name. */
+    list: (tenantId: string | undefined) =>
       sources
         .list()
         .map(({ thing }) => thing)
         .filter(({ source }) => tenantId === undefined || source.tenantId === tenantId)
         .sort((a, b) => (a.source.name < b.source.name ? -1 : 1)),
-    listPulled: (draft, tenantId) =>
+    /** The tenant's sources that read from a queue; they must not change until the draft is written. */
+    listPulled: (draft: Draft, tenantId: string) =>
       draft
         .list(sources)
         .map(({ thing }) => thing)
         .filter(({ source }) => source.tenantId === tenantId && kinds.get(source.kind)?.isPulled === true)
         .map(({ state }) => state),
+    /** A source that was created by API or declared in the file. */
     get,
-    async create(input, { tenantId } = {}, once) {
+    async create(
+      input: SourceInput,
+      { tenantId }: { tenantId?: string | undefined } = {},
+      once?: Once,
+    ): Promise<Made<SourceRecord>> {
       const made = await registry.make(sources, once, (draft) => {
         if (draft.find(sources, input.name) === undefined) return insert(draft, input, tenantId);
         throw new PosthornError("conflict", `The name ${input.name} is taken. Choose another.`);
@@ -285,7 +273,8 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
       if (made.entry.thing.source.tenantId === (input.tenant_id ?? DEFAULT_TENANT)) return made;
       throw new PosthornError("conflict", "The resource that this Idempotency-Key created was deleted; use a new one.");
     },
-    put: (input, { tenantId, ifMatch } = {}) =>
+    /** Replaces all settings; secrets and the path token stay when none are given. */
+    put: (input: SourceInput, { tenantId, ifMatch }: Meant = {}) =>
       registry.put(sources, (draft) => {
         const known = draft.find(sources, input.name);
         if (known !== undefined) refuseForeign(known, tenantId);
@@ -297,7 +286,8 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
         const kept = checkSet(draft, inputs.toState({ ...input, tenant_id: source.tenantId }, state), tenantId);
         return { pending: put(draft, kept, "api", said(input.status)), isNew: false };
       }),
-    change: (name, change, meant = {}) =>
+    /** Changes only the given settings. */
+    change: (name: string, change: SourceChange, meant: Meant = {}) =>
       registry.changeOne(sources, (draft) => {
         const known = getMeant(draft, name, meant);
         refuseManaged(sources, known);
@@ -305,9 +295,14 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
         const merged = { ...inputs.merge(state, change), tenant_id: source.tenantId };
         return put(draft, checkSet(draft, inputs.toState(merged, state), meant.tenantId), "api", said(change.status));
       }),
-    setStatus: (name, status, meant = {}) =>
+    setStatus: (name: string, status: SourceStatus, meant: Meant = {}) =>
       changeState(name, meant, ({ state }) => ({ ...state, shown: { ...state.shown, status } }), said(status)),
-    async rotateSecret(name, { secret: given, overlapMs }, meant = {}) {
+    /** The new secret is current immediately; the earlier ones stay valid until the overlap ends. */
+    async rotateSecret(
+      name: string,
+      { secret: given, overlapMs }: SourceRotation,
+      meant: Meant = {},
+    ): Promise<{ entry: Entry<SourceRecord>; secret: string }> {
       let secret = "";
       const entry = await changeSecrets(name, meant, ({ state }) => {
         secret = given ?? inputs.newSecret(state);
@@ -316,18 +311,26 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
       });
       return { entry, secret };
     },
-    retireSecret: (name, secretId, meant = {}) =>
+    retireSecret: (name: string, secretId: string, meant: Meant = {}) =>
       changeSecrets(name, meant, ({ state, source }) => {
         const secrets = retireSecret(state.secrets, secretId);
         if (secrets.length > 0 || kinds.get(source.kind)?.needsSecret !== true) return secrets;
         throw new PosthornError("conflict", `${secretId} is the last secret of ${name}. Rotate it instead.`);
       }),
-    remove: (name, meant = {}) =>
+    remove: (name: string, meant: Meant = {}) =>
       registry.change(sources, (draft) => {
         refuseManaged(sources, getMeant(draft, name, meant));
         draft.remove(sources, name);
       }),
-    async declareIn(draft, given, targetsIn = () => []) {
+    /**
+     * Puts the declared sources into the draft; returns the names that are no longer declared. `targetsIn`: the names of
+     * the targets that the file declares for a tenant.
+     */
+    async declareIn(
+      draft: Draft,
+      given: readonly SourceInput[],
+      targetsIn: (tenantId: string) => readonly string[] = () => [],
+    ): Promise<readonly string[]> {
       const things = given.map((input) => ({
         id: input.name,
         build: (known: Entry<SourceRecord> | undefined) =>
@@ -336,6 +339,7 @@ export async function openSources(options: SourcesOptions): Promise<Sources> {
       const left = await declare(draft, sources, things, (known) => toFormer(draft, known));
       return left.map(({ id }) => id);
     },
+    /** Writes the times that were only kept in memory. */
     stop: notes.stop,
   };
 }

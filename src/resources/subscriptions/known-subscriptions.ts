@@ -1,6 +1,12 @@
 import { type Subscription, ALL_TENANTS, SharedSettings, type RetryPolicySpec } from "../../model/subscription.ts";
 import { isPresetName } from "../../model/target-presets.ts";
-import { type TargetInput, type HealthPlace, THRESHOLDS, toTargetRules, USUAL_MAX_PROBE_MS } from "../../model/target.ts";
+import {
+  type TargetInput,
+  type HealthPlace,
+  THRESHOLDS,
+  toTargetRules,
+  USUAL_MAX_PROBE_MS,
+} from "../../model/target.ts";
 import type { Draft } from "../draft.ts";
 import type { Change, Entry } from "../resource.ts";
 import type { Settings, KeptSubscription } from "./subscription-record.ts";
@@ -14,25 +20,7 @@ import { toEngineKeys } from "../../model/signing-keys.ts";
 import { toSuspensionRules } from "../../model/suspension.ts";
 
 /** Subscriptions as routing and delivery use them, each built from its record and the target that it names. */
-export interface KnownSubscriptions {
-  find(seq: number): Subscription | undefined;
-  findById(id: string, tenantId: string | undefined): Subscription | undefined;
-  findFallback(subscription: Subscription): Subscription | undefined;
-  findForward(fallback: Subscription): Subscription | undefined;
-  /** The subscription whose fallback it was until that was changed, in this run; it may still have deliveries of it. */
-  findFormerForward(fallback: Subscription): Subscription | undefined;
-  /** Sorted by age; the same array until something changes. */
-  list(tenantId: string | undefined): readonly Subscription[];
-  /** The same object for the same entry. */
-  derive(entry: KeptEntry): Subscription;
-  /** The subscription as it would be with this thing, and with its target as the draft has it. */
-  deriveWith(entry: KeptEntry, thing: KeptSubscription, draft?: Draft): Subscription;
-  /** The subscription as it would be with this shared target. */
-  deriveAt(entry: KeptEntry, shared: TargetInput): Subscription;
-  take(change: Change<KeptSubscription>): SubscriptionChanged;
-  /** Rebuilds the subscriptions that name a target. */
-  retarget(entries: readonly KeptEntry[]): SubscriptionChanged[];
-}
+export type KnownSubscriptions = ReturnType<typeof createKnownSubscriptions>;
 
 export type KeptEntry = Entry<KeptSubscription>;
 
@@ -44,7 +32,7 @@ export interface SubscriptionChanged {
 
 type FindTarget = (name: string, tenantId: string, draft?: Draft) => TargetInput | undefined;
 
-export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindTarget | undefined): KnownSubscriptions {
+export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindTarget | undefined) {
   const derived = new WeakMap<KeptEntry, Subscription>();
   const bySeq = new Map<number, Subscription>();
   const byId = new Map<string, Subscription>();
@@ -95,23 +83,30 @@ export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindT
   }
 
   return {
-    find: (seq) => bySeq.get(seq),
-    findById(id, tenantId) {
+    find: (seq: number) => bySeq.get(seq),
+    findById(id: string, tenantId: string | undefined): Subscription | undefined {
       const subscription = byId.get(id);
       return tenantId === undefined || tenantId === subscription?.tenantId ? subscription : undefined;
     },
-    findFallback: ({ seq, fallback }) => (fallback === undefined ? undefined : getPairs().fallbacks.get(seq)),
-    findForward: ({ seq }) => getPairs().forwards.get(seq),
-    findFormerForward({ seq, events }) {
+    findFallback: ({ seq, fallback }: Subscription) =>
+      fallback === undefined ? undefined : getPairs().fallbacks.get(seq),
+    findForward: ({ seq }: Subscription) => getPairs().forwards.get(seq),
+    /** The subscription whose fallback it was until that was changed, in this run; it may still have deliveries of it. */
+    findFormerForward({ seq, events }: Subscription): Subscription | undefined {
       // What wants events itself may have others than those of the forward.
       if (events.length > 0 || getPairs().forwards.has(seq)) return undefined;
       return bySeq.get(formerForwards.get(seq) ?? -1);
     },
-    list: (tenantId) => (tenantId === undefined ? listAll() : listAll().filter((one) => one.tenantId === tenantId)),
+    /** Sorted by age; the same array until something changes. */
+    list: (tenantId: string | undefined) =>
+      tenantId === undefined ? listAll() : listAll().filter((one) => one.tenantId === tenantId),
+    /** The same object for the same entry. */
     derive,
+    /** The subscription as it would be with this thing, and with its target as the draft has it. */
     deriveWith,
-    deriveAt: (entry, shared) => toSubscription(entry, entry.thing, shared, usual),
-    take({ before, after }) {
+    /** The subscription as it would be with this shared target. */
+    deriveAt: (entry: KeptEntry, shared: TargetInput) => toSubscription(entry, entry.thing, shared, usual),
+    take({ before, after }: Change<KeptSubscription>): SubscriptionChanged {
       const known = before && bySeq.get(before.seq);
       // Most have none, and pairing up takes time.
       const fallback = known?.fallback === undefined ? undefined : getPairs().fallbacks.get(known.seq);
@@ -119,7 +114,8 @@ export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindT
       if (after === undefined && before !== undefined) forget(before);
       return { before: known, after: after && remember(after) };
     },
-    retarget: (entries) =>
+    /** Rebuilds the subscriptions that name a target. */
+    retarget: (entries: readonly KeptEntry[]) =>
       entries
         .filter(({ thing }) => namesTarget(thing.settings))
         // Those that have changed too are taken by themselves.

@@ -12,26 +12,7 @@ import { findHealth, findPreset } from "../../model/target-presets.ts";
  * What callers that are bound to a tenant may do with a subscription, by its stored and its new settings. `boundTo` is
  * that tenant; operators have none and may do everything.
  */
-export interface SubscriptionAccess {
-  /** Throws `forbidden` for settings that only operators may choose: some destinations, and several tenants. */
-  refuse(settings: SubscriptionInput, boundTo: string | undefined): void;
-  /** Throws `forbidden` for what `rightsOf` denies. */
-  refuseAct(act: SubscriptionAct, known: Known, boundTo: string | undefined): void;
-  rightsOf(known: Known, boundTo: string | undefined): SubscriptionRights;
-  /**
-   * Returns who gave the credentials after an update. Throws `forbidden` when stored ones of the operator would be used
-   * for something else. `carried`: a stored secret that stays without being given again.
-   */
-  judgeCredentials(
-    known: Known,
-    input: SubscriptionInput,
-    update: { boundTo: string | undefined; carried: string | undefined },
-  ): CredentialsBy;
-  /** Who gives the credentials of a new subscription. */
-  nameOf(boundTo: string | undefined): CredentialsBy;
-  /** Who gave its credentials; undefined when it has none. */
-  ownerOf(known: Known): CredentialsBy | undefined;
-}
+export type SubscriptionAccess = ReturnType<typeof createSubscriptionAccess>;
 
 /**
  * `change`: to change it. `use`: to see what it sends and what its destination answers, and the secret that signs it; a
@@ -48,7 +29,7 @@ export interface SubscriptionAccessOptions {
 
 type Known = Pick<KeptSubscription, "id" | "settings" | "credentialsBy">;
 
-export function createSubscriptionAccess({ kinds, isForOperators }: SubscriptionAccessOptions): SubscriptionAccess {
+export function createSubscriptionAccess({ kinds, isForOperators }: SubscriptionAccessOptions) {
   function isReserved(settings: SubscriptionInput, kind: DestinationKind): boolean {
     if (kind.isForOperators === true || isForOperators?.(kind) === true) return true;
     const set = new Map<string, unknown>(Object.entries(settingsIn(settings, kind)));
@@ -92,19 +73,29 @@ export function createSubscriptionAccess({ kinds, isForOperators }: Subscription
   }
 
   return {
-    refuse(settings, boundTo) {
+    /** Throws `forbidden` for settings that only operators may choose: some destinations, and several tenants. */
+    refuse(settings: SubscriptionInput, boundTo: string | undefined): void {
       const refusal = findRefusal(settings, boundTo);
       if (refusal !== undefined) throw refusal;
     },
-    refuseAct(act, known, boundTo) {
+    /** Throws `forbidden` for what `rightsOf` denies. */
+    refuseAct(act: SubscriptionAct, known: Known, boundTo: string | undefined): void {
       const refusal = findActRefusal(act, known, boundTo);
       if (refusal !== undefined) throw refusal;
     },
-    rightsOf: (known, boundTo) => ({
+    rightsOf: (known: Known, boundTo: string | undefined) => ({
       change: findActRefusal("change", known, boundTo) === undefined,
       use: findActRefusal("use", known, boundTo) === undefined,
     }),
-    judgeCredentials(known, input, { boundTo, carried }) {
+    /**
+     * Returns who gave the credentials after an update. Throws `forbidden` when stored ones of the operator would be used
+     * for something else. `carried`: a stored secret that stays without being given again.
+     */
+    judgeCredentials(
+      known: Known,
+      input: SubscriptionInput,
+      { boundTo, carried }: { boundTo: string | undefined; carried: string | undefined },
+    ): CredentialsBy {
       const kind = kinds.findOf(input) as DestinationKind;
       const [before, after] = [known.settings, input].map((settings) => describeUse(settings, kind));
       if (boundTo === undefined) {
@@ -121,7 +112,9 @@ export function createSubscriptionAccess({ kinds, isForOperators }: Subscription
         { field: carried },
       );
     },
-    nameOf: (boundTo) => (boundTo === undefined ? "operator" : "tenant"),
+    /** Who gives the credentials of a new subscription. */
+    nameOf: (boundTo: string | undefined) => (boundTo === undefined ? "operator" : "tenant"),
+    /** Who gave its credentials; undefined when it has none. */
     ownerOf,
   };
 }

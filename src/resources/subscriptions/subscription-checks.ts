@@ -1,4 +1,11 @@
-import { checkKindSettings, describeUnknownKind, fieldOf, isChecked, settingsIn, templatesIn } from "../../destinations/kind-settings.ts";
+import {
+  checkKindSettings,
+  describeUnknownKind,
+  fieldOf,
+  isChecked,
+  settingsIn,
+  templatesIn,
+} from "../../destinations/kind-settings.ts";
 import { toQueueKinds, type DestinationKinds } from "../../destinations/kinds.ts";
 import type { DestinationKind } from "../../destinations/sender.ts";
 import { PosthornError } from "../../model/errors.ts";

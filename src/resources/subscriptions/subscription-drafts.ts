@@ -19,31 +19,36 @@ import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { type Collection, checkIfMatch } from "../resource.ts";
 import { refuseManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
-import { refuseFrequentChecks, createSubscriptionAccess, type SubscriptionAccessOptions } from "./subscription-access.ts";
+import {
+  refuseFrequentChecks,
+  createSubscriptionAccess,
+  type SubscriptionAccessOptions,
+} from "./subscription-access.ts";
 import type { PendingPut } from "../registry.ts";
 import { targetOfSource } from "../sources/source-checks.ts";
 import type { KeptEntry, KnownSubscriptions } from "./known-subscriptions.ts";
-import { mergeChange, type SubscriptionBuild, type SubscriptionChange, type KeptSubscription } from "./subscription-record.ts";
-import { createSubscriptionCheck, refuseFallbacks, refuseOtherKind, refuseOthersNames, refuseOverQuota, refuseRival, refuseSameName, refuseUnknownKind, type SubscriptionCheckOptions, refuseTemplates, type ExamineTemplates } from "./subscription-checks.ts";
+import {
+  mergeChange,
+  type SubscriptionBuild,
+  type SubscriptionChange,
+  type KeptSubscription,
+} from "./subscription-record.ts";
+import {
+  createSubscriptionCheck,
+  refuseFallbacks,
+  refuseOtherKind,
+  refuseOthersNames,
+  refuseOverQuota,
+  refuseRival,
+  refuseSameName,
+  refuseUnknownKind,
+  type SubscriptionCheckOptions,
+  refuseTemplates,
+  type ExamineTemplates,
+} from "./subscription-checks.ts";
 
 /** Checks the wanted state of a subscription against all others and puts it into the draft. */
-export interface SubscriptionDrafts {
-  add(draft: Draft, input: SubscriptionInput, made: Maker): Promise<Pending<KeptSubscription>>;
-  change(
-    draft: Draft,
-    of: SubscriptionRef,
-    change: SubscriptionChange,
-    terms?: ChangeTerms,
-  ): Promise<Pending<KeptSubscription>>;
-  put(draft: Draft, id: string, input: SubscriptionInput, terms: PutTerms): Promise<PendingPut<KeptSubscription>>;
-  /** Throws when it does not exist, or not in the expected version. */
-  getMeant(draft: Draft, of: SubscriptionRef, ifMatch: string | undefined): KeptEntry;
-  toDeclared(draft: Draft, input: SubscriptionInput, by?: Declarer): DeclaredThing<KeptSubscription>;
-  /** Rejects a deletion while a source names its own target. */
-  refuseNamed(draft: Draft, entry: KeptEntry): void;
-  /** Rejects a change of a shared target when the retries of its subscriptions would take too long. */
-  refuseTarget(draft: Draft, target: TargetInput, only?: ManagedBy): void;
-}
+export type SubscriptionDrafts = ReturnType<typeof createSubscriptionDrafts>;
 
 /** The configuration, or a contact of the tenant. */
 export type Declarer = "config" | "contact";
@@ -104,7 +109,7 @@ export function createSubscriptionDrafts(
   kept: Collection<KeptSubscription>,
   known: KnownSubscriptions,
   build: SubscriptionBuild,
-): SubscriptionDrafts {
+) {
   const check = createSubscriptionCheck(options);
   const access = createSubscriptionAccess(options);
 
@@ -316,10 +321,13 @@ export function createSubscriptionDrafts(
     add,
     change,
     put,
+    /** Throws when it does not exist, or not in the expected version. */
     getMeant,
+    /** Rejects a deletion while a source names its own target. */
     refuseNamed,
+    /** Rejects a change of a shared target when the retries of its subscriptions would take too long. */
     refuseTarget,
-    toDeclared(draft, input, by = "config") {
+    toDeclared(draft: Draft, input: SubscriptionInput, by: Declarer = "config"): DeclaredThing<KeptSubscription> {
       const tenantId = ownerOf(input);
       const id = stableId("sub", `${tenantId}\0${input.name}`);
       refuseSameName(input.name, tenantId, listOthers(draft, { id, tenantId }));

@@ -6,16 +6,12 @@ import type { Subscriptions } from "./subscriptions.ts";
 import type { Store } from "../../store/store.ts";
 
 /** Handles the open deliveries of a subscription that is changed or deleted. */
-export interface SubscriptionLanes {
-  /** Deletes it. Open deliveries are cancelled: a few immediately, many by a job that starts with the deletion. */
-  remove(of: SubscriptionRef, ifMatch?: string): Promise<{ cancelled: number; jobId: string | undefined }>;
-  /** Releases deliveries behind a dead letter that no longer blocks them. */
-  skipDeadHeads(changes: readonly SubscriptionChanged[]): Promise<void>;
-  /** Continues what a crash interrupted. */
-  resume(): Promise<void>;
-}
+export type SubscriptionLanes = ReturnType<typeof createSubscriptionLanes>;
 
-export interface SubscriptionLanesOptions {
+/** How many are cancelled before the deletion is answered. */
+const MAX_CANCELLED_AT_ONCE = 500;
+
+export function createSubscriptionLanes(options: {
   store: Pick<Store, "lanes" | "reads">;
   subscriptions: Pick<Subscriptions, "list" | "listDeleted" | "remove">;
   /** The job that cancels the deliveries of a subscription that the draft deletes. */
@@ -24,12 +20,7 @@ export interface SubscriptionLanesOptions {
   isCancelling?: ((seq: number) => boolean) | undefined;
   /** Called when something in its lane may be sent now. */
   onMovedUp: (seq: number) => void;
-}
-
-/** How many are cancelled before the deletion is answered. */
-const MAX_CANCELLED_AT_ONCE = 500;
-
-export function createSubscriptionLanes(options: SubscriptionLanesOptions): SubscriptionLanes {
+}) {
   const { store, subscriptions } = options;
 
   async function cancelOpen(seq: number): Promise<void> {
@@ -51,7 +42,8 @@ export function createSubscriptionLanes(options: SubscriptionLanesOptions): Subs
   }
 
   return {
-    async remove(of, ifMatch) {
+    /** Deletes it. Open deliveries are cancelled: a few immediately, many by a job that starts with the deletion. */
+    async remove(of: SubscriptionRef, ifMatch?: string): Promise<{ cancelled: number; jobId: string | undefined }> {
       const { seq, before, job } = await subscriptions.remove(of, ifMatch, async (draft, current) => {
         const counters = await countersOf(current.seq);
         const isMany = counters.open > MAX_CANCELLED_AT_ONCE;
@@ -63,13 +55,15 @@ export function createSubscriptionLanes(options: SubscriptionLanesOptions): Subs
       // Counted by the store, because the scheduler also cancels deliveries of deleted subscriptions.
       return { cancelled: (await countersOf(seq)).cancelled - before.cancelled, jobId: undefined };
     },
-    async skipDeadHeads(changes) {
+    /** Releases deliveries behind a dead letter that no longer blocks them. */
+    async skipDeadHeads(changes: readonly SubscriptionChanged[]): Promise<void> {
       for (const { before, after } of changes) {
         const blocked = before?.ordered === true && before.onDeadHead === "block";
         if (blocked && after?.onDeadHead === "skip") await skipDeadHeads(after);
       }
     },
-    async resume() {
+    /** Continues what a crash interrupted. */
+    async resume(): Promise<void> {
       for (const { seq } of subscriptions.listDeleted())
         if (options.isCancelling?.(seq) !== true) await cancelOpen(seq);
       for (const subscription of subscriptions.list(undefined)) {

@@ -173,25 +173,7 @@ interface Facts extends Pick<KeptSubscription, "id" | "tenantId" | "managedBy" |
 }
 
 /** Builds a subscription in the form in which it is stored. */
-export interface SubscriptionBuild {
-  /** Returns the known one itself when the input changes nothing. */
-  fromInput(input: SubscriptionInput, kind: DestinationKind, facts: Facts, known?: KeptSubscription): KeptSubscription;
-  withStatus(known: KeptSubscription, status: SubscriptionStatus): KeptSubscription;
-  /**
-   * For one that is in effect: whatever is sent from now on has no credentials of the operator, if its settings have
-   * none. Returns the known one itself when that was so before.
-   */
-  withoutOperator(known: KeptSubscription): KeptSubscription;
-  withKeys(known: KeptSubscription, keys: SigningKeys): KeptSubscription;
-  /** For one that left the configuration: its deliveries are held, because that may be a mistake. */
-  toFormer(known: KeptSubscription): KeptSubscription;
-}
-
-interface SubscriptionBuildOptions extends SubscriptionAccessOptions {
-  clock: Clock;
-  random: Random;
-  secretBox: SecretBox;
-}
+export type SubscriptionBuild = ReturnType<typeof createSubscriptionBuild>;
 
 /**
  * Between the check of a change and the moment when it is in effect, attempts still begin with the credentials of the
@@ -200,7 +182,13 @@ interface SubscriptionBuildOptions extends SubscriptionAccessOptions {
  */
 const MAX_UNTIL_IN_EFFECT_MS = 60_000;
 
-export function createSubscriptionBuild(options: SubscriptionBuildOptions): SubscriptionBuild {
+export function createSubscriptionBuild(
+  options: SubscriptionAccessOptions & {
+    clock: Clock;
+    random: Random;
+    secretBox: SecretBox;
+  },
+) {
   const { clock, random, secretBox } = options;
   const access = createSubscriptionAccess(options);
 
@@ -227,7 +215,13 @@ export function createSubscriptionBuild(options: SubscriptionBuildOptions): Subs
   }
 
   return {
-    fromInput(input, kind, { id, tenantId, managedBy, createdBy, credentialsBy, isReused = false }, known) {
+    /** Returns the known one itself when the input changes nothing. */
+    fromInput(
+      input: SubscriptionInput,
+      kind: DestinationKind,
+      { id, tenantId, managedBy, createdBy, credentialsBy, isReused = false }: Facts,
+      known?: KeptSubscription,
+    ): KeptSubscription {
       const { secret: _, status = known?.status ?? "active", ...settings } = input;
       const isDeclared = managedBy === "config";
       const keys = applyKeyInput(known?.keys, input, { random, now: clock.now(), isDeclared });
@@ -256,16 +250,21 @@ export function createSubscriptionBuild(options: SubscriptionBuildOptions): Subs
       };
     },
     withStatus,
-    withoutOperator(known) {
+    /**
+     * For one that is in effect: whatever is sent from now on has no credentials of the operator, if its settings have
+     * none. Returns the known one itself when that was so before.
+     */
+    withoutOperator(known: KeptSubscription): KeptSubscription {
       const now = clock.wall();
       return (known.operatorsUntil ?? -Infinity) > now ? { ...known, operatorsUntil: now } : known;
     },
-    withKeys: (known, keys) => ({
+    withKeys: (known: KeptSubscription, keys: SigningKeys) => ({
       ...known,
       keys,
       sealed: { ...known.sealed, keys: sealSigningKeys(keys, secretBox, known) },
     }),
-    toFormer: (known) => ({ ...withStatus(known, "inactive"), managedBy: "former_config" }),
+    /** For one that left the configuration: its deliveries are held, because that may be a mistake. */
+    toFormer: (known: KeptSubscription) => ({ ...withStatus(known, "inactive"), managedBy: "former_config" }),
   };
 }
 

@@ -19,7 +19,14 @@ import type { Draft } from "../draft.ts";
 import { createKnownSubscriptions, type KeptEntry, type SubscriptionChanged } from "./known-subscriptions.ts";
 import type { Once, Registry } from "../registry.ts";
 import type { Change } from "../resource.ts";
-import { type Settings, createSubscriptionBuild, type SubscriptionChange, createSubscriptionResource, type CredentialsBy, type KeptSubscription } from "./subscription-record.ts";
+import {
+  type Settings,
+  createSubscriptionBuild,
+  type SubscriptionChange,
+  createSubscriptionResource,
+  type CredentialsBy,
+  type KeptSubscription,
+} from "./subscription-record.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { createSubscriptionAccess, type SubscriptionAct, type SubscriptionRights } from "./subscription-access.ts";
 import { usedAsFallback, refuseTemplates } from "./subscription-checks.ts";
@@ -33,92 +40,7 @@ import {
 } from "./subscription-drafts.ts";
 
 /** The subscriptions, kept in memory for the engine and in the store. */
-export interface Subscriptions {
-  find(seq: number): Subscription | undefined;
-  findById(id: string, tenantId: string | undefined): Subscription | undefined;
-  getById(id: string, tenantId: string | undefined): Subscription;
-  /** As `getById`; throws `forbidden` when a caller that is bound to the tenant `boundTo` may not do this with it. */
-  getFor(
-    act: SubscriptionAct,
-    id: string,
-    by: { tenantId: string | undefined; boundTo: string | undefined },
-  ): Subscription;
-  /** What `getFor` lets a caller do that is bound to this tenant, or to none. */
-  rightsOf(subscription: Subscription, boundTo: string | undefined): SubscriptionRights;
-  /** The subscription that gets the events while the target of this one is down. */
-  findFallback(subscription: Subscription): Subscription | undefined;
-  /** The subscription that has this one as its fallback. */
-  findForward(fallback: Subscription): Subscription | undefined;
-  /** The subscription that had it, in this run: deliveries of it may still be there. */
-  findFormerForward(fallback: Subscription): Subscription | undefined;
-  /** Sorted by age; the same array until something changes. */
-  list(tenantId: string | undefined): readonly Subscription[];
-  /** How many a tenant has; the number must not change until the draft is written. */
-  count(draft: Draft, tenantId: string): number;
-  /** A subscription of the tenant that fits; it must not change until the draft is written. */
-  findIn(
-    draft: Draft,
-    tenantId: string,
-    fits: (subscription: Pick<KeptSubscription, "id" | "name" | "settings">) => boolean,
-  ): { id: string; name: string } | undefined;
-  /** The user's settings, for showing. */
-  settingsOf(subscription: Subscription): Settings;
-  /** The visible settings of the destination: by the kind's own names, or in `destination`. */
-  destinationOf(subscription: Subscription): Record<string, unknown>;
-  /** Who gave the credentials in its settings; undefined when it has none. */
-  credentialsByOf(subscription: Subscription): CredentialsBy | undefined;
-  /**
-   * What the destination answered to attempts that began by this time is not for a caller that is bound to the tenant
-   * `boundTo`: they had credentials of the operator. Of a deleted subscription nobody can tell, so it is all of them.
-   */
-  answersHiddenUntil(seq: number, boundTo: string | undefined): number;
-  /** Warnings about surprising settings, as sentences; compared with all others of its tenant, or the given ones. */
-  warningsOf(subscription: Subscription, others?: readonly Subscription[]): readonly string[];
-  /** The keys that it signs with now. */
-  keysOf(subscription: Subscription): SigningKeys;
-  /** In wall time; undefined while it is active. */
-  heldSince(subscription: Subscription): number | undefined;
-  /** The state noted beside its record, as of its last change or the start. */
-  findState(seq: number): string | undefined;
-  /** Deleted subscriptions, by the numbers of their lanes. */
-  listDeleted(): readonly { seq: number }[];
-  /** Whether a subscription with this id was deleted. */
-  wasDeleted(id: string, tenantId: string | undefined): boolean;
-  /** Creates it with a generated id. */
-  create(input: SubscriptionInput, options?: { createdBy?: string | undefined }): Promise<Subscription>;
-  /** As `create`, but only once for each `Idempotency-Key`. */
-  make(input: SubscriptionInput, options: MakeOptions): Promise<{ subscription: Subscription; isReplay: boolean }>;
-  /**
-   * Creates it, or replaces all its settings; the secret stays when none is given, and a new one begins a rotation. A subscription that does not
-   * belong to the tenant `boundTo` is not found.
-   */
-  put(id: string, input: SubscriptionInput, terms: PutTerms): Promise<{ subscription: Subscription; isNew: boolean }>;
-  /** A new secret begins a rotation. */
-  change(of: SubscriptionRef, change: SubscriptionChange, terms?: ChangeTerms): Promise<Subscription>;
-  /** Writes it together with what `tell` adds to the draft; `tell` is called only when the status changes. */
-  setStatus(of: SubscriptionRef, status: SubscriptionStatus, options?: StatusOptions): Promise<Subscription>;
-  /** As `setStatus`; does nothing when it is no longer active. */
-  suspend(of: SubscriptionRef, tell?: Tell): Promise<void>;
-  /** Writes it together with what `toChanged` adds to the draft; unchanged keys are not written. */
-  changeKeys(of: SubscriptionRef, toChanged: ToChangedKeys): Promise<Subscription>;
-  /** Writes the deletion together with what `plan` adds to the draft; resolves to the result of `plan`. */
-  remove<Result>(of: SubscriptionRef, ifMatch: string | undefined, plan: PlanRemoval<Result>): Promise<Result>;
-  /** Puts the declared subscriptions into the draft; returns the names that are no longer declared. */
-  declareIn(draft: Draft, declared: readonly SubscriptionInput[]): Promise<readonly string[]>;
-  /**
-   * Applies the subscriptions of a tenant's contacts. A rejected one is reported and left out; one that is no longer
-   * wanted becomes inactive, and may be deleted.
-   */
-  applyContacts(
-    tenantId: string,
-    inputs: readonly SubscriptionInput[],
-    onRefused: (name: string, error: unknown) => void,
-  ): Promise<void>;
-  /** Rejects a target whose settings its subscriptions cannot have; `only` limits the check to those managed so. */
-  checkTarget(draft: Draft, target: TargetInput, only?: ManagedBy): void;
-  /** Called when declared targets may have changed. */
-  retarget(): Promise<void>;
-}
+export type Subscriptions = Awaited<ReturnType<typeof openSubscriptions>>;
 
 export interface MakeOptions {
   id?: string | undefined;
@@ -138,25 +60,25 @@ export interface StatusOptions {
 export type ToChangedKeys = (keys: SigningKeys, current: Subscription, draft: Draft) => SigningKeys;
 export type PlanRemoval<Result> = (draft: Draft, current: Subscription) => Promise<Result>;
 
-export interface SubscriptionsOptions extends SubscriptionDraftsOptions {
-  registry: Registry;
-  clock: Clock;
-  random: Random;
-  secretBox: SecretBox;
-  createId: (prefix: "sub") => string;
-  /** Warnings about settings of an allowed destination. */
-  warnOfDestination?: ((kind: DestinationKind, settings: object) => readonly string[]) | undefined;
-  /** The default for subscriptions that set none. */
-  retryPolicy?: RetryPolicySpec | undefined;
-  /** The longest time between two probes of a destination that is down. */
-  maxProbeMs?: number | undefined;
-  /** Called when nothing is sent because this release does not know the kind of destination. */
-  onHeld?: ((subscription: Subscription, why: string) => void) | undefined;
-  /** Called after memory shows a change; not called for what exists at the start. */
-  onChange: (changes: readonly SubscriptionChanged[]) => void | Promise<void>;
-}
-
-export async function openSubscriptions(options: SubscriptionsOptions): Promise<Subscriptions> {
+export async function openSubscriptions(
+  options: SubscriptionDraftsOptions & {
+    registry: Registry;
+    clock: Clock;
+    random: Random;
+    secretBox: SecretBox;
+    createId: (prefix: "sub") => string;
+    /** Warnings about settings of an allowed destination. */
+    warnOfDestination?: ((kind: DestinationKind, settings: object) => readonly string[]) | undefined;
+    /** The default for subscriptions that set none. */
+    retryPolicy?: RetryPolicySpec | undefined;
+    /** The longest time between two probes of a destination that is down. */
+    maxProbeMs?: number | undefined;
+    /** Called when nothing is sent because this release does not know the kind of destination. */
+    onHeld?: ((subscription: Subscription, why: string) => void) | undefined;
+    /** Called after memory shows a change; not called for what exists at the start. */
+    onChange: (changes: readonly SubscriptionChanged[]) => void | Promise<void>;
+  },
+) {
   const { registry, kinds } = options;
   const build = createSubscriptionBuild(options);
   const known = createKnownSubscriptions(options, options.findTarget);
@@ -241,28 +163,57 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
     find: known.find,
     findById: known.findById,
     getById,
-    getFor(act, id, { tenantId, boundTo }) {
+    /** As `getById`; throws `forbidden` when a caller that is bound to the tenant `boundTo` may not do this with it. */
+    getFor(
+      act: SubscriptionAct,
+      id: string,
+      { tenantId, boundTo }: { tenantId: string | undefined; boundTo: string | undefined },
+    ): Subscription {
       const subscription = getById(id, tenantId);
       access.refuseAct(act, thingOf(subscription), boundTo);
       return subscription;
     },
-    rightsOf: (subscription, boundTo) => access.rightsOf(thingOf(subscription), boundTo),
+    /** What `getFor` lets a caller do that is bound to this tenant, or to none. */
+    rightsOf: (subscription: Subscription, boundTo: string | undefined) =>
+      access.rightsOf(thingOf(subscription), boundTo),
+    /** The subscription that gets the events while the target of this one is down. */
     findFallback: known.findFallback,
+    /** The subscription that has this one as its fallback. */
     findForward: known.findForward,
+    /** The subscription that had it, in this run: deliveries of it may still be there. */
     findFormerForward: known.findFormerForward,
+    /** Sorted by age; the same array until something changes. */
     list: known.list,
-    count: (draft, tenantId) => draft.list(kept, tenantId).filter(({ thing }) => thing.managedBy !== "contact").length,
-    findIn: (draft, tenantId, fits) => draft.list(kept, tenantId).find(({ thing }) => fits(thing))?.thing,
-    settingsOf: (subscription) => thingOf(subscription).settings,
-    destinationOf: (subscription) => presentDestination(thingOf(subscription).settings, kinds),
-    credentialsByOf: (subscription) => access.ownerOf(thingOf(subscription)),
-    answersHiddenUntil(seq, boundTo) {
+    /** How many a tenant has; the number must not change until the draft is written. */
+    count: (draft: Draft, tenantId: string) =>
+      draft.list(kept, tenantId).filter(({ thing }) => thing.managedBy !== "contact").length,
+    /** A subscription of the tenant that fits; it must not change until the draft is written. */
+    findIn: (
+      draft: Draft,
+      tenantId: string,
+      fits: (subscription: Pick<KeptSubscription, "id" | "name" | "settings">) => boolean,
+    ) => draft.list(kept, tenantId).find(({ thing }) => fits(thing))?.thing,
+    /** The user's settings, for showing. */
+    settingsOf: (subscription: Subscription) => thingOf(subscription).settings,
+    /** The visible settings of the destination: by the kind's own names, or in `destination`. */
+    destinationOf: (subscription: Subscription) => presentDestination(thingOf(subscription).settings, kinds),
+    /** Who gave the credentials in its settings; undefined when it has none. */
+    credentialsByOf: (subscription: Subscription) => access.ownerOf(thingOf(subscription)),
+    /**
+     * What the destination answered to attempts that began by this time is not for a caller that is bound to the tenant
+     * `boundTo`: they had credentials of the operator. Of a deleted subscription nobody can tell, so it is all of them.
+     */
+    answersHiddenUntil(seq: number, boundTo: string | undefined): number {
       if (boundTo === undefined) return -Infinity;
       const thing = kept.findBySeq(seq)?.thing;
       if (thing === undefined || access.ownerOf(thing) === "operator") return Infinity;
       return thing.operatorsUntil ?? -Infinity;
     },
-    warningsOf(subscription, others = known.list(subscription.tenantId)) {
+    /** Warnings about surprising settings, as sentences; compared with all others of its tenant, or the given ones. */
+    warningsOf(
+      subscription: Subscription,
+      others: readonly Subscription[] = known.list(subscription.tenantId),
+    ): readonly string[] {
       const { settings } = thingOf(subscription);
       const kind = kinds.findOf(settings);
       const overlaps = describeForwardOverlaps(subscription, others);
@@ -273,26 +224,45 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
         ...(options.warnOfDestination?.(kind, settingsIn(settings, kind)) ?? []),
       ];
     },
-    keysOf: (subscription) => thingOf(subscription).keys,
-    heldSince: (subscription) => thingOf(subscription).heldSince,
-    findState: (seq) => kept.findBySeq(seq)?.state,
+    /** The keys that it signs with now. */
+    keysOf: (subscription: Subscription) => thingOf(subscription).keys,
+    /** In wall time; undefined while it is active. */
+    heldSince: (subscription: Subscription) => thingOf(subscription).heldSince,
+    /** The state noted beside its record, as of its last change or the start. */
+    findState: (seq: number) => kept.findBySeq(seq)?.state,
+    /** Deleted subscriptions, by the numbers of their lanes. */
     listDeleted: kept.listDeleted,
-    wasDeleted: (id, tenantId) =>
+    /** Whether a subscription with this id was deleted. */
+    wasDeleted: (id: string, tenantId: string | undefined) =>
       kept.listDeleted().some((one) => one.id === id && (tenantId === undefined || one.tenantId === tenantId)),
-    create: async (input, made = {}) => (await make(input, made)).subscription,
+    /** Creates it with a generated id. */
+    create: async (input: SubscriptionInput, made: { createdBy?: string | undefined } = {}) =>
+      (await make(input, made)).subscription,
+    /** As `create`, but only once for each `Idempotency-Key`. */
     make,
-    async put(id, input, terms) {
+    /**
+     * Creates it, or replaces all its settings; the secret stays when none is given, and a new one begins a rotation. A subscription that does not
+     * belong to the tenant `boundTo` is not found.
+     */
+    async put(
+      id: string,
+      input: SubscriptionInput,
+      terms: PutTerms,
+    ): Promise<{ subscription: Subscription; isNew: boolean }> {
       await examineAhead(input, terms.boundTo ?? ownerOf(input));
       const { entry, isNew } = await registry.put(kept, (draft) => drafts.put(draft, id, input, terms));
       return { subscription: shown(await noteInEffect(entry)), isNew };
     },
-    async change(of, change, terms) {
+    /** A new secret begins a rotation. */
+    async change(of: SubscriptionRef, change: SubscriptionChange, terms?: ChangeTerms): Promise<Subscription> {
       await examineAhead(change, of.tenantId, kept.find(of.id, of.tenantId)?.thing.settings);
       const entry = await registry.changeOne(kept, (draft) => drafts.change(draft, of, change, terms));
       return shown(await noteInEffect(entry));
     },
+    /** Writes it together with what `tell` adds to the draft; `tell` is called only when the status changes. */
     setStatus,
-    async suspend({ id, tenantId }, tell) {
+    /** As `setStatus`; does nothing when it is no longer active. */
+    async suspend({ id, tenantId }: SubscriptionRef, tell?: Tell): Promise<void> {
       await registry.change(kept, (draft) => {
         const entry = draft.find(kept, id, tenantId);
         if (entry?.thing.status !== "active") return;
@@ -300,7 +270,8 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
         draft.put(kept, build.withStatus(entry.thing, "suspended"));
       });
     },
-    async changeKeys({ id, tenantId }, toChanged) {
+    /** Writes it together with what `toChanged` adds to the draft; unchanged keys are not written. */
+    async changeKeys({ id, tenantId }: SubscriptionRef, toChanged: ToChangedKeys): Promise<Subscription> {
       const result = await registry.changeOne(kept, (draft) => {
         const entry = draft.get(kept, id, tenantId);
         const keys = toChanged(entry.thing.keys, known.derive(entry), draft);
@@ -308,7 +279,8 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       });
       return shown(result);
     },
-    remove: (of, ifMatch, plan) =>
+    /** Writes the deletion together with what `plan` adds to the draft; resolves to the result of `plan`. */
+    remove: <Result>(of: SubscriptionRef, ifMatch: string | undefined, plan: PlanRemoval<Result>) =>
       registry.change(kept, async (draft) => {
         const entry = drafts.getMeant(draft, of, ifMatch);
         refuseManaged(kept, entry);
@@ -318,14 +290,23 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
         draft.remove(kept, entry.id, entry.tenantId);
         return plan(draft, known.derive(entry));
       }),
-    async declareIn(draft, declared) {
+    /** Puts the declared subscriptions into the draft; returns the names that are no longer declared. */
+    async declareIn(draft: Draft, declared: readonly SubscriptionInput[]): Promise<readonly string[]> {
       const things = await Promise.all(
         declared.map((input) => orDeclaredFault("subscription", input.name, () => drafts.toDeclared(draft, input))),
       );
       const left = await declare(draft, kept, things, build.toFormer);
       return left.map(({ thing }) => thing.name);
     },
-    async applyContacts(tenantId, inputs, onRefused) {
+    /**
+     * Applies the subscriptions of a tenant's contacts. A rejected one is reported and left out; one that is no longer
+     * wanted becomes inactive, and may be deleted.
+     */
+    async applyContacts(
+      tenantId: string,
+      inputs: readonly SubscriptionInput[],
+      onRefused: (name: string, error: unknown) => void,
+    ): Promise<void> {
       const refused = new Map<string, unknown>();
       await registry.change(kept, async (draft) => {
         refused.clear();
@@ -343,8 +324,10 @@ export async function openSubscriptions(options: SubscriptionsOptions): Promise<
       });
       for (const [name, error] of refused) onRefused(name, error);
     },
+    /** Rejects a target whose settings its subscriptions cannot have; `only` limits the check to those managed so. */
     checkTarget: drafts.refuseTarget,
-    async retarget() {
+    /** Called when declared targets may have changed. */
+    async retarget(): Promise<void> {
       await options.onChange(known.retarget(kept.list()));
     },
   };

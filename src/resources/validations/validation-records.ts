@@ -9,7 +9,14 @@ import {
 import type { Page, PageOf } from "../../store/port/reads.ts";
 import type { KeptVersion, RecordSeries, RecordVersion } from "../../store/port/records.ts";
 import type { Store } from "../../store/store.ts";
-import { newerFormat, checkIfMatch, checkIfNoneMatch, type Conditions, type Entry, type Resource } from "../resource.ts";
+import {
+  newerFormat,
+  checkIfMatch,
+  checkIfNoneMatch,
+  type Conditions,
+  type Entry,
+  type Resource,
+} from "../resource.ts";
 import type { Draft } from "../draft.ts";
 import type { Registry } from "../registry.ts";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createJobs, type Jobs, type JobsOptions, type PeriodicJob } from "../../../src/jobs/jobs.ts";
+import { createJobs, type Jobs, type PeriodicJob } from "../../../src/jobs/jobs.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
@@ -35,7 +35,11 @@ async function openBench() {
     faults,
     settle,
     move: (byMs: number) => moveClock(time, byMs, settle),
-    async start(runner: string, jobs: readonly PeriodicJob[], change: Partial<JobsOptions> = {}): Promise<Jobs> {
+    async start(
+      runner: string,
+      jobs: readonly PeriodicJob[],
+      change: Partial<Parameters<typeof createJobs>[0]> = {},
+    ): Promise<Jobs> {
       const made = createJobs({ store, clock, runner, jobs, onFault: (error) => faults.push(error), ...change });
       await made.start();
       return made;
@@ -220,7 +224,7 @@ function createVirtualDeath() {
   let isDead = false;
   return {
     die: () => void (isDead = true),
-    clock: (clock: JobsOptions["clock"]): JobsOptions["clock"] => ({
+    clock: (clock: Parameters<typeof createJobs>[0]["clock"]): Parameters<typeof createJobs>[0]["clock"] => ({
       ...clock,
       setTimer: (at, run) => clock.setTimer(at, () => void (isDead || run())),
     }),

@@ -4,7 +4,7 @@ import type { SourceInput } from "../../../../src/model/source.ts";
 import { createSecretBox } from "../../../../src/resources/secret-box.ts";
 import { createRegistry } from "../../../../src/resources/registry.ts";
 import { readState } from "../../../../src/resources/sources/source-record.ts";
-import { openSources, type Sources, type SourcesOptions } from "../../../../src/resources/sources/sources.ts";
+import { openSources, type Sources } from "../../../../src/resources/sources/sources.ts";
 import { createSystemRandom } from "../../../../src/model/system-clock.ts";
 import { openSqliteStore } from "../../../../src/store/sqlite/open.ts";
 import { SAMPLE_KIND } from "../../../support/sample-kind.ts";
@@ -37,7 +37,7 @@ async function openBench() {
   const { clock } = store;
   const kinds = new Map([SAMPLE_KIND, { name: "generic", needsSecret: false }].map((kind) => [kind.name, kind]));
   const openRegistry = () => createRegistry({ records: store.records, clock });
-  const open = (change: Partial<SourcesOptions> = {}): Promise<Sources> =>
+  const open = (change: Partial<Parameters<typeof openSources>[0]> = {}): Promise<Sources> =>
     openSources({
       registry: openRegistry(),
       records: store.records,
@@ -132,7 +132,7 @@ describe("sources", () => {
     const bench = await openBench();
     const told: string[] = [];
     const written: string[] = [];
-    const onDisabled: SourcesOptions["onDisabled"] = ({ name, status }, reason, draft) => {
+    const onDisabled: Parameters<typeof openSources>[0]["onDisabled"] = ({ name, status }, reason, draft) => {
       told.push(reason);
       draft.whenWritten(() => written.push(`${name} ${status}`));
       draft.accept(newEvent({ type: "source.disabled" }), [], ({ kind }) => written.push(kind));

@@ -13,7 +13,7 @@ import { createSecretBox } from "../../../../src/resources/secret-box.ts";
 import { createSecretRotation } from "../../../../src/jobs/secret-rotation.ts";
 import { createSubscriptionLanes } from "../../../../src/resources/subscriptions/subscription-lanes.ts";
 import { createTargets } from "../../../../src/resources/target-states.ts";
-import { openSubscriptions, type SubscriptionsOptions } from "../../../../src/resources/subscriptions/subscriptions.ts";
+import { openSubscriptions } from "../../../../src/resources/subscriptions/subscriptions.ts";
 import { createAuthors } from "../../../../src/resources/authors.ts";
 import { createRegistry } from "../../../../src/resources/registry.ts";
 import type { IncomingEvent } from "../../../../src/accept/fan-out.ts";
@@ -51,7 +51,11 @@ describe("subscriptions", () => {
   }
 
   /** One process; `records` is what it writes with. */
-  async function open(store: Store, change: Partial<SubscriptionsOptions> = {}, records: Records = store.records) {
+  async function open(
+    store: Store,
+    change: Partial<Parameters<typeof openSubscriptions>[0]> = {},
+    records: Records = store.records,
+  ) {
     const time = createVirtualTime(NOON);
     const clock = createVirtualClock(time);
     const random = createSeededRandom(1);
