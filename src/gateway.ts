@@ -21,7 +21,7 @@ import { openSettingsRecord } from "./resources/settings-record.ts";
 import { applyDeclared } from "./resources/apply-declared.ts";
 import { CONFIG } from "./resources/authors.ts";
 import { NotInEffect, startFollowing } from "./resources/registry.ts";
-import { createAccessLog } from "./telemetry/access-log.ts";
+import { createAccessLog } from "./telemetry/activity.ts";
 
 export type { GatewayOptions } from "./gateway/options.ts";
 

@@ -4,13 +4,13 @@ import type { Scheduler } from "../deliver/scheduler.ts";
 import type { Undrained } from "../deliver/fallback.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 import type { Damage, DeliveryCounters, OldestOpen, Reads } from "../store/port/reads.ts";
-import { createOldestOpenReader } from "./oldest-open.ts";
 import { GATEWAY_TENANT } from "../model/event.ts";
 import type { DiskWatch } from "../jobs/disk-watch.ts";
 import type { KnownTarget, Targets } from "../resources/target-states.ts";
 import type { BrokenFile } from "../resources/validations/mirrored-validations.ts";
-import type { ParkedCounts } from "./parked-counts.ts";
 import type { AttemptWindow } from "./attempt-window.ts";
+import type { Store } from "../store/store.ts";
+import { startRounds, type Rounds } from "../model/rounds.ts";
 
 /** The input of the rules: counters of the store and facts in memory, read once for each evaluation. */
 export interface Facts {
@@ -48,13 +48,13 @@ export interface DisabledSource {
   reason: string;
 }
 
-export interface ParkedCount {
+interface ParkedCount {
   source: string;
   tenantId: string;
   count: number;
 }
 
-export interface NotedCertificate {
+interface NotedCertificate {
   /** With the port, unless it is the default one. */
   host: string;
   /** In wall time. */
@@ -135,4 +135,91 @@ function isOrdinary({ tenantId, tenants, managedBy }: Subscription): boolean {
 
 function openOf(row: DeliveryCounters | undefined): number {
   return row === undefined ? 0 : row.created - row.delivered - row.dead - row.cancelled;
+}
+
+/** Examines a part of the lanes at a time, in turn, so that many lanes cost no more than a few. */
+type OldestOpenReader = ReturnType<typeof createOldestOpenReader>;
+
+const MAX_LANES = 200;
+
+export function createOldestOpenReader(
+  store: { reads: Pick<Store["reads"], "findOldestOpen"> },
+  clock: Pick<Clock, "now">,
+) {
+  let from = 0;
+  let known = new Map<number, OldestOpen>();
+  const seen = new Set<number>();
+  return {
+    /** The oldest open delivery of each of these subscriptions; those without one are left out. */
+    async look(seqs: readonly number[]): Promise<ReadonlyMap<number, OldestOpen>> {
+      const isMeant = new Set(seqs);
+      known = new Map([...known].filter(([seq]) => isMeant.has(seq)));
+      if (from >= seqs.length) from = 0;
+      const some = seqs.slice(from, from + MAX_LANES);
+      from += MAX_LANES;
+      const found = some.length === 0 ? [] : await store.reads.findOldestOpen(some, clock.now());
+      some.forEach((seq, index) => {
+        seen.add(seq);
+        const oldest = found[index];
+        if (oldest === undefined) known.delete(seq);
+        else known.set(seq, oldest);
+      });
+      return known;
+    },
+    /** Whether its turn has come already. */
+    hasSeen: (seq: number) => seen.has(seq),
+  };
+}
+
+/** In seconds. A delivery that was never tried may have been requested later: it waits since it was due. */
+export function ageOf({ isUntried, dueAt, receivedAt }: OldestOpen, now: number, wall: number): number {
+  return Math.max(0, (isUntried ? now - dueAt : wall - receivedAt) / 1000);
+}
+
+/** How many messages are parked for each source, as the brokers last reported. */
+type ParkedCounts = ReturnType<typeof createParkedCounts>;
+
+const EVERY_MS = 60_000;
+
+export function createParkedCounts(options: {
+  clock: Clock;
+  /** The sources that read from a queue. */
+  listSources: () => readonly { name: string; tenantId: string }[];
+  /** May reject, when the broker cannot be reached or the queue does not exist. */
+  count: (source: string) => Promise<number>;
+  everyMs?: number | undefined;
+}) {
+  const { clock, listSources, count, everyMs = EVERY_MS } = options;
+  const counts = new Map<string, ParkedCount>();
+  let rounds: Rounds | undefined;
+
+  async function look(): Promise<void> {
+    const known = listSources();
+    const names = new Set(known.map(({ name }) => name));
+    for (const name of counts.keys()) if (!names.has(name)) counts.delete(name);
+    for (const { name, tenantId } of known) {
+      // Keep the last number: a broker that cannot be reached is reported elsewhere.
+      const parked = await count(name).catch(() => undefined);
+      if (parked !== undefined) counts.set(name, { source: name, tenantId, count: parked });
+    }
+  }
+
+  return {
+    start(): void {
+      let waitMs = 0;
+      const next = () => {
+        const now = waitMs;
+        waitMs = everyMs;
+        return now;
+      };
+      rounds = startRounds({ clock, everyMs: next, run: look, onFault: () => undefined });
+    },
+    list: () => [...counts.values()],
+    /** Whether its broker has answered since the start. */
+    isCounted: (source: string) => counts.has(source),
+    isPulled: (source: string) => listSources().some(({ name }) => name === source),
+    async stop(): Promise<void> {
+      await rounds?.stop();
+    },
+  };
 }

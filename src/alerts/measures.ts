@@ -1,11 +1,10 @@
-import { ageOf } from "./oldest-open.ts";
+import { ageOf, type Facts } from "./facts.ts";
 import type { ActiveRule, Cause } from "../model/alert.ts";
 import type { AlertRuleName } from "../model/alert-rules.ts";
 import { formatDeliveryId } from "../model/ids.ts";
 import { parseUrl } from "../model/parse-url.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { AttemptTally } from "./attempt-window.ts";
-import type { Facts } from "./facts.ts";
 
 /**
  * What each rule measures: a value for each thing that it looks at, good or bad. A thing that no longer exists has

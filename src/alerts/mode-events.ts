@@ -5,7 +5,7 @@ import type { Clock, Timer } from "../model/clock.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { nameForLog } from "./contact-subscriptions.ts";
+import { nameForLog } from "./contacts.ts";
 import type { FailureEvents } from "./failure-events.ts";
 import type { KnownTarget, Targets } from "../resources/target-states.ts";
 

@@ -18,7 +18,7 @@ import {
 } from "./present/connection-facts.ts";
 import { worstOf, type Targets } from "../resources/target-states.ts";
 import type { FallbackDepths } from "../jobs/fallback-depths.ts";
-import { ageOf, createOldestOpenReader } from "../alerts/oldest-open.ts";
+import { ageOf, createOldestOpenReader } from "../alerts/facts.ts";
 import { describeTarget, type TargetFacts } from "./present/target-facts.ts";
 
 /** The gateway's reports about itself. */

@@ -12,7 +12,7 @@ import type { Gateway } from "../gateway.ts";
 import { writePrivateFile } from "../resources/secret-box.ts";
 import { endEarlyThreads, startThreadsEarly } from "../store/sqlite/thread-starts.ts";
 import type { Activity } from "../telemetry/activity.ts";
-import { createDescriptorOutput } from "../telemetry/descriptor-output.ts";
+import { createDescriptorOutput } from "../telemetry/log-output.ts";
 import { createLogger, type Logger, type LogOutput } from "../telemetry/logger.ts";
 import { createActivityLines } from "./activity-lines.ts";
 import { ADMIN_KEY_FILE } from "./connect.ts";

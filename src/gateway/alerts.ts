@@ -2,10 +2,9 @@ import { findSourcePlace, createParkedMessages } from "../queues/parked-messages
 import { isMeant, LOG_CHANNEL, toChannelSubscription } from "../model/alert-channel.ts";
 import { toActiveRules } from "../model/alert.ts";
 import type { SubscriptionInput } from "../model/subscription.ts";
-import { createFactsReader } from "../alerts/facts.ts";
+import { createFactsReader, createParkedCounts } from "../alerts/facts.ts";
 import { openAlerts, type ShownAlert } from "../alerts/alerts.ts";
 import type { Ending } from "../alerts/judge.ts";
-import { createParkedCounts } from "../alerts/parked-counts.ts";
 import type { Config } from "../config/settings-tree.ts";
 import type { Acceptance } from "./acceptance.ts";
 import type { Background } from "./background.ts";

@@ -8,7 +8,7 @@ import type { ForwardResult } from "../model/forward-rules.ts";
 import { formatDeliveryId } from "../model/ids.ts";
 import { isGatewayEventType } from "../model/pattern.ts";
 import { createAttemptWindows, type AttemptWindows } from "../alerts/attempt-window.ts";
-import { nameForLog } from "../alerts/contact-subscriptions.ts";
+import { nameForLog } from "../alerts/contacts.ts";
 import { createFallbackDepths, type FallbackDepths } from "../jobs/fallback-depths.ts";
 import type { Draft } from "../resources/draft.ts";
 import type { Subscription } from "../model/subscription.ts";

@@ -1,4 +1,4 @@
-import { nameForLog } from "../alerts/contact-subscriptions.ts";
+import { nameForLog } from "../alerts/contacts.ts";
 import { createSubscriptionLanes } from "../resources/subscriptions/subscription-lanes.ts";
 import { toRetryPolicySpec } from "../model/retry-policy.ts";
 import { createTargets } from "../resources/target-states.ts";

@@ -1,13 +1,12 @@
 import type { Clock } from "../model/clock.ts";
 import { agesOf, type RetentionDays } from "../model/retention.ts";
-import type { JobRun, RetentionRules } from "../store/port/jobs.ts";
+import type { JobRun, RetentionRules, Pruned, PruneStep } from "../store/port/jobs.ts";
 import type { Store } from "../store/store.ts";
-import type { Jobs } from "./jobs.ts";
-import { PRUNE_EVENTS } from "./prune-jobs.ts";
+import type { Jobs, JobContext, PeriodicJob } from "./jobs.ts";
 import type { TenantChange } from "../resources/tenants.ts";
 
 /** How long events are kept, for the gateway and for tenants with their own times. */
-export type RetentionTimes = ReturnType<typeof createRetentionTimes>;
+type RetentionTimes = ReturnType<typeof createRetentionTimes>;
 
 export function createRetentionTimes(set: RetentionDays) {
   const gateway = agesOf(set);
@@ -88,4 +87,183 @@ function remainingOf(due: number, run: JobRun | undefined): number | null {
   const { events = 0 } = JSON.parse(run.summary) as { events?: number };
   const tookMs = Math.max(1, run.endedAt - run.startedAt);
   return events === 0 ? null : Math.ceil((due * tookMs) / events / 1000);
+}
+
+const PRUNE_EVENTS = "prune-events";
+
+const HOUR_MS = 3_600_000;
+
+/** Twice as long as the statistics are shown. */
+const MINUTES_KEPT = 2 * 60;
+const HOURS_KEPT = 8 * 24;
+
+/** Old data is deleted in small steps, so that no event has to wait. */
+export function createPruneJobs(parts: {
+  store: Pick<Store, "jobs">;
+  clock: Clock;
+  rules: () => RetentionRules;
+  /** Infinity keeps them forever. */
+  idempotencyKeysKeptMs: number;
+  onPruned: (step: Pruned) => void;
+}): PeriodicJob[] {
+  const { store, clock, rules, idempotencyKeysKeptMs } = parts;
+
+  function rest(ms: number): Promise<void> {
+    return new Promise((resolve) => void clock.setTimer(clock.now() + ms, resolve));
+  }
+
+  /** Deletes what is due when the run begins; what becomes due later is left to the next run. */
+  async function walk(
+    of: "events" | "requests",
+    onStep: (done: Pruned) => void,
+    { shouldStop }: JobContext,
+  ): Promise<void> {
+    const pace = createStepPace(clock);
+    const from = { of, afterSeq: 0, rules: rules(), wall: clock.wall() };
+    while (!shouldStop()) {
+      const calledAt = clock.now();
+      const done = await store.jobs.prune({ ...from, maxRows: pace.maxRows });
+      onStep(done);
+      if (done.isEnd) return;
+      from.afterSeq = done.afterSeq;
+      await rest(pace.endStep(calledAt, done.tookMs));
+    }
+  }
+
+  async function repeat(step: PruneStep, { shouldStop }: JobContext): Promise<{ removed: number }> {
+    let removed = 0;
+    for (let isEnd = false; !isEnd && !shouldStop();) {
+      const done = await store.jobs.prune(step);
+      removed += done.removed;
+      isEnd = done.isEnd;
+    }
+    return { removed };
+  }
+
+  return [
+    {
+      name: PRUNE_EVENTS,
+      description: "Deletes events, and erases answers of destinations, after their retention time",
+      everyMs: HOUR_MS,
+      async run(context) {
+        const summary = { events: 0, deliveries: 0, answers: 0, bytes: 0 };
+        const add = (done: Pruned) => {
+          parts.onPruned(done);
+          summary.events += done.removed;
+          summary.deliveries += done.deliveries;
+          summary.answers += done.answers;
+          summary.bytes += done.bytes;
+        };
+        await walk("events", add, context);
+        return { summary };
+      },
+    },
+    {
+      name: "prune-requests",
+      description: "Deletes rejected and ignored requests after their retention time",
+      everyMs: HOUR_MS,
+      async run(context) {
+        const summary = { removed: 0 };
+        await walk("requests", (done) => void (summary.removed += done.removed), context);
+        return { summary };
+      },
+    },
+    {
+      name: "prune-statistics",
+      description: "Deletes statistics of minutes and hours that are no longer shown",
+      everyMs: HOUR_MS,
+      async run(context) {
+        const now = Math.floor(clock.wall() / 60_000);
+        const step = { of: "attempt_stats", minute: now - MINUTES_KEPT, hour: now - HOURS_KEPT * 60 } as const;
+        return { summary: await repeat(step, context) };
+      },
+    },
+    {
+      name: "prune-idempotency-keys",
+      description: "Deletes Idempotency-Keys after their retention time",
+      everyMs: 24 * HOUR_MS,
+      async run(context) {
+        const before = clock.wall() - idempotencyKeysKeptMs;
+        if (!Number.isFinite(before)) return { summary: { removed: 0 } };
+        return { summary: await repeat({ of: "idempotency_keys", before }, context) };
+      },
+    },
+  ];
+}
+
+export function createAuditJobs(options: {
+  store: Pick<Store, "audit" | "jobs">;
+  clock: Pick<Clock, "wall">;
+  /** Infinity keeps the entries forever. */
+  keptMs: number;
+  /** Writes the head to a place that somebody who can write the database cannot change. */
+  onAnchor: (anchor: { seq: number; hash: string }) => void;
+}): PeriodicJob[] {
+  const { store, clock, keptMs, onAnchor } = options;
+  let anchored = 0;
+  return [
+    {
+      name: "anchor-audit",
+      description:
+        "Writes the head of the audit log into the gateway's own log, so that a rollback of the audit log is noticed",
+      everyMs: HOUR_MS,
+      async run() {
+        const { head } = await store.audit.read(Number.MAX_SAFE_INTEGER, 1);
+        if (head === undefined || head.seq === anchored) return { summary: { anchored: 0 } };
+        onAnchor({ seq: head.seq, hash: head.hash });
+        anchored = head.seq;
+        return { summary: { anchored: head.seq } };
+      },
+    },
+    {
+      name: "prune-audit",
+      description: "Deletes entries of the audit log after their retention time, and leaves a signed checkpoint",
+      everyMs: 24 * HOUR_MS,
+      async run({ shouldStop }) {
+        const before = clock.wall() - keptMs;
+        let removed = 0;
+        for (let isEnd = !Number.isFinite(before); !isEnd && !shouldStop();) {
+          const step = await store.jobs.prune({ of: "audit", before });
+          removed += step.removed;
+          isEnd = step.isEnd;
+        }
+        return { summary: { removed } };
+      },
+    },
+  ];
+}
+
+/** The pace of a long deletion: short steps, and a rest after each in which events are accepted and delivered. */
+type StepPace = ReturnType<typeof createStepPace>;
+
+/** How long the changes of a step should take. Its commit takes about twice as long again. */
+const STEP_MS = 1;
+const MIN_ROWS = 10;
+const FIRST_ROWS = 50;
+const MAX_ROWS = 500;
+
+const REST_FACTOR = 6;
+/** For a run that has lasted so long that the next one, an hour after it began, comes near. */
+const HURRIED_REST_FACTOR = 2;
+const HURRIED_AFTER_MS = 30 * 60_000;
+
+export function createStepPace(clock: Pick<Clock, "now">) {
+  const hurriesFrom = clock.now() + HURRIED_AFTER_MS;
+  let maxRows = FIRST_ROWS;
+  return {
+    /** How many rows the next step may change. */
+    get maxRows() {
+      return maxRows;
+    },
+    /**
+     * Notes a step: when it was asked for, and how long its changes took. Returns how long to rest before the next step:
+     * a multiple of all that the step took, its commit and its wait for other commits included.
+     */
+    endStep(calledAt: number, tookMs: number): number {
+      const fitting = Math.floor((maxRows * STEP_MS) / Math.max(tookMs, 0.1));
+      maxRows = Math.max(MIN_ROWS, Math.min(MAX_ROWS, fitting, maxRows * 2));
+      const now = clock.now();
+      return Math.max(1, (now - calledAt) * (now > hurriesFrom ? HURRIED_REST_FACTOR : REST_FACTOR));
+    },
+  };
 }

@@ -11,7 +11,7 @@ import type { Tenants } from "../resources/tenants.ts";
 import type { ErasureRow } from "../store/port/erasures.ts";
 import type { DeliveryKey } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
-import { createStepPace } from "./step-pace.ts";
+import { createStepPace } from "./retention.ts";
 import type { Validations } from "../resources/validations/validations.ts";
 
 /** Erases all data of a tenant. Continues after restarts until it is done. */

@@ -18,7 +18,7 @@ import type { NewReplay, ReplayResults, ReplayRow } from "../store/port/jobs.ts"
 import type { Page, PageOf } from "../store/port/reads.ts";
 import { readAll } from "../store/read-all.ts";
 import type { Store } from "../store/store.ts";
-import { firstCursor, formatCursor } from "./replay-cursor.ts";
+import { firstCursor, formatCursor } from "./replay-selection.ts";
 import type { ReplayRunner } from "./replay-runner.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 

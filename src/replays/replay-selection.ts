@@ -7,12 +7,12 @@ import type { FoundDelivery, NewReplay, ReplayItem, ReplayPage, ReplayWalk } fro
 import type { DeliveryKey } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
-import { createMovedDeliveries } from "./moved-deliveries.ts";
+import { isTerminal, type DeliveryState } from "../model/delivery.ts";
 
 /** Finds the deliveries of a job, and decides which of them are changed, and how. */
 export type ReplaySelection = ReturnType<typeof createReplaySelection>;
 
-export type Walked = Pick<NewReplay, "kind" | "filter" | "tenantId" | "subscriptionSeq" | "upToSeq">;
+type Walked = Pick<NewReplay, "kind" | "filter" | "tenantId" | "subscriptionSeq" | "upToSeq">;
 
 const OVER = { dead_letters: "dead", purge: "dead", events: "ended", recover: "events", cancel: "open" } as const;
 
@@ -135,4 +135,84 @@ export function createReplaySelection(options: {
 function asDamaged(error: unknown): "damaged" {
   if (isDamage(error)) return "damaged";
   throw error;
+}
+
+/**
+ * An event whose delivery went to a fallback, or back, has two ended deliveries. A replay opens only one: that of the
+ * forwarding subscription, or the last one when the two subscriptions are no longer linked.
+ */
+type IsReplayedElsewhere = (
+  delivery: EndedDelivery,
+  /** The delivery of the same event to another subscription; undefined when there is none. */
+  findState: (subscriptionSeq: number) => Promise<DeliveryState | undefined>,
+) => Promise<boolean>;
+
+interface EndedDelivery {
+  subscription: Subscription;
+  /** The subscription that the delivery went to. */
+  movedTo: number | undefined;
+  /** Only this delivery is selected: by its subscription, or because it is dead. */
+  isMeant: boolean;
+}
+
+export function createMovedDeliveries({
+  find,
+  findFallback,
+  findForward,
+}: Pick<Subscriptions, "find" | "findFallback" | "findForward">): IsReplayedElsewhere {
+  return async ({ subscription, movedTo, isMeant }, findState) => {
+    const fallback = findFallback(subscription)?.seq;
+    const forward = findForward(subscription)?.seq;
+    for (const seq of new Set([fallback, forward, movedTo])) {
+      if (seq === undefined || find(seq) === undefined) continue;
+      const state = await findState(seq);
+      if (state === undefined) continue;
+      // It is already on its way there.
+      if (!isTerminal(state) || (!isMeant && seq !== fallback)) return true;
+    }
+    return false;
+  };
+}
+
+/**
+ * The position of a job. It walks over all deliveries in one order. A lane whose window is full leaves that
+ * walk and continues with its own, so that one slow or paused subscription does not delay the others.
+ */
+export interface ReplayCursor {
+  /** Undefined when the common walk has ended. */
+  at: DeliveryKey | undefined;
+  /** By subscription: the event that its own walk has reached; undefined when it has ended. */
+  lanes: Map<number, number | undefined>;
+}
+
+interface CursorText {
+  at: readonly [eventSeq: number, subscriptionSeq: number] | null;
+  lanes: Readonly<Record<string, number | null>>;
+}
+
+export function formatCursor({ at, lanes }: ReplayCursor): string {
+  const text: CursorText = {
+    at: at === undefined ? null : [at.eventSeq, at.subscriptionSeq],
+    lanes: Object.fromEntries([...lanes].map(([seq, eventSeq]) => [seq, eventSeq ?? null])),
+  };
+  return JSON.stringify(text);
+}
+
+export function parseCursor(text: string): ReplayCursor {
+  const { at, lanes } = JSON.parse(text) as CursorText;
+  return {
+    at: at === null ? undefined : { eventSeq: at[0], subscriptionSeq: at[1] },
+    lanes: new Map(Object.entries(lanes).map(([seq, eventSeq]) => [Number(seq), eventSeq ?? undefined])),
+  };
+}
+
+/** A job for one subscription has only that lane's walk. */
+export function firstCursor(afterSeq: number, subscriptionSeq: number | undefined): ReplayCursor {
+  return subscriptionSeq === undefined
+    ? { at: { eventSeq: afterSeq, subscriptionSeq: Number.MAX_SAFE_INTEGER }, lanes: new Map() }
+    : { at: undefined, lanes: new Map([[subscriptionSeq, afterSeq]]) };
+}
+
+export function isAtEnd({ at, lanes }: ReplayCursor): boolean {
+  return at === undefined && [...lanes.values()].every((eventSeq) => eventSeq === undefined);
 }

@@ -12,7 +12,7 @@ import { readAll } from "../store/read-all.ts";
 import type { Store } from "../store/store.ts";
 import type { Authors } from "../resources/authors.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
-import { createMovedDeliveries } from "./moved-deliveries.ts";
+import { createMovedDeliveries } from "./replay-selection.ts";
 
 /** Operations on single deliveries. */
 export type Replays = ReturnType<typeof createReplays>;

@@ -1,9 +1,6 @@
 import pino from "pino";
-import { createDescriptorOutput } from "./descriptor-output.ts";
-import { openLogFile, type LogFile } from "./log-file.ts";
-import { formatPrettyLine } from "./pretty-line.ts";
-import { escapeLines } from "./terminal-text.ts";
-import { redactFields, redactText } from "./redact.ts";
+import { createDescriptorOutput, openLogFile, type LogFile } from "./log-output.ts";
+import { escapeLines, escapeControls } from "./terminal-text.ts";
 
 /** Messages are short constant sentences; what varies goes into snake_case fields. An error goes into `error`. */
 export interface LogMethod {
@@ -133,4 +130,109 @@ function serializeError(error: unknown, depth = 0): unknown {
     stack: error.stack,
     ...(error.cause !== undefined && depth < 3 ? { cause: serializeError(error.cause, depth + 1) } : {}),
   };
+}
+
+/** ECMA-48 colours: red for errors, yellow for warnings. */
+const COLOURS: Readonly<Record<string, number>> = { fatal: 31, error: 31, warn: 33 };
+
+/** One log line for a terminal: `12:03:04.123 INFO  gateway listening  url=http://…`. */
+export function formatPrettyLine(json: string, hasColour = false): string {
+  const { time, level, msg, error, ...fields } = JSON.parse(json) as Record<string, unknown>;
+  const name = escapeControls(String(level).toUpperCase().padEnd(5));
+  const colour = hasColour ? COLOURS[String(level)] : undefined;
+  const shown = colour === undefined ? name : `\u001b[${colour}m${name}\u001b[39m`;
+  const head = `${formatTime(time)} ${shown} ${escapeControls(String(msg ?? ""))}`;
+  const facts = Object.entries(fields).map(([name, value]) => `${escapeControls(name)}=${formatFact(value)}`);
+  return `${[head, ...facts, ...formatError(error)].join("  ")}\n`;
+}
+
+function formatTime(time: unknown): string {
+  const date = new Date(String(time));
+  const pad = (value: number, width = 2): string => String(value).padStart(width, "0");
+  const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map((value) => pad(value)).join(":");
+  return `${clock}.${pad(date.getMilliseconds(), 3)}`;
+}
+
+function formatFact(value: unknown): string {
+  if (typeof value === "string" && /^[^\s"=]+$/.test(value)) return escapeControls(value);
+  return escapeControls(JSON.stringify(value));
+}
+
+function formatError(error: unknown): string[] {
+  if (error === undefined) return [];
+  const { message, stack } = error as { message?: unknown; stack?: unknown };
+  const facts = [`error=${formatFact(message ?? error)}`];
+  if (typeof stack === "string") {
+    const frames = stack.split("\n").filter((line) => /^\s+at /.test(line));
+    facts.push(...frames.map((frame) => `\n    ${escapeControls(frame.trim())}`));
+  }
+  return facts;
+}
+
+/** Keeps secrets out of the log, by the name of the field and by the form of the text. */
+
+const MASK = "***";
+
+const SECRET_NAMES: ReadonlySet<string> = new Set([
+  "authorization",
+  "proxy_authorization",
+  "x_api_key",
+  "api_key",
+  "apikey",
+  "key_secret",
+  "cookie",
+  "set_cookie",
+  "secret",
+  "secrets",
+  "token",
+  "access_token",
+  "refresh_token",
+  "password",
+  "passphrase",
+  "admin_key",
+  "master_key",
+  "private_key",
+  "client_secret",
+  "auth",
+  "credentials",
+]);
+
+/** Values nested more deeply than this are left out. */
+const MAX_DEPTH = 6;
+
+const SECRET_TEXT = /whs(?:ec|k)_[A-Za-z0-9+/=_-]+|\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}|(?<=:\/\/)[^/?#@\s"]+@/gi;
+
+function isSecretName(name: string): boolean {
+  const snakeCase = name
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .replaceAll("-", "_")
+    .toLowerCase();
+  return SECRET_NAMES.has(snakeCase);
+}
+
+/** Returns a copy without secrets; values of other classes (errors, dates) are left to the serializers. */
+export function redactFields(fields: object, depth = 0): Record<string, unknown> {
+  const redacted: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields) as [string, unknown][]) {
+    redacted[name] = isSecretName(name) && value !== undefined && value !== null ? MASK : redactValue(value, depth + 1);
+  }
+  return redacted;
+}
+
+function redactValue(value: unknown, depth: number): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof Uint8Array) return `${value.byteLength} bytes`;
+  const isPlain =
+    Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value) as object | null);
+  if (!isPlain) return value;
+  if (depth >= MAX_DEPTH) return "…";
+  return Array.isArray(value) ? value.map((item) => redactValue(item, depth + 1)) : redactFields(value, depth);
+}
+
+/** The last safety net, for secrets inside other text such as an error's message. */
+export function redactText(text: string): string {
+  return text.replace(SECRET_TEXT, (found: string, scheme?: string) => {
+    if (scheme !== undefined) return `${scheme} ${MASK}`;
+    return found.endsWith("@") ? `${MASK}@` : `${found.slice(0, found.indexOf("_") + 1)}${MASK}`;
+  });
 }

@@ -1,15 +1,11 @@
 import { Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import type { ForwardResult } from "../model/forward-rules.ts";
-import { createAlertGauge, type AlertValues } from "./alert-gauge.ts";
-import { createLatencyWindow } from "./latency-window.ts";
-import { createCounter, createHistogram, createSummary } from "./meters.ts";
-import { createQueueGauges, type ConnectionValues, type QueueValues } from "./queue-gauges.ts";
-import { createTargetGauges } from "./target-gauges.ts";
+import { createLatencyWindow, createCounter, createHistogram, createSummary } from "./meters.ts";
 
 /** The metrics of the gateway. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-export interface AttemptFacts {
+interface AttemptFacts {
   subscriptionId: string;
   eventType: string;
   result: string;
@@ -19,7 +15,7 @@ export interface AttemptFacts {
   dwellMs: number | undefined;
 }
 
-export interface GaugeValues {
+interface GaugeValues {
   openDeliveries: number;
   deadLetters: number;
   activeSubscriptions: number;
@@ -36,7 +32,7 @@ export interface GaugeValues {
   imbalance: number;
 }
 
-export interface TargetValues {
+interface TargetValues {
   tenantId: string;
   name: string;
   mode: string;
@@ -214,5 +210,98 @@ function remember<Meter>(
       known.set(name, (meter = make(name)));
     }
     return meter;
+  };
+}
+
+interface ConnectionValues {
+  kind: string;
+  name: string;
+  isConnected: boolean;
+}
+
+/** The values of a source's queue. */
+interface QueueValues {
+  source: string;
+  depth: number | undefined;
+}
+
+/** Gauges of the connections to brokers and of the queues of sources. */
+function createQueueGauges(registry: Registry) {
+  const connected = new Gauge({
+    name: "posthorn_broker_connected",
+    help: "1 while the connection to a broker works, 0 while it is down; absent before its first use",
+    labelNames: ["kind", "connection"],
+    registers: [registry],
+  });
+  const depths = new Gauge({
+    name: "posthorn_source_queue_depth",
+    help: "Messages that wait in the queue of a source, as its broker counts them",
+    labelNames: ["source"],
+    registers: [registry],
+  });
+  return {
+    setDepths(queues: readonly QueueValues[]): void {
+      depths.reset();
+      for (const { source, depth } of queues) if (depth !== undefined) depths.set({ source }, depth);
+    },
+    setConnections(connections: readonly ConnectionValues[]): void {
+      connected.reset();
+      for (const { kind, name, isConnected } of connections) {
+        connected.set({ kind, connection: name }, isConnected ? 1 : 0);
+      }
+    },
+  };
+}
+
+/** Beyond this number, only some targets are listed: those with problems first. */
+const MAX_TARGETS = 1000;
+
+/** The state of each target. */
+function createTargetGauges(registry: Registry) {
+  const labelNames = ["tenant_id", "target"] as const;
+  const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames, registers: [registry] });
+  const mode = gauge("posthorn_target_queue_mode", "1 while the target is in QUEUE mode, 0 in NORMAL");
+  const health = gauge("posthorn_target_healthy", "1 while the target is healthy, as far as is known");
+  const open = gauge("posthorn_target_open_deliveries", "Deliveries for the target that are pending or being sent");
+  const oldest = gauge("posthorn_target_oldest_open_seconds", "Age of the oldest delivery that waits for the target");
+
+  return {
+    set(targets: readonly TargetValues[]): void {
+      for (const one of [mode, health, open, oldest]) one.reset();
+      const isTroubled = (target: TargetValues) => target.mode === "QUEUE" || target.health === "error";
+      const shown =
+        targets.length <= MAX_TARGETS
+          ? targets
+          : [...targets.filter(isTroubled), ...targets.filter((target) => !isTroubled(target))].slice(0, MAX_TARGETS);
+      for (const target of shown) {
+        const labels = { tenant_id: target.tenantId, target: target.name };
+        mode.set(labels, target.mode === "QUEUE" ? 1 : 0);
+        health.set(labels, target.health === "ok" ? 1 : 0);
+        open.set(labels, target.queueLength);
+        oldest.set(labels, target.oldestOpenS);
+      }
+    },
+  };
+}
+
+interface AlertValues {
+  rule: string;
+  severity: string;
+  isActive: boolean;
+}
+
+/** Alerts of the whole gateway: at most one for each rule. */
+function createAlertGauge(registry: Registry) {
+  const active = new Gauge({
+    name: "posthorn_alerts_active",
+    help: "1 while the alert of this rule is active",
+    labelNames: ["rule", "severity"],
+    registers: [registry],
+  });
+  return {
+    set(alerts: readonly AlertValues[]): void {
+      active.reset();
+      for (const { rule, severity, isActive } of alerts) active.set({ rule, severity }, isActive ? 1 : 0);
+    },
   };
 }

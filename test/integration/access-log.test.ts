@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { createAccessLog } from "../../src/telemetry/access-log.ts";
+import { createAccessLog } from "../../src/telemetry/activity.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
 import { until } from "../support/api-client.ts";
 import { createMemoryBroker } from "../support/memory-queue.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Subscription, SubscriptionInput } from "../../src/model/subscription.ts";
-import { createHeldJob } from "../../src/jobs/held-deliveries.ts";
+import { createHeldJob } from "../../src/jobs/upkeep.ts";
 import { createJobs } from "../../src/jobs/jobs.ts";
 import type { DeadDelivery } from "../../src/store/port/lanes.ts";
 import { createChance } from "../support/chance.ts";

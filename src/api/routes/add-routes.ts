@@ -7,7 +7,7 @@ import type { Clock } from "../../model/clock.ts";
 import type { PortalTheme } from "../../model/portal-theme.ts";
 import type { AuditTrail } from "../../resources/audit-trail.ts";
 import type { Alerts } from "../../alerts/alerts.ts";
-import { nameForLog } from "../../alerts/contact-subscriptions.ts";
+import { nameForLog } from "../../alerts/contacts.ts";
 import type { BodyErasures } from "../../jobs/body-erasure.ts";
 import type { TenantErasures } from "../../jobs/tenant-erasure.ts";
 import type { BulkReplays } from "../../replays/bulk-replays.ts";

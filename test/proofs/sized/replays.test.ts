@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Subscription } from "../../../src/model/subscription.ts";
-import { firstCursor, formatCursor } from "../../../src/replays/replay-cursor.ts";
+import { firstCursor, formatCursor } from "../../../src/replays/replay-selection.ts";
 import { createReplayRunner } from "../../../src/replays/replay-runner.ts";
 import type { NewReplay } from "../../../src/store/port/jobs.ts";
 import { OK, useDeliveryBench, type DeliveryBench } from "../../support/delivery-bench.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { addPacked, createHistogram, quantileOf } from "../../../src/model/latency-histogram.ts";
-import { createAttemptCollector, WHOLE_GATEWAY } from "../../../src/jobs/attempt-collector.ts";
+import { createAttemptCollector, WHOLE_GATEWAY } from "../../../src/jobs/statistics.ts";
 import type { AttemptStats } from "../../../src/store/port/jobs.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/model/errors.ts";
 import { packHistogram, createHistogram } from "../../../src/model/latency-histogram.ts";
-import { EVENTS_TAKEN, WHOLE_GATEWAY } from "../../../src/jobs/attempt-collector.ts";
-import { createStatistics } from "../../../src/jobs/statistics.ts";
+import { EVENTS_TAKEN, WHOLE_GATEWAY, createStatistics } from "../../../src/jobs/statistics.ts";
 import type { AttemptStats, Jobs } from "../../../src/store/port/jobs.ts";
 import type { Reads } from "../../../src/store/port/reads.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";

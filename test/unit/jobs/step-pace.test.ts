@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createStepPace } from "../../../src/jobs/step-pace.ts";
+import { createStepPace } from "../../../src/jobs/retention.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLaneWindows, MAX_WINDOW } from "../../../src/replays/lane-windows.ts";
+import { createLaneWindows, MAX_WINDOW } from "../../../src/replays/replay-runner.ts";
 
 /** A lane that gets `perSecond` done, and what is opened in it within `seconds`. */
 function run(perSecond: number, seconds: number): { largest: number; opened: number } {

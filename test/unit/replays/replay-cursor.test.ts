@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { firstCursor, formatCursor, isAtEnd, parseCursor } from "../../../src/replays/replay-cursor.ts";
+import { firstCursor, formatCursor, isAtEnd, parseCursor } from "../../../src/replays/replay-selection.ts";
 
 const seq = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const cursors = fc.record({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/model/errors.ts";
 import type { Subscription } from "../../../src/model/subscription.ts";
-import { firstCursor, formatCursor } from "../../../src/replays/replay-cursor.ts";
+import { firstCursor, formatCursor } from "../../../src/replays/replay-selection.ts";
 import { createReplayRunner, type ReplayRunner } from "../../../src/replays/replay-runner.ts";
 import type { ReplayRow } from "../../../src/store/port/jobs.ts";
 import type { Store } from "../../../src/store/store.ts";

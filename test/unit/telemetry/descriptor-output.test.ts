@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { skipBecause } from "../../support/skip.ts";
-import { createDescriptorOutput } from "../../../src/telemetry/descriptor-output.ts";
+import { createDescriptorOutput } from "../../../src/telemetry/log-output.ts";
 
 let dir: string;
 beforeEach(() => {

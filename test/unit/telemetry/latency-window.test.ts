@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createLatencyWindow } from "../../../src/telemetry/latency-window.ts";
+import { createLatencyWindow } from "../../../src/telemetry/meters.ts";
 
 describe("the latencies of the last minutes", () => {
   it("are told to within a tenth", () => {
