@@ -1,5 +1,4 @@
-import { listDefaults, listSettings } from "./config/settings-in-force.ts";
-import type { Config } from "./config/settings-tree.ts";
+import { listDefaults, listSettings, type Config } from "./config/settings-tree.ts";
 import { openAlerting, toChannelSubscriptions } from "./gateway/alerts.ts";
 import { isLoopbackHost } from "./model/ip-address.ts";
 import { openBackground } from "./gateway/background.ts";

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { TSchema } from "typebox";
-import { CHANNEL_FIELDS } from "../../src/config/alerts.ts";
-import { describeExpected, type JsonSchema } from "../../src/config/expected.ts";
+import { CHANNEL_FIELDS } from "../../src/config/sections.ts";
+import { describeExpected, type JsonSchema, type SettingSchema } from "../../src/config/setting-schema.ts";
 import { ClientSettings, SETTING_GROUPS, Settings } from "../../src/config/schema.ts";
-import type { SettingSchema } from "../../src/config/setting-schema.ts";
 import { generatedFrom } from "./generated-from.ts";
 
 const ROOT = new URL("../../", import.meta.url);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { Config } from "./settings-tree.ts";
 import { createConfigError, type LoadedConfig } from "./load.ts";
-import type { Problem } from "./located.ts";
+import type { Problem } from "./parse-yaml.ts";
 
 /** Checks files that only the gateway itself reads: client commands load the configuration without access to them. */
 export function checkFiles({ config, origins }: Pick<LoadedConfig, "config" | "origins">): void {

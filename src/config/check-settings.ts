@@ -5,7 +5,7 @@ import { checkDefaultConnections } from "./connections.ts";
 import { checkSmtp } from "./messages.ts";
 import { checkOidc } from "./oidc.ts";
 import { findAt, setAt, SETTINGS } from "./settings-tree.ts";
-import { describeValue } from "./mask.ts";
+import { describeValue } from "./setting-schema.ts";
 import { parseStoreUrl } from "./store-url.ts";
 
 type Tree = Record<string, unknown>;

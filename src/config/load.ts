@@ -1,19 +1,24 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { PosthornError } from "../model/errors.ts";
-import { checkDeclared } from "./check-declared.ts";
-import { checkDeclaredEventTypes, readEventTypesDir } from "./declared-event-types.ts";
+import { checkDeclared, checkDeclaredEventTypes, readEventTypesDir } from "./check-declared.ts";
 import { checkSettings } from "./check-settings.ts";
-import { applyDevMode } from "./dev-mode.ts";
 import type { Environment } from "./environment.ts";
-import type { JsonSchema } from "./expected.ts";
-import { findPlace, formatProblem, type Located, type LocatedMap, type Problem, type Report } from "./located.ts";
-import { parseYaml } from "./parse-yaml.ts";
-import { resolveManifestPaths } from "./manifest-paths.ts";
-import { findUnknownVariables, readVariables } from "./read-variables.ts";
-import { readValue } from "./read-value.ts";
+import type { JsonSchema } from "./setting-schema.ts";
+import {
+  findPlace,
+  formatProblem,
+  type Located,
+  type LocatedMap,
+  type Problem,
+  type Report,
+  parseYaml,
+} from "./parse-yaml.ts";
+import { findUnknownVariables, readVariables, readValue } from "./read-value.ts";
 import { Settings } from "./schema.ts";
 import { camelize, findAt, freezeDeep, setAt, SETTINGS, toCamelCase, type Config } from "./settings-tree.ts";
+import type { DeclaredFault } from "../model/declared-fault.ts";
+import { isLoopbackHost } from "../model/ip-address.ts";
 
 export const DEFAULT_FILE = "posthorn.yaml";
 
@@ -254,4 +259,57 @@ function findWeaknesses(config: Config): string[] {
     warnings.push("allow_private_destinations: true lets deliveries reach every private network; for development only");
   }
   return warnings;
+}
+
+/** Adds the file and line of the declaration to an error of the gateway about a declared item. */
+export function locateDeclared(error: unknown, { placeOf }: Pick<LoadedConfig, "placeOf">): unknown {
+  const fault = error instanceof PosthornError ? (error.details?.["declared"] as DeclaredFault | undefined) : undefined;
+  if (fault === undefined) return error;
+  const { noun, name, field = "", message } = fault;
+  const found = placeOf(`${noun.replaceAll(" ", "_")}s`, name, field);
+  if (found === undefined) return error;
+  const { place, path } = found;
+  return createConfigError([{ place, path: `${path} (${name})`, message: withoutField(message, field) }]);
+}
+
+/** Some messages begin with the field's name. */
+function withoutField(message: string, field: string): string {
+  return message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
+}
+
+type Tree = Record<string, unknown>;
+
+/** When a receiver was not running, its failed events arrive soon after it is started. */
+const DEV_RETRY_DELAYS_S = [1, 1, 2, 2, 3, 3, ...Array.from({ length: 60 }, () => 5)];
+
+/** The settings that `dev` changes, unless they are set. */
+const DEV_SETTINGS: Tree = {
+  allow_http_destinations: true,
+  allow_private_destinations: ["127.0.0.0/8", "::1/128"],
+  default_retry_policy: DEV_RETRY_DELAYS_S,
+  max_probe_s: 2,
+};
+
+/** Dev mode loosens rules that protect others, so nobody else may reach the gateway. */
+export function applyDevMode(
+  tree: Tree,
+  isDefault: (path: string) => boolean,
+  complain: (path: string, message: string) => void,
+): void {
+  if (tree["dev"] !== true) return;
+  for (const [path, value] of Object.entries(DEV_SETTINGS)) if (isDefault(path)) tree[path] = value;
+  const { public_url: publicUrl, trusted_proxies: proxies, host } = tree;
+  const reason = "is for your own machine only, and cannot be used together with";
+  if (publicUrl !== undefined) complain("dev", `${reason} public_url`);
+  if (Array.isArray(proxies) && proxies.length > 0) complain("dev", `${reason} trusted_proxies`);
+  if (typeof host === "string" && !isLoopbackHost(host))
+    complain("dev", `${reason} the host ${host}; listen on 127.0.0.1`);
+}
+
+/** A relative path of a declared source starts at the configuration file, wherever the gateway is started from. */
+export function resolveManifestPaths(sources: unknown, folder: string): void {
+  if (!Array.isArray(sources)) return;
+  for (const source of sources as Partial<Record<string, unknown>>[]) {
+    if (typeof source?.["manifest"] === "string") source["manifest"] = resolve(folder, source["manifest"]);
+  }
 }

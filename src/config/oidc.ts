@@ -3,8 +3,7 @@ import { findFault } from "../model/errors.ts";
 import { isLoopbackHost } from "../model/ip-address.ts";
 import { parseUrl } from "../model/parse-url.ts";
 import { GROUP_RULE_FORM, parseGroupRule } from "../resources/group-rules.ts";
-import { describeValue } from "./mask.ts";
-import { optionalText, withVariables } from "./setting-schema.ts";
+import { describeValue, optionalText, withVariables } from "./setting-schema.ts";
 
 /** Sign-in to the dashboard with an OpenID Connect provider. */
 export const Oidc = Type.Object(

@@ -7,7 +7,7 @@ import type { SourceInput } from "../model/source.ts";
 import type { SubscriptionInput } from "../model/subscription.ts";
 import type { TargetInput } from "../model/target.ts";
 import type { Origin, Origins } from "./load.ts";
-import { maskSecret, maskUrl } from "./mask.ts";
+import { maskSecret, maskUrl } from "./setting-schema.ts";
 import { findAt, SETTINGS, toCamelCase, type Config } from "./settings-tree.ts";
 
 /** The effective configuration for people (or, as JSON, for programs), without its secrets. */

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { checkFiles } from "../../../src/config/check-files.ts";
-import { loadConfig } from "../../../src/config/load.ts";
-import { locateDeclared } from "../../../src/config/locate-declared.ts";
+import { loadConfig, locateDeclared } from "../../../src/config/load.ts";
 import { ERRORS, findFault, PosthornError } from "../../../src/model/errors.ts";
 import { EXPIRED_PAIR, SERVER_PAIR } from "../../support/certificates.ts";
 
