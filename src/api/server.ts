@@ -6,7 +6,7 @@ import { ERRORS, PosthornError } from "../model/errors.ts";
 import { isLoopbackHost } from "../model/ip-address.ts";
 import { parseUrl } from "../model/parse-url.ts";
 import { checkEncoding, findAmbiguity } from "../intake/request.ts";
-import type { Scope } from "../resources/api-key.ts";
+import type { Scope } from "../model/scopes.ts";
 import type { Author, Authors } from "../resources/authors.ts";
 import { actorOf, allows, type Caller } from "../resources/keys.ts";
 import type { Activity } from "../telemetry/activity.ts";

@@ -1,4 +1,4 @@
-import type { Scope } from "../resources/api-key.ts";
+import type { Scope } from "../model/scopes.ts";
 import { readAnswer } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { usageFailure } from "./failure.ts";

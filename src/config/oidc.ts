@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { findFault } from "../model/errors.ts";
 import { isLoopbackHost } from "../model/ip-address.ts";
 import { parseUrl } from "../model/parse-url.ts";
-import { GROUP_RULE_FORM, parseGroupRule } from "../resources/group-rules.ts";
+import { GROUP_RULE_FORM, parseGroupRule } from "../model/scopes.ts";
 import { describeValue, optionalText, withVariables } from "./setting-schema.ts";
 
 /** Sign-in to the dashboard with an OpenID Connect provider. */

@@ -7,7 +7,7 @@ import { createGuardedFetch } from "../api/session/oidc/guarded-fetch.ts";
 import { createLogins } from "../api/session/oidc/logins.ts";
 import { createOidcSignIn, markOfUsers, type OidcSignIn } from "../api/session/oidc/oidc-sign-in.ts";
 import { createProvider } from "../api/session/oidc/provider.ts";
-import { parseGroupRule } from "../resources/group-rules.ts";
+import { parseGroupRule } from "../model/scopes.ts";
 import type { Start } from "./options.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { Storage } from "./storage.ts";

@@ -1,10 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import { PosthornError } from "../model/errors.ts";
+import type { Scope } from "../model/scopes.ts";
 import type { RecordChange } from "../store/port/records.ts";
 import type { Resource, LiveRecord } from "./resource.ts";
-
-export const SCOPES = ["admin", "publish", "read"] as const;
-export type Scope = (typeof SCOPES)[number];
 
 export interface ApiKey {
   id: string;

@@ -1,5 +1,5 @@
 import { EXAMPLE } from "../../src/api/openapi/examples.ts";
-import type { Scope } from "../../src/resources/api-key.ts";
+import type { Scope } from "../../src/model/scopes.ts";
 import {
   findAlert,
   newEvent,

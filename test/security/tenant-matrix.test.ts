@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SCOPES, type Scope } from "../../src/resources/api-key.ts";
+import { SCOPES, type Scope } from "../../src/model/scopes.ts";
 import { until, type ApiClient } from "../support/api-client.ts";
 import {
   exampleAnswerOf,

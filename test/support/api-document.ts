@@ -1,6 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import type { Scope } from "../../src/resources/api-key.ts";
+import type { Scope } from "../../src/model/scopes.ts";
 
 /** The OpenAPI document of a gateway, read as its users do. */
 export interface ApiDocument {

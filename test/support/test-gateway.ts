@@ -5,7 +5,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import type { Config } from "../../src/config/settings-tree.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
 import type { PartMakers } from "../../src/gateway/options.ts";
-import type { Scope } from "../../src/resources/api-key.ts";
+import type { Scope } from "../../src/model/scopes.ts";
 import type { DestinationKind } from "../../src/destinations/sender.ts";
 import type { Plugin } from "../../src/plugin.ts";
 import type { SourceKind } from "../../src/sources/source-kind.ts";

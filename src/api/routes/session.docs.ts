@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { APPEARANCES } from "../../model/portal-theme.ts";
-import { SCOPES } from "../../resources/api-key.ts";
+import { SCOPES } from "../../model/scopes.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import { Time, closed, named, nullable, oneOf, text, textOrNull, type AreaDocs } from "../openapi/operation-docs.ts";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../model/clock.ts";
 import type { LinkTheme } from "../../model/portal-theme.ts";
-import type { Scope } from "../../resources/api-key.ts";
+import type { Scope } from "../../model/scopes.ts";
 import { allows, type Caller, type KeyHolder, type Keys, type SignedInUser } from "../../resources/keys.ts";
 import type { PassRecords } from "../../resources/pass-records.ts";
 import type { SecretBox } from "../../resources/secret-box.ts";

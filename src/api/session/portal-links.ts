@@ -1,7 +1,7 @@
 import type { Clock } from "../../model/clock.ts";
 import { PosthornError } from "../../model/errors.ts";
 import type { LinkTheme } from "../../model/portal-theme.ts";
-import type { Scope } from "../../resources/api-key.ts";
+import type { Scope } from "../../model/scopes.ts";
 import type { Caller } from "../../resources/keys.ts";
 import type { PassRecords } from "../../resources/pass-records.ts";
 import type { Passes } from "./passes.ts";

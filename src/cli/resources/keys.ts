@@ -1,4 +1,4 @@
-import { SCOPES } from "../../resources/api-key.ts";
+import { SCOPES } from "../../model/scopes.ts";
 import { runCreateKey, type KeyWish } from "../create-key.ts";
 import { print } from "../output.ts";
 import { readEnd } from "../read-value.ts";

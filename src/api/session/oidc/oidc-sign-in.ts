@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../../model/clock.ts";
 import { PosthornError } from "../../../model/errors.ts";
-import { findGroupRule, type GroupRule } from "../../../resources/group-rules.ts";
+import { findGroupRule, type GroupRule } from "../../../model/scopes.ts";
 import { USER_PREFIX, type Caller } from "../../../resources/keys.ts";
 import { publicBaseOf } from "../../../intake/request.ts";
 import type { Logins } from "./logins.ts";

@@ -1,5 +1,7 @@
-import { PosthornError } from "../model/errors.ts";
-import { SCOPES, type Scope } from "./api-key.ts";
+import { PosthornError } from "./errors.ts";
+
+export const SCOPES = ["admin", "publish", "read"] as const;
+export type Scope = (typeof SCOPES)[number];
 
 /** The rights of the users of one group. */
 export interface GroupRule {

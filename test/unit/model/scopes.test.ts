@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findGroupRule, parseGroupRule } from "../../../src/resources/group-rules.ts";
+import { findGroupRule, parseGroupRule } from "../../../src/model/scopes.ts";
 
 describe("a rule for a group", () => {
   it.each([
