@@ -44,10 +44,10 @@ export async function openSmartsheet(options: SmartsheetOptions): Promise<Smarts
     if (statuses.size >= MAX_REMEMBERED) statuses.clear();
     statuses.set(key, status);
     const saved = webhooks.setStatus(source, webhookId, status).catch(options.onFault);
-    await Promise.all([saved, tellStatus({ source, webhookId, sheetId, status })]);
+    await Promise.all([saved, reportStatus({ source, webhookId, sheetId, status })]);
   }
 
-  async function tellStatus({ source, webhookId, sheetId, status }: Omit<WebhookStatusChange, "at">): Promise<void> {
+  async function reportStatus({ source, webhookId, sheetId, status }: Omit<WebhookStatusChange, "at">): Promise<void> {
     const facts = { source, webhook_id: webhookId, sheet_id: sheetId, status };
     if (status === ENABLED) return logger.info(facts, "Smartsheet's webhook is enabled");
     if (!isDisabled(status)) return;

@@ -54,7 +54,7 @@ export interface ShownRule extends ActiveRule {
   active: Alert | undefined;
 }
 
-interface MuteWish {
+interface MuteRequest {
   by: string;
   note?: string | undefined;
   /** Mutes only this cause. */
@@ -68,7 +68,7 @@ const MAX_WRITTEN_AT_ONCE = 100;
 /** How many notifications of an alert are kept. */
 const KEPT_TELLINGS = 10;
 
-interface Judged {
+interface Decided {
   rule: ActiveRule;
   tenantId: string;
   causes: readonly Cause[];
@@ -110,7 +110,7 @@ export async function openAlerts(options: {
     return last.get(name)?.causes ?? groups.find(name, "")?.thing.current?.causes ?? [];
   }
 
-  function judgeRule(rule: ActiveRule, facts: Facts): Judged[] {
+  function evaluateRule(rule: ActiveRule, facts: Facts): Decided[] {
     const measured = rule.isEnabled ? MEASURES[rule.name](facts, rule) : [];
     const causes = rule.isEnabled
       ? findCauses(rule, measured, causesBefore(rule.name), (cause) => isUnknown(facts, rule, cause))
@@ -123,7 +123,7 @@ export async function openAlerts(options: {
     const before = live.get(rule.name);
     const now = new Map<string, LiveGroup>();
     live.set(rule.name, now);
-    const judged: Judged[] = [];
+    const decided: Decided[] = [];
     for (const [tenantId, all] of grouped) {
       if (options.isErasing(tenantId)) continue;
       const group = groups.find(rule.name, tenantId)?.thing;
@@ -132,38 +132,38 @@ export async function openAlerts(options: {
       now.set(tenantId, one);
       const step = decide(rule, one, group, unmuted, facts.now);
       const ending = step === "clear" ? findEnding(rule, all) : undefined;
-      if (step !== undefined) judged.push({ rule, tenantId, causes: unmuted, ending });
+      if (step !== undefined) decided.push({ rule, tenantId, causes: unmuted, ending });
     }
-    return judged;
+    return decided;
   }
 
-  async function judge(names: ReadonlySet<AlertRuleName>): Promise<void> {
+  async function evaluateRules(names: ReadonlySet<AlertRuleName>): Promise<void> {
     const facts = await loadFacts();
-    const meant = [...rules.values()].filter(({ name }) => names.has(name));
-    const judged = meant.flatMap((rule) => judgeRule(rule, facts));
-    for (let at = 0; at < judged.length; at += MAX_WRITTEN_AT_ONCE) {
-      await write(judged.slice(at, at + MAX_WRITTEN_AT_ONCE));
+    const wanted = [...rules.values()].filter(({ name }) => names.has(name));
+    const decided = wanted.flatMap((rule) => evaluateRule(rule, facts));
+    for (let at = 0; at < decided.length; at += MAX_WRITTEN_AT_ONCE) {
+      await write(decided.slice(at, at + MAX_WRITTEN_AT_ONCE));
     }
   }
 
   async function evaluate(): Promise<void> {
     soon.clear();
     nextAt = clock.now() + everyMs;
-    await judge(new Set(rules.keys()));
+    await evaluateRules(new Set(rules.keys()));
   }
 
   async function run(): Promise<void> {
     if (clock.now() >= nextAt) return evaluate();
     const names = new Set(soon);
     soon.clear();
-    await judge(names);
+    await evaluateRules(names);
   }
 
-  async function write(judged: readonly Judged[]): Promise<void> {
+  async function write(decided: readonly Decided[]): Promise<void> {
     const told: (() => void)[] = [];
     await registry.change(groups, (draft) => {
       told.length = 0;
-      for (const one of judged) {
+      for (const one of decided) {
         const group = draft.find(groups, one.rule.name, one.tenantId)?.thing ?? emptyGroup(one.rule.name, one.tenantId);
         const { ending } = one;
         const { next, alert } = ending === undefined ? fire(draft, one, group) : clear(draft, one, group, ending);
@@ -175,7 +175,7 @@ export async function openAlerts(options: {
     told.forEach((tell) => tell());
   }
 
-  function fire(draft: Draft, { rule, tenantId, causes }: Judged, group: AlertGroup) {
+  function fire(draft: Draft, { rule, tenantId, causes }: Decided, group: AlertGroup) {
     const now = clock.now();
     const { current } = group;
     const alert: Alert = {
@@ -197,7 +197,7 @@ export async function openAlerts(options: {
     return { alert: told, next: { ...group, current: told, lastToldAt: now } };
   }
 
-  function clear(draft: Draft, { rule, tenantId }: Judged, group: AlertGroup, ending: Ending) {
+  function clear(draft: Draft, { rule, tenantId }: Decided, group: AlertGroup, ending: Ending) {
     const known = group.current as Alert;
     const alert: Alert = { ...known, clearedAt: clock.wall() };
     // Report the end only if the start was reported.
@@ -251,7 +251,7 @@ export async function openAlerts(options: {
   const get = (id: string, tenantId: string | undefined) => getOf(findGroup(id, tenantId), id);
 
   /** A mute of a cause that the alert does not have would mute nothing. */
-  function refuseUnknownCause(group: AlertGroup, id: string, cause: string): void {
+  function rejectUnknownCause(group: AlertGroup, id: string, cause: string): void {
     const { causes, count } = getOf(group, id);
     const found = (last.get(group.rule)?.causes ?? []).filter(({ tenantId = DEFAULT_TENANT }) =>
       ["", tenantId].includes(group.tenantId),
@@ -321,9 +321,9 @@ export async function openAlerts(options: {
         const acknowledged: Acknowledgement = { at: clock.wall(), by, note };
         return { ...group, current: { ...group.current, acknowledged } };
       }),
-    mute: (id: string, tenantId: string | undefined, { by, note, cause, forMs }: MuteWish) =>
+    mute: (id: string, tenantId: string | undefined, { by, note, cause, forMs }: MuteRequest) =>
       change(id, tenantId, (group) => {
-        if (cause !== undefined) refuseUnknownCause(group, id, cause);
+        if (cause !== undefined) rejectUnknownCause(group, id, cause);
         const now = clock.now();
         const until = forMs === undefined ? undefined : now + forMs;
         const others = group.mutes.filter((mute) => isInForce(mute, now) && mute.cause !== cause);

@@ -47,7 +47,7 @@ export function createFailureEvents(options: {
     else waiting.push(event);
   }
 
-  function tellDead(subscription: Subscription, dead: DeadFacts): void {
+  function notifyDead(subscription: Subscription, dead: DeadFacts): void {
     tell({
       type: "webhook.delivery_dead",
       tenantId: subscription.tenantId,
@@ -155,7 +155,7 @@ export function createFailureEvents(options: {
       { eventSeq, subscriptionSeq, attemptNumber, deadReason, attempt }: Settlement,
     ): void {
       const key = { eventSeq, subscriptionSeq, eventId: event.id, eventType: event.type };
-      tellDead(subscription, { ...key, reason: deadReason, error: attempt.error, attemptCount: attemptNumber });
+      notifyDead(subscription, { ...key, reason: deadReason, error: attempt.error, attemptCount: attemptNumber });
     },
 
     /** Deliveries that became dead without an attempt. */
@@ -163,7 +163,7 @@ export function createFailureEvents(options: {
       for (const one of dead) {
         statistics?.noteEnded(one.subscriptionSeq, "dead");
         const subscription = findSubscription(one.subscriptionSeq);
-        if (subscription !== undefined) tellDead(subscription, { ...one, error: undefined });
+        if (subscription !== undefined) notifyDead(subscription, { ...one, error: undefined });
       }
     },
 

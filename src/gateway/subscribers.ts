@@ -75,7 +75,7 @@ export async function openSubscribers(
     kinds,
     retryPolicy: toRetryPolicySpec(config.defaultRetryPolicy),
     maxProbeMs: config.maxProbeS * 1000,
-    refuseDestination: senders.refuse,
+    rejectDestination: senders.refuse,
     isForOperators: senders.isForOperators,
     warnOfDestination: senders.warnOf,
     onHeld: (subscription, why) =>

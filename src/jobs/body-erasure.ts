@@ -19,7 +19,7 @@ export function createBodyErasures(options: {
 }) {
   const { store, subscriptions, authors, onDue, onCancelled } = options;
 
-  function tell(eventSeq: number, subscriptionSeq: number): void {
+  function release(eventSeq: number, subscriptionSeq: number): void {
     onCancelled({ eventSeq, subscriptionSeq });
     const subscription = subscriptions.find(subscriptionSeq);
     // The next delivery of its ordering key may be sent now.
@@ -46,7 +46,7 @@ export function createBodyErasures(options: {
         const details = { size, forced: isForced, ended_deliveries: ended };
         const note = authors.note({ act: "event.erase_body", kind: "event", id, tenantId, details });
         const step = orThrow(await store.events.eraseBody(seq, isForced || endsUnseen, note));
-        for (const subscriptionSeq of step.ended) tell(seq, subscriptionSeq);
+        for (const subscriptionSeq of step.ended) release(seq, subscriptionSeq);
         ended += step.ended.filter((one) => boundTo === undefined || isOf(boundTo, one)).length;
         if (step.isEnd) return ended;
       }
@@ -55,7 +55,7 @@ export function createBodyErasures(options: {
 }
 
 /** There is no body left to send. */
-export function refuseErased({ id, erasedAt }: Pick<StoredEvent, "id" | "erasedAt">): void {
+export function rejectErased({ id, erasedAt }: Pick<StoredEvent, "id" | "erasedAt">): void {
   if (erasedAt === undefined) return;
   throw new PosthornError("conflict", `The body of the event ${id} was erased; it cannot be delivered again.`);
 }

@@ -12,7 +12,7 @@ import {
   type SigningKeys,
 } from "../model/signing-keys.ts";
 import type { Subscription } from "../model/subscription.ts";
-import type { TellRotation } from "../resources/subscriptions/subscription-drafts.ts";
+import type { NotifyRotation } from "../resources/subscriptions/subscription-drafts.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 import { letsThrough } from "../accept/wants.ts";
 import type { PeriodicJob } from "./jobs.ts";
@@ -24,7 +24,7 @@ export type SecretRotation = ReturnType<typeof createSecretRotation>;
 /** `automatic`: rotated at its age. `manual`: only by its owner. `overdue`: manual, and too old. */
 export type RotationPlan = "automatic" | "manual" | "overdue";
 
-export interface RotationWish {
+export interface RotationRequest {
   secret?: string | undefined;
   /** Default: 14 days. */
   overlapMs?: number | undefined;
@@ -51,13 +51,17 @@ export function createSecretRotation(options: {
 }) {
   const { subscriptions, ownEvents, clock, random } = options;
 
-  async function rotate(subscription: Subscription, wish: RotationWish, trigger: RotationTrigger): Promise<string> {
-    const { secret = createSecret(random), overlapMs = DEFAULT_OVERLAP_MS, force = false } = wish;
+  async function rotate(
+    subscription: Subscription,
+    request: RotationRequest,
+    trigger: RotationTrigger,
+  ): Promise<string> {
+    const { secret = createSecret(random), overlapMs = DEFAULT_OVERLAP_MS, force = false } = request;
     decodeSecret(secret);
-    await save(trigger, (tell) =>
+    await save(trigger, (notify) =>
       subscriptions.changeKeys(subscription, (known, current, draft) => {
         const keys = startRotation(known, { secret, overlapMs, force }, clock.now());
-        tell(draft, current, keys);
+        notify(draft, current, keys);
         return keys;
       }),
     );
@@ -66,7 +70,7 @@ export function createSecretRotation(options: {
 
   async function save<Result>(
     trigger: RotationTrigger,
-    change: (tell: TellRotation) => Promise<Result>,
+    change: (notify: NotifyRotation) => Promise<Result>,
   ): Promise<Result> {
     const begun: { subscription: Subscription; endsAt: number | undefined }[] = [];
     const result = await change((draft, subscription, keys) => {
@@ -135,9 +139,9 @@ export function createSecretRotation(options: {
 
   return {
     /** Resolves to the new secret. */
-    rotate: (subscription: Subscription, wish: RotationWish = {}) => rotate(subscription, wish, "manual"),
+    rotate: (subscription: Subscription, request: RotationRequest = {}) => rotate(subscription, request, "manual"),
     /** Runs a change of settings that may contain a new secret, which begins a rotation. */
-    save: <Result>(change: (tell: TellRotation) => Promise<Result>) => save("manual", change),
+    save: <Result>(change: (notify: NotifyRotation) => Promise<Result>) => save("manual", change),
     async confirm(subscription: Subscription, { retire }: { retire: boolean }): Promise<void> {
       await subscriptions.changeKeys(subscription, (keys) => {
         const confirmed = confirmRotation(keys);

@@ -101,7 +101,7 @@ export function createTenantErasures(options: {
   }
 
   /** At the next start, the file would bring back what it declares. */
-  function refuseDeclared(tenantId: string, tenantIs: ManagedBy): void {
+  function rejectDeclared(tenantId: string, tenantIs: ManagedBy): void {
     const declared = [
       { noun: "tenant", name: tenantId, managedBy: tenantIs },
       ...options.subscriptions.list(tenantId).map(({ name, managedBy }) => ({ noun: "subscription", name, managedBy })),
@@ -128,7 +128,7 @@ export function createTenantErasures(options: {
         throw new PosthornError("conflict", "The tenant default always exists and cannot be erased.");
       }
       const { thing } = await options.tenants.get(tenantId);
-      refuseDeclared(tenantId, thing.managedBy);
+      rejectDeclared(tenantId, thing.managedBy);
       const note = options.authors.note({ act: "tenant.begin_erasure", kind: "tenant", id: tenantId, tenantId });
       const row = await store.jobs.beginErasure(tenantId, note);
       // In force before the answer: no more events are accepted.

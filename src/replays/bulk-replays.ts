@@ -25,7 +25,7 @@ import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts"
 /** Work on many deliveries, as jobs. A caller that is bound to a tenant sees and starts only that tenant's jobs. */
 export type BulkReplays = ReturnType<typeof createBulkReplays>;
 
-export interface ReplayWish {
+export interface ReplayRequest {
   kind: ReplayKind;
   filter: ReplayFilter;
   /** The tenant of the caller. */
@@ -79,7 +79,7 @@ export function createBulkReplays(options: {
     });
   }
 
-  async function prepare({ kind, filter, boundTo, id }: ReplayWish): Promise<Prepared> {
+  async function prepare({ kind, filter, boundTo, id }: ReplayRequest): Promise<Prepared> {
     checkFilter(kind, filter);
     const asked = boundTo ?? filter.tenant_id;
     const subscription =
@@ -136,7 +136,7 @@ export function createBulkReplays(options: {
   }
 
   /** A job of the operator may concern subscriptions that the tenant may not change; the tenant's own jobs do not. */
-  function refuseOthersJob({ id, filter, subscriptionSeq }: ReplayRow, boundTo: string | undefined): void {
+  function rejectOthersJob({ id, filter, subscriptionSeq }: ReplayRow, boundTo: string | undefined): void {
     if (boundTo === undefined || filter.is_bound === true) return;
     const all = subscriptionSeq === undefined ? subscriptions.list(boundTo) : [subscriptions.find(subscriptionSeq)];
     if (all.every((one) => one === undefined || subscriptions.rightsOf(one, boundTo).change)) return;
@@ -160,14 +160,14 @@ export function createBulkReplays(options: {
 
   return {
     /** Counts the deliveries without doing anything. */
-    plan: async (wish: ReplayWish) => count(await prepare(wish)),
+    plan: async (request: ReplayRequest) => count(await prepare(request)),
 
     /** `isRepeat`: the same request with the same `id` was already carried out. */
-    async start(wish: ReplayWish): Promise<{ replay: ReplayRow; isRepeat: boolean }> {
-      const replay = await prepare(wish);
-      const known = wish.id === undefined ? undefined : await store.jobs.findReplay(wish.id);
+    async start(request: ReplayRequest): Promise<{ replay: ReplayRow; isRepeat: boolean }> {
+      const replay = await prepare(request);
+      const known = request.id === undefined ? undefined : await store.jobs.findReplay(request.id);
       if (known !== undefined) {
-        refuseOther(known, replay);
+        rejectOther(known, replay);
         return { replay: known, isRepeat: true };
       }
       await refuseTooMany(replay.tenantId);
@@ -218,7 +218,7 @@ export function createBulkReplays(options: {
       status: "running" | "paused" | "cancelled",
       boundTo: string | undefined,
     ): Promise<ReplayRow> {
-      refuseOthersJob(known, boundTo);
+      rejectOthersJob(known, boundTo);
       const { id, laneSeq, status: current } = known;
       if (laneSeq !== undefined && !isOver(current)) {
         throw new PosthornError("conflict", "The subscription was deleted: its deliveries cannot stay open.");
@@ -237,16 +237,16 @@ const STATUS_VERBS = { running: "resume", paused: "pause", cancelled: "cancel" }
 type Prepared = Omit<NewReplay, "total" | "totalIsExact">;
 
 function checkFilter(kind: ReplayKind, filter: ReplayFilter): void {
-  const refuse = (field: string, why: string): never => {
+  const reject = (field: string, why: string): never => {
     throw new PosthornError("invalid_field", `filter.${field} ${why}.`, { field: `filter.${field}` });
   };
   for (const field of Object.keys(filter) as (keyof ReplayFilter)[]) {
-    if (!FIELDS[kind].includes(field)) refuse(field, `is not a filter of ${kind}`);
+    if (!FIELDS[kind].includes(field)) reject(field, `is not a filter of ${kind}`);
   }
-  if (kind === "recover" && filter.subscription_id === undefined) refuse("subscription_id", "is missing");
-  if (kind === "recover" && filter.since === undefined) refuse("since", "is missing");
+  if (kind === "recover" && filter.subscription_id === undefined) reject("subscription_id", "is missing");
+  if (kind === "recover" && filter.since === undefined) reject("since", "is missing");
   const [since, until] = [parseTime(filter.since), parseTime(filter.until)];
-  if (since !== undefined && until !== undefined && since >= until) refuse("until", "must be later than since");
+  if (since !== undefined && until !== undefined && since >= until) reject("until", "must be later than since");
   const given = Object.keys(filter).filter((field) => field !== "tenant_id" && field !== "status");
   if ((kind === "events" || kind === "cancel") && given.length === 0) {
     throw new PosthornError(
@@ -259,10 +259,10 @@ function checkFilter(kind: ReplayKind, filter: ReplayFilter): void {
   }
 }
 
-function refuseOther(known: ReplayRow, wished: Prepared): void {
+function rejectOther(known: ReplayRow, requested: Prepared): void {
   const textOf = ({ kind, filter }: Prepared) =>
     JSON.stringify([kind, Object.entries(requestedFilter(filter)).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
-  if (textOf(known) === textOf(wished)) return;
+  if (textOf(known) === textOf(requested)) return;
   throw new PosthornError("idempotency_key_reused", "This Idempotency-Key started another replay; use a new one.");
 }
 

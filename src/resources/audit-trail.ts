@@ -2,7 +2,7 @@ import { createChainCheck, type ChainFault } from "../model/audit/chain-check.ts
 import type { AuditKey } from "../model/audit/audit-key.ts";
 import type { AuditMark, AuditRow } from "../model/audit/entry.ts";
 import type { Clock } from "../model/clock.ts";
-import type { Authors, Deed } from "./authors.ts";
+import type { Authors, AuditAction } from "./authors.ts";
 import type { AuditFilter, AuditPart } from "../store/port/audit.ts";
 import type { Page, PageOf } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
@@ -50,7 +50,7 @@ export function createAuditTrail(options: {
   return {
     publicKey: key.publicKey,
     /** Records an act of the current author, such as showing a secret. On disk when it resolves. */
-    note: (deed: Deed) => store.audit.note([authors.note(deed)], clock.wall()),
+    note: (action: AuditAction) => store.audit.note([authors.note(action)], clock.wall()),
     list: (filter: AuditFilter, page: Page) => store.audit.list(filter, page),
     /** The whole log up to now. */
     open,

@@ -12,7 +12,7 @@ export interface Author {
 }
 
 /** An entry for the audit log without its author. */
-export type Deed = Omit<AuditNote, keyof Author>;
+export type AuditAction = Omit<AuditNote, keyof Author>;
 
 /**
  * The author of the current work, without passing it from call to call. Work that nobody asked for
@@ -25,7 +25,7 @@ export interface Authors {
   asGateway<Result>(work: () => Result): Result;
   current(): Author;
   /** Completes a note for the audit log with the current author. */
-  note(deed: Deed): AuditNote;
+  note(action: AuditAction): AuditNote;
 }
 
 export const GATEWAY: Author = { actor: "gateway" };
@@ -77,6 +77,6 @@ export function createAuthors(): Authors {
     run,
     asGateway: (work) => (open === 0 ? work() : run(GATEWAY, work)),
     current,
-    note: (deed) => ({ ...current(), ...deed }),
+    note: (action) => ({ ...current(), ...action }),
   };
 }

@@ -70,16 +70,16 @@ export async function orDeclaredFault<Result>(
 }
 
 /** Rejects a change that was meant for another version, or a change of something that the configuration declares. */
-export function checkMeant<Thing extends { managedBy: ManagedBy }>(
+export function checkExpected<Thing extends { managedBy: ManagedBy }>(
   of: Collection<Thing>,
   entry: Entry<Thing> | undefined,
   ifMatch: string | undefined,
 ): void {
   checkIfMatch(ifMatch, entry);
-  refuseManaged(of, entry);
+  rejectManaged(of, entry);
 }
 
-export function refuseManaged<Thing extends { managedBy: ManagedBy }>(
+export function rejectManaged<Thing extends { managedBy: ManagedBy }>(
   of: Collection<Thing>,
   entry: Entry<Thing> | undefined,
 ): void {

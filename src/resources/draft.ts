@@ -12,7 +12,7 @@ import type {
   WriteRequest,
   WriteResult,
 } from "../store/port/records.ts";
-import { GATEWAY, type Authors, type Deed } from "./authors.ts";
+import { GATEWAY, type Authors, type AuditAction } from "./authors.ts";
 import type { Collection, OpenCollection, Entry, LiveRecord, Resource } from "./resource.ts";
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../model/audit/canonical-json.ts";
@@ -73,7 +73,7 @@ export function createDraft(options: {
   const listed = new Map<RecordKind, readonly Entry<unknown>[]>();
   const guards = new Map<string, RecordGuard>();
   const changes = new Map<string, RecordChange>();
-  const told = new Map<string, AuditNote>();
+  const notes = new Map<string, AuditNote>();
   const reasons: Readonly<Record<string, unknown>>[] = [];
   const onWritten: ((seqs: ReadonlyMap<string, number>, version: number, at: number) => void)[] = [];
   const events: { event: NewEvent; deliveries: readonly NewDelivery[]; done: Done<Accepted> }[] = [];
@@ -90,10 +90,14 @@ export function createDraft(options: {
     return { collection, entry, text, expectation: reads.get(text) as RecordExpectation };
   }
 
-  function tell({ changesByItself }: Pick<Resource<never>, "changesByItself">, text: string, deed: Deed | undefined) {
-    const note = deed && options.authors.note(deed);
-    if (note === undefined || (changesByItself === true && note.actor === GATEWAY.actor)) told.delete(text);
-    else told.set(text, note);
+  function record(
+    { changesByItself }: Pick<Resource<never>, "changesByItself">,
+    text: string,
+    action: AuditAction | undefined,
+  ) {
+    const note = action && options.authors.note(action);
+    if (note === undefined || (changesByItself === true && note.actor === GATEWAY.actor)) notes.delete(text);
+    else notes.set(text, note);
   }
 
   function find<Thing>(of: Collection<Thing>, id: string, tenantId?: string): Entry<Thing> | undefined {
@@ -146,7 +150,7 @@ export function createDraft(options: {
       const { format } = of.resource;
       const place = of.resource.keptAs?.(thing);
       changes.set(text, { ...expectation, act: "put", format, data, blob, kept: place && { ...place, data } });
-      tell(of.resource, text, describeChange(of.resource, known?.thing, thing));
+      record(of.resource, text, describeChange(of.resource, known?.thing, thing));
       show(of, text, { ...(known ?? UNWRITTEN), tenantId, id, thing });
       const pending: { entry: Entry<typeof thing> | undefined } = { entry: undefined };
       onWritten.push((seqs, version, at) => {
@@ -167,7 +171,7 @@ export function createDraft(options: {
       const { entry, text, expectation } = read(of, id, tenantId);
       if (entry === undefined) of.get(id, tenantId);
       changes.set(text, { ...expectation, act: "delete", format: of.resource.format, kept });
-      tell(of.resource, text, describeChange(of.resource, entry?.thing, undefined));
+      record(of.resource, text, describeChange(of.resource, entry?.thing, undefined));
     },
     accept(event, deliveries, done) {
       events.push({ event, deliveries, done });
@@ -188,7 +192,7 @@ export function createDraft(options: {
         guards: [...guards.values()],
         events: events.map(({ event, deliveries }) => ({ event, deliveries })),
         replay: job?.replay,
-        audit: [...told.values()].map((note) => withReasons(note, reasons)),
+        audit: [...notes.values()].map((note) => withReasons(note, reasons)),
       };
     },
     written({ version, seqs, events: accepted, replay }, at) {
@@ -217,7 +221,7 @@ type Shown = Readonly<Record<string, unknown>>;
 const MAX_SHOWN_LENGTH = 4096;
 
 /** The audit log's details of a creation. */
-export function describeNew<Thing>(resource: Resource<Thing>, thing: Thing): Deed {
+export function describeNew<Thing>(resource: Resource<Thing>, thing: Thing): AuditAction {
   return { ...subjectOf(resource, thing), act: `${resource.kind}.create`, after: show(resource, thing) };
 }
 
@@ -226,7 +230,7 @@ export function describeChange<Thing>(
   resource: Resource<Thing>,
   before: Thing | undefined,
   after: Thing | undefined,
-): Deed | undefined {
+): AuditAction | undefined {
   if (before === undefined) return after === undefined ? undefined : describeNew(resource, after);
   const of = subjectOf(resource, before);
   const from = show(resource, before);

@@ -78,7 +78,7 @@ export interface KeyChange {
 interface KeyChecks {
   ifMatch?: string | undefined;
   /** Throws when this key may not be changed. */
-  refuse?: ((known: ApiKey) => void) | undefined;
+  reject?: ((known: ApiKey) => void) | undefined;
 }
 
 export interface NewKey {
@@ -95,7 +95,7 @@ interface PutKeyBy {
   tenantId: string | undefined;
   ifMatch: string | undefined;
   /** Whether an existing key must belong to the given tenant. */
-  isTenantMeant: boolean;
+  isTenantGiven: boolean;
 }
 
 /**
@@ -191,7 +191,7 @@ export async function openKeys(options: {
     return draft.put(keys, made);
   }
 
-  function refuseLastOperator(draft: Draft, entry: Entry<ApiKey>): void {
+  function rejectLastOperator(draft: Draft, entry: Entry<ApiKey>): void {
     if (fixed !== undefined || !isOperator(entry)) return;
     if (draft.list(keys, "").some((other) => other.id !== entry.id && isOperator(other))) return;
     throw new PosthornError(
@@ -208,7 +208,7 @@ export async function openKeys(options: {
     const { name = thing.name, scopes = thing.scopes } = change;
     const expiresAt = change.expiresAt === undefined ? thing.expiresAt : (change.expiresAt ?? undefined);
     const endsEarlier = (expiresAt ?? Infinity) < (thing.expiresAt ?? Infinity);
-    if (!scopes.includes("admin") || endsEarlier) refuseLastOperator(draft, known);
+    if (!scopes.includes("admin") || endsEarlier) rejectLastOperator(draft, known);
     return draft.put(keys, { ...thing, name, scopes, expiresAt });
   }
 
@@ -230,17 +230,17 @@ export async function openKeys(options: {
       looks.take(now);
       return registry.follow().then(() => findCaller(hash));
     },
-    /** `refuse` throws when the key may not be created now; it is not called for a repeated request. */
-    async create(input: NewKey, once?: Once, refuse?: () => void): Promise<MadeKey & { isReplay: boolean }> {
+    /** `reject` throws when the key may not be created now; it is not called for a repeated request. */
+    async create(input: NewKey, once?: Once, reject?: () => void): Promise<MadeKey & { isReplay: boolean }> {
       const { key, made } = prepare(input);
       const result = await registry.make(keys, once, (draft) => {
-        refuse?.();
+        reject?.();
         return add(draft, made, input.id !== undefined);
       });
       return { ...result, key: result.isReplay ? undefined : key };
     },
     /** Creates the key, or replaces its settings. */
-    async put(input: NewKey & { id: string }, { tenantId, ifMatch, isTenantMeant }: PutKeyBy): Promise<MadeKey> {
+    async put(input: NewKey & { id: string }, { tenantId, ifMatch, isTenantGiven }: PutKeyBy): Promise<MadeKey> {
       const { key, made } = prepare(input);
       const { name, scopes, expiresAt = null } = input;
       const { entry, isNew } = await registry.put(keys, (draft) => {
@@ -249,7 +249,7 @@ export async function openKeys(options: {
           return { pending: add(draft, made, true), isNew: true };
         }
         const known = getKnown(draft, input.id, tenantId);
-        if (isTenantMeant) refuseOtherTenant(known.thing, input.tenantId);
+        if (isTenantGiven) rejectOtherTenant(known.thing, input.tenantId);
         checkIfMatch(ifMatch, known);
         return { pending: changeKnown(draft, known, { name, scopes, expiresAt }), isNew: false };
       });
@@ -273,7 +273,7 @@ export async function openKeys(options: {
       registry.changeOne(keys, (draft) => {
         const known = getKnown(draft, id, tenantId);
         checkIfMatch(check?.ifMatch, known);
-        check?.refuse?.(known.thing);
+        check?.reject?.(known.thing);
         return changeKnown(draft, known, change);
       }),
     /** The last admin key cannot be revoked, unless the configuration has one. */
@@ -281,7 +281,7 @@ export async function openKeys(options: {
       registry.changeOne(keys, (draft) => {
         const known = getKnown(draft, id, tenantId);
         checkIfMatch(ifMatch, known);
-        refuseLastOperator(draft, known);
+        rejectLastOperator(draft, known);
         if (known.thing.revokedAt !== undefined) return { entry: known };
         return draft.put(keys, { ...known.thing, revokedAt: clock.wall() });
       }),
@@ -339,7 +339,7 @@ function markOf(hash: Buffer): string {
   return hash.toString("base64url").slice(0, 16);
 }
 
-function refuseOtherTenant(known: ApiKey, tenantId: string | undefined): void {
+function rejectOtherTenant(known: ApiKey, tenantId: string | undefined): void {
   if (tenantId === known.tenantId) return;
   throw new PosthornError(
     "invalid_field",

@@ -32,23 +32,23 @@ export interface Registry {
   /** Loads all things of one kind. */
   open<Thing>(resource: Resource<Thing>): Promise<Collection<Thing>>;
   /**
-   * Writes what `judge` puts into the draft, all or nothing, and resolves when memory shows it. Changes of one kind run
-   * one after the other. `judge` is called again, with a new draft, when another process was faster.
+   * Writes what `edit` puts into the draft, all or nothing, and resolves when memory shows it. Changes of one kind run
+   * one after the other. `edit` is called again, with a new draft, when another process was faster.
    */
-  change<Thing, Result>(of: Collection<Thing>, judge: Judge<Result>): Promise<Result>;
+  change<Thing, Result>(of: Collection<Thing>, edit: Edit<Result>): Promise<Result>;
   /** As `change` for several kinds at once: no other change runs at the same time. */
-  changeAll<Result>(judge: Judge<Result>): Promise<Result>;
+  changeAll<Result>(edit: Edit<Result>): Promise<Result>;
   /** As `change` for one thing; resolves to its written entry. */
-  changeOne<Thing>(of: Collection<Thing>, judge: Judge<Written<Thing>>): Promise<Entry<Thing>>;
+  changeOne<Thing>(of: Collection<Thing>, edit: Edit<Written<Thing>>): Promise<Entry<Thing>>;
   /** The same for a thing that is created or replaced. */
-  put<Thing>(of: Collection<Thing>, judge: Judge<PendingPut<Thing>>): Promise<Put<Thing>>;
+  put<Thing>(of: Collection<Thing>, edit: Edit<PendingPut<Thing>>): Promise<Put<Thing>>;
   /** As `change`, but only once: a repeated request with the same `Idempotency-Key` gets the result of the first. */
-  make<Thing>(of: Collection<Thing>, once: Once | undefined, judge: Judge<Pending<Thing>>): Promise<Made<Thing>>;
+  make<Thing>(of: Collection<Thing>, once: Once | undefined, edit: Edit<Pending<Thing>>): Promise<Made<Thing>>;
   /** Reads the changes of other processes, and announces again what a listener failed at. */
   follow(): Promise<void>;
 }
 
-type Judge<Result> = (draft: Draft) => Result | Promise<Result>;
+type Edit<Result> = (draft: Draft) => Result | Promise<Result>;
 
 export interface Made<Thing> {
   entry: Entry<Thing>;
@@ -81,7 +81,7 @@ export interface Once {
 }
 
 /** Attempts in a row. After that many, others change things faster than they can be checked. */
-const MAX_JUDGEMENTS = 20;
+const MAX_EDITS = 20;
 
 export function createRegistry(options: {
   records: Records;
@@ -144,20 +144,20 @@ export function createRegistry(options: {
     throwAll([...(await catchUp()).values()]);
   }
 
-  async function judgeAndWrite<Result>(
-    judge: Judge<Result>,
+  async function editAndWrite<Result>(
+    edit: Edit<Result>,
     markOf: (result: Result) => IdempotencyMark | undefined,
   ): Promise<Result> {
-    for (let time = 1; time <= MAX_JUDGEMENTS; time++) {
-      const judgedBy = version;
+    for (let time = 1; time <= MAX_EDITS; time++) {
+      const editedAt = version;
       const draft: OpenDraft = createDraft({ version: () => version, open: openOf, authors });
       let result: Result;
       try {
-        result = await judge(draft);
+        result = await edit(draft);
       } catch (error) {
         // Read the latest changes before rejecting anything.
         await catchUp();
-        if (version === judgedBy || time === MAX_JUDGEMENTS) throw error;
+        if (version === editedAt || time === MAX_EDITS) throw error;
         continue;
       }
       endRehearsal(() => draft.request.audit ?? []);
@@ -173,7 +173,7 @@ export function createRegistry(options: {
         return result;
       }
       await catchUp();
-      refuseForGood(written);
+      rejectForGood(written);
     }
     throw new PosthornError("unavailable", "Others change the configuration at this moment. Try again.", {
       retryAfterS: 1,
@@ -181,10 +181,11 @@ export function createRegistry(options: {
   }
 
   /** Throws for refusals that another try would not change. */
-  function refuseForGood(refusal: WriteRefusal): void {
-    if (refusal.why === "idempotency_key_used") throw new KeyUsed(refusal.mark);
-    if (refusal.why === "newer_format") throw newerFormat(resourceOf(refusal.key), refusal.key.id, refusal.format);
-    if (refusal.why === "erasing") throw tenantErasing(refusal.tenantId);
+  function rejectForGood(rejection: WriteRefusal): void {
+    if (rejection.why === "idempotency_key_used") throw new KeyUsed(rejection.mark);
+    if (rejection.why === "newer_format")
+      throw newerFormat(resourceOf(rejection.key), rejection.key.id, rejection.format);
+    if (rejection.why === "erasing") throw tenantErasing(rejection.tenantId);
   }
 
   function resourceOf(key: RecordKey): Resource<unknown> {
@@ -208,11 +209,7 @@ export function createRegistry(options: {
     throw new PosthornError("conflict", "The resource that this Idempotency-Key created was deleted; use a new one.");
   }
 
-  async function makeOnce<Thing>(
-    of: Collection<Thing>,
-    once: Once,
-    judge: Judge<Pending<Thing>>,
-  ): Promise<Made<Thing>> {
+  async function makeOnce<Thing>(of: Collection<Thing>, once: Once, edit: Edit<Pending<Thing>>): Promise<Made<Thing>> {
     const findEarlier = async () => {
       const mark = await records.findMark(once.scope, once.key);
       if (mark === undefined) return undefined;
@@ -225,7 +222,7 @@ export function createRegistry(options: {
     const { scope, key, fingerprint } = once;
     const markOf = ({ id }: Pending<Thing>) => ({ scope, key, fingerprint, madeId: id, madeAt: clock.wall() });
     try {
-      return { entry: (await inTurn(of, () => judgeAndWrite(judge, markOf))).entry, isReplay: false };
+      return { entry: (await inTurn(of, () => editAndWrite(edit, markOf))).entry, isReplay: false };
     } catch (error) {
       if (error instanceof KeyUsed) return answerAgain(of, once, error.mark);
       // The rejection may come from what another request with the same key has just created.
@@ -235,8 +232,8 @@ export function createRegistry(options: {
     }
   }
 
-  function change<Thing, Result>(of: Collection<Thing>, judge: Judge<Result>): Promise<Result> {
-    return inTurn(of, () => judgeAndWrite(judge, () => undefined));
+  function change<Thing, Result>(of: Collection<Thing>, edit: Edit<Result>): Promise<Result> {
+    return inTurn(of, () => editAndWrite(edit, () => undefined));
   }
 
   return {
@@ -255,20 +252,20 @@ export function createRegistry(options: {
       return collection;
     },
     change,
-    changeAll<Result>(judge: Judge<Result>) {
-      const run = () => judgeAndWrite(judge, () => undefined);
+    changeAll<Result>(edit: Edit<Result>) {
+      const run = () => editAndWrite(edit, () => undefined);
       return [...turns.values()].reduce<typeof run>((inner, turn) => () => turn(inner), run)();
     },
-    async changeOne(of, judge) {
-      return (await change(of, judge)).entry;
+    async changeOne(of, edit) {
+      return (await change(of, edit)).entry;
     },
-    async put(of, judge) {
-      const { pending, isNew } = await change(of, judge);
+    async put(of, edit) {
+      const { pending, isNew } = await change(of, edit);
       return { entry: pending.entry, isNew };
     },
-    async make(of, once, judge) {
-      if (once !== undefined) return makeOnce(of, once, judge);
-      return { entry: (await change(of, judge)).entry, isReplay: false };
+    async make(of, once, edit) {
+      if (once !== undefined) return makeOnce(of, once, edit);
+      return { entry: (await change(of, edit)).entry, isReplay: false };
     },
     follow,
   };

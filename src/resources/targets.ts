@@ -3,7 +3,7 @@ import { DEFAULT_TENANT } from "../model/event.ts";
 import type { ManagedBy } from "../model/subscription.ts";
 import { checkTargetInput } from "../model/target-rules.ts";
 import type { TargetChange, TargetInput } from "../model/target.ts";
-import { checkMeant, declare, refuseManaged } from "./declared.ts";
+import { checkExpected, declare, rejectManaged } from "./declared.ts";
 import type { Draft, Pending } from "./draft.ts";
 import { checkIfMatch, type Change, type Entry, type Resource } from "./resource.ts";
 import { targetOfSource } from "./sources/source-checks.ts";
@@ -43,14 +43,14 @@ export async function openSharedTargets(options: {
   });
   isOpen = true;
 
-  function getMeant(draft: Draft, name: string, tenantId: string, ifMatch: string | undefined): Entry<SharedTarget> {
+  function getExpected(draft: Draft, name: string, tenantId: string, ifMatch: string | undefined): Entry<SharedTarget> {
     const known = draft.find(targets, name, tenantId);
     if (known === undefined && findOwner(draft, name, tenantId) !== undefined) {
       throw new PosthornError("conflict", `The target ${name} belongs to one subscription. Change that subscription.`);
     }
-    const meant = known ?? targets.get(name, tenantId);
-    checkMeant(targets, meant, ifMatch);
-    return meant;
+    const expected = known ?? targets.get(name, tenantId);
+    checkExpected(targets, expected, ifMatch);
+    return expected;
   }
 
   function checkUrls({ url, health_url: healthUrl }: TargetInput): void {
@@ -66,7 +66,7 @@ export async function openSharedTargets(options: {
     checkUrls(input);
     const target = toTarget(input, "api");
     const known = draft.find(targets, input.name, target.tenantId);
-    refuseManaged(targets, known);
+    rejectManaged(targets, known);
     if (known === undefined && draft.list(targets, target.tenantId).length >= MAX_PER_TENANT) {
       throw new PosthornError(
         "conflict",
@@ -103,14 +103,14 @@ export async function openSharedTargets(options: {
       }),
     change: (name: string, tenantId: string, change: TargetChange, ifMatch?: string) =>
       registry.changeOne(targets, (draft) => {
-        const known = getMeant(draft, name, tenantId, ifMatch);
+        const known = getExpected(draft, name, tenantId, ifMatch);
         const merged = Object.entries({ ...known.thing.input, ...change }).filter(([, value]) => value !== null);
         return put(draft, Object.fromEntries(merged) as TargetInput);
       }),
     /** Rejected while a subscription sends to it or a source names it. */
     remove: (name: string, tenantId: string, ifMatch?: string) =>
       registry.change(targets, (draft) => {
-        getMeant(draft, name, tenantId, ifMatch);
+        getExpected(draft, name, tenantId, ifMatch);
         const user = findUser(draft, name, tenantId);
         if (user !== undefined) {
           throw new PosthornError("conflict", `The subscription "${user.name}" (${user.id}) sends to ${name}.`, {

@@ -8,7 +8,7 @@ import type { Quotas, QuotasInput, Tenant, TenantInput, TenantSettings, TenantSt
 import type { Page, PageOf } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 import { entryOf, isLive, type Entry, type Resource, type LiveRecord } from "./resource.ts";
-import { checkMeant, declare } from "./declared.ts";
+import { checkExpected, declare } from "./declared.ts";
 import type { Draft } from "./draft.ts";
 import type { Made, Once, Put, Registry } from "./registry.ts";
 
@@ -79,7 +79,7 @@ export async function openTenants(options: {
     };
   }
 
-  function refuseUsed(draft: Draft, id: string): void {
+  function rejectUsed(draft: Draft, id: string): void {
     const subscriptions = countSubscriptions(draft, id);
     const keys = countLiveKeys(draft, id);
     if (subscriptions === 0 && keys === 0) return;
@@ -119,14 +119,14 @@ export async function openTenants(options: {
     put: (input: TenantInput, ifMatch?: string) =>
       registry.put(tenants, async (draft) => {
         const known = await findKnown(draft, input.id);
-        checkMeant(tenants, known, ifMatch);
+        checkExpected(tenants, known, ifMatch);
         return { pending: draft.put(tenants, toTenant(input, "api", known?.thing)), isNew: known === undefined };
       }),
     /** Settings that are not given stay unchanged, each quota and each time separately. */
     change: (id: string, change: TenantSettings, ifMatch?: string) =>
       registry.changeOne(tenants, async (draft) => {
         const entry = await getKnown(draft, id);
-        checkMeant(tenants, entry, ifMatch);
+        checkExpected(tenants, entry, ifMatch);
         const known = entry.thing;
         const quotas = { ...quotasOf(known), ...change.quotas };
         const retention = { ...presentRetention(known.retention), ...change.retention };
@@ -137,8 +137,8 @@ export async function openTenants(options: {
       registry.change(tenants, async (draft) => {
         if (id === DEFAULT_TENANT)
           throw new PosthornError("conflict", "The tenant default always exists and cannot be deleted.");
-        checkMeant(tenants, await getKnown(draft, id), ifMatch);
-        refuseUsed(draft, id);
+        checkExpected(tenants, await getKnown(draft, id), ifMatch);
+        rejectUsed(draft, id);
         draft.remove(tenants, id);
       }),
     /** Puts the declared tenants into the draft; returns the ids that are no longer declared. */

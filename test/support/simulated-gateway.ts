@@ -176,7 +176,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     secretBox: createSecretBox("a master key for simulations"),
     createId,
     kinds: createDestinationKinds(options.kinds),
-    refuseDestination: () => undefined,
+    rejectDestination: () => undefined,
     findTarget: sharedTargets.findInput,
     async onChange(changes) {
       router.update(subscriptions.list(undefined));

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../model/errors.ts";
 import { SEARCH_BUDGET_MS } from "../../model/event-search.ts";
-import { refuseErased, type BodyErasures } from "../../jobs/body-erasure.ts";
+import { rejectErased, type BodyErasures } from "../../jobs/body-erasure.ts";
 import type { Replays } from "../../replays/replays.ts";
 import type { Subscriptions } from "../../resources/subscriptions/subscriptions.ts";
 import { isFor, type Subscription } from "../../model/subscription.ts";
@@ -136,7 +136,7 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
       async (request, reply) => {
         const { body, caller } = request;
         const event = await getEvent(request.params.id, caller?.tenantId);
-        refuseErased(event);
+        rejectErased(event);
         const payload = findJsonMember(request, "payload");
         if (payload !== undefined) {
           refusePublishingPartner(caller);

@@ -92,7 +92,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
     },
     async put({ name, scopes, tenant_id: given, expires_at: end }, { caller, ifMatch }, id) {
       const expiresAt = chooseEnd(end, caller, clock.wall());
-      const by = { tenantId: caller?.tenantId, ifMatch, isTenantMeant: given !== undefined };
+      const by = { tenantId: caller?.tenantId, ifMatch, isTenantGiven: given !== undefined };
       return saved(await keys.put({ id, name, scopes, tenantId: given ?? undefined, expiresAt }, by));
     },
     async patch(id, { name, scopes, expires_at: end }, { caller, ifMatch }) {

@@ -141,16 +141,16 @@ export function addSubscriptionRoutes(app: FastifyInstance, options: Subscriptio
       },
       async put(input, { caller, ifMatch }, id) {
         const terms = { boundTo: caller?.tenantId, createdBy: caller?.keyId, ifMatch };
-        const { subscription, isNew } = await options.rotation.save((tellRotation) =>
-          subscriptions.put(id, input, { ...terms, tellRotation }),
+        const { subscription, isNew } = await options.rotation.save((notifyRotation) =>
+          subscriptions.put(id, input, { ...terms, notifyRotation }),
         );
         return saved(subscription, isNew, { given: input });
       },
       async patch(id, change, by) {
         const terms = { boundTo: by.caller?.tenantId, ifMatch: by.ifMatch };
         const subscription = getForChange(id, by);
-        const changed = await options.rotation.save((tellRotation) =>
-          subscriptions.change(subscription, change, { ...terms, tellRotation }),
+        const changed = await options.rotation.save((notifyRotation) =>
+          subscriptions.change(subscription, change, { ...terms, notifyRotation }),
         );
         return saved(changed, false, { given: change });
       },

@@ -10,7 +10,7 @@ import type { Subscriptions } from "../../resources/subscriptions/subscriptions.
 import type { AuditTrail } from "../../resources/audit-trail.ts";
 import { describeTarget } from "../present/target-facts.ts";
 import type { KnownTarget, Targets } from "../../resources/target-states.ts";
-import { refuseFrequentChecks } from "../../resources/subscriptions/subscription-access.ts";
+import { rejectFrequentChecks } from "../../resources/subscriptions/subscription-access.ts";
 import type { SharedTargets } from "../../resources/targets.ts";
 import type { Store } from "../../store/store.ts";
 import { presentTarget } from "../present/target.ts";
@@ -85,13 +85,13 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     },
     get: (name, { tenantId }) => targets.get(name, tenantId),
     async make(input, { caller, once }) {
-      refuseFrequentChecks(input, {}, caller?.tenantId);
+      rejectFrequentChecks(input, {}, caller?.tenantId);
       const mark = once(`targets ${caller?.tenantId ?? ""}`, input.tenant_id ?? DEFAULT_TENANT);
       const { entry, isReplay } = await sharedTargets.create(input, mark);
       return { thing: targets.known(entry), isReplay };
     },
     async put(input, { caller, tenantId, ifMatch }) {
-      refuseFrequentChecks(input, findShared(input.name, tenantId), caller?.tenantId);
+      rejectFrequentChecks(input, findShared(input.name, tenantId), caller?.tenantId);
       refuseReserved(usersOf(input.name, tenantId), caller?.tenantId);
       const { entry, isNew } = await sharedTargets.put(input, ifMatch);
       return { thing: targets.known(entry), isNew };
@@ -100,7 +100,7 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
       const { name, tenantId, subscriptions: users } = targets.get(given, of);
       refuseReserved(users, caller?.tenantId);
       const stored = findShared(name, tenantId);
-      refuseFrequentChecks({ ...stored, ...change }, stored, caller?.tenantId);
+      rejectFrequentChecks({ ...stored, ...change }, stored, caller?.tenantId);
       return { thing: targets.known(await sharedTargets.change(name, tenantId, change, ifMatch)) };
     },
     async remove(given, { caller, tenantId: of, ifMatch }) {

@@ -9,7 +9,7 @@ import { TEST_EVENT_TYPE } from "../../model/pattern.ts";
 import type { Subscriptions } from "../../resources/subscriptions/subscriptions.ts";
 import type { AuditTrail } from "../../resources/audit-trail.ts";
 import type { TestDeliveries } from "../../replays/test-delivery.ts";
-import { refuseErased } from "../../jobs/body-erasure.ts";
+import { rejectErased } from "../../jobs/body-erasure.ts";
 import type { StoredDelivery } from "../../store/port/reads.ts";
 import type { Store } from "../../store/store.ts";
 import { presentAttempt } from "../present/delivery.ts";
@@ -71,7 +71,7 @@ export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliver
           field: "event_id",
         });
       }
-      refuseErased(event);
+      rejectErased(event);
       const shown = await options.senders.preview({
         deliveryId: formatDeliveryId(event.seq, subscription.seq),
         number: 1,

@@ -1,7 +1,7 @@
 import { userInfo } from "node:os";
 import type { Config } from "../../config/settings-tree.ts";
 import { deriveAuditSeed } from "../../model/audit/audit-key.ts";
-import type { Deed } from "../../resources/authors.ts";
+import type { AuditAction } from "../../resources/authors.ts";
 import { loadOrCreateMasterKey } from "../../resources/secret-box.ts";
 import type { LocalWrite } from "../../store/sqlite/local-writes.ts";
 
@@ -9,7 +9,7 @@ import type { LocalWrite } from "../../store/sqlite/local-writes.ts";
 export function openLocalAudit(
   config: Pick<Config, "masterKey" | "dataDir">,
   command: string,
-  deed: Deed,
+  deed: AuditAction,
 ): Pick<LocalWrite, "audit" | "auditSeedHex"> {
   const masterKey = config.masterKey ?? loadOrCreateMasterKey(config.dataDir);
   return {

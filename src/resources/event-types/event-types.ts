@@ -11,7 +11,7 @@ import {
   type EventTypeVersionContent,
 } from "../../model/event-type.ts";
 import type { ManagedBy } from "../../model/subscription.ts";
-import { checkMeant, declare, refuseManaged } from "../declared.ts";
+import { checkExpected, declare, rejectManaged } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
 import { checkIfMatch, type Entry, type Resource, type LiveRecord } from "../resource.ts";
 import type { Made, Once, Put, Registry } from "../registry.ts";
@@ -108,7 +108,7 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
 
   async function put(draft: Draft, input: EventTypeInput): Promise<Pending<EventType>> {
     const known = draft.find(types, input.name);
-    refuseManaged(types, known);
+    rejectManaged(types, known);
     refuseTooMany(draft, known === undefined ? 1 : 0);
     return draft.put(types, await build(input, known, "api"));
   }
@@ -166,7 +166,7 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
       }),
     remove: (name, ifMatch) =>
       registry.change(types, (draft) => {
-        checkMeant(types, draft.get(types, name), ifMatch);
+        checkExpected(types, draft.get(types, name), ifMatch);
         draft.remove(types, name);
       }),
     import: (inputs, { dryRun }) =>
@@ -182,7 +182,7 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
             plan.unchanged.push(name);
             continue;
           }
-          refuseManaged(types, known);
+          rejectManaged(types, known);
           built.push(await build(merged, known, "api").catch((error: unknown) => throwNamed(error, name)));
           (known === undefined ? plan.created : plan.updated).push(name);
         }

@@ -198,19 +198,19 @@ function invalid({ field, message }: FieldProblem): PosthornError {
 }
 
 /** Sources of other tenants are not found. */
-export function refuseForeign(entry: Entry<SourceRecord>, tenantId: string | undefined): Entry<SourceRecord> {
+export function rejectForeign(entry: Entry<SourceRecord>, tenantId: string | undefined): Entry<SourceRecord> {
   if (tenantId === undefined || entry.thing.source.tenantId === tenantId) return entry;
   throw new PosthornError("not_found", `There is no source ${entry.id}.`);
 }
 
-export function refuseOtherTenant(given: string | undefined, owner: string): void {
+export function rejectOtherTenant(given: string | undefined, owner: string): void {
   if (given === undefined || given === owner) return;
   const message = `tenant_id: it belongs to ${owner} and cannot be changed.`;
   throw new PosthornError("invalid_field", message, { field: "tenant_id" });
 }
 
 /** A declared name gets its webhooks. Those of `*` belong to another tenant, which must not lose them. */
-export function refuseTakeover(name: string, bound: string | undefined): void {
+export function rejectTakeover(name: string, bound: string | undefined): void {
   if (bound === undefined || bound === DEFAULT_TENANT) return;
   throw new PosthornError(
     "forbidden",
@@ -238,7 +238,7 @@ export function refusePath(manifest: SourceInput["manifest"], known: SourceInput
 }
 
 /** `targets`: the names of all targets of its tenant. */
-export function refuseUnknownTarget(options: Readonly<Record<string, unknown>>, targets: readonly string[]): void {
+export function rejectUnknownTarget(options: Readonly<Record<string, unknown>>, targets: readonly string[]): void {
   const [problem] = checkNamedTarget(options, targets);
   if (problem === undefined) return;
   throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
@@ -253,7 +253,7 @@ export function targetOfSource(target: string, { name }: { name: string }): Post
   );
 }
 
-export function refuseClash(known: SourceRecord | undefined): void {
+export function rejectClash(known: SourceRecord | undefined): void {
   if (known?.managedBy !== "api") return;
   const { name } = known.source;
   throw new PosthornError(

@@ -17,19 +17,19 @@ import { endSecrets, retireSecret, rotateSecret, type SourceSecret } from "../..
 import type { ManagedBy } from "../../model/subscription.ts";
 import type { Records } from "../../store/port/records.ts";
 import { type Collection, checkIfMatch, type Entry } from "../resource.ts";
-import { declare, refuseManaged } from "../declared.ts";
+import { declare, rejectManaged } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
 import type { Made, Once, Put, Registry } from "../registry.ts";
 import type { SecretBox } from "../secret-box.ts";
 import {
   createSourceInputs,
   refuseBound,
-  refuseClash,
-  refuseForeign,
-  refuseOtherTenant,
+  rejectClash,
+  rejectForeign,
+  rejectOtherTenant,
   refusePath,
-  refuseTakeover,
-  refuseUnknownTarget,
+  rejectTakeover,
+  rejectUnknownTarget,
 } from "./source-checks.ts";
 import {
   startSourceNotes,
@@ -44,7 +44,7 @@ import {
 export type Sources = Awaited<ReturnType<typeof openSources>>;
 
 /** The caller's tenant and version: sources of other tenants are not found, and a change needs the named version. */
-export interface Meant {
+export interface RequestScope {
   tenantId?: string | undefined;
   ifMatch?: string | undefined;
 }
@@ -113,11 +113,11 @@ export async function openSources(options: {
     const before = draft.find(sources, state.shown.name)?.thing;
     if (managedBy === "api") refusePath(state.shown.manifest, before?.state.shown.manifest);
     const record = toRecord(state, managedBy);
-    tellDisabled(draft, before, record, reason);
+    notifyDisabled(draft, before, record, reason);
     return draft.put(sources, record);
   }
 
-  function tellDisabled(draft: Draft, before: SourceRecord | undefined, after: SourceRecord, reason: string): void {
+  function notifyDisabled(draft: Draft, before: SourceRecord | undefined, after: SourceRecord, reason: string): void {
     if (before?.source.status === "active" && after.source.status !== "active") {
       onDisabled?.(after.source, reason, draft);
     }
@@ -140,11 +140,11 @@ export async function openSources(options: {
   }
 
   function get(name: string, tenantId: string | undefined): Entry<SourceRecord> {
-    return refuseForeign(sources.get(name), tenantId);
+    return rejectForeign(sources.get(name), tenantId);
   }
 
-  function getMeant(draft: Draft, name: string, { tenantId, ifMatch }: Meant): Entry<SourceRecord> {
-    const known = refuseForeign(draft.get(sources, name), tenantId);
+  function getExpected(draft: Draft, name: string, { tenantId, ifMatch }: RequestScope): Entry<SourceRecord> {
+    const known = rejectForeign(draft.get(sources, name), tenantId);
     refuseBound(kinds.get(known.thing.source.kind), tenantId);
     checkIfMatch(ifMatch, known);
     return known;
@@ -157,22 +157,22 @@ export async function openSources(options: {
     if (kind?.isPulled !== true) return state;
     kind.checkOptions?.(state.options);
     const targets = options.listTargets?.(draft, tenantOf(state));
-    if (targets !== undefined) refuseUnknownTarget(state.options, targets.map(toName));
+    if (targets !== undefined) rejectUnknownTarget(state.options, targets.map(toName));
     options.checkPulled?.(state, "api", draft);
     return state;
   }
 
   /** A target must be declared in the same file, or not be managed by a file. */
-  function refuseUndeclaredTarget(draft: Draft, state: SourceState, declared: readonly string[]): void {
+  function rejectUndeclaredTarget(draft: Draft, state: SourceState, declared: readonly string[]): void {
     const targets = options.listTargets?.(draft, tenantOf(state));
     if (targets === undefined) return;
     const others = targets.filter(({ managedBy }) => managedBy === "api");
-    refuseUnknownTarget(state.options, [...declared, ...others.map(toName)]);
+    rejectUnknownTarget(state.options, [...declared, ...others.map(toName)]);
   }
 
   function insert(draft: Draft, input: SourceInput, tenantId: string | undefined): Pending<SourceRecord> {
     refuseBound(kinds.get(input.kind ?? GENERIC_KIND), tenantId);
-    if (anySource) refuseTakeover(input.name, tenantId);
+    if (anySource) rejectTakeover(input.name, tenantId);
     const { length } = draft.list(sources);
     if (length >= MAX_SOURCES) {
       throw new PosthornError("conflict", `There are ${length} sources; at most ${MAX_SOURCES} are allowed.`);
@@ -183,22 +183,22 @@ export async function openSources(options: {
   /** Changes an existing source, whoever owns it. */
   function changeState(
     name: string,
-    meant: Meant,
+    scope: RequestScope,
     toChanged: (known: SourceRecord) => SourceState,
     reason: string,
   ): Promise<Entry<SourceRecord>> {
     return registry.changeOne(sources, (draft) => {
-      const { thing } = getMeant(draft, name, meant);
+      const { thing } = getExpected(draft, name, scope);
       return put(draft, toChanged(thing), thing.managedBy, reason);
     });
   }
 
   function changeSecrets(
     name: string,
-    meant: Meant,
+    scope: RequestScope,
     toChanged: (known: SourceRecord) => readonly SourceSecret[],
   ): Promise<Entry<SourceRecord>> {
-    return changeState(name, meant, (known) => ({ ...known.state, secrets: toChanged(known) }), "");
+    return changeState(name, scope, (known) => ({ ...known.state, secrets: toChanged(known) }), "");
   }
 
   function buildDeclared(
@@ -207,17 +207,17 @@ export async function openSources(options: {
     known: SourceRecord | undefined,
     targets: readonly string[],
   ): SourceRecord {
-    refuseClash(known);
+    rejectClash(known);
     // A status set by an operator stays; a source that returned to the file starts as active.
     const status = input.status ?? (known?.managedBy === "config" ? known.source.status : "active");
     const state = inputs.toDeclaredState({ ...input, status }, known?.state);
     const isPulled = kinds.get(state.shown.kind ?? GENERIC_KIND)?.isPulled === true;
     // Its target may have left the file.
-    if (isPulled) refuseUndeclaredTarget(draft, state, targets);
+    if (isPulled) rejectUndeclaredTarget(draft, state, targets);
     if (known?.managedBy === "config" && isSame(known.state, state)) return known;
     if (isPulled) options.checkPulled?.(state, "config", draft);
     const record = toRecord(state, "config");
-    tellDisabled(draft, known, record, `the configuration says so: ${status}`);
+    notifyDisabled(draft, known, record, `the configuration says so: ${status}`);
     return record;
   }
 
@@ -225,7 +225,7 @@ export async function openSources(options: {
   function toFormer(draft: Draft, known: SourceRecord): SourceRecord {
     const shown = { ...known.state.shown, status: "paused" as const };
     const former = toRecord({ ...known.state, shown }, "former_config");
-    tellDisabled(draft, known, former, "it left the configuration");
+    notifyDisabled(draft, known, former, "it left the configuration");
     return former;
   }
 
@@ -274,52 +274,57 @@ export async function openSources(options: {
       throw new PosthornError("conflict", "The resource that this Idempotency-Key created was deleted; use a new one.");
     },
     /** Replaces all settings; secrets and the path token stay when none are given. */
-    put: (input: SourceInput, { tenantId, ifMatch }: Meant = {}) =>
+    put: (input: SourceInput, { tenantId, ifMatch }: RequestScope = {}) =>
       registry.put(sources, (draft) => {
         const known = draft.find(sources, input.name);
-        if (known !== undefined) refuseForeign(known, tenantId);
+        if (known !== undefined) rejectForeign(known, tenantId);
         checkIfMatch(ifMatch, known);
         if (known === undefined) return { pending: insert(draft, input, tenantId), isNew: true };
         const { source, state } = known.thing;
-        refuseOtherTenant(input.tenant_id, source.tenantId);
-        refuseManaged(sources, known);
+        rejectOtherTenant(input.tenant_id, source.tenantId);
+        rejectManaged(sources, known);
         const kept = checkSet(draft, inputs.toState({ ...input, tenant_id: source.tenantId }, state), tenantId);
-        return { pending: put(draft, kept, "api", said(input.status)), isNew: false };
+        return { pending: put(draft, kept, "api", reasonFor(input.status)), isNew: false };
       }),
     /** Changes only the given settings. */
-    change: (name: string, change: SourceChange, meant: Meant = {}) =>
+    change: (name: string, change: SourceChange, scope: RequestScope = {}) =>
       registry.changeOne(sources, (draft) => {
-        const known = getMeant(draft, name, meant);
-        refuseManaged(sources, known);
+        const known = getExpected(draft, name, scope);
+        rejectManaged(sources, known);
         const { state, source } = known.thing;
         const merged = { ...inputs.merge(state, change), tenant_id: source.tenantId };
-        return put(draft, checkSet(draft, inputs.toState(merged, state), meant.tenantId), "api", said(change.status));
+        return put(
+          draft,
+          checkSet(draft, inputs.toState(merged, state), scope.tenantId),
+          "api",
+          reasonFor(change.status),
+        );
       }),
-    setStatus: (name: string, status: SourceStatus, meant: Meant = {}) =>
-      changeState(name, meant, ({ state }) => ({ ...state, shown: { ...state.shown, status } }), said(status)),
+    setStatus: (name: string, status: SourceStatus, scope: RequestScope = {}) =>
+      changeState(name, scope, ({ state }) => ({ ...state, shown: { ...state.shown, status } }), reasonFor(status)),
     /** The new secret is current immediately; the earlier ones stay valid until the overlap ends. */
     async rotateSecret(
       name: string,
       { secret: given, overlapMs }: SourceRotation,
-      meant: Meant = {},
+      scope: RequestScope = {},
     ): Promise<{ entry: Entry<SourceRecord>; secret: string }> {
       let secret = "";
-      const entry = await changeSecrets(name, meant, ({ state }) => {
+      const entry = await changeSecrets(name, scope, ({ state }) => {
         secret = given ?? inputs.newSecret(state);
         inputs.checkSecret(secret, state);
         return rotateSecret(state.secrets, secret, overlapMs, { now: clock.wall(), createId: inputs.newSecretId });
       });
       return { entry, secret };
     },
-    retireSecret: (name: string, secretId: string, meant: Meant = {}) =>
-      changeSecrets(name, meant, ({ state, source }) => {
+    retireSecret: (name: string, secretId: string, scope: RequestScope = {}) =>
+      changeSecrets(name, scope, ({ state, source }) => {
         const secrets = retireSecret(state.secrets, secretId);
         if (secrets.length > 0 || kinds.get(source.kind)?.needsSecret !== true) return secrets;
         throw new PosthornError("conflict", `${secretId} is the last secret of ${name}. Rotate it instead.`);
       }),
-    remove: (name: string, meant: Meant = {}) =>
+    remove: (name: string, scope: RequestScope = {}) =>
       registry.change(sources, (draft) => {
-        refuseManaged(sources, getMeant(draft, name, meant));
+        rejectManaged(sources, getExpected(draft, name, scope));
         draft.remove(sources, name);
       }),
     /**
@@ -352,7 +357,7 @@ function toName({ name }: { name: string }): string {
   return name;
 }
 
-function said(status: SourceStatus | undefined): string {
+function reasonFor(status: SourceStatus | undefined): string {
   return `it was set to ${status ?? "active"}`;
 }
 

@@ -61,9 +61,13 @@ export function createSubscriptionAccess({ kinds, isForOperators }: Subscription
     );
   }
 
-  function findActRefusal(act: SubscriptionAct, known: Known, boundTo: string | undefined): PosthornError | undefined {
-    const refusal = findRefusal(known.settings, boundTo);
-    if (refusal !== undefined || act === "change") return refusal;
+  function findActRejection(
+    act: SubscriptionAct,
+    known: Known,
+    boundTo: string | undefined,
+  ): PosthornError | undefined {
+    const rejection = findRefusal(known.settings, boundTo);
+    if (rejection !== undefined || act === "change") return rejection;
     if (boundTo === undefined || ownerOf(known) !== "operator") return undefined;
     return new PosthornError(
       "forbidden",
@@ -74,24 +78,24 @@ export function createSubscriptionAccess({ kinds, isForOperators }: Subscription
 
   return {
     /** Throws `forbidden` for settings that only operators may choose: some destinations, and several tenants. */
-    refuse(settings: SubscriptionInput, boundTo: string | undefined): void {
-      const refusal = findRefusal(settings, boundTo);
-      if (refusal !== undefined) throw refusal;
+    reject(settings: SubscriptionInput, boundTo: string | undefined): void {
+      const rejection = findRefusal(settings, boundTo);
+      if (rejection !== undefined) throw rejection;
     },
     /** Throws `forbidden` for what `rightsOf` denies. */
-    refuseAct(act: SubscriptionAct, known: Known, boundTo: string | undefined): void {
-      const refusal = findActRefusal(act, known, boundTo);
-      if (refusal !== undefined) throw refusal;
+    rejectAct(act: SubscriptionAct, known: Known, boundTo: string | undefined): void {
+      const rejection = findActRejection(act, known, boundTo);
+      if (rejection !== undefined) throw rejection;
     },
     rightsOf: (known: Known, boundTo: string | undefined) => ({
-      change: findActRefusal("change", known, boundTo) === undefined,
-      use: findActRefusal("use", known, boundTo) === undefined,
+      change: findActRejection("change", known, boundTo) === undefined,
+      use: findActRejection("use", known, boundTo) === undefined,
     }),
     /**
      * Returns who gave the credentials after an update. Throws `forbidden` when stored ones of the operator would be used
      * for something else. `carried`: a stored secret that stays without being given again.
      */
-    judgeCredentials(
+    checkCredentials(
       known: Known,
       input: SubscriptionInput,
       { boundTo, carried }: { boundTo: string | undefined; carried: string | undefined },
@@ -151,7 +155,7 @@ interface Checked {
  * `boundTo` is the tenant of the caller; operators have none. What is stored already may stay: an operator may have set
  * it, for this health check alone.
  */
-export function refuseFrequentChecks(given: Checked, stored: Checked, boundTo: string | undefined): void {
+export function rejectFrequentChecks(given: Checked, stored: Checked, boundTo: string | undefined): void {
   const { health_interval_s: seconds } = given;
   if (boundTo === undefined || typeof seconds !== "number" || seconds >= MIN_BOUND_S) return;
   const health = healthOf(given);

@@ -23,7 +23,7 @@ import type { Template } from "../../sandbox/templates/templates.ts";
 export interface SubscriptionCheckOptions {
   kinds: DestinationKinds;
   /** Throws for settings of a destination that is not allowed here. */
-  refuseDestination: (kind: DestinationKind, settings: object) => void | Promise<void>;
+  rejectDestination: (kind: DestinationKind, settings: object) => void | Promise<void>;
   /** A target that several subscriptions share; with a draft, it must not change until the write. */
   findTarget?: ((name: string, tenantId: string, draft?: Draft) => TargetInput | undefined) | undefined;
 }
@@ -62,14 +62,14 @@ export function createSubscriptionCheck(
       throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
     }
     const kind = kinds.findOf(input) as DestinationKind;
-    await options.refuseDestination(kind, settingsIn(input, kind));
+    await options.rejectDestination(kind, settingsIn(input, kind));
     checkTarget(input, kind, draft);
     return kind;
   };
 }
 
 /** Rules between a forwarding subscription and its fallback queue. `before`: the subscription before the change. */
-export function refuseFallbacks(
+export function rejectFallbacks(
   input: SubscriptionInput,
   kind: DestinationKind,
   { kinds, shared, others, before }: FallbackTerms,
@@ -104,9 +104,9 @@ type Names = Pick<SubscriptionInput, "fallback" | "target">;
  * without the events, and whoever joins a shared target decides with others when its subscriptions are sent to: a caller
  * that is bound to the tenant needs the right to do so itself.
  */
-export function refuseOthersNames(given: Names, { boundTo, access, list, before = {} }: NamesTerms): void {
+export function rejectOthersNames(given: Names, { boundTo, access, list, before = {} }: NamesTerms): void {
   if (boundTo === undefined) return;
-  const refuse = (field: keyof Names, thing: KeptSubscription | undefined, act: SubscriptionAct) => {
+  const reject = (field: keyof Names, thing: KeptSubscription | undefined, act: SubscriptionAct) => {
     if (thing === undefined || access.rightsOf(thing, boundTo)[act]) return;
     throw new PosthornError(
       "forbidden",
@@ -117,11 +117,11 @@ export function refuseOthersNames(given: Names, { boundTo, access, list, before 
   const { fallback, target } = given;
   if ((fallback ?? null) !== (before.fallback ?? null)) {
     const find = (name: string) => list().find(({ thing }) => thing.name === name)?.thing;
-    if (before.fallback) refuse("fallback", find(before.fallback), "change");
-    if (fallback) refuse("fallback", find(fallback), "use");
+    if (before.fallback) reject("fallback", find(before.fallback), "change");
+    if (fallback) reject("fallback", find(fallback), "use");
   }
   if (!target || target === before.target || isPresetName(target)) return;
-  for (const { thing } of list()) if (thing.settings.target === target) refuse("target", thing, "change");
+  for (const { thing } of list()) if (thing.settings.target === target) reject("target", thing, "change");
 }
 
 interface NamesTerms {
@@ -149,7 +149,7 @@ function findHealthSetting(input: SubscriptionInput, kind: DestinationKind): str
 
 type Other = Pick<Subscription, "id" | "name">;
 
-export function refuseSameName(name: string, tenantId: string, others: readonly Other[]): void {
+export function rejectSameName(name: string, tenantId: string, others: readonly Other[]): void {
   if (!others.some((one) => one.name === name)) return;
   throw new PosthornError(
     "conflict",
@@ -157,7 +157,7 @@ export function refuseSameName(name: string, tenantId: string, others: readonly 
   );
 }
 
-export function refuseRival(input: SubscriptionInput, others: readonly Subscription[]): void {
+export function rejectRival(input: SubscriptionInput, others: readonly Subscription[]): void {
   const rival = findForwardRival(input, others);
   if (rival === undefined) return;
   throw new PosthornError(
@@ -168,7 +168,7 @@ export function refuseRival(input: SubscriptionInput, others: readonly Subscript
   );
 }
 
-export function refuseOverQuota(quota: number | undefined, tenantId: string, used: number): void {
+export function rejectOverQuota(quota: number | undefined, tenantId: string, used: number): void {
   if (quota === undefined || used < quota) return;
   throw new PosthornError(
     "subscription_quota",
@@ -177,7 +177,7 @@ export function refuseOverQuota(quota: number | undefined, tenantId: string, use
   );
 }
 
-export function refuseOtherKind(input: { kind?: string }, known: { kind?: string }): void {
+export function rejectOtherKind(input: { kind?: string }, known: { kind?: string }): void {
   const kind = known.kind ?? DEFAULT_KIND;
   if ((input.kind ?? DEFAULT_KIND) === kind) return;
   throw new PosthornError("invalid_field", `kind: it is ${kind} and cannot be changed. Create another subscription.`, {
@@ -186,7 +186,7 @@ export function refuseOtherKind(input: { kind?: string }, known: { kind?: string
 }
 
 /** A release with more kinds wrote it, and its settings may mean something else there. */
-export function refuseUnknownKind(id: string, settings: { kind?: string }, kinds: DestinationKinds): void {
+export function rejectUnknownKind(id: string, settings: { kind?: string }, kinds: DestinationKinds): void {
   if (kinds.findOf(settings) !== undefined) return;
   throw new PosthornError(
     "newer_format",
@@ -203,7 +203,7 @@ export type ExamineTemplates = (
 ) => Promise<readonly FieldProblem[]>;
 
 /** Throws for templates that cannot be used. Unchanged templates are not checked again. */
-export async function refuseTemplates(
+export async function rejectTemplates(
   input: SubscriptionInput,
   kind: DestinationKind,
   known: Settings | undefined,

@@ -17,10 +17,10 @@ import type { TargetInput } from "../../model/target.ts";
 import { isPresetName } from "../../model/target-presets.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { type Collection, checkIfMatch } from "../resource.ts";
-import { refuseManaged, type DeclaredThing } from "../declared.ts";
+import { rejectManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
 import {
-  refuseFrequentChecks,
+  rejectFrequentChecks,
   createSubscriptionAccess,
   type SubscriptionAccessOptions,
 } from "./subscription-access.ts";
@@ -35,15 +35,15 @@ import {
 } from "./subscription-record.ts";
 import {
   createSubscriptionCheck,
-  refuseFallbacks,
-  refuseOtherKind,
-  refuseOthersNames,
-  refuseOverQuota,
-  refuseRival,
-  refuseSameName,
-  refuseUnknownKind,
+  rejectFallbacks,
+  rejectOtherKind,
+  rejectOthersNames,
+  rejectOverQuota,
+  rejectRival,
+  rejectSameName,
+  rejectUnknownKind,
   type SubscriptionCheckOptions,
-  refuseTemplates,
+  rejectTemplates,
   type ExamineTemplates,
 } from "./subscription-checks.ts";
 
@@ -72,11 +72,11 @@ export interface ChangeTerms {
   /** The tenant of the caller's key; undefined for operators. */
   boundTo?: string | undefined;
   ifMatch?: string | undefined;
-  tellRotation?: TellRotation | undefined;
+  notifyRotation?: NotifyRotation | undefined;
 }
 
 /** Called when the change begins a rotation of the secret; may add to the draft. */
-export type TellRotation = (draft: Draft, subscription: Subscription, keys: SigningKeys) => void;
+export type NotifyRotation = (draft: Draft, subscription: Subscription, keys: SigningKeys) => void;
 
 export interface PutTerms extends ChangeTerms {
   createdBy?: string | undefined;
@@ -87,7 +87,7 @@ interface UpdateTerms {
   boundTo: string | undefined;
   /** A stored secret that stays without being given again. */
   carried: string | undefined;
-  tellRotation: TellRotation | undefined;
+  notifyRotation: NotifyRotation | undefined;
 }
 
 export interface SubscriptionDraftsOptions extends SubscriptionCheckOptions, SubscriptionAccessOptions {
@@ -121,8 +121,8 @@ export function createSubscriptionDrafts(
 
   async function add(draft: Draft, input: SubscriptionInput, made: Maker): Promise<Pending<KeptSubscription>> {
     const { id, createdBy, boundTo } = made;
-    access.refuse(input, boundTo);
-    refuseFrequentChecks(input, {}, boundTo);
+    access.reject(input, boundTo);
+    rejectFrequentChecks(input, {}, boundTo);
     const tenantId = ownerOf(input);
     const same = draft.find(kept, id, tenantId);
     const kind = await check(input, draft);
@@ -131,19 +131,19 @@ export function createSubscriptionDrafts(
       throw new PosthornError("conflict", `The id ${id} is taken. Choose another.`);
     }
     const others = listOthers(draft, { id, tenantId });
-    refuseRival(input, others);
-    refuseSameName(input.name, tenantId, others);
-    refuseOthersNames(input, { boundTo, access, list: () => draft.list(kept, tenantId) });
-    judgeFallbacks(draft, input, kind, { tenantId, others });
+    rejectRival(input, others);
+    rejectSameName(input.name, tenantId, others);
+    rejectOthersNames(input, { boundTo, access, list: () => draft.list(kept, tenantId) });
+    checkFallbacks(draft, input, kind, { tenantId, others });
     const counted = others.filter(({ managedBy }) => managedBy !== "contact");
     const usual = boundTo === undefined ? undefined : options.maxPerTenant;
-    refuseOverQuota(options.findQuota?.(draft, tenantId) ?? usual, tenantId, counted.length);
-    await refuseTemplates(input, kind, undefined, tenantId, options.examineTemplates);
+    rejectOverQuota(options.findQuota?.(draft, tenantId) ?? usual, tenantId, counted.length);
+    await rejectTemplates(input, kind, undefined, tenantId, options.examineTemplates);
     const credentialsBy = access.nameOf(boundTo);
     const isReused = kept.wasDeleted(id, tenantId);
     const facts = { id, tenantId, managedBy: "api", createdBy, credentialsBy, isReused } as const;
     const thing = build.fromInput(input, kind, facts);
-    refuseHeld(draft, thing, undefined);
+    rejectHeld(draft, thing, undefined);
     return draft.put(kept, thing);
   }
 
@@ -153,37 +153,37 @@ export function createSubscriptionDrafts(
     input: SubscriptionInput,
     terms: UpdateTerms,
   ): Promise<Pending<KeptSubscription>> {
-    access.refuse(input, terms.boundTo);
-    refuseFrequentChecks(input, entry.thing.settings, terms.boundTo);
+    access.reject(input, terms.boundTo);
+    rejectFrequentChecks(input, entry.thing.settings, terms.boundTo);
     const kind = await check(input, draft);
-    if (input.mode === "forward") refuseRival(input, listOthers(draft, entry));
-    if (input.name !== entry.thing.name) refuseSameName(input.name, entry.tenantId, listOthers(draft, entry));
+    if (input.mode === "forward") rejectRival(input, listOthers(draft, entry));
+    if (input.name !== entry.thing.name) rejectSameName(input.name, entry.tenantId, listOthers(draft, entry));
     const { boundTo } = terms;
     const before = entry.thing.settings;
-    refuseOthersNames(input, { boundTo, access, before, list: () => draft.list(kept, entry.tenantId) });
+    rejectOthersNames(input, { boundTo, access, before, list: () => draft.list(kept, entry.tenantId) });
     if (concernsFallback(input, entry.thing)) {
       const { tenantId, thing } = entry;
-      judgeFallbacks(draft, input, kind, { tenantId, others: listOthers(draft, entry), before: thing });
+      checkFallbacks(draft, input, kind, { tenantId, others: listOthers(draft, entry), before: thing });
     }
-    await refuseTemplates(input, kind, entry.thing.settings, entry.tenantId, options.examineTemplates);
-    const credentialsBy = access.judgeCredentials(entry.thing, input, terms);
+    await rejectTemplates(input, kind, entry.thing.settings, entry.tenantId, options.examineTemplates);
+    const credentialsBy = access.checkCredentials(entry.thing, input, terms);
     const thing = build.fromInput(input, kind, { ...entry.thing, managedBy: "api", credentialsBy }, entry.thing);
     const after = known.deriveWith(entry, thing, draft);
-    if (after.name !== entry.thing.name || after.sharedTarget !== undefined) refuseNamed(draft, entry);
-    refuseHeld(draft, thing, entry);
-    tellResumed(draft, entry, thing);
-    if (thing.keys.secrets !== entry.thing.keys.secrets) terms.tellRotation?.(draft, after, thing.keys);
+    if (after.name !== entry.thing.name || after.sharedTarget !== undefined) rejectNamed(draft, entry);
+    rejectHeld(draft, thing, entry);
+    notifyResumed(draft, entry, thing);
+    if (thing.keys.secrets !== entry.thing.keys.secrets) terms.notifyRotation?.(draft, after, thing.keys);
     return draft.put(kept, thing);
   }
 
-  function judgeFallbacks(draft: Draft, input: SubscriptionInput, kind: DestinationKind, among: Among): void {
+  function checkFallbacks(draft: Draft, input: SubscriptionInput, kind: DestinationKind, among: Among): void {
     const { tenantId, others, before } = among;
     const { target } = input;
     const shared = target && !isPresetName(target) ? options.findTarget?.(target, tenantId, draft) : undefined;
-    refuseFallbacks(input, kind, { kinds: options.kinds, shared, others, before });
+    rejectFallbacks(input, kind, { kinds: options.kinds, shared, others, before });
   }
 
-  function refuseNamed(draft: Draft, entry: KeptEntry): void {
+  function rejectNamed(draft: Draft, entry: KeptEntry): void {
     const { name, sharedTarget, tenantId } = known.derive(entry);
     // A shared target with this name takes precedence over its own.
     if (sharedTarget !== undefined || options.findTarget?.(name, tenantId, draft) !== undefined) return;
@@ -192,7 +192,7 @@ export function createSubscriptionDrafts(
   }
 
   /** Rejects retries that take longer than a source may hold the message, unless they already did before. */
-  function refuseHeld(draft: Draft, thing: KeptSubscription, before: KeptEntry | undefined, isDeclared = false): void {
+  function rejectHeld(draft: Draft, thing: KeptSubscription, before: KeptEntry | undefined, isDeclared = false): void {
     const { id, tenantId } = thing;
     const one = known.deriveWith(before ?? { ...UNWRITTEN, id, tenantId, thing }, thing, draft);
     const target = one.sharedTarget ?? one.name;
@@ -216,7 +216,7 @@ export function createSubscriptionDrafts(
     return checkHeld(one, holding.sources, { target: one.sharedTarget ?? one.name, isOnly })[0];
   }
 
-  function refuseTarget(draft: Draft, target: TargetInput, only?: ManagedBy): void {
+  function rejectTarget(draft: Draft, target: TargetInput, only?: ManagedBy): void {
     const { name, tenant_id: tenantId = DEFAULT_TENANT } = target;
     const entries = draft.list(kept, tenantId);
     const users = entries.filter(
@@ -233,20 +233,20 @@ export function createSubscriptionDrafts(
     }
   }
 
-  function tellResumed(draft: Draft, entry: KeptEntry, thing: KeptSubscription): void {
+  function notifyResumed(draft: Draft, entry: KeptEntry, thing: KeptSubscription): void {
     const { status } = entry.thing;
     if (status === "active" || thing.status !== "active") return;
     options.onResumed?.(draft, known.deriveWith(entry, thing, draft), status);
   }
 
-  function getMeant(draft: Draft, { id, tenantId }: SubscriptionRef, ifMatch: string | undefined): KeptEntry {
+  function getExpected(draft: Draft, { id, tenantId }: SubscriptionRef, ifMatch: string | undefined): KeptEntry {
     const entry = draft.get(kept, id, tenantId);
     checkIfMatch(ifMatch, entry);
     return entry;
   }
 
   async function put(draft: Draft, id: string, input: SubscriptionInput, terms: PutTerms) {
-    const { boundTo, createdBy, ifMatch, tellRotation } = terms;
+    const { boundTo, createdBy, ifMatch, notifyRotation } = terms;
     const found = draft.list(kept).find((one) => one.id === id);
     if (found === undefined) {
       checkIfMatch(ifMatch, undefined);
@@ -254,45 +254,45 @@ export function createSubscriptionDrafts(
     }
     // Subscriptions of other tenants are not found.
     if (boundTo !== undefined && found.tenantId !== boundTo) throw noSubscription(id);
-    const entry = getMeant(draft, found, ifMatch);
+    const entry = getExpected(draft, found, ifMatch);
     const { tenantId } = entry;
-    refuseOtherOwner(input, entry);
-    access.refuse(entry.thing.settings, boundTo);
-    refuseManaged(kept, entry);
-    refuseOtherKind(input, entry.thing.settings);
+    rejectOtherOwner(input, entry);
+    access.reject(entry.thing.settings, boundTo);
+    rejectManaged(kept, entry);
+    rejectOtherKind(input, entry.thing.settings);
     const { restored, carried } = restoreSecrets(input, entry, true);
     const all = { ...restored, tenant_id: tenantId };
-    const pending = await update(draft, entry, all, { boundTo, carried, tellRotation });
+    const pending = await update(draft, entry, all, { boundTo, carried, notifyRotation });
     return { pending, isNew: false };
   }
 
   async function change(
     draft: Draft,
     of: SubscriptionRef,
-    wish: SubscriptionChange,
-    { boundTo, ifMatch, tellRotation }: ChangeTerms = {},
+    given: SubscriptionChange,
+    { boundTo, ifMatch, notifyRotation }: ChangeTerms = {},
   ) {
-    const entry = getMeant(draft, of, ifMatch);
-    access.refuse(entry.thing.settings, boundTo);
-    refuseManaged(kept, entry);
-    if (wish.kind !== undefined) refuseOtherKind(wish, entry.thing.settings);
-    const { restored, carried } = restoreSecrets(wish, entry, false);
+    const entry = getExpected(draft, of, ifMatch);
+    access.reject(entry.thing.settings, boundTo);
+    rejectManaged(kept, entry);
+    if (given.kind !== undefined) rejectOtherKind(given, entry.thing.settings);
+    const { restored, carried } = restoreSecrets(given, entry, false);
     const changed = mergeChange(entry.thing.settings, restored);
-    access.refuse(changed, boundTo);
-    refuseOtherOwner(changed, entry);
-    return update(draft, entry, changed, { boundTo, carried, tellRotation });
+    access.reject(changed, boundTo);
+    rejectOtherOwner(changed, entry);
+    return update(draft, entry, changed, { boundTo, carried, notifyRotation });
   }
 
   /** A masked value that is sent back stands for the stored one, as long as the destination is the same. */
   function restoreSecrets<Given extends SubscriptionChange>(given: Given, { id, thing }: KeptEntry, isWhole: boolean) {
     const { settings } = thing;
-    refuseUnknownKind(id, settings, options.kinds);
+    rejectUnknownKind(id, settings, options.kinds);
     const kind = options.kinds.findOf(settings) as DestinationKind;
-    const [wished, stored] = [settingsIn(given as SubscriptionInput, kind), settingsIn(settings, kind)];
-    const carried = kind.secrets.findCarried(wished, stored, isWhole);
+    const [wanted, stored] = [settingsIn(given as SubscriptionInput, kind), settingsIn(settings, kind)];
+    const carried = kind.secrets.findCarried(wanted, stored, isWhole);
     if (kind.isFlat !== true && given.destination === undefined) return { restored: given, carried };
-    kind.secrets.refuseCarried(wished, stored, isWhole);
-    const restored = withSettings(given as SubscriptionInput, kind, kind.secrets.restore(wished, stored)) as Given;
+    kind.secrets.refuseCarried(wanted, stored, isWhole);
+    const restored = withSettings(given as SubscriptionInput, kind, kind.secrets.restore(wanted, stored)) as Given;
     return { restored, carried };
   }
 
@@ -302,9 +302,9 @@ export function createSubscriptionDrafts(
     key: SubscriptionRef & { by: Declarer },
     entry: KeptEntry | undefined,
   ): Promise<KeptSubscription> {
-    if (entry !== undefined) refuseOtherKind(input, entry.thing.settings);
+    if (entry !== undefined) rejectOtherKind(input, entry.thing.settings);
     const kind = await check(input, draft);
-    await refuseTemplates(input, kind, entry?.thing.settings, key.tenantId, options.examineTemplates);
+    await rejectTemplates(input, kind, entry?.thing.settings, key.tenantId, options.examineTemplates);
     // A status set by an operator or a failing destination stays; one that returned to the file starts as active.
     const returned = entry?.thing.managedBy === "former_config" ? { status: "active" as const } : {};
     const { by, ...ref } = key;
@@ -312,8 +312,8 @@ export function createSubscriptionDrafts(
     const isReused = kept.wasDeleted(ref.id, ref.tenantId);
     const facts = { ...ref, managedBy: by, createdBy, credentialsBy: access.nameOf(undefined), isReused };
     const thing = build.fromInput({ ...returned, ...input }, kind, facts, entry?.thing);
-    refuseHeld(draft, thing, entry, by === "config");
-    if (entry !== undefined) tellResumed(draft, entry, thing);
+    rejectHeld(draft, thing, entry, by === "config");
+    if (entry !== undefined) notifyResumed(draft, entry, thing);
     return thing;
   }
 
@@ -322,15 +322,15 @@ export function createSubscriptionDrafts(
     change,
     put,
     /** Throws when it does not exist, or not in the expected version. */
-    getMeant,
+    getExpected,
     /** Rejects a deletion while a source names its own target. */
-    refuseNamed,
+    rejectNamed,
     /** Rejects a change of a shared target when the retries of its subscriptions would take too long. */
-    refuseTarget,
+    rejectTarget,
     toDeclared(draft: Draft, input: SubscriptionInput, by: Declarer = "config"): DeclaredThing<KeptSubscription> {
       const tenantId = ownerOf(input);
       const id = stableId("sub", `${tenantId}\0${input.name}`);
-      refuseSameName(input.name, tenantId, listOthers(draft, { id, tenantId }));
+      rejectSameName(input.name, tenantId, listOthers(draft, { id, tenantId }));
       return {
         id,
         name: input.name,
@@ -341,7 +341,7 @@ export function createSubscriptionDrafts(
   };
 }
 
-function refuseOtherOwner(input: SubscriptionInput, { tenantId }: KeptEntry): void {
+function rejectOtherOwner(input: SubscriptionInput, { tenantId }: KeptEntry): void {
   const { tenant_id: given = tenantId, tenants = null } = input;
   const field =
     given !== tenantId ? "tenant_id" : tenants !== null && tenantId !== GATEWAY_TENANT ? "tenants" : undefined;

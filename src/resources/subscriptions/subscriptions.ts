@@ -14,7 +14,7 @@ import {
   type SubscriptionStatus,
 } from "../../model/subscription.ts";
 import type { TargetInput } from "../../model/target.ts";
-import { declare, orDeclaredFault, refuseManaged, type DeclaredThing } from "../declared.ts";
+import { declare, orDeclaredFault, rejectManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft } from "../draft.ts";
 import { createKnownSubscriptions, type KeptEntry, type SubscriptionChanged } from "./known-subscriptions.ts";
 import type { Once, Registry } from "../registry.ts";
@@ -29,7 +29,7 @@ import {
 } from "./subscription-record.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { createSubscriptionAccess, type SubscriptionAct, type SubscriptionRights } from "./subscription-access.ts";
-import { usedAsFallback, refuseTemplates } from "./subscription-checks.ts";
+import { usedAsFallback, rejectTemplates } from "./subscription-checks.ts";
 import {
   createSubscriptionDrafts,
   noSubscription,
@@ -50,11 +50,11 @@ export interface MakeOptions {
   once?: Once | undefined;
 }
 
-type Tell = (draft: Draft, current: Subscription) => void;
+type Notify = (draft: Draft, current: Subscription) => void;
 
 export interface StatusOptions {
   ifMatch?: string | undefined;
-  tell?: Tell | undefined;
+  notify?: Notify | undefined;
 }
 
 export type ToChangedKeys = (keys: SigningKeys, current: Subscription, draft: Draft) => SigningKeys;
@@ -87,16 +87,16 @@ export async function openSubscriptions(
   const access = createSubscriptionAccess(options);
   const drafts = createSubscriptionDrafts(options, kept, known, build);
   isOpen = true;
-  for (const subscription of known.list(undefined)) tellHeld(subscription);
+  for (const subscription of known.list(undefined)) notifyHeld(subscription);
 
   async function take(changes: readonly Change<KeptSubscription>[]): Promise<void> {
     const changed = changes.map(known.take);
     if (!isOpen) return;
-    for (const { before, after } of changed) if (before?.heldBecause !== after?.heldBecause) tellHeld(after);
+    for (const { before, after } of changed) if (before?.heldBecause !== after?.heldBecause) notifyHeld(after);
     await options.onChange(changed);
   }
 
-  function tellHeld(subscription: Subscription | undefined): void {
+  function notifyHeld(subscription: Subscription | undefined): void {
     if (subscription?.heldBecause !== undefined) options.onHeld?.(subscription, subscription.heldBecause);
   }
 
@@ -120,7 +120,7 @@ export async function openSubscriptions(
     if (kind === undefined) return;
     const input = { ...stored, ...given } as SubscriptionInput;
     // What is wrong with it is said in its turn.
-    await refuseTemplates(input, kind, stored, tenantId, options.examineTemplates).catch(() => undefined);
+    await rejectTemplates(input, kind, stored, tenantId, options.examineTemplates).catch(() => undefined);
   }
 
   async function make(input: SubscriptionInput, { id = options.createId("sub"), once, ...by }: MakeOptions) {
@@ -143,11 +143,11 @@ export async function openSubscriptions(
     });
   }
 
-  async function setStatus(of: SubscriptionRef, status: SubscriptionStatus, { ifMatch, tell }: StatusOptions = {}) {
+  async function setStatus(of: SubscriptionRef, status: SubscriptionStatus, { ifMatch, notify }: StatusOptions = {}) {
     const result = await registry.changeOne(kept, (draft) => {
-      const entry = drafts.getMeant(draft, of, ifMatch);
+      const entry = drafts.getExpected(draft, of, ifMatch);
       if (entry.thing.status === status) return { entry };
-      tell?.(draft, known.derive(entry));
+      notify?.(draft, known.derive(entry));
       return draft.put(kept, build.withStatus(entry.thing, status));
     });
     return shown(result);
@@ -170,7 +170,7 @@ export async function openSubscriptions(
       { tenantId, boundTo }: { tenantId: string | undefined; boundTo: string | undefined },
     ): Subscription {
       const subscription = getById(id, tenantId);
-      access.refuseAct(act, thingOf(subscription), boundTo);
+      access.rejectAct(act, thingOf(subscription), boundTo);
       return subscription;
     },
     /** What `getFor` lets a caller do that is bound to this tenant, or to none. */
@@ -201,7 +201,7 @@ export async function openSubscriptions(
     credentialsByOf: (subscription: Subscription) => access.ownerOf(thingOf(subscription)),
     /**
      * What the destination answered to attempts that began by this time is not for a caller that is bound to the tenant
-     * `boundTo`: they had credentials of the operator. Of a deleted subscription nobody can tell, so it is all of them.
+     * `boundTo`: they had credentials of the operator. Of a deleted subscription nobody can notify, so it is all of them.
      */
     answersHiddenUntil(seq: number, boundTo: string | undefined): number {
       if (boundTo === undefined) return -Infinity;
@@ -259,14 +259,14 @@ export async function openSubscriptions(
       const entry = await registry.changeOne(kept, (draft) => drafts.change(draft, of, change, terms));
       return shown(await noteInEffect(entry));
     },
-    /** Writes it together with what `tell` adds to the draft; `tell` is called only when the status changes. */
+    /** Writes it together with what `notify` adds to the draft; `notify` is called only when the status changes. */
     setStatus,
     /** As `setStatus`; does nothing when it is no longer active. */
-    async suspend({ id, tenantId }: SubscriptionRef, tell?: Tell): Promise<void> {
+    async suspend({ id, tenantId }: SubscriptionRef, notify?: Notify): Promise<void> {
       await registry.change(kept, (draft) => {
         const entry = draft.find(kept, id, tenantId);
         if (entry?.thing.status !== "active") return;
-        tell?.(draft, known.derive(entry));
+        notify?.(draft, known.derive(entry));
         draft.put(kept, build.withStatus(entry.thing, "suspended"));
       });
     },
@@ -282,11 +282,11 @@ export async function openSubscriptions(
     /** Writes the deletion together with what `plan` adds to the draft; resolves to the result of `plan`. */
     remove: <Result>(of: SubscriptionRef, ifMatch: string | undefined, plan: PlanRemoval<Result>) =>
       registry.change(kept, async (draft) => {
-        const entry = drafts.getMeant(draft, of, ifMatch);
-        refuseManaged(kept, entry);
+        const entry = drafts.getExpected(draft, of, ifMatch);
+        rejectManaged(kept, entry);
         const user = draft.list(kept, entry.tenantId).find((one) => one.thing.settings.fallback === entry.thing.name);
         if (user !== undefined) throw usedAsFallback(entry.thing.name, user.thing);
-        drafts.refuseNamed(draft, entry);
+        drafts.rejectNamed(draft, entry);
         draft.remove(kept, entry.id, entry.tenantId);
         return plan(draft, known.derive(entry));
       }),
@@ -305,7 +305,7 @@ export async function openSubscriptions(
     async applyContacts(
       tenantId: string,
       inputs: readonly SubscriptionInput[],
-      onRefused: (name: string, error: unknown) => void,
+      onRejected: (name: string, error: unknown) => void,
     ): Promise<void> {
       const refused = new Map<string, unknown>();
       await registry.change(kept, async (draft) => {
@@ -322,10 +322,10 @@ export async function openSubscriptions(
         }
         await declare(draft, kept, things, build.toFormer, { managedBy: "contact", tenantId });
       });
-      for (const [name, error] of refused) onRefused(name, error);
+      for (const [name, error] of refused) onRejected(name, error);
     },
     /** Rejects a target whose settings its subscriptions cannot have; `only` limits the check to those managed so. */
-    checkTarget: drafts.refuseTarget,
+    checkTarget: drafts.rejectTarget,
     /** Called when declared targets may have changed. */
     async retarget(): Promise<void> {
       await options.onChange(known.retarget(kept.list()));

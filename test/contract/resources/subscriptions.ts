@@ -33,7 +33,7 @@ export const subscriptionsCase: ResourceCase = {
       secretBox: createSecretBox("a master key for contracts"),
       createId: () => expect.unreachable("each has an id here"),
       kinds: createDestinationKinds(),
-      refuseDestination: () => undefined,
+      rejectDestination: () => undefined,
       onChange: () => undefined,
     });
     const inputOf = (id: string, description: string) => ({

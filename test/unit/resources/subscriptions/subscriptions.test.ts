@@ -88,7 +88,7 @@ describe("subscriptions", () => {
       secretBox: createSecretBox("a master key for tests"),
       createId,
       kinds: createDestinationKinds(),
-      refuseDestination: () => undefined,
+      rejectDestination: () => undefined,
       onChange: () => undefined,
       onResumed: (draft, one, from) => failureEvents.resumed(draft, one, from, { held: "deliver", skipped: 0 }),
       ...change,
