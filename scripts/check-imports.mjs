@@ -216,8 +216,9 @@ function checkTree(root) {
   const files = ["plugins", "src"]
     .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
-    .map((entry) => nameOf(relative(root, join(entry.parentPath, entry.name)).split(sep).join("/")))
-    .sort();
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .sort()
+    .map(nameOf);
   const sources = new Map(files.map((file) => [file, readFileSync(join(root, pathOf(file)), "utf8")]));
   const cycles = WITHOUT_CYCLES.flatMap((folder) =>
     findCycles(new Map([...sources].filter(([file]) => covers(folder, file)))),

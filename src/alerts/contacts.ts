@@ -6,12 +6,10 @@ import type { TenantChange } from "../resources/tenants.ts";
 import type { SubscriptionLanes } from "../resources/subscriptions/subscription-lanes.ts";
 import { addTexts } from "../model/notice-texts.ts";
 
-/** Keeps the subscriptions of tenants' contacts in line with the tenants. */
-type Contacts = ReturnType<typeof createContacts>;
-
 /** The creator of contacts' subscriptions. */
 const CONTACT = "contact";
 
+/** Keeps the subscriptions of tenants' contacts in line with the tenants. */
 export function createContacts(options: {
   subscriptions: () => Pick<Subscriptions, "list" | "applyContacts">;
   lanes: () => Pick<SubscriptionLanes, "remove">;

@@ -137,11 +137,9 @@ function openOf(row: DeliveryCounters | undefined): number {
   return row === undefined ? 0 : row.created - row.delivered - row.dead - row.cancelled;
 }
 
-/** Examines a part of the lanes at a time, in turn, so that many lanes cost no more than a few. */
-type OldestOpenReader = ReturnType<typeof createOldestOpenReader>;
-
 const MAX_LANES = 200;
 
+/** Examines a part of the lanes at a time, in turn, so that many lanes cost no more than a few. */
 export function createOldestOpenReader(
   store: { reads: Pick<Store["reads"], "findOldestOpen"> },
   clock: Pick<Clock, "now">,

@@ -291,7 +291,7 @@ const DEV_SETTINGS: Tree = {
 };
 
 /** Dev mode loosens rules that protect others, so nobody else may reach the gateway. */
-export function applyDevMode(
+function applyDevMode(
   tree: Tree,
   isDefault: (path: string) => boolean,
   complain: (path: string, message: string) => void,
@@ -307,7 +307,7 @@ export function applyDevMode(
 }
 
 /** A relative path of a declared source starts at the configuration file, wherever the gateway is started from. */
-export function resolveManifestPaths(sources: unknown, folder: string): void {
+function resolveManifestPaths(sources: unknown, folder: string): void {
   if (!Array.isArray(sources)) return;
   for (const source of sources as Partial<Record<string, unknown>>[]) {
     if (typeof source?.["manifest"] === "string") source["manifest"] = resolve(folder, source["manifest"]);

@@ -233,9 +233,6 @@ export function createAuditJobs(options: {
   ];
 }
 
-/** The pace of a long deletion: short steps, and a rest after each in which events are accepted and delivered. */
-type StepPace = ReturnType<typeof createStepPace>;
-
 /** How long the changes of a step should take. Its commit takes about twice as long again. */
 const STEP_MS = 1;
 const MIN_ROWS = 10;
@@ -247,6 +244,7 @@ const REST_FACTOR = 6;
 const HURRIED_REST_FACTOR = 2;
 const HURRIED_AFTER_MS = 30 * 60_000;
 
+/** The pace of a long deletion: short steps, and a rest after each in which events are accepted and delivered. */
 export function createStepPace(clock: Pick<Clock, "now">) {
   const hurriesFrom = clock.now() + HURRIED_AFTER_MS;
   let maxRows = FIRST_ROWS;

@@ -208,9 +208,6 @@ function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, n) => items.slice(n * size, (n + 1) * size));
 }
 
-/** Counts attempts in memory, without an allocation for each, until the sums are taken. */
-type AttemptCollector = ReturnType<typeof createAttemptCollector>;
-
 export const WHOLE_GATEWAY = 0;
 /** The number that stands for accepted events instead of a subscription. */
 export const EVENTS_TAKEN = -1;
@@ -236,6 +233,7 @@ const PLACES_AT_FIRST = 64;
 /** The most sums kept while the store fails, about 15 MB; then the oldest are dropped. */
 const MAX_CLOSED = 50_000;
 
+/** Counts attempts in memory, without an allocation for each, until the sums are taken. */
 export function createAttemptCollector() {
   const places = new Map<number, number>();
   let counts = new Uint32Array(PLACES_AT_FIRST * LATENCY_BUCKETS);

@@ -7,14 +7,7 @@ import type { FoundDelivery, ReplayItem, ReplayRow } from "../store/port/jobs.ts
 import type { DeliveryKey } from "../store/port/lanes.ts";
 import { readAll } from "../store/read-all.ts";
 import type { Store } from "../store/store.ts";
-import {
-  formatCursor,
-  isAtEnd,
-  parseCursor,
-  type ReplayCursor,
-  createReplaySelection,
-  type ReplaySelection,
-} from "./replay-selection.ts";
+import { formatCursor, isAtEnd, parseCursor, type ReplayCursor, createReplaySelection } from "./replay-selection.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 
 /**
@@ -285,12 +278,6 @@ function afterEvent(eventSeq: number): DeliveryKey {
   return { eventSeq, subscriptionSeq: Number.MAX_SAFE_INTEGER };
 }
 
-/**
- * How many replayed deliveries may be open in a lane at once: about as many as it sends in a few seconds. Open
- * deliveries are sent by age; with thousands of them in a slow lane, new events would wait behind them.
- */
-type LaneWindows = ReturnType<typeof createLaneWindows>;
-
 export const MAX_WINDOW = 1000;
 const FIRST_WINDOW = 64;
 const MIN_WINDOW = 8;
@@ -304,6 +291,10 @@ interface Window {
   fullSince: number | undefined;
 }
 
+/**
+ * How many replayed deliveries may be open in a lane at once: about as many as it sends in a few seconds. Open
+ * deliveries are sent by age; with thousands of them in a slow lane, new events would wait behind them.
+ */
 export function createLaneWindows() {
   const windows = new Map<number, Window>();
 

@@ -9,13 +9,11 @@ import type { Store } from "../store/store.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 import { isTerminal, type DeliveryState } from "../model/delivery.ts";
 
-/** Finds the deliveries of a job, and decides which of them are changed, and how. */
-export type ReplaySelection = ReturnType<typeof createReplaySelection>;
-
 type Walked = Pick<NewReplay, "kind" | "filter" | "tenantId" | "subscriptionSeq" | "upToSeq">;
 
 const OVER = { dead_letters: "dead", purge: "dead", events: "ended", recover: "events", cancel: "open" } as const;
 
+/** Finds the deliveries of a job, and decides which of them are changed, and how. */
 export function createReplaySelection(options: {
   store: Pick<Store, "reads">;
   subscriptions: Pick<Subscriptions, "find" | "findFallback" | "findForward" | "rightsOf">;

@@ -59,7 +59,7 @@ export function createResume(options: {
       if (current.status === "active") return { subscription: current, skipped };
       const resumed = await subscriptions.setStatus(current, "active", {
         ifMatch,
-        tell(draft, paused) {
+        notify(draft, paused) {
           draft.explain({ held, skipped });
           failureEvents.resumed(draft, paused, paused.status, { held, skipped });
         },

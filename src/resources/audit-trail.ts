@@ -4,7 +4,7 @@ import type { AuditMark, AuditRow } from "../model/audit/entry.ts";
 import type { Clock } from "../model/clock.ts";
 import type { Authors, AuditAction } from "./authors.ts";
 import type { AuditFilter, AuditPart } from "../store/port/audit.ts";
-import type { Page, PageOf } from "../store/port/reads.ts";
+import type { Page } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 
 /** Audit entries for acts that change nothing in the store. Changes are recorded together with the change. */

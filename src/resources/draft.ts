@@ -226,7 +226,7 @@ export function describeNew<Thing>(resource: Resource<Thing>, thing: Thing): Aud
 }
 
 /** The audit log's details of a change; undefined when no visible field differs. */
-export function describeChange<Thing>(
+function describeChange<Thing>(
   resource: Resource<Thing>,
   before: Thing | undefined,
   after: Thing | undefined,

@@ -149,7 +149,7 @@ export function createRegistry(options: {
     markOf: (result: Result) => IdempotencyMark | undefined,
   ): Promise<Result> {
     for (let time = 1; time <= MAX_EDITS; time++) {
-      const editedAt = version;
+      const versionBefore = version;
       const draft: OpenDraft = createDraft({ version: () => version, open: openOf, authors });
       let result: Result;
       try {
@@ -157,7 +157,7 @@ export function createRegistry(options: {
       } catch (error) {
         // Read the latest changes before rejecting anything.
         await catchUp();
-        if (version === editedAt || time === MAX_EDITS) throw error;
+        if (version === versionBefore || time === MAX_EDITS) throw error;
         continue;
       }
       endRehearsal(() => draft.request.audit ?? []);

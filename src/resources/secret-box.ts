@@ -47,8 +47,6 @@ export function createSecretBox(masterKey: string): SecretBox {
 }
 
 /** Credentials of a received request that must be forwarded: stored with it, encrypted. */
-type RequestCredentials = ReturnType<typeof createRequestCredentials>;
-
 export function createRequestCredentials(box: SecretBox) {
   return {
     seal: (event: { id: string; tenantId: string }, credentials: Readonly<Record<string, string>>) =>

@@ -10,12 +10,10 @@ export interface KeptSettings {
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-/** Remembers the settings from run to run, so that the audit log can say which of them have changed. */
-export type SettingsRecord = Awaited<ReturnType<typeof openSettingsRecord>>;
-
 const ID = "settings";
 const HIDDEN = "***";
 
+/** Remembers the settings from run to run, so that the audit log can say which of them have changed. */
 export async function openSettingsRecord(options: {
   registry: Registry;
   authors: Pick<Authors, "run" | "asGateway">;

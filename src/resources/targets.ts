@@ -5,9 +5,9 @@ import { checkTargetInput } from "../model/target-rules.ts";
 import type { TargetChange, TargetInput } from "../model/target.ts";
 import { checkExpected, declare, rejectManaged } from "./declared.ts";
 import type { Draft, Pending } from "./draft.ts";
-import { checkIfMatch, type Change, type Entry, type Resource } from "./resource.ts";
+import { checkIfMatch, rejectProblems, type Change, type Entry, type Resource } from "./resource.ts";
 import { targetOfSource } from "./sources/source-checks.ts";
-import type { Made, Once, Put, Registry } from "./registry.ts";
+import type { Once, Registry } from "./registry.ts";
 
 /** The targets that several subscriptions may share, as users set them. */
 export type SharedTargets = Awaited<ReturnType<typeof openSharedTargets>>;
@@ -59,10 +59,7 @@ export async function openSharedTargets(options: {
   }
 
   function put(draft: Draft, input: TargetInput): Pending<SharedTarget> {
-    const [problem] = checkTargetInput(input);
-    if (problem !== undefined) {
-      throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
-    }
+    rejectProblems(checkTargetInput(input));
     checkUrls(input);
     const target = toTarget(input, "api");
     const known = draft.find(targets, input.name, target.tenantId);

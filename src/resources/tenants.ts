@@ -10,7 +10,7 @@ import type { Store } from "../store/store.ts";
 import { entryOf, isLive, type Entry, type Resource, type LiveRecord } from "./resource.ts";
 import { checkExpected, declare } from "./declared.ts";
 import type { Draft } from "./draft.ts";
-import type { Made, Once, Put, Registry } from "./registry.ts";
+import type { Once, Registry } from "./registry.ts";
 
 /** The owners of resources, with their quotas. Only configured tenants are in memory; the others are in the store. */
 export type Tenants = Awaited<ReturnType<typeof openTenants>>;

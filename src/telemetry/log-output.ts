@@ -112,17 +112,15 @@ function renameIfThere(from: string, to: string): void {
   }
 }
 
+const MAX_WAITING_BYTES = 8 * 1_048_576;
+const RETRY_MS = 20;
+const STALLED_MS = 1000;
+
 /**
  * Writes text to an open descriptor (stdout) without ever blocking the event loop, growing without bound or
  * throwing: a reader that stalls or goes away costs only log lines. pino's own destination retries a failed
  * synchronous flush forever, which on a full disk would hang the process at its last line.
  */
-type DescriptorOutput = ReturnType<typeof createDescriptorOutput>;
-
-const MAX_WAITING_BYTES = 8 * 1_048_576;
-const RETRY_MS = 20;
-const STALLED_MS = 1000;
-
 export function createDescriptorOutput(fd: number) {
   let waiting: Buffer[] = [];
   let waitingBytes = 0;

@@ -136,7 +136,7 @@ function serializeError(error: unknown, depth = 0): unknown {
 const COLOURS: Readonly<Record<string, number>> = { fatal: 31, error: 31, warn: 33 };
 
 /** One log line for a terminal: `12:03:04.123 INFO  gateway listening  url=http://…`. */
-export function formatPrettyLine(json: string, hasColour = false): string {
+function formatPrettyLine(json: string, hasColour = false): string {
   const { time, level, msg, error, ...fields } = JSON.parse(json) as Record<string, unknown>;
   const name = escapeControls(String(level).toUpperCase().padEnd(5));
   const colour = hasColour ? COLOURS[String(level)] : undefined;
@@ -211,7 +211,7 @@ function isSecretName(name: string): boolean {
 }
 
 /** Returns a copy without secrets; values of other classes (errors, dates) are left to the serializers. */
-export function redactFields(fields: object, depth = 0): Record<string, unknown> {
+function redactFields(fields: object, depth = 0): Record<string, unknown> {
   const redacted: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields) as [string, unknown][]) {
     redacted[name] = isSecretName(name) && value !== undefined && value !== null ? MASK : redactValue(value, depth + 1);
@@ -230,7 +230,7 @@ function redactValue(value: unknown, depth: number): unknown {
 }
 
 /** The last safety net, for secrets inside other text such as an error's message. */
-export function redactText(text: string): string {
+function redactText(text: string): string {
   return text.replace(SECRET_TEXT, (found: string, scheme?: string) => {
     if (scheme !== undefined) return `${scheme} ${MASK}`;
     return found.endsWith("@") ? `${MASK}@` : `${found.slice(0, found.indexOf("_") + 1)}${MASK}`;

@@ -144,16 +144,16 @@ export function createMetrics(now: () => number = () => performance.now()) {
 
   return {
     contentType: registry.contentType,
-    countRequest: (outcome: string) => void requestCounts(outcome).value++,
+    countRequest: (outcome: string): void => void requestCounts(outcome).value++,
     /** Counts a 5xx answer by its cause. */
-    countServerError: (code: string) => void serverErrorCounts(code).value++,
+    countServerError: (code: string): void => void serverErrorCounts(code).value++,
     /** Counts an inbound connection that was closed because there were too many. */
-    countClosedConnection: (reason: string) => void closedCounts(reason).value++,
+    countClosedConnection: (reason: string): void => void closedCounts(reason).value++,
     /** Counts events deleted after their retention time. */
-    countPruned: (count: number) => void (pruned.value += count),
-    countEvent: (result: "stored" | "duplicate" | "failed") => void eventCounts(result).value++,
+    countPruned: (count: number): void => void (pruned.value += count),
+    countEvent: (result: "stored" | "duplicate" | "failed"): void => void eventCounts(result).value++,
     /** Counts filters that exceeded their budget. */
-    countCostlyFilters: (count: number) => void (costlyFilters.value += count),
+    countCostlyFilters: (count: number): void => void (costlyFilters.value += count),
     countAttempt(attempt: AttemptFacts): void {
       const subscription = subscriptionMeters(attempt.subscriptionId);
       subscription.attempts(attempt.eventType)(attempt.result).value++;

@@ -85,9 +85,9 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
     async make({ name, scopes, tenant_id, expires_at: end }, { caller, once }) {
       const tenantId = tenant_id ?? undefined;
       const expiresAt = readEnd(end);
-      const refuse = () => refuseEnd(expiresAt, caller, clock.wall());
+      const reject = () => refuseEnd(expiresAt, caller, clock.wall());
       const mark = once(`keys/${caller?.tenantId ?? ""}`, tenantId);
-      const made = await keys.create({ name, scopes, tenantId, expiresAt }, mark, refuse);
+      const made = await keys.create({ name, scopes, tenantId, expiresAt }, mark, reject);
       return { ...saved(made), isReplay: made.isReplay };
     },
     async put({ name, scopes, tenant_id: given, expires_at: end }, { caller, ifMatch }, id) {
@@ -98,8 +98,8 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
     async patch(id, { name, scopes, expires_at: end }, { caller, ifMatch }) {
       const expiresAt = end === undefined ? undefined : (chooseEnd(end, caller, clock.wall()) ?? null);
       const change = { name, scopes, expiresAt };
-      const refuse = (known: ApiKey) => refuseOutliving(known, change, caller);
-      return { thing: await keys.change(id, caller?.tenantId, change, { ifMatch, refuse }) };
+      const reject = (known: ApiKey) => refuseOutliving(known, change, caller);
+      return { thing: await keys.change(id, caller?.tenantId, change, { ifMatch, reject }) };
     },
     // A revoked key stays visible.
     async remove(id, { caller, ifMatch }) {

@@ -17,11 +17,9 @@ import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { isCredentialOption, type SourceState, type SourceRecord } from "./source-record.ts";
 import { DEFAULT_TENANT } from "../../model/event.ts";
 import { checkNamedTarget } from "../../model/hold-rules.ts";
-import type { Entry } from "../resource.ts";
+import { rejectProblems, type Entry } from "../resource.ts";
 
 /** Converts the input of a user to the stored state, and back. */
-type SourceInputs = ReturnType<typeof createSourceInputs>;
-
 export function createSourceInputs(options: {
   clock: Pick<Clock, "wall">;
   random: Random;
@@ -33,13 +31,12 @@ export function createSourceInputs(options: {
   const newSecretId = () => `sec_${encode(9, "hex")}`;
 
   function check(input: SourceInput, known: SourceState | undefined): void {
-    const [problem] = [
+    rejectProblems([
       ...checkSourceInput(input),
       ...checkKind(input, known),
       ...checkMasked(input, known),
       ...checkTokens(input),
-    ];
-    if (problem !== undefined) throw invalid(problem);
+    ]);
   }
 
   function checkKind(input: SourceInput, known: SourceState | undefined): FieldProblem[] {
@@ -101,11 +98,11 @@ export function createSourceInputs(options: {
     check,
     /** Checks a secret that is added to a source. */
     checkSecret(secret: string, known: SourceState): void {
-      const [problem] = [
+      const problems = [
         ...checkSourceInput({ name: "any", secrets: [secret] }),
         ...checkSecrets(secretFormOf(kindOf(known), known.options), [secret]),
       ];
-      if (problem !== undefined) throw invalid({ field: "secret", message: problem.message });
+      rejectProblems(problems.map(({ message }) => ({ field: "secret", message })));
     },
     toState: build,
     /** The same for the configuration, which contains its secrets again at each start. */
@@ -127,7 +124,7 @@ export function createSourceInputs(options: {
       const made = secretFormOf(kindOf(known), known.options).create(random, known.secrets[0]?.secret);
       if (made !== undefined) return made;
       const message = `only the provider can create a secret of the kind ${known.shown.kind}; give it`;
-      throw invalid({ field: "secret", message });
+      throw new PosthornError("invalid_field", `secret: ${message}`, { field: "secret" });
     },
     newSecretId,
   };
@@ -193,10 +190,6 @@ function secretFormOf(kind: SourceKindRules | undefined, options: Readonly<Recor
   return kind?.secretForm?.(options) ?? TEXT_SECRET;
 }
 
-function invalid({ field, message }: FieldProblem): PosthornError {
-  return new PosthornError("invalid_field", `${field}: ${message}`, { field });
-}
-
 /** Sources of other tenants are not found. */
 export function rejectForeign(entry: Entry<SourceRecord>, tenantId: string | undefined): Entry<SourceRecord> {
   if (tenantId === undefined || entry.thing.source.tenantId === tenantId) return entry;
@@ -205,8 +198,7 @@ export function rejectForeign(entry: Entry<SourceRecord>, tenantId: string | und
 
 export function rejectOtherTenant(given: string | undefined, owner: string): void {
   if (given === undefined || given === owner) return;
-  const message = `tenant_id: it belongs to ${owner} and cannot be changed.`;
-  throw new PosthornError("invalid_field", message, { field: "tenant_id" });
+  rejectProblems([{ field: "tenant_id", message: `it belongs to ${owner} and cannot be changed` }], ".");
 }
 
 /** A declared name gets its webhooks. Those of `*` belong to another tenant, which must not lose them. */
@@ -233,15 +225,13 @@ export function refuseBound(kind: SourceKindRules | undefined, bound: string | u
 /** Permission to create a source is not permission to read files of this machine. */
 export function refusePath(manifest: SourceInput["manifest"], known: SourceInput["manifest"]): void {
   if (typeof manifest !== "string" || manifest === known) return;
-  const message = "manifest: a path is allowed only in posthorn.yaml; give the document itself";
-  throw new PosthornError("invalid_field", message, { field: "manifest" });
+  const message = "a path is allowed only in posthorn.yaml; give the document itself";
+  rejectProblems([{ field: "manifest", message }]);
 }
 
 /** `targets`: the names of all targets of its tenant. */
 export function rejectUnknownTarget(options: Readonly<Record<string, unknown>>, targets: readonly string[]): void {
-  const [problem] = checkNamedTarget(options, targets);
-  if (problem === undefined) return;
-  throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
+  rejectProblems(checkNamedTarget(options, targets), ".");
 }
 
 /** Without its target, the source would never pause. */

@@ -10,7 +10,7 @@ import {
 } from "../../model/source.ts";
 import { endSecrets, type SourceSecret } from "../../model/source-secrets.ts";
 import type { ManagedBy } from "../../model/subscription.ts";
-import type { Resource, Entry } from "../resource.ts";
+import type { Entry, Resource } from "../resource.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { parseAllowedIps } from "../../model/allowed-ips.ts";
 import { isCredentialHeader } from "../../model/credential-header.ts";
@@ -34,8 +34,6 @@ export interface SourceRecord {
   readonly updatedAt: number;
 }
 
-type SourceRecords = ReturnType<typeof createSourceRecords>;
-
 /** How sources are stored and read. */
 export function createSourceRecords(options: {
   clock: Pick<Clock, "wall">;
@@ -53,26 +51,28 @@ export function createSourceRecords(options: {
     return { source, state: live, managedBy, createdAt, updatedAt };
   }
 
-  return {
-    resource: {
-      kind: "source",
-      noun: "source",
-      format: 1,
-      // A name that was protected must not become open to everybody by its deletion.
-      remembersDeleted: true,
-      read({ id, data, state: use, createdAt, updatedAt }) {
-        const { state, managedBy } = readState(id, data, secretBox);
-        const record = build(state, managedBy, createdAt, updatedAt);
-        record.source.lastRequestAt = findLastRequestAt(id) ?? readUse(use);
-        return record;
-      },
-      write: ({ state, managedBy }) => ({ data: writeState(state, managedBy, secretBox) }),
-      // Names are unique in the whole gateway, because senders know nothing of tenants.
-      keyOf: ({ state }) => ({ id: state.shown.name }),
-      tenantOf: ({ source }) => source.tenantId,
-      show: ({ state, managedBy }) => ({ ...state.shown, ...showHidden(state), managed_by: managedBy }),
-      secretsOf: ({ state }) => ({ ...state, shown: undefined }),
+  const resource: Resource<SourceRecord> = {
+    kind: "source",
+    noun: "source",
+    format: 1,
+    // A name that was protected must not become open to everybody by its deletion.
+    remembersDeleted: true,
+    read({ id, data, state: use, createdAt, updatedAt }) {
+      const { state, managedBy } = readState(id, data, secretBox);
+      const record = build(state, managedBy, createdAt, updatedAt);
+      record.source.lastRequestAt = findLastRequestAt(id) ?? readUse(use);
+      return record;
     },
+    write: ({ state, managedBy }) => ({ data: writeState(state, managedBy, secretBox) }),
+    // Names are unique in the whole gateway, because senders know nothing of tenants.
+    keyOf: ({ state }) => ({ id: state.shown.name }),
+    tenantOf: ({ source }) => source.tenantId,
+    show: ({ state, managedBy }) => ({ ...state.shown, ...showHidden(state), managed_by: managedBy }),
+    secretsOf: ({ state }) => ({ ...state, shown: undefined }),
+  };
+
+  return {
+    resource,
     toRecord: (state: SourceState, managedBy: ManagedBy) => build(state, managedBy, clock.wall(), clock.wall()),
   };
 }

@@ -19,7 +19,7 @@ import type { Records } from "../../store/port/records.ts";
 import { type Collection, checkIfMatch, type Entry } from "../resource.ts";
 import { declare, rejectManaged } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
-import type { Made, Once, Put, Registry } from "../registry.ts";
+import type { Made, Once, Registry } from "../registry.ts";
 import type { SecretBox } from "../secret-box.ts";
 import {
   createSourceInputs,

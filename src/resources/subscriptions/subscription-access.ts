@@ -117,7 +117,7 @@ export function createSubscriptionAccess({ kinds, isForOperators }: Subscription
       );
     },
     /** Who gives the credentials of a new subscription. */
-    nameOf: (boundTo: string | undefined) => (boundTo === undefined ? "operator" : "tenant"),
+    nameOf: (boundTo: string | undefined): CredentialsBy => (boundTo === undefined ? "operator" : "tenant"),
     /** Who gave its credentials; undefined when it has none. */
     ownerOf,
   };

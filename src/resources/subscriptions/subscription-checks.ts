@@ -16,6 +16,7 @@ import { checkSharedSettings, type FieldProblem } from "../../model/subscription
 import { type TargetInput, THRESHOLDS } from "../../model/target.ts";
 import { isPresetName } from "../../model/target-presets.ts";
 import type { Draft } from "../draft.ts";
+import { rejectProblems } from "../resource.ts";
 import type { SubscriptionAccess, SubscriptionAct } from "./subscription-access.ts";
 import type { KeptSubscription, Settings } from "./subscription-record.ts";
 import type { Template } from "../../sandbox/templates/templates.ts";
@@ -29,72 +30,59 @@ export interface SubscriptionCheckOptions {
 }
 
 /** Rejects an input that is invalid whatever others there are; resolves to its kind of destination. */
-export function createSubscriptionCheck(
+export async function checkInput(
   options: SubscriptionCheckOptions,
-): (input: SubscriptionInput, draft: Draft) => Promise<DestinationKind> {
-  const { kinds } = options;
+  input: SubscriptionInput,
+  draft: Draft,
+): Promise<DestinationKind> {
+  rejectProblems([...checkSharedSettings(input), ...checkKindSettings(input, options.kinds)]);
+  const kind = options.kinds.findOf(input) as DestinationKind;
+  await options.rejectDestination(kind, settingsIn(input, kind));
+  rejectProblems(checkTarget(options, input, kind, draft), ".");
+  return kind;
+}
 
-  function checkTarget(input: SubscriptionInput, kind: DestinationKind, draft: Draft): void {
-    const { target } = input;
-    const tenantId = ownerOf(input);
-    if (target === undefined || target === null || isPresetName(target)) return;
-    if (options.findTarget?.(target, tenantId, draft) === undefined) {
-      throw new PosthornError(
-        "invalid_field",
-        `target: "${target}" is neither n8n nor a target of ${tenantId}. Create it first, with POST /api/v1/targets.`,
-        { field: "target" },
-      );
-    }
-    const field = findHealthSetting(input, kind) ?? THRESHOLDS.find((name) => input[name] !== undefined);
-    if (field === undefined) return;
-    throw new PosthornError(
-      "invalid_field",
-      `${field}: ${target} is shared; set it there, for all subscriptions that send to it.`,
-      {
-        field,
-      },
-    );
+function checkTarget(
+  options: SubscriptionCheckOptions,
+  input: SubscriptionInput,
+  kind: DestinationKind,
+  draft: Draft,
+): FieldProblem[] {
+  const { target } = input;
+  if (!target || isPresetName(target)) return [];
+  if (findShared(options, input, draft) === undefined) {
+    const message = `"${target}" is neither n8n nor a target of ${ownerOf(input)}. Create it first, with POST /api/v1/targets`;
+    return [{ field: "target", message }];
   }
+  const field = findHealthSetting(input, kind) ?? THRESHOLDS.find((name) => input[name] !== undefined);
+  const message = `${target} is shared; set it there, for all subscriptions that send to it`;
+  return field === undefined ? [] : [{ field, message }];
+}
 
-  return async (input, draft) => {
-    const [problem] = [...checkSharedSettings(input), ...checkKindSettings(input, kinds)];
-    if (problem !== undefined) {
-      throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}`, { field: problem.field });
-    }
-    const kind = kinds.findOf(input) as DestinationKind;
-    await options.rejectDestination(kind, settingsIn(input, kind));
-    checkTarget(input, kind, draft);
-    return kind;
-  };
+/** The target that it shares with others. */
+function findShared({ findTarget }: SubscriptionCheckOptions, input: SubscriptionInput, draft: Draft) {
+  const { target } = input;
+  return target && !isPresetName(target) ? findTarget?.(target, ownerOf(input), draft) : undefined;
 }
 
 /** Rules between a forwarding subscription and its fallback queue. `before`: the subscription before the change. */
 export function rejectFallbacks(
+  options: SubscriptionCheckOptions,
   input: SubscriptionInput,
   kind: DestinationKind,
-  { kinds, shared, others, before }: FallbackTerms,
+  { draft, others, before }: { draft: Draft; others: readonly Subscription[]; before?: { name: string } },
 ): void {
-  const queueKinds = toQueueKinds(kinds);
+  const queueKinds = toQueueKinds(options.kinds);
   const facts = { ...input, kind: kind.name };
   const user = before && others.find((other) => other.fallback === before.name);
   if (user !== undefined && input.name !== before?.name) throw usedAsFallback(before?.name ?? "", user);
-  const [problem] = [
+  const isOneChecked = () => isChecked(input, kind, findShared(options, input, draft));
+  const problems = [
     ...checkNoEvents(facts, queueKinds),
     ...(user === undefined ? [] : checkUsedFallback(facts, user, queueKinds)),
-    ...(input.fallback
-      ? checkFallback({ ...facts, isChecked: isChecked(input, kind, shared) }, others, queueKinds)
-      : []),
+    ...(input.fallback ? checkFallback({ ...facts, isChecked: isOneChecked() }, others, queueKinds) : []),
   ];
-  if (problem === undefined) return;
-  throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
-}
-
-interface FallbackTerms {
-  kinds: DestinationKinds;
-  /** The target that it shares with others. */
-  shared: TargetInput | undefined;
-  others: readonly Subscription[];
-  before?: { name: string } | undefined;
+  rejectProblems(problems, ".");
 }
 
 type Names = Pick<SubscriptionInput, "fallback" | "target">;
@@ -104,7 +92,18 @@ type Names = Pick<SubscriptionInput, "fallback" | "target">;
  * without the events, and whoever joins a shared target decides with others when its subscriptions are sent to: a caller
  * that is bound to the tenant needs the right to do so itself.
  */
-export function rejectOthersNames(given: Names, { boundTo, access, list, before = {} }: NamesTerms): void {
+export function rejectOthersNames(
+  given: Names,
+  terms: {
+    boundTo: string | undefined;
+    access: Pick<SubscriptionAccess, "rightsOf">;
+    /** All subscriptions of the tenant. */
+    list: () => readonly { thing: KeptSubscription }[];
+    /** The settings before the change. */
+    before?: Names;
+  },
+): void {
+  const { boundTo, access, list, before = {} } = terms;
   if (boundTo === undefined) return;
   const reject = (field: keyof Names, thing: KeptSubscription | undefined, act: SubscriptionAct) => {
     if (thing === undefined || access.rightsOf(thing, boundTo)[act]) return;
@@ -124,15 +123,6 @@ export function rejectOthersNames(given: Names, { boundTo, access, list, before 
   for (const { thing } of list()) if (thing.settings.target === target) reject("target", thing, "change");
 }
 
-interface NamesTerms {
-  boundTo: string | undefined;
-  access: Pick<SubscriptionAccess, "rightsOf">;
-  /** All subscriptions of the tenant. */
-  list: () => readonly { thing: KeptSubscription }[];
-  /** The settings before the change. */
-  before?: Names | undefined;
-}
-
 export function usedAsFallback(name: string, user: Pick<Subscription, "id" | "name">): PosthornError {
   return new PosthornError(
     "conflict",
@@ -147,9 +137,7 @@ function findHealthSetting(input: SubscriptionInput, kind: DestinationKind): str
   return set === undefined ? undefined : fieldOf(set, kind);
 }
 
-type Other = Pick<Subscription, "id" | "name">;
-
-export function rejectSameName(name: string, tenantId: string, others: readonly Other[]): void {
+export function rejectSameName(name: string, tenantId: string, others: readonly { name: string }[]): void {
   if (!others.some((one) => one.name === name)) return;
   throw new PosthornError(
     "conflict",
@@ -180,9 +168,7 @@ export function rejectOverQuota(quota: number | undefined, tenantId: string, use
 export function rejectOtherKind(input: { kind?: string }, known: { kind?: string }): void {
   const kind = known.kind ?? DEFAULT_KIND;
   if ((input.kind ?? DEFAULT_KIND) === kind) return;
-  throw new PosthornError("invalid_field", `kind: it is ${kind} and cannot be changed. Create another subscription.`, {
-    field: "kind",
-  });
+  rejectProblems([{ field: "kind", message: `it is ${kind} and cannot be changed. Create another subscription` }], ".");
 }
 
 /** A release with more kinds wrote it, and its settings may mean something else there. */
@@ -214,9 +200,8 @@ export async function rejectTemplates(
   if (examine === undefined || templates.length === 0 || isExamined(input, templates, kind, known)) return;
   const [problem] = await examine(templates, input.events, tenantId);
   if (problem === undefined) return;
-  const field = fieldOf(problem.field, kind);
-  const end = problem.message.endsWith("?") ? "" : ".";
-  throw new PosthornError("invalid_field", `${field}: ${problem.message}${end}`, { field });
+  const { message } = problem;
+  rejectProblems([{ field: fieldOf(problem.field, kind), message }], message.endsWith("?") ? "" : ".");
 }
 
 /** A schema that changed later must not block a change of other settings. */

@@ -14,27 +14,25 @@ import {
   type SubscriptionStatus,
 } from "../../model/subscription.ts";
 import type { TargetInput } from "../../model/target.ts";
-import { isPresetName } from "../../model/target-presets.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
-import { type Collection, checkIfMatch } from "../resource.ts";
+import { type Collection, checkIfMatch, rejectProblems } from "../resource.ts";
 import { rejectManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
 import {
   rejectFrequentChecks,
-  createSubscriptionAccess,
+  type SubscriptionAccess,
   type SubscriptionAccessOptions,
 } from "./subscription-access.ts";
-import type { PendingPut } from "../registry.ts";
 import { targetOfSource } from "../sources/source-checks.ts";
 import type { KeptEntry, KnownSubscriptions } from "./known-subscriptions.ts";
 import {
   mergeChange,
-  type SubscriptionBuild,
+  type SubscriptionRecords,
   type SubscriptionChange,
   type KeptSubscription,
 } from "./subscription-record.ts";
 import {
-  createSubscriptionCheck,
+  checkInput,
   rejectFallbacks,
   rejectOtherKind,
   rejectOthersNames,
@@ -47,48 +45,23 @@ import {
   type ExamineTemplates,
 } from "./subscription-checks.ts";
 
-/** Checks the wanted state of a subscription against all others and puts it into the draft. */
-export type SubscriptionDrafts = ReturnType<typeof createSubscriptionDrafts>;
-
 /** The configuration, or a contact of the tenant. */
 export type Declarer = "config" | "contact";
 
 export type SubscriptionRef = Pick<Subscription, "id" | "tenantId">;
 
-/** The other subscriptions of the tenant, and its own state before. */
-interface Among {
-  tenantId: string;
-  others: readonly Subscription[];
-  before?: { name: string } | undefined;
-}
-
-interface Maker {
-  id: string;
-  createdBy?: string | undefined;
-  boundTo?: string | undefined;
-}
-
+/** Who asks for a change, and what must hold for it. */
 export interface ChangeTerms {
   /** The tenant of the caller's key; undefined for operators. */
   boundTo?: string | undefined;
   ifMatch?: string | undefined;
+  /** The id of the key that creates it. */
+  createdBy?: string | undefined;
   notifyRotation?: NotifyRotation | undefined;
 }
 
 /** Called when the change begins a rotation of the secret; may add to the draft. */
 export type NotifyRotation = (draft: Draft, subscription: Subscription, keys: SigningKeys) => void;
-
-export interface PutTerms extends ChangeTerms {
-  createdBy?: string | undefined;
-}
-
-/** What an update of a subscription must know about its stored secrets. */
-interface UpdateTerms {
-  boundTo: string | undefined;
-  /** A stored secret that stays without being given again. */
-  carried: string | undefined;
-  notifyRotation: NotifyRotation | undefined;
-}
 
 export interface SubscriptionDraftsOptions extends SubscriptionCheckOptions, SubscriptionAccessOptions {
   examineTemplates?: ExamineTemplates | undefined;
@@ -104,14 +77,17 @@ export interface SubscriptionDraftsOptions extends SubscriptionCheckOptions, Sub
   onResumed?: ((draft: Draft, subscription: Subscription, from: SubscriptionStatus) => void) | undefined;
 }
 
+/** Checks the wanted state of a subscription against all others and puts it into the draft. */
 export function createSubscriptionDrafts(
   options: SubscriptionDraftsOptions,
-  kept: Collection<KeptSubscription>,
-  known: KnownSubscriptions,
-  build: SubscriptionBuild,
+  parts: {
+    kept: Collection<KeptSubscription>;
+    known: KnownSubscriptions;
+    records: SubscriptionRecords;
+    access: SubscriptionAccess;
+  },
 ) {
-  const check = createSubscriptionCheck(options);
-  const access = createSubscriptionAccess(options);
+  const { kept, known, records, access } = parts;
 
   /** The other subscriptions of the tenant. */
   function listOthers(draft: Draft, { id, tenantId }: SubscriptionRef): Subscription[] {
@@ -119,13 +95,16 @@ export function createSubscriptionDrafts(
     return others.map(known.derive);
   }
 
-  async function add(draft: Draft, input: SubscriptionInput, made: Maker): Promise<Pending<KeptSubscription>> {
-    const { id, createdBy, boundTo } = made;
+  async function add(
+    draft: Draft,
+    input: SubscriptionInput,
+    { id, createdBy, boundTo }: ChangeTerms & { id: string },
+  ): Promise<Pending<KeptSubscription>> {
     access.reject(input, boundTo);
     rejectFrequentChecks(input, {}, boundTo);
     const tenantId = ownerOf(input);
     const same = draft.find(kept, id, tenantId);
-    const kind = await check(input, draft);
+    const kind = await checkInput(options, input, draft);
     const isOther = (one: SubscriptionRef) => one.id === id && one.tenantId !== tenantId;
     if (same !== undefined || draft.list(kept).some(isOther) || kept.listDeleted().some(isOther)) {
       throw new PosthornError("conflict", `The id ${id} is taken. Choose another.`);
@@ -134,7 +113,7 @@ export function createSubscriptionDrafts(
     rejectRival(input, others);
     rejectSameName(input.name, tenantId, others);
     rejectOthersNames(input, { boundTo, access, list: () => draft.list(kept, tenantId) });
-    checkFallbacks(draft, input, kind, { tenantId, others });
+    rejectFallbacks(options, input, kind, { draft, others });
     const counted = others.filter(({ managedBy }) => managedBy !== "contact");
     const usual = boundTo === undefined ? undefined : options.maxPerTenant;
     rejectOverQuota(options.findQuota?.(draft, tenantId) ?? usual, tenantId, counted.length);
@@ -142,7 +121,7 @@ export function createSubscriptionDrafts(
     const credentialsBy = access.nameOf(boundTo);
     const isReused = kept.wasDeleted(id, tenantId);
     const facts = { id, tenantId, managedBy: "api", createdBy, credentialsBy, isReused } as const;
-    const thing = build.fromInput(input, kind, facts);
+    const thing = records.fromInput(input, kind, facts);
     rejectHeld(draft, thing, undefined);
     return draft.put(kept, thing);
   }
@@ -151,36 +130,29 @@ export function createSubscriptionDrafts(
     draft: Draft,
     entry: KeptEntry,
     input: SubscriptionInput,
-    terms: UpdateTerms,
+    { boundTo, notifyRotation }: ChangeTerms,
+    carried: string | undefined,
   ): Promise<Pending<KeptSubscription>> {
-    access.reject(input, terms.boundTo);
-    rejectFrequentChecks(input, entry.thing.settings, terms.boundTo);
-    const kind = await check(input, draft);
+    const before = entry.thing;
+    access.reject(input, boundTo);
+    rejectFrequentChecks(input, before.settings, boundTo);
+    const kind = await checkInput(options, input, draft);
     if (input.mode === "forward") rejectRival(input, listOthers(draft, entry));
-    if (input.name !== entry.thing.name) rejectSameName(input.name, entry.tenantId, listOthers(draft, entry));
-    const { boundTo } = terms;
-    const before = entry.thing.settings;
-    rejectOthersNames(input, { boundTo, access, before, list: () => draft.list(kept, entry.tenantId) });
-    if (concernsFallback(input, entry.thing)) {
-      const { tenantId, thing } = entry;
-      checkFallbacks(draft, input, kind, { tenantId, others: listOthers(draft, entry), before: thing });
+    if (input.name !== before.name) rejectSameName(input.name, entry.tenantId, listOthers(draft, entry));
+    const list = () => draft.list(kept, entry.tenantId);
+    rejectOthersNames(input, { boundTo, access, before: before.settings, list });
+    if (concernsFallback(input, before)) {
+      rejectFallbacks(options, input, kind, { draft, others: listOthers(draft, entry), before });
     }
-    await rejectTemplates(input, kind, entry.thing.settings, entry.tenantId, options.examineTemplates);
-    const credentialsBy = access.checkCredentials(entry.thing, input, terms);
-    const thing = build.fromInput(input, kind, { ...entry.thing, managedBy: "api", credentialsBy }, entry.thing);
+    await rejectTemplates(input, kind, before.settings, entry.tenantId, options.examineTemplates);
+    const credentialsBy = access.checkCredentials(before, input, { boundTo, carried });
+    const thing = records.fromInput(input, kind, { ...before, managedBy: "api", credentialsBy }, before);
     const after = known.deriveWith(entry, thing, draft);
-    if (after.name !== entry.thing.name || after.sharedTarget !== undefined) rejectNamed(draft, entry);
+    if (after.name !== before.name || after.sharedTarget !== undefined) rejectNamed(draft, entry);
     rejectHeld(draft, thing, entry);
     notifyResumed(draft, entry, thing);
-    if (thing.keys.secrets !== entry.thing.keys.secrets) terms.notifyRotation?.(draft, after, thing.keys);
+    if (thing.keys.secrets !== before.keys.secrets) notifyRotation?.(draft, after, thing.keys);
     return draft.put(kept, thing);
-  }
-
-  function checkFallbacks(draft: Draft, input: SubscriptionInput, kind: DestinationKind, among: Among): void {
-    const { tenantId, others, before } = among;
-    const { target } = input;
-    const shared = target && !isPresetName(target) ? options.findTarget?.(target, tenantId, draft) : undefined;
-    rejectFallbacks(input, kind, { kinds: options.kinds, shared, others, before });
   }
 
   function rejectNamed(draft: Draft, entry: KeptEntry): void {
@@ -202,18 +174,16 @@ export function createSubscriptionDrafts(
       const isSame = isDeepStrictEqual(retryPolicy, one.retryPolicy) && (sharedTarget ?? name) === target;
       if (isSame) return;
     }
-    const problem = findHeldProblem(draft, one, [one, ...listOthers(draft, thing)]);
-    if (problem === undefined) return;
-    throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
+    rejectProblems(checkHolding(draft, one, [one, ...listOthers(draft, thing)]), ".");
   }
 
   /** `all`: the subscriptions of its tenant, including itself. */
-  function findHeldProblem(draft: Draft, one: Subscription, all: readonly Subscription[]): FieldProblem | undefined {
+  function checkHolding(draft: Draft, one: Subscription, all: readonly Subscription[]): readonly FieldProblem[] {
     const holding = options.findHolding?.(draft, one.tenantId);
-    if (holding === undefined || holding.sources.length === 0) return undefined;
+    if (holding === undefined || holding.sources.length === 0) return [];
     const own = all.filter(({ sharedTarget }) => sharedTarget === undefined);
     const isOnly = holding.sharedTargets + own.length === 1;
-    return checkHeld(one, holding.sources, { target: one.sharedTarget ?? one.name, isOnly })[0];
+    return checkHeld(one, holding.sources, { target: one.sharedTarget ?? one.name, isOnly });
   }
 
   function rejectTarget(draft: Draft, target: TargetInput, only?: ManagedBy): void {
@@ -225,11 +195,10 @@ export function createSubscriptionDrafts(
     for (const entry of users) {
       const one = known.deriveAt(entry, target);
       if (isDeepStrictEqual(one.retryPolicy, known.derive(entry).retryPolicy)) continue;
-      const problem = findHeldProblem(draft, one, entries.map(known.derive));
+      const [problem] = checkHolding(draft, one, entries.map(known.derive));
       if (problem === undefined) continue;
-      throw new PosthornError("invalid_field", `preset: for the subscription "${one.name}": ${problem.message}.`, {
-        field: "preset",
-      });
+      const message = `for the subscription "${one.name}": ${problem.message}`;
+      rejectProblems([{ field: "preset", message }], ".");
     }
   }
 
@@ -245,34 +214,28 @@ export function createSubscriptionDrafts(
     return entry;
   }
 
-  async function put(draft: Draft, id: string, input: SubscriptionInput, terms: PutTerms) {
-    const { boundTo, createdBy, ifMatch, notifyRotation } = terms;
+  async function put(draft: Draft, id: string, input: SubscriptionInput, terms: ChangeTerms) {
+    const { boundTo, ifMatch } = terms;
     const found = draft.list(kept).find((one) => one.id === id);
     if (found === undefined) {
       checkIfMatch(ifMatch, undefined);
-      return { pending: await add(draft, input, { id, createdBy, boundTo }), isNew: true };
+      return { pending: await add(draft, input, { ...terms, id }), isNew: true };
     }
     // Subscriptions of other tenants are not found.
     if (boundTo !== undefined && found.tenantId !== boundTo) throw noSubscription(id);
     const entry = getExpected(draft, found, ifMatch);
-    const { tenantId } = entry;
     rejectOtherOwner(input, entry);
     access.reject(entry.thing.settings, boundTo);
     rejectManaged(kept, entry);
     rejectOtherKind(input, entry.thing.settings);
     const { restored, carried } = restoreSecrets(input, entry, true);
-    const all = { ...restored, tenant_id: tenantId };
-    const pending = await update(draft, entry, all, { boundTo, carried, notifyRotation });
+    const pending = await update(draft, entry, { ...restored, tenant_id: entry.tenantId }, terms, carried);
     return { pending, isNew: false };
   }
 
-  async function change(
-    draft: Draft,
-    of: SubscriptionRef,
-    given: SubscriptionChange,
-    { boundTo, ifMatch, notifyRotation }: ChangeTerms = {},
-  ) {
-    const entry = getExpected(draft, of, ifMatch);
+  async function change(draft: Draft, of: SubscriptionRef, given: SubscriptionChange, terms: ChangeTerms = {}) {
+    const { boundTo } = terms;
+    const entry = getExpected(draft, of, terms.ifMatch);
     access.reject(entry.thing.settings, boundTo);
     rejectManaged(kept, entry);
     if (given.kind !== undefined) rejectOtherKind(given, entry.thing.settings);
@@ -280,7 +243,7 @@ export function createSubscriptionDrafts(
     const changed = mergeChange(entry.thing.settings, restored);
     access.reject(changed, boundTo);
     rejectOtherOwner(changed, entry);
-    return update(draft, entry, changed, { boundTo, carried, notifyRotation });
+    return update(draft, entry, changed, terms, carried);
   }
 
   /** A masked value that is sent back stands for the stored one, as long as the destination is the same. */
@@ -299,19 +262,18 @@ export function createSubscriptionDrafts(
   async function buildDeclared(
     draft: Draft,
     input: SubscriptionInput,
-    key: SubscriptionRef & { by: Declarer },
+    { id, tenantId, by }: SubscriptionRef & { by: Declarer },
     entry: KeptEntry | undefined,
   ): Promise<KeptSubscription> {
     if (entry !== undefined) rejectOtherKind(input, entry.thing.settings);
-    const kind = await check(input, draft);
-    await rejectTemplates(input, kind, entry?.thing.settings, key.tenantId, options.examineTemplates);
+    const kind = await checkInput(options, input, draft);
+    await rejectTemplates(input, kind, entry?.thing.settings, tenantId, options.examineTemplates);
     // A status set by an operator or a failing destination stays; one that returned to the file starts as active.
     const returned = entry?.thing.managedBy === "former_config" ? { status: "active" as const } : {};
-    const { by, ...ref } = key;
     const createdBy = entry === undefined ? by : entry.thing.createdBy;
-    const isReused = kept.wasDeleted(ref.id, ref.tenantId);
-    const facts = { ...ref, managedBy: by, createdBy, credentialsBy: access.nameOf(undefined), isReused };
-    const thing = build.fromInput({ ...returned, ...input }, kind, facts, entry?.thing);
+    const isReused = kept.wasDeleted(id, tenantId);
+    const facts = { id, tenantId, managedBy: by, createdBy, credentialsBy: access.nameOf(undefined), isReused };
+    const thing = records.fromInput({ ...returned, ...input }, kind, facts, entry?.thing);
     rejectHeld(draft, thing, entry, by === "config");
     if (entry !== undefined) notifyResumed(draft, entry, thing);
     return thing;
@@ -346,7 +308,7 @@ function rejectOtherOwner(input: SubscriptionInput, { tenantId }: KeptEntry): vo
   const field =
     given !== tenantId ? "tenant_id" : tenants !== null && tenantId !== GATEWAY_TENANT ? "tenants" : undefined;
   if (field === undefined) return;
-  throw new PosthornError("invalid_field", `${field}: it belongs to ${tenantId}, which cannot be changed.`, { field });
+  rejectProblems([{ field, message: `it belongs to ${tenantId}, which cannot be changed` }], ".");
 }
 
 const UNWRITTEN = { seq: 0, version: 0, state: undefined, createdAt: 0, updatedAt: 0 };

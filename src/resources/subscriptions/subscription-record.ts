@@ -2,11 +2,11 @@ import type { DestinationKinds } from "../../destinations/kinds.ts";
 import type { DestinationKind } from "../../destinations/sender.ts";
 import { formatSigningKeys, parseSigningKeys, type SigningKeys, applyKeyInput } from "../../model/signing-keys.ts";
 import type { ManagedBy, SubscriptionStatus, SharedSettings, SubscriptionInput } from "../../model/subscription.ts";
-import type { Change, Resource, LiveRecord } from "../resource.ts";
+import type { Change, Resource } from "../resource.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { settingsIn, withSettings } from "../../destinations/kind-settings.ts";
 import type { Clock, Random } from "../../model/clock.ts";
-import { createSubscriptionAccess, type SubscriptionAccessOptions } from "./subscription-access.ts";
+import type { SubscriptionAccess } from "./subscription-access.ts";
 
 /** A subscription in the form in which it is stored. */
 export interface KeptSubscription {
@@ -36,7 +36,12 @@ export interface KeptSubscription {
 /** A key that is bound to no tenant or the configuration; or a key or portal link of the tenant. */
 export type CredentialsBy = "operator" | "tenant";
 
-type Owner = Pick<KeptSubscription, "tenantId" | "id">;
+export type Settings = Omit<SharedSettings, "secret" | "status"> & Readonly<Record<string, unknown>>;
+
+type StoredSettings = Settings & {
+  /** Base64 of the encrypted settings; absent when there are none. */
+  sealed?: string;
+};
 
 /** The content of `data`; the keys are in `blob`. */
 interface Data extends Pick<KeptSubscription, "name" | "status" | "managedBy"> {
@@ -53,127 +58,12 @@ const STATUS_VERBS: Readonly<Record<SubscriptionStatus, string>> = {
   suspended: "suspend",
 };
 
-export function createSubscriptionResource(
-  secretBox: SecretBox,
-  kinds: DestinationKinds,
-  onChange: (changes: readonly Change<KeptSubscription>[]) => Promise<void>,
-): Resource<KeptSubscription> {
-  return {
-    kind: "subscription",
-    noun: "subscription",
-    format: 1,
-    remembersDeleted: true,
-    read: (record) => fromRecord(record, secretBox, kinds),
-    write({ name, status, managedBy, createdBy, credentialsBy, operatorsUntil, heldSince, sealed }) {
-      const by = { managedBy, createdBy, credentialsBy, operatorsUntil };
-      const data: Data = { name, status, settings: sealed.settings, ...by, heldSince };
-      return { data: JSON.stringify(data), blob: sealed.keys };
-    },
-    keyOf: ({ tenantId, id }) => ({ tenantId, id }),
-    show({ name, status, managedBy, createdBy, sealed: { settings } }) {
-      const { sealed: _, ...shown } = settings;
-      return { ...shown, name, status, managed_by: managedBy, created_by: createdBy };
-    },
-    secretsOf: ({ keys, settings }) => [formatSigningKeys(keys), findHidden(settings, kinds.findOf(settings))],
-    verbOf: (before, after) => (before.status === after.status ? undefined : STATUS_VERBS[after.status]),
-    onChange,
-  };
-}
-
-function sealSubscriptionSettings(
-  settings: Settings,
-  kind: DestinationKind,
-  box: SecretBox,
-  owner: Owner,
-): StoredSettings {
-  return sealSettings(settings, kind, box, ownerOf(owner));
-}
-
-function sealSigningKeys(keys: SigningKeys, box: SecretBox, owner: Owner): Uint8Array {
-  return box.seal(formatSigningKeys(keys), ownerOf(owner));
-}
-
-function fromRecord(
-  { tenantId, id, data, blob }: LiveRecord,
-  box: SecretBox,
-  kinds: DestinationKinds,
-): KeptSubscription {
-  const { name, status, managedBy, settings, createdBy, credentialsBy, operatorsUntil, heldSince } = JSON.parse(
-    data,
-  ) as Data;
-  const owner = ownerOf({ tenantId, id });
-  const keys = blob ?? new Uint8Array();
-  return {
-    id,
-    tenantId,
-    name,
-    status,
-    settings: openSettings(settings, kinds.findOf(settings), box, owner),
-    keys: parseSigningKeys(box.open(keys, owner)),
-    managedBy,
-    createdBy,
-    credentialsBy,
-    operatorsUntil,
-    heldSince,
-    sealed: { settings, keys },
-  };
-}
-
-function ownerOf({ tenantId, id }: Owner): string {
-  return `subscription/${tenantId}/${id}`;
-}
-
-/**
- * The settings of a subscription as they are stored. The kind of the destination knows which of them are credentials;
- * these are encrypted, the rest stays readable.
- */
-
-export type Settings = Omit<SharedSettings, "secret" | "status"> & Readonly<Record<string, unknown>>;
-
-type StoredSettings = Settings & {
-  /** Base64 of the encrypted settings; absent when there are none. */
-  sealed?: string;
-};
-
-function sealSettings(settings: Settings, kind: DestinationKind, box: SecretBox, owner: string): StoredSettings {
-  const parted = kind.secrets.hide(settingsIn(settings, kind));
-  if (parted === undefined) return settings;
-  const sealed = box.seal(JSON.stringify(parted.hidden), settingsOf(owner));
-  return { ...withSettings(settings, kind, parted.shown), sealed: Buffer.from(sealed).toString("base64") };
-}
-
-/** The settings that are encrypted; when the kind is unknown, they cannot be named. */
-function findHidden(settings: Settings, kind: DestinationKind | undefined): unknown {
-  return kind === undefined ? settings : kind.secrets.hide(settingsIn(settings, kind))?.hidden;
-}
-
-/** When the kind is unknown, the encrypted settings stay encrypted. */
-function openSettings(
-  stored: StoredSettings,
-  kind: DestinationKind | undefined,
-  box: SecretBox,
-  owner: string,
-): Settings {
-  const { sealed, ...settings } = stored;
-  if (sealed === undefined || kind === undefined) return settings;
-  const hidden: unknown = JSON.parse(box.open(Buffer.from(sealed, "base64"), settingsOf(owner)));
-  return withSettings(settings, kind, kind.secrets.reveal(settingsIn(settings, kind), hidden));
-}
-
-/** A different owner than that of the signing secrets, so that one cannot be put in the place of the other. */
-function settingsOf(owner: string): string {
-  return `${owner}/settings`;
-}
-
 export type SubscriptionChange = Partial<SubscriptionInput>;
 
 interface Facts extends Pick<KeptSubscription, "id" | "tenantId" | "managedBy" | "createdBy" | "credentialsBy"> {
   /** A deleted subscription had this id: the new one gets its number, and with it its deliveries. */
   isReused?: boolean | undefined;
 }
-
-/** Builds a subscription in the form in which it is stored. */
-export type SubscriptionBuild = ReturnType<typeof createSubscriptionBuild>;
 
 /**
  * Between the check of a change and the moment when it is in effect, attempts still begin with the credentials of the
@@ -182,15 +72,44 @@ export type SubscriptionBuild = ReturnType<typeof createSubscriptionBuild>;
  */
 const MAX_UNTIL_IN_EFFECT_MS = 60_000;
 
-export function createSubscriptionBuild(
-  options: SubscriptionAccessOptions & {
-    clock: Clock;
-    random: Random;
-    secretBox: SecretBox;
-  },
-) {
-  const { clock, random, secretBox } = options;
-  const access = createSubscriptionAccess(options);
+export type SubscriptionRecords = ReturnType<typeof createSubscriptionRecords>;
+
+/** How subscriptions are stored and read, and how a stored one is made of what a user gives. */
+export function createSubscriptionRecords(options: {
+  clock: Clock;
+  random: Random;
+  secretBox: SecretBox;
+  kinds: DestinationKinds;
+  access: SubscriptionAccess;
+  onChange: (changes: readonly Change<KeptSubscription>[]) => Promise<void>;
+}) {
+  const { clock, random, secretBox, kinds, access } = options;
+
+  /** The kind of the destination knows which settings are credentials: they are encrypted, the rest stays readable. */
+  function sealSettings(settings: Settings, kind: DestinationKind, owner: string): StoredSettings {
+    const parted = kind.secrets.hide(settingsIn(settings, kind));
+    if (parted === undefined) return settings;
+    const sealed = secretBox.seal(JSON.stringify(parted.hidden), settingsOf(owner));
+    return { ...withSettings(settings, kind, parted.shown), sealed: Buffer.from(sealed).toString("base64") };
+  }
+
+  /** When the kind is unknown, the encrypted settings stay encrypted. */
+  function openSettings({ sealed, ...settings }: StoredSettings, owner: string): Settings {
+    const kind = kinds.findOf(settings);
+    if (sealed === undefined || kind === undefined) return settings;
+    const hidden: unknown = JSON.parse(secretBox.open(Buffer.from(sealed, "base64"), settingsOf(owner)));
+    return withSettings(settings, kind, kind.secrets.reveal(settingsIn(settings, kind), hidden));
+  }
+
+  /** The settings that are encrypted; when the kind is unknown, they cannot be named. */
+  function findHidden(settings: Settings): unknown {
+    const kind = kinds.findOf(settings);
+    return kind === undefined ? settings : kind.secrets.hide(settingsIn(settings, kind))?.hidden;
+  }
+
+  function sealKeys(keys: SigningKeys, owner: string): Uint8Array {
+    return secretBox.seal(formatSigningKeys(keys), owner);
+  }
 
   /**
    * What the destination answered until then is not for the tenant, whatever credentials are sent now. Of a deleted
@@ -214,7 +133,46 @@ export function createSubscriptionBuild(
     return { ...known, status, heldSince: heldSince(status, known) };
   }
 
+  const resource: Resource<KeptSubscription> = {
+    kind: "subscription",
+    noun: "subscription",
+    format: 1,
+    remembersDeleted: true,
+    read({ tenantId, id, data, blob: keys = new Uint8Array() }) {
+      const { name, status, managedBy, settings, ...facts } = JSON.parse(data) as Data;
+      const owner = ownerOf({ tenantId, id });
+      return {
+        id,
+        tenantId,
+        name,
+        status,
+        settings: openSettings(settings, owner),
+        keys: parseSigningKeys(secretBox.open(keys, owner)),
+        managedBy,
+        createdBy: facts.createdBy,
+        credentialsBy: facts.credentialsBy,
+        operatorsUntil: facts.operatorsUntil,
+        heldSince: facts.heldSince,
+        sealed: { settings, keys },
+      };
+    },
+    write({ name, status, managedBy, createdBy, credentialsBy, operatorsUntil, heldSince, sealed }) {
+      const by = { managedBy, createdBy, credentialsBy, operatorsUntil };
+      const data: Data = { name, status, settings: sealed.settings, ...by, heldSince };
+      return { data: JSON.stringify(data), blob: sealed.keys };
+    },
+    keyOf: ({ tenantId, id }) => ({ tenantId, id }),
+    show({ name, status, managedBy, createdBy, sealed: { settings } }) {
+      const { sealed: _, ...shown } = settings;
+      return { ...shown, name, status, managed_by: managedBy, created_by: createdBy };
+    },
+    secretsOf: ({ keys, settings }) => [formatSigningKeys(keys), findHidden(settings)],
+    verbOf: (before, after) => (before.status === after.status ? undefined : STATUS_VERBS[after.status]),
+    onChange: options.onChange,
+  };
+
   return {
+    resource,
     /** Returns the known one itself when the input changes nothing. */
     fromInput(
       input: SubscriptionInput,
@@ -229,9 +187,10 @@ export function createSubscriptionBuild(
       if (hasSameSettings && keys === known.keys && status === known.status && managedBy === known.managedBy) {
         return known;
       }
-      const owner = { id, tenantId };
+      const owner = ownerOf({ id, tenantId });
       return {
-        ...owner,
+        id,
+        tenantId,
         name: input.name,
         status,
         settings,
@@ -242,10 +201,8 @@ export function createSubscriptionBuild(
         operatorsUntil: operatorsUntil(known, { id, settings, credentialsBy }, isReused),
         heldSince: heldSince(status, known),
         sealed: {
-          settings: hasSameSettings
-            ? known.sealed.settings
-            : sealSubscriptionSettings(settings, kind, secretBox, owner),
-          keys: keys === known?.keys ? known.sealed.keys : sealSigningKeys(keys, secretBox, owner),
+          settings: hasSameSettings ? known.sealed.settings : sealSettings(settings, kind, owner),
+          keys: keys === known?.keys ? known.sealed.keys : sealKeys(keys, owner),
         },
       };
     },
@@ -258,14 +215,26 @@ export function createSubscriptionBuild(
       const now = clock.wall();
       return (known.operatorsUntil ?? -Infinity) > now ? { ...known, operatorsUntil: now } : known;
     },
-    withKeys: (known: KeptSubscription, keys: SigningKeys) => ({
+    withKeys: (known: KeptSubscription, keys: SigningKeys): KeptSubscription => ({
       ...known,
       keys,
-      sealed: { ...known.sealed, keys: sealSigningKeys(keys, secretBox, known) },
+      sealed: { ...known.sealed, keys: sealKeys(keys, ownerOf(known)) },
     }),
     /** For one that left the configuration: its deliveries are held, because that may be a mistake. */
-    toFormer: (known: KeptSubscription) => ({ ...withStatus(known, "inactive"), managedBy: "former_config" }),
+    toFormer: (known: KeptSubscription): KeptSubscription => ({
+      ...withStatus(known, "inactive"),
+      managedBy: "former_config",
+    }),
   };
+}
+
+function ownerOf({ tenantId, id }: Pick<KeptSubscription, "tenantId" | "id">): string {
+  return `subscription/${tenantId}/${id}`;
+}
+
+/** A different owner than that of the signing secrets, so that one cannot be put in the place of the other. */
+function settingsOf(owner: string): string {
+  return `${owner}/settings`;
 }
 
 /** Only one of the two retry settings at a time: changing one removes the other. */

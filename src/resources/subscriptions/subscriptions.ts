@@ -7,13 +7,11 @@ import { toQueueKinds } from "../../destinations/kinds.ts";
 import type { DestinationKind } from "../../destinations/sender.ts";
 import {
   ownerOf,
-  type ManagedBy,
   type RetryPolicySpec,
   type Subscription,
   type SubscriptionInput,
   type SubscriptionStatus,
 } from "../../model/subscription.ts";
-import type { TargetInput } from "../../model/target.ts";
 import { declare, orDeclaredFault, rejectManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft } from "../draft.ts";
 import { createKnownSubscriptions, type KeptEntry, type SubscriptionChanged } from "./known-subscriptions.ts";
@@ -21,20 +19,17 @@ import type { Once, Registry } from "../registry.ts";
 import type { Change } from "../resource.ts";
 import {
   type Settings,
-  createSubscriptionBuild,
+  createSubscriptionRecords,
   type SubscriptionChange,
-  createSubscriptionResource,
-  type CredentialsBy,
   type KeptSubscription,
 } from "./subscription-record.ts";
 import type { SecretBox } from "../secret-box.ts";
-import { createSubscriptionAccess, type SubscriptionAct, type SubscriptionRights } from "./subscription-access.ts";
+import { createSubscriptionAccess, type SubscriptionAct } from "./subscription-access.ts";
 import { usedAsFallback, rejectTemplates } from "./subscription-checks.ts";
 import {
   createSubscriptionDrafts,
   noSubscription,
   type ChangeTerms,
-  type PutTerms,
   type SubscriptionDraftsOptions,
   type SubscriptionRef,
 } from "./subscription-drafts.ts";
@@ -80,12 +75,12 @@ export async function openSubscriptions(
   },
 ) {
   const { registry, kinds } = options;
-  const build = createSubscriptionBuild(options);
+  const access = createSubscriptionAccess(options);
+  const records = createSubscriptionRecords({ ...options, access, onChange: take });
   const known = createKnownSubscriptions(options, options.findTarget);
   let isOpen = false;
-  const kept = await registry.open(createSubscriptionResource(options.secretBox, kinds, take));
-  const access = createSubscriptionAccess(options);
-  const drafts = createSubscriptionDrafts(options, kept, known, build);
+  const kept = await registry.open(records.resource);
+  const drafts = createSubscriptionDrafts(options, { kept, known, records, access });
   isOpen = true;
   for (const subscription of known.list(undefined)) notifyHeld(subscription);
 
@@ -134,11 +129,11 @@ export async function openSubscriptions(
    * its caller gets the version of both.
    */
   async function noteInEffect(entry: KeptEntry): Promise<KeptEntry> {
-    if (build.withoutOperator(entry.thing) === entry.thing) return entry;
+    if (records.withoutOperator(entry.thing) === entry.thing) return entry;
     return registry.changeOne(kept, (draft) => {
       const current = draft.find(kept, entry.id, entry.tenantId);
       if (current === undefined) return { entry };
-      const thing = build.withoutOperator(current.thing);
+      const thing = records.withoutOperator(current.thing);
       return thing === current.thing ? { entry: current } : draft.put(kept, thing);
     });
   }
@@ -148,7 +143,7 @@ export async function openSubscriptions(
       const entry = drafts.getExpected(draft, of, ifMatch);
       if (entry.thing.status === status) return { entry };
       notify?.(draft, known.derive(entry));
-      return draft.put(kept, build.withStatus(entry.thing, status));
+      return draft.put(kept, records.withStatus(entry.thing, status));
     });
     return shown(result);
   }
@@ -247,7 +242,7 @@ export async function openSubscriptions(
     async put(
       id: string,
       input: SubscriptionInput,
-      terms: PutTerms,
+      terms: ChangeTerms,
     ): Promise<{ subscription: Subscription; isNew: boolean }> {
       await examineAhead(input, terms.boundTo ?? ownerOf(input));
       const { entry, isNew } = await registry.put(kept, (draft) => drafts.put(draft, id, input, terms));
@@ -267,7 +262,7 @@ export async function openSubscriptions(
         const entry = draft.find(kept, id, tenantId);
         if (entry?.thing.status !== "active") return;
         notify?.(draft, known.derive(entry));
-        draft.put(kept, build.withStatus(entry.thing, "suspended"));
+        draft.put(kept, records.withStatus(entry.thing, "suspended"));
       });
     },
     /** Writes it together with what `toChanged` adds to the draft; unchanged keys are not written. */
@@ -275,7 +270,7 @@ export async function openSubscriptions(
       const result = await registry.changeOne(kept, (draft) => {
         const entry = draft.get(kept, id, tenantId);
         const keys = toChanged(entry.thing.keys, known.derive(entry), draft);
-        return keys === entry.thing.keys ? { entry } : draft.put(kept, build.withKeys(entry.thing, keys));
+        return keys === entry.thing.keys ? { entry } : draft.put(kept, records.withKeys(entry.thing, keys));
       });
       return shown(result);
     },
@@ -295,7 +290,7 @@ export async function openSubscriptions(
       const things = await Promise.all(
         declared.map((input) => orDeclaredFault("subscription", input.name, () => drafts.toDeclared(draft, input))),
       );
-      const left = await declare(draft, kept, things, build.toFormer);
+      const left = await declare(draft, kept, things, records.toFormer);
       return left.map(({ thing }) => thing.name);
     },
     /**
@@ -320,7 +315,7 @@ export async function openSubscriptions(
             refused.set(input.name, error);
           }
         }
-        await declare(draft, kept, things, build.toFormer, { managedBy: "contact", tenantId });
+        await declare(draft, kept, things, records.toFormer, { managedBy: "contact", tenantId });
       });
       for (const [name, error] of refused) onRejected(name, error);
     },
