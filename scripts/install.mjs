@@ -124,6 +124,8 @@ function isInstalledByHand(root) {
   return Object.entries(wanted).every(
     ([path, { version, optional, link }]) =>
       !path.startsWith("node_modules/") ||
+      // Workspaces import each other by path.
+      path.startsWith("node_modules/@posthorn/") ||
       optional ||
       (link ? path in installed : installed[path]?.version === version),
   );
