@@ -2,8 +2,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { publishKey } from "../dist/model/dedupe-key.js";
-import { createIdSource } from "../dist/model/ids.js";
+import { publishKey, createIdSource } from "../dist/model/ids.js";
 import { openSqliteStore } from "../dist/store/sqlite/open.js";
 import { createBody } from "./children/stamp.mjs";
 import { BODY_BYTES } from "./plan.mjs";

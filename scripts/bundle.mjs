@@ -13,11 +13,10 @@ const FOR_TESTS = ["gateway", "cli/failure", "cli/heap", "config/load", "telemet
 const FOR_BENCH = [
   "destinations/wire/address-guard",
   "destinations/wire/http-client",
-  "model/dedupe-key",
+  "model/ids",
   "model/event-search",
   "model/filter",
-  "model/ids",
-  "model/system-clock",
+  "model/clock",
   "accept/router",
   "store/sqlite/open",
 ];

@@ -1,6 +1,6 @@
 import { listDefaults, listSettings, type Config } from "./config/settings-tree.ts";
 import { openAlerting, toChannelSubscriptions } from "./gateway/alerts.ts";
-import { isLoopbackHost } from "./model/ip-address.ts";
+import { isLoopbackHost } from "./model/addresses.ts";
 import { openBackground } from "./gateway/background.ts";
 import { openBrokers } from "./gateway/brokers.ts";
 import { openCapacity } from "./gateway/capacity.ts";

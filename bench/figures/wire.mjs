@@ -1,7 +1,7 @@
 import { buildConnector, Pool } from "undici";
 import { createAddressGuard } from "../../dist/destinations/wire/address-guard.js";
 import { openHttpClient } from "../../dist/destinations/wire/http-client.js";
-import { createSystemClock } from "../../dist/model/system-clock.js";
+import { createSystemClock } from "../../dist/model/clock.js";
 import { createBody } from "../children/stamp.mjs";
 import { BODY_BYTES, CONNECTIONS, TURNS_PER_ROUND } from "../plan.mjs";
 import { median } from "../statistics.mjs";

@@ -1,6 +1,6 @@
 import { PosthornError } from "../../src/model/errors.ts";
-import { TEXT_SECRET } from "../../src/model/secret-form.ts";
-import { createTurns } from "../../src/model/in-turn.ts";
+import { TEXT_SECRET } from "../../src/model/secrets.ts";
+import { createTurns } from "../../src/model/clock.ts";
 import type { RemoteWebhook, SmartsheetClient } from "./client.ts";
 import type { Manifest, SheetNames } from "./manifests.ts";
 import { ENABLED, judgeWebhooks, mayBeEnabled, type JudgedWebhook, type Judgement } from "./webhook-states.ts";

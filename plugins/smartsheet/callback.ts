@@ -7,9 +7,9 @@ import {
   skipSpace,
   trimEnd,
   type Span,
-} from "../../src/model/json-members.ts";
+  bomLength,
+} from "../../src/model/json.ts";
 import { findRfc3339 } from "../../src/model/rfc3339.ts";
-import { bomLength } from "../../src/sandbox/text/unreadable.ts";
 
 /** Reads Smartsheet's callbacks from their bytes: ids are copied digit by digit and never become floats. */
 export interface Callback {

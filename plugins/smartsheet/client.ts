@@ -1,7 +1,7 @@
 import type { SmartsheetClient as Sdk } from "smartsheet";
 import type { Clock, Random } from "../../src/model/clock.ts";
 import { PosthornError } from "../../src/model/errors.ts";
-import { parseUrl } from "../../src/model/parse-url.ts";
+import { parseUrl } from "../../src/model/addresses.ts";
 
 /**
  * Smartsheet's API for webhooks, through its own package. The package waits forever and does not report network

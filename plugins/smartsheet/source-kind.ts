@@ -1,8 +1,8 @@
 import { timingSafeEqual } from "node:crypto";
 import { Type } from "typebox";
 import { PosthornError } from "../../src/model/errors.ts";
-import { createHmacKey, type HmacKey } from "../../src/model/hmac.ts";
-import { TEXT_SECRET } from "../../src/model/secret-form.ts";
+import { createHmacKey, type HmacKey } from "../../src/model/signature.ts";
+import { TEXT_SECRET } from "../../src/model/secrets.ts";
 import { readManifest, type Manifest, type SheetNames } from "./manifests.ts";
 import { findWebhookId, readCallback, readCallbackEvent, type Callback } from "./callback.ts";
 import type {

@@ -1,10 +1,9 @@
 import type { Accepted, Done, Forward, Rejected, Stored } from "../model/accepted.ts";
 import type { Clock } from "../model/clock.ts";
 import { isDamage, PosthornError } from "../model/errors.ts";
-import { hopsOf } from "../model/hops.ts";
+import { hopsOf, originIdOf } from "../model/event.ts";
 import { TEST_EVENT_TYPE } from "../model/pattern.ts";
 import { traceOf } from "../model/trace-context.ts";
-import { originIdOf } from "../model/origin-event.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { NewDelivery, NewEvent, UnfinishedFanOut } from "../store/port/event-log.ts";
 import type { ClaimedDelivery } from "../store/port/lanes.ts";

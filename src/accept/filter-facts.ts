@@ -1,9 +1,8 @@
 import type { FilterFacts } from "../model/filter.ts";
-import { FilterTooCostly } from "../model/filter-steps.ts";
-import { hasTooManyParts } from "../model/json-depth.ts";
-import { mayBeJson } from "../model/json-type.ts";
-import { readKeptRequest, type KeptRequest } from "../model/kept-request.ts";
-import { parseQuery } from "../model/parse-query.ts";
+import { FilterTooCostly } from "../model/filter-operators.ts";
+import { hasTooManyParts, mayBeJson } from "../model/json.ts";
+import { readKeptRequest, type KeptRequest } from "../model/event.ts";
+import { parseQuery } from "../model/addresses.ts";
 
 /** The parts of an event that filters look at. New events and stored ones both have them. */
 export interface FilteredEvent {

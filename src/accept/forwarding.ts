@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Done, Forward } from "../model/accepted.ts";
 import { FORWARD_WITHIN_MS, type AwaitedForward, type ForwardResult } from "../model/forward-rules.ts";
-import { addSealed } from "../model/kept-request.ts";
+import { addSealed } from "../model/event.ts";
 import type { Source } from "../model/source.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { IncomingEvent } from "./fan-out.ts";

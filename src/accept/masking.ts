@@ -1,11 +1,10 @@
-import { readKeptRequest, writeKeptRequest } from "../model/kept-request.ts";
-import { MASK } from "../model/mask.ts";
+import { readKeptRequest, writeKeptRequest, addDetail } from "../model/event.ts";
+import { MASK } from "../model/secrets.ts";
 import { maskJson, parseMask, type MaskRules } from "../model/masking.ts";
 import type { EventType } from "../model/event-type.ts";
-import { addDetail } from "../model/event.ts";
 import type { IncomingEvent } from "./fan-out.ts";
 import { scanJson } from "../sandbox/text/json-scan.ts";
-import { bomLength } from "../sandbox/text/unreadable.ts";
+import { bomLength } from "../model/json.ts";
 
 /** Masks values that must not be stored, as the source and the event type say. */
 export interface Masking {

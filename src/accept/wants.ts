@@ -1,4 +1,4 @@
-import { createFilterBudget } from "../model/filter-steps.ts";
+import { createFilterBudget } from "../model/filter-operators.ts";
 import { matchFilter } from "../model/filter.ts";
 import { isGatewayEventType, matchesPattern, parsePattern, type Pattern } from "../model/pattern.ts";
 import type { Subscription } from "../model/subscription.ts";

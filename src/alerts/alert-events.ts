@@ -1,6 +1,12 @@
-import { MAX_NAMED_CAUSES, type ActiveRule, type Alert, type Cause, type Telling } from "../model/alert.ts";
+import {
+  MAX_NAMED_CAUSES,
+  type ActiveRule,
+  type Alert,
+  type Cause,
+  type Telling,
+  describeSpan,
+} from "../model/alert.ts";
 import { GATEWAY_TENANT } from "../model/event.ts";
-import { describeSpan } from "../model/time-span.ts";
 import type { OwnEvent } from "../accept/own-events.ts";
 import type { Ending } from "./judge.ts";
 

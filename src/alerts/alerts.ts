@@ -9,10 +9,9 @@ import {
   type Telling,
 } from "../model/alert.ts";
 import { type AlertRuleName, worstOf } from "../model/alert-rules.ts";
-import type { Clock } from "../model/clock.ts";
+import { type Clock, startRounds, type Rounds } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
 import { DEFAULT_TENANT } from "../model/event.ts";
-import { startRounds, type Rounds } from "../model/rounds.ts";
 import type { Draft } from "../resources/draft.ts";
 import type { Registry } from "../resources/registry.ts";
 import type { OwnEvents } from "../accept/own-events.ts";

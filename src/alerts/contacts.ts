@@ -1,10 +1,9 @@
-import { listContacts, maskAddress, CONTACT_TOPICS, type Contact } from "../model/contact.ts";
+import { listContacts, maskAddress, CONTACT_TOPICS, type Contact, type Tenant } from "../model/tenant.ts";
 import type { SubscriptionInput, Subscription } from "../model/subscription.ts";
-import type { Tenant } from "../model/tenant.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 import type { TenantChange } from "../resources/tenants.ts";
 import type { SubscriptionLanes } from "../resources/subscriptions/subscription-lanes.ts";
-import { addTexts } from "../model/notice-texts.ts";
+import { addTexts } from "../model/alert.ts";
 
 /** The creator of contacts' subscriptions. */
 const CONTACT = "contact";

@@ -1,4 +1,4 @@
-import type { Clock } from "../model/clock.ts";
+import { type Clock, startRounds, type Rounds } from "../model/clock.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
 import type { Undrained } from "../deliver/fallback.ts";
@@ -10,7 +10,6 @@ import type { KnownTarget, Targets } from "../resources/target-states.ts";
 import type { BrokenFile } from "../resources/validations/mirrored-validations.ts";
 import type { AttemptWindow } from "./attempt-window.ts";
 import type { Store } from "../store/store.ts";
-import { startRounds, type Rounds } from "../model/rounds.ts";
 
 /** The input of the rules: counters of the store and facts in memory, read once for each evaluation. */
 export interface Facts {

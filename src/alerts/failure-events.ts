@@ -1,12 +1,11 @@
 import type { FailureFacts } from "../deliver/suspensions.ts";
 import { takeModeNotice, type Target } from "../deliver/target.ts";
-import { DEFAULT_SUSPENSION } from "../model/suspension.ts";
+import { DEFAULT_SUSPENSION, type Subscription, type SubscriptionStatus } from "../model/subscription.ts";
 import type { Clock } from "../model/clock.ts";
 import type { DeadReason } from "../model/delivery.ts";
 import { formatDeliveryId } from "../model/ids.ts";
 import type { Source } from "../model/source.ts";
-import { parseUrl } from "../model/parse-url.ts";
-import type { Subscription, SubscriptionStatus } from "../model/subscription.ts";
+import { parseUrl } from "../model/addresses.ts";
 import type { Draft } from "../resources/draft.ts";
 import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement } from "../store/port/lanes.ts";
 import type { OwnEvent, OwnEvents } from "../accept/own-events.ts";

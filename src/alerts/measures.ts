@@ -2,7 +2,7 @@ import { ageOf, type Facts } from "./facts.ts";
 import type { ActiveRule, Cause } from "../model/alert.ts";
 import type { AlertRuleName } from "../model/alert-rules.ts";
 import { formatDeliveryId } from "../model/ids.ts";
-import { parseUrl } from "../model/parse-url.ts";
+import { parseUrl } from "../model/addresses.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { AttemptTally } from "./attempt-window.ts";
 

@@ -5,7 +5,7 @@ import type { Clock } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
 import type { Keys } from "../resources/keys.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import { addressGroupOf } from "../model/ip-address.ts";
+import { addressGroupOf } from "../model/addresses.ts";
 import type { PortalLinks } from "./session/portal-links.ts";
 import type { Sessions } from "./session/sessions.ts";
 

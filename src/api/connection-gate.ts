@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { addressGroupOf } from "../model/ip-address.ts";
+import { addressGroupOf } from "../model/addresses.ts";
 
 /**
  * Limits open connections, in total and per address. When there is one too many, the longest idle connection is

@@ -1,5 +1,4 @@
-import type { Clock } from "../model/clock.ts";
-import { createTurns } from "../model/in-turn.ts";
+import { type Clock, createTurns } from "../model/clock.ts";
 import type { GiveWay } from "./give-way.ts";
 import { createKeyPlaces } from "./key-places.ts";
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { PosthornError } from "../model/errors.ts";
-import { findMember, skipSpace } from "../model/json-members.ts";
+import { findMember, skipSpace } from "../model/json.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { PosthornError } from "../model/errors.ts";
-import { isDeeperThan } from "../model/json-depth.ts";
+import { isDeeperThan } from "../model/json.ts";
 import type { Caller } from "../resources/keys.ts";
 import type { Once } from "../resources/registry.ts";
 

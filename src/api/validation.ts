@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 import type { FastifySchemaCompiler } from "fastify";
 import { PosthornError } from "../model/errors.ts";
-import { describeSchemaError } from "../model/schema-errors.ts";
+import { describeSchemaError } from "../model/shape.ts";
 import { describePattern } from "./pattern-words.ts";
 
 const options = { useDefaults: false, removeAdditional: false, allErrors: false } as const;

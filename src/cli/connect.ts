@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import type { Config } from "../config/settings-tree.ts";
-import { parseUrl } from "../model/parse-url.ts";
+import { parseUrl } from "../model/addresses.ts";
 import { createApiClient, type ApiClient } from "./api-client.ts";
 import { CommandFailure, EXIT_CONFIGURATION, usageFailure } from "./failure.ts";
 import { note } from "./output.ts";

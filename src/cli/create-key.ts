@@ -55,7 +55,7 @@ async function createLocally(flags: CreateKeyFlags, wish: KeyWish): Promise<void
   ] = await Promise.all([
     import("../config/store-url.ts"),
     import("../model/ids.ts"),
-    import("../model/system-clock.ts"),
+    import("../model/clock.ts"),
     import("../resources/api-key.ts"),
     import("../store/sqlite/local-writes.ts"),
     import("../resources/draft.ts"),

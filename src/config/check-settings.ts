@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
-import { parseIpRange } from "../model/ip-address.ts";
-import { parseUrl } from "../model/parse-url.ts";
+import { parseIpRange, parseUrl } from "../model/addresses.ts";
 import { checkDefaultConnections } from "./connections.ts";
 import { checkSmtp } from "./messages.ts";
 import { checkOidc } from "./oidc.ts";

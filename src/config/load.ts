@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { PosthornError } from "../model/errors.ts";
+import { PosthornError, type DeclaredFault } from "../model/errors.ts";
 import { checkDeclared, checkDeclaredEventTypes, readEventTypesDir } from "./check-declared.ts";
 import { checkSettings } from "./check-settings.ts";
 import type { Environment } from "./environment.ts";
@@ -17,8 +17,7 @@ import {
 import { findUnknownVariables, readVariables, readValue } from "./read-value.ts";
 import { Settings } from "./schema.ts";
 import { camelize, findAt, freezeDeep, setAt, SETTINGS, toCamelCase, type Config } from "./settings-tree.ts";
-import type { DeclaredFault } from "../model/declared-fault.ts";
-import { isLoopbackHost } from "../model/ip-address.ts";
+import { isLoopbackHost } from "../model/addresses.ts";
 
 export const DEFAULT_FILE = "posthorn.yaml";
 

@@ -1,7 +1,6 @@
 import { Type } from "typebox";
-import { parseMailAddress } from "../model/mail-address.ts";
+import { parseMailAddress, parseSmtpUrl, TLS_MODES, type TlsMode } from "../model/mail.ts";
 import { oneOf } from "../model/shape.ts";
-import { parseSmtpUrl, TLS_MODES, type TlsMode } from "../model/smtp.ts";
 import { optionalText, withVariables } from "./setting-schema.ts";
 
 /** Settings for e-mail, and for all SMS. */

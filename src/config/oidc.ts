@@ -1,7 +1,6 @@
 import { Type } from "typebox";
 import { findFault } from "../model/errors.ts";
-import { isLoopbackHost } from "../model/ip-address.ts";
-import { parseUrl } from "../model/parse-url.ts";
+import { isLoopbackHost, parseUrl } from "../model/addresses.ts";
 import { GROUP_RULE_FORM, parseGroupRule } from "../model/scopes.ts";
 import { describeValue, optionalText, withVariables } from "./setting-schema.ts";
 

@@ -3,8 +3,7 @@ import { type SettingSchema, maskUrl } from "./setting-schema.ts";
 import { isDeepStrictEqual } from "node:util";
 import { createHmac, hkdfSync } from "node:crypto";
 import { ConnectionInput } from "../model/connection.ts";
-import { LOG_CHANNEL } from "../model/alert-channel.ts";
-import { toActiveRules, toRuleInput } from "../model/alert.ts";
+import { LOG_CHANNEL, toActiveRules, toRuleInput } from "../model/alert.ts";
 
 /** The settings as a flat list, and the one mapping from snake_case to camelCase. */
 

@@ -1,7 +1,7 @@
 import { settingsIn, withSettings } from "../destinations/kind-settings.ts";
 import { createDestinationKinds } from "../destinations/kinds.ts";
-import { LOG_CHANNEL, toChannelSubscription, type AlertChannel } from "../model/alert-channel.ts";
-import { isCredentialHeader } from "../model/credential-header.ts";
+import { LOG_CHANNEL, toChannelSubscription, type AlertChannel } from "../model/alert.ts";
+import { isCredentialHeader } from "../model/headers.ts";
 import type { ConnectionInput } from "../model/connection.ts";
 import type { SourceInput } from "../model/source.ts";
 import type { SubscriptionInput } from "../model/subscription.ts";

@@ -1,5 +1,4 @@
-import type { Subscription } from "../model/subscription.ts";
-import type { Suspension } from "../model/suspension.ts";
+import type { Subscription, Suspension } from "../model/subscription.ts";
 import { DEFAULT_RULES, type TargetRules } from "../model/target.ts";
 import { TEST_EVENT_TYPE } from "../model/pattern.ts";
 import type { ClaimedDelivery, DeliveryKey } from "../store/port/lanes.ts";

@@ -1,6 +1,5 @@
 import type { Clock } from "../model/clock.ts";
-import type { Subscription } from "../model/subscription.ts";
-import type { Suspension } from "../model/suspension.ts";
+import type { Subscription, Suspension } from "../model/subscription.ts";
 import { DEFAULT_RULES } from "../model/target.ts";
 import { createMode, createModeNotices, type TargetMode } from "./mode.ts";
 import { loadPace, type Pace } from "./pace.ts";

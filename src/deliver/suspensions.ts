@@ -1,6 +1,5 @@
 import type { Clock } from "../model/clock.ts";
-import type { Subscription } from "../model/subscription.ts";
-import { DEFAULT_SUSPENSION } from "../model/suspension.ts";
+import { type Subscription, DEFAULT_SUSPENSION } from "../model/subscription.ts";
 import type { Assessment } from "./decide.ts";
 import { setBeingSuspended, type Lane } from "./lane.ts";
 import { checkOutage, countDead, resetDead, setCause, type SubscriptionState } from "./subscription-state.ts";

@@ -1,6 +1,6 @@
 import type { Clock, Random, Timer } from "../model/clock.ts";
 import { MAX_RANK_OFFSET_MS } from "../model/delivery.ts";
-import { parseUrl } from "../model/parse-url.ts";
+import { parseUrl } from "../model/addresses.ts";
 import type { HealthPlace } from "../model/target.ts";
 import { createTokenBucket, type TokenBucket } from "../model/token-bucket.ts";
 import type { FallbackDrain } from "./fallback.ts";

@@ -1,4 +1,4 @@
-import { parseUrl } from "../model/parse-url.ts";
+import { parseUrl } from "../model/addresses.ts";
 import type { RunningSpan, Tracing } from "../telemetry/tracing.ts";
 import type { OpenSenders } from "./attempt.ts";
 import type { Attempt, AttemptReport } from "../destinations/sender.ts";

@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { MASK } from "../model/mask.ts";
+import { MASK } from "../model/secrets.ts";
 
 /** How the gateway authenticates to a destination, and which certificates of the destination it trusts. */
 

@@ -1,4 +1,4 @@
-import { findMember } from "../model/json-members.ts";
+import { findMember } from "../model/json.ts";
 
 /** What the publisher of an event gave beyond what the engine needs. */
 export interface EventDetails {

@@ -1,5 +1,5 @@
-import { isCredentialHeader } from "../model/credential-header.ts";
-import { MASK } from "../model/mask.ts";
+import { isCredentialHeader } from "../model/headers.ts";
+import { MASK } from "../model/secrets.ts";
 import { findForwardedNameProblem, isHeaderName, isOursUnlessNamed, plainHeaderName } from "./outgoing-header.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { Value } from "typebox/value";
 import type { Template } from "../sandbox/templates/templates.ts";
-import { describeSchemaError } from "../model/schema-errors.ts";
+import { describeSchemaError } from "../model/shape.ts";
 import { DEFAULT_KIND, SharedSettings, type SubscriptionInput } from "../model/subscription.ts";
 import type { FieldProblem } from "../model/subscription-rules.ts";
 import type { DestinationKinds } from "./kinds.ts";
 import type { TargetInput } from "../model/target.ts";
-import { findHealth, findPreset } from "../model/target-presets.ts";
+import { findHealth, findPreset } from "../model/target-rules.ts";
 import type { DestinationKind, PreparedDestination } from "./sender.ts";
 
 /** Where an input contains the settings of its kind, and how they are checked. */

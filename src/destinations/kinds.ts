@@ -1,4 +1,4 @@
-import type { QueueKinds } from "../model/fallback-rules.ts";
+import type { QueueKinds } from "../model/forward-rules.ts";
 import { DEFAULT_KIND, type SubscriptionInput } from "../model/subscription.ts";
 import { BATCH } from "./batch/kind.ts";
 import { EMAIL } from "./email/kind.ts";

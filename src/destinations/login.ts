@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../model/clock.ts";
 import type { DestinationAuth } from "./destination-auth.ts";
-import { type HeaderBlock, headerLine } from "../model/header-block.ts";
+import { type HeaderBlock, headerLine } from "../model/headers.ts";
 import { type ConnectionTerms, createConnectionTerms, createTokenTerms } from "./wire/connection-terms.ts";
 import type { HttpClient, HttpRequest, HttpResult } from "./wire/http-client.ts";
 import type { OAuth2Tokens, TokenAnswer, TokenClient } from "./oauth2-tokens.ts";

@@ -1,4 +1,4 @@
-import type { TlsMode } from "../model/smtp.ts";
+import type { TlsMode } from "../model/mail.ts";
 
 /** The gateway's configuration for e-mail. */
 export interface SmtpConfig {

@@ -1,4 +1,4 @@
-import { MASK } from "../model/mask.ts";
+import { MASK } from "../model/secrets.ts";
 import type { FieldProblem } from "../model/subscription-rules.ts";
 import { findHeaderProblem, isHeaderName } from "./outgoing-header.ts";
 

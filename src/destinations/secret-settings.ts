@@ -1,5 +1,5 @@
 import { PosthornError } from "../model/errors.ts";
-import { MASK } from "../model/mask.ts";
+import { MASK } from "../model/secrets.ts";
 import { fieldOf } from "./kind-settings.ts";
 import type { SettingsSecrets } from "./sender.ts";
 

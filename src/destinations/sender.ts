@@ -68,7 +68,7 @@ export interface PreparedDestination {
   readonly destination: unknown;
   /** Where deliveries go, in one line for the log: a URL for most kinds. At most its host is shown to outsiders. */
   readonly place: string;
-  /** The exchange or queue that deliveries go to, as `model/queue-place.ts` writes it. */
+  /** The exchange or queue that deliveries go to, as `model/connection.ts` writes it. */
   readonly queuePlace?: string | undefined;
   /** The health check of the subscription's own target; without one, a delivery is the probe. */
   readonly health?: HealthPlace | undefined;

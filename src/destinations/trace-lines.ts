@@ -1,6 +1,5 @@
-import { attemptTrace } from "../model/attempt-span.ts";
-import { headerValue, type HeaderBlock } from "../model/header-block.ts";
-import { partsOf } from "../model/trace-context.ts";
+import { attemptTrace, partsOf } from "../model/trace-context.ts";
+import { headerValue, type HeaderBlock } from "../model/headers.ts";
 import type { Attempt } from "./sender.ts";
 
 /** The headers of W3C Trace Context for an attempt. An event's trace was checked when the event came in. */

@@ -1,6 +1,6 @@
 import { PosthornError } from "../model/errors.ts";
-import { MASK } from "../model/mask.ts";
-import { parseUrl } from "../model/parse-url.ts";
+import { MASK } from "../model/secrets.ts";
+import { parseUrl } from "../model/addresses.ts";
 import type { SettingsSecrets } from "./sender.ts";
 import { type DestinationAuthInput, maskAuth, SECRET_FIELDS } from "./destination-auth.ts";
 

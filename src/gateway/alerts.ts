@@ -1,6 +1,5 @@
 import { findSourcePlace, createParkedMessages } from "../queues/parked-messages.ts";
-import { isMeant, LOG_CHANNEL, toChannelSubscription } from "../model/alert-channel.ts";
-import { toActiveRules } from "../model/alert.ts";
+import { isMeant, LOG_CHANNEL, toChannelSubscription, toActiveRules } from "../model/alert.ts";
 import type { SubscriptionInput } from "../model/subscription.ts";
 import { createFactsReader, createParkedCounts } from "../alerts/facts.ts";
 import { openAlerts, type ShownAlert } from "../alerts/alerts.ts";

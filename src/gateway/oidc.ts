@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { createAddressGuard } from "../destinations/wire/address-guard.ts";
 import { openHttpClient } from "../destinations/wire/http-client.ts";
 import { parseEgressProxy } from "../destinations/wire/proxy-tunnel.ts";
-import { isLoopbackHost } from "../model/ip-address.ts";
+import { isLoopbackHost } from "../model/addresses.ts";
 import { createGuardedFetch } from "../api/session/oidc/guarded-fetch.ts";
 import { createLogins } from "../api/session/oidc/logins.ts";
 import { createOidcSignIn, markOfUsers, type OidcSignIn } from "../api/session/oidc/oidc-sign-in.ts";

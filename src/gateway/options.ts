@@ -2,7 +2,7 @@ import type { createConnections } from "../queues/connections.ts";
 import type { Config } from "../config/settings-tree.ts";
 import type { DestinationKind } from "../destinations/sender.ts";
 import type { PosthornError } from "../model/errors.ts";
-import type { SystemClockOptions } from "../model/system-clock.ts";
+import type { SystemClockOptions } from "../model/clock.ts";
 import type { Plugin } from "../plugin.ts";
 import type { createBodyChecker } from "../sandbox/text/body-check.ts";
 import type { SourceKind } from "../sources/source-kind.ts";

@@ -1,10 +1,9 @@
 import { createFetchText } from "../destinations/wire/http-client.ts";
 import { probesWithoutDeliveries } from "../deliver/target.ts";
-import type { BrokerKind } from "../model/connection.ts";
+import { type BrokerKind, describeQueue } from "../model/connection.ts";
 import { PosthornError } from "../model/errors.ts";
 import { DEFAULT_TENANT } from "../model/event.ts";
 import { checkGate, checkHold } from "../model/hold-rules.ts";
-import { describeQueue } from "../model/queue-place.ts";
 import { openMirroredValidations } from "../resources/validations/mirrored-validations.ts";
 import { createProcessRequest } from "../intake/accept-events.ts";
 import { createBodyChecker } from "../sandbox/text/body-check.ts";

@@ -1,6 +1,6 @@
-import { findSmsSettings } from "../model/alert-channel.ts";
+import { findSmsSettings } from "../model/alert.ts";
 import { createContacts } from "../alerts/contacts.ts";
-import { createAuditKey, deriveAuditSeed } from "../model/audit/audit-key.ts";
+import { createAuditKey, deriveAuditSeed } from "../model/audit.ts";
 import { createAuditTrail } from "../resources/audit-trail.ts";
 import { createAuthors } from "../resources/authors.ts";
 import { createQuotaGate } from "../accept/quotas.ts";

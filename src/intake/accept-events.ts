@@ -1,9 +1,8 @@
-import type { Accepted, AcceptedRequest, Done, Ignored } from "../model/accepted.ts";
+import { type Accepted, type AcceptedRequest, type Done, type Ignored, Barrier, orElse } from "../model/accepted.ts";
 import { PosthornError } from "../model/errors.ts";
 import type { ForwardResult, GivenUp } from "../model/forward-rules.ts";
 import type { IncomingEvent } from "../accept/fan-out.ts";
 import type { Accept } from "../accept/ingest.ts";
-import { Barrier, orElse } from "../model/barrier.ts";
 import type { Forwarding } from "../accept/forwarding.ts";
 import type { Masking } from "../accept/masking.ts";
 import type { WebhookRequest } from "./request.ts";

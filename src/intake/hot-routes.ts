@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Accepted, Done, Rejected } from "../model/accepted.ts";
+import { type Accepted, type Done, type Rejected, Barrier } from "../model/accepted.ts";
 import { isSendersFault, PosthornError } from "../model/errors.ts";
-import { findLoop, readHops } from "../model/hops.ts";
+import { findLoop, readHops } from "../model/event.ts";
 import { readTrace } from "../model/trace-context.ts";
 import type { Source } from "../model/source.ts";
 import { allows, type Caller } from "../resources/keys.ts";
-import { Barrier } from "../model/barrier.ts";
 import type { PublishAnswer, Publisher } from "./publish/publish.ts";
 import { checkEncoding, readBody } from "./request.ts";
 import type { KindAnswer } from "../sources/source-kind.ts";

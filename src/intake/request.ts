@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { isCredentialHeader } from "../model/credential-header.ts";
+import { isCredentialHeader } from "../model/headers.ts";
 import { PosthornError } from "../model/errors.ts";
-import { writeKeptRequest, type KeptRequest } from "../model/kept-request.ts";
+import { writeKeptRequest, type KeptRequest } from "../model/event.ts";
 import type { HiddenTexts, Source } from "../model/source.ts";
 import type { MessageFacts } from "./messages/open-message.ts";
 import type { ArrivedRequest } from "../sources/source-kind.ts";

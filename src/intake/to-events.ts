@@ -1,14 +1,21 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../model/clock.ts";
-import { publishKey, replayKey, webhookKey } from "../model/dedupe-key.ts";
+import { publishKey, replayKey, webhookKey } from "../model/ids.ts";
 import { ERRORS, PosthornError } from "../model/errors.ts";
-import { addDetail, EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN, PRIORITIES, type Priority } from "../model/event.ts";
-import { hopsDetail, readHops } from "../model/hops.ts";
+import {
+  addDetail,
+  EVENT_TYPE_MAX_LENGTH,
+  EVENT_TYPE_PATTERN,
+  PRIORITIES,
+  type Priority,
+  hopsDetail,
+  readHops,
+} from "../model/event.ts";
 import { readTrace, traceDetail } from "../model/trace-context.ts";
 import { isGatewayEventType, matchesPattern } from "../model/pattern.ts";
 import type { Place, Source } from "../model/source.ts";
 import type { IncomingEvent } from "../accept/fan-out.ts";
-import { after, orElse, type MaybePromise } from "../model/barrier.ts";
+import { after, orElse, type MaybePromise } from "../model/accepted.ts";
 import type { AdoptedEvent, MessageFacts } from "./messages/open-message.ts";
 import { describeRequest, type WebhookRequest } from "./request.ts";
 import { GENERIC } from "../sources/generic.ts";

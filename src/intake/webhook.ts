@@ -1,14 +1,20 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import type { AcceptedRequest, Done, Rejected, Accepted, AcceptedSeveral } from "../model/accepted.ts";
-import { isAllowedIp } from "../model/allowed-ips.ts";
+import {
+  type AcceptedRequest,
+  type Done,
+  type Rejected,
+  type Accepted,
+  type AcceptedSeveral,
+  after,
+  Barrier,
+  type MaybePromise,
+} from "../model/accepted.ts";
+import { isAllowedIp, isLoopbackHost, parseUrl } from "../model/addresses.ts";
 import type { Clock } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
-import { findLoop, readHops } from "../model/hops.ts";
-import { isLoopbackHost } from "../model/ip-address.ts";
-import { parseUrl } from "../model/parse-url.ts";
+import { findLoop, readHops } from "../model/event.ts";
 import { GENERIC_KIND, isSourceName, SOURCE_NAME_WORDS, type Source, type SourceGate } from "../model/source.ts";
 import type { ProcessRequest } from "./accept-events.ts";
-import { after, Barrier, type MaybePromise } from "../model/barrier.ts";
 import { addBody, checkEncoding, type RequestHead, type WebhookRequest } from "./request.ts";
 import { isSameSecret } from "../sources/signatures.ts";
 import type { KindAnswer, PushedSourceKind, SourceKind } from "../sources/source-kind.ts";

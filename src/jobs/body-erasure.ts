@@ -1,5 +1,4 @@
-import { PosthornError } from "../model/errors.ts";
-import { orThrow } from "../model/refusal.ts";
+import { PosthornError, orThrow } from "../model/errors.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { Authors } from "../resources/authors.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";

@@ -1,6 +1,5 @@
 import type { Clock, Timer } from "../model/clock.ts";
-import { PosthornError } from "../model/errors.ts";
-import { orThrow } from "../model/refusal.ts";
+import { PosthornError, orThrow } from "../model/errors.ts";
 import type { JobRow, JobRun } from "../store/port/jobs.ts";
 import type { Store } from "../store/store.ts";
 

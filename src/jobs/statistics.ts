@@ -1,4 +1,4 @@
-import type { Clock } from "../model/clock.ts";
+import { type Clock, startRounds } from "../model/clock.ts";
 import {
   addPacked,
   createHistogram,
@@ -7,7 +7,6 @@ import {
   LATENCY_BUCKETS,
   packHistogram,
 } from "../model/latency-histogram.ts";
-import { startRounds } from "../model/rounds.ts";
 import type { AttemptStats, Jobs } from "../store/port/jobs.ts";
 import type { AttemptStatsQuery, Reads } from "../store/port/reads.ts";
 

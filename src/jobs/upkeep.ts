@@ -1,5 +1,4 @@
-import type { Clock } from "../model/clock.ts";
-import { startRounds, type Rounds } from "../model/rounds.ts";
+import { type Clock, startRounds, type Rounds } from "../model/clock.ts";
 import type { DeadDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
 import type { TargetMode } from "../deliver/mode.ts";

@@ -1,7 +1,15 @@
 import { Type, type Static } from "typebox";
-import { ALERT_RULE_NAMES, ALERT_RULES, ALERT_SEVERITIES, type AlertRule, type AlertRuleName } from "./alert-rules.ts";
-import type { AlertSeverity } from "./alert-rules.ts";
+import {
+  ALERT_RULE_NAMES,
+  ALERT_RULES,
+  ALERT_SEVERITIES,
+  type AlertRule,
+  type AlertRuleName,
+  type AlertSeverity,
+} from "./alert-rules.ts";
 import { oneOf } from "./shape.ts";
+import { GATEWAY_TENANT } from "./event.ts";
+import type { SubscriptionInput } from "./subscription.ts";
 
 /** A rule as set in the configuration; missing fields have the defaults of `ALERT_RULES`. */
 export const AlertRuleInput = Type.Object(
@@ -161,3 +169,116 @@ export interface AlertGroup {
 
 /** How many causes a message or a list names. */
 export const MAX_NAMED_CAUSES = 20;
+
+/** The log is not a destination: a channel of this kind only selects which alerts are logged. */
+export const LOG_CHANNEL = "log";
+
+/** A channel for alerts: which alerts it gets, and a destination with the same settings as a subscription's. */
+export interface AlertChannel extends AlertChoice, Readonly<Record<string, unknown>> {
+  readonly name: string;
+  readonly kind?: string;
+  /** Only the alerts of this tenant; by default those of the whole gateway. */
+  readonly tenant_id?: string;
+  /** Whether the channel also gets a message when an alert clears. */
+  readonly cleared?: boolean;
+}
+
+/** Selects alerts; all of them by default. */
+interface AlertChoice {
+  readonly rules?: readonly AlertRuleName[];
+  /** The lowest severity that is included. */
+  readonly severity?: AlertSeverity;
+}
+
+/** A channel is a subscription to the gateway's own events: it is retried, signed and limited like any other. */
+export function toChannelSubscription(channel: AlertChannel): SubscriptionInput {
+  const { name, tenant_id: tenantId = GATEWAY_TENANT, rules, severity, cleared = true, ...destination } = channel;
+  return addTexts({
+    description: "Sends alerts; set in the configuration under alerts.channels",
+    ...destination,
+    name: `alerts: ${name}`,
+    tenant_id: tenantId,
+    events: cleared ? ["alert.fired", "alert.cleared"] : ["alert.fired"],
+    event_filter: toFilter({ ...(rules && { rules }), ...(severity && { severity }) }),
+  });
+}
+
+/** The settings for SMS to contacts: those of the first channel that sends SMS. */
+export function findSmsSettings(channels: readonly AlertChannel[]): Readonly<Record<string, unknown>> | undefined {
+  const channel = channels.find(({ kind }) => kind === "sms");
+  if (channel === undefined) return undefined;
+  const { to: _, text: __, fields_from: ___, ...settings } = (channel["destination"] ?? {}) as Record<string, unknown>;
+  return settings;
+}
+
+function toFilter({ rules, severity }: AlertChoice): Record<string, unknown> | null {
+  const data = {
+    ...(rules !== undefined && { rule: { $in: [...rules] } }),
+    ...(severity !== undefined && { severity: { $in: severitiesFrom(severity) } }),
+  };
+  return Object.keys(data).length === 0 ? null : { data };
+}
+
+/** Whether the channel gets this alert. */
+export function isMeant({ rules, severity }: AlertChoice, alert: { rule: AlertRuleName; severity: AlertSeverity }) {
+  if (rules !== undefined && !rules.includes(alert.rule)) return false;
+  return severity === undefined || severitiesFrom(severity).includes(alert.severity);
+}
+
+function severitiesFrom(least: AlertSeverity): readonly AlertSeverity[] {
+  return ALERT_SEVERITIES.slice(ALERT_SEVERITIES.indexOf(least));
+}
+
+/**
+ * The default texts of the gateway's own events in e-mails and SMS. They are templates: events of different types have
+ * different members, and missing members are left out.
+ */
+const SUBJECT =
+  "{% if data.summary %}[{{ data.severity }}] {{ data.summary | truncate: 150 }}" +
+  "{% else %}{{ event.type }}: {{ data.name }}{% endif %}";
+
+const TEXT = `{% if data.summary %}{{ data.summary }}
+{% for cause in data.causes %}
+- {{ cause.name }}{% if cause.tenant_id %} ({{ cause.tenant_id }}){% endif %}: {{ cause.value }}{% if cause.detail %}, {{ cause.detail }}{% endif %}{% endfor %}
+{% else %}{{ event.type }}: {{ data.name }}{% if data.reason %}
+{{ data.reason }}{% endif %}{% if data.overlap_ends_at %}
+Both secrets sign until {{ data.overlap_ends_at }}.{% endif %}
+{% endif %}{% if data.action_required %}
+{{ data.action_required }}.
+{% endif %}{% if data.alert_id %}
+{{ data.alert_id }}{% else %}
+{{ data.webhook_id }}{% endif %}
+`;
+
+const SHORT_TEXT =
+  "{% if data.summary %}[{{ data.severity }}] {{ data.summary | truncate: 300 }}" +
+  "{% else %}{{ event.type }}: {{ data.name }}. {{ data.action_required }}{% endif %}";
+
+const TEXTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  email: { subject: SUBJECT, text: TEXT },
+  sms: { text: SHORT_TEXT },
+};
+
+export function addTexts(input: SubscriptionInput): SubscriptionInput {
+  const texts = TEXTS[input.kind ?? ""];
+  return texts === undefined ? input : { ...input, destination: { ...texts, ...input.destination } };
+}
+
+const UNITS = [
+  ["d", 86_400],
+  ["h", 3600],
+  ["min", 60],
+] as const;
+
+/** Shorter times are said in hours. */
+const MIN_DAYS = 2;
+
+/** A time as people say it: `24 s`, `5 min 20 s`, `24 h 6 min`, `3 d 4 h`. The two largest units are enough. */
+export function describeSpan(seconds: number): string {
+  const at = UNITS.findIndex(([unit, size]) => seconds >= (unit === "d" ? MIN_DAYS * size : size));
+  const [unit, size] = UNITS[at] ?? [];
+  if (unit === undefined || size === undefined) return `${seconds} s`;
+  const [smaller, smallerSize] = UNITS[at + 1] ?? ["s", 1];
+  const rest = Math.floor((seconds % size) / smallerSize);
+  return `${Math.floor(seconds / size)} ${unit}${rest > 0 ? ` ${rest} ${smaller}` : ""}`;
+}

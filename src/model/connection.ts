@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { parseUrl } from "./parse-url.ts";
+import { parseUrl } from "./addresses.ts";
 
 /** A connection to a broker: sources pull from it and subscriptions publish to it. */
 
@@ -174,4 +174,16 @@ function findConnectionStringProblem(kind: BrokerKind, text: string): string | u
   }
   const isStorage = /(?:^|;)\s*(?:AccountName|QueueEndpoint|UseDevelopmentStorage)\s*=/i.test(text);
   return isStorage ? undefined : "is not a connection string of Azure Storage, which has an AccountName";
+}
+
+/**
+ * An exchange or a queue as one line of text. It is shown to people, and used to compare where deliveries go with where
+ * messages came from.
+ */
+export function describeQueue(kind: BrokerKind, connection: string, queue: string): string {
+  return `${kind}:${connection}:queue:${queue}`;
+}
+
+export function describeExchange(connection: string, exchange: string): string {
+  return `amqp:${connection}:exchange:${exchange}`;
 }

@@ -1,5 +1,6 @@
 import type { Priority } from "./event.ts";
-import { refuse, type Refused } from "./refusal.ts";
+import { refuse, type Refused } from "./errors.ts";
+import { formatDeliveryId, parseDeliveryId } from "./ids.ts";
 
 /** A delivery is one event for one subscription: its states, and its place in the lane. */
 
@@ -136,3 +137,17 @@ export function rankOfReplay(now: number): number {
 
 /** A delivery that was being sent at this many crashes in a row is assumed to cause them. */
 export const MAX_RECOVERIES = 5;
+
+/** A delivery that was moved to another subscription says so in its last error. */
+export const MOVED = "moved to ";
+
+export function describeMove(eventSeq: number, subscriptionSeq: number): string {
+  return `${MOVED}${formatDeliveryId(eventSeq, subscriptionSeq)}`;
+}
+
+/** The subscription that the delivery was moved to. */
+export function readMove(lastError: string | null | undefined): number | undefined {
+  return lastError?.startsWith(MOVED) === true
+    ? parseDeliveryId(lastError.slice(MOVED.length))?.subscriptionSeq
+    : undefined;
+}

@@ -1,6 +1,6 @@
 /** All errors of the gateway in one table; docs/reference/errors.md explains each row to users. */
 
-export interface ErrorRow {
+interface ErrorRow {
   status: number;
   title: string;
   /** For errors that end a command; 1 by default. */
@@ -79,7 +79,7 @@ export function isSendersFault(error: unknown): error is PosthornError {
   return error instanceof PosthornError && (ERRORS[error.code].status < 500 || error.code === "loop");
 }
 
-export interface ErrorOptions {
+interface ErrorOptions {
   cause?: unknown;
   /** The invalid field, by its name on the wire. */
   field?: string | undefined;
@@ -118,4 +118,39 @@ export function findFault(parse: () => unknown): PosthornError | undefined {
     if (error instanceof PosthornError) return error;
     throw error;
   }
+}
+
+/** A rejection as a value: the request cannot be done in the current state. An exception is a fault. */
+export interface Refused {
+  refused: Refusal;
+}
+
+interface Refusal extends Pick<ErrorOptions, "field" | "details"> {
+  code: ErrorCode;
+  message: string;
+}
+
+export function refuse(code: ErrorCode, message: string, more: Pick<ErrorOptions, "field" | "details"> = {}): Refused {
+  return { refused: { code, message, ...more } };
+}
+
+export function isRefused(result: unknown): result is Refused {
+  return typeof result === "object" && result !== null && "refused" in result;
+}
+
+/** Turns a rejection into the error that the client is shown. */
+export function orThrow<T>(result: T | Refused): T {
+  if (!isRefused(result)) return result;
+  const { code, message, field, details } = result.refused;
+  throw new PosthornError(code, message, { field, details });
+}
+
+/** In `details.declared` of an error: a declaration in the configuration that cannot be used. */
+export interface DeclaredFault {
+  /** `subscription`, `event type` … */
+  noun: string;
+  name: string;
+  field: string | undefined;
+  /** Without the noun and the name. */
+  message: string;
 }

@@ -1,8 +1,7 @@
 import { Type, type Static } from "typebox";
-import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "./event.ts";
-import type { EventTypeStatus } from "./event-type-status.ts";
+import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN, type EventTypeStatus } from "./event.ts";
 import { isGatewayEventType } from "./pattern.ts";
-import { isDeeperThan } from "./json-depth.ts";
+import { isDeeperThan } from "./json.ts";
 import { EventTypeMask } from "./masking.ts";
 import { oneOf, withDefault } from "./shape.ts";
 import type { ManagedBy } from "./subscription.ts";

@@ -1,6 +1,13 @@
 import { PosthornError } from "./errors.ts";
-import { equals, VALUE_OPERATORS, type ValueTest } from "./filter-operators.ts";
-import { createFilterBudget, FilterSteps, FilterTooCostly, type FilterBudget } from "./filter-steps.ts";
+import {
+  equals,
+  VALUE_OPERATORS,
+  type ValueTest,
+  createFilterBudget,
+  FilterSteps,
+  FilterTooCostly,
+  type FilterBudget,
+} from "./filter-operators.ts";
 
 /**
  * Filters of subscriptions: JSON that describes an event. An object lists members that must all match; a plain value

@@ -1,7 +1,6 @@
 import { Type } from "typebox";
-import { elementSpans, findMembers, skipSpace, trimEnd, type Span } from "./json-members.ts";
-import { parsePointer } from "./json-pointer.ts";
-import { MASK } from "./mask.ts";
+import { elementSpans, findMembers, skipSpace, trimEnd, type Span, parsePointer } from "./json.ts";
+import { MASK } from "./secrets.ts";
 
 /** Values that are replaced before an event is stored, so that the gateway never stores them. */
 

@@ -1,8 +1,15 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import {
+  createHmac,
+  timingSafeEqual,
+  createHash,
+  hash,
+  createPrivateKey,
+  createPublicKey,
+  sign,
+  type KeyObject,
+} from "node:crypto";
 import type { Random } from "./clock.ts";
-import { createEd25519Signer } from "./ed25519.ts";
 import { PosthornError } from "./errors.ts";
-import { createHmacKey } from "./hmac.ts";
 
 /** How deliveries are signed: with the seed's header, and with Standard Webhooks. */
 
@@ -60,7 +67,7 @@ export interface Signer {
 }
 
 /** Optional keys that few subscriptions have. */
-export interface MoreKeys {
+interface MoreKeys {
   /** One of the secrets: the new secret of a rotation that is not confirmed yet. */
   nextSecret?: string | undefined;
   /** `whsk_…` */
@@ -89,7 +96,7 @@ export function createSigner(secrets: readonly string[], more: MoreKeys = {}): S
   };
 }
 
-export type SeedAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
+type SeedAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
 
 /** The rules of the seed: `algorithm=hex` or only hex, in lower case, and only the expected algorithm. */
 export function verifySeed(
@@ -105,7 +112,7 @@ export function verifySeed(
   return isSame(header.slice(equalsAt + 1), expected);
 }
 
-export interface StandardHeaders {
+interface StandardHeaders {
   id: string | undefined;
   timestamp: string | undefined;
   signature: string | undefined;
@@ -140,4 +147,88 @@ function isSame(given: string, expected: string): boolean {
   const givenBytes = Buffer.from(given, "utf8");
   const expectedBytes = Buffer.from(expected, "utf8");
   return givenBytes.length === expectedBytes.length && timingSafeEqual(givenBytes, expectedBytes);
+}
+
+const BLOCK_BYTES = 64;
+export const DIGEST_BYTES = 32;
+const SCRATCH_BYTES = 64 * 1024;
+
+/** Shared by all keys: a digest is computed in one synchronous call. Begins with the padded key that was used last. */
+const scratch = Buffer.alloc(SCRATCH_BYTES);
+let lastInner: Uint8Array | undefined;
+
+export interface HmacKey {
+  /** HMAC-SHA256 of the text's UTF-8 bytes followed by the body. */
+  digest(text: string, body: Uint8Array, encoding: "hex" | "base64" | "binary"): string;
+}
+
+/**
+ * HMAC-SHA256 (RFC 2104) as two one-shot hashes with a prepared key. For a body of 1 KB it takes two thirds of the time
+ * of `createHmac`, with or without a `KeyObject`, and every attempt signs twice.
+ */
+export function createHmacKey(key: Uint8Array): HmacKey {
+  const shortKey = key.length > BLOCK_BYTES ? createHash("sha256").update(key).digest() : Buffer.from(key);
+  const inner = Buffer.alloc(BLOCK_BYTES, 0x36);
+  const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES, 0x5c);
+  shortKey.forEach((value, at) => {
+    inner[at] = 0x36 ^ value;
+    outer[at] = 0x5c ^ value;
+  });
+
+  return {
+    digest(text, body, encoding) {
+      const bodyAt = BLOCK_BYTES + (text === "" ? 0 : Buffer.byteLength(text));
+      const end = bodyAt + body.length;
+      if (end > SCRATCH_BYTES) return createHmac("sha256", shortKey).update(text).update(body).digest(encoding);
+      if (lastInner !== inner) scratch.set((lastInner = inner), 0);
+      if (text !== "") scratch.write(text, BLOCK_BYTES);
+      scratch.set(body, bodyAt);
+      // A Uint8Array, because a Buffer takes longer to create.
+      const keyed = new Uint8Array(scratch.buffer, scratch.byteOffset, end);
+      outer.write(hash("sha256", keyed, "binary"), BLOCK_BYTES, "latin1");
+      return hash("sha256", outer, encoding);
+    },
+  };
+}
+
+/** Standard Webhooks v1a: a key pair whose private key never leaves the gateway. */
+
+const PRIVATE_PREFIX = "whsk_";
+const PUBLIC_PREFIX = "whpk_";
+const SEED_BYTES = 32;
+const PUBLIC_BYTES = 32;
+/** RFC 8410: the bytes before the 32 bytes of the seed in PKCS #8. */
+const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
+
+/** `whsk_` and the base64 of seed and public key, the form that libsodium and the standard's libraries use. */
+export function createEd25519Key(random: Random): string {
+  const seed = Buffer.from(random.bytes(SEED_BYTES));
+  return PRIVATE_PREFIX + Buffer.concat([seed, derivePublic(toEd25519Key(seed))]).toString("base64");
+}
+
+/** `whpk_` and the base64 of the public key, which is not secret. */
+export function publicKeyOf(privateKey: string): string {
+  return PUBLIC_PREFIX + derivePublic(parsePrivateKey(privateKey)).toString("base64");
+}
+
+function createEd25519Signer(privateKey: string): (text: string, body: Uint8Array) => string {
+  const key = parsePrivateKey(privateKey);
+  return (text, body) => sign(null, Buffer.concat([Buffer.from(text, "utf8"), body]), key).toString("base64");
+}
+
+function parsePrivateKey(privateKey: string): KeyObject {
+  const bytes = Buffer.from(privateKey.slice(PRIVATE_PREFIX.length), "base64");
+  if (!privateKey.startsWith(PRIVATE_PREFIX) || bytes.length !== SEED_BYTES + PUBLIC_BYTES) {
+    throw new PosthornError("internal_error", `A private key is ${PRIVATE_PREFIX} followed by the base64 of 64 bytes.`);
+  }
+  return toEd25519Key(bytes.subarray(0, SEED_BYTES));
+}
+
+/** The private key with these 32 bytes as its seed. */
+export function toEd25519Key(seed: Uint8Array): KeyObject {
+  return createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: "der", type: "pkcs8" });
+}
+
+function derivePublic(key: KeyObject): Buffer {
+  return createPublicKey(key).export({ format: "der", type: "spki" }).subarray(-PUBLIC_BYTES);
 }

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Random } from "./clock.ts";
-import { createEd25519Key } from "./ed25519.ts";
+import { createEd25519Key, createSecret } from "./signature.ts";
 import { PosthornError } from "./errors.ts";
-import { createSecret } from "./signature.ts";
 
 /**
  * The keys that a subscription signs with, and how they change. A rotation adds a new secret beside the old one. The

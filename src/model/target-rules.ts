@@ -1,7 +1,7 @@
-import { parseUrl } from "./parse-url.ts";
+import { parseUrl } from "./addresses.ts";
 import type { FieldProblem } from "./subscription-rules.ts";
-import { isPresetName } from "./target-presets.ts";
-import type { TargetInput } from "./target.ts";
+import type { TargetInput, HealthPlace } from "./target.ts";
+import { type SubscriptionInput, DEFAULT_KIND, type RetryPolicySpec } from "./subscription.ts";
 
 /** Rules for targets that a JSON Schema cannot express. */
 
@@ -21,4 +21,123 @@ export function checkTargetInput(input: TargetInput): FieldProblem[] {
     problems.push({ field: "description", message: "must not contain NUL" });
   }
   return problems;
+}
+
+type Named = Pick<SubscriptionInput, "name" | "target">;
+
+/** The shared target of a subscription; without one it has its own target, with the subscription's name. */
+export function findSharedTarget<Target extends Pick<TargetInput, "name">>(
+  { target }: Named,
+  shared: readonly Target[],
+): Target | undefined {
+  return shared.find(({ name }) => name === target);
+}
+
+/** All target names of one tenant: the shared targets, and the subscriptions' own. */
+export function toTargetNames(shared: readonly Pick<TargetInput, "name">[], subscriptions: readonly Named[]): string[] {
+  const own = subscriptions.filter((one) => findSharedTarget(one, shared) === undefined);
+  return [...new Set([...shared, ...own].map(({ name }) => name))];
+}
+
+/** The known behaviour of a widespread kind of target. */
+interface TargetPreset {
+  retryPolicy: RetryPolicySpec;
+  /** Statuses that mean "not yet" for one source; other sources may work. */
+  sourceStatuses: readonly number[];
+  /** Statuses that the target never answers without a body: then they come from a tunnel in front of it. */
+  emptyStatuses: readonly number[];
+  /** A body that means the same with status 200. */
+  startingBody: string;
+  /** Larger bodies always fail. */
+  maxBytes: number;
+  /** The target reads JSON only as `application/json`, not as `application/x+json`. */
+  wantsPlainJson: boolean;
+  /** The second path is for versions that do not know the first. */
+  healthPaths: readonly [string, string];
+}
+
+export interface HealthAddress extends HealthPlace {
+  /** Used when the first URL answers 404. */
+  readonly otherUrl: string | undefined;
+}
+
+const PRESET_NAMES = ["n8n"] as const;
+type PresetName = (typeof PRESET_NAMES)[number];
+
+/**
+ * While it starts, n8n answers 404, or 200 with a text. For a workflow that is not active it answers 404. A body above
+ * its limit (`N8N_PAYLOAD_SIZE_MAX`, 16 MiB) gets a 500 like any other. Its 404 is JSON or a page; that of cloudflared,
+ * which has no route to it (`http_status:404`), is empty.
+ */
+const N8N: TargetPreset = {
+  retryPolicy: "proxy",
+  sourceStatuses: [404],
+  emptyStatuses: [404],
+  startingBody: "n8n is starting up. Please wait",
+  maxBytes: 16 * 1024 * 1024,
+  wantsPlainJson: true,
+  healthPaths: ["/healthz/readiness", "/healthz"],
+};
+
+export function isPresetName(name: string | null | undefined): name is PresetName {
+  return PRESET_NAMES.some((known) => known === name);
+}
+
+export function findPreset(name: string | null | undefined): TargetPreset | undefined {
+  return isPresetName(name) ? N8N : undefined;
+}
+
+/** The health check: the given URL, or else the preset's path at the target. */
+export function findHealth(
+  given: string | null | undefined,
+  preset: TargetPreset | undefined,
+  url: string | undefined,
+): HealthAddress | undefined {
+  if (given !== undefined && given !== null) return { kind: DEFAULT_KIND, url: given, otherUrl: undefined };
+  const origin = url === undefined ? undefined : parseUrl(url)?.origin;
+  if (preset === undefined || origin === undefined) return undefined;
+  const [first, second] = preset.healthPaths;
+  return { kind: DEFAULT_KIND, url: origin + first, otherUrl: origin + second };
+}
+
+/** The settings that a preset adds to a subscription; the subscription's own settings take precedence. */
+interface PresetSettings {
+  retryPolicy: RetryPolicySpec | undefined;
+  sourceStatuses: readonly number[];
+  emptyStatuses: readonly number[];
+  retryBody: string | undefined;
+  maxBytes: number | undefined;
+  wantsPlainJson: boolean;
+}
+
+/** The preset's name, and the subscription's own settings for it. */
+interface PresetChoice {
+  target?: string | null | undefined;
+  retry_on?: { statuses?: readonly number[]; body_contains?: string } | undefined;
+}
+
+const NONE: PresetSettings = {
+  retryPolicy: undefined,
+  sourceStatuses: [],
+  emptyStatuses: [],
+  retryBody: undefined,
+  maxBytes: undefined,
+  wantsPlainJson: false,
+};
+
+export function presetSettings(
+  { target, retry_on: retryOn }: PresetChoice,
+  shared: Pick<TargetInput, "preset" | "max_bytes"> | undefined,
+): PresetSettings {
+  const preset = findPreset(shared?.preset ?? target);
+  if (preset === undefined) return shared?.max_bytes === undefined ? NONE : { ...NONE, maxBytes: shared.max_bytes };
+  return {
+    retryPolicy: preset.retryPolicy,
+    // Statuses that the user lists have the meaning that the user gave them.
+    sourceStatuses: preset.sourceStatuses.filter((status) => retryOn?.statuses?.includes(status) !== true),
+    emptyStatuses: preset.emptyStatuses,
+    retryBody: retryOn?.body_contains === undefined ? preset.startingBody : undefined,
+    maxBytes: shared?.max_bytes ?? preset.maxBytes,
+    wantsPlainJson: preset.wantsPlainJson,
+  };
 }

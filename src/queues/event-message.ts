@@ -1,5 +1,5 @@
 import { DEFAULT_TENANT, type EventContent } from "../model/event.ts";
-import { skipSpace } from "../model/json-members.ts";
+import { skipSpace } from "../model/json.ts";
 
 /**
  * `format: event`: the Event of a bus whose other members are written in Python, in the form of `json.dumps`. Messages

@@ -7,9 +7,8 @@ import {
 } from "../model/event.ts";
 import { Type, type Static, type TSchema } from "typebox";
 import { Value } from "typebox/value";
-import { isFieldName, isFieldValue } from "../model/header-block.ts";
-import { isDeeperThan } from "../model/json-depth.ts";
-import { findMember } from "../model/json-members.ts";
+import { isFieldName, isFieldValue } from "../model/headers.ts";
+import { isDeeperThan, findMember } from "../model/json.ts";
 import { createHash } from "node:crypto";
 
 /** `format: message`: a whole event as one JSON object, for another gateway or an n8n workflow. */

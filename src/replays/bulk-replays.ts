@@ -1,6 +1,5 @@
 import type { Clock } from "../model/clock.ts";
-import { PosthornError } from "../model/errors.ts";
-import { orThrow } from "../model/refusal.ts";
+import { PosthornError, orThrow } from "../model/errors.ts";
 import {
   actOf,
   isOver,

@@ -1,7 +1,7 @@
 import type { Accepted } from "../model/accepted.ts";
 import type { Clock } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
-import { readKeptRequest, writeKeptRequest } from "../model/kept-request.ts";
+import { readKeptRequest, writeKeptRequest } from "../model/event.ts";
 import { isGatewayEventType } from "../model/pattern.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { IncomingEvent } from "../accept/fan-out.ts";

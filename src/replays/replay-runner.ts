@@ -1,6 +1,5 @@
 import type { Clock, Timer } from "../model/clock.ts";
-import { ERRORS, PosthornError } from "../model/errors.ts";
-import { orThrow } from "../model/refusal.ts";
+import { ERRORS, PosthornError, orThrow } from "../model/errors.ts";
 import { opensDeliveries } from "../model/replay.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { FoundDelivery, ReplayItem, ReplayRow } from "../store/port/jobs.ts";

@@ -1,9 +1,7 @@
 import type { Clock } from "../model/clock.ts";
-import { isTerminal } from "../model/delivery.ts";
-import { PosthornError } from "../model/errors.ts";
+import { isTerminal, readMove } from "../model/delivery.ts";
+import { PosthornError, orThrow } from "../model/errors.ts";
 import { formatDeliveryId } from "../model/ids.ts";
-import { readMove } from "../model/moved-delivery.ts";
-import { orThrow } from "../model/refusal.ts";
 import { isFor, type Subscription } from "../model/subscription.ts";
 import type { ReopeningMessage } from "../store/port/event-log.ts";
 import type { DeliveryChange, DeliveryKey } from "../store/port/lanes.ts";

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { AcceptedRequest } from "../model/accepted.ts";
 import type { Clock } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
-import { readKeptRequest } from "../model/kept-request.ts";
+import { readKeptRequest } from "../model/event.ts";
 import type { Source } from "../model/source.ts";
 import type { AuditNote } from "../store/port/audit.ts";
 import type { RequestReplay } from "../store/port/event-log.ts";

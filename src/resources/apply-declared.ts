@@ -1,5 +1,5 @@
 import { ownerOf, type SubscriptionInput } from "../model/subscription.ts";
-import { toTargetNames } from "../model/target-names.ts";
+import { toTargetNames } from "../model/target-rules.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Draft } from "./draft.ts";
 import type { EventTypes } from "./event-types/event-types.ts";

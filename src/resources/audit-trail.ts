@@ -1,6 +1,4 @@
-import { createChainCheck, type ChainFault } from "../model/audit/chain-check.ts";
-import type { AuditKey } from "../model/audit/audit-key.ts";
-import type { AuditMark, AuditRow } from "../model/audit/entry.ts";
+import { createChainCheck, type ChainFault, type AuditKey, type AuditMark, type AuditRow } from "../model/audit.ts";
 import type { Clock } from "../model/clock.ts";
 import type { Authors, AuditAction } from "./authors.ts";
 import type { AuditFilter, AuditPart } from "../store/port/audit.ts";

@@ -1,5 +1,4 @@
-import { isSendersFault, PosthornError } from "../model/errors.ts";
-import type { DeclaredFault } from "../model/declared-fault.ts";
+import { isSendersFault, PosthornError, type DeclaredFault } from "../model/errors.ts";
 import type { ManagedBy } from "../model/subscription.ts";
 import { type Collection, checkIfMatch, type Entry, type Resource } from "./resource.ts";
 import type { Draft } from "./draft.ts";

@@ -15,7 +15,7 @@ import type {
 import { GATEWAY, type Authors, type AuditAction } from "./authors.ts";
 import type { Collection, OpenCollection, Entry, LiveRecord, Resource } from "./resource.ts";
 import { createHash } from "node:crypto";
-import { canonicalJson } from "../model/audit/canonical-json.ts";
+import { canonicalJson } from "../model/audit.ts";
 
 /**
  * One change while it is being checked. The draft notes what the checks read: if any of that has changed when the

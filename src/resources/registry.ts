@@ -1,6 +1,5 @@
-import type { Clock } from "../model/clock.ts";
+import { type Clock, startRounds, type Rounds, createTurns } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
-import { startRounds, type Rounds } from "../model/rounds.ts";
 import type {
   IdempotencyMark,
   RecordKey,
@@ -20,7 +19,6 @@ import {
   type Resource,
 } from "./resource.ts";
 import { createDraft, type Draft, type OpenDraft, type Pending } from "./draft.ts";
-import { createTurns } from "../model/in-turn.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AuditNote } from "../store/port/audit.ts";
 

@@ -18,10 +18,14 @@ import {
 } from "../deliver/target.ts";
 import type { Clock } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
-import { DEFAULT_SUSPENSION } from "../model/suspension.ts";
-import type { ManagedBy, Subscription, SubscriptionStatus } from "../model/subscription.ts";
+import {
+  DEFAULT_SUSPENSION,
+  type ManagedBy,
+  type Subscription,
+  type SubscriptionStatus,
+} from "../model/subscription.ts";
 import { toTargetRules, type Mode, type TargetInput } from "../model/target.ts";
-import { findHealth, findPreset } from "../model/target-presets.ts";
+import { findHealth, findPreset } from "../model/target-rules.ts";
 import type { Authors } from "./authors.ts";
 import type { Change, Entry } from "./resource.ts";
 import type { SharedTarget, SharedTargets } from "./targets.ts";

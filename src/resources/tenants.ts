@@ -1,10 +1,18 @@
 import type { Clock } from "../model/clock.ts";
-import { toContact, type ContactInput } from "../model/contact.ts";
+import {
+  toContact,
+  type ContactInput,
+  type Quotas,
+  type QuotasInput,
+  type Tenant,
+  type TenantInput,
+  type TenantSettings,
+  type TenantStatus,
+} from "../model/tenant.ts";
 import { PosthornError } from "../model/errors.ts";
 import { DEFAULT_TENANT } from "../model/event.ts";
 import { presentRetention, readRetention, type RetentionDays } from "../model/retention.ts";
 import type { ManagedBy } from "../model/subscription.ts";
-import type { Quotas, QuotasInput, Tenant, TenantInput, TenantSettings, TenantStatus } from "../model/tenant.ts";
 import type { Page, PageOf } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
 import { entryOf, isLive, type Entry, type Resource, type LiveRecord } from "./resource.ts";

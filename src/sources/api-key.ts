@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { HEADER_SECRET } from "../model/secret-form.ts";
+import { HEADER_SECRET } from "../model/secrets.ts";
 import { textOption } from "./kind-options.ts";
 import { badSignature, getHeader, isOneOf } from "./signatures.ts";
 import type { KindSettings, PushedSourceKind } from "./source-kind.ts";

@@ -1,8 +1,8 @@
 import { verify as verifySignature } from "node:crypto";
 import { Type } from "typebox";
 import { PosthornError } from "../model/errors.ts";
-import { parseUrl } from "../model/parse-url.ts";
-import { scalarTextAt } from "../sandbox/text/json-pointer.ts";
+import { parseUrl } from "../model/addresses.ts";
+import { scalarTextAt } from "../model/json.ts";
 import { checkJsonText } from "../sandbox/text/json-text.ts";
 import { createCertificates, isPlainHttps } from "./certificates.ts";
 import { eventTypeOf, findTime, identityOf } from "./event-naming.ts";

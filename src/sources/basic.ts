@@ -1,5 +1,4 @@
-import { findKeyProblem } from "../model/key-bytes.ts";
-import { BLANK_END, BLANK_END_PROBLEM, encodeNew, type SecretForm } from "../model/secret-form.ts";
+import { findKeyProblem, BLANK_END, BLANK_END_PROBLEM, encodeNew, type SecretForm } from "../model/secrets.ts";
 import { badSignature, findBase64, getHeader, isOneOf } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 

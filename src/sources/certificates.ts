@@ -1,6 +1,6 @@
 import { X509Certificate, type KeyObject } from "node:crypto";
 import { PosthornError } from "../model/errors.ts";
-import { parseUrl } from "../model/parse-url.ts";
+import { parseUrl } from "../model/addresses.ts";
 import { badSignature } from "./signatures.ts";
 
 /** Certificates of providers whose requests name the URL of their certificate. */

@@ -1,5 +1,5 @@
 import { PosthornError } from "../model/errors.ts";
-import { scalarTextAt } from "../sandbox/text/json-pointer.ts";
+import { scalarTextAt } from "../model/json.ts";
 import type { WellFormed } from "../sandbox/text/well-formed.ts";
 import { eventTypeOf, findTime, hashOf, identityOf, requireJson } from "./event-naming.ts";
 import { partsOf, readParts, rootSpan } from "./parts.ts";

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { HEADER_SECRET } from "../model/secret-form.ts";
+import { HEADER_SECRET } from "../model/secrets.ts";
 import { AbuseProtectionOptions, answerPermission } from "./abuse-protection.ts";
 import { readCloudEvents } from "./cloud-event.ts";
 import { queryFields } from "./form-fields.ts";

@@ -1,7 +1,6 @@
 import { verify as verifySignature } from "node:crypto";
-import { findHexBytes } from "../model/key-bytes.ts";
-import type { SecretForm } from "../model/secret-form.ts";
-import { scalarTextAt } from "../sandbox/text/json-pointer.ts";
+import { findHexBytes, type SecretForm } from "../model/secrets.ts";
+import { scalarTextAt } from "../model/json.ts";
 import { findEd25519Key } from "./ed25519-key.ts";
 import { eventTypeOf, findTime, hashOf, identityOf, requireJson, oneEvent } from "./event-naming.ts";
 import { ToleranceAlone } from "./kind-options.ts";

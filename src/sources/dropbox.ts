@@ -1,4 +1,4 @@
-import { textSecret } from "../model/secret-form.ts";
+import { textSecret } from "../model/secrets.ts";
 import { queryFields } from "./form-fields.ts";
 import { echoChallenge } from "./plain-answer.ts";
 import { getHeader, checkBodyHmac } from "./signatures.ts";

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { HEADER_SECRET } from "../model/secret-form.ts";
-import { scalarTextAt } from "../sandbox/text/json-pointer.ts";
+import { HEADER_SECRET } from "../model/secrets.ts";
+import { scalarTextAt } from "../model/json.ts";
 import { AbuseProtectionOptions, answerPermission } from "./abuse-protection.ts";
 import { readCloudEvents } from "./cloud-event.ts";
 import { eventTypeOf, findTime, hashOf, identityOf, requireJson } from "./event-naming.ts";

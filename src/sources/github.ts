@@ -1,4 +1,4 @@
-import { scalarTextAt } from "../sandbox/text/json-pointer.ts";
+import { scalarTextAt } from "../model/json.ts";
 import type { WellFormed } from "../sandbox/text/well-formed.ts";
 import { eventTypeOf, identityOf } from "./event-naming.ts";
 import { findFieldStart, isForm } from "./form-fields.ts";

@@ -1,4 +1,4 @@
-import { HEADER_SECRET, type SecretForm } from "../model/secret-form.ts";
+import { HEADER_SECRET, type SecretForm } from "../model/secrets.ts";
 import { eventTypeOf, identityOf, oneEvent } from "./event-naming.ts";
 import { ToleranceAlone } from "./kind-options.ts";
 import { badSignature, findHeader, getHeader, isOneOf } from "./signatures.ts";

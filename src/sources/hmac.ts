@@ -1,6 +1,5 @@
 import { Type } from "typebox";
-import { findBase64Bytes, findHexBytes } from "../model/key-bytes.ts";
-import { BASE64_SECRET, HEX_SECRET, TEXT_SECRET } from "../model/secret-form.ts";
+import { findBase64Bytes, findHexBytes, BASE64_SECRET, HEX_SECRET, TEXT_SECRET } from "../model/secrets.ts";
 import { ToleranceOption, textOption } from "./kind-options.ts";
 import { findTime, findTimeInMs } from "./event-naming.ts";
 import {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Type } from "typebox";
-import { scalarTextAt } from "../sandbox/text/json-pointer.ts";
+import { scalarTextAt } from "../model/json.ts";
 import { eventTypeOf, findTimeInMs, identityOf, requireJson } from "./event-naming.ts";
 import { ToleranceOption, UrlOption, textOption, textsOption } from "./kind-options.ts";
 import { partsOf, readParts, rootSpan } from "./parts.ts";

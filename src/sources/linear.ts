@@ -1,4 +1,4 @@
-import { scalarTextAt } from "../sandbox/text/json-pointer.ts";
+import { scalarTextAt } from "../model/json.ts";
 import { eventTypeOf, findTime, findTimeInMs, identityOf, requireJson, oneEvent } from "./event-naming.ts";
 import { ToleranceAlone } from "./kind-options.ts";
 import { badSignature, checkTime, findHeader, getHeader, getHmacSecret } from "./signatures.ts";

@@ -1,5 +1,5 @@
 import { EACH } from "../model/masking.ts";
-import { scalarTextAt } from "../sandbox/text/json-pointer.ts";
+import { scalarTextAt } from "../model/json.ts";
 import { eventTypeOf, identityOf, requireJson } from "./event-naming.ts";
 import { queryFields } from "./form-fields.ts";
 import { partsOfMember, readParts } from "./parts.ts";

@@ -1,6 +1,5 @@
 import { PosthornError } from "../model/errors.ts";
-import { elementSpans, findMember, skipSpace, trimEnd, type Span } from "../model/json-members.ts";
-import { bomLength } from "../sandbox/text/unreadable.ts";
+import { elementSpans, findMember, skipSpace, trimEnd, type Span, bomLength } from "../model/json.ts";
 import type { ReadEvent, Reading } from "./source-kind.ts";
 
 /** Splits a request with several events into the bytes of each, exactly as they were sent. */

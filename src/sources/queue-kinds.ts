@@ -1,7 +1,6 @@
 import { Type } from "typebox";
-import { DEFAULT_CONNECTION, DEFAULT_NAMESPACE, type BrokerKind } from "../model/connection.ts";
+import { DEFAULT_CONNECTION, DEFAULT_NAMESPACE, type BrokerKind, describeQueue } from "../model/connection.ts";
 import { PosthornError } from "../model/errors.ts";
-import { describeQueue } from "../model/queue-place.ts";
 import { poisonQueueOf } from "../queues/azure-storage-queue/storage-connection.ts";
 import { BrokerFault } from "../queues/broker-fault.ts";
 import type { BrokerConnection, TakerOptions } from "../queues/broker.ts";

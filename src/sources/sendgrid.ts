@@ -1,7 +1,6 @@
 import { createPublicKey, verify as verifySignature, type KeyObject } from "node:crypto";
-import { findBase64Bytes } from "../model/key-bytes.ts";
-import type { SecretForm } from "../model/secret-form.ts";
-import { scalarTextAt } from "../sandbox/text/json-pointer.ts";
+import { findBase64Bytes, type SecretForm } from "../model/secrets.ts";
+import { scalarTextAt } from "../model/json.ts";
 import { eventTypeOf, findTime, hashOf, identityOf, requireJson } from "./event-naming.ts";
 import { ToleranceAlone } from "./kind-options.ts";
 import { partsOf, readParts, rootSpan } from "./parts.ts";

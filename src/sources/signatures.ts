@@ -1,6 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import { PosthornError } from "../model/errors.ts";
-import { createHmacKey, DIGEST_BYTES } from "../model/hmac.ts";
+import { createHmacKey, DIGEST_BYTES } from "../model/signature.ts";
 import { isForTurns, readInTurns } from "../model/in-turns.ts";
 import { remember } from "./remember.ts";
 import type { ArrivedRequest, KindSettings } from "./source-kind.ts";

@@ -1,4 +1,4 @@
-import { scalarTextAt } from "../sandbox/text/json-pointer.ts";
+import { scalarTextAt } from "../model/json.ts";
 import { eventTypeOf, findTime, hashOf, identityOf, oneEvent } from "./event-naming.ts";
 import { formFields, isForm } from "./form-fields.ts";
 import { ToleranceAlone } from "./kind-options.ts";

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { TObject } from "typebox";
 import type { AcceptedRequest, Rejected } from "../model/accepted.ts";
 import type { MaskPointer } from "../model/masking.ts";
-import type { SecretForm } from "../model/secret-form.ts";
+import type { SecretForm } from "../model/secrets.ts";
 import type { Taker } from "../queues/broker.ts";
 import type { Claims } from "../queues/claim-check.ts";
 import type { PullDefaults } from "./pull-options.ts";
@@ -75,7 +75,7 @@ export interface PulledSourceKind extends AnySourceKind {
   openTaker(settings: KindSettings): Promise<Taker>;
   /** The number of waiting messages; undefined when the broker does not report it. */
   depth(settings: KindSettings): Promise<number | undefined>;
-  /** The queue in the words of `model/queue-place.ts`, if it is one of a broker. */
+  /** The queue in the words of `model/connection.ts`, if it is one of a broker. */
   describePlace?(options: Readonly<Record<string, unknown>>): string;
   /** The storage of bodies that were too large for the queue, if the source has one. */
   findClaims?(settings: KindSettings): Claims | undefined;

@@ -1,7 +1,6 @@
 import { verify as verifySignature, type KeyObject } from "node:crypto";
-import { createHmacKey, type HmacKey } from "../model/hmac.ts";
-import { findBase64Bytes } from "../model/key-bytes.ts";
-import { encodeNew, findBase64Problem, type SecretForm } from "../model/secret-form.ts";
+import { createHmacKey, type HmacKey } from "../model/signature.ts";
+import { findBase64Bytes, encodeNew, findBase64Problem, type SecretForm } from "../model/secrets.ts";
 import { findEd25519Key } from "./ed25519-key.ts";
 import { eventTypeOf, findTime, identityOf, oneEvent } from "./event-naming.ts";
 import { ToleranceAlone } from "./kind-options.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Type } from "typebox";
-import { parseUrl } from "../model/parse-url.ts";
+import { parseUrl } from "../model/addresses.ts";
 import { eventTypeOf, identityOf } from "./event-naming.ts";
 import { formFields, isForm, queryFields } from "./form-fields.ts";
 import { UrlOption, textOption } from "./kind-options.ts";

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { scalarTextAt } from "../sandbox/text/json-pointer.ts";
+import { scalarTextAt } from "../model/json.ts";
 import { eventTypeOf, findTimeInMs, hashOf, requireJson, oneEvent } from "./event-naming.ts";
 import { ToleranceAlone } from "./kind-options.ts";
 import { jsonAnswer } from "./plain-answer.ts";

@@ -3,7 +3,7 @@ import { openHttpClient } from "../../src/destinations/wire/http-client.ts";
 import { createAddressGuard } from "../../src/destinations/wire/address-guard.ts";
 import { EMAIL } from "../../src/destinations/email/kind.ts";
 import { SMS } from "../../src/destinations/sms/kind.ts";
-import { createSystemClock } from "../../src/model/system-clock.ts";
+import { createSystemClock } from "../../src/model/clock.ts";
 import { openMailServer, type MailBehaviour } from "../support/mail-server.ts";
 import { senderServices } from "../support/sender-services.ts";
 import { openSinkServer, type SinkScript } from "../support/sink-server.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
 import type { Attempt, AttemptReport, DestinationKind, Sender } from "../../src/destinations/sender.ts";
 import type { Outcome } from "../../src/model/outcome.ts";
-import { MASK } from "../../src/model/mask.ts";
+import { MASK } from "../../src/model/secrets.ts";
 import { createDestinationKinds } from "../../src/destinations/kinds.ts";
 import { checkKindSettings, fieldOf, settingsIn, withSettings } from "../../src/destinations/kind-settings.ts";
 import type { Subscription, SubscriptionInput } from "../../src/model/subscription.ts";

@@ -3,7 +3,7 @@ import { createAddressGuard } from "../../src/destinations/wire/address-guard.ts
 import { BATCH } from "../../src/destinations/batch/kind.ts";
 import { HTTP } from "../../src/destinations/http/kind.ts";
 import type { DestinationKind, Sender } from "../../src/destinations/sender.ts";
-import { createSystemClock } from "../../src/model/system-clock.ts";
+import { createSystemClock } from "../../src/model/clock.ts";
 import { createBatchingKind, queueIsFull, refusedByQueue } from "../support/batching-kind.ts";
 import { senderServices } from "../support/sender-services.ts";
 import { createSessionKind, type Mood } from "../support/session-kind.ts";

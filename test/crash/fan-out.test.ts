@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSystemRandom } from "../../src/model/system-clock.ts";
+import { createSystemRandom } from "../../src/model/clock.ts";
 import { createSecret } from "../../src/model/signature.ts";
 import { formatSigningKeys } from "../../src/model/signing-keys.ts";
 import { loadOrCreateMasterKey, createSecretBox } from "../../src/resources/secret-box.ts";

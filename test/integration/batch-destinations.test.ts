@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
-import { createSeededRandom } from "../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
 import type { Answer } from "../support/api-client.ts";
 import { openClickHouse, type ClickHouseOptions, type ClickHouseServer } from "../support/clickhouse-server.ts";
 import { openSinkServer, type SinkRequest } from "../support/sink-server.ts";

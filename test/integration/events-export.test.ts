@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createSystemClock } from "../../src/model/system-clock.ts";
+import { createSystemClock } from "../../src/model/clock.ts";
 import { createGiveWay } from "../../src/api/give-way.ts";
 import { createExportGate } from "../../src/api/export-gate.ts";
 import { addEventExportRoute } from "../../src/api/routes/events-export.ts";

@@ -3,8 +3,8 @@ import { until } from "../support/api-client.ts";
 import { startServiceBus, type ServiceBusServer } from "../support/service-bus/server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { createBusConnection } from "../../src/queues/azure-service-bus/bus-connection.ts";
-import { createSeededRandom } from "../../src/model/seeded-random.ts";
-import { createSystemClock } from "../../src/model/system-clock.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
+import { createSystemClock } from "../../src/model/clock.ts";
 import { toMessage } from "../contract/broker-world.ts";
 
 let bus: ServiceBusServer;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { createConnections } from "../../src/queues/connections.ts";
-import { createSeededRandom } from "../../src/model/seeded-random.ts";
-import { createSystemClock } from "../../src/model/system-clock.ts";
+import { createSeededRandom } from "../support/seeded-random.ts";
+import { createSystemClock } from "../../src/model/clock.ts";
 import { until } from "../support/api-client.ts";
 import { createMemoryBroker } from "../support/memory-queue.ts";
 import { startServiceBus } from "../support/service-bus/server.ts";

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { parseUrl } from "../../src/model/parse-url.ts";
+import { parseUrl } from "../../src/model/addresses.ts";
 import { type AddressGuard, createAddressGuard } from "../../src/destinations/wire/address-guard.ts";
 import { parseDestination } from "../../src/destinations/wire/destination.ts";
 import type { Lookup } from "../../src/destinations/wire/names/name-lookup.ts";
@@ -12,7 +12,7 @@ import {
   openHttpClient,
 } from "../../src/destinations/wire/http-client.ts";
 import { parseEgressProxy } from "../../src/destinations/wire/proxy-tunnel.ts";
-import { createSystemClock } from "../../src/model/system-clock.ts";
+import { createSystemClock } from "../../src/model/clock.ts";
 import { PATIENCE_MS } from "../support/api-client.ts";
 import { type ConnectProxy, openConnectProxy } from "../support/connect-proxy.ts";
 import { count, report } from "../support/report.ts";

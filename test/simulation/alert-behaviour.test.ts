@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { toActiveRules, type AlertRuleInput } from "../../src/model/alert.ts";
+import { toActiveRules, type AlertRuleInput, toChannelSubscription } from "../../src/model/alert.ts";
 import { GATEWAY_TENANT } from "../../src/model/event.ts";
-import { toChannelSubscription } from "../../src/model/alert-channel.ts";
 import { ALERT_RULE_NAMES, type AlertRuleName } from "../../src/model/alert-rules.ts";
 import { failed, refused } from "../../src/model/outcome.ts";
 import type { openAlerts } from "../../src/alerts/alerts.ts";

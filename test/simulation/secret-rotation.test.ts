@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { HttpClient } from "../../src/destinations/wire/http-client.ts";
-import { parseHeaderBlock } from "../../src/model/header-block.ts";
+import { parseHeaderBlock } from "../../src/model/headers.ts";
 import { openHttpSender } from "../../src/destinations/http/sender.ts";
 import { createIdSource } from "../../src/model/ids.ts";
 import type { Subscription } from "../../src/model/subscription.ts";

@@ -1,7 +1,8 @@
-import { createAuditKey } from "../../src/model/audit/audit-key.ts";
-import { canonicalJson } from "../../src/model/audit/canonical-json.ts";
-import { createChainCheck, type ChainCheckOptions } from "../../src/model/audit/chain-check.ts";
 import {
+  createAuditKey,
+  canonicalJson,
+  createChainCheck,
+  type ChainCheckOptions,
   BEGINNING,
   hashData,
   hashEntry,
@@ -10,7 +11,7 @@ import {
   type AuditEntry,
   type AuditMark,
   type AuditRow,
-} from "../../src/model/audit/entry.ts";
+} from "../../src/model/audit.ts";
 
 export const STORE_ID = "str_1";
 export const KEY = createAuditKey("5e".repeat(32));

@@ -1,5 +1,5 @@
 /** Choices drawn from a seed. */
-import { createSeededRandom } from "../../src/model/seeded-random.ts";
+import { createSeededRandom } from "./seeded-random.ts";
 import type { Random } from "../../src/model/clock.ts";
 
 export interface Chance {

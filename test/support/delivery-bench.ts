@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach } from "vitest";
 import type { Clock } from "../../src/model/clock.ts";
 import { DELIVERED, failedHere, type Outcome } from "../../src/model/outcome.ts";
-import { createSeededRandom } from "../../src/model/seeded-random.ts";
+import { createSeededRandom } from "./seeded-random.ts";
 import type { Subscription } from "../../src/model/subscription.ts";
 import type { Dispatch } from "../../src/deliver/attempt.ts";
 import { createHealthWatch, type HealthCheck, type HealthWatch } from "../../src/deliver/target-health.ts";

@@ -1,4 +1,4 @@
-import type { SystemClockOptions } from "../../src/model/system-clock.ts";
+import type { SystemClockOptions } from "../../src/model/clock.ts";
 
 /**
  * The machine's time, which can be moved on: what waits for an hour need not be waited for, and what is given an hour

@@ -8,7 +8,7 @@ import {
   recordLimited,
   type Target,
 } from "../../src/deliver/target.ts";
-import { createSeededRandom } from "../../src/model/seeded-random.ts";
+import { createSeededRandom } from "./seeded-random.ts";
 
 export type Reply = "ok" | "failed" | { limitedForMs: number | undefined };
 /** What a destination says to an attempt that begins at this time; `random` is uniform in [0, 1). */

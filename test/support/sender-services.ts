@@ -1,7 +1,7 @@
 import { createConnections } from "../../src/queues/connections.ts";
 import type { SenderServices } from "../../src/destinations/services.ts";
 import { openTemplates } from "../../src/sandbox/templates/open-templates.ts";
-import { createSeededRandom } from "../../src/model/seeded-random.ts";
+import { createSeededRandom } from "./seeded-random.ts";
 
 /** What a gateway would give to those who send. */
 export function senderServices(parts: Pick<SenderServices, "clock"> & Partial<SenderServices>): SenderServices {

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { parseUrl } from "../../src/model/parse-url.ts";
+import { parseUrl } from "../../src/model/addresses.ts";
 
 /**
  * Stands in for Smartsheet: its REST interface for webhooks, and the callbacks that follow from changes in sheets. Where

@@ -1,4 +1,4 @@
-import { createSeededRandom } from "../../src/model/seeded-random.ts";
+import { createSeededRandom } from "./seeded-random.ts";
 
 /**
  * Destinations that must never be reached, in all the spellings that a URL or a DNS answer allows, and public ones that

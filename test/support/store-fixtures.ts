@@ -1,7 +1,7 @@
 import type { Accepted } from "../../src/model/accepted.ts";
 import type { Clock } from "../../src/model/clock.ts";
 import { createIdSource } from "../../src/model/ids.ts";
-import { createSeededRandom } from "../../src/model/seeded-random.ts";
+import { createSeededRandom } from "./seeded-random.ts";
 import type { LoggedRequest, NewDelivery, NewEvent } from "../../src/store/port/event-log.ts";
 import type { NewReplay, Pruned, PruneStep, ReplayRow } from "../../src/store/port/jobs.ts";
 import type {

@@ -1,5 +1,5 @@
 import { createIdSource } from "../../src/model/ids.ts";
-import { createSeededRandom } from "../../src/model/seeded-random.ts";
+import { createSeededRandom } from "./seeded-random.ts";
 import { createAttemptCollector } from "../../src/jobs/statistics.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -1,6 +1,5 @@
 /** Time that passes only when it is told to: for tests that move the clock, and for simulations of whole days. */
-import type { Clock, Timer } from "../../src/model/clock.ts";
-import { createSystemClock } from "../../src/model/system-clock.ts";
+import { type Clock, type Timer, createSystemClock } from "../../src/model/clock.ts";
 
 export interface VirtualTime {
   /** True milliseconds since the beginning, as a perfect clock would count them. */

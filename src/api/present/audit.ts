@@ -1,4 +1,4 @@
-import type { AuditData, AuditEntry, AuditMark, AuditRow } from "../../model/audit/entry.ts";
+import type { AuditData, AuditEntry, AuditMark, AuditRow } from "../../model/audit.ts";
 import type { AnswerOf } from "../openapi/operation-docs.ts";
 import type { AuditEntry as Described, StatusChange } from "../routes/audit.docs.ts";
 import { isoTime } from "./time.ts";

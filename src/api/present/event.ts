@@ -1,6 +1,6 @@
 import { countsSeenBy, deriveEventStatus } from "../../model/delivery.ts";
 import { isDamage } from "../../model/errors.ts";
-import { readKeptRequest } from "../../model/kept-request.ts";
+import { readKeptRequest } from "../../model/event.ts";
 import type { LoadedEvent, StoredEvent } from "../../store/port/reads.ts";
 import { isoTime } from "./time.ts";
 

@@ -1,4 +1,4 @@
-import { readKeptRequest } from "../../model/kept-request.ts";
+import { readKeptRequest } from "../../model/event.ts";
 import type { StoredRequest } from "../../store/port/reads.ts";
 import { isoTime } from "./time.ts";
 

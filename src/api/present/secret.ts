@@ -1,4 +1,4 @@
-import { publicKeyOf } from "../../model/ed25519.ts";
+import { publicKeyOf } from "../../model/signature.ts";
 import { findOverlapEnd, type SigningKeys } from "../../model/signing-keys.ts";
 import type { Subscription } from "../../model/subscription.ts";
 import type { RotationPlan } from "../../jobs/secret-rotation.ts";

@@ -1,7 +1,6 @@
-import { MASK } from "../../model/mask.ts";
+import { MASK, type SourceSecret } from "../../model/secrets.ts";
 import { fillIn } from "../../model/shape.ts";
 import { SourceInput } from "../../model/source.ts";
-import type { SourceSecret } from "../../model/source-secrets.ts";
 import { maskOptions, type SourceRecord } from "../../resources/sources/source-record.ts";
 import type { AnswerOf } from "../openapi/operation-docs.ts";
 import type { Source as Described } from "../routes/sources.docs.ts";

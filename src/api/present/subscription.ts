@@ -1,4 +1,4 @@
-import { publicKeyOf } from "../../model/ed25519.ts";
+import { publicKeyOf } from "../../model/signature.ts";
 import { fillIn } from "../../model/shape.ts";
 import { SharedSettings, USUAL_RETRIES, type Subscription } from "../../model/subscription.ts";
 import type { Handshake } from "../../destinations/sender.ts";

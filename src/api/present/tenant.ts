@@ -1,6 +1,5 @@
 import { presentRetention } from "../../model/retention.ts";
-import { toContact } from "../../model/contact.ts";
-import type { Tenant } from "../../model/tenant.ts";
+import { toContact, type Tenant } from "../../model/tenant.ts";
 import { quotasOf } from "../../resources/tenants.ts";
 import type { TenantUsage } from "../../store/port/reads.ts";
 import type { AnswerOf } from "../openapi/operation-docs.ts";

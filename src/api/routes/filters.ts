@@ -3,7 +3,7 @@ import { Type, type Static } from "typebox";
 import { PosthornError } from "../../model/errors.ts";
 import { DEFAULT_TENANT } from "../../model/event.ts";
 import { explainFilter, parseFilter, type Filter, type FilterFacts } from "../../model/filter.ts";
-import { parseQuery } from "../../model/parse-query.ts";
+import { parseQuery } from "../../model/addresses.ts";
 import { createFilterFacts } from "../../accept/filter-facts.ts";
 import type { Store } from "../../store/store.ts";
 import { presentFilterFailure } from "../present/filter.ts";

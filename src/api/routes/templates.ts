@@ -5,7 +5,7 @@ import { describeUnknownKind, fieldOf, templatesIn } from "../../destinations/ki
 import type { DestinationKinds } from "../../destinations/kinds.ts";
 import type { Clock } from "../../model/clock.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { describeSchemaError } from "../../model/schema-errors.ts";
+import { describeSchemaError } from "../../model/shape.ts";
 import { DEFAULT_TENANT, type EventContent } from "../../model/event.ts";
 import type { EventType } from "../../model/event-type.ts";
 import { DEFAULT_KIND } from "../../model/subscription.ts";

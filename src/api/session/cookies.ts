@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { PosthornError } from "../../model/errors.ts";
-import { isLoopbackHost } from "../../model/ip-address.ts";
-import { parseUrl } from "../../model/parse-url.ts";
+import { isLoopbackHost, parseUrl } from "../../model/addresses.ts";
 
 /** A cookie for the gateway alone; its name and attributes depend on how the browser reaches the gateway. */
 export interface Cookies {

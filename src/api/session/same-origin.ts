@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { PosthornError } from "../../model/errors.ts";
-import { parseUrl } from "../../model/parse-url.ts";
+import { parseUrl } from "../../model/addresses.ts";
 
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 

@@ -1,6 +1,5 @@
-import type { Clock, Timer } from "../../model/clock.ts";
+import { type Clock, type Timer, createTurns } from "../../model/clock.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { createTurns } from "../../model/in-turn.ts";
 import type { LogPage, LogPosition, LogRequest } from "../../store/port/log-reads.ts";
 import type { Store } from "../../store/store.ts";
 import type { GiveWay } from "../give-way.ts";

@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import type { Config } from "../../config/settings-tree.ts";
-import { deriveAuditSeed } from "../../model/audit/audit-key.ts";
+import { deriveAuditSeed } from "../../model/audit.ts";
 import type { AuditAction } from "../../resources/authors.ts";
 import { loadOrCreateMasterKey } from "../../resources/secret-box.ts";
 import type { LocalWrite } from "../../store/sqlite/local-writes.ts";

@@ -1,10 +1,16 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { getDatabasePath } from "../../config/store-url.ts";
-import { createAuditKey, createAuditVerifier, deriveAuditSeed } from "../../model/audit/audit-key.ts";
-import { canonicalJson } from "../../model/audit/canonical-json.ts";
-import { createChainCheck, type ChainFault } from "../../model/audit/chain-check.ts";
-import type { AuditMark, AuditRow } from "../../model/audit/entry.ts";
+import {
+  createAuditKey,
+  createAuditVerifier,
+  deriveAuditSeed,
+  canonicalJson,
+  createChainCheck,
+  type ChainFault,
+  type AuditMark,
+  type AuditRow,
+} from "../../model/audit.ts";
 import { findMasterKey } from "../../resources/secret-box.ts";
 import type { AuditPart } from "../../store/port/audit.ts";
 import { openAuditOf } from "../../store/sqlite/audit-file.ts";

@@ -2,7 +2,7 @@ import { BrokerFault } from "../../queues/broker-fault.ts";
 import { createConnections } from "../../queues/connections.ts";
 import { listConnections } from "../../config/connections.ts";
 import type { Config } from "../../config/settings-tree.ts";
-import { createSystemClock } from "../../model/system-clock.ts";
+import { createSystemClock } from "../../model/clock.ts";
 import type { Judge } from "./findings.ts";
 
 const DEADLINE_MS = 10_000;

@@ -2,7 +2,7 @@ import { NO_CONNECTIONS } from "../../queues/connections.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config/settings-tree.ts";
-import { createSystemClock, createSystemRandom } from "../../model/system-clock.ts";
+import { createSystemClock, createSystemRandom } from "../../model/clock.ts";
 import type { SourceInput } from "../../model/source.ts";
 import { PLUGINS } from "../../plugins.ts";
 import { createSecretBox } from "../../resources/secret-box.ts";

@@ -7,7 +7,7 @@ import { openNameLookup } from "../../destinations/wire/names/name-lookup.ts";
 import { describe } from "../../destinations/wire/network-fault.ts";
 import { createNotedCertificates } from "../../destinations/wire/noted-certificates.ts";
 import { parseEgressProxy } from "../../destinations/wire/proxy-tunnel.ts";
-import { createSystemClock } from "../../model/system-clock.ts";
+import { createSystemClock } from "../../model/clock.ts";
 import type { Judge } from "./findings.ts";
 import type { HttpsOrigin } from "./https-origins.ts";
 

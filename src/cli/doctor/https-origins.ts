@@ -1,4 +1,4 @@
-import { parseUrl } from "../../model/parse-url.ts";
+import { parseUrl } from "../../model/addresses.ts";
 
 /** An https origin of the configuration, and the thing that names it. */
 export interface HttpsOrigin {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { parseUrl } from "../../model/parse-url.ts";
+import { parseUrl } from "../../model/addresses.ts";
 import type { ApiClient } from "../api-client.ts";
 import { connect, type ClientFlags } from "../connect.ts";
 import { followStream, type StreamFrame } from "../event-stream.ts";

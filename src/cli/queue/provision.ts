@@ -11,7 +11,7 @@ import { listFallbackWarnings } from "../../config/check-declared.ts";
 import { listConnections } from "../../config/connections.ts";
 import type { Config } from "../../config/settings-tree.ts";
 import { BROKER_KINDS, DEFAULT_CONNECTION } from "../../model/connection.ts";
-import { createSystemClock } from "../../model/system-clock.ts";
+import { createSystemClock } from "../../model/clock.ts";
 import { ReportedFailure, usageFailure } from "../failure.ts";
 import { loadLocal, type LocalFlags } from "../local.ts";
 import { note, print, printJson } from "../output.ts";

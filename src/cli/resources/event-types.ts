@@ -1,5 +1,5 @@
 import { EventTypeChange } from "../../model/event-type.ts";
-import { EVENT_TYPE_STATUSES } from "../../model/event-type-status.ts";
+import { EVENT_TYPE_STATUSES } from "../../model/event.ts";
 import { countOf, print, printJson } from "../output.ts";
 import { readDocument, readObject } from "../read-value.ts";
 import { ago, asText, type Row } from "./fields.ts";

@@ -1,5 +1,5 @@
 import { EVENT_STATUSES } from "../../model/delivery.ts";
-import { memberSpans } from "../../model/json-members.ts";
+import { memberSpans } from "../../model/json.ts";
 import { countOf, print } from "../output.ts";
 import { readTime } from "../read-value.ts";
 import { DELIVERY_CHOICES, DELIVERY_COLUMNS } from "./deliveries.ts";

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { type HeaderBlock, headerLine, toHeaderBlock } from "../../model/header-block.ts";
-import { HOPS_HEADER } from "../../model/hops.ts";
+import { type HeaderBlock, headerLine, toHeaderBlock } from "../../model/headers.ts";
+import { HOPS_HEADER } from "../../model/event.ts";
 import { blocked, failed, postponed } from "../../model/outcome.ts";
 import { createSigner, type Signer } from "../../model/signature.ts";
 import type { Subscription } from "../../model/subscription.ts";

@@ -1,5 +1,5 @@
 import { isAbsolute, normalize } from "node:path";
-import { checkAllowedIps } from "../../model/allowed-ips.ts";
+import { checkAllowedIps } from "../../model/addresses.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { checkDestinationAuth } from "../destination-auth-rules.ts";
 import { checkOwnHeaders } from "../own-headers.ts";

@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { MASK } from "../../model/mask.ts";
+import { MASK } from "../../model/secrets.ts";
 import { fillIn, oneOf, withDefault } from "../../model/shape.ts";
 import { type DestinationAuth, toDestinationAuth } from "../destination-auth.ts";
 import type { RetryOn } from "../classify-answer.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
-import { hasLineFault, type MailAddress } from "../../model/mail-address.ts";
+import { hasLineFault, type MailAddress } from "../../model/mail.ts";
 import type { Attempt } from "../sender.ts";
 
 /** The content and recipients of one e-mail, checked and ready to be composed. */

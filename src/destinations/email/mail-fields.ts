@@ -1,4 +1,4 @@
-import { hasLineFault, parseMailAddress, type MailAddress } from "../../model/mail-address.ts";
+import { hasLineFault, parseMailAddress, type MailAddress } from "../../model/mail.ts";
 import { readPayload, textIn } from "../payload-fields.ts";
 import type { Attempt } from "../sender.ts";
 import type { MailFields } from "./compose.ts";

@@ -1,6 +1,6 @@
 import { PosthornError } from "../../model/errors.ts";
 import { DELIVERED, deliveredWith, failed, refused, type Outcome } from "../../model/outcome.ts";
-import { describeServer } from "../../model/smtp.ts";
+import { describeServer } from "../../model/mail.ts";
 import { createAttemptRuns, type AttemptRun } from "../attempt-runs.ts";
 import { keepOwnRecord } from "../own-record.ts";
 import { ONE_BY_ONE, type Attempt, type Sender } from "../sender.ts";

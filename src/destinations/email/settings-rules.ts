@@ -1,5 +1,5 @@
-import { hasLineFault, parseMailAddress } from "../../model/mail-address.ts";
-import { parseUrl } from "../../model/parse-url.ts";
+import { hasLineFault, parseMailAddress } from "../../model/mail.ts";
+import { parseUrl } from "../../model/addresses.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { isTemplate } from "../is-template.ts";
 import { listOf, MAX_RECIPIENTS, type EmailSettings } from "./settings.ts";

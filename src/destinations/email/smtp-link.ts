@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type SMTPConnection from "nodemailer/lib/smtp-connection";
 import type { SMTPConnectionSendInfo } from "nodemailer/lib/smtp-connection";
-import type { SmtpServer } from "../../model/smtp.ts";
+import type { SmtpServer } from "../../model/mail.ts";
 
 /** One connection to the SMTP server. */
 export interface SmtpLink {

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { PosthornError } from "../../model/errors.ts";
-import { parseMailAddress, type MailAddress } from "../../model/mail-address.ts";
-import { parseSmtpUrl, type SmtpServer } from "../../model/smtp.ts";
+import { parseMailAddress, type MailAddress, parseSmtpUrl, type SmtpServer } from "../../model/mail.ts";
 import type { SmtpConfig } from "../message-config.ts";
 import type { DkimKey } from "./compose.ts";
 

@@ -1,5 +1,5 @@
-import { attemptTrace } from "../../model/attempt-span.ts";
-import { headerValue, type HeaderBlock } from "../../model/header-block.ts";
+import { attemptTrace } from "../../model/trace-context.ts";
+import { headerValue, type HeaderBlock } from "../../model/headers.ts";
 
 /** The facts of an attempt that its headers are built from. */
 export interface AttemptFacts {

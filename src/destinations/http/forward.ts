@@ -1,8 +1,8 @@
 import { FORWARD_WITHIN_MS } from "../../model/forward-rules.ts";
 import { createHeaderChoice, isHidden, namesOfConnection } from "../forwarded-headers.ts";
 import { buildForwardedPath, type ForwardBase } from "./forwarded-path.ts";
-import { type HeaderBlock, headerLine, isFieldName, isFieldValue, maskCredentials } from "../../model/header-block.ts";
-import { readKeptRequest, type KeptRequest } from "../../model/kept-request.ts";
+import { type HeaderBlock, headerLine, isFieldName, isFieldValue, maskCredentials } from "../../model/headers.ts";
+import { readKeptRequest, type KeptRequest } from "../../model/event.ts";
 import { plainHeaderName } from "../outgoing-header.ts";
 import type { Attempt } from "../sender.ts";
 import type { OpenCredentials } from "../services.ts";

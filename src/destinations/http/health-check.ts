@@ -1,4 +1,4 @@
-import type { HealthAddress } from "../../model/target-presets.ts";
+import type { HealthAddress } from "../../model/target-rules.ts";
 import type { HttpClient, HttpResult } from "../wire/http-client.ts";
 
 /** Calls `done` once, with the problem or with undefined. */

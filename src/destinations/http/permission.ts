@@ -1,6 +1,6 @@
 import type { Clock } from "../../model/clock.ts";
 import type { Subscription } from "../../model/subscription.ts";
-import type { HeaderBlock } from "../../model/header-block.ts";
+import type { HeaderBlock } from "../../model/headers.ts";
 import type { ConnectionTerms } from "../wire/connection-terms.ts";
 import type { HttpClient, HttpResult } from "../wire/http-client.ts";
 import type { Handshake } from "../sender.ts";

@@ -1,4 +1,4 @@
-import { parseHeaderBlock } from "../../model/header-block.ts";
+import { parseHeaderBlock } from "../../model/headers.ts";
 import type { AttemptRecordPart, RecordedAttempt } from "../sender.ts";
 import { buildAttemptHeaders } from "./attempt-headers.ts";
 

@@ -1,4 +1,4 @@
-import { maskAll, parseHeaderBlock } from "../../model/header-block.ts";
+import { maskAll, parseHeaderBlock } from "../../model/headers.ts";
 import type { HttpClient, HttpRequest } from "../wire/http-client.ts";
 import type { Attempt, RequestPreview } from "../sender.ts";
 import type { SenderServices } from "../services.ts";

@@ -1,8 +1,8 @@
 import { type Static, Type } from "typebox";
-import { type HeaderBlock, headerLine, isFieldValue } from "../../model/header-block.ts";
+import { type HeaderBlock, headerLine, isFieldValue } from "../../model/headers.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
 import type { SharedSettings } from "../../model/subscription.ts";
-import { parseUrl } from "../../model/parse-url.ts";
+import { parseUrl } from "../../model/addresses.ts";
 import { TEMPLATE_LIMITS, type Template, type TemplatePlace } from "../../sandbox/templates/templates.ts";
 import { findHeaderProblem } from "../outgoing-header.ts";
 import { PRESETS, type PresetName } from "./presets/presets.ts";

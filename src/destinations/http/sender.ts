@@ -1,6 +1,5 @@
-import { isCredentialHeader } from "../../model/credential-header.ts";
-import { PosthornError } from "../../model/errors.ts";
 import {
+  isCredentialHeader,
   type HeaderBlock,
   headerLine,
   headerValue,
@@ -9,13 +8,14 @@ import {
   parseHeaderBlock,
   toHeaderBlock,
   withoutHeaders,
-} from "../../model/header-block.ts";
-import { HOPS_HEADER } from "../../model/hops.ts";
-import { MASK } from "../../model/mask.ts";
+} from "../../model/headers.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { HOPS_HEADER } from "../../model/event.ts";
+import { MASK } from "../../model/secrets.ts";
 import { blocked, failed, failedHere, tooLarge, type Outcome } from "../../model/outcome.ts";
 import { createSigner, type Signer } from "../../model/signature.ts";
 import type { Subscription } from "../../model/subscription.ts";
-import type { HealthAddress } from "../../model/target-presets.ts";
+import type { HealthAddress } from "../../model/target-rules.ts";
 import type { Templates } from "../../sandbox/templates/templates.ts";
 import type { HttpResponse, HttpResult } from "../wire/http-client.ts";
 import { findLeftOut } from "../outgoing-header.ts";

@@ -1,7 +1,7 @@
-import { checkAllowedIps } from "../../model/allowed-ips.ts";
+import { checkAllowedIps } from "../../model/addresses.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
 import type { SharedSettings } from "../../model/subscription.ts";
-import { isPresetName } from "../../model/target-presets.ts";
+import { isPresetName } from "../../model/target-rules.ts";
 import { checkDestinationAuth } from "../destination-auth-rules.ts";
 import { findForwardedHeaderProblem } from "../forwarded-headers.ts";
 import { findSignatureHeaderProblem } from "../outgoing-header.ts";

@@ -1,8 +1,8 @@
 import { Type, type Static } from "typebox";
-import { MASK } from "../../model/mask.ts";
+import { MASK } from "../../model/secrets.ts";
 import { fillIn, oneOf, orNull, withDefault } from "../../model/shape.ts";
 import type { HealthPlace } from "../../model/target.ts";
-import { findHealth, findPreset, presetSettings } from "../../model/target-presets.ts";
+import { findHealth, findPreset, presetSettings } from "../../model/target-rules.ts";
 import type { DestinationFacts, PreparedDestination } from "../sender.ts";
 import { type DestinationAuth, toDestinationAuth } from "../destination-auth.ts";
 import { REQUEST_SETTINGS } from "../request-settings.ts";

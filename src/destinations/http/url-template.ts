@@ -1,4 +1,4 @@
-import { parseUrl } from "../../model/parse-url.ts";
+import { parseUrl } from "../../model/addresses.ts";
 /** A destination's URL may contain `{source}`, which stands for the source of the event that is sent. */
 
 const SOURCE = "{source}";

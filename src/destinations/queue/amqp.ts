@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { describeExchange, describeQueue } from "../../model/queue-place.ts";
+import { describeExchange, describeQueue } from "../../model/connection.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { presentOwnRecord } from "../own-record.ts";
 import { secretSettings } from "../secret-settings.ts";

@@ -1,6 +1,6 @@
 import { type Static, type TString } from "typebox";
 import type { EventContent } from "../../model/event.ts";
-import { describeQueue } from "../../model/queue-place.ts";
+import { describeQueue } from "../../model/connection.ts";
 import { presentOwnRecord } from "../own-record.ts";
 import { secretSettings } from "../secret-settings.ts";
 import type { BatchLimits, DestinationKind } from "../sender.ts";

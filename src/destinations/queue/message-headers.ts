@@ -1,6 +1,6 @@
 import { createHeaderSeal } from "../../queues/sealed-headers.ts";
-import { isFieldName, isFieldValue } from "../../model/header-block.ts";
-import type { KeptRequest } from "../../model/kept-request.ts";
+import { isFieldName, isFieldValue } from "../../model/headers.ts";
+import type { KeptRequest } from "../../model/event.ts";
 import { createHeaderChoice, isHidden, namesOfConnection } from "../forwarded-headers.ts";
 import { plainHeaderName } from "../outgoing-header.ts";
 import type { Attempt } from "../sender.ts";

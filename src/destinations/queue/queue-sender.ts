@@ -2,8 +2,7 @@ import { type Claim, writeMessage, sessionIdOf, wireIdOf } from "../../queues/me
 import type { BrokerConnection, OutgoingMessage, Publisher } from "../../queues/broker.ts";
 import { BrokerFault } from "../../queues/broker-fault.ts";
 import type { BrokerKind } from "../../model/connection.ts";
-import { attemptTrace } from "../../model/attempt-span.ts";
-import { partsOf } from "../../model/trace-context.ts";
+import { attemptTrace, partsOf } from "../../model/trace-context.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { DELIVERED, failed, failedHere, refused, tooLarge, type Outcome } from "../../model/outcome.ts";
 import type { Subscription } from "../../model/subscription.ts";

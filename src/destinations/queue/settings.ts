@@ -1,6 +1,6 @@
 import { Type, type Static, type TProperties } from "typebox";
 import { PosthornError } from "../../model/errors.ts";
-import { MASK } from "../../model/mask.ts";
+import { MASK } from "../../model/secrets.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
 import type { PreparedDestination } from "../sender.ts";
 import { findForwardedHeaderProblem, namedCredentials, USUAL_HEADERS } from "../forwarded-headers.ts";

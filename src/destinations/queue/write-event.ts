@@ -1,6 +1,6 @@
 import { writeBusEvent } from "../../queues/event-message.ts";
 import { writeMessage, type EventMessage } from "../../queues/message.ts";
-import { readKeptRequest } from "../../model/kept-request.ts";
+import { readKeptRequest } from "../../model/event.ts";
 import type { TraceParts } from "../../model/trace-context.ts";
 import { CLOUDEVENTS_TYPE, cloudEventOf } from "../event-data.ts";
 import type { Attempt } from "../sender.ts";

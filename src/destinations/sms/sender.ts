@@ -1,5 +1,5 @@
 import { PosthornError } from "../../model/errors.ts";
-import { headerLine, toHeaderBlock } from "../../model/header-block.ts";
+import { headerLine, toHeaderBlock } from "../../model/headers.ts";
 import { blocked, failed, postponed, refused, type Outcome } from "../../model/outcome.ts";
 import type { HttpResult } from "../wire/http-client.ts";
 import { createAttemptRuns, type AttemptRun } from "../attempt-runs.ts";

@@ -1,5 +1,5 @@
 import { Type, type Static } from "typebox";
-import { MASK } from "../../model/mask.ts";
+import { MASK } from "../../model/secrets.ts";
 import { fillIn, oneOf, orNull, withDefault } from "../../model/shape.ts";
 import type { PreparedDestination } from "../sender.ts";
 import { neededBy } from "../templated.ts";

@@ -1,5 +1,5 @@
 import { PosthornError } from "../../model/errors.ts";
-import { type IpBytes, type IpRange, isInRange, isSameIp, parseIp, parseIpRange } from "../../model/ip-address.ts";
+import { type IpBytes, type IpRange, isInRange, isSameIp, parseIp, parseIpRange } from "../../model/addresses.ts";
 
 /**
  * Decides which addresses deliveries may reach. Users choose destinations, so an address is refused unless it is known

@@ -1,7 +1,6 @@
 import { constants, createHash } from "node:crypto";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
-import { parseAllowedIps } from "../../model/allowed-ips.ts";
-import type { IpRange } from "../../model/ip-address.ts";
+import { parseAllowedIps, type IpRange } from "../../model/addresses.ts";
 
 /**
  * What a subscription requires of its connections beyond the rules for all. Connections are shared only among requests

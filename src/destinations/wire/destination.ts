@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { PosthornError } from "../../model/errors.ts";
-import { parseUrl } from "../../model/parse-url.ts";
+import { parseUrl } from "../../model/addresses.ts";
 import { type AddressGuard, PRIVATE_SETTING } from "./address-guard.ts";
 
 /** Rules for the destinations that users configure: for the URL and for the headers sent with every attempt. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../../model/clock.ts";
-import { type HeaderBlock, withoutCredentials } from "../../model/header-block.ts";
-import { parseUrl } from "../../model/parse-url.ts";
+import { type HeaderBlock, withoutCredentials } from "../../model/headers.ts";
+import { parseUrl } from "../../model/addresses.ts";
 import type { ConnectionTerms } from "./connection-terms.ts";
 import type { Connection, Connections, Target, Waiter } from "./connections.ts";
 import type { Deadlines, Expiring } from "./deadlines.ts";

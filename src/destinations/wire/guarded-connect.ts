@@ -8,7 +8,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from "node:tls";
-import { isAllowedIp } from "../../model/allowed-ips.ts";
+import { isAllowedIp } from "../../model/addresses.ts";
 import type { Clock } from "../../model/clock.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { BLOCKED, codedError, CONNECT_TIMEOUT, LOOKUP_FAULT, PROXY_FAULT } from "./network-fault.ts";

@@ -1,7 +1,7 @@
 import type { Clock } from "../../model/clock.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { type HeaderBlock, toHeaderBlock } from "../../model/header-block.ts";
-import { parseUrl } from "../../model/parse-url.ts";
+import { type HeaderBlock, toHeaderBlock } from "../../model/headers.ts";
+import { parseUrl } from "../../model/addresses.ts";
 import { findProblem, portOf } from "./destination.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import type { ConnectionTerms } from "./connection-terms.ts";

@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
-import { isLoopbackHost, isSameIp, parseIp } from "../../model/ip-address.ts";
-import { parseUrl } from "../../model/parse-url.ts";
+import { isLoopbackHost, isSameIp, parseIp, parseUrl } from "../../model/addresses.ts";
 import { portOf } from "./destination.ts";
 
 /**

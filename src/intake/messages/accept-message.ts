@@ -1,7 +1,6 @@
-import type { AcceptedRequest } from "../../model/accepted.ts";
-import { Barrier } from "../../model/barrier.ts";
+import { type AcceptedRequest, Barrier } from "../../model/accepted.ts";
 import { isSendersFault, PosthornError } from "../../model/errors.ts";
-import { findLoop } from "../../model/hops.ts";
+import { findLoop } from "../../model/event.ts";
 import type { Source } from "../../model/source.ts";
 import type { TakenMessage } from "../../queues/broker.ts";
 import { createClaimedBody, type ClaimedBody } from "../../queues/claim-check.ts";

@@ -1,8 +1,7 @@
-import { describeExchange } from "../../model/queue-place.ts";
+import { describeExchange } from "../../model/connection.ts";
 import { PosthornError } from "../../model/errors.ts";
-import type { EventOrigin, Priority } from "../../model/event.ts";
-import { isFieldName, isFieldValue } from "../../model/header-block.ts";
-import { readHops } from "../../model/hops.ts";
+import { type EventOrigin, type Priority, readHops } from "../../model/event.ts";
+import { isFieldName, isFieldValue } from "../../model/headers.ts";
 import { readTrace } from "../../model/trace-context.ts";
 import type { Source } from "../../model/source.ts";
 import type { TakenMessage } from "../../queues/broker.ts";
@@ -83,7 +82,7 @@ export function toParkReason({ code, message }: PosthornError): ParkReason {
 interface OpenOptions {
   source: Source;
   settings: PullSettings;
-  /** The queue that the message comes from, in the words of `model/queue-place.ts`, if it is one of a broker. */
+  /** The queue that the message comes from, in the words of `model/connection.ts`, if it is one of a broker. */
   queuePlace: string | undefined;
   /** The message's properties as headers. */
   headers: Headers;

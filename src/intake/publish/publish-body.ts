@@ -1,7 +1,6 @@
 import { PosthornError } from "../../model/errors.ts";
-import { elementSpans, memberSpans, skipSpace, type Span, readString } from "../../model/json-members.ts";
+import { elementSpans, memberSpans, skipSpace, type Span, readString, bomLength } from "../../model/json.ts";
 import { checkJsonText } from "../../sandbox/text/json-text.ts";
-import { bomLength } from "../../sandbox/text/unreadable.ts";
 import { type Priority, PRIORITIES } from "../../model/event.ts";
 import {
   MAX_UNIX_SECONDS,

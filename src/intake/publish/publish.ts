@@ -1,17 +1,15 @@
-import type { Accepted, Done, Rejected } from "../../model/accepted.ts";
+import { type Accepted, type Done, type Rejected, Barrier, type MaybePromise } from "../../model/accepted.ts";
 import type { Clock } from "../../model/clock.ts";
 import type { Masking } from "../../accept/masking.ts";
-import { publishKey } from "../../model/dedupe-key.ts";
+import { publishKey } from "../../model/ids.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { hopsDetail } from "../../model/hops.ts";
+import { hopsDetail, DEFAULT_TENANT } from "../../model/event.ts";
 import { traceDetail, type Trace } from "../../model/trace-context.ts";
 import { isGatewayEventType } from "../../model/pattern.ts";
-import { DEFAULT_TENANT } from "../../model/event.ts";
 import type { IncomingEvent } from "../../accept/fan-out.ts";
 import type { Accept } from "../../accept/ingest.ts";
 import { parsePublishBody, type PublishItem, type PublishLimits } from "./publish-body.ts";
 import type { SchemaChecker } from "../../sandbox/schema/schema-check.ts";
-import { Barrier, type MaybePromise } from "../../model/barrier.ts";
 
 export interface Publisher {
   /**

@@ -1,7 +1,7 @@
 import { Value } from "typebox/value";
 import { PosthornError } from "../../model/errors.ts";
 import { EventTypeInput } from "../../model/event-type.ts";
-import { parsePointer } from "../../model/json-pointer.ts";
+import { parsePointer } from "../../model/json.ts";
 import { EXTENSION, schemaId } from "./event-types-export.ts";
 
 /** Reads the webhooks of an OpenAPI 3.1 document as event types. */

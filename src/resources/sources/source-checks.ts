@@ -1,18 +1,16 @@
 import { Value } from "typebox/value";
 import type { Clock, Random } from "../../model/clock.ts";
-import { MASK } from "../../model/mask.ts";
+import { MASK, HEADER_SECRET, TEXT_SECRET, type SecretForm, setSecrets } from "../../model/secrets.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { describeSchemaError } from "../../model/schema-errors.ts";
+import { describeSchemaError } from "../../model/shape.ts";
 import {
   GENERIC_KIND,
   REMOVABLE,
   type SourceChange,
   type SourceInput,
   type SourceKindRules,
+  checkSourceInput,
 } from "../../model/source.ts";
-import { HEADER_SECRET, TEXT_SECRET, type SecretForm } from "../../model/secret-form.ts";
-import { checkSourceInput } from "../../model/source-rules.ts";
-import { setSecrets } from "../../model/source-secrets.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { isCredentialOption, type SourceState, type SourceRecord } from "./source-record.ts";
 import { DEFAULT_TENANT } from "../../model/event.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../model/clock.ts";
+import { type Clock, startRounds } from "../../model/clock.ts";
 import {
   GENERIC_KIND,
   type Source,
@@ -8,21 +8,18 @@ import {
   type SourceGate,
   SourceInput,
 } from "../../model/source.ts";
-import { endSecrets, type SourceSecret } from "../../model/source-secrets.ts";
+import { endSecrets, type SourceSecret, MASK } from "../../model/secrets.ts";
 import type { ManagedBy } from "../../model/subscription.ts";
 import type { Entry, Resource } from "../resource.ts";
 import type { SecretBox } from "../secret-box.ts";
-import { parseAllowedIps } from "../../model/allowed-ips.ts";
-import { isCredentialHeader } from "../../model/credential-header.ts";
-import { DEFAULT_CONNECTION, type BrokerKind } from "../../model/connection.ts";
+import { parseAllowedIps } from "../../model/addresses.ts";
+import { isCredentialHeader } from "../../model/headers.ts";
+import { DEFAULT_CONNECTION, type BrokerKind, describeQueue } from "../../model/connection.ts";
 import { DEFAULT_TENANT } from "../../model/event.ts";
 import { parseMask } from "../../model/masking.ts";
-import { parsePointer } from "../../model/json-pointer.ts";
+import { parsePointer } from "../../model/json.ts";
 import { parsePattern } from "../../model/pattern.ts";
-import { MASK } from "../../model/mask.ts";
-import { describeQueue } from "../../model/queue-place.ts";
 import { fillIn } from "../../model/shape.ts";
-import { startRounds } from "../../model/rounds.ts";
 import type { Records } from "../../store/port/records.ts";
 
 /** A source with the settings of its owner. */

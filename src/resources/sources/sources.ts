@@ -13,7 +13,7 @@ import {
   type SourceKindRules,
   type SourceStatus,
 } from "../../model/source.ts";
-import { endSecrets, retireSecret, rotateSecret, type SourceSecret } from "../../model/source-secrets.ts";
+import { endSecrets, retireSecret, rotateSecret, type SourceSecret } from "../../model/secrets.ts";
 import type { ManagedBy } from "../../model/subscription.ts";
 import type { Records } from "../../store/port/records.ts";
 import { type Collection, checkIfMatch, type Entry } from "../resource.ts";

@@ -1,5 +1,11 @@
-import { type Subscription, ALL_TENANTS, SharedSettings, type RetryPolicySpec } from "../../model/subscription.ts";
-import { isPresetName } from "../../model/target-presets.ts";
+import {
+  type Subscription,
+  ALL_TENANTS,
+  SharedSettings,
+  type RetryPolicySpec,
+  toSuspensionRules,
+} from "../../model/subscription.ts";
+import { isPresetName } from "../../model/target-rules.ts";
 import {
   type TargetInput,
   type HealthPlace,
@@ -17,7 +23,6 @@ import { parseFilter } from "../../model/filter.ts";
 import { retryPolicyOf } from "../../model/retry-policy.ts";
 import { fillIn } from "../../model/shape.ts";
 import { toEngineKeys } from "../../model/signing-keys.ts";
-import { toSuspensionRules } from "../../model/suspension.ts";
 
 /** Subscriptions as routing and delivery use them, each built from its record and the target that it names. */
 export type KnownSubscriptions = ReturnType<typeof createKnownSubscriptions>;

@@ -6,7 +6,7 @@ import { PosthornError } from "../../model/errors.ts";
 import { fillIn } from "../../model/shape.ts";
 import { SharedSettings, type SubscriptionInput } from "../../model/subscription.ts";
 import type { CredentialsBy, KeptSubscription } from "./subscription-record.ts";
-import { findHealth, findPreset } from "../../model/target-presets.ts";
+import { findHealth, findPreset } from "../../model/target-rules.ts";
 
 /**
  * What callers that are bound to a tenant may do with a subscription, by its stored and its new settings. `boundTo` is

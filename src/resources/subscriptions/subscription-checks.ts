@@ -9,12 +9,11 @@ import {
 import { toQueueKinds, type DestinationKinds } from "../../destinations/kinds.ts";
 import type { DestinationKind } from "../../destinations/sender.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { checkFallback, checkNoEvents, checkUsedFallback } from "../../model/fallback-rules.ts";
-import { findForwardRival } from "../../model/forward-rules.ts";
+import { checkFallback, checkNoEvents, checkUsedFallback, findForwardRival } from "../../model/forward-rules.ts";
 import { DEFAULT_KIND, ownerOf, type Subscription, type SubscriptionInput } from "../../model/subscription.ts";
 import { checkSharedSettings, type FieldProblem } from "../../model/subscription-rules.ts";
 import { type TargetInput, THRESHOLDS } from "../../model/target.ts";
-import { isPresetName } from "../../model/target-presets.ts";
+import { isPresetName } from "../../model/target-rules.ts";
 import type { Draft } from "../draft.ts";
 import { rejectProblems } from "../resource.ts";
 import type { SubscriptionAccess, SubscriptionAct } from "./subscription-access.ts";

@@ -1,6 +1,5 @@
 import type { Clock, Random } from "../../model/clock.ts";
-import { warnOfFallback } from "../../model/fallback-rules.ts";
-import { describeForwardOverlaps } from "../../model/forward-rules.ts";
+import { warnOfFallback, describeForwardOverlaps } from "../../model/forward-rules.ts";
 import type { SigningKeys } from "../../model/signing-keys.ts";
 import { presentDestination, settingsIn } from "../../destinations/kind-settings.ts";
 import { toQueueKinds } from "../../destinations/kinds.ts";

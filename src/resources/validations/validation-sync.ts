@@ -1,5 +1,4 @@
-import type { Clock } from "../../model/clock.ts";
-import { startRounds, type Rounds } from "../../model/rounds.ts";
+import { type Clock, startRounds, type Rounds } from "../../model/clock.ts";
 import type { ValidationFile } from "./validation-records.ts";
 import type { ValidationFolder } from "./validation-folder.ts";
 import type { Validations } from "./validations.ts";

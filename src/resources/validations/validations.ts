@@ -1,7 +1,7 @@
 import { PosthornError } from "../../model/errors.ts";
 import { VALIDATION_FORMATS, type ValidationFormat } from "../../model/validation.ts";
 import type { Conditions, Entry } from "../resource.ts";
-import { createTurns } from "../../model/in-turn.ts";
+import { createTurns } from "../../model/clock.ts";
 import {
   hashOf,
   notFound,

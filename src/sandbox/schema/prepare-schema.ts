@@ -1,5 +1,5 @@
 import { MAX_JSON_DEPTH } from "../../model/event-type.ts";
-import { isDeeperThan } from "../../model/json-depth.ts";
+import { isDeeperThan } from "../../model/json.ts";
 import { findDraft, isBefore2019, type Draft } from "./drafts.ts";
 import {
   DEFINITIONS,

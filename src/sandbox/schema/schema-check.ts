@@ -3,7 +3,7 @@ import { PosthornError } from "../../model/errors.ts";
 import type { EventType } from "../../model/event-type.ts";
 import { addDetail } from "../../model/event.ts";
 import type { NewEvent } from "../../store/port/event-log.ts";
-import { after, type MaybePromise } from "../../model/barrier.ts";
+import { after, type MaybePromise } from "../../model/accepted.ts";
 import {
   CHECK_DEADLINES,
   createApartChecker,
@@ -13,7 +13,7 @@ import {
   type ApartRequest,
 } from "../checks/check-apart.ts";
 import { Overdue } from "../threads/thread-seat.ts";
-import { bomLength } from "../text/unreadable.ts";
+import { bomLength } from "../../model/json.ts";
 import { createCompileQueue, type Compilable } from "./compile-soon.ts";
 import type { Mismatch, PayloadSchema } from "./payload-schema.ts";
 import { TOO_LONG } from "./schema-fault.ts";

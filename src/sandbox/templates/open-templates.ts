@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mayBeJson } from "../../model/json-type.ts";
+import { mayBeJson } from "../../model/json.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { createThreadLines, type Send } from "../threads/thread-lines.ts";
 import { Overdue } from "../threads/thread-seat.ts";

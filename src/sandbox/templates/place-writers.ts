@@ -1,5 +1,5 @@
 import type { Emitter } from "liquidjs";
-import { parseUrl } from "../../model/parse-url.ts";
+import { parseUrl } from "../../model/addresses.ts";
 import { writeExactJson, ExactNumber } from "./exact-json.ts";
 import { TEMPLATE_LIMITS, type TemplatePlace } from "./templates.ts";
 

@@ -1,4 +1,4 @@
-import { parseQuery } from "../../model/parse-query.ts";
+import { parseQuery } from "../../model/addresses.ts";
 import { parseExactJson } from "./exact-json.ts";
 
 /** The facts of a delivery for a thread: texts, which are cheap to pass. */

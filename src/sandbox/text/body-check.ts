@@ -1,5 +1,5 @@
 import { PosthornError, type ErrorCode } from "../../model/errors.ts";
-import { addressGroupOf } from "../../model/ip-address.ts";
+import { addressGroupOf } from "../../model/addresses.ts";
 import type { Source } from "../../model/source.ts";
 import { createThreadLines } from "../threads/thread-lines.ts";
 import { Overdue } from "../threads/thread-seat.ts";

@@ -1,4 +1,4 @@
-import { bomLength } from "./unreadable.ts";
+import { bomLength } from "../../model/json.ts";
 
 export type BodyFormat = "json" | "xml" | "other";
 

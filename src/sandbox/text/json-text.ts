@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { JsonFault, mayBeDeeperThan, scanJson } from "./json-scan.ts";
-import { bomLength, faultAt, unreadableBody } from "./unreadable.ts";
+import { faultAt, unreadableBody } from "./unreadable.ts";
+import { bomLength } from "../../model/json.ts";
 
 /** Throws `unreadable_body` with the position and the reason unless the body is JSON. A leading BOM is skipped. */
 export function checkJsonText(body: Buffer, maxDepth: number): void {

@@ -1,3 +1,4 @@
+import { bomLength } from "../../model/json.ts";
 import { PosthornError } from "../../model/errors.ts";
 
 /** Where a text stops being readable: in bytes for programs, in lines and columns (from 1, in characters) for people. */
@@ -32,8 +33,4 @@ export function faultAt(text: Uint8Array, position: number, reason: string): Tex
     }
   }
   return { position, line, column, reason };
-}
-
-export function bomLength(text: Uint8Array): 0 | 3 {
-  return text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf ? 3 : 0;
 }

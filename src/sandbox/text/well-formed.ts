@@ -1,5 +1,5 @@
 import { isAscii } from "node:buffer";
-import { scalarTextAt } from "./json-pointer.ts";
+import { scalarTextAt } from "../../model/json.ts";
 import { checkJsonText, parseJsonText } from "./json-text.ts";
 import { faultAt, unreadableBody } from "./unreadable.ts";
 

@@ -1,4 +1,5 @@
-import { bomLength, faultAt, type TextFault } from "./unreadable.ts";
+import { faultAt, type TextFault } from "./unreadable.ts";
+import { bomLength } from "../../model/json.ts";
 
 /**
  * Reads no more of an XML text than its encoding, its prolog and its tags: a document type or too deep a nesting

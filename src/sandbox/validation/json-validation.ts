@@ -1,5 +1,5 @@
 import type { FilterFacts } from "../../model/filter.ts";
-import { isDeeperThan } from "../../model/json-depth.ts";
+import { isDeeperThan } from "../../model/json.ts";
 import { VALIDATION_LIMITS } from "../../model/validation.ts";
 import { compilePayloadSchema, type Mismatch } from "../schema/payload-schema.ts";
 import type { SchemaLimits } from "../schema/prepare-schema.ts";

@@ -1,6 +1,6 @@
 import { PosthornError } from "../../model/errors.ts";
 import { explainFilter, matchFilter, parseFilter, type Filter, type FilterFacts } from "../../model/filter.ts";
-import { createFilterBudget } from "../../model/filter-steps.ts";
+import { createFilterBudget } from "../../model/filter-operators.ts";
 import { VALIDATION_LIMITS } from "../../model/validation.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
 import { SchemaFault, TOO_LONG } from "../schema/schema-fault.ts";

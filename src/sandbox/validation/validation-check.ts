@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { PosthornError } from "../../model/errors.ts";
 import { DEFAULT_ENDPOINT, type Validation, type ValidationMode } from "../../model/validation.ts";
-import { parseQuery } from "../../model/parse-query.ts";
+import { parseQuery } from "../../model/addresses.ts";
 import { createCompileQueue, type Compilable } from "../schema/compile-soon.ts";
 import type { Mismatch } from "../schema/payload-schema.ts";
 import {
@@ -12,7 +12,7 @@ import {
   type ApartRequest,
 } from "../checks/check-apart.ts";
 import { Overdue } from "../threads/thread-seat.ts";
-import { bomLength } from "../text/unreadable.ts";
+import { bomLength } from "../../model/json.ts";
 import type { WellFormed } from "../text/well-formed.ts";
 import type { JsonValidation } from "./json-validation.ts";
 

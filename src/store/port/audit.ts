@@ -1,4 +1,4 @@
-import type { AuditData, AuditMark, AuditRow } from "../../model/audit/entry.ts";
+import type { AuditData, AuditMark, AuditRow } from "../../model/audit.ts";
 import type { Page, PageOf } from "./reads.ts";
 
 /**

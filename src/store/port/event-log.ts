@@ -1,6 +1,6 @@
 import type { Accepted, Done } from "../../model/accepted.ts";
 import type { EventFacts, EventOrigin, Priority } from "../../model/event.ts";
-import type { Refused } from "../../model/refusal.ts";
+import type { Refused } from "../../model/errors.ts";
 import type { AuditNote } from "./audit.ts";
 
 /** Everything that came in: events with their deliveries, and requests that created no event. */

@@ -1,5 +1,5 @@
 import type { Ages } from "../../model/retention.ts";
-import type { Refused } from "../../model/refusal.ts";
+import type { Refused } from "../../model/errors.ts";
 import type { DeadReason } from "../../model/delivery.ts";
 import type { RecoverInclude, ReplayFilter, ReplayKind, ReplayStatus } from "../../model/replay.ts";
 import type { AuditNote } from "./audit.ts";

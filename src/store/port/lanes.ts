@@ -1,10 +1,9 @@
 import type { Done } from "../../model/accepted.ts";
 import type { DeadReason, DeliveryState } from "../../model/delivery.ts";
 import type { EventContent } from "../../model/event.ts";
-import type { HeaderBlock } from "../../model/header-block.ts";
-import type { PosthornError } from "../../model/errors.ts";
+import type { HeaderBlock } from "../../model/headers.ts";
+import type { PosthornError, Refused } from "../../model/errors.ts";
 import type { AttemptResult } from "../../model/outcome.ts";
-import type { Refused } from "../../model/refusal.ts";
 import type { AuditNote } from "./audit.ts";
 
 /**

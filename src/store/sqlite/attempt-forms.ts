@@ -1,5 +1,5 @@
-import { HOPS_HEADER } from "../../model/hops.ts";
-import { MASK } from "../../model/mask.ts";
+import { HOPS_HEADER } from "../../model/event.ts";
+import { MASK } from "../../model/secrets.ts";
 import type { AttemptRecord } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
 

@@ -1,4 +1,4 @@
-import type { AuditMark, AuditMarkName, AuditRow } from "../../model/audit/entry.ts";
+import type { AuditMark, AuditMarkName, AuditRow } from "../../model/audit.ts";
 import type { AuditFilter, AuditPart } from "../port/audit.ts";
 import type { Page, PageOf } from "../port/reads.ts";
 import type { Database } from "./connection.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { createAuditKey } from "../../model/audit/audit-key.ts";
-import { canonicalJson } from "../../model/audit/canonical-json.ts";
 import {
+  createAuditKey,
+  canonicalJson,
   BEGINNING,
   CHAIN_BEGUN,
   CHAIN_BROKEN,
@@ -12,7 +12,7 @@ import {
   type AuditData,
   type AuditMark,
   type AuditMarkName,
-} from "../../model/audit/entry.ts";
+} from "../../model/audit.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { Database } from "./connection.ts";
 import type { Walked } from "./erasure-walk.ts";

@@ -1,7 +1,5 @@
 import { MAX_RANK_OFFSET_MS, STATE, statesOf } from "../../model/delivery.ts";
-import { PRIORITIES } from "../../model/event.ts";
-import { hopsOf, isHopsOnly } from "../../model/hops.ts";
-import { originIdOf } from "../../model/origin-event.ts";
+import { PRIORITIES, hopsOf, isHopsOnly, originIdOf } from "../../model/event.ts";
 import { traceOf } from "../../model/trace-context.ts";
 import {
   ATTEMPT_TRIGGERS,

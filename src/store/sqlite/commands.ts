@@ -1,7 +1,7 @@
 import type { BatchTime } from "../commit/batch.ts";
 import type { NewDelivery } from "../port/event-log.ts";
 import type { DeliveryChange, DeliveryKey, LaneChange } from "../port/lanes.ts";
-import { isRefused } from "../../model/refusal.ts";
+import { isRefused } from "../../model/errors.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { Accept } from "./accept.ts";
 import type { AuditLog } from "./audit.ts";

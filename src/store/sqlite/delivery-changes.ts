@@ -1,7 +1,7 @@
 import { isTerminal, nextState, type DeliveryState } from "../../model/delivery.ts";
 import { PRIORITIES } from "../../model/event.ts";
 import { formatDeliveryId } from "../../model/ids.ts";
-import { isRefused, refuse, type Refused } from "../../model/refusal.ts";
+import { isRefused, refuse, type Refused } from "../../model/errors.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { DeliveryChange, DeliveryKey } from "../port/lanes.ts";
 import type { Accept } from "./accept.ts";

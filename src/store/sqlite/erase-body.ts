@@ -1,6 +1,5 @@
-import { STATE } from "../../model/delivery.ts";
-import { MOVED } from "../../model/moved-delivery.ts";
-import { refuse, type Refused } from "../../model/refusal.ts";
+import { STATE, MOVED } from "../../model/delivery.ts";
+import { refuse, type Refused } from "../../model/errors.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { BodyErasure } from "../port/event-log.ts";

@@ -1,4 +1,4 @@
-import { publishKey } from "../../model/dedupe-key.ts";
+import { publishKey } from "../../model/ids.ts";
 import { hashKey } from "./dedupe-hash.ts";
 import type { Statement } from "./connection.ts";
 

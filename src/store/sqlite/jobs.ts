@@ -1,4 +1,4 @@
-import { refuse, type Refused } from "../../model/refusal.ts";
+import { refuse, type Refused } from "../../model/errors.ts";
 import type { JobRow, JobRun, JobRunEnd, JobRunStart, StartedJobRun } from "../port/jobs.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";

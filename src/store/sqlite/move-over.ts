@@ -1,6 +1,5 @@
-import { isTerminal, STATE, type DeadReason } from "../../model/delivery.ts";
+import { isTerminal, STATE, type DeadReason, describeMove } from "../../model/delivery.ts";
 import { PRIORITIES } from "../../model/event.ts";
-import { describeMove } from "../../model/moved-delivery.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { MoveTo } from "../port/lanes.ts";
 import type { Accept } from "./accept.ts";

@@ -10,7 +10,7 @@ import {
   type DeliveryState,
 } from "../../model/delivery.ts";
 import { PRIORITIES, type Priority } from "../../model/event.ts";
-import { orThrow } from "../../model/refusal.ts";
+import { orThrow } from "../../model/errors.ts";
 import { ATTEMPT_TRIGGERS, type AttemptTrigger } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";

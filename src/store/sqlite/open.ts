@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
-import type { Clock } from "../../model/clock.ts";
+import { type Clock, createSystemClock } from "../../model/clock.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { createSystemClock } from "../../model/system-clock.ts";
 import type { Store } from "../store.ts";
 import type { Commands } from "./commands.ts";
 import { makeDurableDirectory } from "./durable-directory.ts";

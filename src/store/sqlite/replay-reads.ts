@@ -1,5 +1,4 @@
-import { ENDED, STATE } from "../../model/delivery.ts";
-import { MOVED, readMove } from "../../model/moved-delivery.ts";
+import { ENDED, STATE, MOVED, readMove } from "../../model/delivery.ts";
 import type { FoundDelivery, ReplayPage, ReplayResults, ReplayRow, ReplayRowFilter, ReplayWalk } from "../port/jobs.ts";
 import { ATTEMPT_TRIGGERS, type DeliveryKey } from "../port/lanes.ts";
 import type { Page, PageOf } from "../port/reads.ts";

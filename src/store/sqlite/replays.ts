@@ -1,6 +1,6 @@
 import { STATE, rankOfReplay } from "../../model/delivery.ts";
 import { PRIORITIES } from "../../model/event.ts";
-import { refuse, type Refused } from "../../model/refusal.ts";
+import { refuse, type Refused } from "../../model/errors.ts";
 import { isOver, opensDeliveries, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../model/replay.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { NewReplay, ReplayItem, ReplayRow, ReplayStep, ReplayStepResult } from "../port/jobs.ts";

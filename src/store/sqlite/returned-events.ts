@@ -1,4 +1,4 @@
-import { originIdOf } from "../../model/origin-event.ts";
+import { originIdOf } from "../../model/event.ts";
 import type { NewEvent } from "../port/event-log.ts";
 import type { Database } from "./connection.ts";
 

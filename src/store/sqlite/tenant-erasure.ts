@@ -1,4 +1,4 @@
-import { TENANT_ERASED } from "../../model/audit/entry.ts";
+import { TENANT_ERASED } from "../../model/audit.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { AuditNote } from "../port/audit.ts";
 import { ERASURE_STAGES, type ErasureRow, type ErasureStage, type ErasureStep } from "../port/erasures.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { TestContext } from "vitest";
 import { createStorageConnection, poisonQueueOf } from "../../../src/queues/azure-storage-queue/storage-connection.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
-import { createSystemClock } from "../../../src/model/system-clock.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
+import { createSystemClock } from "../../../src/model/clock.ts";
 import { findFreePort } from "../../support/free-port.ts";
 import { useAzurite } from "../../support/services/shared.ts";
 import { brokerContract } from "../broker-contract.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll } from "vitest";
 import { createBusConnection } from "../../../src/queues/azure-service-bus/bus-connection.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
-import { createSystemClock } from "../../../src/model/system-clock.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
+import { createSystemClock } from "../../../src/model/clock.ts";
 import { AZURE_SERVICE_BUS } from "../../../src/sources/queue-kinds.ts";
 import { BUS_HOLD_LIMITS } from "../../../src/queues/azure-service-bus/bus-taker.ts";
 import { startServiceBus, type ServiceBusServer } from "../../support/service-bus/server.ts";

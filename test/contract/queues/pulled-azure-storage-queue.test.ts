@@ -5,8 +5,8 @@ import { createStorageConnection, poisonQueueOf } from "../../../src/queues/azur
 import { decodeText, readParked } from "../../../src/queues/azure-storage-queue/storage-text.ts";
 import { PARK_DESCRIPTION, PARK_REASON } from "../../../src/queues/broker.ts";
 import { writeMessage, parseMessage } from "../../../src/queues/message.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
-import { createSystemClock } from "../../../src/model/system-clock.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
+import { createSystemClock } from "../../../src/model/clock.ts";
 import { AZURE_STORAGE_QUEUE } from "../../../src/sources/queue-kinds.ts";
 import { STORAGE_HOLD_LIMITS } from "../../../src/queues/azure-storage-queue/storage-taker.ts";
 import { useAzurite } from "../../support/services/shared.ts";

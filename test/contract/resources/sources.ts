@@ -1,4 +1,4 @@
-import { createSystemRandom } from "../../../src/model/system-clock.ts";
+import { createSystemRandom } from "../../../src/model/clock.ts";
 import { createSecretBox } from "../../../src/resources/secret-box.ts";
 import { openSources } from "../../../src/resources/sources/sources.ts";
 import { NOON } from "../../support/store-fixtures.ts";

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { createDestinationKinds } from "../../../src/destinations/kinds.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 import { stableId } from "../../../src/model/ids.ts";
 import type { Subscription } from "../../../src/model/subscription.ts";
 import type { Entry } from "../../../src/resources/resource.ts";

@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { createAuditKey } from "../../../src/model/audit/audit-key.ts";
-import { createChainCheck, type ChainFault } from "../../../src/model/audit/chain-check.ts";
-import type { AuditData, AuditEntry, AuditRow } from "../../../src/model/audit/entry.ts";
+import {
+  createAuditKey,
+  createChainCheck,
+  type ChainFault,
+  type AuditData,
+  type AuditEntry,
+  type AuditRow,
+} from "../../../src/model/audit.ts";
 import type { AuditNote } from "../../../src/store/port/audit.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { newDelivery, newEvent, NOON, stored } from "../../support/store-fixtures.ts";

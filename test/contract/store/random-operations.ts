@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect } from "vitest";
 import { isTerminal, type DeliveryState } from "../../../src/model/delivery.ts";
-import { isRefused, orThrow } from "../../../src/model/refusal.ts";
+import { isRefused, orThrow } from "../../../src/model/errors.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {

@@ -3,8 +3,8 @@ import { connect, type ChannelModel, type ConfirmChannel } from "amqplib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createAmqpConnection, type AmqpConnection } from "../../../src/queues/amqp/amqp-connection.ts";
 import { listParked, requeueParked } from "../../../src/queues/parked-messages.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
-import { createSystemClock } from "../../../src/model/system-clock.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
+import { createSystemClock } from "../../../src/model/clock.ts";
 import { useRabbitMq } from "../../support/services/shared.ts";
 
 let connection: AmqpConnection;

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { connect, type Channel, type ChannelModel } from "amqplib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createAmqpConnection, type AmqpConnection } from "../../../src/queues/amqp/amqp-connection.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
-import { createSystemClock } from "../../../src/model/system-clock.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
+import { createSystemClock } from "../../../src/model/clock.ts";
 import { takeSome, toMessage } from "../../contract/broker-world.ts";
 import { useRabbitMq } from "../../support/services/shared.ts";
 

@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, type TestContext 
 import { createConnections } from "../../../src/queues/connections.ts";
 import { checkWish, declareWish, type Provision, listWishes } from "../../../src/queues/provision.ts";
 import type { ConnectionInput } from "../../../src/model/connection.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
-import { createSystemClock } from "../../../src/model/system-clock.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
+import { createSystemClock } from "../../../src/model/clock.ts";
 import { until } from "../../support/api-client.ts";
 import { startServiceBus, type ServiceBusServer } from "../../support/service-bus/server.ts";
 import { useAzurite, useRabbitMqPlace } from "../../support/services/shared.ts";

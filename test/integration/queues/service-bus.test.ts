@@ -7,8 +7,8 @@ import {
   type TakenMessage,
   type TakerOptions,
 } from "../../../src/queues/broker.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
-import { createSystemClock } from "../../../src/model/system-clock.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
+import { createSystemClock } from "../../../src/model/clock.ts";
 import { takeSome, toMessage } from "../../contract/broker-world.ts";
 import { startServiceBus, type ServiceBusServer } from "../../support/service-bus/server.ts";
 import { openTcpGate } from "../../support/tcp-gate.ts";

@@ -6,8 +6,8 @@ import {
   poisonQueueOf,
   type StorageConnection,
 } from "../../../src/queues/azure-storage-queue/storage-connection.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
-import { createSystemClock } from "../../../src/model/system-clock.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
+import { createSystemClock } from "../../../src/model/clock.ts";
 import { takeSome, toMessage } from "../../contract/broker-world.ts";
 import { useAzurite } from "../../support/services/shared.ts";
 import { openTcpGate, type TcpGate } from "../../support/tcp-gate.ts";

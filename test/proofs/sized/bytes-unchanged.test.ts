@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 import { createOddBodies, type OddBody } from "../../support/odd-bodies.ts";
 import { sized } from "../../support/proof-size.ts";
 import { count, report } from "../../support/report.ts";

@@ -17,7 +17,7 @@ import { MEMORY_FOLDER } from "../../support/memory-folder.ts";
 import { sized } from "../../support/proof-size.ts";
 import { count, report } from "../../support/report.ts";
 import { sumAgain } from "../../support/sum-again.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 import {
   NOON,
   claim,

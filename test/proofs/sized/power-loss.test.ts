@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { BrokenPromises } from "../../support/broken-promises.mjs";
 import { collectGarbage } from "../../support/collect-garbage.ts";

@@ -7,8 +7,8 @@ import { poisonQueueOf } from "../../../src/queues/azure-storage-queue/storage-c
 import type { BrokerConnection } from "../../../src/queues/broker.ts";
 import { createConnections, type Connections } from "../../../src/queues/connections.ts";
 import type { BrokerKind, ConnectionInput } from "../../../src/model/connection.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
-import { createSystemClock } from "../../../src/model/system-clock.ts";
+import { createSeededRandom } from "../seeded-random.ts";
+import { createSystemClock } from "../../../src/model/clock.ts";
 import { startServiceBus } from "../service-bus/server.ts";
 import { useAzurite, useRabbitMq } from "../services/shared.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createDispatch } from "../../../src/deliver/attempt.ts";
 import type { Attempt, AttemptReport, Sender } from "../../../src/destinations/sender.ts";
 import { DELIVERED } from "../../../src/model/outcome.ts";
-import { createSystemClock } from "../../../src/model/system-clock.ts";
+import { createSystemClock } from "../../../src/model/clock.ts";
 import type { Subscription } from "../../../src/model/subscription.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
 import type { LoadedEvent } from "../../../src/store/port/reads.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { assess, decide } from "../../../src/deliver/decide.ts";
 import { blocked, deliveredWith, failedHere, postponed, type Outcome } from "../../../src/model/outcome.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 import type { Subscription } from "../../../src/model/subscription.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";
 import { DOWN, gone, OK, refused } from "../../support/delivery-bench.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 import type { BatchLimits } from "../../../src/destinations/sender.ts";
 import type { DeliveryBench } from "../../support/delivery-bench.ts";
 import { DOWN, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { DeliveryBench } from "../../support/delivery-bench.ts";
 import { DOWN, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";
 import type { BatchLimits } from "../../../src/destinations/sender.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 import { countOpen } from "../../support/store-fixtures.ts";
 
 const open = useDeliveryBench();

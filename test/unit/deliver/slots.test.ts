@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { beginAttempt, createLane, endAttempt, setSlow, type Lane } from "../../../src/deliver/lane.ts";
 import { createSlots, type Slots } from "../../../src/deliver/slots.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
 import type { Subscription } from "../../../src/model/subscription.ts";
 

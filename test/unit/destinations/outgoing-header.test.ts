@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isCredentialHeader } from "../../../src/model/credential-header.ts";
+import { isCredentialHeader } from "../../../src/model/headers.ts";
 import { findHeaderProblem, findSignatureHeaderProblem } from "../../../src/destinations/outgoing-header.ts";
 
 describe("a header that goes out", () => {

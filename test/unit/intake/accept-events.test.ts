@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { stored, type AcceptedRequest } from "../../../src/model/accepted.ts";
+import { stored, type AcceptedRequest, Barrier } from "../../../src/model/accepted.ts";
 import { PosthornError } from "../../../src/model/errors.ts";
 import type { Source } from "../../../src/model/source.ts";
 import { createProcessRequest, type ProcessRequestOptions } from "../../../src/intake/accept-events.ts";
-import { Barrier } from "../../../src/model/barrier.ts";
 import type { WebhookRequest } from "../../../src/intake/request.ts";
 import type { SourceKind } from "../../../src/sources/source-kind.ts";
 import { toRejected } from "../../../src/intake/webhook-log.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createPullers, type PullersOptions } from "../../../src/intake/messages/pullers.ts";
-import { createSystemClock } from "../../../src/model/system-clock.ts";
+import { createSystemClock } from "../../../src/model/clock.ts";
 import type { Source } from "../../../src/model/source.ts";
 import type { Taker, TakenMessage } from "../../../src/queues/broker.ts";
 import type { PulledSourceKind } from "../../../src/sources/source-kind.ts";

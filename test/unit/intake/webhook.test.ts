@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { stored as storedAs, type Accepted } from "../../../src/model/accepted.ts";
 import { PosthornError } from "../../../src/model/errors.ts";
 import { createIdSource } from "../../../src/model/ids.ts";
-import { createSystemClock, createSystemRandom } from "../../../src/model/system-clock.ts";
+import { createSystemClock, createSystemRandom } from "../../../src/model/clock.ts";
 import type { Source } from "../../../src/model/source.ts";
 import { toSource } from "../../../src/resources/sources/source-record.ts";
 import { createBodyChecker } from "../../../src/sandbox/text/body-check.ts";

@@ -14,7 +14,7 @@ import {
   type DeliveryAct,
   type DeliveryState,
 } from "../../../src/model/delivery.ts";
-import { isRefused } from "../../../src/model/refusal.ts";
+import { isRefused } from "../../../src/model/errors.ts";
 import { PRIORITIES } from "../../../src/model/event.ts";
 
 const legal: readonly [DeliveryState, DeliveryAct, DeliveryState][] = [

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/model/errors.ts";
 import { explainFilter, matchFilter, parseFilter } from "../../../src/model/filter.ts";
-import { createFilterBudget } from "../../../src/model/filter-steps.ts";
+import { createFilterBudget } from "../../../src/model/filter-operators.ts";
 import { cutOff } from "../../support/cut-off.ts";
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createIdSource, formatDeliveryId, isGeneratedId, parseDeliveryId, stableId } from "../../../src/model/ids.ts";
 import type { Random } from "../../../src/model/clock.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 
 const anyText = fc.string({ unit: fc.constantFrom("a", "Z", ".", " ", "\u0000", "é", "語", "😀") });
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fixedInterval, nextDelayMs, parseRetryAfter, resolveRetryPolicy } from "../../../src/model/retry-policy.ts";
 import type { Random } from "../../../src/model/clock.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 
 const DAY_MS = 86_400_000;
 

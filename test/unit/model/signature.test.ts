@@ -1,9 +1,15 @@
 import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { createHmacKey } from "../../../src/model/hmac.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
-import { createSecret, createSigner, decodeSecret, verifySeed, verifyStandard } from "../../../src/model/signature.ts";
+import {
+  createHmacKey,
+  createSecret,
+  createSigner,
+  decodeSecret,
+  verifySeed,
+  verifyStandard,
+} from "../../../src/model/signature.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 import { officialsAccept } from "../../support/official-verifiers.ts";
 
 const secret = createSecret(createSeededRandom(1));

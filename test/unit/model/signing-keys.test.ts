@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/model/errors.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
-import { createSecret, createSigner, verifySeed, verifyStandard } from "../../../src/model/signature.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
+import { createSecret, createSigner, verifySeed, verifyStandard, publicKeyOf } from "../../../src/model/signature.ts";
 import {
   applyKeyInput,
   confirmRotation,
@@ -15,7 +15,6 @@ import {
   type SigningKeys,
 } from "../../../src/model/signing-keys.ts";
 import { acceptsEd25519 } from "../../support/official-verifiers.ts";
-import { publicKeyOf } from "../../../src/model/ed25519.ts";
 
 const random = createSeededRandom(5);
 const NOW = 1_700_000_000_000;

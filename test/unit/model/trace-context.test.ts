@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { attemptTrace } from "../../../src/model/attempt-span.ts";
-import { hopsDetail } from "../../../src/model/hops.ts";
-import { partsOf, readTrace, replaceTrace, traceDetail, traceOf } from "../../../src/model/trace-context.ts";
+import {
+  attemptTrace,
+  partsOf,
+  readTrace,
+  replaceTrace,
+  traceDetail,
+  traceOf,
+} from "../../../src/model/trace-context.ts";
+import { hopsDetail } from "../../../src/model/event.ts";
 
 const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN_ID = "00f067aa0ba902b7";

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createConnections, type ConnectionsOptions } from "../../../src/queues/connections.ts";
 import { loadOptional } from "../../../src/queues/broker-fault.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
-import { createSystemClock } from "../../../src/model/system-clock.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
+import { createSystemClock } from "../../../src/model/clock.ts";
 import { PROJECT_ROOT } from "../../support/sample-checkout.ts";
 
 function create(onState?: ConnectionsOptions["onState"]) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BrokerFault } from "../../../src/queues/broker-fault.ts";
 import { backoffMs, createReconnecting } from "../../../src/queues/reconnecting.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 import { createVirtualClock, createVirtualTime, moveClock } from "../../support/virtual-clock.ts";
 
 const DOWN = new BrokerFault("unreachable", "It cannot be reached.");

@@ -9,8 +9,7 @@ import {
   type VerificationErrorCode,
   WebhookVerificationError,
 } from "../../../sdk/src/index.ts";
-import { createEd25519Key, publicKeyOf } from "../../../src/model/ed25519.ts";
-import { createSecret, createSigner } from "../../../src/model/signature.ts";
+import { createEd25519Key, publicKeyOf, createSecret, createSigner } from "../../../src/model/signature.ts";
 
 const random = { bytes: (count: number) => randomBytes(count), next: () => 0.5 };
 const SECRET = createSecret(random);

@@ -1,10 +1,10 @@
 import { createHmac, createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { NO_CONNECTIONS } from "../../../src/queues/connections.ts";
-import { createSystemRandom } from "../../../src/model/system-clock.ts";
+import { createSystemRandom } from "../../../src/model/clock.ts";
 import { findEd25519Key } from "../../../src/sources/ed25519-key.ts";
 import { hmac } from "../../../src/sources/hmac.ts";
-import { TEXT_SECRET } from "../../../src/model/secret-form.ts";
+import { TEXT_SECRET } from "../../../src/model/secrets.ts";
 import { PLUGINS } from "../../../src/plugins.ts";
 import { createSourceKinds } from "../../../src/sources/kinds.ts";
 import { standardWebhooks } from "../../../src/sources/standard-webhooks.ts";

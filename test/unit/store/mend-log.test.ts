@@ -2,7 +2,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 import { findLogDamage } from "../../../src/store/sqlite/check-log.ts";
 import { mendLog } from "../../../src/store/sqlite/mend-log.ts";
 import { MEMORY_FOLDER } from "../../support/memory-folder.ts";

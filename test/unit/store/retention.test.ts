@@ -1,7 +1,7 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { publishKey } from "../../../src/model/dedupe-key.ts";
+import { publishKey } from "../../../src/model/ids.ts";
 import { agesOf } from "../../../src/model/retention.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { Store } from "../../../src/store/store.ts";

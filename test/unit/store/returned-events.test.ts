@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { publishKey } from "../../../src/model/dedupe-key.ts";
+import { publishKey } from "../../../src/model/ids.ts";
 import type { NewEvent } from "../../../src/store/port/event-log.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { openReadConnection } from "../../../src/store/sqlite/connection.ts";

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { HeaderBlock } from "../../../src/model/header-block.ts";
+import type { HeaderBlock } from "../../../src/model/headers.ts";
 import type { AuditNote } from "../../../src/store/port/audit.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { Store } from "../../../src/store/store.ts";

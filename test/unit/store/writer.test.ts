@@ -2,7 +2,7 @@ import { stored } from "../../../src/model/accepted.ts";
 import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { publishKey } from "../../../src/model/dedupe-key.ts";
+import { publishKey } from "../../../src/model/ids.ts";
 import { hashKey } from "../../../src/store/sqlite/dedupe-hash.ts";
 import type { BatchResult, Command, WriteBatch } from "../../../src/store/commit/batch.ts";
 import type { WriteRequest } from "../../../src/store/port/records.ts";

@@ -1,6 +1,6 @@
 import type { CustomFetch } from "openid-client";
 import type { HttpClient, HttpResult } from "../../../destinations/wire/http-client.ts";
-import { parseUrl } from "../../../model/parse-url.ts";
+import { parseUrl } from "../../../model/addresses.ts";
 
 export interface GuardedFetchOptions {
   issuer: URL;

@@ -1,4 +1,4 @@
-import { parseUrl } from "../../../model/parse-url.ts";
+import { parseUrl } from "../../../model/addresses.ts";
 import { DASHBOARD_PAGES } from "../../dashboard/pages.ts";
 
 const BASE = "http://gateway.invalid";

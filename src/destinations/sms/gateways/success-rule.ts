@@ -1,4 +1,4 @@
-import { parsePointer } from "../../../model/json-pointer.ts";
+import { parsePointer } from "../../../model/json.ts";
 import type { FieldProblem } from "../../../model/subscription-rules.ts";
 import type { SuccessRule } from "../settings.ts";
 import { parseAnswer, type GatewayAnswer } from "./gateway.ts";

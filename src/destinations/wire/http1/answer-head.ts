@@ -1,4 +1,4 @@
-import { isFieldName, isFieldValue } from "../../../model/header-block.ts";
+import { isFieldName, isFieldValue } from "../../../model/headers.ts";
 
 /** The status line and headers of an HTTP/1.1 answer. Parsed strictly: anything ambiguous is rejected. */
 export interface AnswerHead {

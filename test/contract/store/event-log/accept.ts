@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { publishKey, replayKey, webhookKey } from "../../../../src/model/dedupe-key.ts";
+import { publishKey, replayKey, webhookKey } from "../../../../src/model/ids.ts";
 import {
   NOON,
   accept,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { publishKey } from "../../../../src/model/dedupe-key.ts";
+import { publishKey } from "../../../../src/model/ids.ts";
 import { agesOf } from "../../../../src/model/retention.ts";
 import type { NewEvent } from "../../../../src/store/port/event-log.ts";
 import type { Store } from "../../../../src/store/store.ts";

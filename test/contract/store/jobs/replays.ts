@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DeadReason } from "../../../../src/model/delivery.ts";
-import { orThrow } from "../../../../src/model/refusal.ts";
+import { orThrow } from "../../../../src/model/errors.ts";
 import type { NewReplay, ReplayItem, ReplayStep } from "../../../../src/store/port/jobs.ts";
 import type { DeliveryKey } from "../../../../src/store/port/lanes.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { publishKey } from "../../../../src/model/dedupe-key.ts";
+import { publishKey } from "../../../../src/model/ids.ts";
 import { agesOf, type Ages } from "../../../../src/model/retention.ts";
 import type { NewDelivery, NewEvent } from "../../../../src/store/port/event-log.ts";
 import type { RetentionRules } from "../../../../src/store/port/jobs.ts";

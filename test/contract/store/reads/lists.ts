@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { publishKey } from "../../../../src/model/dedupe-key.ts";
+import { publishKey } from "../../../../src/model/ids.ts";
 import type { Page, PageOf } from "../../../../src/store/port/reads.ts";
 import {
   NOON,

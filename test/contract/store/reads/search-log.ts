@@ -1,6 +1,6 @@
 /** A log to search in, kept in memory too, where a search is a plain loop. */
 import type { EventStatus } from "../../../../src/model/delivery.ts";
-import { publishKey } from "../../../../src/model/dedupe-key.ts";
+import { publishKey } from "../../../../src/model/ids.ts";
 import { MAX_SEARCHED_BODY_BYTES } from "../../../../src/model/event-search.ts";
 import { matchesPattern, parsePattern } from "../../../../src/model/pattern.ts";
 import type { NewDelivery, NewEvent } from "../../../../src/store/port/event-log.ts";

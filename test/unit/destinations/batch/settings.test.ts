@@ -3,7 +3,7 @@ import { BATCH } from "../../../../src/destinations/batch/kind.ts";
 import { createDestinationKinds } from "../../../../src/destinations/kinds.ts";
 import { checkKindSettings } from "../../../../src/destinations/kind-settings.ts";
 import { senderServices } from "../../../support/sender-services.ts";
-import { createSystemClock } from "../../../../src/model/system-clock.ts";
+import { createSystemClock } from "../../../../src/model/clock.ts";
 
 const KINDS = createDestinationKinds();
 const URL_ONLY = { url: "https://ch.example/" };

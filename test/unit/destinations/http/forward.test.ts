@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { prepareForward, type ForwardOptions } from "../../../../src/destinations/http/forward.ts";
 import type { Attempt } from "../../../../src/destinations/sender.ts";
-import { parseHeaderBlock } from "../../../../src/model/header-block.ts";
+import { parseHeaderBlock } from "../../../../src/model/headers.ts";
 import type { HttpDestination } from "../../../../src/destinations/http/settings.ts";
 import { HTTP_DESTINATION } from "../../../support/http-outcomes.ts";
 

@@ -10,9 +10,9 @@ import type { HttpDestination } from "../../../../src/destinations/http/settings
 import { buildAttemptHeaders } from "../../../../src/destinations/http/attempt-headers.ts";
 import { failedHere } from "../../../../src/model/outcome.ts";
 import type { EventContent } from "../../../../src/model/event.ts";
-import { parseHeaderBlock } from "../../../../src/model/header-block.ts";
+import { parseHeaderBlock } from "../../../../src/model/headers.ts";
 import type { Subscription } from "../../../../src/model/subscription.ts";
-import { createSystemClock } from "../../../../src/model/system-clock.ts";
+import { createSystemClock } from "../../../../src/model/clock.ts";
 import { HTTP_DESTINATION } from "../../../support/http-outcomes.ts";
 import { openSinkServer, type SinkServer } from "../../../support/sink-server.ts";
 

@@ -6,7 +6,7 @@ import { createHeaderChooser } from "../../../../src/destinations/queue/message-
 import { toQueueDestination } from "../../../../src/destinations/queue/settings.ts";
 import { writeEvent } from "../../../../src/destinations/queue/write-event.ts";
 import type { Attempt } from "../../../../src/destinations/sender.ts";
-import { writeKeptRequest } from "../../../../src/model/kept-request.ts";
+import { writeKeptRequest } from "../../../../src/model/event.ts";
 
 const KEY = "a key of sixteen or more";
 const METADATA = '{"big": 12345678901234567890}';

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createAddressGuard } from "../../../../src/destinations/wire/address-guard.ts";
-import { isInRange, parseIp, parseIpRange } from "../../../../src/model/ip-address.ts";
+import { isInRange, parseIp, parseIpRange } from "../../../../src/model/addresses.ts";
 
 const closed = createAddressGuard({ allowPrivate: false });
 

@@ -9,7 +9,7 @@ import {
   type HttpResult,
   openHttpClient,
 } from "../../../../src/destinations/wire/http-client.ts";
-import { createSystemClock } from "../../../../src/model/system-clock.ts";
+import { createSystemClock } from "../../../../src/model/clock.ts";
 import { CLIENT_PAIR, SERVER_PAIR, TEST_CA } from "../../../support/certificates.ts";
 import { openSinkServer, SINK_CERTIFICATE, type SinkServer } from "../../../support/sink-server.ts";
 import { createVirtualClock, createVirtualTime } from "../../../support/virtual-clock.ts";

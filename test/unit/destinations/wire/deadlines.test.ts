@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createDeadlines, type Expiring } from "../../../../src/destinations/wire/deadlines.ts";
-import { createSeededRandom } from "../../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../../support/seeded-random.ts";
 import { createVirtualClock, createVirtualTime, moveClock } from "../../../support/virtual-clock.ts";
 
 interface Item extends Expiring {

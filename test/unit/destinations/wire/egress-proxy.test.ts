@@ -9,7 +9,7 @@ import {
 } from "../../../../src/destinations/wire/http-client.ts";
 import { parseEgressProxy } from "../../../../src/destinations/wire/proxy-tunnel.ts";
 import { classify } from "../../../../src/destinations/classify-answer.ts";
-import { createSystemClock } from "../../../../src/model/system-clock.ts";
+import { createSystemClock } from "../../../../src/model/clock.ts";
 import { type ConnectProxy, openConnectProxy, type ProxyScript } from "../../../support/connect-proxy.ts";
 import { NO_RETRY_ON } from "../../../support/http-outcomes.ts";
 import { openSinkServer, SINK_CERTIFICATE, type SinkServer } from "../../../support/sink-server.ts";

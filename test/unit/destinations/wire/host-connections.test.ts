@@ -7,7 +7,7 @@ import {
   type HttpResult,
   openHttpClient,
 } from "../../../../src/destinations/wire/http-client.ts";
-import { createSystemClock } from "../../../../src/model/system-clock.ts";
+import { createSystemClock } from "../../../../src/model/clock.ts";
 import { TEST_CA } from "../../../support/certificates.ts";
 import { openSinkServer, type SinkServer } from "../../../support/sink-server.ts";
 

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createAddressGuard } from "../../../../src/destinations/wire/address-guard.ts";
 import { type HttpResult, openHttpClient } from "../../../../src/destinations/wire/http-client.ts";
-import { createSystemClock } from "../../../../src/model/system-clock.ts";
+import { createSystemClock } from "../../../../src/model/clock.ts";
 import { until } from "../../../support/api-client.ts";
 import { createMovableTime } from "../../../support/movable-time.ts";
 import { openSinkServer, type SinkAnswer, type SinkServer } from "../../../support/sink-server.ts";

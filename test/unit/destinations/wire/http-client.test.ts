@@ -10,8 +10,8 @@ import {
   type HttpResult,
   openHttpClient,
 } from "../../../../src/destinations/wire/http-client.ts";
-import { createSeededRandom } from "../../../../src/model/seeded-random.ts";
-import { createSystemClock } from "../../../../src/model/system-clock.ts";
+import { createSeededRandom } from "../../../support/seeded-random.ts";
+import { createSystemClock } from "../../../../src/model/clock.ts";
 import { createMovableTime } from "../../../support/movable-time.ts";
 import { openSinkServer, SINK_CERTIFICATE, type SinkAnswer, type SinkServer } from "../../../support/sink-server.ts";
 

@@ -8,8 +8,7 @@ import {
   type NameLookupOptions,
   openNameLookup,
 } from "../../../../src/destinations/wire/names/name-lookup.ts";
-import type { Clock } from "../../../../src/model/clock.ts";
-import { createSystemClock } from "../../../../src/model/system-clock.ts";
+import { type Clock, createSystemClock } from "../../../../src/model/clock.ts";
 import { type DnsScript, type DnsServer, openDnsServer } from "../../../support/dns-server.ts";
 
 let server: DnsServer;

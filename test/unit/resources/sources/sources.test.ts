@@ -5,7 +5,7 @@ import { createSecretBox } from "../../../../src/resources/secret-box.ts";
 import { createRegistry } from "../../../../src/resources/registry.ts";
 import { readState } from "../../../../src/resources/sources/source-record.ts";
 import { openSources, type Sources } from "../../../../src/resources/sources/sources.ts";
-import { createSystemRandom } from "../../../../src/model/system-clock.ts";
+import { createSystemRandom } from "../../../../src/model/clock.ts";
 import { openSqliteStore } from "../../../../src/store/sqlite/open.ts";
 import { SAMPLE_KIND } from "../../../support/sample-kind.ts";
 import { newEvent, NOON } from "../../../support/store-fixtures.ts";

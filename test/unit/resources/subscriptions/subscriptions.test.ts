@@ -3,7 +3,7 @@ import { createDestinationKinds } from "../../../../src/destinations/kinds.ts";
 import { paceAllows } from "../../../../src/deliver/pace.ts";
 import { createSubscriptionState } from "../../../../src/deliver/subscription-state.ts";
 import { createTarget, createTargetCondition } from "../../../../src/deliver/target.ts";
-import { createSeededRandom } from "../../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../../support/seeded-random.ts";
 import type { Subscription, SubscriptionInput } from "../../../../src/model/subscription.ts";
 import { createFailureEvents } from "../../../../src/alerts/failure-events.ts";
 import { createBulkReplays } from "../../../../src/replays/bulk-replays.ts";

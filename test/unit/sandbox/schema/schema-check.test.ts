@@ -5,7 +5,7 @@ import {
   type CheckedType,
   type SchemaChecker,
 } from "../../../../src/sandbox/schema/schema-check.ts";
-import type { MaybePromise } from "../../../../src/model/barrier.ts";
+import type { MaybePromise } from "../../../../src/model/accepted.ts";
 import type { IncomingEvent } from "../../../../src/accept/fan-out.ts";
 import { newEvent } from "../../../support/store-fixtures.ts";
 import { until } from "../../../support/api-client.ts";
