@@ -50,7 +50,8 @@ function hashOfInputs(root) {
 }
 
 function copyOtherFiles(root) {
-  const others = listFiles(join(root, "src")).filter((file) => !file.endsWith(".ts"));
+  // JSON is bundled, too.
+  const others = listFiles(join(root, "src")).filter((file) => !/\.(?:ts|json)$/.test(file));
   return others.map((file) => {
     const name = relative(join(root, "src"), file);
     const copy = join(root, "dist", name);

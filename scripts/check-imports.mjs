@@ -47,7 +47,7 @@ const DIRECTIONS = [
   // Everything else of the gateway is handed to a plugin through the port.
   {
     from: "plugins/",
-    may: ["plugin.ts", "model/", "sandbox/text/", "sources/source-kind.ts", "sources/samples/", "api/openapi/"],
+    may: ["plugin.ts", "model/", "sandbox/text/", "sources/source-kind.ts", "sources/sample.ts", "api/openapi/"],
   },
   { from: "config/", may: ["model/", "destinations/", "../src/model/scopes.ts", "plugins.ts"] },
   // The only command that runs a gateway. The others send requests to one, read its files, or try what it reaches.

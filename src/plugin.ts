@@ -6,7 +6,7 @@ import type { AreaDocs } from "./api/openapi/operation-docs.ts";
 import type { DisabledSource } from "./alerts/facts.ts";
 import type { PeriodicJob } from "./jobs/jobs.ts";
 import type { OwnEvents } from "./accept/own-events.ts";
-import type { Sample } from "./sources/samples/sample.ts";
+import type { Sample } from "./sources/sample.ts";
 import type { SourceKind } from "./sources/source-kind.ts";
 import type { Registry } from "./resources/registry.ts";
 import type { SecretBox } from "./resources/secret-box.ts";

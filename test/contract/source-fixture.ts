@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { Sample } from "../../src/sources/samples/sample.ts";
+import { fillSample, SAMPLES, type Sample } from "../../src/sources/sample.ts";
 import type { ArrivedRequest, KindAnswer, KindSettings, PushedSourceKind } from "../../src/sources/source-kind.ts";
 
 /** How a provider signs, so that one suite can hold every kind of source to the same promises. */
@@ -53,27 +53,43 @@ export function settingsOf(
   return { source, secrets, options };
 }
 
+function sampleOf({ name }: Pick<PushedSourceKind, "name">): Sample {
+  const sample = SAMPLES.find(({ kind }) => kind === name);
+  if (sample === undefined) throw new Error(`${name} has no sample`);
+  return sample;
+}
+
+/** The id of what `exampleOf` makes. */
+export const EXAMPLE_ID = "72d3162e-cc78-11e3-81ab-4c9367dc0958";
+
+/** An event of the provider as `posthorn trigger` sends it. */
+export function exampleOf(kind: PushedSourceKind, event: string): ReturnType<typeof fillSample> {
+  const found = sampleOf(kind).events[event];
+  if (found === undefined) throw new Error(`${kind.name} has no sample of ${event}`);
+  return fillSample(found, SIGNED_AT, EXAMPLE_ID);
+}
+
 /** What the sample of a provider adds to a request when it signs it. */
 function signAs(
-  { sign }: Pick<Sample, "sign">,
+  kind: PushedSourceKind,
   { url, headers, body, receivedAt: at }: ArrivedRequest,
   secret: string,
   options: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, string>> {
   const given = headers as Readonly<Record<string, string>>;
-  return sign?.({ url, headers: given, body, at, id: "sample-1" }, { secret, options }).headers ?? {};
+  return sampleOf(kind).sign?.({ url, headers: given, body, at, id: "sample-1" }, { secret, options }).headers ?? {};
 }
 
 /** As `arrive`, signed as the sample of the provider says. */
 export function arriveSigned(
-  sample: Pick<Sample, "sign">,
+  kind: PushedSourceKind,
   source: string,
   secret: string,
   parts: Parts,
   options?: Readonly<Record<string, unknown>>,
 ): ArrivedRequest {
   const request = arrive(source, parts);
-  return { ...request, headers: { ...request.headers, ...signAs(sample, request, secret, options) } };
+  return { ...request, headers: { ...request.headers, ...signAs(kind, request, secret, options) } };
 }
 
 /** Of a request whose signature stands in its body. */

@@ -1,5 +1,5 @@
 import { loadConfig } from "../../config/load.ts";
-import type { Sample } from "../../sources/samples/sample.ts";
+import type { Sample } from "../../sources/sample.ts";
 import { readAnswer, type ApiClient } from "../api-client.ts";
 import { CommandFailure, usageFailure } from "../failure.ts";
 import { note } from "../output.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { suggestName } from "../../model/nearest-name.ts";
-import { JSON_CONTENT, type Sample, type SampleContent, type Signed } from "../../sources/samples/sample.ts";
+import { fillSample, type Sample, type Signed } from "../../sources/sample.ts";
 import { createApiClient, type ApiAnswer } from "../api-client.ts";
 import { connect, type ClientFlags } from "../connect.ts";
 import { CommandFailure, EXIT_FAILED, usageFailure } from "../failure.ts";
@@ -42,7 +42,7 @@ export async function runTrigger(
 
 async function send(sample: Sample, event: string, flags: TriggerFlags): Promise<void> {
   const count = readCount(flags.count, "--count", { min: 1, max: MAX_COUNT });
-  const make = getEvent(sample, event);
+  const wanted = getEvent(sample, event);
   const data = flags.data === undefined ? undefined : readData(flags.data);
   const more = readPairs(flags.header ?? [], "--header", HEADER);
   const client = await connect(flags);
@@ -55,7 +55,7 @@ async function send(sample: Sample, event: string, flags: TriggerFlags): Promise
   const outcomes: Outcome[] = [];
   try {
     for (let sent = 0; sent < count; sent++) {
-      const request = build(sample, make, { source, secret, data, origin: origin.replace(/\/+$/, "") });
+      const request = build(sample, wanted, { source, secret, data, origin: origin.replace(/\/+$/, "") });
       const path = `${source.path}${request.query === "" ? "" : `?${request.query}`}`;
       const answer = await sender.send("POST", path, {
         body: new Uint8Array(request.body),
@@ -84,8 +84,8 @@ function readData(text: string): Buffer {
 }
 
 function getEvent(sample: Sample, event: string): Sample["events"][string] {
-  const make = Object.hasOwn(sample.events, event) ? sample.events[event] : undefined;
-  if (make !== undefined) return make;
+  const found = Object.hasOwn(sample.events, event) ? sample.events[event] : undefined;
+  if (found !== undefined) return found;
   const names = Object.keys(sample.events);
   const hint = suggestName(event, names) || ".";
   throw usageFailure(`${sample.kind} has no event "${event}" here${hint} Choose from ${names.join(", ")}.`);
@@ -100,14 +100,12 @@ interface Parts {
 
 function build(
   sample: Sample,
-  make: Sample["events"][string],
+  event: Sample["events"][string],
   { source, secret, data, origin }: Parts,
 ): { headers: Record<string, string>; body: Buffer; query: string } {
   const facts = { at: Date.now(), id: randomUUID() };
-  const content: SampleContent = make(facts);
-  const made = content.body instanceof Uint8Array ? content.body : JSON.stringify(content.body);
-  const body = data ?? Buffer.from(made);
-  const headers = { ...JSON_CONTENT, ...content.headers };
+  const { headers, body: filled } = fillSample(event, facts.at, facts.id);
+  const body = data ?? filled;
   const { options } = source;
   const url = typeof options["url"] === "string" ? options["url"] : origin + source.path;
   const signed: Signed =

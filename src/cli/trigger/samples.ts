@@ -1,14 +1,13 @@
 import { suggestName } from "../../model/nearest-name.ts";
 import { PLUGINS } from "../../plugins.ts";
-import type { Sample } from "../../sources/samples/sample.ts";
-import * as listed from "../../sources/samples/sample-list.ts";
+import { SAMPLES, type Sample } from "../../sources/sample.ts";
 import { usageFailure } from "../failure.ts";
 import { printFacts, printJson } from "../output.ts";
 
 /** All samples, those of plugins included, by the kinds of source. */
 export async function loadSamples(): Promise<readonly Sample[]> {
   const brought = await Promise.all(PLUGINS.map(async (plugin) => (await plugin.loadSamples?.()) ?? []));
-  return [...Object.values(listed), ...brought.flat()].sort((one, other) => (one.kind < other.kind ? -1 : 1));
+  return [...SAMPLES, ...brought.flat()].sort((one, other) => (one.kind < other.kind ? -1 : 1));
 }
 
 export function getSample(samples: readonly Sample[], kind: string): Sample {

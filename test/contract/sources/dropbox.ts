@@ -1,14 +1,21 @@
 import { dropbox } from "../../../src/sources/dropbox.ts";
-import { dropbox as sample } from "../../../src/sources/samples/dropbox.ts";
-import { JSON_TYPE, SIGNED_AT, arrive, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
+import {
+  JSON_TYPE,
+  SIGNED_AT,
+  arrive,
+  arriveSigned,
+  exampleOf,
+  settingsOf,
+  type SourceFixture,
+} from "../source-fixture.ts";
 
 const SECRET = "appsecret0fif15";
-const BODY = json({ list_folder: { accounts: ["dbid:AAH4f99T0taONIb"] }, delta: { users: [12_345_678] } });
+const { body: BODY } = exampleOf(dropbox, "notification");
 
 export const fixture: SourceFixture = {
   kind: dropbox,
   settings: settingsOf("dropbox", [SECRET]),
-  sign: (at, body = BODY) => arriveSigned(sample, "dropbox", SECRET, { at, body, headers: JSON_TYPE }),
+  sign: (at, body = BODY) => arriveSigned(dropbox, "dropbox", SECRET, { at, body, headers: JSON_TYPE }),
   expected: { type: "dropbox.notification", identity: undefined },
   handshakes: [
     {

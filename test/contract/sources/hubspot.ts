@@ -1,5 +1,4 @@
 import { hubspot } from "../../../src/sources/hubspot.ts";
-import { hubspot as sample } from "../../../src/sources/samples/hubspot.ts";
 import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "yyyyyyyy-yyyy-yyyy-yyyy-yyyyyyyyyyyy";
@@ -27,7 +26,7 @@ export const fixture: SourceFixture = {
   settings: settingsOf("hubspot", [SECRET]),
   sign: (at, body = BODY) => {
     const headers = { ...JSON_TYPE, "x-hubspot-signature-version": "v1" };
-    return arriveSigned(sample, "hubspot", SECRET, { at, body, headers, query: "to=a%40b" });
+    return arriveSigned(hubspot, "hubspot", SECRET, { at, body, headers, query: "to=a%40b" });
   },
   expected: { type: "hubspot.contact.property_change", identity: "12345:1:123:1781524799000" },
   toleranceMs: 300_000,

@@ -1,5 +1,4 @@
 import { linear } from "../../../src/sources/linear.ts";
-import { linear as sample } from "../../../src/sources/samples/linear.ts";
 import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "lin_wh_7Jw3Zk9QmT2xVb";
@@ -8,7 +7,7 @@ export const fixture: SourceFixture = {
   kind: linear,
   settings: settingsOf("linear", [SECRET]),
   sign: (at, body = bodyAt(at)) =>
-    arriveSigned(sample, "linear", SECRET, {
+    arriveSigned(linear, "linear", SECRET, {
       at,
       body,
       headers: {

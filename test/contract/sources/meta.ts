@@ -1,6 +1,5 @@
 import { hashOf } from "../../../src/sources/event-naming.ts";
 import { meta } from "../../../src/sources/meta.ts";
-import { meta as sample } from "../../../src/sources/samples/meta.ts";
 import { JSON_TYPE, SIGNED_AT, arrive, arriveSigned, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
@@ -11,7 +10,7 @@ const BODY = Buffer.from(
 export const fixture: SourceFixture = {
   kind: meta,
   settings: settingsOf("meta", [SECRET], { verify_token: "meaty hamburgers" }),
-  sign: (at, body = BODY) => arriveSigned(sample, "meta", SECRET, { at, body, headers: JSON_TYPE }),
+  sign: (at, body = BODY) => arriveSigned(meta, "meta", SECRET, { at, body, headers: JSON_TYPE }),
   expected: { type: "meta.whatsapp_business_account", identity: hashOf(BODY) },
   handshakes: [
     {

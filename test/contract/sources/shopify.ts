@@ -1,5 +1,4 @@
 import { shopify } from "../../../src/sources/shopify.ts";
-import { shopify as sample } from "../../../src/sources/samples/shopify.ts";
 import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "hush-hush-0123456789";
@@ -9,7 +8,7 @@ export const fixture: SourceFixture = {
   kind: shopify,
   settings: settingsOf("shopify", [SECRET]),
   sign: (at, body = BODY) =>
-    arriveSigned(sample, "shopify", SECRET, {
+    arriveSigned(shopify, "shopify", SECRET, {
       at,
       body,
       headers: {

@@ -1,5 +1,4 @@
 import { slack } from "../../../src/sources/slack.ts";
-import { slack as sample } from "../../../src/sources/samples/slack.ts";
 import { JSON_TYPE, SIGNED_AT, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "8f742231b10e8888abcd99yyyzzz85a5";
@@ -14,7 +13,7 @@ const CHALLENGE = json({ token: "Jhj5dZrVaK7ZwHHjRyZWjbDl", challenge: "3eZbrw1a
 export const fixture: SourceFixture = {
   kind: slack,
   settings: settingsOf("slack", [SECRET]),
-  sign: (at, body = BODY) => arriveSigned(sample, "slack", SECRET, { at, body, headers: JSON_TYPE }),
+  sign: (at, body = BODY) => arriveSigned(slack, "slack", SECRET, { at, body, headers: JSON_TYPE }),
   expected: { type: "slack.app_mention", identity: "Ev08MFMKH6" },
   toleranceMs: 300_000,
   get handshakes() {

@@ -1,15 +1,14 @@
 import { square } from "../../../src/sources/square.ts";
-import { square as sample } from "../../../src/sources/samples/square.ts";
-import { JSON_TYPE, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
+import { EXAMPLE_ID, JSON_TYPE, arriveSigned, exampleOf, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "asdf1234-asdf1234-qwer";
-const BODY = json({ type: "payment.created", event_id: "c5f2e5d7-5d58-4a2a", created_at: "2026-06-15T11:59:59Z" });
+const { body: BODY } = exampleOf(square, "payment.created");
 
 export const fixture: SourceFixture = {
   kind: square,
   settings: settingsOf("square", [SECRET]),
-  sign: (at, body = BODY) => arriveSigned(sample, "square", SECRET, { at, body, headers: JSON_TYPE }),
-  expected: { type: "square.payment.created", identity: "c5f2e5d7-5d58-4a2a" },
+  sign: (at, body = BODY) => arriveSigned(square, "square", SECRET, { at, body, headers: JSON_TYPE }),
+  expected: { type: "square.payment.created", identity: EXAMPLE_ID },
   coversBody: true,
   signatureHeaders: ["x-square-hmacsha256-signature"],
 };

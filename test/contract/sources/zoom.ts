@@ -1,7 +1,6 @@
 import { createHmac } from "node:crypto";
 import { hashOf } from "../../../src/sources/event-naming.ts";
 import { zoom } from "../../../src/sources/zoom.ts";
-import { zoom as sample } from "../../../src/sources/samples/zoom.ts";
 import { JSON_TYPE, SIGNED_AT, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const SECRET = "Zm9vYmFyYmF6cXV4cXV1";
@@ -15,7 +14,7 @@ const VALIDATION = json({
 export const fixture: SourceFixture = {
   kind: zoom,
   settings: settingsOf("zoom", [SECRET]),
-  sign: (at, body = BODY) => arriveSigned(sample, "zoom", SECRET, { at, body, headers: JSON_TYPE }),
+  sign: (at, body = BODY) => arriveSigned(zoom, "zoom", SECRET, { at, body, headers: JSON_TYPE }),
   expected: { type: "zoom.meeting.participant_joined", identity: hashOf(BODY) },
   toleranceMs: 300_000,
   get handshakes() {

@@ -1,0 +1,24 @@
+/** A sample for each provider, one line each. Kinds for any sender share the one of `generic`. */
+export { default as awsSns } from "./aws-sns.json" with { type: "json" };
+export { default as cloudevents } from "./cloudevents.json" with { type: "json" };
+export { default as discord } from "./discord.json" with { type: "json" };
+export { default as dropbox } from "./dropbox.json" with { type: "json" };
+export { default as eventGrid } from "./event-grid.json" with { type: "json" };
+export { default as generic } from "./generic.json" with { type: "json" };
+export { default as github } from "./github.json" with { type: "json" };
+export { default as gitlab } from "./gitlab.json" with { type: "json" };
+export { default as hubspot } from "./hubspot.json" with { type: "json" };
+export { default as linear } from "./linear.json" with { type: "json" };
+export { default as mailgun } from "./mailgun.json" with { type: "json" };
+export { default as meta } from "./meta.json" with { type: "json" };
+export { default as microsoftGraph } from "./microsoft-graph.json" with { type: "json" };
+export { default as paypal } from "./paypal.json" with { type: "json" };
+export { default as sendgrid } from "./sendgrid.json" with { type: "json" };
+export { default as shopify } from "./shopify.json" with { type: "json" };
+export { default as slack } from "./slack.json" with { type: "json" };
+export { default as square } from "./square.json" with { type: "json" };
+export { default as standardWebhooks } from "./standard-webhooks.json" with { type: "json" };
+export { default as stripe } from "./stripe.json" with { type: "json" };
+export { default as twilio } from "./twilio.json" with { type: "json" };
+export { default as zendesk } from "./zendesk.json" with { type: "json" };
+export { default as zoom } from "./zoom.json" with { type: "json" };
