@@ -127,7 +127,7 @@ export function createBulkReplays(options: {
     }
   }
 
-  async function refuseTooMany(tenantId: string | undefined): Promise<void> {
+  async function rejectTooMany(tenantId: string | undefined): Promise<void> {
     const running = await readAll((page) => store.jobs.listReplays({ status: "running" }, page));
     const ofTenant = running.filter((one) => tenantId !== undefined && one.tenantId === tenantId).length;
     if (running.length < MAX_RUNNING && ofTenant < MAX_RUNNING_OF_TENANT) return;
@@ -169,7 +169,7 @@ export function createBulkReplays(options: {
         rejectOther(known, replay);
         return { replay: known, isRepeat: true };
       }
-      await refuseTooMany(replay.tenantId);
+      await rejectTooMany(replay.tenantId);
       const { count: total, isExact } = await count(replay);
       const row = await begin({ ...replay, total, totalIsExact: isExact });
       runner.add(row);

@@ -81,7 +81,7 @@ export function createDraft(options: {
 
   function read<Thing>(of: Collection<Thing>, id: string, tenantId = "") {
     const collection = options.open(of);
-    collection.refuseNewer(id, tenantId);
+    collection.rejectNewer(id, tenantId);
     const key = { kind: of.resource.kind, tenantId, id };
     const text = keyText(key.kind, key);
     const entry = (taken.get(text) as Entry<Thing> | undefined) ?? collection.find(id, tenantId);

@@ -79,7 +79,7 @@ export interface OpenCollection<Thing> extends Collection<Thing> {
   /** Adds, replaces or deletes a record; undefined when this version is already known. */
   take(record: StoredRecord): Change<Thing> | undefined;
   /** Throws when only a newer release can read it. */
-  refuseNewer(id: string, tenantId: string): void;
+  rejectNewer(id: string, tenantId: string): void;
   toEntry(record: LiveRecord): Entry<Thing>;
 }
 
@@ -91,7 +91,7 @@ export function createCollection<Thing>(resource: Resource<Thing>): OpenCollecti
   const deleted = new Map<string, DeletedThing>();
   let listed: readonly Entry<Thing>[] | undefined;
 
-  function refuseNewer(id: string, tenantId: string): void {
+  function rejectNewer(id: string, tenantId: string): void {
     const record = newer.get(keyText(id, tenantId));
     if (record !== undefined) throw newerFormat(resource, id, record.format);
   }
@@ -106,7 +106,7 @@ export function createCollection<Thing>(resource: Resource<Thing>): OpenCollecti
     resource,
     find,
     get(id, tenantId = "") {
-      refuseNewer(id, tenantId);
+      rejectNewer(id, tenantId);
       const entry = find(id, tenantId);
       if (entry === undefined) throw new PosthornError("not_found", `There is no ${resource.noun} ${id}.`);
       return entry;
@@ -116,7 +116,7 @@ export function createCollection<Thing>(resource: Resource<Thing>): OpenCollecti
     list: () => (listed ??= [...bySeq.values()].sort((a, b) => a.seq - b.seq)),
     wasDeleted: (id, tenantId = "") => deleted.has(keyText(id, tenantId)),
     listDeleted: () => [...deleted.values()],
-    refuseNewer,
+    rejectNewer,
     toEntry,
     take(record) {
       const key = keyText(record.id, record.tenantId);

@@ -211,7 +211,7 @@ export function rejectTakeover(name: string, bound: string | undefined): void {
 }
 
 /** The broker's credentials belong to the gateway, and its queue may contain messages of any tenant. */
-export function refuseBound(kind: SourceKindRules | undefined, bound: string | undefined): void {
+export function rejectBound(kind: SourceKindRules | undefined, bound: string | undefined): void {
   if (bound === undefined || kind?.isPulled !== true) return;
   throw new PosthornError(
     "forbidden",
@@ -221,7 +221,7 @@ export function refuseBound(kind: SourceKindRules | undefined, bound: string | u
 }
 
 /** Permission to create a source is not permission to read files of this machine. */
-export function refusePath(manifest: SourceInput["manifest"], known: SourceInput["manifest"]): void {
+export function rejectPath(manifest: SourceInput["manifest"], known: SourceInput["manifest"]): void {
   if (typeof manifest !== "string" || manifest === known) return;
   const message = "a path is allowed only in posthorn.yaml; give the document itself";
   rejectProblems([{ field: "manifest", message }]);

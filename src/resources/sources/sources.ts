@@ -23,11 +23,11 @@ import type { Made, Once, Registry } from "../registry.ts";
 import type { SecretBox } from "../secret-box.ts";
 import {
   createSourceInputs,
-  refuseBound,
+  rejectBound,
   rejectClash,
   rejectForeign,
   rejectOtherTenant,
-  refusePath,
+  rejectPath,
   rejectTakeover,
   rejectUnknownTarget,
 } from "./source-checks.ts";
@@ -111,7 +111,7 @@ export async function openSources(options: {
 
   function put(draft: Draft, state: SourceState, managedBy: ManagedBy, reason: string): Pending<SourceRecord> {
     const before = draft.find(sources, state.shown.name)?.thing;
-    if (managedBy === "api") refusePath(state.shown.manifest, before?.state.shown.manifest);
+    if (managedBy === "api") rejectPath(state.shown.manifest, before?.state.shown.manifest);
     const record = toRecord(state, managedBy);
     notifyDisabled(draft, before, record, reason);
     return draft.put(sources, record);
@@ -145,7 +145,7 @@ export async function openSources(options: {
 
   function getExpected(draft: Draft, name: string, { tenantId, ifMatch }: RequestScope): Entry<SourceRecord> {
     const known = rejectForeign(draft.get(sources, name), tenantId);
-    refuseBound(kinds.get(known.thing.source.kind), tenantId);
+    rejectBound(kinds.get(known.thing.source.kind), tenantId);
     checkIfMatch(ifMatch, known);
     return known;
   }
@@ -153,7 +153,7 @@ export async function openSources(options: {
   /** Checks only new settings: a stored source with older faults must still be paused and resumed. */
   function checkSet(draft: Draft, state: SourceState, tenantId: string | undefined): SourceState {
     const kind = kinds.get(state.shown.kind ?? GENERIC_KIND);
-    refuseBound(kind, tenantId);
+    rejectBound(kind, tenantId);
     if (kind?.isPulled !== true) return state;
     kind.checkOptions?.(state.options);
     const targets = options.listTargets?.(draft, tenantOf(state));
@@ -171,7 +171,7 @@ export async function openSources(options: {
   }
 
   function insert(draft: Draft, input: SourceInput, tenantId: string | undefined): Pending<SourceRecord> {
-    refuseBound(kinds.get(input.kind ?? GENERIC_KIND), tenantId);
+    rejectBound(kinds.get(input.kind ?? GENERIC_KIND), tenantId);
     if (anySource) rejectTakeover(input.name, tenantId);
     const { length } = draft.list(sources);
     if (length >= MAX_SOURCES) {
