@@ -1,45 +1,19 @@
 import { type Clock, startRounds, type Rounds } from "../model/clock.ts";
+import { countOpen } from "../model/delivery.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
 import type { Undrained } from "../deliver/fallback.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
-import type { Damage, DeliveryCounters, OldestOpen, Reads } from "../store/port/reads.ts";
+import type { DeliveryCounters, OldestOpen, Reads } from "../store/port/reads.ts";
 import { GATEWAY_TENANT } from "../model/event.ts";
 import type { DiskWatch } from "../jobs/disk-watch.ts";
-import type { KnownTarget, Targets } from "../resources/target-states.ts";
+import type { Targets } from "../resources/target-states.ts";
 import type { BrokenFile } from "../resources/validations/mirrored-validations.ts";
 import type { AttemptWindow } from "./attempt-window.ts";
 import type { Store } from "../store/store.ts";
 
 /** The input of the rules: counters of the store and facts in memory, read once for each evaluation. */
-export interface Facts {
-  readonly wall: number;
-  readonly now: number;
-  /** Without those that alerts are sent to: a failing channel is not a cause of an alert. */
-  readonly subscriptions: readonly Subscription[];
-  /** By the length of the window in seconds. */
-  readonly attempts: ReadonlyMap<number, AttemptWindow>;
-  readonly counters: ReadonlyMap<number, DeliveryCounters>;
-  readonly targets: readonly KnownTarget[];
-  readonly oldestOpen: ReadonlyMap<number, OldestOpen>;
-  /** How many key queues are blocked by a dead letter; only where there are any. */
-  readonly blockedKeys: ReadonlyMap<number, number>;
-  readonly disk: Pick<DiskWatch, "isLow" | "freeBytes">;
-  readonly undrained: readonly Undrained[];
-  readonly disabledSources: readonly DisabledSource[];
-  readonly parked: readonly ParkedCount[];
-  readonly brokenFiles: readonly BrokenFile[];
-  readonly certificates: readonly NotedCertificate[];
-  readonly damages: readonly Damage[];
-  readonly overdueSecrets: readonly Subscription[];
-  /** Whether the source's broker has reported how many messages are parked. */
-  isCounted(source: string): boolean;
-  isPulled(source: string): boolean;
-  /** It has open deliveries, but they have not been examined yet. */
-  isUnseen(subscriptionSeq: number): boolean;
-  isFailing(subscription: Subscription): boolean;
-  findSuspensionReason(subscription: Subscription): string | undefined;
-}
+export type Facts = Awaited<ReturnType<ReturnType<typeof createFactsReader>>>;
 
 export interface DisabledSource {
   source: string;
@@ -74,7 +48,7 @@ export function createFactsReader(options: {
   listBrokenFiles: () => readonly BrokenFile[];
   listCertificates: () => readonly NotedCertificate[];
   listOverdueSecrets: () => readonly Subscription[];
-}): () => Promise<Facts> {
+}) {
   const { clock, store, subscriptions, targets, scheduler, attempts, disk } = options;
   const oldest = createOldestOpenReader(store, clock);
 
@@ -96,33 +70,38 @@ export function createFactsReader(options: {
     const all = subscriptions.list(undefined).filter(isOrdinary);
     const { deliveries } = await store.reads.loadCounters();
     const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
-    const waiting = all.filter(({ seq, status }) => status === "active" && openOf(counters.get(seq)) > 0);
+    const waiting = all.filter(({ seq, status }) => status === "active" && countOpen(counters.get(seq)) > 0);
     const oldestOpen = await oldest.look(waiting.map(({ seq }) => seq));
     const blockedKeys = await countBlocked(all, counters);
     return {
       wall: clock.wall(),
       now: clock.now(),
+      /** Without those that alerts are sent to: a failing channel is not a cause of an alert. */
       subscriptions: all,
+      /** By the length of the window in seconds. */
       attempts,
       counters,
       targets: targets
         .list(undefined)
         .filter(({ tenantId, subscriptions: users }) => tenantId !== GATEWAY_TENANT || users.some(isOrdinary)),
       oldestOpen,
+      /** How many key queues are blocked by a dead letter; only where there are any. */
       blockedKeys,
       disk,
       undrained: await options.drain.listUndrained(),
       disabledSources: options.listDisabledSources(),
       parked: options.parked.list(),
+      /** Whether the source's broker has reported how many messages are parked. */
       isCounted: options.parked.isCounted,
       isPulled: options.parked.isPulled,
-      isUnseen: (seq) => !oldest.hasSeen(seq) && openOf(counters.get(seq)) > 0,
+      /** It has open deliveries, but they have not been examined yet. */
+      isUnseen: (seq: number) => !oldest.hasSeen(seq) && countOpen(counters.get(seq)) > 0,
       brokenFiles: options.listBrokenFiles(),
       certificates: options.listCertificates(),
       damages: await store.reads.listDamages(),
       overdueSecrets: options.listOverdueSecrets().filter(isOrdinary),
-      isFailing: ({ seq }) => scheduler.isFailing(seq),
-      findSuspensionReason: ({ seq }) => scheduler.findSuspension(seq)?.reason,
+      isFailing: ({ seq }: Subscription) => scheduler.isFailing(seq),
+      findSuspensionReason: ({ seq }: Subscription) => scheduler.findSuspension(seq)?.reason,
     };
   };
 }
@@ -130,10 +109,6 @@ export function createFactsReader(options: {
 /** The gateway's other subscriptions carry the alerts themselves. */
 function isOrdinary({ tenantId, tenants, managedBy }: Subscription): boolean {
   return (tenantId !== GATEWAY_TENANT || tenants !== undefined) && managedBy !== "contact";
-}
-
-function openOf(row: DeliveryCounters | undefined): number {
-  return row === undefined ? 0 : row.created - row.delivered - row.dead - row.cancelled;
 }
 
 const MAX_LANES = 200;

@@ -1,3 +1,4 @@
+import { countOpen } from "../model/delivery.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
 import type { ErrorCode, PosthornError } from "../model/errors.ts";
 import type { DeliveryCounters } from "../store/port/reads.ts";
@@ -67,13 +68,13 @@ export function createStatus(options: StatusOptions): Status {
   const oldestOpen = createOldestOpenReader(store, store.clock);
 
   function describeTargets(rows: readonly DeliveryCounters[], tenantId: string | undefined): TargetFacts[] {
-    const open = new Map(rows.map((row) => [row.subscriptionSeq, openOf(row)]));
+    const open = new Map(rows.map((row) => [row.subscriptionSeq, countOpen(row)]));
     return options.targets.list(tenantId).map((known) => describeTarget(known, open));
   }
 
   /** With the age of each target's oldest delivery. */
   async function measureTargets(rows: readonly DeliveryCounters[]) {
-    const open = new Map(rows.map((row) => [row.subscriptionSeq, openOf(row)]));
+    const open = new Map(rows.map((row) => [row.subscriptionSeq, countOpen(row)]));
     const oldest = await oldestOpen.look([...open.keys()].filter((seq) => (open.get(seq) ?? 0) > 0));
     const [now, wall] = [store.clock.now(), store.clock.wall()];
     const ages = new Map([...oldest].map(([seq, one]) => [seq, ageOf(one, now, wall)]));
@@ -85,7 +86,7 @@ export function createStatus(options: StatusOptions): Status {
 
   /** How long the oldest delivery has waited; null when none waits. */
   async function measureOldest(rows: readonly DeliveryCounters[]): Promise<number | null> {
-    const waiting = rows.filter((row) => openOf(row) > 0).map(({ subscriptionSeq }) => subscriptionSeq);
+    const waiting = rows.filter((row) => countOpen(row) > 0).map(({ subscriptionSeq }) => subscriptionSeq);
     if (waiting.length === 0) return null;
     const [now, wall] = [store.clock.now(), store.clock.wall()];
     const oldest = await store.reads.findOldestOpen(waiting.slice(0, MAX_MEASURED_LANES), now);
@@ -155,7 +156,7 @@ export function createStatus(options: StatusOptions): Status {
       if (isCutOff) conditions.push("failing");
       return {
         mode: all.some(({ mode }) => mode === "QUEUE") ? "QUEUE" : "NORMAL",
-        queue_length: rows.reduce((sum, row) => sum + openOf(row), 0) + elsewhere,
+        queue_length: rows.reduce((sum, row) => sum + countOpen(row), 0) + elsewhere,
         last_error: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
         health: isIll ? "error" : "ok",
         condition: worstOf(conditions),
@@ -190,7 +191,7 @@ export function createStatus(options: StatusOptions): Status {
       const counters = await store.reads.loadCounters();
       const retention = await options.reportRetention(undefined);
       const text = await metrics.scrape({
-        openDeliveries: counters.deliveries.reduce((sum, row) => sum + openOf(row), 0),
+        openDeliveries: counters.deliveries.reduce((sum, row) => sum + countOpen(row), 0),
         deadLetters: counters.deliveries.reduce((sum, row) => sum + row.deadLetters, 0),
         activeSubscriptions: subscriptions.list(undefined).filter(({ status }) => status === "active").length,
         inFlight: scheduler.inFlight,
@@ -231,8 +232,4 @@ function presentRetentionReport(report: RetentionReport) {
     last_run_at: isoOrNull(lastRun?.startedAt ?? null),
     last_result: lastRun?.result ?? null,
   };
-}
-
-function openOf(row: DeliveryCounters | undefined): number {
-  return row === undefined ? 0 : row.created - row.delivered - row.dead - row.cancelled;
 }

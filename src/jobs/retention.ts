@@ -2,7 +2,7 @@ import type { Clock } from "../model/clock.ts";
 import { agesOf, type RetentionDays } from "../model/retention.ts";
 import type { JobRun, RetentionRules, Pruned, PruneStep } from "../store/port/jobs.ts";
 import type { Store } from "../store/store.ts";
-import type { Jobs, JobContext, PeriodicJob } from "./jobs.ts";
+import type { JobContext, JobReport, Jobs, PeriodicJob } from "./jobs.ts";
 import type { TenantChange } from "../resources/tenants.ts";
 
 /** How long events are kept, for the gateway and for tenants with their own times. */
@@ -130,16 +130,6 @@ export function createPruneJobs(parts: {
     }
   }
 
-  async function repeat(step: PruneStep, { shouldStop }: JobContext): Promise<{ removed: number }> {
-    let removed = 0;
-    for (let isEnd = false; !isEnd && !shouldStop();) {
-      const done = await store.jobs.prune(step);
-      removed += done.removed;
-      isEnd = done.isEnd;
-    }
-    return { removed };
-  }
-
   return [
     {
       name: PRUNE_EVENTS,
@@ -172,23 +162,31 @@ export function createPruneJobs(parts: {
       name: "prune-statistics",
       description: "Deletes statistics of minutes and hours that are no longer shown",
       everyMs: HOUR_MS,
-      async run(context) {
+      run(context) {
         const now = Math.floor(clock.wall() / 60_000);
         const step = { of: "attempt_stats", minute: now - MINUTES_KEPT, hour: now - HOURS_KEPT * 60 } as const;
-        return { summary: await repeat(step, context) };
+        return prune(store, step, context);
       },
     },
     {
       name: "prune-idempotency-keys",
       description: "Deletes Idempotency-Keys after their retention time",
       everyMs: 24 * HOUR_MS,
-      async run(context) {
-        const before = clock.wall() - idempotencyKeysKeptMs;
-        if (!Number.isFinite(before)) return { summary: { removed: 0 } };
-        return { summary: await repeat({ of: "idempotency_keys", before }, context) };
-      },
+      run: (context) => prune(store, { of: "idempotency_keys", before: clock.wall() - idempotencyKeysKeptMs }, context),
     },
   ];
+}
+
+/** All that is due, in small transactions. Infinitely long ago is never. */
+async function prune({ jobs }: Pick<Store, "jobs">, step: PruneStep, { shouldStop }: JobContext): Promise<JobReport> {
+  let removed = 0;
+  let isEnd = "before" in step && !Number.isFinite(step.before);
+  while (!isEnd && !shouldStop()) {
+    const done = await jobs.prune(step);
+    removed += done.removed;
+    isEnd = done.isEnd;
+  }
+  return { summary: { removed } };
 }
 
 export function createAuditJobs(options: {
@@ -219,16 +217,7 @@ export function createAuditJobs(options: {
       name: "prune-audit",
       description: "Deletes entries of the audit log after their retention time, and leaves a signed checkpoint",
       everyMs: 24 * HOUR_MS,
-      async run({ shouldStop }) {
-        const before = clock.wall() - keptMs;
-        let removed = 0;
-        for (let isEnd = !Number.isFinite(before); !isEnd && !shouldStop();) {
-          const step = await store.jobs.prune({ of: "audit", before });
-          removed += step.removed;
-          isEnd = step.isEnd;
-        }
-        return { summary: { removed } };
-      },
+      run: (context) => prune(store, { of: "audit", before: clock.wall() - keptMs }, context),
     },
   ];
 }

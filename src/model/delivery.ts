@@ -151,3 +151,8 @@ export function readMove(lastError: string | null | undefined): number | undefin
     ? parseDeliveryId(lastError.slice(MOVED.length))?.subscriptionSeq
     : undefined;
 }
+
+/** The deliveries that have not ended, by the counters of a subscription or the sum of several. */
+export function countOpen(row: { created: number; delivered: number; dead: number; cancelled: number } | undefined) {
+  return row === undefined ? 0 : row.created - row.delivered - row.dead - row.cancelled;
+}

@@ -1,3 +1,4 @@
+import { countOpen } from "../../model/delivery.ts";
 import type { Figures, Summary, Window } from "../../jobs/statistics.ts";
 import type { DeliveryCounters } from "../../store/port/reads.ts";
 import { isoTime } from "./time.ts";
@@ -11,7 +12,7 @@ export function presentCounters(counters: Sum = sumOf([])) {
     success_count: counters.attempts - counters.failures,
     failure_count: counters.failures,
     last_delivery: isoTime(counters.lastAttemptAt) ?? null,
-    open_count: counters.created - counters.delivered - counters.dead - counters.cancelled,
+    open_count: countOpen(counters),
     dead_count: counters.deadLetters,
   };
 }

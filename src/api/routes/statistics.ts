@@ -1,3 +1,4 @@
+import { countOpen } from "../../model/delivery.ts";
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { LATENCY_ERROR } from "../../model/latency-histogram.ts";
@@ -98,7 +99,7 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
         },
         deliveries: {
           created: sum.created,
-          open: sum.created - sum.delivered - sum.dead - sum.cancelled,
+          open: countOpen(sum),
           delivered: sum.delivered,
           dead: sum.dead,
           cancelled: sum.cancelled,

@@ -1,3 +1,4 @@
+import { countOpen } from "../../model/delivery.ts";
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import type { Scheduler } from "../../deliver/scheduler.ts";
@@ -44,9 +45,7 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
 
   async function loadOpen(): Promise<ReadonlyMap<number, number>> {
     const { deliveries } = await store.reads.loadCounters();
-    return new Map(
-      deliveries.map((row) => [row.subscriptionSeq, row.created - row.delivered - row.dead - row.cancelled]),
-    );
+    return new Map(deliveries.map((row) => [row.subscriptionSeq, countOpen(row)]));
   }
 
   const findShared = (name: string, tenantId = DEFAULT_TENANT) => sharedTargets.findInput(name, tenantId) ?? {};

@@ -1,3 +1,4 @@
+import { countOpen } from "../../model/delivery.ts";
 import type { Subscription } from "../../model/subscription.ts";
 import type { Draft } from "../draft.ts";
 import type { SubscriptionChanged } from "./known-subscriptions.ts";
@@ -30,8 +31,7 @@ export function createSubscriptionLanes(options: {
   async function countersOf(seq: number): Promise<{ open: number; cancelled: number }> {
     const { deliveries } = await store.reads.loadCounters();
     const row = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === seq);
-    if (row === undefined) return { open: 0, cancelled: 0 };
-    return { open: row.created - row.delivered - row.dead - row.cancelled, cancelled: row.cancelled };
+    return { open: countOpen(row), cancelled: row?.cancelled ?? 0 };
   }
 
   async function skipDeadHeads({ seq }: Subscription): Promise<void> {
