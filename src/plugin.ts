@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { FastifyInstance } from "fastify";
 import type { Static, TObject, TProperties } from "typebox";
 import type { Clock, Random } from "./model/clock.ts";
-import type { AreaDocs } from "./api/openapi/operation-docs.ts";
+import type { AreaDocs } from "./api/openapi/shapes.ts";
 import type { DisabledSource } from "./alerts/facts.ts";
 import type { PeriodicJob } from "./jobs/jobs.ts";
 import type { OwnEvents } from "./accept/own-events.ts";

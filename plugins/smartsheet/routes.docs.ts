@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { WEBHOOK_STATES } from "./webhook-states.ts";
 import { EXAMPLE } from "../../src/api/openapi/examples.ts";
-import { closed, nullable, oneOf, type AreaDocs } from "../../src/api/openapi/operation-docs.ts";
+import { closed, nullable, choice, type AreaDocs } from "../../src/api/openapi/shapes.ts";
 
 const Text = Type.String();
 /** A source of this kind, with this sheet in its manifest. */
@@ -22,7 +22,7 @@ export const SmartsheetWebhooks = closed({
       sheet_id: Text,
       sheet_name: nullable(Text),
       callback_url: nullable(Text),
-      state: oneOf(WEBHOOK_STATES),
+      state: choice(WEBHOOK_STATES),
       status: nullable(Text),
       reason: nullable(Text),
       last_callback_at: nullable(Text),
@@ -38,7 +38,7 @@ export const SmartsheetRegistration = closed({
     closed({
       sheet_id: Text,
       sheet_name: Text,
-      outcome: oneOf(["created", "enabled", "unchanged", "failed"]),
+      outcome: choice(["created", "enabled", "unchanged", "failed"]),
       webhook_id: nullable(Text),
       status: nullable(Text),
       error: nullable(Text),
@@ -54,8 +54,8 @@ export const SmartsheetCleanup = closed({
     closed({
       webhook_id: Text,
       sheet_id: Text,
-      state: oneOf(WEBHOOK_STATES),
-      outcome: oneOf(["removed", "would_remove", "kept", "failed"]),
+      state: choice(WEBHOOK_STATES),
+      outcome: choice(["removed", "would_remove", "kept", "failed"]),
       error: nullable(Text),
     }),
   ),

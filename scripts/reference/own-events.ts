@@ -1,4 +1,4 @@
-import { OWN_EVENT_DOCS, type OwnEventDocs } from "../../src/api/openapi/own-events.docs.ts";
+import { OWN_EVENT_DOCS, type OwnEventDocs } from "../../src/api/openapi/own-events.ts";
 import { generatedFrom } from "./generated-from.ts";
 
 interface Member {
@@ -15,7 +15,7 @@ export function renderOwnEvents(): string {
   return [
     "# Events of the gateway",
     "",
-    generatedFrom("src/api/openapi/own-events.docs.ts"),
+    generatedFrom("src/api/openapi/own-events.ts"),
     "",
     "The gateway publishes events about itself: a subscription was suspended, a target went down, an alert fired. They",
     "are stored, searched, signed and delivered like all other events.",

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Authenticate } from "../intake/hot-routes.ts";
-import { createTokenBucket } from "../model/token-bucket.ts";
+import { addressGroupOf } from "../model/addresses.ts";
 import type { Clock } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
+import { createTokenBucket } from "../model/token-bucket.ts";
 import type { Keys } from "../resources/keys.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import { addressGroupOf } from "../model/addresses.ts";
-import type { PortalLinks } from "./session/portal-links.ts";
+import type { PortalLinks } from "./session/passes.ts";
 import type { Sessions } from "./session/sessions.ts";
 
 interface CallerSources {

@@ -1,6 +1,5 @@
-import { type Clock, createTurns } from "../model/clock.ts";
-import type { GiveWay } from "./give-way.ts";
-import { createKeyPlaces } from "./key-places.ts";
+import { createTurns, type Clock } from "../model/clock.ts";
+import { PosthornError } from "../model/errors.ts";
 
 /**
  * An export may be as long as the log. So only a few run at once, they read one after the other and only while their
@@ -64,4 +63,76 @@ export function createExportGate({ maxExports, maxExportsPerKey, clock, giveWay 
       };
     },
   };
+}
+
+/** Limits long-running answers, in total and for each owner: a key, or all portal links of a tenant. */
+export interface KeyPlaces {
+  /** Takes a place until the returned function is called. Throws `too_many_requests` when the limit is reached. */
+  take(owner: string): () => void;
+}
+
+export interface KeyPlacesOptions {
+  max: number;
+  maxPerKey: number;
+  /** What is limited, as a plural: `exports`. */
+  things: string;
+  /** What the caller can do about it. */
+  advice: string;
+}
+
+const RETRY_AFTER_S = 10;
+
+export function createKeyPlaces({ max, maxPerKey, things, advice }: KeyPlacesOptions): KeyPlaces {
+  const byOwner = new Map<string, number>();
+  let taken = 0;
+
+  function refuse(where: string, limit: number): never {
+    throw new PosthornError("too_many_requests", `${limit} ${things} are already running ${where}. ${advice}`, {
+      retryAfterS: RETRY_AFTER_S,
+      details: { limit },
+    });
+  }
+
+  return {
+    take(owner) {
+      const ofOwner = byOwner.get(owner) ?? 0;
+      if (ofOwner >= maxPerKey) refuse("with this key, or with the portal links of this tenant", maxPerKey);
+      if (taken >= max) refuse("on this gateway", max);
+      byOwner.set(owner, ofOwner + 1);
+      taken++;
+      let isTaken = true;
+      return () => {
+        if (!isTaken) return;
+        isTaken = false;
+        taken--;
+        const left = (byOwner.get(owner) ?? 1) - 1;
+        if (left === 0) byOwner.delete(owner);
+        else byOwner.set(owner, left);
+      };
+    },
+  };
+}
+/** While the event loop lags, a read waits in steps of this, but not forever: it becomes slow, but continues. */
+const WAIT_MS = 20;
+const MAX_WAITS = 50;
+
+export interface GiveWayOptions {
+  /** Whether the event loop lags. */
+  isBusy: () => boolean;
+  /** Waits in the machine's time, not that of the gateway's clock, because the lag is measured in it. */
+  wait?: ((ms: number) => Promise<void>) | undefined;
+}
+
+/** For long tasks that can wait: resolves when the gateway is no longer busy with other work. */
+export type GiveWay = () => Promise<void>;
+
+export function createGiveWay({ isBusy, wait = waitOnMachine }: GiveWayOptions): GiveWay {
+  return async () => {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    for (let waits = 0; waits < MAX_WAITS && isBusy(); waits++) await wait(WAIT_MS);
+  };
+}
+
+function waitOnMachine(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { promisify } from "node:util";
+import type { FastifyReply, FastifyRequest } from "fastify";
 
 /** A page or file that is built once and then only sent, because anybody may ask for it any number of times. */
 export interface Prepared {

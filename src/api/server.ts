@@ -1,10 +1,12 @@
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RouteOptions } from "fastify";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { ERRORS, PosthornError } from "../model/errors.ts";
-import { isLoopbackHost, parseUrl } from "../model/addresses.ts";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RouteOptions } from "fastify";
+import { HOT_ROUTES, watchAnswer, type Authenticate, type Intake } from "../intake/hot-routes.ts";
+import { ANSWER_HEADERS, sendProblem } from "../intake/problem.ts";
 import { checkEncoding, findAmbiguity } from "../intake/request.ts";
+import { isLoopbackHost, parseUrl } from "../model/addresses.ts";
+import { ERRORS, PosthornError } from "../model/errors.ts";
 import type { Scope } from "../model/scopes.ts";
 import type { Author, Authors } from "../resources/authors.ts";
 import { actorOf, allows, type Caller } from "../resources/keys.ts";
@@ -12,8 +14,6 @@ import type { Activity } from "../telemetry/activity.ts";
 import type { NoteServerError } from "../telemetry/server-errors.ts";
 import type { ConnectionGate } from "./connection-gate.ts";
 import type { Dashboard } from "./dashboard/dashboard.ts";
-import { HOT_ROUTES, type Authenticate, type Intake, watchAnswer } from "../intake/hot-routes.ts";
-import { ANSWER_HEADERS, sendProblem } from "../intake/problem.ts";
 import { answerUnparsable } from "./unparsable.ts";
 import { compileValidator } from "./validation.ts";
 
@@ -56,7 +56,7 @@ export interface HttpServerOptions {
 
 /** Answers are described in the reference (`openapi/`) only: Fastify must not serialize by a schema. */
 function refuseCompiler(): never {
-  throw new Error("a route has a schema that nothing compiles; describe answers in its .docs.ts file");
+  throw new Error("a route has a schema that nothing compiles; describe answers in its `docs`");
 }
 
 /** Browsers that have once come by https do not come by plain http for half a year. */

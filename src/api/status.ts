@@ -1,26 +1,19 @@
-import { countOpen } from "../model/delivery.ts";
-import type { Scheduler } from "../deliver/scheduler.ts";
-import type { ErrorCode, PosthornError } from "../model/errors.ts";
-import type { DeliveryCounters } from "../store/port/reads.ts";
-import type { Store } from "../store/store.ts";
 import type { LoopLag } from "../accept/loop-lag.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
 import type { Alerts } from "../alerts/alerts.ts";
+import { ageOf, createOldestOpenReader } from "../alerts/facts.ts";
+import type { Scheduler } from "../deliver/scheduler.ts";
 import type { DiskWatch } from "../jobs/disk-watch.ts";
+import type { FallbackDepths } from "../jobs/fallback-depths.ts";
 import type { RetentionReport } from "../jobs/retention.ts";
+import { countOpen } from "../model/delivery.ts";
+import type { ErrorCode, PosthornError } from "../model/errors.ts";
 import type { Sources } from "../resources/sources/sources.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
-import {
-  describeConnection,
-  isFailed,
-  listCutOff,
-  type ConnectionFacts,
-  type PulledFacts,
-} from "./present/connection-facts.ts";
 import { worstOf, type Targets } from "../resources/target-states.ts";
-import type { FallbackDepths } from "../jobs/fallback-depths.ts";
-import { ageOf, createOldestOpenReader } from "../alerts/facts.ts";
-import { describeTarget, type TargetFacts } from "./present/target-facts.ts";
+import type { DeliveryCounters } from "../store/port/reads.ts";
+import type { Store } from "../store/store.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { describeTarget, type TargetFacts } from "./routes/targets.ts";
 
 /** The gateway's reports about itself. */
 export interface Status {
@@ -231,5 +224,50 @@ function presentRetentionReport(report: RetentionReport) {
     running: report.isRunning,
     last_run_at: isoOrNull(lastRun?.startedAt ?? null),
     last_result: lastRun?.result ?? null,
+  };
+}
+
+/** The state of the connection to a broker. */
+export interface ConnectionFacts {
+  kind: string;
+  name: string;
+  state:
+    | { state: "unused" | "connecting" | "connected" }
+    | { state: "failed"; fault: { message: string }; retryAt: number };
+}
+
+/** The state of a source's queue. */
+export interface PulledFacts {
+  source: string;
+  /** The connection that it reads from; for a kind without a broker there is no such connection. */
+  connection: { kind: string; name: string };
+  depth: number | undefined;
+  trouble: string | undefined;
+}
+
+/** Sources whose queue cannot be read, or whose messages cannot be parked, because of their own problem or of their connection's. */
+function listCutOff(
+  pulled: readonly PulledFacts[],
+  connections: readonly ConnectionFacts[],
+): { source: string; trouble: string }[] {
+  return pulled.flatMap(({ source, trouble, connection }) => {
+    const found = connections.find(({ kind, name }) => kind === connection.kind && name === connection.name);
+    const reason = trouble ?? (found?.state.state === "failed" ? found.state.fault.message : undefined);
+    return reason === undefined ? [] : [{ source, trouble: reason }];
+  });
+}
+
+function isFailed({ state }: ConnectionFacts): boolean {
+  return state.state === "failed";
+}
+
+function describeConnection({ kind, name, state }: ConnectionFacts) {
+  const isAway = state.state === "failed";
+  return {
+    kind,
+    name,
+    state: state.state,
+    reason: isAway ? state.fault.message : null,
+    next_try_at: isAway ? new Date(state.retryAt).toISOString() : null,
   };
 }

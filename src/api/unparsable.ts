@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
+import { LINGER_MS, toProblem } from "../intake/problem.ts";
 import { PosthornError } from "../model/errors.ts";
 import { openResponseOf } from "./connection-gate.ts";
-import { LINGER_MS, toProblem } from "../intake/problem.ts";
 
 /** The error of Node's parser for a request that it cannot read. */
 export interface ParserFault extends NodeJS.ErrnoException {

@@ -2,8 +2,11 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 import type { FastifySchemaCompiler } from "fastify";
 import { PosthornError } from "../model/errors.ts";
+import { EVENT_VERSION_PATTERN } from "../model/event-type.ts";
+import { EVENT_ID_PATTERN, EVENT_TYPE_PATTERN } from "../model/event.ts";
 import { describeSchemaError } from "../model/shape.ts";
-import { describePattern } from "./pattern-words.ts";
+import { SOURCE_NAME_PATTERN, SOURCE_NAME_WORDS } from "../model/source.ts";
+import { TENANT_ID_PATTERN } from "../model/tenant.ts";
 
 const options = { useDefaults: false, removeAdditional: false, allErrors: false } as const;
 let bodies: Ajv | undefined;
@@ -67,4 +70,20 @@ function describe(error: ErrorObject, all: readonly ErrorObject[]): string {
   if (error.keyword === "additionalProperties") return "is not a known field";
   const inWords = error.keyword === "pattern" ? describePattern(String(error.params["pattern"])) : undefined;
   return inWords ?? describeSchemaError(error, all);
+}
+
+const TENANT = 'must be 1 to 64 lower-case letters, digits, "-" and "_", and begin with a letter or a digit';
+
+/** What a pattern asks for, in words: few people read regular expressions. */
+const WORDS: ReadonlyMap<string, string> = new Map([
+  [SOURCE_NAME_PATTERN, `must be ${SOURCE_NAME_WORDS}`],
+  [TENANT_ID_PATTERN, TENANT],
+  [EVENT_ID_PATTERN, 'must be 1 to 128 letters, digits, "-", "_" and ":"'],
+  [EVENT_TYPE_PATTERN, 'must be words of letters, digits, "-" and "_", separated by dots'],
+  [EVENT_VERSION_PATTERN, 'must be 1 to 32 letters, digits, ".", "-" and "_"'],
+  ["^[^\\u0000]*$", "must not contain the character U+0000"],
+]);
+
+export function describePattern(pattern: string): string | undefined {
+  return WORDS.get(pattern);
 }

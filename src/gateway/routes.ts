@@ -1,8 +1,8 @@
 import { VERSION } from "../config/version.ts";
 import { createExportGate } from "../api/export-gate.ts";
-import { createGiveWay } from "../api/give-way.ts";
+import { createGiveWay } from "../api/export-gate.ts";
 import { addRoutes } from "../api/routes/add-routes.ts";
-import { createDeliveryPresenter } from "../api/present/delivery.ts";
+import { createDeliveryPresenter } from "../api/routes/deliveries.ts";
 import { createStreams } from "../api/stream/streams.ts";
 import { reportRetention } from "../jobs/retention.ts";
 import { createStatus } from "../api/status.ts";

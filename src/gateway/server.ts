@@ -7,7 +7,7 @@ import { createDashboard } from "../api/dashboard/dashboard.ts";
 import { createIntake, noteAnswer } from "../intake/hot-routes.ts";
 import { createHttpServer } from "../api/server.ts";
 import { createPasses } from "../api/session/passes.ts";
-import { createPortalLinks } from "../api/session/portal-links.ts";
+import { createPortalLinks } from "../api/session/passes.ts";
 import { createSessions } from "../api/session/sessions.ts";
 import { createServerErrors } from "../telemetry/server-errors.ts";
 import type { Capacity } from "./capacity.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { OWN_EVENT_DOCS } from "../../src/api/openapi/own-events.docs.ts";
+import { OWN_EVENT_DOCS } from "../../src/api/openapi/own-events.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 

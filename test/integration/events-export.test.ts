@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createSystemClock } from "../../src/model/clock.ts";
-import { createGiveWay } from "../../src/api/give-way.ts";
+import { createGiveWay } from "../../src/api/export-gate.ts";
 import { createExportGate } from "../../src/api/export-gate.ts";
 import { addEventExportRoute } from "../../src/api/routes/events-export.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";

@@ -141,11 +141,11 @@ export function findUndocumented(document: Json): string[] {
   const { operations } = readApiDocument(document);
   const schemas = schemasOf(document);
   return operations.flatMap((operation) => {
-    const area = "in `operations` of the `*.docs.ts` file beside its routes file (docs/extend/route.md)";
+    const area = "in its `docs` (docs/extend/route.md)";
     const url = operation.path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
     const entry = `"${operation.method} ${url}" ${area}`;
     const problems: string[] = [];
-    if (operation.summary === undefined) problems.push("no summary: add `summary` to the `schema` of the route");
+    if (operation.summary === undefined) problems.push("no summary: declare it with `route`");
     const answer = exampleAnswerOf(operation);
     const successes = Object.entries(operation.responses).filter(([status]) => SUCCESS.test(status));
     if (successes.length === 0) problems.push(`no answer: add \`answer\` with its schema and an example to ${entry}`);

@@ -1,4 +1,4 @@
-import { buildReference } from "../../src/api/openapi/reference.ts";
+import { buildReference } from "../../src/api/openapi/document.ts";
 import { readApiDocument } from "./api-document.ts";
 
 const document = readApiDocument(buildReference([], "0"));

@@ -1,17 +1,13 @@
 import type { ErrorCode } from "../../model/errors.ts";
-import { PATH_PARAMETER, type DocumentedRoute } from "./documented-routes.ts";
-import type { AnswerDocs, AreaDocs, OperationDocs } from "./operation-docs.ts";
+import { PLUGINS } from "../../plugins.ts";
+import { AREAS, type Area, type DocumentedRoute } from "../routes/route.ts";
+import { HOT_OPERATIONS } from "./hot-routes.ts";
+import { describeOutgoing } from "./outgoing.ts";
 import { describeProblems, errorsOf } from "./problems.ts";
-import { exampleOf } from "./shown.ts";
-import { createSchemaWriter, type Json, type SchemaWriter } from "./schema-writer.ts";
+import { createSchemaWriter, type SchemaWriter } from "./schema-writer.ts";
+import { exampleOf, type AnswerDocs, type Json, type OperationDocs } from "./shapes.ts";
 
-export interface DocumentParts {
-  version: string;
-  routes: readonly DocumentedRoute[];
-  areas: readonly AreaDocs[];
-  /** The requests that destinations receive. */
-  webhooks: (writer: SchemaWriter) => Json;
-}
+/** Loaded on the first request for the reference, to save memory until then. */
 
 const JSON_TYPE = "application/json";
 
@@ -19,16 +15,19 @@ const INTRODUCTION = `Accepts webhooks and events, stores each durably before it
 
 Send a key as \`Authorization: Bearer KEY\` or as \`x-api-key\`. A key has scopes (\`admin\`, which includes the others, \`publish\`, \`read\`) and may be bound to one tenant; it then sees nothing of other tenants. Errors are \`application/problem+json\` with a stable \`code\`. Lists are paged: send the \`next_cursor\` of one page as \`cursor\` to get the next. Times are RFC 3339.`;
 
-export function buildDocument({ version, routes, areas, webhooks }: DocumentParts): Json {
+/** As Fastify writes it. */
+const PATH_PARAMETER = /:([a-z_]+)/g;
+const PLUGIN_DOCS = await Promise.all(PLUGINS.map((plugin) => plugin.loadDocs()));
+const BEFORE_PLUGINS: Area = "Validations";
+
+export function buildReference(routes: readonly DocumentedRoute[], version: string): Json {
   const writer = createSchemaWriter();
   const paths: Record<string, Json> = {};
-  for (const route of routes) {
-    const name = `${route.method} ${route.url}`;
-    const area = areas.find(({ operations }) => operations[name] !== undefined);
+  for (const route of [...HOT_OPERATIONS, ...routes]) {
     const path = toPath(route.url);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describe(route, area, name, writer) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describe(route, writer) };
   }
-  const received = webhooks(writer);
+  const received = describeOutgoing(writer);
   return {
     openapi: "3.1.0",
     info: {
@@ -38,7 +37,12 @@ export function buildDocument({ version, routes, areas, webhooks }: DocumentPart
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
-    tags: areas.map(({ tag, description }) => ({ name: tag, description })),
+    tags: Object.entries(AREAS).flatMap(([name, description]) => [
+      { name, description },
+      ...(name === BEFORE_PLUGINS
+        ? PLUGIN_DOCS.map((plugin) => ({ name: plugin.tag, description: plugin.description }))
+        : []),
+    ]),
     paths,
     webhooks: received,
     components: {
@@ -51,9 +55,12 @@ export function buildDocument({ version, routes, areas, webhooks }: DocumentPart
   };
 }
 
-function describe(route: DocumentedRoute, area: AreaDocs | undefined, name: string, writer: SchemaWriter): Json {
+function describe(route: DocumentedRoute, writer: SchemaWriter): Json {
   const { schema, config } = route;
-  const docs = area?.operations[name];
+  const name = `${route.method} ${route.url}`;
+  const plugin = PLUGIN_DOCS.find(({ operations }) => operations[name] !== undefined);
+  const docs = config.docs?.() ?? plugin?.operations[name];
+  const tag = config.area ?? plugin?.tag;
   const description = [
     docs?.description,
     config.unbound === true ? "Only for keys that are not bound to a tenant." : "",
@@ -72,7 +79,7 @@ function describe(route: DocumentedRoute, area: AreaDocs | undefined, name: stri
     operationId: toOperationId(route),
     ...(schema?.summary !== undefined && { summary: schema.summary }),
     description: description.filter(Boolean).join(" "),
-    ...(area !== undefined && { tags: [area.tag] }),
+    ...(tag !== undefined && { tags: [tag] }),
     security: config.scope === undefined ? [] : [{ bearer: [config.scope] }, { api_key: [config.scope] }],
     ...(config.scope !== undefined && { "x-scope": config.scope }),
     ...(config.unbound === true && { "x-operator-only": true }),

@@ -1,4 +1,4 @@
-import type { Json } from "./schema-writer.ts";
+import type { Json } from "./shapes.ts";
 
 /** Writes schemas in a short form for people. */
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { escape, escapeAttribute, renderFields, renderMember, renderText, renderType } from "./page-schema.ts";
 import { PAGE_STYLE } from "./page-style.ts";
-import type { Json } from "./schema-writer.ts";
+import type { Json } from "./shapes.ts";
 
 /** The document as a page for people: plain HTML that loads nothing from other sites. */
 

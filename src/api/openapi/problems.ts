@@ -1,9 +1,9 @@
 import { Type } from "typebox";
-import { ERRORS, PosthornError, type ErrorCode } from "../../model/errors.ts";
 import { describeError } from "../../intake/problem.ts";
-import { named } from "./operation-docs.ts";
-import type { DocumentedRoute } from "./documented-routes.ts";
-import type { Json, SchemaWriter } from "./schema-writer.ts";
+import { ERRORS, PosthornError, type ErrorCode } from "../../model/errors.ts";
+import type { DocumentedRoute } from "../routes/route.ts";
+import type { SchemaWriter } from "./schema-writer.ts";
+import { named, type Json } from "./shapes.ts";
 
 /** RFC 9457; an error may add members of its own. */
 export const Problem = named(

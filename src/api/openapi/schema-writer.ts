@@ -1,14 +1,9 @@
-import { nameOf, notesOf } from "./operation-docs.ts";
+import { nameOf, notesOf, type Json } from "./shapes.ts";
 
-export type Json = Record<string, unknown>;
+export type SchemaWriter = ReturnType<typeof createSchemaWriter>;
 
 /** Turns schemas into schemas of the document: a named schema is written once and referred to. */
-export interface SchemaWriter {
-  write(schema: object): Json;
-  readonly components: Readonly<Record<string, Json>>;
-}
-
-export function createSchemaWriter(): SchemaWriter {
+export function createSchemaWriter() {
   const components: Record<string, Json> = {};
 
   function write(schema: object): Json {

@@ -1,12 +1,118 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../../model/alert-rules.ts";
-import type { Clock } from "../../model/clock.ts";
+import { presentCause, summarise } from "../../alerts/alert-events.ts";
+import type { ShownAlert, ShownRule } from "../../alerts/alerts.ts";
+import { ALERT_RULE_NAMES, ALERT_RULES, ALERT_SEVERITIES } from "../../model/alert-rules.ts";
+import type { Mute } from "../../model/alert.ts";
 import { oneOf } from "../../model/shape.ts";
-import type { Alerts, ShownAlert } from "../../alerts/alerts.ts";
-import type { Store } from "../../store/store.ts";
-import { presentAlert, presentRule } from "../present/alert.ts";
+import type { StoredEvent } from "../../store/port/reads.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  choice,
+  closed,
+  count,
+  Count,
+  countOf,
+  exampleOf,
+  nullable,
+  page,
+  shape,
+  text,
+  textOrNull,
+  Time,
+  type AnswerOf,
+} from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
 import { cutPage, pageQuery, presentPage } from "./paging.ts";
+import type { Parts } from "./parts.ts";
+import { ADMIN, OPERATOR, READ, routesOf } from "./route.ts";
+
+const RULE = "dead_letters";
+const { description, actionRequired } = ALERT_RULES[RULE];
+const CAUSE = `subscription ${EXAMPLE.subscription}`;
+
+/** Also part of the alert events. */
+export const AlertUnit = Type.Enum(["percent", "seconds", "days", "MiB", "count"], { examples: ["count"] });
+export const RuleName = Type.Enum([...ALERT_RULE_NAMES], { examples: [RULE] });
+export const Severity = Type.Enum([...ALERT_SEVERITIES], { examples: ["warning"] });
+export const AlertCauses = Type.Array(
+  closed({
+    cause: text(CAUSE, "The name of the cause, for `mute`"),
+    tenant_id: textOrNull("The tenant of the cause; set only in alerts of the whole gateway"),
+    name: text(EXAMPLE.newName),
+    value: Type.Number({ examples: [1] }),
+    detail: textOrNull(),
+  }),
+  { description: "The first 20 causes, worst first" },
+);
+export const ALERT_SUMMARY = `${description}: ${EXAMPLE.newName}`;
+const by = text(EXAMPLE.key, "The id of the API key");
+const note = textOrNull();
+
+const Alert = shape("Alert", () => ({
+  id: text(EXAMPLE.alert),
+  rule: RuleName,
+  tenant_id: textOrNull("Null for an alert of the whole gateway"),
+  status: choice(["active", "cleared"]),
+  severity: Severity,
+  summary: text(ALERT_SUMMARY),
+  action_required: text(actionRequired),
+  value: Type.Number({ description: "The value of the worst cause", examples: [1] }),
+  threshold: Type.Number({ examples: [0] }),
+  unit: AlertUnit,
+  count: count(1, "The number of causes"),
+  causes: AlertCauses,
+  fired_at: Time,
+  cleared_at: nullable(Time),
+  acknowledged: nullable(closed({ at: Time, by, note })),
+  muted: Type.Boolean({ description: "True while no messages are sent about this alert" }),
+  mutes: Type.Array(
+    closed({
+      cause: textOrNull("Null when the whole rule is muted, for its tenant or for the gateway"),
+      until: nullable(Time),
+      at: Time,
+      by,
+      note,
+    }),
+    { examples: [[]] },
+  ),
+  told: Type.Array(
+    closed({
+      event_type: choice(["alert.fired", "alert.cleared"]),
+      event_id: text(EXAMPLE.webhookEvent, "The id of the alert event; its deliveries show who received it"),
+      at: Time,
+      open: Count,
+      delivered: count(1),
+      dead: countOf("The number of channels that could not be reached"),
+    }),
+    { description: "The last 10 messages, latest first, with the results of their deliveries" },
+  ),
+}));
+
+const AlertRule = shape("AlertRule", () => ({
+  rule: RuleName,
+  description: text(description),
+  enabled: Type.Boolean({ examples: [true] }),
+  severity: Severity,
+  unit: AlertUnit,
+  bad: choice(["above", "below"], "Whether a value above or below the threshold is bad"),
+  threshold: Type.Number({ examples: [0] }),
+  margin: Type.Number({ description: "How far beyond the threshold a value must be to count as good again" }),
+  window_s: nullable(Type.Integer()),
+  min_attempts: nullable(Type.Integer()),
+  fires_after: count(1, "The alert fires after this many bad evaluations in a row"),
+  clears_after: count(2, "The alert clears after this many good evaluations in a row"),
+  cool_down_s: count(900, "Minimum number of seconds between two messages that the alert fired"),
+  worst_value: nullable(
+    Type.Number({ description: "The worst value at the last evaluation; null when nothing was measured" }),
+  ),
+  measured: countOf("The number of values measured"),
+  bad_now: countOf("The number of bad values"),
+  active_alert: textOrNull("The id of this rule's active alert for the whole gateway"),
+}));
+
+const alertExample = () => exampleOf(Alert);
+const params = { id: EXAMPLE.alert };
 
 const Note = Type.String({ maxLength: 1000, description: "For people", examples: ["The partner knows"] });
 
@@ -23,12 +129,7 @@ const AlertQuery = pageQuery({
   acknowledged: Type.Optional(Type.Boolean()),
 });
 
-const RuleQuery = pageQuery({});
-
-const AcknowledgeBody = Type.Union([
-  Type.Object({ note: Type.Optional(Note) }, { additionalProperties: false }),
-  Type.Null(),
-]);
+const AcknowledgeBody = nullable(closed({ note: Type.Optional(Note) }));
 
 const CauseName = Type.String({
   maxLength: 500,
@@ -36,36 +137,24 @@ const CauseName = Type.String({
   examples: ["subscription sub_01m7hw9xzjewcvkjd2bcd7444a"],
 });
 
-const MuteBody = Type.Union([
-  Type.Object(
-    {
-      for_s: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: 31_536_000,
-          description: "How many seconds the mute lasts. Without it, until it is unmuted",
-        }),
-      ),
-      cause: Type.Optional(CauseName),
-      note: Type.Optional(Note),
-    },
-    { additionalProperties: false },
-  ),
-  Type.Null(),
-]);
+const MuteBody = nullable(
+  closed({
+    for_s: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 31_536_000,
+        description: "How many seconds the mute lasts. Without it, until it is unmuted",
+      }),
+    ),
+    cause: Type.Optional(CauseName),
+    note: Type.Optional(Note),
+  }),
+);
 
-const UnmuteBody = Type.Union([
-  Type.Object({ cause: Type.Optional(CauseName) }, { additionalProperties: false }),
-  Type.Null(),
-]);
+const UnmuteBody = nullable(closed({ cause: Type.Optional(CauseName) }));
 
-export interface AlertRoutesOptions {
-  alerts: Alerts;
-  store: Pick<Store, "reads">;
-  clock: Clock;
-}
-
-export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: AlertRoutesOptions): void {
+export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: Parts): void {
+  const route = routesOf(app, "Alerts");
   const wallOf = (until: number) => Math.round(clock.wall() + until - clock.now());
 
   /** The alert with the results of its messages. */
@@ -80,25 +169,30 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: A
     return (await present([shown]))(shown);
   }
 
-  app.get<{ Querystring: Static<typeof AlertQuery> }>(
-    "/api/v1/alerts",
-    { config: { scope: "read" }, schema: { summary: "List alerts", querystring: AlertQuery } },
-    async ({ caller, query }) => {
+  route("GET /api/v1/alerts", READ, "List alerts", {
+    query: AlertQuery,
+    docs: () => ({
+      description:
+        "A key that is bound to a tenant sees the alerts of that tenant. Other keys see the alerts of the whole " +
+        "gateway, or with `tenant_id` the alerts of one tenant. The last 20 cleared alerts of each rule are kept.",
+      query: { status: "active" },
+      answer: page(Alert, "Alerts, latest first"),
+    }),
+    async handle({ caller, query }) {
       const all = alerts.list(caller?.tenantId ?? query.tenant_id ?? "").filter((alert) => isWanted(alert, query));
       const { cursor } = query;
       const rest = cursor === undefined ? all : all.filter(({ id }) => id < cursor);
       const page = cutPage(rest, query, ({ id }) => id);
       return presentPage(page, await present(page.rows));
     },
-  );
+  });
 
-  app.get<{ Querystring: Static<typeof RuleQuery> }>(
-    "/api/v1/alerts/rules",
-    {
-      config: { scope: "admin", unbound: true },
-      schema: { summary: "List alert rules", querystring: RuleQuery },
-    },
-    async ({ query }) => {
+  route("GET /api/v1/alerts/rules", OPERATOR, "List alert rules", {
+    query: pageQuery({}),
+    docs: () => ({
+      answer: page(AlertRule, "The rules with their thresholds and the result of the last evaluation"),
+    }),
+    async handle({ query }) {
       const all = alerts.listRules();
       const from = all.findIndex(({ name }) => name === query.cursor) + 1;
       return presentPage(
@@ -106,37 +200,69 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: A
         presentRule,
       );
     },
-  );
+  });
 
-  app.get<{ Params: { id: string } }>(
-    "/api/v1/alerts/:id",
-    { config: { scope: "read" }, schema: { summary: "Get an alert" } },
-    async ({ caller, params }) => presentOne(alerts.get(params.id, caller?.tenantId)),
-  );
+  route("GET /api/v1/alerts/:id", READ, "Get an alert", {
+    docs: () => ({ params, answer: { description: "The alert", schema: Alert } }),
+    handle: async ({ caller, params }) => presentOne(alerts.get(params.id, caller?.tenantId)),
+  });
 
-  app.post<{ Params: { id: string }; Body: Static<typeof AcknowledgeBody> }>(
-    "/api/v1/alerts/:id/acknowledge",
-    { config: { scope: "admin" }, schema: { summary: "Acknowledge an alert", body: AcknowledgeBody } },
-    async ({ caller, params, body }) =>
+  route("POST /api/v1/alerts/:id/acknowledge", ADMIN, "Acknowledge an alert", {
+    body: AcknowledgeBody,
+    docs: () => ({
+      description:
+        "Marks that somebody is working on the alert. New causes send no more messages; the end of the alert does.",
+      params,
+      request: { note: "The partner knows" },
+      answer: {
+        description: "The alert",
+        schema: Alert,
+        example: { ...alertExample(), acknowledged: { at: EXAMPLE.time, by: EXAMPLE.key, note: "The partner knows" } },
+      },
+      errors: ["conflict"],
+    }),
+    handle: async ({ caller, params, body }) =>
       presentOne(await alerts.acknowledge(params.id, caller?.tenantId, caller?.keyId ?? "", body?.note)),
-  );
+  });
 
-  app.post<{ Params: { id: string }; Body: Static<typeof MuteBody> }>(
-    "/api/v1/alerts/:id/mute",
-    { config: { scope: "admin" }, schema: { summary: "Mute an alert", body: MuteBody } },
-    async ({ caller, params, body }) => {
+  route("POST /api/v1/alerts/:id/mute", ADMIN, "Mute an alert", {
+    body: MuteBody,
+    docs: () => ({
+      description:
+        "Stops messages of this rule, for the tenant of the alert or for the gateway. With `cause`, only that cause " +
+        "is " +
+        "ignored; it must be one that the alert has. Problems that still exist when the mute ends are reported then.",
+      params,
+      request: { for_s: 3600 },
+      answer: {
+        description: "The alert",
+        schema: Alert,
+        example: {
+          ...alertExample(),
+          muted: true,
+          mutes: [{ cause: null, until: EXAMPLE.overlapEnd, at: EXAMPLE.time, by: EXAMPLE.key, note: null }],
+        },
+      },
+    }),
+    async handle({ caller, params, body }) {
       const { for_s: forS, cause, note } = body ?? {};
       const forMs = forS === undefined ? undefined : forS * 1000;
       const wish = { by: caller?.keyId ?? "", note, cause, forMs };
       return presentOne(await alerts.mute(params.id, caller?.tenantId, wish));
     },
-  );
+  });
 
-  app.post<{ Params: { id: string }; Body: Static<typeof UnmuteBody> }>(
-    "/api/v1/alerts/:id/unmute",
-    { config: { scope: "admin" }, schema: { summary: "Unmute an alert", body: UnmuteBody } },
-    async ({ caller, params, body }) => presentOne(await alerts.unmute(params.id, caller?.tenantId, body?.cause)),
-  );
+  route("POST /api/v1/alerts/:id/unmute", ADMIN, "Unmute an alert", {
+    body: UnmuteBody,
+    docs: () => ({
+      description: "Ends all mutes of the rule, or with `cause` only that of one cause.",
+      params,
+      request: {},
+      answer: { description: "The alert", schema: Alert },
+    }),
+    handle: async ({ caller, params, body }) =>
+      presentOne(await alerts.unmute(params.id, caller?.tenantId, body?.cause)),
+  });
 }
 
 function isWanted(alert: ShownAlert, query: Static<typeof AlertQuery>): boolean {
@@ -145,4 +271,74 @@ function isWanted(alert: ShownAlert, query: Static<typeof AlertQuery>): boolean 
   if (rule !== undefined && alert.rule.name !== rule) return false;
   if (severity !== undefined && alert.severity !== severity) return false;
   return acknowledged === undefined || (alert.acknowledged !== undefined) === acknowledged;
+}
+
+/** The results of a message's deliveries; undefined when its event was deleted. */
+type FindTold = (eventId: string) => Pick<StoredEvent, "open" | "delivered" | "dead"> | undefined;
+
+/** The one mapping of an alert to the wire. Mutes end in scheduling time; `wallOf` converts it to wall time. */
+function presentAlert(
+  alert: ShownAlert,
+  findTold: FindTold,
+  wallOf: (until: number) => number,
+): AnswerOf<typeof Alert> {
+  const { id, rule, tenantId, causes, count, clearedAt, acknowledged } = alert;
+  return {
+    id,
+    rule: rule.name,
+    tenant_id: tenantId === "" ? null : tenantId,
+    status: clearedAt === undefined ? "active" : "cleared",
+    severity: alert.severity,
+    summary: summarise(rule, alert),
+    action_required: rule.actionRequired,
+    value: alert.value,
+    threshold: alert.threshold,
+    unit: rule.unit,
+    count,
+    causes: causes.map((cause) => presentCause(cause, tenantId === "")),
+    fired_at: new Date(alert.firedAt).toISOString(),
+    cleared_at: isoTime(clearedAt) ?? null,
+    acknowledged:
+      acknowledged === undefined
+        ? null
+        : { at: new Date(acknowledged.at).toISOString(), by: acknowledged.by, note: acknowledged.note ?? null },
+    muted: alert.isMuted,
+    mutes: alert.mutes.map((mute) => presentMute(mute, wallOf)),
+    told: alert.told.map(({ type, eventId, at }) => {
+      const { open = 0, delivered = 0, dead = 0 } = findTold(eventId) ?? {};
+      return { event_type: type, event_id: eventId, at: new Date(at).toISOString(), open, delivered, dead };
+    }),
+  };
+}
+
+function presentMute({ cause, until, at, by, note }: Mute, wallOf: (until: number) => number) {
+  return {
+    cause: cause ?? null,
+    until: until === undefined ? null : new Date(wallOf(until)).toISOString(),
+    at: new Date(at).toISOString(),
+    by,
+    note: note ?? null,
+  };
+}
+
+function presentRule(rule: ShownRule): AnswerOf<typeof AlertRule> {
+  return {
+    rule: rule.name,
+    description: rule.description,
+    enabled: rule.isEnabled,
+    severity: rule.severity,
+    unit: rule.unit,
+    bad: rule.bad,
+    threshold: rule.threshold,
+    margin: rule.margin,
+    window_s: rule.windowS ?? null,
+    min_attempts: rule.minAttempts ?? null,
+    fires_after: rule.firesAfter,
+    clears_after: rule.clearsAfter,
+    cool_down_s: rule.coolDownS,
+    worst_value: rule.worst ?? null,
+    measured: rule.measured,
+    bad_now: rule.badCount,
+    active_alert: rule.active?.id ?? null,
+  };
 }

@@ -1,15 +1,83 @@
-import type { FastifyInstance } from "fastify";
 import { Readable } from "node:stream";
-import { Type, type Static } from "typebox";
-import type { AuditTrail, OpenTrail } from "../../resources/audit-trail.ts";
-import type { Subscriptions } from "../../resources/subscriptions/subscriptions.ts";
-import type { Export, ExportGate } from "../export-gate.ts";
-import { presentAuditEntry, presentMark, presentStatusChange } from "../present/audit.ts";
+import type { FastifyInstance } from "fastify";
+import { Type } from "typebox";
+import type { AuditData, AuditEntry as StoredEntry, AuditMark, AuditRow } from "../../model/audit.ts";
+import type { OpenTrail } from "../../resources/audit-trail.ts";
 import { placeOwnerOf } from "../../resources/keys.ts";
-import { PageQuery, pageOf, pageQuery, presentPage } from "./paging.ts";
+import type { Export } from "../export-gate.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  Anything,
+  closed,
+  Count,
+  nullable,
+  page,
+  shape,
+  text,
+  textOrNull,
+  time,
+  Time,
+  type AnswerOf,
+} from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
+import { pageOf, pageQuery, presentPage } from "./paging.ts";
+import type { Parts } from "./parts.ts";
+import { ADMIN, OPERATOR, READ, routesOf } from "./route.ts";
+
+const HASH = "9f2c7d4f0c4f7a6d0a4f4f7f6f8c1d2e3b4a5968778695a4b3c2d1e0f9e8d7c6";
+
+const AuditEntry = shape("AuditEntry", "One entry of the audit log: who did what, and when", () => ({
+  seq: Type.Integer({ minimum: 1, description: "1, 2, 3 …, without a gap" }),
+  at: Time,
+  actor: text(`key:${EXAMPLE.key}`, "`key:ID`, `config`, `gateway` or `local:USER`"),
+  via: textOrNull("The method and route, or the command line command"),
+  address: textOrNull("The IP address that the request came from"),
+  act: text("subscription.update"),
+  kind: text("subscription", "The kind of object that was changed"),
+  id: text(EXAMPLE.subscription),
+  tenant_id: textOrNull("The tenant that owns the object"),
+  before: nullable(Type.With(Anything, { description: "The changed fields before the change; secrets are masked" })),
+  after: nullable(Type.With(Anything, { description: "The changed fields after the change; secrets are masked" })),
+  details: nullable(Type.With(Anything, { description: "More facts, such as a reason or a number" })),
+  erased: Type.Boolean({ description: "True when the content of the entry was erased with its tenant" }),
+  hash: text(HASH, "SHA-256 of the previous entry's hash and this entry"),
+}));
+
+const StatusChange = closed(() => ({
+  at: Time,
+  from: textOrNull("Null when the subscription was created"),
+  to: textOrNull(),
+  actor: text(
+    `key:${EXAMPLE.key}`,
+    "As in the audit log. A portal link is told only `portal`, `gateway`, or `operator` for everybody else",
+  ),
+  act: text("subscription.pause"),
+  reason: textOrNull("Why the gateway itself made the change"),
+  audit_seq: nullable(
+    Type.Integer({ minimum: 1, description: "The `seq` of the entry in the audit log; null for a portal link" }),
+  ),
+}));
+
+const Mark = closed(() => ({
+  seq: Type.Integer({ minimum: 1 }),
+  hash: text(HASH),
+  at: Type.Integer({ description: "Milliseconds since 1970" }),
+  signature: text("c2lnbmF0dXJl", "Ed25519, in base64"),
+}));
+
+const AuditVerdict = closed(() => ({
+  valid: Type.Boolean({ examples: [true] }),
+  entries: Count,
+  first_wrong: nullable(closed({ seq: Type.Integer(), reason: Type.String() })),
+  head: nullable(Mark),
+  public_key: text(
+    "pka_mJ8O6r3vV3tq0c2yTnSP3mZ0m2f5X9l6o8lFZr1pQ0A=",
+    "The public key that verifies the signature of the head",
+  ),
+}));
 
 const Word = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }));
-const Moment = (description: string) => Type.Optional(Type.String({ format: "date-time", description }));
+const Moment = (description: string) => Type.Optional(time(description));
 
 const ListQuery = pageQuery({
   actor: Word("`key:ID`, `config`, `gateway` or `local:USER`"),
@@ -20,21 +88,17 @@ const ListQuery = pageQuery({
   since: Moment("Only entries at this time or later"),
   until: Moment("Only entries before this time"),
 });
-const HistoryQuery = Type.Object(PageQuery, { additionalProperties: false });
 
-const OPERATOR = { scope: "admin", unbound: true } as const;
-
-export interface AuditRoutesOptions {
-  trail: AuditTrail;
-  subscriptions: Pick<Subscriptions, "getById">;
-  exports: ExportGate;
-}
-
-export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exports }: AuditRoutesOptions): void {
-  app.get<{ Querystring: Static<typeof ListQuery> }>(
-    "/api/v1/audit",
-    { config: { scope: "admin" }, schema: { summary: "List the audit log, latest first", querystring: ListQuery } },
-    async ({ query, caller }) => {
+export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exports }: Parts): void {
+  const route = routesOf(app, "Audit");
+  route("GET /api/v1/audit", ADMIN, "List the audit log, latest first", {
+    query: ListQuery,
+    docs: () => ({
+      description: "A key that is bound to a tenant sees only entries of that tenant.",
+      query: { kind: "subscription" },
+      answer: page(AuditEntry, "Entries, latest first"),
+    }),
+    async handle({ query, caller }) {
       const { actor, act, kind, id, since, until } = query;
       const filter = {
         tenantId: caller?.tenantId ?? query.tenant_id,
@@ -47,17 +111,24 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
       };
       return presentPage(await trail.list(filter, pageOf(query)), presentAuditEntry);
     },
-  );
+  });
 
-  app.get(
-    "/api/v1/audit/export",
-    {
-      // A HEAD request would read everything and return nothing.
-      exposeHeadRoute: false,
-      config: OPERATOR,
-      schema: { summary: "Export the audit log with its hashes, as NDJSON" },
-    },
-    async (request, reply) => {
+  route("GET /api/v1/audit/export", OPERATOR, "Export the audit log with its hashes, as NDJSON", {
+    // A HEAD request would read everything and return nothing.
+    exposeHeadRoute: false,
+    docs: () => ({
+      description:
+        "The first line is the signed head; each further line is an entry. `posthorn verify-audit FILE` checks it " +
+        "offline.",
+      answer: {
+        description: "All entries, oldest first",
+        contentType: "application/x-ndjson",
+        schema: Type.String(),
+        example: `{"posthorn_audit":1}\n`,
+      },
+      errors: ["too_many_requests"],
+    }),
+    async handle(request, reply) {
       const { raw } = reply;
       const place = exports.enter(placeOwnerOf(request.caller), () => raw.destroy());
       raw.once("close", place.leave);
@@ -66,12 +137,17 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
         .type("application/x-ndjson")
         .send(Readable.from(exportTrail(opened, trail.publicKey, place), { objectMode: false }));
     },
-  );
+  });
 
-  app.get(
-    "/api/v1/audit/verify",
-    { exposeHeadRoute: false, config: OPERATOR, schema: { summary: "Verify the audit log from its first entry" } },
-    async () => {
+  route("GET /api/v1/audit/verify", OPERATOR, "Verify the audit log from its first entry", {
+    exposeHeadRoute: false,
+    docs: () => ({
+      answer: {
+        description: "Whether all entries are unchanged",
+        schema: AuditVerdict,
+      },
+    }),
+    async handle() {
       const { entries, head, fault } = await trail.verify();
       return {
         valid: fault === undefined,
@@ -81,21 +157,21 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
         public_key: trail.publicKey,
       };
     },
-  );
+  });
 
-  app.get<{ Params: { id: string }; Querystring: Static<typeof HistoryQuery> }>(
-    "/api/v1/subscriptions/:id/history",
-    {
-      config: { scope: "read" },
-      schema: { summary: "List the status changes of a subscription, latest first", querystring: HistoryQuery },
-    },
-    async ({ params, query, caller }) => {
+  route("GET /api/v1/subscriptions/:id/history", READ, "List the status changes of a subscription, latest first", {
+    query: pageQuery({}),
+    docs: () => ({
+      params: { id: EXAMPLE.subscription },
+      answer: page(StatusChange, "Status changes, latest first"),
+    }),
+    async handle({ params, query, caller }) {
       const { id, tenantId } = subscriptions.getById(params.id, caller?.tenantId);
       const filter = { kind: "subscription", id, tenantId, member: "status" };
       const isForPartner = caller?.isPartner === true;
       return presentPage(await trail.list(filter, pageOf(query)), (row) => presentStatusChange(row, isForPartner));
     },
-  );
+  });
 }
 
 /** The first line has the head of the log, so that `posthorn verify-audit` can check the export without a gateway. */
@@ -111,4 +187,55 @@ async function* exportTrail(opened: OpenTrail, publicKey: string, place: Export)
       .join("");
     place.noteTaken();
   }
+}
+
+/** The one mapping of an entry to the wire. */
+function presentAuditEntry(row: AuditRow): AnswerOf<typeof AuditEntry> {
+  const entry = JSON.parse(row.entry) as StoredEntry;
+  const { before, after, details, address } = readData(row);
+  return {
+    seq: row.seq,
+    at: isoTime(entry.at),
+    actor: entry.actor,
+    via: entry.via,
+    address: address ?? null,
+    act: entry.act,
+    kind: entry.kind,
+    id: entry.id,
+    tenant_id: entry.tenant_id,
+    before: before ?? null,
+    after: after ?? null,
+    details: details ?? null,
+    erased: entry.data !== null && row.data === undefined,
+    hash: row.hash,
+  };
+}
+
+/** A partner does not get to know keys and users of others, nor how many entries the log has. */
+function presentStatusChange(row: AuditRow, isForPartner: boolean): AnswerOf<typeof StatusChange> {
+  const { at, actor, act } = JSON.parse(row.entry) as StoredEntry;
+  const { before, after, details } = readData(row);
+  return {
+    at: isoTime(at),
+    from: (before?.["status"] as string | undefined) ?? null,
+    to: (after?.["status"] as string | undefined) ?? null,
+    actor: isForPartner ? toRole(actor) : actor,
+    act,
+    reason: (details?.["reason"] as string | undefined) ?? null,
+    audit_seq: isForPartner ? null : row.seq,
+  };
+}
+
+function toRole(actor: string): string {
+  if (actor === "gateway") return actor;
+  return actor.startsWith("portal:") ? "portal" : "operator";
+}
+
+/** Exactly as it is signed, so that anybody can verify it. */
+function presentMark(mark: AuditMark | undefined) {
+  return mark === undefined ? null : { seq: mark.seq, hash: mark.hash, at: mark.at, signature: mark.signature };
+}
+
+function readData({ data }: AuditRow): Partial<AuditData> {
+  return data === undefined ? {} : (JSON.parse(data) as AuditData);
 }

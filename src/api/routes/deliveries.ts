@@ -1,41 +1,120 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
+import type { TargetMode } from "../../deliver/mode.ts";
 import type { DestinationKinds } from "../../destinations/kinds.ts";
-import { DELIVERY_STATES } from "../../model/delivery.ts";
+import { DEAD_REASONS, DELIVERY_STATES } from "../../model/delivery.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { SEARCH_BUDGET_MS } from "../../model/event-search.ts";
 import { formatDeliveryId, parseDeliveryId } from "../../model/ids.ts";
-import type { BulkReplays } from "../../replays/bulk-replays.ts";
-import type { Replays } from "../../replays/replays.ts";
-import type { Subscriptions } from "../../resources/subscriptions/subscriptions.ts";
-import type { DeadLetterGroup, DeliveryFilter, StoredDelivery } from "../../store/port/reads.ts";
-import type { Store } from "../../store/store.ts";
-import type { AnswerOf } from "../openapi/operation-docs.ts";
-import { presentAttempt } from "../present/delivery.ts";
-import { isoTime } from "../present/time.ts";
-import type { DeadLetterGroup as Described } from "./deliveries.docs.ts";
-import { PageQuery, pageOf, presentPage } from "./paging.ts";
-import { DeadLetterFilter, DeadLetterPurge, DeadLetterReplay } from "./replay-bodies.ts";
-import { createReplayAnswers } from "./replay-answers.ts";
+import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
+import { oneOf } from "../../model/shape.ts";
+import { DEFAULT_KIND, type Subscription } from "../../model/subscription.ts";
+import type { AttemptRecord } from "../../store/port/lanes.ts";
+import type { DeliveryFilter, StoredDelivery } from "../../store/port/reads.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  Anything,
+  choice,
+  count,
+  exampleOf,
+  extended,
+  Headers,
+  named,
+  nullable,
+  page,
+  shape,
+  text,
+  Time,
+  type AnswerOf,
+} from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
+import { pageOf, pageQuery, presentPage } from "./paging.ts";
+import type { Parts } from "./parts.ts";
+import { ADMIN, READ, routesOf } from "./route.ts";
 
-const OfSubscription = {
+/** The example is a dead delivery. */
+export const Delivery = shape("Delivery", "The delivery of one event to one subscription", () => ({
+  id: text(EXAMPLE.deadDelivery),
+  event_id: text(EXAMPLE.event),
+  event_type: text(EXAMPLE.eventType),
+  tenant_id: text(EXAMPLE.tenant),
+  subscription_id: text(EXAMPLE.subscription),
+  subscription_name: nullable(text("ERP", "The current name of the subscription; null when it was deleted")),
+  status: Type.Enum([...DELIVERY_STATES], { examples: ["dead"] }),
+  hold_reason: nullable(
+    choice(
+      ["paused", "suspended", "unknown_kind", "destination_down", "queue_mode", "ordering_key", "throttled"],
+      "Why the delivery waits. `unknown_kind`: this release does not know the kind of destination. `queue_mode`: " +
+        "an operator set the target to `QUEUE`. `throttled` appears only for test deliveries",
+    ),
+  ),
+  generation: Type.Integer({ minimum: 1, description: "1 at first, and one more after each replay" }),
+  attempt_count: count(1),
+  next_attempt_at: nullable(Time),
+  last_error: nullable(text("answered 400")),
+  dead_reason: nullable(Type.Enum([...DEAD_REASONS], { examples: ["refused"] })),
+  created_at: Time,
+  completed_at: nullable(Type.String({ format: "date-time", examples: [EXAMPLE.laterTime] })),
+}));
+
+export const Attempt = shape("Attempt", () => ({
+  number: Type.Integer({ minimum: 1 }),
+  started_at: Time,
+  duration_ms: Type.Number({ minimum: 0, examples: [210] }),
+  result: Type.Enum([...ATTEMPT_RESULTS], { examples: ["failed"] }),
+  url: nullable(text(EXAMPLE.destination)),
+  address: nullable(text("203.0.113.10", "The IP address that the host name resolved to")),
+  request_headers: nullable(
+    Type.With(Headers, {
+      examples: [
+        {
+          "Content-Type": "application/json",
+          "X-Webhook-ID": EXAMPLE.deadDelivery,
+          "X-Webhook-Event": EXAMPLE.eventType,
+          "X-Webhook-Attempt": "1",
+        },
+      ],
+    }),
+  ),
+  response_code: nullable(Type.Integer({ examples: [400] })),
+  response_headers: nullable(Type.With(Headers, { examples: [{ "content-type": "text/plain" }] })),
+  response_body: nullable(text("unknown order", "The first 8 KB of the response body")),
+  record: Type.Optional(nullable(Anything)),
+  error: nullable(text("answered 400")),
+  trigger: choice(["first", "retry", "manual", "replay"]),
+}));
+
+const deadExample = () => exampleOf(Delivery);
+const ended = { last_error: null, dead_reason: null };
+const DeliveryWithAttempts = named(
+  "DeliveryWithAttempts",
+  extended(Delivery, () => ({ attempts: Type.Array(Attempt) })),
+);
+
+const replayedExample = () => ({
+  ...deadExample(),
+  ...ended,
+  status: "pending",
+  generation: 2,
+  next_attempt_at: EXAMPLE.laterTime,
+  completed_at: null,
+});
+export const replayedDelivery = () => ({
+  status: 202,
+  description: "The delivery, which is attempted again now",
+  schema: Delivery,
+  example: replayedExample(),
+});
+
+export const OfSubscription = {
   subscription_id: Type.Optional(Type.String({ maxLength: 128 })),
   subscription: Type.Optional(Type.String({ maxLength: 200, description: "The id or the name of a subscription" })),
 };
-const Filter = {
-  ...PageQuery,
+const ListQuery = pageQuery({
   ...OfSubscription,
   tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
-};
-/** What one read may look at: a group beyond it is still shown, and told to be larger. */
-const MAX_GROUPED = 50_000;
-const DeadLetterFields = { ...DeadLetterFilter.properties, ...OfSubscription };
-const DeadLetterGroupQuery = Type.Object(DeadLetterFields, { additionalProperties: false });
-const DeadLetterQuery = Type.Object({ ...PageQuery, ...DeadLetterFields }, { additionalProperties: false });
-const ListQuery = Type.Object(
-  { ...Filter, status: Type.Optional(Type.Union(DELIVERY_STATES.map((state) => Type.Literal(state)))) },
-  { additionalProperties: false },
-);
+  status: Type.Optional(oneOf(DELIVERY_STATES)),
+});
 
 interface FilterQuery {
   tenant_id?: string;
@@ -43,18 +122,9 @@ interface FilterQuery {
   subscription?: string;
 }
 
-export interface DeliveryRoutesOptions {
-  store: Store;
-  subscriptions: Subscriptions;
-  kinds: DestinationKinds;
-  replays: Replays;
-  bulkReplays: BulkReplays;
-  presentDelivery: (delivery: StoredDelivery) => object;
-}
-
-export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesOptions): void {
-  const { store, subscriptions, kinds, replays, presentDelivery } = options;
-  const { startReplay, toWish } = createReplayAnswers(options.bulkReplays);
+/** Finds deliveries for a caller, and shows them. */
+export function createDeliveryReader(parts: Parts) {
+  const { store, subscriptions } = parts;
 
   function toFilter(query: FilterQuery, request: FastifyRequest): DeliveryFilter {
     const tenantId = request.caller?.tenantId ?? query.tenant_id;
@@ -76,29 +146,7 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
     throw new PosthornError("invalid_field", message, { field: "subscription" });
   }
 
-  function toDeadLetterFilter(query: Static<typeof DeadLetterGroupQuery>, request: FastifyRequest) {
-    const { reason, event_type: type, since, until } = query;
-    return {
-      ...toFilter(query, request),
-      reason,
-      type,
-      since: since === undefined ? undefined : Date.parse(since),
-      until: until === undefined ? undefined : Date.parse(until),
-    };
-  }
-
-  function presentGroup(group: DeadLetterGroup): AnswerOf<typeof Described> {
-    return {
-      subscription_id: group.subscriptionId,
-      subscription_name: subscriptions.find(group.subscriptionSeq)?.name ?? null,
-      reason: group.reason ?? null,
-      count: group.count,
-      latest_at: isoTime(group.latestAt),
-      last_error: group.lastError ?? null,
-    };
-  }
-
-  async function getDelivery(id: string, request: FastifyRequest): Promise<StoredDelivery> {
+  async function get(id: string, request: FastifyRequest): Promise<StoredDelivery> {
     const key = parseDeliveryId(id);
     const delivery = key === undefined ? undefined : await store.reads.findDelivery(key);
     const tenantId = request.caller?.tenantId;
@@ -109,29 +157,52 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
   }
 
   /** What happens to the deliveries of a subscription is part of it: who may not pause it may not cancel them. */
-  async function getDeliveryForChange(id: string, request: FastifyRequest): Promise<StoredDelivery> {
-    const delivery = await getDelivery(id, request);
+  async function getForChange(id: string, request: FastifyRequest): Promise<StoredDelivery> {
+    const delivery = await get(id, request);
     const subscription = subscriptions.find(delivery.subscriptionSeq);
     const boundTo = request.caller?.tenantId;
     if (subscription !== undefined) subscriptions.getFor("change", subscription.id, { tenantId: boundTo, boundTo });
     return delivery;
   }
 
-  app.get<{ Querystring: Static<typeof ListQuery> }>(
-    "/api/v1/deliveries",
-    { config: { scope: "read" }, schema: { summary: "List deliveries", querystring: ListQuery } },
-    async (request) => {
+  return { toFilter, get, getForChange, present: createDeliveryPresenter(parts) };
+}
+
+export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
+  const { store, subscriptions, kinds, replays } = parts;
+  const route = routesOf(app, "Deliveries");
+  const { toFilter, get, getForChange, present } = createDeliveryReader(parts);
+
+  route("GET /api/v1/deliveries", READ, "List deliveries", {
+    query: ListQuery,
+    docs: () => ({
+      description:
+        "A page takes at most 50 ms. `next_cursor` continues where it ended, even after a page with fewer deliveries " +
+        "than `limit`.",
+      query: { limit: 20 },
+      answer: page(Delivery, "Deliveries, newest first"),
+      errors: ["not_found"],
+    }),
+    async handle(request) {
       const filter = { ...toFilter(request.query, request), state: request.query.status };
       const page = { ...pageOf(request.query), budgetMs: SEARCH_BUDGET_MS };
-      return presentPage(await store.reads.listDeliveries(filter, page), presentDelivery);
+      return presentPage(await store.reads.listDeliveries(filter, page), present);
     },
-  );
+  });
 
-  app.get<{ Params: { id: string } }>(
-    "/api/v1/deliveries/:id",
-    { config: { scope: "read" }, schema: { summary: "Get a delivery with its attempts" } },
-    async (request) => {
-      const delivery = await getDelivery(request.params.id, request);
+  route("GET /api/v1/deliveries/:id", READ, "Get a delivery with its attempts", {
+    docs: () => ({
+      params: { id: EXAMPLE.deadDelivery },
+      answer: {
+        description:
+          "The delivery with its attempts; secrets are masked. For keys and portal links of a tenant " +
+          "`response_headers` and `response_body` are null where the request had credentials that the operator of the " +
+          "gateway set (`credentials_by` of the subscription), and where the subscription was deleted",
+        schema: DeliveryWithAttempts,
+      },
+    }),
+    async handle(request) {
+      const delivery = await get(request.params.id, request);
       const attempts = await store.reads.listAttempts(delivery);
       const { originEventId, eventType, eventSeq, subscriptionSeq } = delivery;
       const eventId = originEventId ?? delivery.eventId;
@@ -139,101 +210,106 @@ export function addDeliveryRoutes(app: FastifyInstance, options: DeliveryRoutesO
       const of = { deliveryId: formatDeliveryId(eventSeq, subscriptionSeq), eventId, eventType, subscription };
       const hiddenUntil = subscriptions.answersHiddenUntil(subscriptionSeq, request.caller?.tenantId);
       return {
-        ...presentDelivery(delivery),
+        ...present(delivery),
         attempts: attempts.map((attempt) =>
           presentAttempt(attempt, { ...of, hidesAnswer: attempt.startedAt <= hiddenUntil }, kinds),
         ),
       };
     },
-  );
+  });
 
-  app.post<{ Params: { id: string } }>(
-    "/api/v1/deliveries/:id/retry",
-    { config: { scope: "admin" }, schema: { summary: "Retry a delivery now" } },
-    async (request, reply) => {
-      const delivery = await getDeliveryForChange(request.params.id, request);
-      return reply.code(202).send(presentDelivery(await replays.retry(delivery)));
+  route("POST /api/v1/deliveries/:id/retry", ADMIN, "Retry a delivery now", {
+    docs: () => ({
+      description: "A pending delivery is attempted at once. A delivery that has ended is opened again.",
+      params: { id: EXAMPLE.deadDelivery },
+      answer: replayedDelivery(),
+      errors: ["illegal_transition", "conflict"],
+    }),
+    async handle(request, reply) {
+      const delivery = await getForChange(request.params.id, request);
+      return reply.code(202).send(present(await replays.retry(delivery)));
     },
-  );
+  });
 
-  app.post<{ Params: { id: string } }>(
-    "/api/v1/deliveries/:id/cancel",
-    { config: { scope: "admin" }, schema: { summary: "Cancel a delivery" } },
-    async (request) => {
-      return presentDelivery(await replays.cancel(await getDeliveryForChange(request.params.id, request)));
+  route("POST /api/v1/deliveries/:id/cancel", ADMIN, "Cancel a delivery", {
+    docs: () => ({
+      params: { id: EXAMPLE.heldDelivery },
+      answer: {
+        description: "The delivery, which is not attempted any more",
+        schema: Delivery,
+        example: { ...deadExample(), ...ended, id: EXAMPLE.heldDelivery, status: "cancelled", attempt_count: 0 },
+      },
+      errors: ["illegal_transition", "conflict"],
+    }),
+    async handle(request) {
+      return present(await replays.cancel(await getForChange(request.params.id, request)));
     },
-  );
-
-  app.get<{ Querystring: Static<typeof DeadLetterQuery> }>(
-    "/api/v1/dead-letters",
-    {
-      config: { scope: "read" },
-      schema: { summary: "List dead letters, latest first", querystring: DeadLetterQuery },
-    },
-    async (request) => {
-      const filter = toDeadLetterFilter(request.query, request);
-      return presentPage(await store.reads.listDeadLetters(filter, pageOf(request.query)), presentDelivery);
-    },
-  );
-
-  app.get<{ Querystring: Static<typeof DeadLetterGroupQuery> }>(
-    "/api/v1/dead-letters/groups",
-    {
-      config: { scope: "read" },
-      schema: { summary: "List the dead letters by subscription and cause", querystring: DeadLetterGroupQuery },
-    },
-    async (request) => {
-      const filter = toDeadLetterFilter(request.query, request);
-      const { groups, isComplete } = await store.reads.groupDeadLetters(filter, MAX_GROUPED);
-      return { data: groups.map(presentGroup), exact: isComplete };
-    },
-  );
-
-  app.post<{ Body: Static<typeof DeadLetterReplay> }>(
-    "/api/v1/dead-letters/replay",
-    {
-      config: { scope: "admin" },
-      schema: { summary: "Replay one dead letter, or many as a job", body: DeadLetterReplay },
-    },
-    async (request, reply) => {
-      const { id } = request.body;
-      if (id === undefined) return startReplay(request, reply, "dead_letters", request.body);
-      const delivery = await getDeliveryForChange(id, request);
-      if (delivery.state !== "dead") {
-        throw new PosthornError("illegal_transition", `The delivery ${id} is ${delivery.state}, not dead.`);
-      }
-      return reply.code(202).send(presentDelivery(await replays.replay(delivery)));
-    },
-  );
-
-  app.post<{ Body: Static<typeof DeadLetterPurge> }>(
-    "/api/v1/dead-letters/purge",
-    {
-      config: { scope: "admin" },
-      schema: { summary: "Purge dead letters permanently, after confirmation", body: DeadLetterPurge },
-    },
-    async (request, reply) => {
-      const { id, confirm, filter, all } = request.body;
-      if (id !== undefined) {
-        if (filter === undefined && all === undefined) {
-          return presentDelivery(await replays.purge(await getDeliveryForChange(id, request)));
-        }
-        throw new PosthornError("invalid_field", "Send only one of id, filter and all.", { field: "id" });
-      }
-      if (confirm !== "purge") {
-        const { count, isExact } = await options.bulkReplays.plan(toWish(request, "purge", request.body));
-        if (confirm !== count || !isExact) throw askToConfirm(count, isExact);
-      }
-      return startReplay(request, reply, "purge", request.body);
-    },
-  );
+  });
 }
 
-function askToConfirm(count: number, isExact: boolean): PosthornError {
-  const many = isExact ? String(count) : `At least ${count}`;
-  return new PosthornError(
-    "confirmation_required",
-    `${many} dead letters would be purged. Send confirm: ${isExact ? `${count}, or ` : ""}"purge" to do it.`,
-    { details: { count, exact: isExact } },
-  );
+/** A delivery as in lists, with the reason why it waits now. */
+export function createDeliveryPresenter({ subscriptions, scheduler }: Pick<Parts, "subscriptions" | "scheduler">) {
+  return (delivery: StoredDelivery): AnswerOf<typeof Delivery> => {
+    const subscription = subscriptions.find(delivery.subscriptionSeq);
+    return {
+      id: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq),
+      event_id: delivery.eventId,
+      event_type: delivery.eventType,
+      tenant_id: delivery.tenantId,
+      subscription_id: delivery.subscriptionId,
+      subscription_name: subscription?.name ?? null,
+      status: delivery.state,
+      hold_reason: holdReason(delivery, subscription, scheduler.findMode(delivery.subscriptionSeq)),
+      generation: delivery.generation,
+      attempt_count: delivery.attemptCount,
+      next_attempt_at: isoTime(delivery.nextAttemptAt) ?? null,
+      last_error: delivery.lastError ?? null,
+      dead_reason: delivery.deadReason ?? null,
+      created_at: isoTime(delivery.createdAt),
+      completed_at: isoTime(delivery.completedAt) ?? null,
+    };
+  };
+}
+
+/** Why a pending delivery waits is not stored in each row: it follows from its subscription. */
+function holdReason(
+  delivery: StoredDelivery,
+  subscription: Subscription | undefined,
+  mode: TargetMode | undefined,
+): AnswerOf<typeof Delivery>["hold_reason"] {
+  if (delivery.state !== "pending") return null;
+  if (subscription?.heldBecause !== undefined) return "unknown_kind";
+  if (subscription?.status === "inactive") return "paused";
+  if (subscription?.status === "suspended") return "suspended";
+  if (mode?.isOpen === true) return mode.forced === "QUEUE" ? "queue_mode" : "destination_down";
+  return delivery.waitsForKey ? "ordering_key" : null;
+}
+
+/** Facts about an attempt that its own record does not have. */
+interface AttemptOf {
+  deliveryId: string;
+  eventId: string;
+  eventType: string;
+  /** The current subscription; undefined when it was deleted. */
+  subscription: Subscription | undefined;
+  /** The caller does not get to know what the destination answered. */
+  hidesAnswer?: boolean | undefined;
+}
+
+type NumberedAttempt = AttemptRecord & { number: number };
+
+/** When the kind is no longer known, the attempt is shown as HTTP, the first kind that existed. */
+export function presentAttempt(attempt: NumberedAttempt, of: AttemptOf, kinds: DestinationKinds) {
+  const { number, startedAt } = attempt;
+  const kind = kinds.find(of.subscription?.kind ?? DEFAULT_KIND) ?? kinds.find(DEFAULT_KIND);
+  return {
+    number,
+    started_at: isoTime(startedAt),
+    duration_ms: attempt.durationMs,
+    result: attempt.result,
+    ...kind?.presentRecord(attempt, { ...of, number, startedAt }),
+    ...(of.hidesAnswer === true && { response_headers: null, response_body: null }),
+    error: attempt.error ?? null,
+    trigger: attempt.trigger,
+  };
 }

@@ -1,23 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Dashboard } from "../dashboard/dashboard.ts";
-import type { DocumentedRoute } from "../openapi/documented-routes.ts";
+import { Type } from "typebox";
 import { nextTurn, prepare, sendPrepared, type Prepared } from "../prepared.ts";
+import type { Parts } from "./parts.ts";
+import { OPEN, routesOf, watchDocumentedRoutes } from "./route.ts";
 
-export interface DocumentationRoutesOptions {
-  /** Grows while routes are added. */
-  routes: readonly DocumentedRoute[];
-  version: string;
-  dashboard: Pick<Dashboard, "sendPage">;
-}
+const PAGE = { description: "A page", schema: Type.String(), contentType: "text/html", example: "<!doctype html>…" };
 
 /** The API reference for programs and people. Open to everybody; built on the first request. */
-export function addDocumentationRoutes(app: FastifyInstance, options: DocumentationRoutesOptions): void {
-  const { routes, version, dashboard } = options;
+export function addDocumentationRoutes(app: FastifyInstance, { version, dashboard }: Parts): void {
+  const routes = watchDocumentedRoutes(app);
+  const route = routesOf(app, "Reference");
   let made: Promise<Record<"document" | "page" | "script", Prepared>> | undefined;
 
   /** Built in steps, so that other requests can be handled in between. */
   async function make() {
-    const { buildReference } = await import("../openapi/reference.ts");
+    const { buildReference } = await import("../openapi/document.ts");
     const { PAGE_POLICY, renderPage } = await import("../openapi/page.ts");
     const { PAGE_SCRIPT } = await import("../openapi/page-script.ts");
     await nextTurn();
@@ -37,13 +34,53 @@ export function addDocumentationRoutes(app: FastifyInstance, options: Documentat
   const send = (what: "document" | "page" | "script") => async (request: FastifyRequest, reply: FastifyReply) =>
     sendPrepared(request, reply, (await (made ??= make()))[what]);
 
-  app.get("/", { schema: { summary: "Show the dashboard" } }, async (request, reply) => {
-    await dashboard.sendPage(request, reply);
-    return reply;
+  route("GET /", OPEN, "Show the dashboard", {
+    docs: () => ({
+      answer: PAGE,
+    }),
+    async handle(request, reply) {
+      await dashboard.sendPage(request, reply);
+      return reply;
+    },
   });
-  app.get("/openapi.json", { schema: { summary: "Get this API's OpenAPI document" } }, send("document"));
-  app.get("/docs", { schema: { summary: "Show this reference" } }, send("page"));
-  app.get("/docs/page.js", { schema: { summary: "Get the script of this reference" } }, send("script"));
+  route("GET /openapi.json", OPEN, "Get this API's OpenAPI document", {
+    docs: () => ({
+      answer: {
+        description: "OpenAPI 3.1",
+        schema: Type.Object(
+          { openapi: Type.String(), paths: Type.Object({}, { additionalProperties: true }) },
+          { additionalProperties: true },
+        ),
+        example: {
+          openapi: "3.1.0",
+          info: { title: "Posthorn", version: "0.1.0" },
+          servers: [{ url: "/" }],
+          tags: [],
+          paths: {},
+          webhooks: {},
+          components: {},
+        },
+      },
+    }),
+    handle: send("document"),
+  });
+  route("GET /docs", OPEN, "Show this reference", {
+    docs: () => ({
+      answer: PAGE,
+    }),
+    handle: send("page"),
+  });
+  route("GET /docs/page.js", OPEN, "Get the script of this reference", {
+    docs: () => ({
+      answer: {
+        schema: Type.String(),
+        description: "The script of the reference: search, copy buttons, and sending requests",
+        contentType: "text/javascript",
+        example: "const search = …",
+      },
+    }),
+    handle: send("script"),
+  });
 }
 
 function pageHeaders(policy: string) {

@@ -2,11 +2,13 @@ import type { FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { EVENT_STATUSES } from "../../model/delivery.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { EVENT_TYPE_MAX_LENGTH } from "../../model/event.ts";
 import { parseLabel } from "../../model/event-search.ts";
+import { EVENT_TYPE_MAX_LENGTH } from "../../model/event.ts";
 import { FILTER_LIMITS, parseFilter } from "../../model/filter.ts";
 import { parsePattern } from "../../model/pattern.ts";
+import { oneOf } from "../../model/shape.ts";
 import type { EventFilter } from "../../store/port/reads.ts";
+import { time } from "../openapi/shapes.ts";
 
 const text = (maxLength: number, description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000]*$", description }));
@@ -18,14 +20,9 @@ export const EventQuery = {
   event_type: text(EVENT_TYPE_MAX_LENGTH, "An event type, or a pattern: `*` matches one word, `#` any number of words"),
   source: text(128, "The source's name"),
   tenant_id: text(128, "Only events of this tenant; for keys that are not bound to a tenant"),
-  since: Type.Optional(Type.String({ format: "date-time", description: "Received at this time or later" })),
-  until: Type.Optional(Type.String({ format: "date-time", description: "Received before this time" })),
-  status: Type.Optional(
-    Type.Union(
-      EVENT_STATUSES.map((status) => Type.Literal(status)),
-      { description: "The state of the event's deliveries" },
-    ),
-  ),
+  since: Type.Optional(time("Received at this time or later")),
+  until: Type.Optional(time("Received before this time")),
+  status: Type.Optional(oneOf(EVENT_STATUSES, { description: "The state of the event's deliveries" })),
   unmatched: Type.Optional(
     Type.Boolean({ description: "True: only events that no subscription matched; false: only events that one did" }),
   ),

@@ -6,51 +6,101 @@ import {
   EventTypeChange,
   EventTypeInput,
   EventTypeVersionContent,
-  type EventType,
+  type EventType as KnownType,
 } from "../../model/event-type.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../model/event.ts";
 import { oneOf } from "../../model/shape.ts";
 import { exportOpenApi } from "../../resources/event-types/event-types-export.ts";
 import { readOpenApi } from "../../resources/event-types/event-types-import.ts";
-import type { EventTypes } from "../../resources/event-types/event-types.ts";
 import type { Caller } from "../../resources/keys.ts";
 import type { Entry } from "../../resources/resource.ts";
-import { presentEventType } from "../present/event-type.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  Anything,
+  closed,
+  ETAG,
+  exampleOf,
+  IF_MATCH,
+  ManagedByDocs,
+  named,
+  nullable,
+  shape,
+  shownFields,
+  text,
+  Time,
+  type AnswerOf,
+} from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
 import { cutPage, pageQuery } from "./paging.ts";
+import type { Parts } from "./parts.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
+import { OPERATOR, READ, routesOf } from "./route.ts";
+
+named("EventTypeInput", EventTypeInput);
+named("EventTypeChange", EventTypeChange);
+named("EventTypeVersionContent", EventTypeVersionContent);
+
+const schema = { type: "object", required: ["order_id"], properties: { order_id: { type: "integer" } } };
+const example = { order_id: 1001 };
+
+/** The fields that can be set, and read-only fields. */
+const EventType = shape("EventType", () => ({
+  ...shownFields(EventTypeInput),
+  deprecated_at: nullable(Time),
+  versions: Type.Array(
+    closed({
+      version: text("1.0"),
+      schema: Type.With(Anything, { examples: [schema] }),
+      example: Type.Unknown({ examples: [example] }),
+      created_at: Time,
+    }),
+  ),
+  managed_by: ManagedByDocs,
+  created_at: Time,
+  updated_at: Time,
+}));
+
+const eventTypeExample = () => exampleOf(EventType);
+const facts = { description: "A customer has placed an order", producer: "shop" };
+const given = { ...facts, versions: [{ version: "1.0", schema, example }] };
+
+const OPENAPI = {
+  openapi: "3.1.0",
+  info: { title: "Event types", version: "1" },
+  webhooks: {
+    "order.shipped": { post: { description: "An order has left", responses: { "2XX": { description: "Received" } } } },
+  },
+};
+
+const params = { name: EXAMPLE.eventType };
+const shown = () => ({ schema: EventType, example: eventTypeExample(), headers: ETAG });
+const change = ["managed_by_config", "precondition_failed"] as const;
 
 const ListQuery = pageQuery({
   cursor: Type.Optional(Type.String({ maxLength: 255, description: "`next_cursor` of the previous page" })),
   status: Type.Optional(oneOf(["active", "deprecated"])),
 });
 type ListQuery = Static<typeof ListQuery>;
-const ImportQuery = Type.Object(
-  { dry_run: Type.Optional(Type.Boolean({ default: false, description: "Only show what would change" })) },
-  { additionalProperties: false },
-);
+const ImportQuery = closed({
+  dry_run: Type.Optional(Type.Boolean({ default: false, description: "Only show what would change" })),
+});
 const VersionParams = Type.Object({ name: Type.String(), version: Type.String({ pattern: EVENT_VERSION_PATTERN }) });
 
 const PATH = "/api/v1/event-types";
-/** All tenants share one registry. */
-const OPERATOR = { scope: "admin", unbound: true } as const;
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_IMPORT_BYTES = 32 * 1024 * 1024;
 
-export interface EventTypeRoutesOptions {
-  eventTypes: EventTypes;
-}
-
-export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoutesOptions): void {
-  const { eventTypes } = options;
+export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts): void {
+  const route = routesOf(app, "Event types");
   /** For partners it is another text. */
-  const exported: Partial<Record<"own" | "partner", { of: readonly EventType[]; json: string }>> = {};
+  const exported: Partial<Record<"own" | "partner", { of: readonly KnownType[]; json: string }>> = {};
 
-  const send = addResourceRoutes<Entry<EventType>, EventType, EventTypeInput, EventTypeChange, ListQuery>(app, {
+  const send = addResourceRoutes<Entry<KnownType>, KnownType, EventTypeInput, EventTypeChange, ListQuery>(route, {
     path: PATH,
     key: "name",
     words: ["an event type", "event types"],
     summaries: { make: "Create an event type", replace: "Create or replace an event type" },
-    readers: { scope: "read" },
+    readers: READ,
     writers: OPERATOR,
     input: EventTypeInput,
     change: EventTypeChange,
@@ -79,12 +129,35 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
     patch: async (name, change, { ifMatch }) => ({ thing: await eventTypes.change(name, change, ifMatch) }),
     remove: (name, { ifMatch }) => eventTypes.remove(name, ifMatch),
     present: ({ thing }, caller) => presentEventType(shownTo(caller, thing)),
+    docs: () => ({
+      params: params,
+      schema: EventType,
+      made: { description: "Registered" },
+      refusals: ["managed_by_config"],
+      list: { answer: { description: "Event types, sorted by name" } },
+      make: {
+        request: { name: EXAMPLE.newEventType, ...given },
+        answer: { example: { ...eventTypeExample(), name: EXAMPLE.newEventType } },
+      },
+      read: { answer: { description: "The event type" } },
+      replace: { request: given, errors: ["conflict"] },
+      change: { request: facts },
+      remove: { answer: { status: 204, description: "Deleted; events of this type are no longer validated" } },
+    }),
   });
 
-  app.get(
-    `${PATH}/export`,
-    { config: { scope: "read" }, schema: { summary: "Export event types as OpenAPI webhooks" } },
-    async ({ caller }, reply) => {
+  route(`GET ${PATH}/export`, READ, "Export event types as OpenAPI webhooks", {
+    docs: () => ({
+      answer: {
+        description: "An OpenAPI 3.1 document with a webhook for each event type",
+        schema: Type.Object(
+          { openapi: Type.String(), info: Anything, jsonSchemaDialect: Type.String(), webhooks: Anything },
+          { additionalProperties: true },
+        ),
+        example: { jsonSchemaDialect: "https://json-schema.org/draft/2020-12/schema", ...OPENAPI },
+      },
+    }),
+    async handle({ caller }, reply) {
       const types = eventTypes.list();
       const whose = caller?.isPartner === true ? "partner" : "own";
       // Large when there are thousands of types, so it is written once for each version of the registry.
@@ -95,55 +168,73 @@ export function addEventTypeRoutes(app: FastifyInstance, options: EventTypeRoute
       }
       return reply.type("application/json").send(known.json);
     },
-  );
+  });
 
-  app.post<{ Body: object; Querystring: Static<typeof ImportQuery> }>(
-    `${PATH}/import`,
-    {
-      config: OPERATOR,
-      schema: {
-        summary: "Import event types from OpenAPI webhooks",
-        body: Type.Object({}, { description: "An OpenAPI 3.1 document" }),
-        querystring: ImportQuery,
+  route(`POST ${PATH}/import`, OPERATOR, "Import event types from OpenAPI webhooks", {
+    body: Type.Object({}, { description: "An OpenAPI 3.1 document" }),
+    query: ImportQuery,
+    bodyLimit: MAX_IMPORT_BYTES,
+    docs: () => ({
+      description: "Imports all event types, or none if one is invalid. The document may have at most 32 MiB.",
+      query: { dry_run: true },
+      request: OPENAPI,
+      answer: {
+        description: "The changes that were made; with `dry_run`, the changes that would be made",
+        schema: closed({
+          dry_run: Type.Boolean(),
+          created: Type.Array(Type.String()),
+          updated: Type.Array(Type.String()),
+          unchanged: Type.Array(Type.String()),
+        }),
+        example: { dry_run: true, created: ["order.shipped"], updated: [], unchanged: [] },
       },
-      bodyLimit: MAX_IMPORT_BYTES,
-    },
-    async (request) => {
+      errors: ["managed_by_config"],
+    }),
+    async handle(request) {
       const dryRun = request.query.dry_run === true;
       return { dry_run: dryRun, ...(await eventTypes.import(readOpenApi(request.body as object), { dryRun })) };
     },
-  );
+  });
 
-  app.put<{ Params: Static<typeof VersionParams>; Body: EventTypeVersionContent }>(
-    `${PATH}/:name/versions/:version`,
-    {
-      config: OPERATOR,
-      schema: {
-        summary: "Create or replace a version of an event type",
-        params: VersionParams,
-        body: EventTypeVersionContent,
-      },
-    },
-    async (request, reply) => {
+  route(`PUT ${PATH}/:name/versions/:version`, OPERATOR, "Create or replace a version of an event type", {
+    params: VersionParams,
+    body: EventTypeVersionContent,
+    docs: () => ({
+      params: { ...params, version: "1.0" },
+      request: { schema, example },
+      headers: IF_MATCH,
+      answer: { ...shown(), description: "The event type with that version" },
+      errors: change,
+    }),
+    async handle(request, reply) {
       const { name, version } = request.params;
       const { "if-match": ifMatch } = request.headers;
       return send(reply, { thing: await eventTypes.putVersion(name, version, request.body, ifMatch) });
     },
-  );
+  });
 
-  app.delete<{ Params: Static<typeof VersionParams> }>(
-    `${PATH}/:name/versions/:version`,
-    { config: OPERATOR, schema: { summary: "Delete a version of an event type", params: VersionParams } },
-    async (request, reply) => {
+  route(`DELETE ${PATH}/:name/versions/:version`, OPERATOR, "Delete a version of an event type", {
+    params: VersionParams,
+    docs: () => ({
+      params: { ...params, version: "1.0" },
+      headers: IF_MATCH,
+      answer: {
+        ...shown(),
+        description: "The event type without that version",
+        example: { ...eventTypeExample(), versions: [] },
+      },
+      errors: change,
+    }),
+    async handle(request, reply) {
       const { name, version } = request.params;
       const { "if-match": ifMatch } = request.headers;
       return send(reply, { thing: await eventTypes.removeVersion(name, version, ifMatch) });
     },
-  );
+  });
 }
 
 /** Who else sends and gets such events is no business of a partner's. */
-function shownTo(caller: Caller | undefined, type: EventType): EventType {
+function shownTo(caller: Caller | undefined, type: KnownType): KnownType {
   return caller?.isPartner === true ? { ...type, producer: undefined, consumers: [] } : type;
 }
 
@@ -155,4 +246,28 @@ function refuseName(name: string): void {
   throw new PosthornError("invalid_field", `${shown} is not an event type. Write words separated by dots.`, {
     field: "name",
   });
+}
+
+/** The one mapping of an event type to the wire. */
+function presentEventType(type: KnownType): AnswerOf<typeof EventType> {
+  return {
+    name: type.name,
+    description: type.description ?? null,
+    producer: type.producer ?? null,
+    consumers: type.consumers,
+    status: type.status,
+    deprecated_at: isoTime(type.deprecatedAt) ?? null,
+    replaced_by: type.replacedBy ?? null,
+    enforce: type.enforce,
+    mask: type.mask ?? [],
+    versions: type.versions.map(({ version, schema, example, createdAt }) => ({
+      version,
+      schema,
+      example: example ?? null,
+      created_at: isoTime(createdAt),
+    })),
+    managed_by: type.managedBy,
+    created_at: isoTime(type.createdAt),
+    updated_at: isoTime(type.updatedAt),
+  };
 }

@@ -1,35 +1,45 @@
-import type { FastifyInstance } from "fastify";
 import { Readable } from "node:stream";
-import { Type, type Static } from "typebox";
-import type { EventFilter } from "../../store/port/reads.ts";
-import type { Store } from "../../store/store.ts";
-import type { Export, ExportGate } from "../export-gate.ts";
-import { oneLine, presentEvent, presentStoredBody } from "../present/event.ts";
+import type { FastifyInstance } from "fastify";
+import { Type } from "typebox";
 import { placeOwnerOf } from "../../resources/keys.ts";
+import type { EventFilter } from "../../store/port/reads.ts";
+import type { Export } from "../export-gate.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import { closed, exampleOf, extended, named } from "../openapi/shapes.ts";
 import { EventQuery, readEventFilter } from "./event-query.ts";
-
-const ExportQuery = Type.Object(EventQuery, { additionalProperties: false });
+import { Event, EXAMPLE_PAYLOAD, oneLine, Payload, presentEvent, presentStoredBody } from "./event-shape.ts";
+import type { Parts } from "./parts.ts";
+import { READ, routesOf } from "./route.ts";
 
 /** Less than for a search, so that a long export does not delay other readers. */
 const BUDGET_MS = 20;
 const EVENTS_AT_ONCE = 50;
 const PIECE_BYTES = 65_536;
 
-export interface EventExportOptions {
-  store: Pick<Store, "reads">;
-  exports: ExportGate;
-}
-
-export function addEventExportRoute(app: FastifyInstance, { store, exports }: EventExportOptions): void {
-  app.get<{ Querystring: Static<typeof ExportQuery> }>(
-    "/api/v1/events/export",
-    {
-      // A HEAD request would read everything and return nothing.
-      exposeHeadRoute: false,
-      config: { scope: "read" },
-      schema: { summary: "Export events with their bodies, as NDJSON", querystring: ExportQuery },
-    },
-    async (request, reply) => {
+export function addEventExportRoute(app: FastifyInstance, { store, exports }: Pick<Parts, "store" | "exports">): void {
+  const route = routesOf(app, "Events");
+  route("GET /api/v1/events/export", READ, "Export events with their bodies, as NDJSON", {
+    // A HEAD request would read everything and return nothing.
+    exposeHeadRoute: false,
+    query: closed(EventQuery),
+    docs: () => ({
+      description:
+        "Takes the same filters as the list. When the gateway stops, the export ends early, without a final line " +
+        "break.",
+      query: { event_type: EXAMPLE.eventType },
+      answer: {
+        description: "One event with its body on each line",
+        schema: Type.String({
+          "x-lines": named(
+            "ExportedEvent",
+            extended(Event, () => Payload),
+          ),
+        }),
+        contentType: "application/x-ndjson",
+        example: `${JSON.stringify({ ...exampleOf(Event), payload: EXAMPLE_PAYLOAD })}\n`,
+      },
+    }),
+    async handle(request, reply) {
       const filter = readEventFilter(request.query, request);
       const { raw } = reply;
       const place = exports.enter(placeOwnerOf(request.caller), () => raw.destroy());
@@ -41,15 +51,11 @@ export function addEventExportRoute(app: FastifyInstance, { store, exports }: Ev
         .type("application/x-ndjson")
         .send(Readable.from(prepend(first, lines), { objectMode: false, highWaterMark: PIECE_BYTES }));
     },
-  );
+  });
 }
 
 /** Holds one page of events and one body in memory at a time, and waits for slow clients. */
-async function* exportEvents(
-  store: EventExportOptions["store"],
-  filter: EventFilter,
-  place: Export,
-): AsyncGenerator<Buffer, void> {
+async function* exportEvents(store: Parts["store"], filter: EventFilter, place: Export): AsyncGenerator<Buffer, void> {
   let cursor: string | undefined;
   do {
     const page = await place.read(() =>

@@ -1,95 +1,92 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
+import { refusePublishingPartner } from "../../intake/hot-routes.ts";
+import { rejectErased } from "../../jobs/body-erasure.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { SEARCH_BUDGET_MS } from "../../model/event-search.ts";
-import { rejectErased, type BodyErasures } from "../../jobs/body-erasure.ts";
-import type { Replays } from "../../replays/replays.ts";
-import type { Subscriptions } from "../../resources/subscriptions/subscriptions.ts";
+import { findMember, skipSpace } from "../../model/json.ts";
 import { isFor, type Subscription } from "../../model/subscription.ts";
-import type { EditedReplays } from "../../replays/edited-replay.ts";
-import type { StoredDelivery, StoredEvent } from "../../store/port/reads.ts";
-import type { Store } from "../../store/store.ts";
-import { presentEvent, presentEventRequest, presentStoredBody } from "../present/event.ts";
-import { isoTime } from "../present/time.ts";
-import { findJsonMember, keepJsonText } from "../json-text.ts";
-import { refusePublishingPartner } from "../../intake/hot-routes.ts";
+import type { StoredEvent } from "../../store/port/reads.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import { closed, countOf, extended, named, nullable, page, pageSchema, time } from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
+import { createDeliveryPresenter, Delivery, replayedDelivery } from "./deliveries.ts";
 import { EventQuery, readEventFilter } from "./event-query.ts";
-import { PageQuery, pageOf, presentPage } from "./paging.ts";
+import { Event, EventRequest, Payload, presentEvent, presentEventRequest, presentStoredBody } from "./event-shape.ts";
+import { pageOf, pageQuery, presentPage } from "./paging.ts";
+import type { Parts } from "./parts.ts";
+import { ADMIN, READ, routesOf } from "./route.ts";
 
-const ListQuery = Type.Object({ ...PageQuery, ...EventQuery }, { additionalProperties: false });
-
-const OneQuery = Type.Object(
-  {
-    body: Type.Optional(
-      Type.Union([Type.Literal("true"), Type.Literal("base64")], {
-        default: "true",
-        description: "`true`: show the body as JSON or text; `base64`: byte for byte in `payload_base64`",
-      }),
-    ),
-  },
-  { additionalProperties: false },
+const EventWithDeliveries = named(
+  "EventWithDeliveries",
+  extended(Event, () => ({ request: EventRequest, deliveries: Type.Array(Delivery), ...Payload })),
 );
+
+const EventPage = extended(pageSchema(Event), () => ({
+  searched_until: nullable(time("Events back to this time were searched; null when all events were searched")),
+  skipped_bodies: Type.Optional(countOf("The number of bodies that were too large to search by `text` or `data`")),
+}));
+
+const OneQuery = closed({
+  body: Type.Optional(
+    Type.Union([Type.Literal("true"), Type.Literal("base64")], {
+      default: "true",
+      description: "`true`: show the body as JSON or text; `base64`: byte for byte in `payload_base64`",
+    }),
+  ),
+});
 
 const MAX_RECIPIENTS = 100;
 
-const ReplayBody = Type.Object(
-  {
-    subscription_id: Type.Optional(
-      Type.String({
-        maxLength: 128,
-        description: "Replay to this subscription only; it need not have received the event before",
-      }),
-    ),
-    subscription_ids: Type.Optional(
-      Type.Array(Type.String({ maxLength: 128 }), {
-        minItems: 1,
-        maxItems: MAX_RECIPIENTS,
-        uniqueItems: true,
-        description: "With a `payload`: only these subscriptions get the new event, whether or not they want its type",
-      }),
-    ),
-    payload: Type.Optional(
-      Type.Unknown({
-        description: "The body of a new event that is sent instead; any JSON, kept byte for byte",
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+const ReplayBody = closed({
+  subscription_id: Type.Optional(
+    Type.String({
+      maxLength: 128,
+      description: "Replay to this subscription only; it need not have received the event before",
+    }),
+  ),
+  subscription_ids: Type.Optional(
+    Type.Array(Type.String({ maxLength: 128 }), {
+      minItems: 1,
+      maxItems: MAX_RECIPIENTS,
+      uniqueItems: true,
+      description: "With a `payload`: only these subscriptions get the new event, whether or not they want its type",
+    }),
+  ),
+  payload: Type.Optional(
+    Type.Unknown({
+      description: "The body of a new event that is sent instead; any JSON, kept byte for byte",
+    }),
+  ),
+});
 
-const EraseQuery = Type.Object(
-  {
-    force: Type.Optional(
-      Type.Boolean({ default: false, description: "Erase even if deliveries are open; these become dead letters" }),
-    ),
-  },
-  { additionalProperties: false },
-);
-
-export interface EventRoutesOptions {
-  store: Store;
-  replays: Replays;
-  subscriptions: Pick<Subscriptions, "getFor">;
-  editedReplays: EditedReplays;
-  /** Called when somebody sends an edited event. The note is on disk before the event is. */
-  onEdited: (event: StoredEvent, eventId: string) => Promise<void>;
-  bodyErasures: BodyErasures;
-  presentDelivery: (delivery: StoredDelivery) => object;
-}
+const EraseQuery = closed({
+  force: Type.Optional(
+    Type.Boolean({ default: false, description: "Erase even if deliveries are open; these become dead letters" }),
+  ),
+});
 
 /** The list of deliveries has the others. */
 const FIRST_DELIVERIES = { limit: 1000, cursor: undefined };
 
-export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions): void {
-  const { store, replays, editedReplays, onEdited, bodyErasures, presentDelivery } = options;
+export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
+  const { store, replays, subscriptions, editedReplays, bodyErasures, trail } = parts;
+  const route = routesOf(app, "Events");
+  const presentDelivery = createDeliveryPresenter(parts);
 
-  app.get<{ Querystring: Static<typeof ListQuery> }>(
-    "/api/v1/events",
-    {
-      config: { scope: "read" },
-      schema: { summary: "Search events", querystring: ListQuery },
-    },
-    async (request) => {
+  route("GET /api/v1/events", READ, "Search events", {
+    query: pageQuery(EventQuery),
+    docs: () => ({
+      description:
+        "An event must match all filters. A page takes at most 50 ms. `searched_until` says how far the search got, " +
+        "and `next_cursor` continues from there, even after a page with fewer events than `limit`.",
+      query: { limit: 20 },
+      answer: {
+        ...page(Event, "Events, newest first"),
+        schema: EventPage,
+      },
+    }),
+    async handle(request) {
       const filter = readEventFilter(request.query, request);
       const page = await store.reads.listEvents(filter, { ...pageOf(request.query), budgetMs: SEARCH_BUDGET_MS });
       return {
@@ -98,15 +95,18 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
         ...((filter.text !== undefined || filter.data !== undefined) && { skipped_bodies: page.skippedBodies }),
       };
     },
-  );
+  });
 
-  app.get<{ Params: { id: string }; Querystring: Static<typeof OneQuery> }>(
-    "/api/v1/events/:id",
-    {
-      config: { scope: "read" },
-      schema: { summary: "Get an event with its body and deliveries", querystring: OneQuery },
-    },
-    async (request, reply) => {
+  route("GET /api/v1/events/:id", READ, "Get an event with its body and deliveries", {
+    query: OneQuery,
+    docs: () => ({
+      params: { id: EXAMPLE.event },
+      answer: {
+        description: "The event with its body and its deliveries",
+        schema: EventWithDeliveries,
+      },
+    }),
+    async handle(request, reply) {
       const tenantId = request.caller?.tenantId;
       const event = await getEvent(request.params.id, tenantId);
       const ofEvent = { eventSeq: event.seq, tenantId };
@@ -120,20 +120,39 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
       const body = await presentStoredBody(event, () => store.reads.loadEvent(event.seq), form);
       return reply.type("application/json").send(`${shown.slice(0, -1)},${body}}`);
     },
-  );
+  });
 
   void app.register(async (scope) => {
+    const route = routesOf(scope, "Events");
     keepJsonText(scope);
-    scope.post<{ Params: { id: string }; Body: Static<typeof ReplayBody> | undefined }>(
-      "/api/v1/events/:id/replay",
-      {
-        config: { scope: "admin" },
-        schema: {
-          summary: "Replay an event, unchanged or edited",
-          body: Type.Union([ReplayBody, Type.Null()]),
+    route("POST /api/v1/events/:id/replay", ADMIN, "Replay an event, unchanged or edited", {
+      body: nullable(ReplayBody),
+      docs: () => ({
+        description:
+          "With a `payload`, a new event is created and routed like any other, or only to the subscriptions that you " +
+          "name. Its `replay_of` is the id of this event, and its body is delivered byte for byte as you wrote it.",
+        otherAnswers: [
+          {
+            status: 201,
+            description: "With a `payload`: the new event",
+            schema: closed({
+              event_id: Type.String(),
+              replay_of: Type.String(),
+              delivery_count: Type.Integer({ minimum: 0 }),
+            }),
+          },
+        ],
+        params: { id: EXAMPLE.event },
+        request: {},
+        answer: {
+          status: 202,
+          description: "The deliveries of the event, which are open again",
+          schema: closed({ event_id: Type.String(), deliveries: Type.Array(Delivery) }),
+          example: { event_id: EXAMPLE.event, deliveries: [replayedDelivery().example] },
         },
-      },
-      async (request, reply) => {
+        errors: ["illegal_transition", "conflict", "schema_mismatch"],
+      }),
+      async handle(request, reply) {
         const { body, caller } = request;
         const event = await getEvent(request.params.id, caller?.tenantId);
         rejectErased(event);
@@ -141,7 +160,18 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
         if (payload !== undefined) {
           refusePublishingPartner(caller);
           const to = findRecipients(body ?? {}, event, caller?.tenantId);
-          const made = await editedReplays.replay(event, payload, (id) => onEdited(event, id), to);
+          // The note is on disk before the event is.
+          const note = (eventId: string) => {
+            const { id, tenantId } = event;
+            return trail.note({
+              act: "event.replay_edited",
+              kind: "event",
+              id,
+              tenantId,
+              details: { event_id: eventId },
+            });
+          };
+          const made = await editedReplays.replay(event, payload, note, to);
           const count = made.deliveries + (caller?.tenantId === undefined ? (made.operatorDeliveries ?? 0) : 0);
           return reply.code(201).send({ event_id: made.eventId, replay_of: event.id, delivery_count: count });
         }
@@ -149,20 +179,31 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
         const deliveries = await replays.replayEvent(event, body?.subscription_id, caller?.tenantId);
         return reply.code(202).send({ event_id: event.id, deliveries: deliveries.map(presentDelivery) });
       },
-    );
+    });
   });
 
-  app.delete<{ Params: { id: string }; Querystring: Static<typeof EraseQuery> }>(
-    "/api/v1/events/:id/body",
-    { config: { scope: "admin" }, schema: { summary: "Erase the body of an event", querystring: EraseQuery } },
-    async ({ params, query, caller }) => {
+  route("DELETE /api/v1/events/:id/body", ADMIN, "Erase the body of an event", {
+    query: EraseQuery,
+    docs: () => ({
+      description:
+        "Erases the body, the responses of destinations, and the bodies of duplicate requests. Is rejected while " +
+        "deliveries are open, unless `force` is set: then they become dead letters (`erased`). This cannot be undone.",
+      params: { id: EXAMPLE.event },
+      answer: {
+        description: "Erased",
+        schema: closed({ event_id: Type.String(), ended_deliveries: Type.Integer({ minimum: 0 }) }),
+        example: { event_id: EXAMPLE.event, ended_deliveries: 0 },
+      },
+      errors: ["conflict"],
+    }),
+    async handle({ params, query, caller }) {
       const event = await getEvent(params.id, caller?.tenantId);
       return {
         event_id: event.id,
         ended_deliveries: await bodyErasures.erase(event, query.force === true, caller?.tenantId),
       };
     },
-  );
+  });
 
   /** Undefined when the request names none. */
   function findRecipients(
@@ -178,7 +219,7 @@ export function addEventRoutes(app: FastifyInstance, options: EventRoutesOptions
     }
     const ids = one === undefined ? several : [one];
     return ids?.map((id) => {
-      const subscription = options.subscriptions.getFor("use", id, { tenantId: boundTo, boundTo });
+      const subscription = subscriptions.getFor("use", id, { tenantId: boundTo, boundTo });
       if (!isFor(subscription, event.tenantId)) throw new PosthornError("not_found", `There is no subscription ${id}.`);
       return subscription;
     });
@@ -198,4 +239,36 @@ function refuseSeveral(subscriptionIds: readonly string[] | undefined): void {
     "subscription_ids needs a payload. Without one, the event is replayed to all who had it, or to subscription_id.",
     { field: "subscription_ids" },
   );
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The unparsed text of the body, on routes with `keepJsonText`. */
+    jsonText: Buffer | undefined;
+  }
+}
+
+const OPEN_BRACE = 0x7b;
+
+/** Keeps the text of JSON bodies as well as their values, for routes that pass on a part of it byte for byte. */
+function keepJsonText(scope: FastifyInstance): void {
+  scope.decorateRequest("jsonText", undefined);
+  scope.removeContentTypeParser("application/json");
+  scope.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body: Buffer, done) => {
+    request.jsonText = body;
+    try {
+      done(null, JSON.parse(body.toString("utf8")));
+    } catch (error) {
+      done(new PosthornError("unreadable_body", (error as Error).message), undefined);
+    }
+  });
+}
+
+/** The text of a member of the body; undefined when there is none of this name. */
+function findJsonMember({ jsonText }: FastifyRequest, name: string): Buffer | undefined {
+  if (jsonText === undefined) return undefined;
+  const start = skipSpace(jsonText, 0);
+  if (jsonText[start] !== OPEN_BRACE) return undefined;
+  const span = findMember(jsonText, start, jsonText.length, name);
+  return span && jsonText.subarray(span.start, span.end);
 }

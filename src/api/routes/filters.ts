@@ -1,31 +1,71 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import { PosthornError } from "../../model/errors.ts";
-import { DEFAULT_TENANT } from "../../model/event.ts";
-import { explainFilter, parseFilter, type Filter, type FilterFacts } from "../../model/filter.ts";
-import { parseQuery } from "../../model/addresses.ts";
 import { createFilterFacts } from "../../accept/filter-facts.ts";
-import type { Store } from "../../store/store.ts";
-import { presentFilterFailure } from "../present/filter.ts";
-import { lowerNames, SampleEvent, StoredEventId } from "./sample-event.ts";
+import { parseQuery } from "../../model/addresses.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { DEFAULT_TENANT, PRIORITIES } from "../../model/event.ts";
+import { explainFilter, parseFilter, type Filter, type FilterFacts, type FilterFailure } from "../../model/filter.ts";
+import { oneOf } from "../../model/shape.ts";
+import { closed } from "../openapi/shapes.ts";
+import type { Parts } from "./parts.ts";
+import { READ, routesOf } from "./route.ts";
+
+const FilterResult = closed(() => ({
+  match: Type.Boolean(),
+  failed: Type.Optional(
+    closed({
+      path: Type.String(),
+      operator: Type.String(),
+      expected: Type.Unknown(),
+      found: Type.Optional(Type.Unknown({ description: "The value at that path; missing when the event has none" })),
+    }),
+  ),
+}));
 
 const Members = Type.Record(Type.String(), Type.Unknown());
 
-const TestBody = Type.Object(
-  {
-    filter: Type.Union([Members, Type.String()], { description: "The same as `event_filter` of a subscription" }),
-    event: Type.Optional(SampleEvent),
-    event_id: Type.Optional(StoredEventId),
-  },
-  { additionalProperties: false },
-);
+/** An event that the caller describes for a test. */
+export const SampleEvent = closed({
+  event_type: Type.Optional(Type.String({ maxLength: 255 })),
+  source: Type.Optional(Type.String({ maxLength: 128 })),
+  tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
+  priority: Type.Optional(oneOf(PRIORITIES)),
+  headers: Type.Optional(Members),
+  query: Type.Optional(Type.Union([Members, Type.String({ description: "The query string of a URL" })])),
+  metadata: Type.Optional(Members),
+  data: Type.Optional(Type.Unknown({ description: "The JSON body; leave it out if the body is not JSON" })),
+});
+export type SampleEvent = Static<typeof SampleEvent>;
+
+export const StoredEventId = Type.String({ minLength: 1, maxLength: 128, description: "The id of a stored event" });
+
+/** Header names in lower case, because they are case-insensitive. */
+export function lowerNames(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+const TestBody = closed({
+  filter: Type.Union([Members, Type.String()], { description: "The same as `event_filter` of a subscription" }),
+  event: Type.Optional(SampleEvent),
+  event_id: Type.Optional(StoredEventId),
+});
 
 /** Tests a filter on an event and explains why it does not match. Nothing is stored. */
-export function addFilterRoutes(app: FastifyInstance, { store }: { store: Store }): void {
-  app.post<{ Body: Static<typeof TestBody> }>(
-    "/api/v1/filters/test",
-    { config: { scope: "read" }, schema: { summary: "Test a filter on an event", body: TestBody } },
-    async ({ body, caller }) => {
+export function addFilterRoutes(app: FastifyInstance, { store }: Parts): void {
+  const route = routesOf(app, "Filters");
+  route("POST /api/v1/filters/test", READ, "Test a filter on an event", {
+    body: TestBody,
+    docs: () => ({
+      description: "Tests the filter on an event that you describe, or on a stored event. Nothing is stored.",
+      request: { filter: { data: { total: { $gt: 100 } } }, event: { data: { total: 12 } } },
+      answer: {
+        description: "Whether the filter matches and, if not, which conditions failed",
+        schema: FilterResult,
+        example: { match: false, failed: { path: "data.total", operator: "$gt", expected: 100, found: 12 } },
+      },
+      errors: ["not_found"],
+    }),
+    async handle({ body, caller }) {
       const { event, event_id: eventId } = body;
       const filter = readFilter(body.filter);
       if ((event === undefined) === (eventId === undefined)) {
@@ -38,7 +78,7 @@ export function addFilterRoutes(app: FastifyInstance, { store }: { store: Store 
       const failure = explainFilter(filter, facts);
       return failure === undefined ? { match: true } : { match: false, failed: presentFilterFailure(failure) };
     },
-  );
+  });
 
   async function loadFacts(id: string, tenantId: string | undefined, readsData: boolean): Promise<FilterFacts> {
     const event = await store.reads.findEvent(id, tenantId);
@@ -72,4 +112,26 @@ function toFacts(event: SampleEvent, boundTenant: string | undefined): FilterFac
     metadata: event.metadata,
     data: event.data,
   };
+}
+
+const MAX_TEXT = 200;
+const MAX_ITEMS = 20;
+const MAX_DEPTH = 4;
+
+/** `found` is left out when the event has no value at that path. A large value is shortened. */
+function presentFilterFailure({ path, operator, expected, found }: FilterFailure) {
+  return { path, operator, expected, ...(found !== undefined && { found: shorten(found, MAX_DEPTH) }) };
+}
+
+function shorten(value: unknown, depth: number): unknown {
+  if (typeof value === "string") return value.length <= MAX_TEXT ? value : `${value.slice(0, MAX_TEXT)}…`;
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === 0) return "…";
+  if (Array.isArray(value)) {
+    const shown = value.slice(0, MAX_ITEMS).map((item) => shorten(item, depth - 1));
+    return value.length <= MAX_ITEMS ? shown : [...shown, "…"];
+  }
+  const members = Object.entries(value);
+  const shown = members.slice(0, MAX_ITEMS).map(([name, item]) => [name, shorten(item, depth - 1)] as const);
+  return Object.fromEntries(members.length <= MAX_ITEMS ? shown : [...shown, ["…", "…"] as const]);
 }

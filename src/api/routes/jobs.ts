@@ -1,33 +1,63 @@
 import type { FastifyInstance } from "fastify";
-import type { AuditTrail } from "../../resources/audit-trail.ts";
-import type { Jobs, KnownJob } from "../../jobs/jobs.ts";
+import { Type } from "typebox";
+import type { KnownJob } from "../../jobs/jobs.ts";
 import type { JobRun } from "../../store/port/jobs.ts";
-import { isoTime } from "../present/time.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import { Anything, choice, closed, Count, nullable, shape, text, textOrNull, Time } from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
+import type { Parts } from "./parts.ts";
+import { OPERATOR, routesOf } from "./route.ts";
 
-/** Jobs concern the whole gateway. */
-const OPERATOR = { scope: "admin", unbound: true } as const;
+const name = text(EXAMPLE.job);
+const Job = shape("Job", () => ({
+  name,
+  description: text("Retires the old secrets of rotations whose overlap is over"),
+  every_s: Type.Number({ examples: [86_400] }),
+  status: choice(["waiting", "running"]),
+  next_run_at: nullable(Type.String({ format: "date-time", examples: [EXAMPLE.overlapEnd] })),
+  runs: Type.Array(
+    closed({
+      number: Type.Integer({ minimum: 1 }),
+      trigger: Type.Enum(["schedule", "manual"], { examples: ["manual"] }),
+      started_at: Time,
+      duration_ms: nullable(Type.With(Count, { examples: [2] })),
+      result: Type.Enum(["running", "success", "failed", "interrupted"], { examples: ["success"] }),
+      summary: nullable(Type.With(Anything, { examples: [{ ended: 0 }] })),
+      error: textOrNull(),
+    }),
+    { description: "The last 50 runs" },
+  ),
+}));
 
-export interface JobRoutesOptions {
-  jobs: Jobs;
-  trail: Pick<AuditTrail, "note">;
-}
+export function addJobRoutes(app: FastifyInstance, { jobs, trail }: Parts): void {
+  const route = routesOf(app, "Jobs");
+  route("GET /api/v1/jobs", OPERATOR, "List jobs", {
+    docs: () => ({
+      answer: {
+        description: "The jobs with their last runs and the time of the next run",
+        schema: closed({ data: Type.Array(Job) }),
+      },
+    }),
+    handle: async () => ({ data: (await jobs.list()).map(presentJob) }),
+  });
 
-export function addJobRoutes(app: FastifyInstance, options: JobRoutesOptions): void {
-  const { jobs, trail } = options;
-  app.get("/api/v1/jobs", { config: OPERATOR, schema: { summary: "List jobs" } }, async () => ({
-    data: (await jobs.list()).map(presentJob),
-  }));
-
-  app.post<{ Params: { name: string } }>(
-    "/api/v1/jobs/:name/run",
-    { config: OPERATOR, schema: { summary: "Run a job now" } },
-    async (request, reply) => {
+  route("POST /api/v1/jobs/:name/run", OPERATOR, "Run a job now", {
+    docs: () => ({
+      params: { name: EXAMPLE.job },
+      answer: {
+        status: 202,
+        description: "The job has started; `run` is the number of the run",
+        schema: closed({ name, run: Type.Integer({ minimum: 1 }) }),
+      },
+      errors: ["conflict"],
+    }),
+    async handle(request, reply) {
       const { name } = request.params;
       const run = await jobs.runNow(name);
       await trail.note({ act: "job.run", kind: "job", id: name, details: { run } });
       return reply.code(202).send({ name, run });
     },
-  );
+  });
 }
 
 function presentJob({ name, description, everyMs, nextRunAt, isRunning, runs }: KnownJob) {

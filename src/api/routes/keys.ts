@@ -1,53 +1,73 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import type { Clock } from "../../model/clock.ts";
 import { PosthornError } from "../../model/errors.ts";
+import { SCOPES } from "../../model/scopes.ts";
 import { changeOf, oneOf, orNull } from "../../model/shape.ts";
 import type { ApiKey } from "../../resources/api-key.ts";
-import { SCOPES } from "../../model/scopes.ts";
-import type { Caller, KeyChange as KeptChange, KeyStatus, Keys, MadeKey } from "../../resources/keys.ts";
+import type { Caller, KeyChange as KeptChange, KeyStatus, MadeKey } from "../../resources/keys.ts";
 import type { Entry } from "../../resources/resource.ts";
-import type { AnswerOf } from "../openapi/operation-docs.ts";
-import { isoTime } from "../present/time.ts";
-import type { Key as Described } from "./keys.docs.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  choice,
+  closed,
+  ETAG,
+  exampleOf,
+  extended,
+  named,
+  nullable,
+  shape,
+  shownFields,
+  text,
+  Time,
+  type AnswerOf,
+} from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
 import { cutPage, pageQuery } from "./paging.ts";
+import type { Parts } from "./parts.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
+import { ADMIN, routesOf } from "./route.ts";
+
+/** The fields that can be set, and read-only fields. */
+const Key = shape("Key", () => ({
+  id: text(EXAMPLE.key),
+  ...shownFields(KeyInput),
+  prefix: nullable(text("phk_H6YC", "The first characters of the key")),
+  status: choice(["active", "expired", "revoked"]),
+  created_at: Time,
+  revoked_at: nullable(Time),
+}));
+
+const keyExample = () => exampleOf(Key);
+const request = { name: "billing", scopes: ["read"] };
 
 /** Names have no control characters; NUL would cut them off. */
 const PLAIN = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
 
-export const KeyInput = Type.Object(
-  {
-    name: Type.String({
-      minLength: 1,
-      maxLength: 200,
-      pattern: PLAIN,
-      description: "What the key is for",
-      examples: ["billing"],
+const KeyInput = closed({
+  name: Type.String({
+    minLength: 1,
+    maxLength: 200,
+    pattern: PLAIN,
+    description: "What the key is for",
+    examples: ["billing"],
+  }),
+  scopes: Type.Array(oneOf(SCOPES), { minItems: 1, uniqueItems: true, examples: [["read"]] }),
+  tenant_id: Type.Optional(
+    orNull(Type.String({ minLength: 1, maxLength: 128, pattern: PLAIN }), {
+      description: "The tenant that the key is bound to; null for all tenants",
+      examples: ["acme"],
     }),
-    scopes: Type.Array(oneOf(SCOPES), { minItems: 1, uniqueItems: true, examples: [["read"]] }),
-    tenant_id: Type.Optional(
-      orNull(Type.String({ minLength: 1, maxLength: 128, pattern: PLAIN }), {
-        description: "The tenant that the key is bound to; null for all tenants",
-        examples: ["acme"],
-      }),
-    ),
-    expires_at: Type.Optional(orNull(Type.String({ format: "date-time" }))),
-  },
-  { additionalProperties: false },
-);
-export type KeyInput = Static<typeof KeyInput>;
+  ),
+  expires_at: Type.Optional(orNull(Type.String({ format: "date-time" }))),
+});
+type KeyInput = Static<typeof KeyInput>;
 type KeyChange = Partial<Omit<KeyInput, "tenant_id">>;
 
 const ListQuery = pageQuery({ tenant_id: Type.Optional(Type.String({ maxLength: 128 })) });
 type ListQuery = Static<typeof ListQuery>;
 
-export interface KeyRoutesOptions {
-  keys: Keys;
-  clock: Pick<Clock, "wall">;
-}
-
-export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOptions): void {
+export function addKeyRoutes(app: FastifyInstance, { keys, clock }: Parts): void {
+  const route = routesOf(app, "Keys");
   const present = (key: ApiKey) => presentKey(key, keys.statusOf(key));
   /** Adds the key in clear, which is never shown again. For a key created earlier only the hash is known. */
   const saved = ({ entry, key }: MadeKey) => ({
@@ -56,7 +76,7 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
     more: key === undefined ? {} : { key },
   });
 
-  addResourceRoutes<Entry<ApiKey>, Entry<ApiKey>, KeyInput, KeyChange, ListQuery>(app, {
+  addResourceRoutes<Entry<ApiKey>, Entry<ApiKey>, KeyInput, KeyChange, ListQuery>(route, {
     path: "/api/v1/keys",
     key: "id",
     words: ["a key", "keys"],
@@ -65,8 +85,8 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
       change: "Update the name, scopes or expiry of a key",
       remove: "Revoke a key",
     },
-    readers: { scope: "admin" },
-    writers: { scope: "admin" },
+    readers: ADMIN,
+    writers: ADMIN,
     input: KeyInput,
     change: changeOf(KeyInput.properties, ["tenant_id"]),
     query: ListQuery,
@@ -107,11 +127,60 @@ export function addKeyRoutes(app: FastifyInstance, { keys, clock }: KeyRoutesOpt
       return { thing: entry };
     },
     present: ({ thing }) => present(thing),
+    docs: () => ({
+      params: { id: EXAMPLE.key },
+      schema: Key,
+      example: keyExample(),
+      made: {
+        description: "Created. This is the only answer that shows the key itself",
+        schema: named(
+          "KeyWithSecret",
+          extended(Key, () => ({ key: Type.String() })),
+        ),
+      },
+      refusals: ["conflict"],
+      list: { answer: { description: "Keys, oldest first" } },
+      make: {
+        description:
+          "A key that is bound to a tenant can create keys only for that tenant. A key that expires cannot create a " +
+          "key that expires later. A tenant has at most `limits.max_keys_per_tenant` active keys.",
+        request,
+        answer: { example: { ...keyExample(), key: EXAMPLE.keyInClear } },
+        otherAnswers: [
+          {
+            status: 200,
+            description:
+              "Already created with this `Idempotency-Key`. The key itself is not shown, because only its hash is stored",
+            schema: Key,
+            headers: ETAG,
+          },
+        ],
+        errors: ["key_limit"],
+      },
+      read: { answer: { description: "The key's data, without the key itself" } },
+      replace: {
+        description: "The key itself and its tenant cannot be changed.",
+        request,
+        answer: { description: "Replaced, with immediate effect" },
+        errors: ["key_limit"],
+      },
+      change: { request: { name: "billing" }, answer: { description: "Updated, with immediate effect" } },
+      remove: {
+        description: "Takes effect immediately.",
+        answer: {
+          status: 200,
+          description: "Permanently revoked",
+          schema: Key,
+          example: { ...keyExample(), status: "revoked", revoked_at: EXAMPLE.laterTime },
+          headers: ETAG,
+        },
+      },
+    }),
   });
 }
 
 /** The one mapping of a key to the wire. Never the key nor its hash: the answer to create adds the key. */
-function presentKey(key: ApiKey, status: KeyStatus): AnswerOf<typeof Described> {
+function presentKey(key: ApiKey, status: KeyStatus): AnswerOf<typeof Key> {
   return {
     id: key.id,
     name: key.name,

@@ -1,66 +1,185 @@
-import type { FastifyInstance } from "fastify";
 import type { IncomingMessage } from "node:http";
-import { ERRORS, type PosthornError } from "../../model/errors.ts";
-import type { Authenticate } from "../../intake/hot-routes.ts";
-import type { NoteServerError } from "../../telemetry/server-errors.ts";
+import type { FastifyInstance } from "fastify";
+import { Type } from "typebox";
+import { ERRORS } from "../../model/errors.ts";
+import { CONDITIONS } from "../../resources/target-states.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import { choice, closed, count, Count, countOf, nullable, shape, text, textOrNull, Time } from "../openapi/shapes.ts";
+import type { Parts } from "./parts.ts";
+import { OPEN, OPERATOR_READ, READ, routesOf } from "./route.ts";
+import { ConditionDocs } from "./targets.ts";
 
-/** Health, status and metrics of the gateway. */
-export interface OperationRoutesOptions {
-  readiness: () => Readiness;
-  authenticate: Authenticate;
-  onServerError: NoteServerError;
-  /** The status of the whole gateway, or of one tenant. */
-  status: (tenantId: string | undefined) => Promise<object>;
-  metrics: () => Promise<{ text: string; contentType: string }>;
-  statusIsPublic: boolean;
-  metricsArePublic: boolean;
-}
+export const ConnectionState = choice(
+  ["unused", "connecting", "connected", "failed"],
+  "`unused`: no source or subscription has used the connection yet",
+);
 
-export interface Readiness {
-  trouble: PosthornError | undefined;
-  report: { disk: { status: string; free_bytes: number } };
-}
+const Readiness = shape("Readiness", () => ({
+  version: text("0.1.0"),
+  status: choice(["ok", "degraded", "overloaded", "stopping"]),
+  store: closed({ driver: text("sqlite"), version: text("3.53.0"), sync_mode: text("FULL") }),
+  queue: closed({ driver: text("local") }),
+  disk: closed({
+    status: choice(["ok", "low"]),
+    free_bytes: nullable(count(83_958_673_408, "Null without a key that is bound to no tenant")),
+  }),
+  connections: Type.Array(closed({ kind: text("amqp"), name: text("default"), state: ConnectionState }), {
+    description: "Connections to brokers",
+  }),
+}));
 
-export function addOperationRoutes(app: FastifyInstance, options: OperationRoutesOptions): void {
+const Mode = choice(["NORMAL", "QUEUE"], "`QUEUE` while the destination is down and deliveries wait");
+/** The examples have a time here. */
+const Moment = nullable(Type.With(Time, { examples: [EXAMPLE.time] }));
+const Health = choice(["ok", "error"]);
+const LastError = textOrNull();
+
+const GatewayStatus = shape("Status", () => ({
+  mode: Mode,
+  queue_length: countOf("All open deliveries, and the messages in the fallback queues of forwarding subscriptions"),
+  last_error: LastError,
+  health: Health,
+  condition: choice(CONDITIONS, "The worst `condition` of its targets and subscriptions; paused ones do not count"),
+  oldest_open_s: nullable(countOf("The age of the oldest open delivery in seconds; null when none is open")),
+  active_alerts: countOf("`GET /api/v1/alerts` lists them"),
+  targets: Type.Array(
+    closed({
+      name: text("ERP"),
+      mode: Mode,
+      since: nullable(Time),
+      reason: textOrNull(),
+      health: Health,
+      condition: ConditionDocs,
+      queue_length: Count,
+      failures: countOf("Failed attempts in a row"),
+      last_error: LastError,
+      rate_per_s: nullable(Type.Number({ description: "The limit in attempts per second; null for no limit" })),
+    }),
+  ),
+  sources: Type.Array(
+    closed({
+      name: Type.String(),
+      health: choice(["ok", "error"], "`error`: messages of the source's queue cannot be read or parked"),
+      reason: Type.String({ description: "What is wrong with its queue" }),
+    }),
+    {
+      description: "Only sources with a problem: a queue whose messages cannot be read or parked",
+      examples: [[]],
+    },
+  ),
+  connections: Type.Array(
+    closed({
+      kind: Type.String(),
+      name: Type.String(),
+      state: ConnectionState,
+      reason: nullable(Type.String({ description: "Why there is no connection, and what to do" })),
+      next_try_at: nullable(Time),
+    }),
+    { description: "Connections to brokers; empty for keys that are bound to a tenant", examples: [[]] },
+  ),
+  suspended: Type.Array(
+    closed({
+      id: Type.String(),
+      subscription: Type.String(),
+      since: nullable(Time),
+      reason: nullable(Type.String()),
+    }),
+    { description: "Suspended subscriptions; their deliveries are held until they are resumed", examples: [[]] },
+  ),
+  missing_sources: Type.Array(
+    closed({
+      source: Type.String(),
+      subscription: Type.String({
+        description: "The subscription whose target does not know the source but is otherwise healthy",
+      }),
+      since: Time,
+      next_try_at: Time,
+      last_error: Type.String(),
+    }),
+    {
+      description: "Sources that a target does not know; their deliveries wait. With n8n, the workflows are not active",
+      examples: [[]],
+    },
+  ),
+  retention: closed({
+    days: nullable(
+      Type.Number({ description: "How many days events are kept; null when they are kept forever", examples: [30] }),
+    ),
+    oldest_event_at: Moment,
+    due_events: nullable(count(0, "About how many events are due to be deleted now")),
+    complete_until: Moment,
+    behind_s: nullable(count(0, "How long the oldest of them has been due, in seconds")),
+    remaining_s: nullable(count(0, "Estimated seconds until all are deleted, at the speed of the last run")),
+    running: Type.Boolean(),
+    last_run_at: Moment,
+    last_result: nullable(text("success")),
+  }),
+}));
+
+const alive = { answer: { description: "The gateway is running", schema: closed({ status: choice(["ok"]) }) } };
+
+export function addOperationRoutes(app: FastifyInstance, parts: Parts): void {
+  const { authenticate, onServerError, open, status } = parts;
+  const route = routesOf(app, "Operation");
   /** A probe is answered whatever its key is worth. */
   async function isOperator(request: IncomingMessage): Promise<boolean> {
     try {
-      const caller = await options.authenticate(request);
+      const caller = await authenticate(request);
       return caller !== undefined && caller.tenantId === undefined;
     } catch {
       return false;
     }
   }
 
-  app.get("/health", { schema: { summary: "Check that the gateway is running" } }, async () => ({ status: "ok" }));
-  app.get("/livez", { schema: { summary: "Check that the gateway is running, for an orchestrator" } }, async () => ({
-    status: "ok",
-  }));
-  app.get("/readyz", { schema: { summary: "Check whether the gateway accepts requests" } }, async (request, reply) => {
-    const { trouble, report } = options.readiness();
-    const { disk, ...rest } = report;
-    const shown = (await isOperator(request.raw)) ? report : { ...rest, disk: { ...disk, free_bytes: null } };
-    if (trouble === undefined) return reply.send(shown);
-    options.onServerError(trouble, { method: "GET", path: "/readyz" });
-    return reply.code(ERRORS[trouble.code].status).send(shown);
+  route("GET /health", OPEN, "Check that the gateway is running", {
+    docs: () => alive,
+    handle: async () => ({ status: "ok" }),
   });
-  app.get(
-    "/status",
-    {
-      config: options.statusIsPublic ? {} : { scope: "read" },
-      schema: { summary: "Get the status: modes, queues and targets" },
+  route("GET /livez", OPEN, "Check that the gateway is running, for an orchestrator", {
+    docs: () => alive,
+    handle: async () => ({ status: "ok" }),
+  });
+  route("GET /readyz", OPEN, "Check whether the gateway accepts requests", {
+    docs: () => ({
+      description:
+        "Ready means that the gateway accepts requests. A degraded gateway (low disk space, or a broker that cannot " +
+        "be reached) still answers 200.",
+      answer: { description: "The gateway accepts requests", schema: Readiness },
+      otherAnswers: [{ status: 503, description: "The gateway is stopping or overloaded", schema: Readiness }],
+    }),
+    async handle(request, reply) {
+      const { trouble, report } = status.readiness();
+      const { disk, ...rest } = report;
+      const shown = (await isOperator(request.raw)) ? report : { ...rest, disk: { ...disk, free_bytes: null } };
+      if (trouble === undefined) return reply.send(shown);
+      onServerError(trouble, { method: "GET", path: "/readyz" });
+      return reply.code(ERRORS[trouble.code].status).send(shown);
     },
-    ({ caller }) => options.status(caller?.tenantId),
-  );
-  app.get(
-    "/metrics",
-    {
-      config: options.metricsArePublic ? {} : { scope: "read", unbound: true },
-      schema: { summary: "Get metrics for Prometheus" },
-    },
-    async (_request, reply) => {
-      const { text, contentType } = await options.metrics();
+  });
+  route("GET /status", open.status ? OPEN : READ, "Get the status: modes, queues and targets", {
+    docs: () => ({
+      description: "A key that is bound to a tenant gets the status of that tenant only.",
+      answer: {
+        description:
+          "The overall mode is `QUEUE` if any target is in `QUEUE`. The overall health is `error` if any target, " +
+          "source or broker connection has an error, or a subscription is suspended",
+        schema: GatewayStatus,
+      },
+    }),
+    handle: ({ caller }) => status.status(caller?.tenantId),
+  });
+  route("GET /metrics", open.metrics ? OPEN : OPERATOR_READ, "Get metrics for Prometheus", {
+    docs: () => ({
+      answer: {
+        description: "Prometheus' text format",
+        schema: Type.String(),
+        contentType: "text/plain",
+        example: 'webhook_delivery_total{webhook_id="erp",event_type="order.created",status="success"} 1\n',
+      },
+    }),
+    async handle(_request, reply) {
+      const { text, contentType } = await status.metrics();
       return reply.type(contentType).send(text);
     },
-  );
+  });
 }

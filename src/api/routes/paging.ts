@@ -1,8 +1,9 @@
 import { Type, type TProperties } from "typebox";
 import type { PageOf } from "../../store/port/reads.ts";
+import { closed } from "../openapi/shapes.ts";
 
 /** All lists are paged in the same way. */
-export const PageQuery = {
+const PageQuery = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 50 })),
   cursor: Type.Optional(Type.String({ maxLength: 200, description: "`next_cursor` of the previous page" })),
 };
@@ -13,7 +14,7 @@ export interface PageParameters {
 }
 
 export function pageQuery<More extends TProperties>(more: More) {
-  return Type.Object({ ...PageQuery, ...more }, { additionalProperties: false });
+  return closed({ ...PageQuery, ...more });
 }
 
 export function pageOf({ limit, cursor }: PageParameters) {

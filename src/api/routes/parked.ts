@@ -1,29 +1,77 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import {
-  findParked,
-  listParked,
-  purgeParked,
-  requeueParked,
-  type ParkedFilter,
-  type ParkedMessages,
-} from "../../queues/parked-messages.ts";
-import type { ParkedMessage, ParkedQueue } from "../../queues/parked.ts";
 import { PosthornError } from "../../model/errors.ts";
-import type { AuditTrail } from "../../resources/audit-trail.ts";
+import { findParked, listParked, purgeParked, requeueParked, type ParkedFilter } from "../../queues/parked-messages.ts";
+import type { ParkedMessage, ParkedQueue } from "../../queues/parked.ts";
 import type { Caller } from "../../resources/keys.ts";
-import type { Sources } from "../../resources/sources/sources.ts";
-import { presentBody } from "../present/body.ts";
-import { isoTime } from "../present/time.ts";
-import { pageOf, PageQuery } from "./paging.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import { Anything, closed, Count, countOf, extended, nullable, shape, Time } from "../openapi/shapes.ts";
+import { isoTime, presentBody } from "../present.ts";
+import { pageOf, pageQuery } from "./paging.ts";
+import type { Parts } from "./parts.ts";
+import { OPERATOR, routesOf } from "./route.ts";
 
-/** A broker's queues belong to the whole gateway: one queue may hold messages of several tenants. */
-const OPERATOR = { scope: "admin", unbound: true } as const;
+const text = nullable(Type.String());
+
+const Parked = shape("ParkedMessage", () => ({
+  id: Type.String({
+    description: "Identifies the message at the broker: a number, the broker's id, or a hash of the body",
+  }),
+  message_id: text,
+  reason: nullable(
+    Type.String({ description: "Why the message was parked; RabbitMQ's own reasons are `rejected`, `expired` …" }),
+  ),
+  description: text,
+  queue: nullable(
+    Type.String({ description: "The queue that the message came from and is requeued to; null when unknown" }),
+  ),
+  subject: text,
+  content_type: text,
+  size: Count,
+  parked_at: nullable(Time),
+}));
+
+const Limits = closed(() => ({
+  looks_at: Type.Integer({ description: "How many messages can be listed, starting with the oldest" }),
+  can_page: Type.Boolean({ description: "Whether the list has further pages (`next_cursor`)" }),
+  counts_looks: Type.Boolean({
+    description:
+      "True when the broker has no peek: listing receives messages and returns them, which counts as a delivery",
+  }),
+  keeps_id: Type.Boolean({ description: "Whether a requeued message keeps its id" }),
+}));
+
+const ParkedPage = closed(() => ({
+  data: Type.Array(Parked),
+  next_cursor: text,
+  count: nullable(Count),
+  limits: Limits,
+}));
+
+const ParkedWithBody = extended(Parked, () => ({
+  properties: Anything,
+  body: Type.Optional(Type.String()),
+  body_base64: Type.Optional(Type.String()),
+}));
+
+const PARKED = {
+  id: EXAMPLE.parkedMessage,
+  message_id: "order-1001",
+  reason: "invalid",
+  description: "The body is not well-formed JSON.",
+  queue: "orders",
+  subject: "order.created",
+  content_type: "application/json",
+  size: 14,
+  parked_at: null,
+};
+const params = { name: EXAMPLE.queueSource };
+const errors = ["not_found", "conflict", "broker_failed"] as const;
 
 const Reason = Type.Optional(
   Type.String({ minLength: 1, maxLength: 256, description: "Only messages that were parked for this reason" }),
 );
-const ListQuery = Type.Object({ ...PageQuery, reason: Reason }, { additionalProperties: false });
+const ListQuery = pageQuery({ reason: Reason });
 const selection = {
   reason: Reason,
   ids: Type.Optional(
@@ -34,25 +82,14 @@ const selection = {
     }),
   ),
 };
-const RequeueBody = Type.Object(selection, { additionalProperties: false });
-const PurgeBody = Type.Object(
-  {
-    ...selection,
-    count: Type.Optional(
-      Type.Integer({ minimum: 0, description: "The number of messages to delete; if it is wrong, nothing is deleted" }),
-    ),
-  },
-  { additionalProperties: false },
-);
+const RequeueBody = closed(selection);
+const PurgeBody = closed({
+  ...selection,
+  count: Type.Optional(countOf("The number of messages to delete; if it is wrong, nothing is deleted")),
+});
 
-export interface ParkedRoutesOptions {
-  sources: Pick<Sources, "get">;
-  parked: ParkedMessages;
-  trail: Pick<AuditTrail, "note">;
-  onMoved(source: string, act: "requeued" | "purged", count: number, caller: Caller | undefined): void;
-}
-
-export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, onMoved }: ParkedRoutesOptions): void {
+export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, logger }: Parts): void {
+  const route = routesOf(app, "Parked messages");
   const open = (name: string) => parked.open(sources.get(name, undefined).thing.source);
 
   /** A broker's queue and the store share no transaction: the intention is logged before, the result after. */
@@ -61,26 +98,54 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
     return trail.note({ act: `parked.${act}`, kind: "source", id, tenantId, details });
   }
 
-  app.get<{ Params: { name: string }; Querystring: Static<typeof ListQuery> }>(
-    "/api/v1/sources/:name/parked",
-    { config: OPERATOR, schema: { summary: "List the parked messages of a source", querystring: ListQuery } },
-    async ({ params, query }) => {
+  function noteMoved(source: string, action: "requeued" | "purged", count: number, caller: Caller | undefined): void {
+    logger.info({ source, count, key_id: caller?.keyId }, `parked messages were ${action}`);
+  }
+
+  route("GET /api/v1/sources/:name/parked", OPERATOR, "List the parked messages of a source", {
+    query: ListQuery,
+    docs: () => ({
+      description: "Messages are listed oldest first, without bodies. `limits` says what this broker cannot do.",
+      params,
+      query: { limit: 20 },
+      answer: {
+        description:
+          "The messages that can be listed. `count` is the number of all parked messages, or null when the broker " +
+          "does not report it",
+        schema: ParkedPage,
+        example: {
+          data: [PARKED],
+          next_cursor: null,
+          count: 1,
+          limits: { looks_at: 1000, can_page: true, counts_looks: false, keeps_id: true },
+        },
+      },
+      errors,
+    }),
+    async handle({ params, query }) {
       const queue = open(params.name);
       const { limit, cursor } = pageOf(query);
       const page = await listParked(queue, { reason: query.reason }, { max: limit, after: readPlace(cursor) });
       return {
         data: page.messages.map(present),
         next_cursor: page.next ?? null,
-        count: await countOf(queue),
+        count: await loadCount(queue),
         limits: presentLimits(queue),
       };
     },
-  );
+  });
 
-  app.get<{ Params: { name: string; id: string } }>(
-    "/api/v1/sources/:name/parked/:id",
-    { config: OPERATOR, schema: { summary: "Get a parked message" } },
-    async ({ params }) => {
+  route("GET /api/v1/sources/:name/parked/:id", OPERATOR, "Get a parked message", {
+    docs: () => ({
+      params: { ...params, id: EXAMPLE.parkedMessage },
+      answer: {
+        description: "The message with its body; `body_base64` instead of `body` when it is not UTF-8",
+        schema: ParkedWithBody,
+        example: { ...PARKED, properties: {}, body: '{"id": 1001, \n' },
+      },
+      errors,
+    }),
+    async handle({ params }) {
       const message = await findParked(open(params.name), params.id);
       if (message === undefined) {
         throw new PosthornError(
@@ -90,35 +155,60 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
       }
       return { ...present(message), properties: message.properties, ...presentBody(message.body) };
     },
-  );
+  });
 
-  app.post<{ Params: { name: string }; Body: Static<typeof RequeueBody> | null }>(
-    "/api/v1/sources/:name/parked/requeue",
-    { config: OPERATOR, schema: { summary: "Requeue parked messages", body: RequeueBody } },
-    async ({ params, body, caller }) => {
+  route("POST /api/v1/sources/:name/parked/requeue", OPERATOR, "Requeue parked messages", {
+    body: RequeueBody,
+    docs: () => ({
+      description:
+        "Each message is first put into the queue that it came from, then removed here. If this is interrupted, the " +
+        "message is in both queues; it is never lost. At most 500 in one call; `complete` is false when there may be " +
+        "more.",
+      params,
+      request: { reason: "invalid" },
+      answer: {
+        description: "How many messages were requeued, and how many stay because the queue they came from is unknown",
+        schema: closed({ requeued: Count, without_origin: Count, complete: Type.Boolean() }),
+        example: { requeued: 1, without_origin: 0, complete: true },
+      },
+      errors,
+    }),
+    async handle({ params, body, caller }) {
       const queue = open(params.name);
       await note("requeue", params.name, { wanted: body });
       const { requeued, withoutOrigin, isCutOff } = await requeueParked(queue, toFilter(body));
       await note("requeued", params.name, { requeued });
-      onMoved(params.name, "requeued", requeued, caller);
+      noteMoved(params.name, "requeued", requeued, caller);
       return { requeued, without_origin: withoutOrigin, complete: !isCutOff };
     },
-  );
+  });
 
-  app.post<{ Params: { name: string }; Body: Static<typeof PurgeBody> | null }>(
-    "/api/v1/sources/:name/parked/purge",
-    { config: OPERATOR, schema: { summary: "Delete parked messages", body: PurgeBody } },
-    async ({ params, body, caller }) => {
+  route("POST /api/v1/sources/:name/parked/purge", OPERATOR, "Delete parked messages", {
+    body: PurgeBody,
+    docs: () => ({
+      description:
+        "`count` must be the number of messages that match. Otherwise the answer is 409 with the right number, and " +
+        "nothing is deleted.",
+      params,
+      request: { reason: "invalid", count: 1 },
+      answer: {
+        description: "The messages are deleted",
+        schema: closed({ purged: Count, complete: Type.Boolean() }),
+        example: { purged: 1, complete: true },
+      },
+      errors: [...errors, "confirmation_required"],
+    }),
+    async handle({ params, body, caller }) {
       const count = body?.count ?? -1;
       const queue = open(params.name);
       await note("purge", params.name, { wanted: body });
       const outcome = await purgeParked(queue, toFilter(body), count);
       await note("purged", params.name, { purged: "purged" in outcome ? outcome.purged : 0 });
       if ("current" in outcome) throw unconfirmed(outcome.current, body?.count);
-      onMoved(params.name, "purged", outcome.purged, caller);
+      noteMoved(params.name, "purged", outcome.purged, caller);
       return { purged: outcome.purged, complete: !outcome.isCutOff };
     },
-  );
+  });
 }
 
 function toFilter(body: Static<typeof RequeueBody> | null): ParkedFilter {
@@ -142,7 +232,7 @@ function unconfirmed(current: number, given: number | undefined): PosthornError 
 }
 
 /** Null when the credentials allow only receiving and sending, not counting. */
-async function countOf(queue: ParkedQueue): Promise<number | null> {
+async function loadCount(queue: ParkedQueue): Promise<number | null> {
   try {
     return await queue.count();
   } catch (error) {

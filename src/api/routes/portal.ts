@@ -1,59 +1,70 @@
 import type { FastifyInstance } from "fastify";
-import type { IncomingMessage } from "node:http";
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import { LinkTheme } from "../../model/portal-theme.ts";
 import { oneOf } from "../../model/shape.ts";
-import type { AuditTrail } from "../../resources/audit-trail.ts";
 import type { Caller } from "../../resources/keys.ts";
-import { MAX_PASS_MS, type PassRecords } from "../../resources/pass-records.ts";
-import type { Tenants } from "../../resources/tenants.ts";
+import { MAX_PASS_MS } from "../../resources/pass-records.ts";
 import { FRAMED_PAGE } from "../dashboard/pages.ts";
-import type { AnswerOf } from "../openapi/operation-docs.ts";
-import { isoTime } from "../present/time.ts";
-import { PORTAL_ACCESS, type PortalAccess, type PortalLinks } from "../session/portal-links.ts";
-import type { ListedPortalLink as Listed, PortalLink as Described } from "./tenants.docs.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import { choice, closed, exampleOf, nullable, shape, text, Time, type AnswerOf } from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
+import { PORTAL_ACCESS, type PortalAccess } from "../session/passes.ts";
+import type { Parts } from "./parts.ts";
+import { OPERATOR, routesOf } from "./route.ts";
 
 const HOUR_S = 3600;
 
-const LinkBody = Type.Object(
-  {
-    access: Type.Optional(
-      oneOf(PORTAL_ACCESS, {
-        default: "manage",
-        description: "`read`: see everything; `manage`: also change subscriptions, test and replay",
-      }),
-    ),
-    expires_in_s: Type.Optional(
-      Type.Integer({
-        minimum: 60,
-        maximum: MAX_PASS_MS / 1000,
-        default: HOUR_S,
-        description: "How many seconds the link works",
-      }),
-    ),
-    theme: Type.Optional(LinkTheme),
-  },
-  { additionalProperties: false },
-);
+const linkId = text(EXAMPLE.portalLink, "Identifies the link; it is not the token");
+const PortalLink = shape("PortalLink", () => ({
+  id: linkId,
+  url: text("https://hooks.example.com/portal#token=php_…"),
+  tenant_id: text(EXAMPLE.tenant),
+  access: choice(PORTAL_ACCESS),
+  expires_at: Time,
+}));
+const ListedPortalLink = shape("ListedPortalLink", () => ({
+  id: linkId,
+  tenant_id: text(EXAMPLE.tenant),
+  access: choice(PORTAL_ACCESS),
+  created_by: text(EXAMPLE.key, "The id of the key, or `oidc:` and the subject of the user, that created it"),
+  created_at: Time,
+  expires_at: Time,
+}));
 
-export interface PortalRoutesOptions {
-  portalLinks: PortalLinks;
-  passRecords: Pick<PassRecords, "listLinks" | "endLink">;
-  tenants: Pick<Tenants, "get">;
-  trail: Pick<AuditTrail, "note">;
-  publicUrl: (request: IncomingMessage) => string;
-}
+const LinkBody = closed({
+  access: Type.Optional(
+    oneOf(PORTAL_ACCESS, {
+      default: "manage",
+      description: "`read`: see everything; `manage`: also change subscriptions, test and replay",
+    }),
+  ),
+  expires_in_s: Type.Optional(
+    Type.Integer({
+      minimum: 60,
+      maximum: MAX_PASS_MS / 1000,
+      default: HOUR_S,
+      description: "How many seconds the link works",
+    }),
+  ),
+  theme: Type.Optional(LinkTheme),
+});
 
-export function addPortalRoutes(app: FastifyInstance, options: PortalRoutesOptions): void {
-  const { portalLinks, passRecords, tenants, trail, publicUrl } = options;
+export function addPortalRoutes(app: FastifyInstance, parts: Parts): void {
+  const { portalLinks, passRecords, tenants, trail, publicUrl } = parts;
+  const route = routesOf(app, "Tenants");
 
-  app.post<{ Params: { id: string }; Body: Static<typeof LinkBody> | undefined }>(
-    "/api/v1/tenants/:id/portal-link",
-    {
-      config: { scope: "admin", unbound: true },
-      schema: { summary: "Create a portal link for a tenant", body: Type.Union([LinkBody, Type.Null()]) },
-    },
-    async (request, reply) => {
+  route("POST /api/v1/tenants/:id/portal-link", OPERATOR, "Create a portal link for a tenant", {
+    body: nullable(LinkBody),
+    docs: () => ({
+      description:
+        "Anybody with the link sees the events, subscriptions and deliveries of this tenant only, and the catalogue. " +
+        "It cannot publish events, nor erase or edit them. The link works until it expires or is revoked, the key that " +
+        "created it is revoked, or the tenant is deleted or erased. It never allows more than that key. Sites in `portal.frame_origins` may show the page in a frame.",
+      params: { id: EXAMPLE.tenant },
+      request: { access: "manage", expires_in_s: 3600, theme: { name: "Acme", accent: "#0a7d4f" } },
+      answer: { status: 201, description: "The link; its token is shown only here", schema: PortalLink },
+    }),
+    async handle(request, reply) {
       const { access = "manage", expires_in_s: lifetimeS = HOUR_S, theme } = request.body ?? {};
       const { id: tenantId } = await tenants.get(request.params.id);
       const terms = { tenantId, access, lifetimeMs: lifetimeS * 1000, theme };
@@ -62,7 +73,7 @@ export function addPortalRoutes(app: FastifyInstance, options: PortalRoutesOptio
       await trail.note({ ...deed, details: { link_id: id, access, expires_at: isoTime(expiresAt) } });
       // Browsers do not send the part after # to any server.
       const { origin } = new URL(publicUrl(request.raw));
-      const link: AnswerOf<typeof Described> = {
+      const link: AnswerOf<typeof PortalLink> = {
         id,
         url: `${origin}/${FRAMED_PAGE}#token=${token}`,
         tenant_id: tenantId,
@@ -71,36 +82,47 @@ export function addPortalRoutes(app: FastifyInstance, options: PortalRoutesOptio
       };
       return reply.code(201).send(link);
     },
-  );
+  });
 
-  app.get<{ Params: { id: string } }>(
-    "/api/v1/tenants/:id/portal-links",
-    { config: { scope: "admin", unbound: true }, schema: { summary: "List the portal links of a tenant" } },
-    async ({ params }) => {
+  route("GET /api/v1/tenants/:id/portal-links", OPERATOR, "List the portal links of a tenant", {
+    docs: () => ({
+      params: { id: EXAMPLE.tenant },
+      answer: {
+        description: "The links that still work, oldest first; without their tokens",
+        schema: closed({ data: Type.Array(ListedPortalLink) }),
+        example: { data: [exampleOf(ListedPortalLink)] },
+      },
+    }),
+    async handle({ params }) {
       const tenant = await tenants.get(params.id);
       // Links to an earlier tenant with this id do not work.
       const links = passRecords.listLinks(tenant.id).filter(({ madeAt }) => madeAt >= tenant.createdAt);
-      const data: AnswerOf<typeof Listed>[] = links.map(({ id, access = "manage", keyId, madeAt, expiresAt }) => ({
-        id,
-        tenant_id: tenant.id,
-        access: access as PortalAccess,
-        created_by: keyId,
-        created_at: isoTime(madeAt),
-        expires_at: isoTime(expiresAt),
-      }));
+      const data: AnswerOf<typeof ListedPortalLink>[] = links.map(
+        ({ id, access = "manage", keyId, madeAt, expiresAt }) => ({
+          id,
+          tenant_id: tenant.id,
+          access: access as PortalAccess,
+          created_by: keyId,
+          created_at: isoTime(madeAt),
+          expires_at: isoTime(expiresAt),
+        }),
+      );
       return { data };
     },
-  );
+  });
 
-  app.delete<{ Params: { id: string; link: string } }>(
-    "/api/v1/tenants/:id/portal-links/:link",
-    { config: { scope: "admin", unbound: true }, schema: { summary: "Revoke a portal link" } },
-    async ({ params }, reply) => {
+  route("DELETE /api/v1/tenants/:id/portal-links/:link", OPERATOR, "Revoke a portal link", {
+    docs: () => ({
+      description: "The link ends at once; a live stream that was opened with it within 15 seconds.",
+      params: { id: EXAMPLE.tenant, link: EXAMPLE.portalLink },
+      answer: { status: 204, description: "Revoked" },
+    }),
+    async handle({ params }, reply) {
       const { id: tenantId } = await tenants.get(params.id);
       await passRecords.endLink(params.link, tenantId);
       const deed = { act: "tenant.revoke_portal_link", kind: "tenant", id: tenantId, tenantId };
       await trail.note({ ...deed, details: { link_id: params.link } });
       return reply.code(204).send();
     },
-  );
+  });
 }

@@ -1,86 +1,307 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import { Type, type Static } from "typebox";
-import { REPLAY_STATUSES, type ReplayFilter } from "../../model/replay.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
+import { PosthornError } from "../../model/errors.ts";
+import { stableId } from "../../model/ids.ts";
+import {
+  REPLAY_KINDS,
+  REPLAY_STATUSES,
+  requestedFilter,
+  type ReplayFilter,
+  type ReplayKind,
+} from "../../model/replay.ts";
+import { oneOf } from "../../model/shape.ts";
 import type { BulkReplays } from "../../replays/bulk-replays.ts";
-import { presentReplay, presentReplayWith } from "../present/replay.ts";
-import { PageQuery, pageOf, presentPage } from "./paging.ts";
+import type { ReplayResults, ReplayRow } from "../../store/port/jobs.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  choice,
+  closed,
+  count,
+  Count,
+  countOf,
+  exampleOf,
+  IDEMPOTENCY_KEY,
+  nullable,
+  page,
+  shape,
+  text,
+  textOrNull,
+  Time,
+} from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
+import { pageOf, pageQuery, presentPage } from "./paging.ts";
+import type { Parts } from "./parts.ts";
 import { DeliveryCancel, ReplayStart, SubscriptionRecover } from "./replay-bodies.ts";
-import { createReplayAnswers } from "./replay-answers.ts";
+import { readIdempotencyKey } from "./resource-routes.ts";
+import { ADMIN, READ, routesOf } from "./route.ts";
 
-const ListQuery = Type.Object(
-  {
-    ...PageQuery,
-    tenant_id: Type.Optional(Type.String({ maxLength: 128, pattern: "^[^\\u0000]*$" })),
-    status: Type.Optional(Type.Union(REPLAY_STATUSES.map((status) => Type.Literal(status)))),
-  },
-  { additionalProperties: false },
+const Filter = shape("ReplayFilter", "The filter of the request", () => ReplayStart.properties.filter.properties);
+
+export const Replay = shape(
+  "Replay",
+  "A job that replays, cancels or purges many deliveries. It continues after a restart",
+  () => ({
+    id: text(EXAMPLE.runningReplay),
+    kind: Type.Enum([...REPLAY_KINDS], { examples: ["dead_letters"] }),
+    status: Type.Enum([...REPLAY_STATUSES], { examples: ["running"] }),
+    tenant_id: nullable(text(EXAMPLE.tenant, "Null for all tenants")),
+    filter: Filter,
+    total: count(1200, "The number of deliveries found at the start"),
+    total_exact: Type.Boolean({
+      description: "False when there were more than could be counted in time",
+      examples: [true],
+    }),
+    done: count(400, "The deliveries that were opened again, cancelled or purged; `results` says what became of them"),
+    skipped: countOf("Deliveries that had changed in the meantime"),
+    failed: countOf("Deliveries whose subscription was deleted"),
+    results: Type.Optional(
+      nullable(
+        closed(
+          {
+            delivered: count(390),
+            failed_again: count(4, "Dead letters again"),
+            waiting: count(6, "Not sent yet, or waiting for a retry"),
+            cancelled: Count,
+            counted: count(400, "How many were counted: all, or the first 5,000"),
+          },
+          "Only in the answer for one replay: what has become of the deliveries that it opened. Null for a job that " +
+            "opens none",
+        ),
+      ),
+    ),
+    error: textOrNull("Why the job failed; set with the status `failed`"),
+    created_at: Time,
+    started_at: Time,
+    completed_at: nullable(Time),
+  }),
 );
 
-const CHANGES = [
-  { act: "pause", status: "paused", summary: "Pause a replay" },
-  { act: "resume", status: "running", summary: "Resume a paused replay" },
-  { act: "cancel", status: "cancelled", summary: "Cancel a replay; finished work is kept" },
-] as const;
+const ReplayPlan = shape("ReplayPlan", "The number of deliveries that a replay would process", () => ({
+  kind: choice(REPLAY_KINDS),
+  filter: Filter,
+  count: Count,
+  exact: Type.Boolean({ description: "False when `count` is only a lower bound" }),
+}));
+
+export const PLANNED = {
+  description: "With `plan`: only the number of deliveries; nothing is changed",
+  schema: ReplayPlan,
+};
+
+const filter = { subscription_id: EXAMPLE.subscription };
+const replayExample = () => ({ ...exampleOf(Replay), filter: { ...filter, tenant_id: EXAMPLE.tenant } });
+const RESULTS = { delivered: 390, failed_again: 4, waiting: 6, cancelled: 0, counted: 400 };
+const shown = () => ({ schema: Replay, example: replayExample() });
+const begun = () => ({ ...shown(), status: 202, description: "The job, which runs in the background" });
+export const BEGIN_ERRORS = ["not_found", "conflict", "idempotency_key_reused"] as const;
+export const begunExample = (kind: string, more: object = {}) => ({
+  ...begun(),
+  example: { ...replayExample(), kind, filter: { ...replayExample().filter, ...more }, done: 0 },
+});
+
+const ListQuery = pageQuery({
+  tenant_id: Type.Optional(Type.String({ maxLength: 128, pattern: "^[^\\u0000]*$" })),
+  status: Type.Optional(oneOf(REPLAY_STATUSES)),
+});
 
 /** Jobs on many deliveries at once. */
-export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: { bulkReplays: BulkReplays }): void {
+export function addReplayRoutes(app: FastifyInstance, { bulkReplays }: Parts): void {
+  const route = routesOf(app, "Replays");
   const { startReplay } = createReplayAnswers(bulkReplays);
-  const admin = { scope: "admin" } as const;
   const get = (request: FastifyRequest) =>
     bulkReplays.get((request.params as { id: string }).id, request.caller?.tenantId);
 
-  app.post<{ Body: ReplayStart }>(
-    "/api/v1/replays",
-    {
-      config: admin,
-      schema: { summary: "Create a replay of many deliveries, or count them first", body: ReplayStart },
-    },
-    (request, reply) => {
+  route("POST /api/v1/replays", ADMIN, "Create a replay of many deliveries, or count them first", {
+    body: ReplayStart,
+    docs: () => ({
+      description:
+        "New deliveries go first: only a few replayed deliveries of each subscription are sent at a time. With a key or " +
+        "portal link of a tenant, a job leaves out the subscriptions that the caller may not change (`can.change`).",
+      request: { kind: "dead_letters", filter },
+      headers: IDEMPOTENCY_KEY,
+      answer: begunExample("dead_letters"),
+      otherAnswers: [PLANNED],
+      errors: BEGIN_ERRORS,
+    }),
+    handle(request, reply) {
       const { kind, filter = {}, plan } = request.body;
       return startReplay(request, reply, kind, { filter, plan });
     },
-  );
+  });
 
-  app.get<{ Querystring: Static<typeof ListQuery> }>(
-    "/api/v1/replays",
-    { config: { scope: "read" }, schema: { summary: "List replays, latest first", querystring: ListQuery } },
-    async ({ query, caller }) => {
+  route("GET /api/v1/replays", READ, "List replays, latest first", {
+    query: ListQuery,
+    docs: () => ({
+      query: { limit: 20, status: "running" },
+      answer: { ...page(Replay, "Jobs, latest first"), example: { data: [replayExample()], next_cursor: null } },
+    }),
+    async handle({ query, caller }) {
       const filter = { tenantId: caller?.tenantId ?? query.tenant_id, status: query.status };
       return presentPage(await bulkReplays.list(filter, pageOf(query)), presentReplay);
     },
-  );
+  });
 
-  app.get(
-    "/api/v1/replays/:id",
-    { config: { scope: "read" }, schema: { summary: "Get a replay and its progress" } },
-    async (request) => {
+  route("GET /api/v1/replays/:id", READ, "Get a replay and its progress", {
+    docs: () => ({
+      params: { id: EXAMPLE.runningReplay },
+      answer: {
+        ...shown(),
+        description: "The job and its progress",
+        example: { ...replayExample(), results: RESULTS },
+      },
+    }),
+    async handle(request) {
       const replay = await get(request);
       return presentReplayWith(replay, await bulkReplays.loadResults(replay));
     },
-  );
+  });
 
-  for (const { act, status, summary } of CHANGES) {
-    app.post(`/api/v1/replays/:id/${act}`, { config: admin, schema: { summary } }, async (request) =>
-      presentReplay(await bulkReplays.setStatus(await get(request), status, request.caller?.tenantId)),
-    );
-  }
+  const setStatus = (status: "paused" | "running" | "cancelled") => async (request: FastifyRequest) =>
+    presentReplay(await bulkReplays.setStatus(await get(request), status, request.caller?.tenantId));
 
-  app.post<{ Params: { id: string }; Body: Static<typeof SubscriptionRecover> }>(
-    "/api/v1/subscriptions/:id/recover",
-    {
-      config: admin,
-      schema: { summary: "Recover events that a subscription missed, as a job", body: SubscriptionRecover },
-    },
-    (request, reply) => {
+  route("POST /api/v1/replays/:id/pause", ADMIN, "Pause a replay", {
+    docs: () => ({
+      params: { id: EXAMPLE.runningReplay },
+      answer: { ...shown(), description: "Paused", example: { ...replayExample(), status: "paused" } },
+      errors: ["conflict"],
+    }),
+    handle: setStatus("paused"),
+  });
+
+  route("POST /api/v1/replays/:id/resume", ADMIN, "Resume a paused replay", {
+    docs: () => ({
+      params: { id: EXAMPLE.pausedReplay },
+      answer: {
+        ...shown(),
+        description: "The job, which runs again",
+        example: { ...replayExample(), id: EXAMPLE.pausedReplay },
+      },
+      errors: ["conflict"],
+    }),
+    handle: setStatus("running"),
+  });
+
+  route("POST /api/v1/replays/:id/cancel", ADMIN, "Cancel a replay; finished work is kept", {
+    docs: () => ({
+      params: { id: EXAMPLE.pausedReplay },
+      answer: {
+        ...shown(),
+        description: "Ended",
+        example: {
+          ...replayExample(),
+          id: EXAMPLE.pausedReplay,
+          status: "cancelled",
+          completed_at: EXAMPLE.laterTime,
+        },
+      },
+      errors: ["conflict"],
+    }),
+    handle: setStatus("cancelled"),
+  });
+
+  route("POST /api/v1/subscriptions/:id/recover", ADMIN, "Recover events that a subscription missed, as a job", {
+    body: SubscriptionRecover,
+    docs: () => ({
+      description:
+        "For use after an outage of the destination. Replays its dead letters and, with `include`, also events that " +
+        "it never got.",
+      params: { id: EXAMPLE.subscription },
+      request: { since: EXAMPLE.time, include: "all" },
+      headers: IDEMPOTENCY_KEY,
+      answer: begunExample("recover", { since: EXAMPLE.time, include: "all" }),
+      otherAnswers: [PLANNED],
+      errors: BEGIN_ERRORS,
+    }),
+    handle(request, reply) {
       const { plan, ...wished } = request.body;
       const filter: ReplayFilter = { subscription_id: request.params.id, ...wished };
       return startReplay(request, reply, "recover", { filter, plan });
     },
-  );
+  });
 
-  app.post<{ Body: Static<typeof DeliveryCancel> }>(
-    "/api/v1/deliveries/cancel",
-    { config: admin, schema: { summary: "Cancel many open deliveries, as a job", body: DeliveryCancel } },
-    (request, reply) => startReplay(request, reply, "cancel", request.body),
-  );
+  route("POST /api/v1/deliveries/cancel", ADMIN, "Cancel many open deliveries, as a job", {
+    body: DeliveryCancel,
+    docs: () => ({
+      request: { filter },
+      headers: IDEMPOTENCY_KEY,
+      answer: begunExample("cancel"),
+      otherAnswers: [PLANNED],
+      errors: BEGIN_ERRORS,
+    }),
+    handle: (request, reply) => startReplay(request, reply, "cancel", request.body),
+  });
+}
+
+interface Selection {
+  filter?: ReplayFilter | undefined;
+  /** Required instead of a filter, so that nobody selects everything by mistake. */
+  all?: true | undefined;
+  plan?: boolean | undefined;
+}
+
+/** The answer of all routes that start a job. */
+export function createReplayAnswers(bulkReplays: BulkReplays) {
+  function toWish(request: FastifyRequest, kind: ReplayKind, { filter, all }: Selection) {
+    if ((filter === undefined) === (all === undefined)) {
+      throw new PosthornError("invalid_field", "Send either filter, to select some, or all: true.", {
+        field: "filter",
+      });
+    }
+    const boundTo = request.caller?.tenantId;
+    return { kind, filter: ofTenant(filter ?? {}, boundTo), boundTo };
+  }
+
+  return {
+    toWish,
+
+    /** 200 with a count for a plan, otherwise 202 with the job. */
+    async startReplay(request: FastifyRequest, reply: FastifyReply, kind: ReplayKind, selection: Selection) {
+      const wish = toWish(request, kind, selection);
+      if (selection.plan === true) {
+        const { count, isExact } = await bulkReplays.plan(wish);
+        return reply.send({ kind, filter: wish.filter, count, exact: isExact });
+      }
+      const key = readIdempotencyKey(request);
+      const id = key === undefined ? undefined : stableId("rpl", `${wish.boundTo ?? ""}\0idempotency-key\0${key}`);
+      const { replay, isRepeat } = await bulkReplays.start({ ...wish, id });
+      if (isRepeat) reply.header("idempotency-replayed", "true");
+      return reply.code(202).send(presentReplay(replay));
+    },
+  };
+}
+
+/** A key that is bound to a tenant must not select deliveries of another tenant. */
+function ofTenant(filter: ReplayFilter, boundTo: string | undefined): ReplayFilter {
+  if (boundTo === undefined || filter.tenant_id === undefined || filter.tenant_id === boundTo) return filter;
+  throw new PosthornError("forbidden", `This key is bound to the tenant ${boundTo}. Leave out tenant_id.`);
+}
+
+/** Undefined `results` for a job that opens no deliveries. */
+function presentReplayWith(replay: ReplayRow, results: ReplayResults | undefined) {
+  if (results === undefined) return { ...presentReplay(replay), results: null };
+  const { delivered, dead, open, cancelled } = results;
+  const counted = delivered + dead + open + cancelled;
+  return {
+    ...presentReplay(replay),
+    results: { delivered, failed_again: dead, waiting: open, cancelled, counted },
+  };
+}
+
+function presentReplay(replay: ReplayRow) {
+  return {
+    id: replay.id,
+    kind: replay.kind,
+    status: replay.status,
+    tenant_id: replay.tenantId ?? null,
+    filter: requestedFilter(replay.filter),
+    total: replay.total,
+    total_exact: replay.totalIsExact,
+    done: replay.done,
+    skipped: replay.skipped,
+    failed: replay.failed,
+    error: replay.error ?? null,
+    created_at: isoTime(replay.createdAt),
+    started_at: isoTime(replay.startedAt),
+    completed_at: isoTime(replay.completedAt) ?? null,
+  };
 }

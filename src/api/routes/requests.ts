@@ -1,60 +1,106 @@
 import type { FastifyInstance } from "fastify";
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import { PosthornError } from "../../model/errors.ts";
-import type { Sources } from "../../resources/sources/sources.ts";
+import { readKeptRequest } from "../../model/event.ts";
+import { oneOf } from "../../model/shape.ts";
+import type { ReplayedRequest } from "../../replays/request-replay.ts";
 import type { Caller } from "../../resources/keys.ts";
-import type { ReplayedRequest, RequestReplays } from "../../replays/request-replay.ts";
 import { REQUEST_OUTCOMES } from "../../store/port/event-log.ts";
 import type { StoredRequest } from "../../store/port/reads.ts";
-import type { Store } from "../../store/store.ts";
-import { presentBody } from "../present/body.ts";
-import { presentListedRequest, presentRequest } from "../present/request.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  choice,
+  closed,
+  count,
+  exampleOf,
+  extended,
+  Headers,
+  named,
+  nullable,
+  page,
+  shape,
+  text,
+  textOrNull,
+  Time,
+} from "../openapi/shapes.ts";
+import { isoTime, presentBody } from "../present.ts";
 import { EventQuery, readTimes } from "./event-query.ts";
-import { PageQuery, pageOf, presentPage } from "./paging.ts";
+import { pageOf, pageQuery, presentPage } from "./paging.ts";
+import type { Parts } from "./parts.ts";
+import { ADMIN, READ, routesOf } from "./route.ts";
 
-const ListQuery = Type.Object(
-  {
-    ...PageQuery,
-    outcome: Type.Optional(Type.Union(REQUEST_OUTCOMES.map((outcome) => Type.Literal(outcome)))),
-    cause: Type.Optional(Type.String({ maxLength: 64, description: "`bad_signature`, `filtered`, …" })),
-  },
-  { additionalProperties: false },
+const Outcome = choice(["accepted", "rejected", "ignored"]);
+const Cause = textOrNull(
+  "The error code; or `duplicate`, `filtered`, `invalid`, or a cause that the kind of source defines",
 );
 
-const AllQuery = Type.Object(
-  {
-    ...ListQuery.properties,
-    source: EventQuery.source,
-    tenant_id: EventQuery.tenant_id,
-    since: EventQuery.since,
-    until: EventQuery.until,
-  },
-  { additionalProperties: false },
+const Request = shape("Request", "One inbound HTTP request; secrets in its headers are masked", () => ({
+  id: text(EXAMPLE.request),
+  source: text(EXAMPLE.source),
+  received_at: Time,
+  remote_address: text("198.51.100.7"),
+  method: text("POST"),
+  path: text(`/webhook/${EXAMPLE.source}`),
+  query: text(""),
+  headers: Type.With(Headers, {
+    examples: [{ "content-type": "application/json", "user-agent": "shop/2.1" }],
+  }),
+  size: count(17),
+  outcome: Outcome,
+  cause: Cause,
+  events: Type.Array(closed({ event_id: nullable(text(EXAMPLE.webhookEvent)), outcome: Outcome, cause: Cause })),
+  replayed_at: nullable(Time),
+  replayed_by: textOrNull("The id of the API key"),
+  replay_event_ids: Type.Array(Type.String()),
+}));
+
+const RequestWithBody = named(
+  "RequestWithBody",
+  extended(Request, () => ({ body: Type.Optional(Type.String()), body_base64: Type.Optional(Type.String()) })),
 );
 
-export interface RequestRoutesOptions {
-  store: Store;
-  sources: Sources;
-  requestReplays: RequestReplays;
-  /** Called when somebody replayed a request, successfully or not. */
-  onReplayed: (replayed: ReplayedRequest, caller: Caller | undefined) => void;
-}
+const ReplayedRequest = extended(Request, () => ({
+  result: closed({ outcome: choice(["accepted", "ignored"]), cause: Cause }),
+}));
 
-export function addRequestRoutes(app: FastifyInstance, options: RequestRoutesOptions): void {
-  const { store, sources, requestReplays } = options;
+const listed = () => ({
+  ...page(Request, "Rejected and ignored requests, newest first"),
+  example: {
+    data: [{ ...refusedExample(), id: EXAMPLE.refusedRequest, outcome: "rejected", cause: "unreadable_body" }],
+    next_cursor: null,
+  },
+});
+const refusedExample = () => ({ ...exampleOf(Request), events: [] });
+
+const ListQuery = pageQuery({
+  outcome: Type.Optional(oneOf(REQUEST_OUTCOMES)),
+  cause: Type.Optional(Type.String({ maxLength: 64, description: "`bad_signature`, `filtered`, …" })),
+});
+
+const AllQuery = closed({
+  ...ListQuery.properties,
+  source: EventQuery.source,
+  tenant_id: EventQuery.tenant_id,
+  since: EventQuery.since,
+  until: EventQuery.until,
+});
+
+export function addRequestRoutes(app: FastifyInstance, { store, sources, requestReplays, logger }: Parts): void {
+  const route = routesOf(app, "Requests");
 
   /** A request belongs to the tenant that owned its source when the request came. */
   function isVisible(request: StoredRequest, tenantId: string | undefined): boolean {
     return tenantId === undefined || request.tenantId === tenantId;
   }
 
-  app.get<{ Params: { name: string }; Querystring: Static<typeof ListQuery> }>(
-    "/api/v1/sources/:name/requests",
-    {
-      config: { scope: "read" },
-      schema: { summary: "List the rejected requests of a source", querystring: ListQuery },
-    },
-    async ({ params, query, caller }) => {
+  route("GET /api/v1/sources/:name/requests", READ, "List the rejected requests of a source", {
+    query: ListQuery,
+    docs: () => ({
+      params: { name: EXAMPLE.source },
+      query: { limit: 20 },
+      answer: listed(),
+    }),
+    async handle({ params, query, caller }) {
       const source = sources.find(params.name);
       if (source === undefined || (caller?.tenantId !== undefined && source.tenantId !== caller.tenantId)) {
         throw new PosthornError("not_found", `There is no source ${params.name}.`);
@@ -64,45 +110,110 @@ export function addRequestRoutes(app: FastifyInstance, options: RequestRoutesOpt
       const page = await store.reads.listRequests(filter, pageOf(query));
       return presentPage(page, presentListedRequest);
     },
-  );
+  });
 
-  app.get<{ Querystring: Static<typeof AllQuery> }>(
-    "/api/v1/requests",
-    {
-      config: { scope: "read" },
-      schema: { summary: "List the rejected and ignored requests of all sources", querystring: AllQuery },
-    },
-    async ({ query, caller }) => {
+  route("GET /api/v1/requests", READ, "List the rejected and ignored requests of all sources", {
+    query: AllQuery,
+    docs: () => ({
+      query: { limit: 20 },
+      answer: listed(),
+    }),
+    async handle({ query, caller }) {
       const { source, outcome, cause } = query;
       const { since, until } = readTimes(query);
       const filter = { source, tenantId: caller?.tenantId ?? query.tenant_id, outcome, cause, since, until };
       return presentPage(await store.reads.listRequests(filter, pageOf(query)), presentListedRequest);
     },
-  );
+  });
 
-  app.get<{ Params: { id: string } }>(
-    "/api/v1/requests/:id",
-    { config: { scope: "read" }, schema: { summary: "Get a request" } },
-    async ({ params, caller }) => {
+  route("GET /api/v1/requests/:id", READ, "Get a request", {
+    docs: () => ({
+      params: { id: EXAMPLE.request },
+      answer: {
+        description:
+          "The request. With its body where it made no event and the body was kept; `body_base64` instead where that " +
+          "is no UTF-8",
+        schema: RequestWithBody,
+        example: exampleOf(Request),
+      },
+    }),
+    async handle({ params, caller }) {
       const request = await getRequest(params.id, caller);
       return { ...presentRequest(request), ...presentBody(await store.reads.loadRequestBody(request.id)) };
     },
-  );
+  });
 
-  app.post<{ Params: { id: string } }>(
-    "/api/v1/requests/:id/replay",
-    { config: { scope: "admin" }, schema: { summary: "Replay a rejected or ignored request" } },
-    async ({ params, caller }) => {
-      const replayed = await requestReplays.replay(await getRequest(params.id, caller), caller?.keyId);
-      options.onReplayed(replayed, caller);
-      const { request, outcome, cause } = replayed;
+  route("POST /api/v1/requests/:id/replay", ADMIN, "Replay a rejected or ignored request", {
+    docs: () => ({
+      description:
+        "For use after the configuration was corrected. The stored body is processed as if it came in now, except " +
+        "that the sender is not verified again. If it is rejected again, the answer is that error.",
+      params: { id: EXAMPLE.ignoredRequest },
+      answer: {
+        description: "The result",
+        schema: ReplayedRequest,
+        example: {
+          ...refusedExample(),
+          id: EXAMPLE.ignoredRequest,
+          outcome: "ignored",
+          cause: "filtered",
+          replayed_at: EXAMPLE.laterTime,
+          replayed_by: EXAMPLE.key,
+          replay_event_ids: [EXAMPLE.webhookEvent],
+          result: { outcome: "accepted", cause: null },
+        },
+      },
+      errors: ["conflict", "unreadable_body", "schema_mismatch"],
+    }),
+    async handle({ params, caller }) {
+      const known = await getRequest(params.id, caller);
+      const { request, outcome, cause } = await requestReplays.replay(known, caller?.keyId);
+      logger.info(
+        { request_id: request.id, source: request.source, outcome, cause, key_id: caller?.keyId },
+        "a request was replayed",
+      );
       return { ...presentRequest(request), result: { outcome, cause: cause ?? null } };
     },
-  );
+  });
 
   async function getRequest(id: string, caller: Caller | undefined): Promise<StoredRequest> {
     const request = await store.reads.findRequest(id);
     if (request !== undefined && isVisible(request, caller?.tenantId)) return request;
     throw new PosthornError("not_found", `There is no request ${id}.`);
   }
+}
+
+/** A request as in lists; a single request is shown with all its events. */
+const MAX_LISTED_PARTS = 100;
+
+function presentListedRequest(request: StoredRequest) {
+  const shown = presentRequest(request);
+  return { ...shown, events: shown.events.slice(0, MAX_LISTED_PARTS) };
+}
+
+function presentRequest(request: StoredRequest) {
+  const facts = readKeptRequest(request.facts);
+  return {
+    id: request.id,
+    source: request.source,
+    received_at: isoTime(request.receivedAt),
+    remote_address: facts.remote_address,
+    method: facts.method,
+    path: facts.path,
+    query: facts.query,
+    headers: facts.headers,
+    size: request.size,
+    outcome: request.outcome,
+    cause: request.cause ?? null,
+    events: presentParts(request),
+    replayed_at: isoTime(request.replay?.at) ?? null,
+    replayed_by: request.replay?.by ?? null,
+    replay_event_ids: request.replay?.eventIds ?? [],
+  };
+}
+
+/** A request with several events shows the result of each. */
+function presentParts({ parts, eventId, outcome, cause }: StoredRequest): readonly object[] {
+  if (parts !== undefined) return JSON.parse(parts) as object[];
+  return eventId === undefined ? [] : [{ event_id: eventId, outcome, cause: cause ?? null }];
 }

@@ -1,25 +1,114 @@
-import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { createHash } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type, type TProperties, type TSchema } from "typebox";
-import { PosthornError } from "../../model/errors.ts";
-import { etagOf } from "../../resources/resource.ts";
+import type { MaybePromise } from "../../model/accepted.ts";
+import { PosthornError, type ErrorCode } from "../../model/errors.ts";
+import { isDeeperThan } from "../../model/json.ts";
 import type { Caller } from "../../resources/keys.ts";
 import { rehearse, type Once } from "../../resources/registry.ts";
+import { etagOf } from "../../resources/resource.ts";
+import type { AuditNote } from "../../store/port/audit.ts";
 import type { PageOf } from "../../store/port/reads.ts";
-import { readOnce } from "../once.ts";
-import { presentPlan } from "../present/plan.ts";
+import {
+  choice,
+  closed,
+  ETAG,
+  exampleOf,
+  IDEMPOTENCY_KEY,
+  IF_MATCH,
+  page,
+  shape,
+  text,
+  type AnswerDocs,
+  type AnswerOf,
+  type OperationDocs,
+} from "../openapi/shapes.ts";
 import { presentPage, type PageParameters } from "./paging.ts";
+import type { Access, routesOf } from "./route.ts";
+
+/** What differs for one of the seven routes from the docs that all resources share. */
+type Own = Partial<Omit<OperationDocs, "answer">> & { answer?: Partial<AnswerDocs> };
+
+interface ResourceDocs {
+  params: Readonly<Record<string, string>>;
+  /** The shape of the resource in answers; its example is derived from it. */
+  schema: TSchema;
+  example?: object;
+  /** The answer to create, if it shows more. */
+  made?: Partial<AnswerDocs>;
+  /** The errors of all changes, in addition to `precondition_failed`. */
+  refusals: readonly ErrorCode[];
+  list: Own;
+  make: Own;
+  read: Own;
+  replace: Own;
+  /** A body that changes something, if the body of `replace` does not. */
+  plan?: object;
+  change: Own;
+  remove: Omit<Own, "answer"> & { answer?: AnswerDocs };
+}
+
+const Plan = shape("Plan", () => ({
+  act: choice(["update", "create", "none"], "What PUT would do"),
+  changes: Type.Array(
+    closed({
+      field: text("description"),
+      before: Type.Unknown({ examples: [null], description: "Null when the field or the object would be new" }),
+      after: Type.Unknown({ examples: ["orders of the shop"] }),
+    }),
+    { description: "The fields that would change; for a new object, all fields that are set" },
+  ),
+  secrets_changed: Type.Boolean(),
+}));
+
+function describeResource(of: ResourceDocs): Record<ResourceAction, OperationDocs> {
+  const { params, schema, example = exampleOf(schema), refusals } = of;
+  const [key = ""] = Object.keys(params);
+  const shown = { schema, example, headers: ETAG };
+  const made = { status: 201, description: "Created", schema, headers: ETAG, ...of.made };
+  const changing = { params, headers: IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
+  const gone = {
+    status: 200,
+    description: "Deleted",
+    schema: closed({ [key]: Type.String() }),
+    example: of.remove.params ?? params,
+  };
+  const list = { ...page(schema, ""), example: { data: [example], next_cursor: null } };
+  return {
+    list: join({ query: { limit: 20 }, answer: list }, of.list),
+    make: join({ headers: IDEMPOTENCY_KEY, answer: made, errors: ["conflict", "idempotency_key_reused"] }, of.make),
+    read: join({ params, answer: { ...shown, description: "" } }, of.read),
+    replace: join({ ...changing, answer: { ...shown, description: "Replaced" }, otherAnswers: [made] }, of.replace),
+    plan: {
+      description:
+        "Checks the same as PUT, but saves nothing. For secrets, the answer says only whether they would change.",
+      params,
+      request: of.plan ?? of.replace.request,
+      answer: { description: "The changes that PUT with this body would make", schema: Plan },
+      errors: [...refusals, ...(of.replace.errors ?? [])],
+    },
+    change: join({ ...changing, answer: { ...shown, description: "Updated" } }, of.change),
+    remove: join({ ...changing, answer: of.remove.answer ?? gone }, of.remove),
+  };
+}
+
+function join(usual: OperationDocs, { answer, errors = [], ...own }: Own): OperationDocs {
+  return { ...usual, ...own, answer: { ...usual.answer, ...answer }, errors: [...(usual.errors ?? []), ...errors] };
+}
+
+type ResourceAction = "list" | "make" | "read" | "replace" | "plan" | "change" | "remove";
 
 /** All resources that users configure have seven routes: list, create, get, create or replace, plan, update, delete. */
-export interface ResourceRoutes<Thing extends Versioned, Row, Input extends object, Change, Query> {
+interface ResourceRoutes<Thing extends Versioned, Row, Input extends object, Change, Query> {
   path: string;
   /** The path parameter that identifies the object. If the input has it too, a replacement may leave it out. */
   key: "id" | "name";
   /** The noun with its article and the plural, for the summaries; and summaries that differ. */
   words: readonly [one: string, several: string];
-  summaries?: Partial<Record<"list" | "make" | "read" | "replace" | "plan" | "change" | "remove", string>>;
+  summaries?: Partial<Record<ResourceAction, string>>;
   /** The rights for reading, and for everything else. */
-  readers: FastifyContextConfig;
-  writers: FastifyContextConfig;
+  readers: Access;
+  writers: Access;
   input: TSchema;
   change: TSchema;
   query: TSchema;
@@ -29,7 +118,7 @@ export interface ResourceRoutes<Thing extends Versioned, Row, Input extends obje
   chosenKey?: TSchema;
   maxBodyBytes?: number;
   /** Loads a page of objects, and presents each. */
-  list(query: Query, by: Asked): Promise<ListedPage<Row>> | ListedPage<Row>;
+  list(query: Query, by: Asked): MaybePromise<{ page: PageOf<Row>; present: (row: Row) => object }>;
   get(key: string, by: Asked): Promise<Thing> | Thing;
   /** Brings a body that another program wrote for its own model into the form that is validated. */
   adopt?(body: unknown): Adopted;
@@ -39,6 +128,7 @@ export interface ResourceRoutes<Thing extends Versioned, Row, Input extends obje
   /** The body of the answer; undefined for 204. */
   remove(key: string, by: Asked): Promise<Saved<Thing> | { gone: object } | void>;
   present(thing: Thing, caller: Caller | undefined): Promise<object> | object;
+  docs: () => ResourceDocs;
 }
 
 interface Versioned {
@@ -73,11 +163,6 @@ export interface Adopted {
   notes: readonly string[];
 }
 
-export interface ListedPage<Row> {
-  page: PageOf<Row>;
-  present: (row: Row) => object;
-}
-
 /** A key that is bound to a tenant creates objects of that tenant only. */
 function ofTenant<Input extends { tenant_id?: unknown }>(body: Input, bound: string | undefined): Input {
   if (bound === undefined) return body;
@@ -101,7 +186,7 @@ export function asked(request: FastifyRequest): Asked {
 
 /** Returns the function that sends an object, for other routes of the resource. */
 export function addResourceRoutes<Thing extends Versioned, Row, Input extends object, Change, Query>(
-  app: FastifyInstance,
+  route: ReturnType<typeof routesOf>,
   resource: ResourceRoutes<Thing, Row, Input, Change, Query & PageParameters>,
 ): (reply: FastifyReply, saved: Saved<Thing>) => Promise<FastifyReply> {
   const { path, key, words, input, readers, writers, oneQuery, maxBodyBytes } = resource;
@@ -116,10 +201,12 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
     remove: `Delete ${one}`,
     ...resource.summaries,
   };
+  let docs: ReturnType<typeof describeResource> | undefined;
+  const docsOf = (action: ResourceAction) => () => (docs ??= describeResource(resource.docs()))[action];
   const pathOfOne = `${path}/:${key}`;
   const { properties: fields } = input as unknown as { properties: TProperties };
   const isKeyGiven = Object.hasOwn(fields, key);
-  const ofOne = oneQuery === undefined ? {} : { querystring: oneQuery };
+  const ofOne = oneQuery === undefined ? {} : { query: oneQuery };
   const chosen = resource.chosenKey === undefined ? {} : { params: Type.Object({ [key]: resource.chosenKey }) };
   const limit = maxBodyBytes === undefined ? {} : { bodyLimit: maxBodyBytes };
   const keyOf = ({ params }: FastifyRequest) => (params as Readonly<Record<string, string>>)[key] as string;
@@ -149,69 +236,117 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
     return { [key]: keyOf(request), ...rest } as Input;
   }
 
-  app.get(
-    path,
-    { config: readers, schema: { summary: summaries.list, querystring: resource.query } },
-    async (request) => {
+  route(`GET ${path}`, readers, summaries.list, {
+    query: resource.query,
+    docs: docsOf("list"),
+    async handle(request) {
       const { page, present } = await resource.list(request.query as Query & PageParameters, asked(request));
       return presentPage(page, present);
     },
-  );
+  });
 
   const adopted = new WeakMap<FastifyRequest, Adopted>();
-  app.post(
-    path,
-    {
-      config: writers,
-      schema: { summary: summaries.make, body: input },
-      ...limit,
-      async preValidation(request) {
-        const made = resource.adopt?.(request.body);
-        if (made === undefined) return;
-        adopted.set(request, made);
-        request.body = made.body;
-      },
+  route(`POST ${path}`, writers, summaries.make, {
+    body: input,
+    ...limit,
+    async preValidation(request) {
+      const made = resource.adopt?.(request.body);
+      if (made === undefined) return;
+      adopted.set(request, made);
+      request.body = made.body;
     },
-    async (request, reply) => {
+    docs: docsOf("make"),
+    async handle(request, reply) {
       const saved = await resource.make(readInput(request), asked(request), adopted.get(request));
       return send(reply, { isNew: true, ...saved });
     },
-  );
+  });
 
-  app.get(pathOfOne, { config: readers, schema: { summary: summaries.read, ...ofOne } }, async (request, reply) =>
-    send(reply, { thing: await resource.get(keyOf(request), asked(request)) }),
-  );
+  route(`GET ${pathOfOne}`, readers, summaries.read, {
+    ...ofOne,
+    docs: docsOf("read"),
+    handle: async (request, reply) => send(reply, { thing: await resource.get(keyOf(request), asked(request)) }),
+  });
 
-  const replacement = isKeyGiven
-    ? Type.Object({ ...fields, [key]: Type.Optional(Type.String()) }, { additionalProperties: false })
-    : input;
-  app.put(
-    pathOfOne,
-    { config: writers, schema: { summary: summaries.replace, body: replacement, ...chosen }, ...limit },
-    async (request, reply) => send(reply, await resource.put(readReplacement(request), asked(request), keyOf(request))),
-  );
+  const replacement = isKeyGiven ? closed({ ...fields, [key]: Type.Optional(Type.String()) }) : input;
+  const replace = { body: replacement, ...chosen, ...limit };
+  route(`PUT ${pathOfOne}`, writers, summaries.replace, {
+    ...replace,
+    docs: docsOf("replace"),
+    handle: async (request, reply) =>
+      send(reply, await resource.put(readReplacement(request), asked(request), keyOf(request))),
+  });
 
-  app.post(
-    `${pathOfOne}/plan`,
-    { config: writers, schema: { summary: summaries.plan, body: replacement, ...chosen }, ...limit },
-    async (request) =>
+  route(`POST ${pathOfOne}/plan`, writers, summaries.plan, {
+    ...replace,
+    docs: docsOf("plan"),
+    handle: async (request) =>
       presentPlan(await rehearse(() => resource.put(readReplacement(request), asked(request), keyOf(request)))),
-  );
+  });
 
-  app.patch(
-    pathOfOne,
-    { config: writers, schema: { summary: summaries.change, body: resource.change, ...ofOne } },
-    async (request, reply) => send(reply, await resource.patch(keyOf(request), request.body as Change, asked(request))),
-  );
+  route(`PATCH ${pathOfOne}`, writers, summaries.change, {
+    body: resource.change,
+    ...ofOne,
+    docs: docsOf("change"),
+    handle: async (request, reply) =>
+      send(reply, await resource.patch(keyOf(request), request.body as Change, asked(request))),
+  });
 
-  app.delete(
-    pathOfOne,
-    { config: writers, schema: { summary: summaries.remove, ...ofOne } },
-    async (request, reply) => {
+  route(`DELETE ${pathOfOne}`, writers, summaries.remove, {
+    ...ofOne,
+    docs: docsOf("remove"),
+    async handle(request, reply) {
       const left = await resource.remove(keyOf(request), asked(request));
       if (typeof left !== "object") return reply.code(204).send();
       return "gone" in left ? reply.send(left.gone) : send(reply, left);
     },
-  );
+  });
   return send;
+}
+
+/** The effect of a change, derived from the entry that the audit log would get. */
+function presentPlan([note]: readonly AuditNote[]): AnswerOf<typeof Plan> {
+  if (note === undefined) return { act: "none", changes: [], secrets_changed: false };
+  const { before = {}, after = {}, details = {} } = note;
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return {
+    act: note.act.endsWith(".create") ? "create" : "update",
+    changes: [...names].map((field) => ({ field, before: before[field] ?? null, after: after[field] ?? null })),
+    secrets_changed: Object.hasOwn(details, "secrets"),
+  };
+}
+
+const KEY = /^[\x21-\x7e]{1,255}$/;
+const MAX_DEPTH = 500;
+
+/** The `Idempotency-Key` with which a client makes sure that a repeated request is carried out only once. */
+export function readIdempotencyKey(request: FastifyRequest): string | undefined {
+  const key = request.headers["idempotency-key"];
+  if (key === undefined) return undefined;
+  if (typeof key === "string" && KEY.test(key)) return key;
+  throw new PosthornError("invalid_field", "Idempotency-Key: must be 1 to 255 printable ASCII characters.", {
+    field: "Idempotency-Key",
+  });
+}
+
+/** Undefined for a request without an `Idempotency-Key`. */
+function readOnce(request: FastifyRequest, scope: string, tenantId?: string): Once | undefined {
+  const key = readIdempotencyKey(request);
+  return key === undefined ? undefined : { scope, key, fingerprint: fingerprintOf(request.body), tenantId };
+}
+
+/**
+ * The scope of keys for things of a tenant. A caller that is bound to the tenant has another one than operators: the
+ * answer to a repeated request may contain a secret of what an operator has created.
+ */
+export function onceScope(things: string, tenantId: string, caller: Pick<Caller, "tenantId"> | undefined): string {
+  return `${caller?.tenantId === undefined ? "" : "bound "}${things} ${tenantId}`;
+}
+
+function fingerprintOf(body: unknown): string {
+  // A body that is nested deeper cannot be written as JSON again.
+  if (isDeeperThan(body, MAX_DEPTH)) {
+    throw new PosthornError("invalid_field", `The body is nested more than ${MAX_DEPTH} levels deep.`);
+  }
+  return createHash("sha256").update(JSON.stringify(body)).digest("base64url");
 }

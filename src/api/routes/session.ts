@@ -1,30 +1,62 @@
-import type { FastifyInstance } from "fastify";
 import type { IncomingMessage } from "node:http";
-import { Type, type Static } from "typebox";
-import type { DestinationKinds } from "../../destinations/kinds.ts";
-import type { DestinationKind } from "../../destinations/sender.ts";
-import { PosthornError } from "../../model/errors.ts";
-import type { PortalTheme } from "../../model/portal-theme.ts";
-import type { AuditTrail } from "../../resources/audit-trail.ts";
-import type { Authors } from "../../resources/authors.ts";
-import { actorOf, allows, USER_PREFIX, type Caller, type Keys } from "../../resources/keys.ts";
-import type { PassRecords } from "../../resources/pass-records.ts";
-import type { Authenticate } from "../../intake/hot-routes.ts";
-import type { AnswerOf } from "../openapi/operation-docs.ts";
-import { isoTime } from "../present/time.ts";
+import type { FastifyInstance } from "fastify";
+import { Type } from "typebox";
 import { publicBaseOf } from "../../intake/request.ts";
-import type { Sessions } from "../session/sessions.ts";
-import type { Session as Described } from "./session.docs.ts";
+import { PosthornError } from "../../model/errors.ts";
+import { APPEARANCES, type PortalTheme } from "../../model/portal-theme.ts";
+import { SCOPES } from "../../model/scopes.ts";
+import { actorOf, allows, USER_PREFIX, type Caller } from "../../resources/keys.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import { choice, closed, nullable, shape, text, textOrNull, Time, type AnswerOf } from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
+import type { Parts } from "./parts.ts";
+import { OPEN, OPERATOR, READ, routesOf } from "./route.ts";
 
-const SignIn = Type.Object(
-  {
-    key: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: "An API key with the scope `read`" })),
-    token: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 512, description: "From the link that is printed at the first start" }),
+const Session = shape("Session", () => ({
+  key_id: nullable(
+    text(
+      EXAMPLE.key,
+      "The id of the API key that the session stands for; `oidc:` and the subject for a user who signed in with OpenID " +
+        "Connect; null for a portal link",
     ),
-  },
-  { additionalProperties: false },
-);
+  ),
+  scopes: Type.Array(choice(SCOPES), { examples: [["admin"]] }),
+  tenant_id: textOrNull("The tenant that the key is bound to; null for all tenants"),
+  version: text("0.1.0", "The version of the gateway"),
+  public_url: text("https://hooks.example.com", "The address at which senders reach the gateway"),
+  expires_at: nullable(Time),
+  destination_kinds: Type.Array(Type.String(), {
+    description: "The kinds of destinations that subscriptions of the caller can have",
+    examples: [["http"]],
+  }),
+  user: nullable(
+    closed(
+      { name: text("ada@example.com", "From the provider; only for people") },
+      "The user who signed in with OpenID Connect; null for keys",
+    ),
+  ),
+  portal: nullable(
+    closed(
+      {
+        name: text("Acme webhooks"),
+        accent: textOrNull("A colour, `#rrggbb`"),
+        appearance: choice(APPEARANCES, "`light` and `dark` are fixed; with `system` the visitor chooses"),
+      },
+      "The look of the partner page; null for everybody except partners",
+    ),
+  ),
+}));
+
+const ORIGIN = { Origin: "Must be the gateway's own address: requests from other sites are rejected" };
+const COOKIE =
+  "`__Host-posthorn` over https, `posthorn-PORT` over http on the gateway's own machine; HttpOnly, SameSite=Strict";
+
+const SignIn = closed({
+  key: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: "An API key with the scope `read`" })),
+  token: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 512, description: "From the link that is printed at the first start" }),
+  ),
+});
 
 const HolderParams = Type.Object({
   key_id: Type.String({
@@ -34,51 +66,41 @@ const HolderParams = Type.Object({
   }),
 });
 
-export interface SessionRoutesOptions {
-  version: string;
-  publicUrl: (request: IncomingMessage) => string;
-  sessions: Sessions;
-  authenticate: Authenticate;
-  keys: Pick<Keys, "takeSignIn" | "findHolder">;
-  passRecords: Pick<PassRecords, "endAllOf">;
-  trail: Pick<AuditTrail, "note">;
-  authors: Pick<Authors, "run" | "current">;
-  kinds: DestinationKinds;
-  /** Whether only operators may create subscriptions of a kind. */
-  isForOperators: (kind: DestinationKind) => boolean;
-  /** The look of the partner page. */
-  theme: PortalTheme;
-}
+export function addSessionRoutes(app: FastifyInstance, parts: Parts): void {
+  const { version, sessions, authenticate, keys, passRecords, trail, authors, kinds, senders } = parts;
+  const route = routesOf(app, "Session");
 
-export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOptions): void {
-  const { version, sessions, authenticate, keys, passRecords, trail, authors, theme } = options;
-
-  function present(
-    request: IncomingMessage,
-    caller: Caller,
-    expiresAt: number | undefined,
-  ): AnswerOf<typeof Described> {
+  function present(request: IncomingMessage, caller: Caller, expiresAt: number | undefined): AnswerOf<typeof Session> {
     return {
       // A partner's link was made with somebody else's key.
       key_id: caller.isPartner === true ? null : caller.keyId,
       scopes: caller.scopes,
       tenant_id: caller.tenantId ?? null,
       version,
-      public_url: publicBaseOf(options.publicUrl, request),
+      public_url: publicBaseOf(parts.publicUrl, request),
       expires_at: isoTime(expiresAt) ?? null,
-      destination_kinds: options.kinds
+      destination_kinds: kinds
         .list()
-        .filter((kind) => caller.tenantId === undefined || !options.isForOperators(kind))
+        .filter((kind) => caller.tenantId === undefined || !senders.isForOperators(kind))
         .map(({ name }) => name),
       user: caller.user === undefined || caller.isPartner === true ? null : { name: caller.user.name },
-      portal: caller.isPartner === true ? presentTheme({ ...theme, ...caller.theme }) : null,
+      portal: caller.isPartner === true ? presentTheme({ ...parts.portal, ...caller.theme }) : null,
     };
   }
 
-  app.post<{ Body: Static<typeof SignIn> }>(
-    "/api/v1/session",
-    { schema: { summary: "Create a dashboard session", body: SignIn } },
-    async (request, reply) => {
+  route("POST /api/v1/session", OPEN, "Create a dashboard session", {
+    body: SignIn,
+    docs: () => ({
+      description:
+        "Exchanges a key, or the token of a one-time sign-in link, for a cookie that stands for the key. When the " +
+        "key expires or is revoked, the session ends. Requests with the cookie that change something must come from " +
+        "the gateway's own pages. Programs need no session: they send the key itself.",
+      request: { key: EXAMPLE.keyInClear },
+      headers: ORIGIN,
+      answer: { status: 201, description: "Signed in", schema: Session, headers: { "Set-Cookie": COOKIE } },
+      errors: ["unauthorized", "forbidden", "other_origin", "insecure_sign_in", "too_many_requests"],
+    }),
+    async handle(request, reply) {
       const { key, token } = request.body;
       if ((key === undefined) === (token === undefined)) {
         throw new PosthornError("invalid_field", "Send either key or token.", { field: "key" });
@@ -106,12 +128,13 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
         .code(201)
         .send(present(request.raw, caller, expiresAt));
     },
-  );
+  });
 
-  app.get(
-    "/api/v1/session",
-    { config: { scope: "read" }, schema: { summary: "Show who is signed in and what they may do" } },
-    async (request, reply) => {
+  route("GET /api/v1/session", READ, "Show who is signed in and what they may do", {
+    docs: () => ({
+      answer: { description: "The caller. A session is renewed after half of its lifetime", schema: Session },
+    }),
+    async handle(request, reply) {
       const caller = request.caller as Caller;
       const session = request.headers.authorization === undefined ? sessions.find(request.raw) : undefined;
       if (session === undefined || !sessions.isOld(session)) {
@@ -120,26 +143,37 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
       const { cookie, expiresAt } = sessions.open(request.raw, session.caller, session.id);
       return reply.header("set-cookie", cookie).send(present(request.raw, caller, expiresAt));
     },
-  );
-
-  app.delete("/api/v1/session", { schema: { summary: "End the dashboard session" } }, async (request, reply) => {
-    sessions.refuseOtherOrigin(request.raw);
-    const { ended, cookie } = await sessions.close(request.raw);
-    if (ended !== undefined) {
-      const { keyId: id, tenantId, user } = ended.caller;
-      const deed = { act: "session.end", kind: user === undefined ? "key" : "user", id, tenantId };
-      await authors.run({ ...authors.current(), actor: actorOf(ended.caller) }, () => trail.note(deed));
-    }
-    return reply.header("set-cookie", cookie).code(204).send();
   });
 
-  app.delete<{ Params: Static<typeof HolderParams> }>(
-    "/api/v1/sessions/:key_id",
-    {
-      config: { scope: "admin", unbound: true },
-      schema: { summary: "End all sessions of a user or key", params: HolderParams },
+  route("DELETE /api/v1/session", OPEN, "End the dashboard session", {
+    docs: () => ({
+      headers: ORIGIN,
+      answer: { status: 204, description: "Signed out; the cookie is removed, and worth nothing from now on" },
+      errors: ["other_origin"],
+    }),
+    async handle(request, reply) {
+      sessions.refuseOtherOrigin(request.raw);
+      const { ended, cookie } = await sessions.close(request.raw);
+      if (ended !== undefined) {
+        const { keyId: id, tenantId, user } = ended.caller;
+        const deed = { act: "session.end", kind: user === undefined ? "key" : "user", id, tenantId };
+        await authors.run({ ...authors.current(), actor: actorOf(ended.caller) }, () => trail.note(deed));
+      }
+      return reply.header("set-cookie", cookie).code(204).send();
     },
-    async ({ params }, reply) => {
+  });
+
+  route("DELETE /api/v1/sessions/:key_id", OPERATOR, "End all sessions of a user or key", {
+    params: HolderParams,
+    docs: () => ({
+      description:
+        "For a user who has left, or a cookie that was lost. Ends all sessions of a user or key, and the portal links " +
+        "that they made; a live stream within 15 seconds. They can sign in again: to keep them out, remove their group " +
+        "or revoke the key. Keys that a user made stay valid.",
+      params: { key_id: EXAMPLE.signedOutUser },
+      answer: { status: 204, description: "Ended" },
+    }),
+    async handle({ params }, reply) {
       const { key_id: id } = params;
       const isUser = id.startsWith(USER_PREFIX);
       if (!isUser && keys.findHolder(id) === undefined) {
@@ -149,7 +183,7 @@ export function addSessionRoutes(app: FastifyInstance, options: SessionRoutesOpt
       await trail.note({ act: "session.end_all", kind: isUser ? "user" : "key", id });
       return reply.code(204).send();
     },
-  );
+  });
 }
 
 function presentTheme({ name, accent, appearance }: PortalTheme) {

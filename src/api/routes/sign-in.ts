@@ -1,42 +1,37 @@
+import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { IncomingMessage } from "node:http";
-import { Type, type Static } from "typebox";
-import type { Clock } from "../../model/clock.ts";
+import { Type } from "typebox";
 import { ERRORS, PosthornError } from "../../model/errors.ts";
 import { createTokenBucket } from "../../model/token-bucket.ts";
-import type { AuditTrail } from "../../resources/audit-trail.ts";
-import type { Authors } from "../../resources/authors.ts";
 import { actorOf, type Caller } from "../../resources/keys.ts";
-import type { Logger } from "../../telemetry/logger.ts";
-import type { AnswerOf } from "../openapi/operation-docs.ts";
-import { FAILURE_HEADERS, renderSignInFailure } from "../present/sign-in-failure.ts";
-import { CALLBACK_PATH, OIDC_PATH, type OidcSignIn } from "../session/oidc/oidc-sign-in.ts";
-import type { Sessions } from "../session/sessions.ts";
-import type { SignInWays as Described } from "./sign-in.docs.ts";
+import { closed, nullable, shape, text, type AnswerOf } from "../openapi/shapes.ts";
+import { CALLBACK_PATH, OIDC_PATH } from "../session/oidc-sign-in.ts";
+import type { Parts } from "./parts.ts";
+import { OPEN, routesOf } from "./route.ts";
 
-const BeginQuery = Type.Object(
-  {
-    return_to: Type.Optional(
-      Type.String({
-        maxLength: 2048,
-        description: "The page of the dashboard to show after the sign-in",
-        examples: ["/events"],
-      }),
+const SignInWays = shape("SignInWays", () => ({
+  oidc: nullable(
+    closed(
+      {
+        name: text("Acme SSO", "The name of the provider, for the button"),
+        url: text("/api/v1/sign-in/oidc", "Where a browser begins the sign-in"),
+      },
+      "Sign-in with OpenID Connect; null if it is not configured",
     ),
-  },
-  { additionalProperties: false },
-);
+  ),
+}));
 
-export interface SignInRoutesOptions {
-  /** Undefined when it is not configured. */
-  oidc: OidcSignIn | undefined;
-  sessions: Pick<Sessions, "open">;
-  trail: Pick<AuditTrail, "note">;
-  authors: Pick<Authors, "run">;
-  clientAddress: (request: IncomingMessage) => string;
-  clock: Pick<Clock, "now">;
-  logger: Pick<Logger, "info" | "warn">;
-}
+const TO_SIGN_IN = "if OpenID Connect is not configured, to the sign-in page";
+
+const BeginQuery = closed({
+  return_to: Type.Optional(
+    Type.String({
+      maxLength: 2048,
+      description: "The page of the dashboard to show after the sign-in",
+      examples: ["/events"],
+    }),
+  ),
+});
 
 const SIGN_IN_PAGE = "/sign-in";
 /** Anybody can let a sign-in fail as often as they like. */
@@ -44,19 +39,36 @@ const LOG_LINES = { perSecond: 0.2, atOnce: 20 };
 /** Neither is answered to HEAD: they use something up. */
 const NO_HEAD = { exposeHeadRoute: false };
 
-export function addSignInRoutes(app: FastifyInstance, options: SignInRoutesOptions): void {
-  const { oidc, sessions, trail, authors, clientAddress, clock, logger } = options;
+export function addSignInRoutes(app: FastifyInstance, parts: Parts): void {
+  const { oidc, sessions, trail, authors, clientAddress, clock, logger } = parts;
+  const route = routesOf(app, "Sign-in");
   const lines = createTokenBucket(LOG_LINES.perSecond, clock.now(), LOG_LINES.atOnce);
 
-  app.get("/api/v1/sign-in", { schema: { summary: "Show the ways to sign in to the dashboard" } }, async () => {
-    const ways: AnswerOf<typeof Described> = { oidc: oidc === undefined ? null : { name: oidc.name, url: OIDC_PATH } };
-    return ways;
+  route("GET /api/v1/sign-in", OPEN, "Show the ways to sign in to the dashboard", {
+    docs: () => ({
+      answer: { description: "The ways to sign in, beside an API key", schema: SignInWays, example: { oidc: null } },
+    }),
+    handle: async (): Promise<AnswerOf<typeof SignInWays>> => ({
+      oidc: oidc === undefined ? null : { name: oidc.name, url: OIDC_PATH },
+    }),
   });
 
-  app.get<{ Querystring: Static<typeof BeginQuery> }>(
-    OIDC_PATH,
-    { ...NO_HEAD, schema: { summary: "Send a browser to the OpenID Connect provider", querystring: BeginQuery } },
-    async (request, reply) => {
+  route(`GET ${OIDC_PATH}`, OPEN, "Send a browser to the OpenID Connect provider", {
+    ...NO_HEAD,
+    query: BeginQuery,
+    docs: () => ({
+      description:
+        "For browsers. Sets a cookie for this sign-in, which works once and within 10 minutes, and redirects to the " +
+        "provider's page.",
+      query: { return_to: "/events" },
+      answer: {
+        status: 303,
+        description: `To the provider's page; ${TO_SIGN_IN}`,
+        headers: { Location: "The address" },
+      },
+      errors: ["insecure_sign_in", "sign_in_provider_failed"],
+    }),
+    async handle(request, reply) {
       if (oidc === undefined) return reply.redirect(SIGN_IN_PAGE, 303);
       try {
         const { location, cookie } = await oidc.begin(request.raw, request.query.return_to);
@@ -65,12 +77,28 @@ export function addSignInRoutes(app: FastifyInstance, options: SignInRoutesOptio
         return refuse(error, request, reply);
       }
     },
-  );
+  });
 
-  app.get(
-    CALLBACK_PATH,
-    { ...NO_HEAD, schema: { summary: "End the sign-in with OpenID Connect" } },
-    async (request, reply) => {
+  route(`GET ${CALLBACK_PATH}`, OPEN, "End the sign-in with OpenID Connect", {
+    ...NO_HEAD,
+    docs: () => ({
+      description:
+        "The redirect URI of the gateway at the provider. Verifies the provider's answer, finds the rights of the user by " +
+        "their groups (`oidc.groups`), and starts a session. A browser gets errors as a page.",
+      answer: {
+        status: 303,
+        description: `To the page that the user wanted, with a session cookie; ${TO_SIGN_IN}`,
+        headers: { Location: "The address" },
+      },
+      errors: [
+        "sign_in_failed",
+        "group_not_allowed",
+        "insecure_sign_in",
+        "too_many_requests",
+        "sign_in_provider_failed",
+      ],
+    }),
+    async handle(request, reply) {
       if (oidc === undefined) return reply.redirect(SIGN_IN_PAGE, 303);
       try {
         const { caller, returnTo } = await oidc.finish(request.raw);
@@ -82,7 +110,7 @@ export function addSignInRoutes(app: FastifyInstance, options: SignInRoutesOptio
         return refuse(error, request, reply);
       }
     },
-  );
+  });
 
   async function note(request: FastifyRequest, caller: Caller): Promise<void> {
     const { keyId: id, tenantId, scopes, user } = caller;
@@ -108,4 +136,52 @@ export function addSignInRoutes(app: FastifyInstance, options: SignInRoutesOptio
       .headers(FAILURE_HEADERS)
       .send(renderSignInFailure({ title, detail: message }));
   }
+}
+
+const STYLE = `
+:root { color-scheme: light dark; background: Canvas; }
+body { font: 16px/1.6 system-ui, sans-serif; max-width: 36rem; margin: 4rem auto; padding: 0 1.25rem; }
+h1 { font-size: 1.4rem; }
+p { overflow-wrap: anywhere; }
+`;
+
+const POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const FAILURE_HEADERS = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": POLICY,
+  // The address of the page has the provider's code.
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-store",
+} as const;
+
+/** For a browser that comes back from the provider without being signed in. */
+function renderSignInFailure({ title, detail }: { title: string; detail: string }): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escape(title)} · Posthorn</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>${escape(title)}</h1>
+<p>${escape(detail)}</p>
+<p><a href="/sign-in">Back to the sign-in</a></p>
+</main>
+</body>
+</html>
+`;
+}
+
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }

@@ -1,50 +1,72 @@
 import type { FastifyInstance } from "fastify";
+import { Type } from "typebox";
 import type { SourceKindRules } from "../../model/source.ts";
-import type { ConnectionFacts, PulledFacts } from "../present/connection-facts.ts";
-import type { AnswerOf } from "../openapi/operation-docs.ts";
-import type { SourceKind as Kind, SourceQueue as Queue } from "./source-kinds.docs.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import { Anything, closed, count, nullable, shape, text, textOrNull, type AnswerOf } from "../openapi/shapes.ts";
+import type { ConnectionFacts, PulledFacts } from "../status.ts";
+import { ConnectionState } from "./operation.ts";
+import type { Parts } from "./parts.ts";
+import { OPERATOR_READ, READ, routesOf } from "./route.ts";
 
-export interface SourceKindRoutesOptions {
-  sourceKinds: ReadonlyMap<string, SourceKindRules>;
-  pullers: { list(): readonly PulledFacts[] };
-  connections: { list(): readonly ConnectionFacts[] };
-}
+const SourceKind = shape("SourceKind", () => ({
+  name: text("github", "For `kind` of a source"),
+  needs_secret: Type.Boolean({ description: "A source of it needs at least one secret", examples: [true] }),
+  pulled: Type.Boolean({ description: "It takes messages from a queue of a broker", examples: [false] }),
+  has_manifest: Type.Boolean({ description: "A source of it may have a `manifest`", examples: [false] }),
+  options: nullable(Type.With(Anything, { description: "A JSON Schema of `options`; null: there are none" })),
+}));
+
+const SourceQueue = shape("SourceQueue", () => ({
+  source: text(EXAMPLE.queueSource),
+  connection: closed({ kind: text("amqp"), name: text("default"), state: ConnectionState }),
+  depth: nullable(count(3, "Messages that wait in it; null where the broker does not tell")),
+  trouble: textOrNull("Why its messages cannot be taken or parked, and what to do"),
+}));
 
 /** What somebody needs to know in order to declare a source, and how the queues are that sources take from. */
-export function addSourceKindRoutes(app: FastifyInstance, options: SourceKindRoutesOptions): void {
-  const { sourceKinds, pullers, connections } = options;
+export function addSourceKindRoutes(app: FastifyInstance, { sourceKinds, pullers, connections }: Parts): void {
+  const route = routesOf(app, "Kinds of sources");
 
-  app.get(
-    "/api/v1/source-kinds",
-    { config: { scope: "read" }, schema: { summary: "List the kinds of sources" } },
-    () => ({ data: [...sourceKinds.values()].map(presentKind) }),
-  );
+  route("GET /api/v1/source-kinds", READ, "List the kinds of sources", {
+    docs: () => ({
+      answer: {
+        description: "Those of this gateway, with what plugins bring",
+        schema: closed({ data: Type.Array(SourceKind) }),
+        example: {
+          data: [{ name: "github", needs_secret: true, pulled: false, has_manifest: false, options: null }],
+        },
+      },
+    }),
+    handle: () => ({ data: [...sourceKinds.values()].map(presentKind) }),
+  });
 
-  app.get(
-    "/api/v1/source-queues",
-    {
-      // Queues of a broker belong to the gateway: messages of several tenants may lie in one.
-      config: { scope: "read", unbound: true },
-      schema: { summary: "List the queues that sources take from" },
-    },
-    () => {
+  // Queues of a broker belong to the gateway: messages of several tenants may lie in one.
+  route("GET /api/v1/source-queues", OPERATOR_READ, "List the queues that sources take from", {
+    docs: () => ({
+      answer: {
+        description: "One for each active source that takes from a queue",
+        schema: closed({ data: Type.Array(SourceQueue) }),
+        example: { data: [] },
+      },
+    }),
+    handle() {
       const known = connections.list();
       return { data: pullers.list().map((pulled) => presentQueue(pulled, known)) };
     },
-  );
+  });
 }
 
-function presentKind(kind: SourceKindRules): AnswerOf<typeof Kind> {
+function presentKind(kind: SourceKindRules): AnswerOf<typeof SourceKind> {
   return {
     name: kind.name,
     needs_secret: kind.needsSecret,
     pulled: kind.isPulled === true,
     has_manifest: kind.checkManifest !== undefined,
-    options: (kind.options as AnswerOf<typeof Kind>["options"] | undefined) ?? null,
+    options: (kind.options as AnswerOf<typeof SourceKind>["options"] | undefined) ?? null,
   };
 }
 
-function presentQueue(pulled: PulledFacts, connections: readonly ConnectionFacts[]): AnswerOf<typeof Queue> {
+function presentQueue(pulled: PulledFacts, connections: readonly ConnectionFacts[]): AnswerOf<typeof SourceQueue> {
   const { source, connection, depth, trouble } = pulled;
   const found = connections.find(({ kind, name }) => kind === connection.kind && name === connection.name)?.state;
   return {

@@ -1,16 +1,75 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../model/errors.ts";
+import { MASK, type SourceSecret } from "../../model/secrets.ts";
 import { fillIn, oneOf, withDefault } from "../../model/shape.ts";
 import { SOURCE_STATUSES, SourceChange, SourceInput, type SourceStatus } from "../../model/source.ts";
 import type { Caller } from "../../resources/keys.ts";
 import type { Entry } from "../../resources/resource.ts";
-import type { SourceRecord } from "../../resources/sources/source-record.ts";
-import type { Sources } from "../../resources/sources/sources.ts";
-import { onceScope } from "../once.ts";
-import { presentSource } from "../present/source.ts";
+import { maskOptions, type SourceRecord } from "../../resources/sources/source-record.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  closed,
+  ETAG,
+  exampleOf,
+  extended,
+  IF_MATCH,
+  ManagedByDocs,
+  named,
+  nullable,
+  shape,
+  shownFields,
+  text,
+  Time,
+  type AnswerOf,
+} from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
 import { cutPage, pageQuery } from "./paging.ts";
-import { addResourceRoutes, asked, type Saved } from "./resource-routes.ts";
+import type { Parts } from "./parts.ts";
+import { addResourceRoutes, asked, onceScope, type Saved } from "./resource-routes.ts";
+import { ADMIN, READ, routesOf } from "./route.ts";
+
+named("SourceInput", SourceInput);
+named("SourceChange", SourceChange);
+
+const settings = () => shownFields(SourceInput);
+
+/** The fields that can be set, and read-only fields. */
+const Source = shape("Source", () => ({
+  ...settings(),
+  auth: Type.With(settings().auth, { examples: [{ header: "X-Shop-Token", token: "***" }] }),
+  secrets: Type.Array(
+    closed({
+      id: text(EXAMPLE.sourceSecret),
+      current: Type.Boolean({ examples: [true] }),
+      hint: text("…nc5A", "The last characters of the secret"),
+      created_at: Time,
+      ends_at: nullable(Time),
+    }),
+    { description: "The secrets that are valid now, without their values" },
+  ),
+  event_type: nullable(text("shop.order", "Null when the kind of source determines it")),
+  path_token: nullable(text("***", "Masked, except in the answer to create")),
+  managed_by: ManagedByDocs,
+  created_at: Time,
+  updated_at: Time,
+  last_request_at: nullable(Time),
+}));
+
+const SourceWithSecret = named(
+  "SourceWithSecret",
+  extended(Source, () => ({ secret: Type.String() })),
+);
+
+const sourceExample = () => exampleOf(Source);
+const params = { name: EXAMPLE.ownSource };
+const shown = () => ({ schema: Source, example: sourceExample(), headers: ETAG });
+const given = {
+  auth: { header: "X-Shop-Token", token: "b8f1c2a09d3e47d6" },
+  content_types: ["application/json"],
+  event_type: "shop.order",
+  id_from: "body:/id",
+};
 
 const ListQuery = pageQuery({
   tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
@@ -19,37 +78,28 @@ const ListQuery = pageQuery({
 });
 type ListQuery = Static<typeof ListQuery>;
 
-const RotateBody = Type.Object(
-  {
-    secret: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 4096,
-        description: "The secret that the sender uses; generated if you leave it out",
-      }),
-    ),
-    overlap_s: withDefault(
-      Type.Integer({
-        minimum: 0,
-        maximum: 31_536_000,
-        description: "How many seconds earlier secrets stay valid; 0 ends them at once",
-      }),
-      1_209_600,
-    ),
-  },
-  { additionalProperties: false },
-);
+const RotateBody = closed({
+  secret: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      description: "The secret that the sender uses; generated if you leave it out",
+    }),
+  ),
+  overlap_s: withDefault(
+    Type.Integer({
+      minimum: 0,
+      maximum: 31_536_000,
+      description: "How many seconds earlier secrets stay valid; 0 ends them at once",
+    }),
+    1_209_600,
+  ),
+});
 
-export interface SourceRoutesOptions {
-  sources: Sources;
-  /** Called when somebody read the path token. */
-  onTokenRead: (record: SourceRecord, caller: Caller | undefined) => Promise<void>;
-  /** Called when somebody changed the secrets of the source. */
-  onSecretsChanged: (record: SourceRecord, what: "rotated" | "retired", caller: Caller | undefined) => void;
-}
-
-export function addSourceRoutes(app: FastifyInstance, options: SourceRoutesOptions): void {
-  const { sources } = options;
+export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }: Parts): void {
+  const route = routesOf(app, "Sources");
+  const logSecrets = ({ source }: SourceRecord, what: "rotated" | "retired", caller: Caller | undefined) =>
+    logger.info({ source: source.name, what, key_id: caller?.keyId }, "the secrets of a source were changed");
   /** A new source with its path token, which otherwise only its own route shows. */
   const saved = (thing: Entry<SourceRecord>, isNew: boolean): Saved<Entry<SourceRecord>> => ({
     thing,
@@ -57,12 +107,12 @@ export function addSourceRoutes(app: FastifyInstance, options: SourceRoutesOptio
     more: isNew ? { path_token: thing.thing.source.pathToken ?? null } : {},
   });
 
-  const send = addResourceRoutes<Entry<SourceRecord>, SourceRecord, SourceInput, SourceChange, ListQuery>(app, {
+  const send = addResourceRoutes<Entry<SourceRecord>, SourceRecord, SourceInput, SourceChange, ListQuery>(route, {
     path: "/api/v1/sources",
     key: "name",
     words: ["a source", "sources"],
-    readers: { scope: "read" },
-    writers: { scope: "admin" },
+    readers: READ,
+    writers: ADMIN,
     input: SourceInput,
     change: SourceChange,
     query: ListQuery,
@@ -92,57 +142,156 @@ export function addSourceRoutes(app: FastifyInstance, options: SourceRoutesOptio
       return { gone: { name } };
     },
     present: ({ thing }) => presentSource(thing),
+    docs: () => ({
+      params,
+      schema: Source,
+      made: { description: "Created. This is the only answer that shows the path token" },
+      refusals: ["managed_by_config"],
+      list: {
+        answer: {
+          description: "Declared sources, sorted by name; without names that only the `*` source handles",
+        },
+      },
+      make: {
+        description: "Names are unique across all tenants, because webhooks are sent to `/webhook/NAME`.",
+        request: { name: EXAMPLE.newSource, secrets: [EXAMPLE.secret], path_token: true, ...given },
+        answer: { example: { ...sourceExample(), name: EXAMPLE.newSource, path_token: EXAMPLE.pathToken } },
+      },
+      read: { answer: { description: "The source" } },
+      replace: {
+        description: "Secrets and the path token stay unchanged unless you send new ones.",
+        request: given,
+        errors: ["conflict"],
+      },
+      plan: { ...given, event_type: "shop.orders" },
+      change: { request: { max_bytes: 1_048_576 } },
+      remove: {
+        description:
+          "Events and requests of the source are kept. While the `*` source is on, anybody can send to the name " +
+          "again: close the source instead.",
+      },
+    }),
   });
 
-  const acts: readonly [act: string, status: SourceStatus, summary: string][] = [
-    ["pause", "paused", "Pause a source: its senders get 503 and retry"],
-    ["resume", "active", "Resume a source"],
-    ["close", "closed", "Close a source: its senders get 410"],
-  ];
-  for (const [act, status, summary] of acts) {
-    app.post<{ Params: { name: string } }>(
-      `/api/v1/sources/:name/${act}`,
-      { config: { scope: "admin" }, schema: { summary } },
-      async (request, reply) =>
+  function addStatusRoute(action: string, status: SourceStatus, summary: string, description: string): void {
+    route(`POST /api/v1/sources/:name/${action}`, ADMIN, summary, {
+      docs: () => ({
+        params,
+        headers: IF_MATCH,
+        answer: { ...shown(), description, example: { ...sourceExample(), status } },
+        errors: ["precondition_failed"],
+      }),
+      handle: async (request, reply) =>
         send(reply, { thing: await sources.setStatus(request.params.name, status, asked(request)) }),
-    );
+    });
   }
+  addStatusRoute("pause", "paused", "Pause a source: its senders get 503 and retry", "Paused");
+  addStatusRoute("resume", "active", "Resume a source", "Active");
+  addStatusRoute("close", "closed", "Close a source: its senders get 410", "Closed");
 
-  app.post<{ Params: { name: string }; Body: Static<typeof RotateBody> | undefined }>(
-    "/api/v1/sources/:name/rotate-secret",
-    {
-      config: { scope: "admin" },
-      schema: { summary: "Rotate the secret of a source", body: Type.Union([RotateBody, Type.Null()]) },
-    },
-    async (request, reply) => {
+  route("POST /api/v1/sources/:name/rotate-secret", ADMIN, "Rotate the secret of a source", {
+    body: nullable(RotateBody),
+    docs: () => ({
+      description: "The new secret is the current one at once. Earlier secrets stay valid until the overlap ends.",
+      params,
+      request: { secret: EXAMPLE.nextSecret, overlap_s: 86_400 },
+      answer: {
+        description: "The source with the new secret, which is not shown again",
+        schema: SourceWithSecret,
+        example: { ...sourceExample(), secret: EXAMPLE.nextSecret },
+      },
+      errors: ["conflict"],
+    }),
+    async handle(request, reply) {
       const { secret: given, overlap_s: overlapS } = fillIn(RotateBody.properties, request.body ?? {});
       const rotation = { secret: given ?? undefined, overlapMs: overlapS * 1000 };
       const { entry, secret } = await sources.rotateSecret(request.params.name, rotation, asked(request));
-      options.onSecretsChanged(entry.thing, "rotated", request.caller);
+      logSecrets(entry.thing, "rotated", request.caller);
       return send(reply, { thing: entry, more: { secret } });
     },
-  );
+  });
 
-  app.delete<{ Params: { name: string; id: string } }>(
-    "/api/v1/sources/:name/secrets/:id",
-    { config: { scope: "admin" }, schema: { summary: "Delete a secret of a source at once" } },
-    async (request, reply) => {
+  route("DELETE /api/v1/sources/:name/secrets/:id", ADMIN, "Delete a secret of a source at once", {
+    docs: () => ({
+      params: { name: EXAMPLE.ownSource, id: EXAMPLE.sourceSecret },
+      answer: {
+        description: "The secret is no longer valid",
+        schema: Source,
+        example: { ...sourceExample(), secrets: [] },
+      },
+      errors: ["conflict"],
+    }),
+    async handle(request, reply) {
       const { name, id } = request.params;
       const entry = await sources.retireSecret(name, id, asked(request));
-      options.onSecretsChanged(entry.thing, "retired", request.caller);
+      logSecrets(entry.thing, "retired", request.caller);
       return send(reply, { thing: entry });
     },
-  );
+  });
 
-  app.get<{ Params: { name: string } }>(
-    "/api/v1/sources/:name/path-token",
-    { config: { scope: "admin" }, schema: { summary: "Get the webhook path of a source" } },
-    async (request, reply) => {
+  route("GET /api/v1/sources/:name/path-token", ADMIN, "Get the webhook path of a source", {
+    docs: () => ({
+      description: "The gateway logs that the path was read.",
+      params,
+      answer: {
+        description: "The path to which webhooks of this source are sent",
+        schema: closed({ name: Type.String(), path_token: Type.String(), path: Type.String() }),
+        example: {
+          name: EXAMPLE.ownSource,
+          path_token: EXAMPLE.pathToken,
+          path: `/webhook/${EXAMPLE.ownSource}/${EXAMPLE.pathToken}`,
+        },
+      },
+    }),
+    async handle(request, reply) {
       const { thing: record } = sources.get(request.params.name, request.caller?.tenantId);
-      const { name, pathToken } = record.source;
+      const { name, tenantId, pathToken } = record.source;
       if (pathToken === undefined) throw new PosthornError("not_found", `The source ${name} has no path token.`);
-      await options.onTokenRead(record, request.caller);
+      await trail.note({ act: "source.reveal_path_token", kind: "source", id: name, tenantId });
+      logger.info({ source: name, key_id: request.caller?.keyId }, "the path token of a source was read");
       return reply.send({ name, path_token: pathToken, path: `/webhook/${name}/${pathToken}` });
     },
-  );
+  });
+}
+
+/** The one mapping of a source to the wire, without secrets: answers that may show one add it. */
+function presentSource(record: SourceRecord): AnswerOf<typeof Source> {
+  const { source, state, managedBy, createdAt, updatedAt } = record;
+  const { auth, pathToken, secrets } = state;
+  return {
+    ...fillIn(SourceInput.properties, state.shown),
+    kind: source.kind,
+    tenant_id: source.tenantId,
+    status: source.status,
+    secrets: secrets.map(presentSecret),
+    auth: auth === undefined ? null : { header: auth.header, token: MASK },
+    max_bytes: source.maxBytes,
+    event_type: state.shown.event_type ?? null,
+    only: source.only?.map(({ text }) => text) ?? null,
+    refuse_replays: source.refusesReplays,
+    path_token: pathToken === undefined ? null : MASK,
+    options: maskOptions(state.options),
+    managed_by: managedBy,
+    created_at: isoTime(createdAt),
+    updated_at: isoTime(updatedAt),
+    last_request_at: source.lastRequestAt === 0 ? null : isoTime(source.lastRequestAt),
+  };
+}
+
+function presentSecret(secret: SourceSecret, index: number) {
+  return {
+    id: secret.id,
+    current: index === 0,
+    hint: hintOf(secret),
+    created_at: isoTime(secret.createdAt),
+    ends_at: isoTime(secret.endsAt) ?? null,
+  };
+}
+
+const HINT_LENGTH = 4;
+const MIN_HINTED_LENGTH = 16;
+
+/** The end of a secret, so that its owner can recognise it; nothing if the secret is short. */
+function hintOf({ secret }: SourceSecret): string {
+  return secret.length < MIN_HINTED_LENGTH ? "…" : `…${secret.slice(-HINT_LENGTH)}`;
 }

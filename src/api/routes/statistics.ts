@@ -1,37 +1,135 @@
-import { countOpen } from "../../model/delivery.ts";
 import type { FastifyInstance } from "fastify";
-import { Type, type Static } from "typebox";
+import { Type, type TSchema } from "typebox";
+import {
+  EVENTS_TAKEN,
+  WHOLE_GATEWAY,
+  WINDOWS,
+  type Figures,
+  type Summary,
+  type Window,
+  type WindowName,
+} from "../../jobs/statistics.ts";
+import { countOpen } from "../../model/delivery.ts";
 import { LATENCY_ERROR } from "../../model/latency-histogram.ts";
 import { oneOf } from "../../model/shape.ts";
 import { SUBSCRIPTION_STATUSES } from "../../model/subscription.ts";
-import { EVENTS_TAKEN, WHOLE_GATEWAY, WINDOWS, type Statistics, type WindowName } from "../../jobs/statistics.ts";
-import type { Subscriptions } from "../../resources/subscriptions/subscriptions.ts";
-import type { Store } from "../../store/store.ts";
-import { presentCounters, presentWindow, sumOf, total } from "../present/statistics.ts";
+import type { DeliveryCounters } from "../../store/port/reads.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  choice,
+  closed,
+  count,
+  Count,
+  countOf,
+  exampleOf,
+  nullable,
+  shape,
+  text,
+  Time,
+  type AnswerDocs,
+} from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
+import type { Parts } from "./parts.ts";
+import { READ, routesOf } from "./route.ts";
 
-const Id = Type.Object({ id: Type.String() });
-const GatewayQuery = Type.Object(
-  { tenant_id: Type.Optional(Type.String({ maxLength: 128, description: "Only figures of this tenant" })) },
-  { additionalProperties: false },
-);
+/** The result of `presentCounters`. */
+export const CounterDocs = {
+  delivery_count: countOf("Attempts"),
+  success_count: Count,
+  failure_count: Count,
+  last_delivery: nullable(Time),
+  open_count: Count,
+  dead_count: Count,
+};
 
-const SeriesQuery = Type.Object(
-  {
-    ...GatewayQuery.properties,
-    window: Type.Optional(oneOf(Object.keys(WINDOWS) as WindowName[], { default: "last_1h" })),
-    subscription_id: Type.Optional(Type.String({ maxLength: 128, description: "Only figures of this subscription" })),
-  },
-  { additionalProperties: false },
-);
+const share = (description: string, example: number) =>
+  nullable(Type.Number({ minimum: 0, maximum: 1, description, examples: [example] }));
 
-export interface StatisticsRoutesOptions {
-  statistics: Pick<Statistics, "describe" | "describeWindow">;
-  subscriptions: Subscriptions;
-  store: Pick<Store, "reads">;
+/** Shares of deliveries, not of attempts. */
+export const DELIVERED = "Of the deliveries that ended, the share that was delivered; null when none ended";
+export const FIRST_TRY = "The same for those that were delivered at the first try";
+
+const figures = {
+  delivered_count: count(98, "Deliveries that were delivered"),
+  delivered_rate: share(DELIVERED, 0.99),
+  first_try_rate: share(FIRST_TRY, 0.97),
+  attempt_count: count(100),
+  success_count: count(99),
+  failure_count: count(1),
+  success_rate: share("Of the attempts, the share that succeeded; null without attempts", 0.99),
+  latency_p50_ms: nullable(Type.Number({ minimum: 0, examples: [42.1] })),
+  latency_p99_ms: nullable(Type.Number({ minimum: 0, examples: [198.6] })),
+};
+
+const BucketS = Type.Integer({ description: "The seconds that each entry of the series covers", examples: [60] });
+const taken = {
+  event_count: nullable(
+    Type.Integer({
+      minimum: 0,
+      description: "Accepted events; null when asked for one tenant or subscription",
+      examples: [100],
+    }),
+  ),
+};
+
+const Window = shape("StatisticsWindow", "Counters of attempts and their results", () => ({
+  ...figures,
+  bucket_s: BucketS,
+  series: Type.Array(closed({ at: Time, ...figures }), { description: "Sorted by time, latest last" }),
+}));
+
+const windows = {
+  last_1h: Window,
+  last_24h: Window,
+  latency_max_error: Type.Number({
+    description: "The largest relative error of a latency",
+    examples: [LATENCY_ERROR],
+  }),
+};
+
+const StatisticsSeries = shape("StatisticsSeries", () => ({
+  window: choice(Object.keys(WINDOWS) as WindowName[]),
+  ...figures,
+  ...taken,
+  bucket_s: BucketS,
+  series: Type.Array(closed({ at: Time, ...figures, ...taken }), { description: "Sorted by time, latest last" }),
+}));
+
+const GatewayStatistics = shape("Statistics", () => ({
+  tenant_id: nullable(text(EXAMPLE.tenant, "Null for all tenants")),
+  events: closed({ accepted: count(100), unmatched: count(1), duplicates: Count }),
+  deliveries: closed({
+    created: count(99),
+    open: Count,
+    delivered: count(98),
+    dead: count(1),
+    cancelled: Count,
+    dead_letters: countOf("Deliveries that are dead now; `dead` also counts those that were replayed since"),
+  }),
+  attempts: closed({ total: count(100), succeeded: count(99), failed: count(1) }),
+  subscriptions: closed({ active: count(1), inactive: Count, suspended: Count }),
+  ...windows,
+}));
+
+/** The example, with a day by hour. */
+function withFigures(description: string, schema: TSchema, more: object = {}): AnswerDocs {
+  const example = { ...exampleOf(schema), ...more, last_24h: { ...exampleOf(Window), bucket_s: 3600 } };
+  return { description, schema, example };
 }
 
-export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRoutesOptions): void {
-  const { statistics, subscriptions, store } = options;
+const Id = Type.Object({ id: Type.String() });
+const GatewayQuery = closed({
+  tenant_id: Type.Optional(Type.String({ maxLength: 128, description: "Only figures of this tenant" })),
+});
+
+const SeriesQuery = closed({
+  ...GatewayQuery.properties,
+  window: Type.Optional(oneOf(Object.keys(WINDOWS) as WindowName[], { default: "last_1h" })),
+  subscription_id: Type.Optional(Type.String({ maxLength: 128, description: "Only figures of this subscription" })),
+});
+
+export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscriptions, store }: Parts): void {
+  const route = routesOf(app, "Statistics");
 
   async function describe(subscriptionSeqs: readonly number[]) {
     const { last_1h, last_24h } = await statistics.describe(subscriptionSeqs);
@@ -42,27 +140,39 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
     };
   }
 
-  app.get<{ Params: Static<typeof Id> }>(
-    "/api/v1/subscriptions/:id/stats",
-    {
-      config: { scope: "read" },
-      schema: { summary: "Get success rates and latencies of a subscription", params: Id },
-    },
-    async ({ params, caller }) => {
+  route("GET /api/v1/subscriptions/:id/stats", READ, "Get success rates and latencies of a subscription", {
+    params: Id,
+    docs: () => ({
+      params: { id: EXAMPLE.subscription },
+      answer: withFigures(
+        "Exact counters, and figures of the last hour by minute and of the last day by hour",
+        shape("SubscriptionStatistics", () => ({
+          subscription_id: text(EXAMPLE.subscription),
+          ...CounterDocs,
+          ...windows,
+        })),
+        { delivery_count: 100, success_count: 99, failure_count: 1, last_delivery: EXAMPLE.time, dead_count: 1 },
+      ),
+    }),
+    async handle({ params, caller }) {
       const { id, seq } = subscriptions.getById(params.id, caller?.tenantId);
       const { deliveries } = await store.reads.loadCounters();
       const counters = sumOf(deliveries.filter(({ subscriptionSeq }) => subscriptionSeq === seq));
       return { subscription_id: id, ...presentCounters(counters), ...(await describe([seq])) };
     },
-  );
+  });
 
-  app.get<{ Querystring: Static<typeof SeriesQuery> }>(
-    "/api/v1/stats/series",
-    {
-      config: { scope: "read" },
-      schema: { summary: "Get received events and attempts over time", querystring: SeriesQuery },
-    },
-    async ({ query, caller }) => {
+  route("GET /api/v1/stats/series", READ, "Get received events and attempts over time", {
+    query: SeriesQuery,
+    docs: () => ({
+      query: { window: "last_15m" },
+      answer: {
+        description: "Figures by minute for up to an hour, by hour for longer",
+        schema: StatisticsSeries,
+      },
+      errors: ["not_found"],
+    }),
+    async handle({ query, caller }) {
       const { window = "last_1h", subscription_id: id } = query;
       const tenantId = caller?.tenantId ?? query.tenant_id;
       const isWhole = tenantId === undefined && id === undefined;
@@ -73,15 +183,17 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
       const series = shown.series.map((point, n) => ({ ...point, event_count: taken?.series[n]?.attempts ?? null }));
       return { window, ...shown, event_count: taken?.attempts ?? null, series };
     },
-  );
+  });
 
-  app.get<{ Querystring: Static<typeof GatewayQuery> }>(
-    "/api/v1/stats",
-    {
-      config: { scope: "read" },
-      schema: { summary: "Get statistics of the gateway or of one tenant", querystring: GatewayQuery },
-    },
-    async ({ query, caller }) => {
+  route("GET /api/v1/stats", READ, "Get statistics of the gateway or of one tenant", {
+    query: GatewayQuery,
+    docs: () => ({
+      answer: withFigures(
+        "Statistics of the key's tenant, of the tenant asked for, or of all tenants",
+        GatewayStatistics,
+      ),
+    }),
+    async handle({ query, caller }) {
       const tenantId = caller?.tenantId ?? query.tenant_id;
       const isMeant = (row: { tenantId: string }) => tenantId === undefined || row.tenantId === tenantId;
       const { events, deliveries } = await store.reads.loadCounters();
@@ -112,5 +224,93 @@ export function addStatisticsRoutes(app: FastifyInstance, options: StatisticsRou
         ...(await describe(tenantId === undefined ? [WHOLE_GATEWAY] : owned.map(({ seq }) => seq))),
       };
     },
-  );
+  });
+}
+
+type Counted = Pick<Figures, "attempts" | "failures">;
+
+/** Exact even after a crash, because they are counted in the transaction of each attempt. */
+export function presentCounters(counters: Sum = sumOf([])) {
+  return {
+    delivery_count: counters.attempts,
+    success_count: counters.attempts - counters.failures,
+    failure_count: counters.failures,
+    last_delivery: isoTime(counters.lastAttemptAt) ?? null,
+    open_count: countOpen(counters),
+    dead_count: counters.deadLetters,
+  };
+}
+
+/** A summary: latencies of the last 24 hours. */
+export function presentSummary(summary: Summary | undefined) {
+  return {
+    delivered_rate_1h: presentEnded(summary?.lastHour).delivered_rate,
+    delivered_rate_24h: presentEnded(summary?.lastDay).delivered_rate,
+    first_try_rate_1h: presentEnded(summary?.lastHour).first_try_rate,
+    first_try_rate_24h: presentEnded(summary?.lastDay).first_try_rate,
+    success_rate_1h: rateOf(summary?.lastHour),
+    success_rate_24h: rateOf(summary?.lastDay),
+    latency_p50_ms: summary?.lastDay.p50Ms ?? null,
+    latency_p99_ms: summary?.lastDay.p99Ms ?? null,
+  };
+}
+
+function presentWindow({ spanMs, series, ...figures }: Window) {
+  return {
+    ...presentFigures(figures),
+    bucket_s: spanMs / 1000,
+    series: series.map(({ at, ...span }) => ({ at: isoTime(at), ...presentFigures(span) })),
+  };
+}
+
+function presentFigures(figures: Figures) {
+  return {
+    ...presentEnded(figures),
+    attempt_count: figures.attempts,
+    success_count: figures.attempts - figures.failures,
+    failure_count: figures.failures,
+    success_rate: rateOf(figures),
+    latency_p50_ms: figures.p50Ms ?? null,
+    latency_p99_ms: figures.p99Ms ?? null,
+  };
+}
+
+function presentEnded(figures: Pick<Figures, "ended"> | undefined) {
+  const { first_try: first, later, dead } = figures?.ended ?? { first_try: 0, later: 0, dead: 0 };
+  const delivered = first + later;
+  return {
+    delivered_count: delivered,
+    delivered_rate: shareOf(delivered, delivered + dead),
+    first_try_rate: shareOf(first, delivered + dead),
+  };
+}
+
+/** From 0 to 1; null without attempts. */
+function rateOf(counted: Counted | undefined): number | null {
+  return counted === undefined ? null : shareOf(counted.attempts - counted.failures, counted.attempts);
+}
+
+function shareOf(count: number, all: number): number | null {
+  return all === 0 ? null : Number((count / all).toFixed(4));
+}
+
+type Sum = Omit<DeliveryCounters, "subscriptionSeq" | "tenantId">;
+
+function sumOf(rows: readonly DeliveryCounters[]): Sum {
+  const last = rows.reduce((latest, { lastAttemptAt }) => Math.max(latest, lastAttemptAt ?? 0), 0);
+  return {
+    created: total(rows.map(({ created }) => created)),
+    delivered: total(rows.map(({ delivered }) => delivered)),
+    dead: total(rows.map(({ dead }) => dead)),
+    cancelled: total(rows.map(({ cancelled }) => cancelled)),
+    attempts: total(rows.map(({ attempts }) => attempts)),
+    failures: total(rows.map(({ failures }) => failures)),
+    deadLetters: total(rows.map(({ deadLetters }) => deadLetters)),
+    pruned: total(rows.map(({ pruned }) => pruned)),
+    lastAttemptAt: last === 0 ? undefined : last,
+  };
+}
+
+function total(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }

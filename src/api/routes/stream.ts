@@ -1,95 +1,125 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { IncomingMessage } from "node:http";
 import { Type, type Static } from "typebox";
 import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../../model/alert-rules.ts";
 import { DELIVERY_STATES } from "../../model/delivery.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { parseLabel } from "../../model/event-search.ts";
+import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
 import { oneOf } from "../../model/shape.ts";
-import { placeOwnerOf, type Caller, type Keys } from "../../resources/keys.ts";
-import type { Subscriptions } from "../../resources/subscriptions/subscriptions.ts";
-import type { Store } from "../../store/store.ts";
-import { FRAME_TYPES, type FrameType } from "../stream/frames.ts";
-import type { StreamRequest } from "../stream/stream-client.ts";
-import { openStreamOutput } from "../stream/stream-output.ts";
-import type { Streams } from "../stream/streams.ts";
+import { placeOwnerOf, type Caller } from "../../resources/keys.ts";
+import { ATTEMPT_TRIGGERS } from "../../store/port/lanes.ts";
+import { choice, closed, extended, named, nullable, shape, text, textOrNull, time, Time } from "../openapi/shapes.ts";
+import { FRAME_TYPES, type FrameType } from "../stream/entries.ts";
+import { openStreamOutput, type StreamRequest } from "../stream/stream-client.ts";
+import { Delivery } from "./deliveries.ts";
 import { EventQuery, refuseNoPattern } from "./event-query.ts";
+import { Event, EventRequest, Payload } from "./event-shape.ts";
+import type { Parts } from "./parts.ts";
 import { DeadLetterFilter } from "./replay-bodies.ts";
+import { READ, routesOf } from "./route.ts";
+
+const EventFrame = named(
+  "StreamEvent",
+  extended(Event, () => ({ request: EventRequest, ...Payload })),
+);
+
+const AttemptFrame = named(
+  "StreamAttempt",
+  extended(Delivery, () => ({
+    source: text("api", "The source of the event"),
+    subscription_name: textOrNull("Null when the subscription was deleted"),
+    attempt: closed({
+      number: Type.Integer({ minimum: 1 }),
+      started_at: Time,
+      duration_ms: Type.Number({ minimum: 0 }),
+      result: Type.Enum([...ATTEMPT_RESULTS], { examples: ["failed"] }),
+      response_code: nullable(Type.Integer()),
+      error: textOrNull(),
+      trigger: choice(ATTEMPT_TRIGGERS),
+    }),
+  })),
+);
+
+/** The data of each frame, by its `event`. */
+const STREAM_FRAMES = {
+  event: EventFrame,
+  attempt: AttemptFrame,
+  mode: EventFrame,
+  alert: EventFrame,
+  ready: shape("StreamReady", () => ({
+    position: Type.String({ description: "The position at which the stream begins" }),
+  })),
+  gap: shape("StreamGap", () => ({
+    reason: choice(
+      ["deleted", "unknown_position"],
+      "`deleted`: events in between were deleted, by retention or by a user. `unknown_position`: the id belongs to " +
+        "another store, or the store was restored from a backup since; the stream begins with new events",
+    ),
+    complete_since: nullable(time("Nothing received since this time is missing; null means now")),
+  })),
+  dropped: shape("StreamDropped", () => ({
+    reason: choice(["too_slow", "stalled", "key_revoked", "store_fault"]),
+    detail: Type.String(),
+  })),
+  end: shape("StreamEnd", () => ({
+    reason: choice(["shutting_down", "caught_up"], "`caught_up`: only with `follow=false`"),
+  })),
+};
+
+const ID = "3f9c0a71.0.0";
 
 const ANY_TYPE = `(${FRAME_TYPES.join("|")})`;
 
-const StreamQuery = Type.Object(
-  {
-    types: Type.Optional(
-      Type.String({
-        maxLength: 100,
-        pattern: `^${ANY_TYPE}(,${ANY_TYPE})*$`,
-        description: `The frames to send, separated by commas: ${FRAME_TYPES.join(", ")}; all by default`,
-      }),
-    ),
-    event_type: EventQuery.event_type,
-    source: EventQuery.source,
-    tenant_id: EventQuery.tenant_id,
-    subscription_id: Type.Optional(
-      Type.String({
-        maxLength: 128,
-        description: "Only attempts of this subscription, and events that have a delivery to it",
-      }),
-    ),
-    status: Type.Optional(
-      Type.Union(
-        DELIVERY_STATES.map((state) => Type.Literal(state)),
-        { description: "Only attempts whose delivery has this status when the frame is created" },
-      ),
-    ),
-    reason: DeadLetterFilter.properties.reason,
-    id: EventQuery.id,
-    ordering_key: EventQuery.ordering_key,
-    label: EventQuery.label,
-    unmatched: EventQuery.unmatched,
-    rule: Type.Optional(oneOf(ALERT_RULE_NAMES, { description: "Only alerts of this rule" })),
-    severity: Type.Optional(oneOf(ALERT_SEVERITIES, { description: "Only alerts of this severity" })),
-    body: Type.Optional(
-      Type.Union([Type.Literal("true"), Type.Literal("false"), Type.Literal("base64")], {
-        default: "false",
-        description: "Include bodies of up to 256 KiB. `true`: as JSON or text; `base64`: byte for byte",
-      }),
-    ),
-    follow: Type.Optional(
-      Type.Boolean({ default: true, description: "False: the stream ends when everything up to now was sent" }),
-    ),
-    since: Type.Optional(
-      Type.String({
-        format: "date-time",
-        description:
-          "Used only without a last id: begins with events received since this time, and with attempts from now on",
-      }),
-    ),
-    last_event_id: Type.Optional(
-      Type.String({
-        maxLength: 100,
-        description: "The same as the header `Last-Event-ID`, for clients that cannot send it",
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
-type StreamQuery = Static<typeof StreamQuery>;
+const StreamQuery = closed({
+  types: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      pattern: `^${ANY_TYPE}(,${ANY_TYPE})*$`,
+      description: `The frames to send, separated by commas: ${FRAME_TYPES.join(", ")}; all by default`,
+    }),
+  ),
+  event_type: EventQuery.event_type,
+  source: EventQuery.source,
+  tenant_id: EventQuery.tenant_id,
+  subscription_id: Type.Optional(
+    Type.String({
+      maxLength: 128,
+      description: "Only attempts of this subscription, and events that have a delivery to it",
+    }),
+  ),
+  status: Type.Optional(
+    oneOf(DELIVERY_STATES, { description: "Only attempts whose delivery has this status when the frame is created" }),
+  ),
+  reason: DeadLetterFilter.properties.reason,
+  id: EventQuery.id,
+  ordering_key: EventQuery.ordering_key,
+  label: EventQuery.label,
+  unmatched: EventQuery.unmatched,
+  rule: Type.Optional(oneOf(ALERT_RULE_NAMES, { description: "Only alerts of this rule" })),
+  severity: Type.Optional(oneOf(ALERT_SEVERITIES, { description: "Only alerts of this severity" })),
+  body: Type.Optional(
+    Type.Union([Type.Literal("true"), Type.Literal("false"), Type.Literal("base64")], {
+      default: "false",
+      description: "Include bodies of up to 256 KiB. `true`: as JSON or text; `base64`: byte for byte",
+    }),
+  ),
+  follow: Type.Optional(
+    Type.Boolean({ default: true, description: "False: the stream ends when everything up to now was sent" }),
+  ),
+  since: Type.Optional(
+    time("Used only without a last id: begins with events received since this time, and with attempts from now on"),
+  ),
+  last_event_id: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description: "The same as the header `Last-Event-ID`, for clients that cannot send it",
+    }),
+  ),
+});
 
-export interface StreamRouteOptions {
-  streams: Streams;
-  subscriptions: Pick<Subscriptions, "getById">;
-  keys: Pick<Keys, "stillAllows">;
-  /** Looks again for the caller of a request that was allowed. */
-  findCaller: (request: IncomingMessage) => Caller | undefined | Promise<Caller | undefined>;
-  store: Pick<Store, "reads">;
-}
-
-export function addStreamRoute(
-  app: FastifyInstance,
-  { streams, subscriptions, keys, findCaller, store }: StreamRouteOptions,
-): void {
-  function readAfter(request: FastifyRequest<{ Querystring: StreamQuery }>): StreamRequest["after"] {
+export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, keys, findCaller, store }: Parts): void {
+  const route = routesOf(app, "Stream");
+  function readAfter(request: FastifyRequest<{ Querystring: Static<typeof StreamQuery> }>): StreamRequest["after"] {
     const given = request.headers["last-event-id"];
     const id = typeof given === "string" && given !== "" ? given : request.query.last_event_id;
     if (id === undefined || id === "") return undefined;
@@ -108,14 +138,31 @@ export function addStreamRoute(
     return { position: { eventSeq: afterSeq, attemptSeq } };
   }
 
-  app.get<{ Querystring: StreamQuery }>(
-    "/api/v1/stream",
-    {
-      exposeHeadRoute: false,
-      config: { scope: "read" },
-      schema: { summary: "Follow events, attempts, modes and alerts live", querystring: StreamQuery },
-    },
-    async (request, reply) => {
+  route("GET /api/v1/stream", READ, "Follow events, attempts, modes and alerts live", {
+    exposeHeadRoute: false,
+    query: StreamQuery,
+    docs: () => ({
+      description:
+        "Server-sent events. Each frame has an `id`. A client that reconnects with the last id as `Last-Event-ID` " +
+        "gets everything since then, and nothing twice, even after a restart of the gateway. `mode` and `alert` are " +
+        "events of the gateway itself and always include their payload. A comment with the current id is sent every " +
+        "15 s. The data of each frame is one line of JSON; `x-frames` describes it for each `event`. `dropped` and " +
+        "`end` end a connection.",
+      query: { types: "event,attempt", follow: false },
+      headers: {
+        "Last-Event-ID": "The `id` of the last frame received; without it the stream begins with new events",
+      },
+      answer: {
+        description: "Frames, until the client closes the connection",
+        schema: Type.String({ "x-frames": STREAM_FRAMES }),
+        contentType: "text/event-stream",
+        example:
+          `retry: 2000\nid: ${ID}\nevent: ready\ndata: {"position":"${ID}"}\n\n` +
+          `id: ${ID}\nevent: end\ndata: {"reason":"caught_up"}\n\n`,
+      },
+      errors: ["not_found", "shutting_down"],
+    }),
+    async handle(request, reply) {
       const { types, event_type: eventType, subscription_id: subscriptionId, label, body, follow } = request.query;
       const { source, status, reason, id, ordering_key: orderingKey, unmatched, rule, severity } = request.query;
       const caller = request.caller as Caller;
@@ -156,5 +203,5 @@ export function addStreamRoute(
         output,
       );
     },
-  );
+  });
 }

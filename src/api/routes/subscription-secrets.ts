@@ -1,44 +1,76 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
+import { nameForLog } from "../../alerts/contacts.ts";
+import type { RotationPlan } from "../../jobs/secret-rotation.ts";
 import { PosthornError } from "../../model/errors.ts";
+import { publicKeyOf } from "../../model/signature.ts";
+import { findOverlapEnd, type SigningKeys } from "../../model/signing-keys.ts";
 import { SharedSettings, type Subscription } from "../../model/subscription.ts";
-import type { Caller } from "../../resources/keys.ts";
-import type { SecretRotation } from "../../jobs/secret-rotation.ts";
-import type { Subscriptions } from "../../resources/subscriptions/subscriptions.ts";
-import { presentRotation, presentSecrets } from "../present/secret.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import { choice, closed, exampleOf, extended, named, nullable, shape, text, time, Time } from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
+import type { Parts } from "./parts.ts";
+import { ADMIN, routesOf } from "./route.ts";
+
+const State = {
+  state: choice(["current", "next", "previous"]),
+  created_at: Time,
+  expires_at: nullable(Time),
+};
+const id = text(EXAMPLE.subscription);
+
+const Rotation = shape("Rotation", () => ({
+  id,
+  overlap_ends_at: nullable(time("Until then deliveries are signed with both secrets")),
+  secrets: Type.Array(closed(State)),
+}));
+
+const Secrets = shape("Secrets", () => ({
+  id,
+  secret: text(EXAMPLE.secret, "The current secret"),
+  overlap_ends_at: nullable(Time),
+  rotation: Type.Enum(["automatic", "manual", "overdue"], {
+    description:
+      "`automatic`: the gateway rotates the secret after `secret_rotation_days`, because an active subscription of " +
+      "the tenant asks for `webhook.secret_rotating`. `manual`: only the owner rotates it. `overdue`: `manual`, " +
+      "and the secret is older than that",
+    examples: ["manual"],
+  }),
+  secrets: Type.Array(closed({ secret: text(EXAMPLE.secret), ...State })),
+  ed25519: nullable(closed({ public_key: Type.String(), created_at: Time })),
+}));
+
+const current = () => exampleOf(closed(State));
+const rotatedExample = () => ({
+  id: EXAMPLE.subscription,
+  overlap_ends_at: EXAMPLE.overlapEnd,
+  secrets: [
+    { ...current(), expires_at: EXAMPLE.overlapEnd },
+    { ...current(), state: "next" },
+  ],
+});
 
 const MAX_OVERLAP_S = 31_536_000;
 
-const RotateBody = Type.Object(
-  {
-    secret: SharedSettings.properties.secret,
-    overlap_s: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: MAX_OVERLAP_S,
-        default: 1_209_600,
-        description: "How many seconds both secrets sign deliveries; 0 retires the old one at once",
-      }),
-    ),
-    force: Type.Optional(Type.Boolean({ default: false, description: "Replace a rotation that is in progress" })),
-  },
-  { additionalProperties: false },
-);
-const ConfirmBody = Type.Object(
-  { retire: Type.Optional(Type.Boolean({ default: false, description: "End the overlap at once" })) },
-  { additionalProperties: false },
-);
-const NoBody = Type.Union([Type.Object({}, { additionalProperties: false }), Type.Null()]);
+const RotateBody = closed({
+  secret: SharedSettings.properties.secret,
+  overlap_s: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_OVERLAP_S,
+      default: 1_209_600,
+      description: "How many seconds both secrets sign deliveries; 0 retires the old one at once",
+    }),
+  ),
+  force: Type.Optional(Type.Boolean({ default: false, description: "Replace a rotation that is in progress" })),
+});
+const ConfirmBody = closed({
+  retire: Type.Optional(Type.Boolean({ default: false, description: "End the overlap at once" })),
+});
 
-export interface SecretRoutesOptions {
-  subscriptions: Subscriptions;
-  rotation: SecretRotation;
-  /** Called before secrets are shown: they are shown only after the note of it is on disk. */
-  onSecretRead: (subscription: Subscription, caller: Caller | undefined) => Promise<void>;
-}
-
-export function addSubscriptionSecretRoutes(app: FastifyInstance, options: SecretRoutesOptions): void {
-  const { subscriptions, rotation } = options;
+export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts): void {
+  const { subscriptions, rotation, trail, logger } = parts;
+  const route = routesOf(app, "Secrets");
 
   function get(request: FastifyRequest): Subscription {
     const { id } = request.params as { id: string };
@@ -55,53 +87,128 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, options: Secre
     return presentRotation(subscription, subscriptions.keysOf(subscription));
   }
 
-  app.post<{ Body: Static<typeof RotateBody> | undefined }>(
-    "/api/v1/subscriptions/:id/rotate-secret",
-    {
-      config: { scope: "admin" },
-      schema: { summary: "Rotate the secret of a subscription", body: Type.Union([RotateBody, Type.Null()]) },
-    },
-    async (request, reply) => {
+  route("POST /api/v1/subscriptions/:id/rotate-secret", ADMIN, "Rotate the secret of a subscription", {
+    body: nullable(RotateBody),
+    docs: () => ({
+      description:
+        "Deliveries are signed with both secrets until the overlap ends. The header with a single signature uses the " +
+        "old secret until the rotation is confirmed.",
+      params: { id: EXAMPLE.subscription },
+      request: { overlap_s: 1_209_600 },
+      answer: {
+        description: "The new secret, which signs in addition to the old one",
+        schema: named(
+          "RotationWithSecret",
+          extended(Rotation, () => ({ secret: Type.String() })),
+        ),
+        example: { ...rotatedExample(), secret: EXAMPLE.nextSecret },
+      },
+      errors: ["conflict", "managed_by_config"],
+    }),
+    async handle(request, reply) {
       const subscription = get(request);
       const { secret, overlap_s: overlapS, force } = request.body ?? {};
       const overlapMs = overlapS === undefined ? undefined : overlapS * 1000;
       const made = await rotation.rotate(subscription, { secret, overlapMs, force });
       return reply.send({ ...present(subscription), secret: made });
     },
-  );
+  });
 
-  app.post<{ Body: Static<typeof ConfirmBody> | undefined }>(
-    "/api/v1/subscriptions/:id/rotate-secret/confirm",
-    {
-      config: { scope: "admin" },
-      schema: { summary: "Confirm a rotation", body: Type.Union([ConfirmBody, Type.Null()]) },
-    },
-    async (request) => {
+  route("POST /api/v1/subscriptions/:id/rotate-secret/confirm", ADMIN, "Confirm a rotation", {
+    body: nullable(ConfirmBody),
+    docs: () => ({
+      params: { id: EXAMPLE.rotatingSubscription },
+      request: {},
+      answer: {
+        description: "The new secret is now the current one",
+        schema: Rotation,
+        example: {
+          id: EXAMPLE.rotatingSubscription,
+          overlap_ends_at: EXAMPLE.overlapEnd,
+          secrets: [current(), { ...current(), state: "previous", expires_at: EXAMPLE.overlapEnd }],
+        },
+      },
+      errors: ["conflict"],
+    }),
+    async handle(request) {
       const subscription = get(request);
       await rotation.confirm(subscription, { retire: request.body?.retire === true });
       return present(subscription);
     },
-  );
+  });
 
-  app.post(
-    "/api/v1/subscriptions/:id/rotate-secret/retire",
-    { config: { scope: "admin" }, schema: { summary: "End the overlap of a rotation now", body: NoBody } },
-    async (request) => {
+  route("POST /api/v1/subscriptions/:id/rotate-secret/retire", ADMIN, "End the overlap of a rotation now", {
+    body: nullable(closed({})),
+    docs: () => ({
+      params: { id: EXAMPLE.rotatingSubscription },
+      answer: {
+        description: "Only the new secret is valid now",
+        schema: Rotation,
+        example: { ...exampleOf(Rotation), id: EXAMPLE.rotatingSubscription },
+      },
+      errors: ["conflict"],
+    }),
+    async handle(request) {
       const subscription = get(request);
       await rotation.retire(subscription);
       return present(subscription);
     },
-  );
+  });
 
-  app.get(
-    "/api/v1/subscriptions/:id/secret",
-    { config: { scope: "admin" }, schema: { summary: "Get the secrets of a subscription" } },
-    async (request, reply) => {
-      const { id } = request.params as { id: string };
-      const tenantId = request.caller?.tenantId;
-      const subscription = subscriptions.getFor("use", id, { tenantId, boundTo: tenantId });
-      await options.onSecretRead(subscription, request.caller);
+  route("GET /api/v1/subscriptions/:id/secret", ADMIN, "Get the secrets of a subscription", {
+    docs: () => ({
+      description: "Each call is logged.",
+      params: { id: EXAMPLE.subscription },
+      answer: {
+        description: "The secrets that sign deliveries",
+        schema: Secrets,
+      },
+    }),
+    async handle(request, reply) {
+      const boundTo = request.caller?.tenantId;
+      const subscription = subscriptions.getFor("use", request.params.id, { tenantId: boundTo, boundTo });
+      const { id, tenantId } = subscription;
+      // The secrets are shown only after the note of it is on disk.
+      await trail.note({ act: "subscription.reveal_secret", kind: "subscription", id, tenantId });
+      logger.info(
+        { subscription_id: id, subscription: nameForLog(subscription), key_id: request.caller?.keyId },
+        "the secret of a subscription was read",
+      );
       return reply.send(presentSecrets(subscription, subscriptions.keysOf(subscription), rotation.plan(subscription)));
     },
-  );
+  });
+}
+
+/** The state of a rotation, without secrets: answers that may show one add it. */
+function presentRotation(subscription: Subscription, keys: SigningKeys) {
+  return {
+    id: subscription.id,
+    overlap_ends_at: isoTime(findOverlapEnd(keys)) ?? null,
+    secrets: presentStates(keys),
+  };
+}
+
+/** For the owner only: with the secrets themselves, but without private keys, which nobody else needs. */
+function presentSecrets(subscription: Subscription, keys: SigningKeys, plan: RotationPlan) {
+  const { secrets, ed25519 } = keys;
+  const states = presentStates(keys);
+  return {
+    id: subscription.id,
+    secret: secrets[0]?.secret,
+    overlap_ends_at: isoTime(findOverlapEnd(keys)) ?? null,
+    rotation: plan,
+    secrets: secrets.map(({ secret }, index) => ({ secret, ...states[index] })),
+    ed25519:
+      ed25519 === undefined
+        ? null
+        : { public_key: publicKeyOf(ed25519.privateKey), created_at: isoTime(ed25519.createdAt) },
+  };
+}
+
+function presentStates({ secrets }: SigningKeys) {
+  return secrets.map(({ state, createdAt, expiresAt }) => ({
+    state,
+    created_at: isoTime(createdAt),
+    expires_at: isoTime(expiresAt) ?? null,
+  }));
 }

@@ -1,37 +1,32 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
-import { changeOf, oneOf, withDefault } from "../../model/shape.ts";
-import type { Senders } from "../../destinations/open-senders.ts";
-import { SUBSCRIPTION_FIELDS, SubscriptionSchema } from "../../destinations/subscription-schema.ts";
-import { ownerOf, type Subscription, type SubscriptionInput } from "../../model/subscription.ts";
-import type { Statistics } from "../../jobs/statistics.ts";
-import type { Resume } from "../../replays/resume.ts";
-import type { SecretRotation } from "../../jobs/secret-rotation.ts";
-import type { SubscriptionLanes } from "../../resources/subscriptions/subscription-lanes.ts";
-import type { Targets } from "../../resources/target-states.ts";
+import { SubscriptionSchema } from "../../destinations/subscription-schema.ts";
+import { oneOf, withDefault } from "../../model/shape.ts";
+import { ownerOf, type Subscription as KnownSubscription, type SubscriptionInput } from "../../model/subscription.ts";
 import { allows } from "../../resources/keys.ts";
 import type { SubscriptionRights } from "../../resources/subscriptions/subscription-access.ts";
-import type { Subscriptions } from "../../resources/subscriptions/subscriptions.ts";
-import type { Store } from "../../store/store.ts";
-import { onceScope } from "../once.ts";
-import { presentSubscription } from "../present/subscription.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import { closed, Count, ETAG, extended, IF_MATCH, named, nullable, textOrNull } from "../openapi/shapes.ts";
 import { cutPage, pageQuery } from "./paging.ts";
-import { adoptWebhook } from "./adopt-webhook.ts";
-import { addResourceRoutes, asked, type Asked, type Saved } from "./resource-routes.ts";
+import type { Parts } from "./parts.ts";
+import { addResourceRoutes, asked, onceScope, type Adopted, type Asked, type Saved } from "./resource-routes.ts";
+import { ADMIN, READ, routesOf } from "./route.ts";
+import { presentSubscription, Subscription, SubscriptionChange, subscriptionExample } from "./subscription-shape.ts";
 
-export const SubscriptionChange = changeOf(SUBSCRIPTION_FIELDS, ["tenant_id"]);
+const params = { id: EXAMPLE.subscription };
+const SHOWN = { schema: Subscription, headers: ETAG };
+const refusals = ["managed_by_config", "conflict"] as const;
+const acted = { params, headers: IF_MATCH, errors: [...refusals, "precondition_failed"] as const };
+const request = { name: EXAMPLE.newName, url: EXAMPLE.destination, events: ["order.*"] };
 
-const ResumeBody = Type.Object(
-  {
-    held: withDefault(
-      oneOf(["deliver", "skip"], {
-        description: "Whether held deliveries are sent or cancelled",
-      }),
-      "deliver",
-    ),
-  },
-  { additionalProperties: false },
-);
+const ResumeBody = closed({
+  held: withDefault(
+    oneOf(["deliver", "skip"], {
+      description: "Whether held deliveries are sent or cancelled",
+    }),
+    "deliver",
+  ),
+});
 
 const ListQuery = pageQuery({
   cursor: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })),
@@ -40,155 +35,211 @@ const ListQuery = pageQuery({
 });
 type ListQuery = Static<typeof ListQuery>;
 
-const WRITERS = { scope: "admin" } as const;
-
-export interface SubscriptionRoutesOptions {
-  subscriptions: Subscriptions;
-  remove: SubscriptionLanes["remove"];
-  targets: Pick<Targets, "conditionOf">;
-  statistics: Pick<Statistics, "summarise">;
-  store: Store;
-  senders: Pick<Senders, "handshakeOf">;
-  resume: Resume["resume"];
-  rotation: Pick<SecretRotation, "save">;
-  /** The subscription was saved, but some settings will not work as its owner may expect. */
-  onWarnings: (subscription: Subscription, warnings: readonly string[]) => void;
-}
-
 /** What was saved from: the settings as they were given, and what is to be said of them. */
 interface SavedFrom {
   given?: Partial<SubscriptionInput>;
   notes?: readonly string[] | undefined;
 }
 
-export function addSubscriptionRoutes(app: FastifyInstance, options: SubscriptionRoutesOptions): void {
-  const { subscriptions, statistics, store } = options;
+export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void {
+  const { subscriptions, statistics, store, rotation, logger } = parts;
+  const route = routesOf(app, "Subscriptions");
 
   const getForChange = (id: string, { tenantId, caller }: Pick<Asked, "tenantId" | "caller">) =>
     subscriptions.getFor("change", id, { tenantId, boundTo: caller?.tenantId });
   const get = (request: FastifyRequest) => getForChange((request.params as { id: string }).id, asked(request));
 
-  const partsOf = (one: Subscription, caller: Asked["caller"]) => ({
+  const partsOf = (one: KnownSubscription, caller: Asked["caller"]) => ({
     settings: subscriptions.settingsOf(one),
     destination: subscriptions.destinationOf(one),
     credentialsBy: subscriptions.credentialsByOf(one),
     can: rightsOf(one, caller),
   });
 
-  /** All that changes or uses a subscription needs the scope of `WRITERS`. */
-  function rightsOf(one: Subscription, caller: Asked["caller"]): SubscriptionRights {
-    if (caller === undefined || !allows(caller, WRITERS.scope)) return { change: false, use: false };
+  /** All that changes or uses a subscription needs the scope `admin`. */
+  function rightsOf(one: KnownSubscription, caller: Asked["caller"]): SubscriptionRights {
+    if (caller === undefined || !allows(caller, "admin")) return { change: false, use: false };
     return subscriptions.rightsOf(one, caller.tenantId);
   }
 
   /** Subscriptions with their figures, which are read once for all. */
-  async function presentAll(rows: readonly Subscription[], caller: Asked["caller"]) {
+  async function presentAll(rows: readonly KnownSubscription[], caller: Asked["caller"]) {
     // Before the first await, because a subscription may be deleted meanwhile.
     const shown = new Map(rows.map((one) => [one, partsOf(one, caller)]));
     const { deliveries } = await store.reads.loadCounters();
     const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
     const recent = await statistics.summarise(rows.map(({ seq }) => seq));
-    return (one: Subscription) =>
+    return (one: KnownSubscription) =>
       presentSubscription(one, {
         ...(shown.get(one) ?? partsOf(one, caller)),
-        condition: options.targets.conditionOf(one),
+        condition: parts.targets.conditionOf(one),
         counters: counters.get(one.seq),
         recent: recent.get(one.seq),
-        handshake: options.senders.handshakeOf(one),
+        handshake: parts.senders.handshakeOf(one),
         isForPartner: caller?.isPartner === true,
       });
   }
 
   /** Adds the warnings of a change and, for a new subscription, its secret, which otherwise only `/secret` shows. */
-  function saved(thing: Subscription, isNew: boolean, { given, notes = [] }: SavedFrom = {}): Saved<Subscription> {
+  function saved(
+    thing: KnownSubscription,
+    isNew: boolean,
+    { given, notes = [] }: SavedFrom = {},
+  ): Saved<KnownSubscription> {
     const warnings = [...subscriptions.warningsOf(thing)];
     if (given?.secret !== undefined && given.secret === thing.nextSecret) warnings.push(describeRotation(thing));
-    if (warnings.length > 0) options.onWarnings(thing, warnings);
+    if (warnings.length > 0) {
+      const { id, name } = thing;
+      logger.warn({ subscription_id: id, subscription: name, warnings }, "a subscription was saved with a warning");
+    }
     warnings.push(...notes);
     const secret = isNew ? { secret: thing.secrets[0] } : {};
     return { thing, isNew, more: warnings.length > 0 ? { warnings, ...secret } : secret };
   }
 
-  const send = addResourceRoutes<Subscription, Subscription, SubscriptionInput, Partial<SubscriptionInput>, ListQuery>(
-    app,
-    {
-      path: "/api/v1/subscriptions",
-      key: "id",
-      words: ["a subscription", "subscriptions"],
-      readers: { scope: "read" },
-      writers: WRITERS,
-      input: SubscriptionSchema,
-      change: SubscriptionChange,
-      query: ListQuery,
-      chosenKey: Type.String({ pattern: "^[A-Za-z0-9_-]{1,64}$", description: "An id of your choice" }),
-      async list(query, { caller, tenantId }) {
-        const rest = subscriptions
-          .list(tenantId)
-          .filter((one) => one.seq > Number(query.cursor ?? 0))
-          .filter((one) => hasLabel(subscriptions.settingsOf(one).labels ?? {}, query.label));
-        const page = cutPage(rest, query, ({ seq }) => String(seq));
-        return { page, present: await presentAll(page.rows, caller) };
-      },
-      get: (id, { tenantId }) => subscriptions.getById(id, tenantId),
-      adopt: adoptWebhook,
-      async make(input, { caller, once }, adopted) {
-        const tenantId = ownerOf(input);
-        const by = { createdBy: caller?.keyId, boundTo: caller?.tenantId };
-        const mark = once(onceScope("subscriptions", tenantId, caller), tenantId);
-        const made = { ...by, id: adopted?.id, once: mark };
-        const { subscription, isReplay } = await subscriptions.make(input, made);
-        return { ...saved(subscription, true, { notes: adopted?.notes }), isReplay };
-      },
-      async put(input, { caller, ifMatch }, id) {
-        const terms = { boundTo: caller?.tenantId, createdBy: caller?.keyId, ifMatch };
-        const { subscription, isNew } = await options.rotation.save((notifyRotation) =>
-          subscriptions.put(id, input, { ...terms, notifyRotation }),
-        );
-        return saved(subscription, isNew, { given: input });
-      },
-      async patch(id, change, by) {
-        const terms = { boundTo: by.caller?.tenantId, ifMatch: by.ifMatch };
-        const subscription = getForChange(id, by);
-        const changed = await options.rotation.save((notifyRotation) =>
-          subscriptions.change(subscription, change, { ...terms, notifyRotation }),
-        );
-        return saved(changed, false, { given: change });
-      },
-      async remove(id, by) {
-        const { cancelled, jobId } = await options.remove(getForChange(id, by), by.ifMatch);
-        return { gone: { id, cancelled_deliveries: cancelled, job_id: jobId ?? null } };
-      },
-      present: async (one, caller) => (await presentAll([one], caller))(one),
+  const send = addResourceRoutes<
+    KnownSubscription,
+    KnownSubscription,
+    SubscriptionInput,
+    Partial<SubscriptionInput>,
+    ListQuery
+  >(route, {
+    path: "/api/v1/subscriptions",
+    key: "id",
+    words: ["a subscription", "subscriptions"],
+    readers: READ,
+    writers: ADMIN,
+    input: SubscriptionSchema,
+    change: SubscriptionChange,
+    query: ListQuery,
+    chosenKey: Type.String({ pattern: "^[A-Za-z0-9_-]{1,64}$", description: "An id of your choice" }),
+    async list(query, { caller, tenantId }) {
+      const rest = subscriptions
+        .list(tenantId)
+        .filter((one) => one.seq > Number(query.cursor ?? 0))
+        .filter((one) => hasLabel(subscriptions.settingsOf(one).labels ?? {}, query.label));
+      const page = cutPage(rest, query, ({ seq }) => String(seq));
+      return { page, present: await presentAll(page.rows, caller) };
     },
-  );
+    get: (id, { tenantId }) => subscriptions.getById(id, tenantId),
+    adopt: adoptWebhook,
+    async make(input, { caller, once }, adopted) {
+      const tenantId = ownerOf(input);
+      const by = { createdBy: caller?.keyId, boundTo: caller?.tenantId };
+      const mark = once(onceScope("subscriptions", tenantId, caller), tenantId);
+      const made = { ...by, id: adopted?.id, once: mark };
+      const { subscription, isReplay } = await subscriptions.make(input, made);
+      return { ...saved(subscription, true, { notes: adopted?.notes }), isReplay };
+    },
+    async put(input, { caller, ifMatch }, id) {
+      const terms = { boundTo: caller?.tenantId, createdBy: caller?.keyId, ifMatch };
+      const { subscription, isNew } = await rotation.save((notifyRotation) =>
+        subscriptions.put(id, input, { ...terms, notifyRotation }),
+      );
+      return saved(subscription, isNew, { given: input });
+    },
+    async patch(id, change, by) {
+      const terms = { boundTo: by.caller?.tenantId, ifMatch: by.ifMatch };
+      const subscription = getForChange(id, by);
+      const changed = await rotation.save((notifyRotation) =>
+        subscriptions.change(subscription, change, { ...terms, notifyRotation }),
+      );
+      return saved(changed, false, { given: change });
+    },
+    async remove(id, by) {
+      const { cancelled, jobId } = await parts.subscriptionLanes.remove(getForChange(id, by), by.ifMatch);
+      return { gone: { id, cancelled_deliveries: cancelled, job_id: jobId ?? null } };
+    },
+    present: async (one, caller) => (await presentAll([one], caller))(one),
+    docs: () => ({
+      params,
+      schema: Subscription,
+      example: subscriptionExample(),
+      made: {
+        description: "Created. The answer shows the secret",
+        schema: named(
+          "SubscriptionWithSecret",
+          extended(Subscription, () => ({ secret: Type.String({ description: "Shown only here and by `/secret`" }) })),
+        ),
+        example: { ...subscriptionExample(), secret: EXAMPLE.secret },
+      },
+      refusals,
+      list: { answer: { description: "Subscriptions, oldest first" } },
+      make: {
+        description:
+          "The body may also be another program's model of a webhook: an `id` is kept, `tenant_id` may be an integer, " +
+          "`description` null and `status` `suspended` (which becomes `inactive`); `created_at`, `updated_at` and " +
+          "`created_by` are ignored, and `warnings` says so.",
+        request,
+        errors: ["subscription_quota", "managed_by_config"],
+      },
+      read: { answer: { description: "The subscription" } },
+      replace: {
+        description:
+          "Replaces the subscription, or creates it with the id in the path; then the answer is 201 with its secret.",
+        request: { ...request, rate_limit: 100 },
+        answer: { example: { ...subscriptionExample(), rate_limit: 100 } },
+        errors: ["subscription_quota"],
+      },
+      change: {
+        description: "The change affects deliveries whose next attempt has not started.",
+        request: { timeout: 10 },
+        answer: { example: { ...subscriptionExample(), timeout: 10 } },
+      },
+      remove: {
+        answer: {
+          description: "Deleted; its open deliveries are cancelled",
+          schema: closed({
+            id: Type.String(),
+            cancelled_deliveries: Count,
+            job_id: textOrNull("The id of the job that cancels the remaining deliveries when there are many"),
+          }),
+          example: { ...params, cancelled_deliveries: 0, job_id: null },
+        },
+      },
+    }),
+  });
 
-  app.post(
-    "/api/v1/subscriptions/:id/pause",
-    { config: WRITERS, schema: { summary: "Pause a subscription" } },
-    async (request, reply) => {
+  route("POST /api/v1/subscriptions/:id/pause", ADMIN, "Pause a subscription", {
+    docs: () => ({
+      ...acted,
+      description: "Deliveries wait until the subscription is resumed; none is lost.",
+      answer: { ...SHOWN, description: "Paused", example: { ...subscriptionExample(), status: "inactive" } },
+    }),
+    async handle(request, reply) {
       const { "if-match": ifMatch } = request.headers;
       return send(reply, { thing: await subscriptions.setStatus(get(request), "inactive", { ifMatch }) });
     },
-  );
+  });
 
-  app.post<{ Body: Static<typeof ResumeBody> | undefined }>(
-    "/api/v1/subscriptions/:id/resume",
-    {
-      config: WRITERS,
-      schema: {
-        summary: "Resume a subscription, with or without its held deliveries",
-        body: Type.Union([ResumeBody, Type.Null()]),
+  route("POST /api/v1/subscriptions/:id/resume", ADMIN, "Resume a subscription, with or without its held deliveries", {
+    body: nullable(ResumeBody),
+    docs: () => ({
+      ...acted,
+      request: { held: "deliver" },
+      answer: {
+        ...SHOWN,
+        description: "The subscription, which is active again",
+        schema: named(
+          "ResumedSubscription",
+          extended(Subscription, () => ({ skipped_deliveries: Count })),
+        ),
+        example: { ...subscriptionExample(), skipped_deliveries: 0 },
       },
-    },
-    async (request, reply) => {
+    }),
+    async handle(request, reply) {
       const { "if-match": ifMatch } = request.headers;
-      const { subscription, skipped } = await options.resume(get(request), request.body?.held ?? "deliver", ifMatch);
+      const { subscription, skipped } = await parts.resume.resume(
+        get(request),
+        request.body?.held ?? "deliver",
+        ifMatch,
+      );
       return send(reply, { thing: subscription, more: { skipped_deliveries: skipped } });
     },
-  );
+  });
 }
 
-function describeRotation({ id }: Subscription): string {
+function describeRotation({ id }: KnownSubscription): string {
   return (
     "A rotation has begun: the old and the new secret both sign until the overlap ends. When the receiver has the new " +
     `one, POST /api/v1/subscriptions/${id}/rotate-secret/confirm; POST …/rotate-secret/retire ends the old one at once.`
@@ -199,4 +250,31 @@ function hasLabel(labels: Readonly<Record<string, string>>, wanted: string | und
   if (wanted === undefined) return true;
   const [name = "", value] = wanted.split(/=(.*)/s, 2);
   return Object.hasOwn(labels, name) && (value === undefined || labels[name] === value);
+}
+
+/** Kept by the gateway itself: who made a subscription, and when. */
+const OWN = ["created_at", "updated_at", "created_by"];
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/**
+ * The model of a program whose webhooks become subscriptions, as it writes it: with an id and times of its own, an
+ * integer as tenant and null for what is not set. Other bodies stay as they are.
+ */
+function adoptWebhook(body: unknown): Adopted {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return { body, notes: [] };
+  const { id, ...rest } = body as Record<string, unknown>;
+  const notes: string[] = [];
+  const isId = typeof id === "string" && ID.test(id);
+  if (id !== undefined && !isId)
+    notes.push("id was ignored: an id has 1 to 64 letters, digits, dashes and underscores.");
+  const ignored = OWN.filter((name) => name in rest);
+  for (const name of ignored) delete rest[name];
+  if (ignored.length > 0) notes.push(`${ignored.join(", ")}: ignored, the gateway notes them itself.`);
+  if (Number.isSafeInteger(rest["tenant_id"])) rest["tenant_id"] = String(rest["tenant_id"]);
+  if (rest["description"] === null) delete rest["description"];
+  if (ignored.length > 0 && rest["status"] === "suspended") {
+    rest["status"] = "inactive";
+    notes.push("status: only the gateway suspends; the subscription is inactive.");
+  }
+  return { body: rest, id: isId ? id : undefined, notes };
 }

@@ -1,47 +1,88 @@
-import { countOpen } from "../../model/delivery.ts";
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import type { Scheduler } from "../../deliver/scheduler.ts";
+import { isHealthy } from "../../deliver/target.ts";
+import { countOpen } from "../../model/delivery.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { DEFAULT_TENANT } from "../../model/event.ts";
-import { oneOf } from "../../model/shape.ts";
+import { fillIn, oneOf } from "../../model/shape.ts";
 import type { Subscription } from "../../model/subscription.ts";
-import { MODES, TargetChange, TargetInput } from "../../model/target.ts";
-import type { Subscriptions } from "../../resources/subscriptions/subscriptions.ts";
-import type { AuditTrail } from "../../resources/audit-trail.ts";
-import { describeTarget } from "../present/target-facts.ts";
-import type { KnownTarget, Targets } from "../../resources/target-states.ts";
+import { DEFAULT_RULES, MODES, TargetChange, TargetInput, type Mode } from "../../model/target.ts";
 import { rejectFrequentChecks } from "../../resources/subscriptions/subscription-access.ts";
-import type { SharedTargets } from "../../resources/targets.ts";
-import type { Store } from "../../store/store.ts";
-import { presentTarget } from "../present/target.ts";
+import { CONDITIONS, type KnownTarget } from "../../resources/target-states.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  choice,
+  closed,
+  Count,
+  countOf,
+  exampleOf,
+  ManagedByDocs,
+  named,
+  nullable,
+  shape,
+  shownFields,
+  textOrNull,
+  Time,
+  type AnswerOf,
+} from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
 import { cutPage, pageOf, pageQuery } from "./paging.ts";
+import type { Parts } from "./parts.ts";
 import { addResourceRoutes } from "./resource-routes.ts";
+import { ADMIN, READ, routesOf } from "./route.ts";
+
+named("TargetInput", TargetInput);
+named("TargetChange", TargetChange);
+
+const Mode = choice(MODES, "`QUEUE`: deliveries wait until the destination is back");
+
+export const ConditionDocs = choice(
+  CONDITIONS,
+  "The one word for how it is: `healthy`; `failing`, when attempts fail or its health check does; `down`, when its " +
+    "deliveries wait in QUEUE; `paused` by somebody; or `suspended` by the gateway",
+);
+
+/** The fields that can be set, and read-only fields. */
+const Target = shape("Target", "A destination of subscriptions", () => ({
+  ...shownFields(TargetInput),
+  name: Type.String({
+    description: "The name of the target, or of the subscription that it belongs to",
+    examples: ["erp"],
+  }),
+  shared: Type.Boolean({
+    description: "True when several subscriptions may use the target; false when it belongs to one subscription",
+  }),
+  subscriptions: Type.Array(Type.String(), { description: "The ids of the subscriptions that use the target" }),
+  mode: Mode,
+  forced: nullable(choice(MODES, "The mode that an operator has set")),
+  since: nullable(Time),
+  reason: textOrNull("Why the target is in its mode; null when the mode never changed"),
+  health: choice(["ok", "error"]),
+  condition: ConditionDocs,
+  checked_at: nullable(Time),
+  queue_length: countOf("Open deliveries"),
+  failures: countOf("Failed attempts in a row"),
+  last_error: textOrNull(),
+  managed_by: ManagedByDocs,
+  health_url: textOrNull("Null when a delivery is used to find out whether the destination is back"),
+}));
+
+const SETTINGS = { health_url: "https://erp.example.com/healthz", health_interval_s: 30, failures_to_open: 5 };
+const sharedExample = () => ({ ...exampleOf(Target), name: EXAMPLE.ownTarget, shared: true, ...SETTINGS });
+const targetExample = () => ({ ...exampleOf(Target), name: EXAMPLE.newName, subscriptions: [EXAMPLE.subscription] });
 
 const OfTenant = { tenant_id: Type.Optional(Type.String({ maxLength: 128 })) };
 const ListQuery = pageQuery({ cursor: Type.Optional(Type.String({ pattern: "^[0-9]{1,15}$" })), ...OfTenant });
-const OneQuery = Type.Object(OfTenant, { additionalProperties: false });
-const NoBody = Type.Union([Type.Object({}, { additionalProperties: false }), Type.Null()]);
-const ModeBody = Type.Object(
-  {
-    mode: oneOf([...MODES, "auto"], {
-      description: "A mode that is set stays until `auto`, which lets the target's health decide again",
-    }),
-  },
-  { additionalProperties: false },
-);
+const OneQuery = closed(OfTenant);
+const ModeBody = closed({
+  mode: oneOf([...MODES, "auto"], {
+    description: "A mode that is set stays until `auto`, which lets the target's health decide again",
+  }),
+});
 
-export interface TargetRoutesOptions {
-  targets: Pick<Targets, "list" | "get" | "of" | "force" | "known">;
-  sharedTargets: Pick<SharedTargets, "create" | "put" | "change" | "remove" | "findInput">;
-  subscriptions: Pick<Subscriptions, "getFor">;
-  scheduler: Pick<Scheduler, "targets">;
-  store: Pick<Store, "reads">;
-  trail: Pick<AuditTrail, "note">;
-}
-
-export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptions): void {
-  const { targets, sharedTargets, subscriptions, scheduler, store, trail } = options;
+export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
+  const { targets, sharedTargets, subscriptions, scheduler, store, trail } = parts;
+  const route = routesOf(app, "Targets");
 
   async function loadOpen(): Promise<ReadonlyMap<number, number>> {
     const { deliveries } = await store.reads.loadCounters();
@@ -60,7 +101,7 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
     targets.list(tenantId).find((one) => one.declared !== undefined && one.name === name)?.subscriptions ?? [];
 
   // A target that belongs to one subscription has no version of its own: it is changed with the subscription.
-  addResourceRoutes<KnownTarget, KnownTarget, TargetInput, TargetChange, Static<typeof ListQuery>>(app, {
+  addResourceRoutes<KnownTarget, KnownTarget, TargetInput, TargetChange, Static<typeof ListQuery>>(route, {
     path: "/api/v1/targets",
     key: "name",
     words: ["a target", "targets"],
@@ -68,8 +109,8 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
       make: "Create a target that subscriptions share",
       remove: "Delete a target that no subscription uses",
     },
-    readers: { scope: "read" },
-    writers: { scope: "admin" },
+    readers: READ,
+    writers: ADMIN,
     input: TargetInput,
     change: TargetChange,
     query: ListQuery,
@@ -109,30 +150,86 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
       return { gone: { name } };
     },
     present,
+    docs: () => ({
+      params: { name: EXAMPLE.ownTarget },
+      schema: Target,
+      example: sharedExample(),
+      refusals: ["conflict", "managed_by_config"],
+      list: {
+        query: {},
+        answer: {
+          description: "Shared targets first, then targets that belong to one subscription",
+          example: { data: [targetExample()], next_cursor: null },
+        },
+      },
+      make: {
+        description: "Subscriptions refer to the target by its name in `target`.",
+        request: { name: EXAMPLE.newTarget, ...SETTINGS },
+        answer: { example: { ...sharedExample(), name: EXAMPLE.newTarget } },
+      },
+      replace: { request: SETTINGS },
+      change: {
+        description: "Only the fields that you send are changed; null removes a setting.",
+        request: { failures_to_open: 5, description: null },
+      },
+      remove: {},
+      read: {
+        description:
+          "`name` is the name of the target. For a target that belongs to one subscription, that subscription's id " +
+          "works, too.",
+        answer: { description: "The target; with an ETag when it is shared" },
+        errors: ["conflict"],
+      },
+    }),
   });
 
-  app.post<{ Params: { name: string }; Querystring: Static<typeof OneQuery>; Body: Static<typeof ModeBody> }>(
-    "/api/v1/targets/:name/mode",
-    {
-      config: { scope: "admin" },
-      schema: { summary: "Set the mode of a target", querystring: OneQuery, body: ModeBody },
-    },
-    async ({ caller, params, query, body }) => {
+  route("POST /api/v1/targets/:name/mode", ADMIN, "Set the mode of a target", {
+    query: OneQuery,
+    body: ModeBody,
+    docs: () => ({
+      description:
+        "In `QUEUE` nothing is sent until the mode is `auto`, except by `drain`. In `NORMAL` everything is sent, " +
+        "however often attempts fail.",
+      params: { name: EXAMPLE.subscription },
+      request: { mode: "QUEUE" },
+      answer: {
+        description: "The target",
+        schema: Target,
+        example: {
+          ...targetExample(),
+          mode: "QUEUE",
+          forced: "QUEUE",
+          since: EXAMPLE.time,
+          reason: "set by an operator",
+        },
+      },
+      errors: ["conflict"],
+    }),
+    async handle({ caller, params, query, body }) {
       const tenantId = caller?.tenantId ?? query.tenant_id;
       const known = targets.get(params.name, tenantId);
       refuseReserved(known.subscriptions, caller?.tenantId);
       await targets.force(known, body.mode);
       return present(targets.get(params.name, tenantId));
     },
-  );
+  });
 
-  app.post<{ Params: { id: string } }>(
-    "/api/v1/subscriptions/:id/drain",
-    {
-      config: { scope: "admin" },
-      schema: { summary: "Send waiting deliveries now, whatever the mode", body: NoBody },
-    },
-    async ({ caller, params }, reply) => {
+  route("POST /api/v1/subscriptions/:id/drain", ADMIN, "Send waiting deliveries now, whatever the mode", {
+    body: nullable(closed({})),
+    docs: () => ({
+      description:
+        "Sends waiting deliveries in batches until none is left or one fails. Retries that are due later are sent " +
+        "now, too.",
+      params: { id: EXAMPLE.subscription },
+      answer: {
+        status: 202,
+        description: "Sending has begun",
+        schema: closed({ id: Type.String(), target: Type.String(), mode: Mode, waiting: Count }),
+        example: { id: EXAMPLE.subscription, target: EXAMPLE.newName, mode: "QUEUE", waiting: 12 },
+      },
+      errors: ["conflict"],
+    }),
+    async handle({ caller, params }, reply) {
       const bound = caller?.tenantId;
       const subscription = subscriptions.getFor("change", params.id, { tenantId: bound, boundTo: bound });
       if (subscription.status !== "active") {
@@ -147,5 +244,68 @@ export function addTargetRoutes(app: FastifyInstance, options: TargetRoutesOptio
       scheduler.targets.drain(subscription);
       return reply.code(202).send({ id: subscription.id, target: name, mode, waiting: queueLength });
     },
-  );
+  });
+}
+
+/** The one mapping of a target to the wire. */
+function presentTarget(known: KnownTarget, facts: TargetFacts): AnswerOf<typeof Target> {
+  const { declared, managedBy, subscriptions, state } = known;
+  const rules = state?.rules ?? DEFAULT_RULES;
+  return {
+    ...fillIn(TargetInput.properties, declared ?? {}),
+    name: facts.name,
+    tenant_id: facts.tenantId,
+    shared: declared !== undefined,
+    subscriptions: subscriptions.map(({ id }) => id),
+    mode: facts.mode,
+    forced: facts.forced,
+    since: facts.since,
+    reason: facts.reason,
+    health: facts.health,
+    condition: facts.condition,
+    checked_at: facts.checkedAt,
+    queue_length: facts.queueLength,
+    failures: facts.failures,
+    last_error: facts.lastError,
+    managed_by: managedBy,
+    health_url: rules.health?.url ?? null,
+    health_interval_s: rules.checkEveryMs / 1000,
+    failures_to_open: rules.failuresToOpen,
+    successes_to_close: rules.successesToClose,
+    batch_size: rules.batchSize,
+    idle_wait_s: rules.idleWaitMs / 1000,
+  };
+}
+
+/** The state of a target, for people and programs. */
+export type TargetFacts = ReturnType<typeof describeTarget>;
+
+/** `open`: the number of open deliveries of each subscription. */
+export function describeTarget(
+  { tenantId, name, subscriptions, state, condition, ratePerS }: KnownTarget,
+  open: ReadonlyMap<number, number>,
+) {
+  const mode = state?.mode;
+  const [shownMode, health]: [Mode, "ok" | "error"] = [
+    mode?.isOpen === true ? "QUEUE" : "NORMAL",
+    state === undefined || isHealthy(state) ? "ok" : "error",
+  ];
+  return {
+    tenantId,
+    name,
+    mode: shownMode,
+    /** The mode that an operator has set. */
+    forced: mode?.forced ?? null,
+    /** Null when its mode never changed. */
+    since: isoTime(mode?.changedAt) ?? null,
+    reason: mode?.reason ?? null,
+    health,
+    condition,
+    checkedAt: isoTime(state?.check?.at) ?? null,
+    queueLength: subscriptions.reduce((sum, { seq }) => sum + (open.get(seq) ?? 0), 0),
+    failures: mode?.failures ?? 0,
+    lastError: mode?.lastError ?? null,
+    /** The current rate limit; null when there is none. */
+    ratePerS: ratePerS === undefined ? null : Math.round(ratePerS * 1000) / 1000,
+  };
 }

@@ -2,83 +2,89 @@ import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { Value } from "typebox/value";
 import { describeUnknownKind, fieldOf, templatesIn } from "../../destinations/kind-settings.ts";
-import type { DestinationKinds } from "../../destinations/kinds.ts";
-import type { Clock } from "../../model/clock.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { describeSchemaError } from "../../model/shape.ts";
 import { DEFAULT_TENANT, type EventContent } from "../../model/event.ts";
-import type { EventType } from "../../model/event-type.ts";
-import { DEFAULT_KIND } from "../../model/subscription.ts";
 import { parsePattern } from "../../model/pattern.ts";
+import { describeSchemaError } from "../../model/shape.ts";
+import { DEFAULT_KIND } from "../../model/subscription.ts";
 import { listNamedSchemas } from "../../resources/event-types/named-schemas.ts";
-import type { Subscriptions } from "../../resources/subscriptions/subscriptions.ts";
-import type { Store } from "../../store/store.ts";
-import {
-  TEMPLATE_LIMITS,
-  type Template,
-  type TemplateFacts,
-  type Templates,
-} from "../../sandbox/templates/templates.ts";
-import { lowerNames, SampleEvent, StoredEventId } from "./sample-event.ts";
+import { TEMPLATE_LIMITS, type Template, type TemplateFacts } from "../../sandbox/templates/templates.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import { closed, nullable, text } from "../openapi/shapes.ts";
+import { lowerNames, SampleEvent, StoredEventId } from "./filters.ts";
+import type { Parts } from "./parts.ts";
+import { READ, routesOf } from "./route.ts";
 
-const GivenTemplate = Type.Object(
-  {
-    name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-    text: Type.String({ maxLength: TEMPLATE_LIMITS.maxLength }),
-    place: Type.Optional(
-      Type.Enum(["text", "html", "json", "url", "header"], {
-        description: "Where the text is used, which determines escaping; `text` by default",
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+const TemplatePreview = closed(() => ({
+  problems: Type.Array(closed({ field: text("template.body"), message: Type.String() }), {
+    description: "Problems for which a subscription with these templates would be rejected",
+  }),
+  rendered: nullable(Type.Array(closed({ name: text("template.body"), text: Type.String() }))),
+  fault: nullable(Type.String({ description: "The problem for which the delivery would become a dead letter" })),
+}));
 
-const PreviewBody = Type.Object(
-  {
-    subscription_id: Type.Optional(
-      Type.String({ maxLength: 128, description: "Render the templates of this subscription" }),
-    ),
-    kind: Type.Optional(
-      Type.String({ maxLength: 64, description: "The kind of destination of `settings`; `http` by default" }),
-    ),
-    settings: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        description: "Settings of a destination that contain templates, as in a subscription",
-      }),
-    ),
-    templates: Type.Optional(Type.Array(GivenTemplate, { minItems: 1, maxItems: 50 })),
-    events: Type.Optional(
-      Type.Array(Type.String({ maxLength: 255 }), {
-        maxItems: 200,
-        description:
-          "Patterns of event types; templates may use only fields of their schemas. By default the type of the event",
-      }),
-    ),
-    event: Type.Optional(SampleEvent),
-    event_id: Type.Optional(StoredEventId),
-  },
-  { additionalProperties: false },
-);
+const GivenTemplate = closed({
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  text: Type.String({ maxLength: TEMPLATE_LIMITS.maxLength }),
+  place: Type.Optional(
+    Type.Enum(["text", "html", "json", "url", "header"], {
+      description: "Where the text is used, which determines escaping; `text` by default",
+    }),
+  ),
+});
+
+const PreviewBody = closed({
+  subscription_id: Type.Optional(
+    Type.String({ maxLength: 128, description: "Render the templates of this subscription" }),
+  ),
+  kind: Type.Optional(
+    Type.String({ maxLength: 64, description: "The kind of destination of `settings`; `http` by default" }),
+  ),
+  settings: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: "Settings of a destination that contain templates, as in a subscription",
+    }),
+  ),
+  templates: Type.Optional(Type.Array(GivenTemplate, { minItems: 1, maxItems: 50 })),
+  events: Type.Optional(
+    Type.Array(Type.String({ maxLength: 255 }), {
+      maxItems: 200,
+      description:
+        "Patterns of event types; templates may use only fields of their schemas. By default the type of the event",
+    }),
+  ),
+  event: Type.Optional(SampleEvent),
+  event_id: Type.Optional(StoredEventId),
+});
 type PreviewBody = Static<typeof PreviewBody>;
 
-export interface TemplateRouteParts {
-  store: Store;
-  clock: Pick<Clock, "wall">;
-  kinds: DestinationKinds;
-  subscriptions: Pick<Subscriptions, "getById" | "settingsOf">;
-  eventTypes: { list(): readonly EventType[] };
-  templates: Pick<Templates, "examine" | "render">;
-}
-
 /** Renders templates with an event. Nothing is stored or sent. */
-export function addTemplateRoutes(app: FastifyInstance, parts: TemplateRouteParts): void {
+export function addTemplateRoutes(app: FastifyInstance, parts: Parts): void {
   const { store, clock, kinds, subscriptions, eventTypes, templates } = parts;
+  const route = routesOf(app, "Templates");
 
-  app.post<{ Body: PreviewBody }>(
-    "/api/v1/templates/preview",
-    { config: { scope: "read" }, schema: { summary: "Preview templates with an event", body: PreviewBody } },
-    async ({ body, caller }) => {
+  route("POST /api/v1/templates/preview", READ, "Preview templates with an event", {
+    body: PreviewBody,
+    docs: () => ({
+      description:
+        "Renders the templates of a subscription, of settings that are not saved yet, or any others. The event is " +
+        "one that you describe, or a stored one. Nothing is stored or sent.",
+      request: {
+        settings: { template: { body: '{"text":"Order of {{ data.total }} EUR"}' } },
+        event: { event_type: EXAMPLE.eventType, data: { total: 12 } },
+      },
+      answer: {
+        description: "The rendered texts, and any problems",
+        schema: TemplatePreview,
+        example: {
+          problems: [],
+          rendered: [{ name: "template.body", text: '{"text":"Order of 12 EUR"}' }],
+          fault: null,
+        },
+      },
+      errors: ["not_found", "unavailable"],
+    }),
+    async handle({ body, caller }) {
       const list = findTemplates(body, caller?.tenantId);
       const facts = await findFacts(body, caller?.tenantId);
       const schemas = listNamedSchemas(readPatterns(body.events ?? [facts.event.type]), eventTypes.list());
@@ -95,7 +101,7 @@ export function addTemplateRoutes(app: FastifyInstance, parts: TemplateRoutePart
         fault: "fault" in rendered ? rendered.fault : null,
       };
     },
-  );
+  });
 
   function findTemplates(body: PreviewBody, tenantId: string | undefined): readonly Template[] {
     const { subscription_id: id, settings, templates: given } = body;

@@ -1,45 +1,49 @@
 import type { FastifyInstance } from "fastify";
-import { Type, type Static } from "typebox";
-import type { Senders } from "../../destinations/open-senders.ts";
-import type { DestinationKinds } from "../../destinations/kinds.ts";
+import { Type } from "typebox";
+import { rejectErased } from "../../jobs/body-erasure.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { isFor } from "../../model/subscription.ts";
 import { formatDeliveryId } from "../../model/ids.ts";
 import { TEST_EVENT_TYPE } from "../../model/pattern.ts";
-import type { Subscriptions } from "../../resources/subscriptions/subscriptions.ts";
-import type { AuditTrail } from "../../resources/audit-trail.ts";
-import type { TestDeliveries } from "../../replays/test-delivery.ts";
-import { rejectErased } from "../../jobs/body-erasure.ts";
-import type { StoredDelivery } from "../../store/port/reads.ts";
-import type { Store } from "../../store/store.ts";
-import { presentAttempt } from "../present/delivery.ts";
-import { StoredEventId } from "./sample-event.ts";
+import { isFor } from "../../model/subscription.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import { closed, extended, named, nullable, shape, text } from "../openapi/shapes.ts";
+import { Attempt, createDeliveryPresenter, Delivery, presentAttempt } from "./deliveries.ts";
+import { StoredEventId } from "./filters.ts";
+import type { Parts } from "./parts.ts";
+import { ADMIN, routesOf } from "./route.ts";
 
-const PreviewBody = Type.Object({ event_id: StoredEventId }, { additionalProperties: false });
-const NoBody = Type.Union([Type.Object({}, { additionalProperties: false }), Type.Null()]);
+const TestAttempt = named(
+  "TestAttempt",
+  extended(Attempt, () => ({ delivery_id: text(EXAMPLE.deadDelivery), event_id: text(EXAMPLE.webhookEvent) })),
+);
 
-export interface TestDeliveryRoutesOptions {
-  subscriptions: Pick<Subscriptions, "getFor">;
-  kinds: DestinationKinds;
-  tests: TestDeliveries;
-  trail: Pick<AuditTrail, "note">;
-  presentDelivery: (delivery: StoredDelivery) => { hold_reason: string | null };
-  store: Pick<Store, "reads">;
-  senders: Pick<Senders, "preview">;
-}
-
-export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliveryRoutesOptions): void {
-  const { subscriptions, kinds, tests, trail, presentDelivery } = options;
+export function addTestDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
+  const { subscriptions, kinds, tests, trail, store, senders } = parts;
+  const route = routesOf(app, "Test deliveries");
+  const presentDelivery = createDeliveryPresenter(parts);
   const getForUse = (id: string, tenantId: string | undefined) =>
     subscriptions.getFor("use", id, { tenantId, boundTo: tenantId });
 
-  app.post<{ Params: { id: string } }>(
-    "/api/v1/subscriptions/:id/test",
-    {
-      config: { scope: "admin" },
-      schema: { summary: "Send a test event", body: NoBody },
-    },
-    async ({ params, caller }, reply) => {
+  route("POST /api/v1/subscriptions/:id/test", ADMIN, "Send a test event", {
+    body: nullable(closed({})),
+    docs: () => ({
+      description:
+        "Sends a `test.event` to this subscription only, whatever its event types and filter are, also while it is " +
+        "suspended. There is one attempt, and a failure does not count against the destination.",
+      params: { id: EXAMPLE.subscription },
+      answer: {
+        description: "The attempt, whether it succeeded or not",
+        schema: TestAttempt,
+      },
+      otherAnswers: [
+        {
+          status: 202,
+          description: "There was no attempt yet. The answer is the delivery; `hold_reason` says why it waits",
+          schema: Delivery,
+        },
+      ],
+    }),
+    async handle({ params, caller }, reply) {
       const subscription = getForUse(params.id, caller?.tenantId);
       const { id, tenantId } = subscription;
       await trail.note({ act: "subscription.test", kind: "subscription", id, tenantId });
@@ -54,25 +58,40 @@ export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliver
       const isThrottled = shown.hold_reason === null && subscription.rateLimitPerMinute !== undefined;
       return reply.code(202).send({ ...shown, hold_reason: isThrottled ? "throttled" : shown.hold_reason });
     },
-  );
+  });
 
-  app.post<{ Params: { id: string }; Body: Static<typeof PreviewBody> }>(
-    "/api/v1/subscriptions/:id/preview",
-    // The answer is signed: anybody who has it can pose as the gateway.
-    { config: { scope: "admin" }, schema: { summary: "Preview the request of an event", body: PreviewBody } },
-    async ({ params, body, caller }) => {
+  route("POST /api/v1/subscriptions/:id/preview", ADMIN, "Preview the request of an event", {
+    body: closed({ event_id: StoredEventId }),
+    docs: () => ({
+      description:
+        "Shows the request of the first attempt, in the subscription's format and signed with its current secrets. " +
+        "Nothing is sent. Credentials for the destination are left out, and values of headers that the subscription " +
+        "sets are masked.",
+      params: { id: EXAMPLE.subscription },
+      request: { event_id: EXAMPLE.event },
+      answer: {
+        description: "The request",
+        schema: shape("RequestPreview", () => ({
+          method: text("POST"),
+          headers: Type.Array(closed({ name: text("Content-Type"), value: text("application/json") })),
+          body_base64: text("eyJpZCI6N30=", "The body, byte for byte"),
+        })),
+      },
+      errors: ["conflict"],
+    }),
+    async handle({ params, body, caller }) {
       const subscription = getForUse(params.id, caller?.tenantId);
       const owner = subscription.tenants === undefined ? subscription.tenantId : undefined;
-      const found = await options.store.reads.findEvent(body.event_id, owner);
+      const found = await store.reads.findEvent(body.event_id, owner);
       const event = found !== undefined && isFor(subscription, found.tenantId) ? found : undefined;
-      const content = event && (await options.store.reads.loadEvent(event.seq));
+      const content = event && (await store.reads.loadEvent(event.seq));
       if (event === undefined || content === undefined) {
         throw new PosthornError("not_found", `There is no event ${body.event_id} of the subscription's tenant.`, {
           field: "event_id",
         });
       }
       rejectErased(event);
-      const shown = await options.senders.preview({
+      const shown = await senders.preview({
         deliveryId: formatDeliveryId(event.seq, subscription.seq),
         number: 1,
         generation: 1,
@@ -97,5 +116,5 @@ export function addTestDeliveryRoutes(app: FastifyInstance, options: TestDeliver
         body_base64: Buffer.from(shown.body).toString("base64"),
       };
     },
-  );
+  });
 }

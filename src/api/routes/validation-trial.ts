@@ -4,44 +4,32 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { PosthornError } from "../../model/errors.ts";
 import { VALIDATION_LIMITS, type Validation } from "../../model/validation.ts";
-import type { Validations } from "../../resources/validations/validations.ts";
-import type { BodyChecker } from "../../sandbox/text/body-check.ts";
-import type { ValidationChecker } from "../../sandbox/validation/validation-check.ts";
-import { readBytes, readEndpoint, takeBytes, VALIDATIONS_PATH, type EndpointParams } from "./validations.ts";
+import { closed } from "../openapi/shapes.ts";
+import type { Parts } from "./parts.ts";
+import { OPERATOR, routesOf } from "./route.ts";
+import { EXAMPLE_ENDPOINT, readBytes, readEndpoint, takeBytes, TryOut, VALIDATIONS_PATH } from "./validations.ts";
 
-const TrialQuery = Type.Object(
-  {
-    version: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: Number.MAX_SAFE_INTEGER,
-        description: "Use this version instead of the current one",
-      }),
-    ),
-    envelope: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description:
-          "The body is `{validation, payload, content_type?}`: a document that is not in effect, and the payload to " +
-          "check. " +
-          "XML is given as text",
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
+const TrialQuery = closed({
+  version: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: "Use this version instead of the current one",
+    }),
+  ),
+  envelope: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        "The body is `{validation, payload, content_type?}`: a document that is not in effect, and the payload to " +
+        "check. XML is given as text",
+    }),
+  ),
+});
 const Payload = Type.Unknown({ description: "A payload as it would be sent to the endpoint, with its content type" });
-
-const OPERATOR = { scope: "admin", unbound: true } as const;
 /** The largest XML that is accepted, and an envelope around it. */
 const MAX_BYTES = 9 * 1024 * 1024;
 const ENVELOPE = new Set(["validation", "payload", "content_type"]);
-
-export interface ValidationTrialOptions {
-  validations: Pick<Validations, "getVersion">;
-  checker: Pick<ValidationChecker, "tryOut">;
-  bodies: Pick<BodyChecker, "check">;
-}
 
 type Document = Pick<Validation, "format" | "document" | "hash">;
 
@@ -53,8 +41,8 @@ interface Trial {
 }
 
 /** Tests a validation without a webhook. */
-export function addValidationTrialRoute(app: FastifyInstance, options: ValidationTrialOptions): void {
-  const { validations, checker, bodies } = options;
+export function addValidationTrialRoute(app: FastifyInstance, parts: Parts): void {
+  const { validations, validationChecker, bodies } = parts;
 
   async function readTrial(request: FastifyRequest, endpoint: string): Promise<Trial> {
     const { version, envelope } = request.query as Static<typeof TrialQuery>;
@@ -73,24 +61,29 @@ export function addValidationTrialRoute(app: FastifyInstance, options: Validatio
   }
 
   void app.register(async (raw) => {
+    const route = routesOf(raw, "Validations");
     takeBytes(raw);
-    raw.post<{ Params: EndpointParams; Querystring: Static<typeof TrialQuery> }>(
-      `${VALIDATIONS_PATH}/:endpoint/test`,
-      {
-        config: OPERATOR,
-        schema: { summary: "Test a validation", querystring: TrialQuery, body: Payload },
-        bodyLimit: MAX_BYTES,
-      },
-      async (request) => {
+    route(`POST ${VALIDATIONS_PATH}/:endpoint/test`, OPERATOR, "Test a validation", {
+      query: TrialQuery,
+      body: Payload,
+      bodyLimit: MAX_BYTES,
+      docs: () => ({
+        description: "Shows how a webhook would be validated. Nothing is stored.",
+        params: EXAMPLE_ENDPOINT,
+        request: { order_id: "1001" },
+        answer: { description: "The result, with the errors found", schema: TryOut },
+        errors: ["bad_request", "invalid_validation"],
+      }),
+      async handle(request) {
         const endpoint = readEndpoint(request);
         const { body, contentType, instead } = await readTrial(request, endpoint);
         const form = await bodies.check(body, contentType, []);
         const headers: IncomingHttpHeaders = { ...request.headers, "content-type": contentType };
-        const tried = await checker.tryOut(endpoint, { body, headers, query: "" }, form, instead);
+        const tried = await validationChecker.tryOut(endpoint, { body, headers, query: "" }, form, instead);
         const { validation, errors } = tried;
         return { valid: errors.length === 0, endpoint, validation: validation ?? null, errors };
       },
-    );
+    });
   });
 }
 

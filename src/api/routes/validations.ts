@@ -1,30 +1,85 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { Type, type Static } from "typebox";
+import { Type } from "typebox";
 import { PosthornError } from "../../model/errors.ts";
+import { oneOf } from "../../model/shape.ts";
 import { isSourceName, SOURCE_NAME_WORDS } from "../../model/source.ts";
 import { VALIDATION_FORMATS, type ValidationFormat } from "../../model/validation.ts";
-import type { Validations } from "../../resources/validations/validations.ts";
-import { findBodyKind } from "../../sandbox/text/content-type.ts";
 import { etagOf } from "../../resources/resource.ts";
 import type { LiveValidation, ValidationVersion } from "../../resources/validations/validation-records.ts";
-import { isoTime } from "../present/time.ts";
-import { PageQuery, pageOf, presentPage } from "./paging.ts";
+import type { Validations } from "../../resources/validations/validations.ts";
+import { findBodyKind } from "../../sandbox/text/content-type.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  Anything,
+  choice,
+  closed,
+  count,
+  ETAG,
+  IF_MATCH,
+  IF_NONE_MATCH,
+  nullable,
+  page,
+  shape,
+  text,
+  Time,
+} from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
+import { cutPage, pageOf, pageQuery, presentPage } from "./paging.ts";
+import type { Parts } from "./parts.ts";
+import { OPERATOR, routesOf } from "./route.ts";
 
-const Format = Type.Optional(Type.Union(VALIDATION_FORMATS.map((format) => Type.Literal(format))));
+const endpoint = text(EXAMPLE.endpoint);
+const version = Type.Integer({
+  minimum: 1,
+  description: "Both formats of an endpoint share one sequence of numbers",
+  examples: [2],
+});
+const made = {
+  format: choice(VALIDATION_FORMATS, "`json`: a JSON Schema, rules or both; `xsd`: an XML Schema"),
+  size: count(87),
+  created_at: Time,
+  created_by: text(EXAMPLE.key, "The id of the API key, or `folder`"),
+};
+
+const Validation = shape("Validation", () => ({ endpoint, version, ...made }));
+
+const ValidationVersion = shape("ValidationVersion", () => ({
+  version,
+  ...made,
+  deleted: Type.Boolean({ description: "Whether this version records that the validation was deleted" }),
+  restored_from: nullable(Type.Integer({ description: "The version that was restored" })),
+  in_force: Type.Boolean({ examples: [true] }),
+}));
+
+export const TryOut = shape("ValidationTryOut", () => ({
+  valid: Type.Boolean(),
+  endpoint,
+  validation: nullable(
+    text(EXAMPLE.endpoint, "Which validation was used: the endpoint's own or `default`; null when there is none"),
+  ),
+  errors: Type.Array(
+    closed({
+      path: text("/order_id", "A JSON Pointer; for XML, an XPath"),
+      message: text("must be integer"),
+      line: Type.Optional(Type.Integer({ description: "In XML" })),
+    }),
+    { description: "At most 100 errors" },
+  ),
+}));
+
+export const EXAMPLE_ENDPOINT = { endpoint: EXAMPLE.endpoint };
+const updated = { status: Type.Literal("validation_updated"), endpoint };
+
+const Format = Type.Optional(oneOf(VALIDATION_FORMATS));
 const Version = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
-const ListQuery = Type.Object(PageQuery, { additionalProperties: false });
-const ReadQuery = Type.Object({ format: Format, version: Type.Optional(Version) }, { additionalProperties: false });
-const DeleteQuery = Type.Object({ format: Format }, { additionalProperties: false });
-const VersionsQuery = Type.Object(
-  {
-    limit: PageQuery.limit,
-    cursor: Type.Optional(
-      Type.String({ pattern: "^[1-9][0-9]{0,14}$", description: "`next_cursor` of the previous page" }),
-    ),
-  },
-  { additionalProperties: false },
-);
-const RollbackBody = Type.Object({ version: Version }, { additionalProperties: false });
+const ReadQuery = closed({ format: Format, version: Type.Optional(Version) });
+const DeleteQuery = closed({ format: Format });
+const VersionsQuery = pageQuery({
+  cursor: Type.Optional(
+    Type.String({ pattern: "^[1-9][0-9]{0,14}$", description: "`next_cursor` of the previous page" }),
+  ),
+});
+const RollbackBody = closed({ version: Version });
 /** May be of several content types, and is stored unchanged. */
 const Document = Type.Unknown({
   description:
@@ -33,29 +88,38 @@ const Document = Type.Unknown({
 });
 
 export const VALIDATIONS_PATH = "/validations";
-/** Validations belong to the whole gateway. */
-const OPERATOR = { scope: "admin", unbound: true } as const;
 const CONTENT_TYPES: Readonly<Record<ValidationFormat, string>> = { json: "application/json", xsd: "application/xml" };
 const NOTHING = Buffer.alloc(0);
 
-export function addValidationRoutes(app: FastifyInstance, { validations }: { validations: Validations }): void {
-  app.get<{ Querystring: Static<typeof ListQuery> }>(
-    VALIDATIONS_PATH,
-    { config: OPERATOR, schema: { summary: "List validations", querystring: ListQuery } },
-    async ({ query }) => {
-      const { limit, cursor = "" } = pageOf(query);
+export function addValidationRoutes(app: FastifyInstance, { validations }: Parts): void {
+  const route = routesOf(app, "Validations");
+  route(`GET ${VALIDATIONS_PATH}`, OPERATOR, "List validations", {
+    query: pageQuery({}),
+    docs: () => ({
+      query: { limit: 20 },
+      answer: page(Validation, "The current validations, sorted by endpoint and format"),
+    }),
+    async handle({ query }) {
+      const { cursor = "" } = query;
       const rest = validations.list().filter((row) => nameOf(row) > cursor);
-      const rows = rest.slice(0, limit);
-      const last = rows.at(-1);
-      const nextCursor = rest.length > limit && last !== undefined ? nameOf(last) : undefined;
-      return presentPage({ rows, nextCursor }, presentValidation);
+      return presentPage(cutPage(rest, query, nameOf), presentValidation);
     },
-  );
+  });
 
-  app.get<{ Params: EndpointParams; Querystring: Static<typeof ReadQuery> }>(
-    `${VALIDATIONS_PATH}/:endpoint`,
-    { config: OPERATOR, schema: { summary: "Get a validation", querystring: ReadQuery } },
-    async (request, reply) => {
+  route(`GET ${VALIDATIONS_PATH}/:endpoint`, OPERATOR, "Get a validation", {
+    query: ReadQuery,
+    docs: () => ({
+      description:
+        "The document exactly as it was uploaded: JSON, or XML when the endpoint has an XML Schema and you ask for it.",
+      params: EXAMPLE_ENDPOINT,
+      answer: {
+        description: "The document",
+        schema: Anything,
+        example: EXAMPLE.validation,
+        headers: ETAG,
+      },
+    }),
+    async handle(request, reply) {
       const endpoint = readEndpoint(request);
       const { version } = request.query;
       if (version !== undefined) return sendDocument(reply, await validations.getVersion(endpoint, version), version);
@@ -64,15 +128,25 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
       const found = validations.get(endpoint, request.query.format ?? preferredFormat(request, validations, endpoint));
       return sendDocument(reply, found, latest ?? found.version);
     },
-  );
+  });
 
   // Bodies stay bytes, so that a document is kept unchanged.
   void app.register(async (raw) => {
+    const route = routesOf(raw, "Validations");
     takeBytes(raw);
-    raw.put<{ Params: EndpointParams }>(
-      `${VALIDATIONS_PATH}/:endpoint`,
-      { config: OPERATOR, schema: { summary: "Create or replace a validation", body: Document } },
-      async (request, reply) => {
+    route(`PUT ${VALIDATIONS_PATH}/:endpoint`, OPERATOR, "Create or replace a validation", {
+      body: Document,
+      docs: () => ({
+        description:
+          "The document is compiled first and then takes effect at once. An invalid document is rejected, and the " +
+          "previous one stays.",
+        params: EXAMPLE_ENDPOINT,
+        request: EXAMPLE.validation,
+        headers: { ...IF_MATCH, ...IF_NONE_MATCH },
+        answer: { description: "The document is in effect", schema: closed(updated), headers: ETAG },
+        errors: ["bad_request", "invalid_validation", "conflict", "precondition_failed", "unsupported_content_type"],
+      }),
+      async handle(request, reply) {
         const endpoint = readEndpoint(request);
         const document = readBytes(request);
         const format = readFormat(document, request.headers["content-type"]);
@@ -81,23 +155,34 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
         const { latestVersion: version } = await validations.put(input, { ifMatch, ifNoneMatch });
         return reply.header("etag", etagOf({ version })).send({ status: "validation_updated", endpoint });
       },
-    );
+    });
   });
 
-  app.delete<{ Params: EndpointParams; Querystring: Static<typeof DeleteQuery> }>(
-    `${VALIDATIONS_PATH}/:endpoint`,
-    { config: OPERATOR, schema: { summary: "Delete a validation", querystring: DeleteQuery } },
-    async (request, reply) => {
+  route(`DELETE ${VALIDATIONS_PATH}/:endpoint`, OPERATOR, "Delete a validation", {
+    query: DeleteQuery,
+    docs: () => ({
+      description:
+        "Deletes both formats, or the one that you name. The deletion is a version, too, so it can be rolled back.",
+      params: EXAMPLE_ENDPOINT,
+      headers: IF_MATCH,
+      answer: { status: 204, description: "Deleted; it is no longer in effect" },
+      errors: ["bad_request", "precondition_failed"],
+    }),
+    async handle(request, reply) {
       const endpoint = readEndpoint(request);
       await validations.remove(endpoint, request.query.format, callerOf(request), request.headers["if-match"]);
       return reply.code(204).send();
     },
-  );
+  });
 
-  app.get<{ Params: EndpointParams; Querystring: Static<typeof VersionsQuery> }>(
-    `${VALIDATIONS_PATH}/:endpoint/versions`,
-    { config: OPERATOR, schema: { summary: "List the versions of a validation", querystring: VersionsQuery } },
-    async (request) => {
+  route(`GET ${VALIDATIONS_PATH}/:endpoint/versions`, OPERATOR, "List the versions of a validation", {
+    query: VersionsQuery,
+    docs: () => ({
+      params: EXAMPLE_ENDPOINT,
+      query: { limit: 20 },
+      answer: page(ValidationVersion, "Versions, latest first; none is ever overwritten"),
+    }),
+    async handle(request) {
       const endpoint = readEndpoint(request);
       const inForce = new Set(
         validations
@@ -108,12 +193,26 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
       const page = await validations.versions(endpoint, pageOf(request.query));
       return presentPage(page, (row) => ({ ...presentVersion(row), in_force: inForce.has(row.version) }));
     },
-  );
+  });
 
-  app.post<{ Params: EndpointParams; Body: Static<typeof RollbackBody> }>(
-    `${VALIDATIONS_PATH}/:endpoint/rollback`,
-    { config: OPERATOR, schema: { summary: "Roll a validation back to an earlier version", body: RollbackBody } },
-    async (request, reply) => {
+  route(`POST ${VALIDATIONS_PATH}/:endpoint/rollback`, OPERATOR, "Roll a validation back to an earlier version", {
+    body: RollbackBody,
+    docs: () => ({
+      params: EXAMPLE_ENDPOINT,
+      request: { version: 1 },
+      headers: IF_MATCH,
+      answer: {
+        description: "The restored document, as a new version",
+        schema: closed({
+          ...updated,
+          version: Type.With(version, { examples: [3] }),
+          restored_from: Type.With(version, { examples: [1] }),
+        }),
+        headers: ETAG,
+      },
+      errors: ["bad_request", "invalid_validation", "precondition_failed"],
+    }),
+    async handle(request, reply) {
       const endpoint = readEndpoint(request);
       const { version: from } = request.body;
       const by = callerOf(request);
@@ -122,7 +221,7 @@ export function addValidationRoutes(app: FastifyInstance, { validations }: { val
         .header("etag", etagOf({ version: latestVersion }))
         .send({ status: "validation_updated", endpoint, version, restored_from: from });
     },
-  );
+  });
 }
 
 export interface EndpointParams {

@@ -1,8 +1,18 @@
+import type { ServerResponse } from "node:http";
+import type { AlertRuleName, AlertSeverity } from "../../model/alert-rules.ts";
+import { countsSeenBy, type DeadReason, type DeliveryState } from "../../model/delivery.ts";
+import { hasLabels, type EventLabel } from "../../model/event-search.ts";
+import { matchesPattern, parsePattern } from "../../model/pattern.ts";
 import type { LogPosition } from "../../store/port/log-reads.ts";
-import type { BodyForm, Entry } from "./entries.ts";
-import { writeFrame, writeHeartbeat, writeRetry, type FrameIds } from "./frames.ts";
-import { createFits, type Fits, type StreamFilter } from "./stream-filter.ts";
-import type { StreamOutput } from "./stream-output.ts";
+import {
+  writeFrame,
+  writeHeartbeat,
+  writeRetry,
+  type BodyForm,
+  type Entry,
+  type FrameIds,
+  type FrameType,
+} from "./entries.ts";
 
 /** Why the gateway disconnects a client. */
 export type DropReason = "too_slow" | "stalled" | "key_revoked" | "store_fault";
@@ -98,4 +108,144 @@ export function joinFrames(entries: readonly Entry[], { fits, request }: StreamC
   let frames = "";
   for (const entry of entries) if (fits(entry)) frames += entry.frame(request.body, request.filter.tenantId);
   return Buffer.from(frames);
+}
+
+/** The filter of a client; an entry must match all conditions that are set. */
+export interface StreamFilter {
+  types: readonly FrameType[];
+  tenantId: string | undefined;
+  source: string | undefined;
+  /** An event type or a pattern. */
+  eventType: string | undefined;
+  subscriptionSeq: number | undefined;
+  /** An event id, or the beginning of one followed by `*`. */
+  id: string | undefined;
+  orderingKey: string | undefined;
+  /** The state of the delivery; with it only attempts match. */
+  status: DeliveryState | undefined;
+  /** Why the delivery is dead; with it only attempts match. */
+  reason: DeadReason | undefined;
+  /** Members of the metadata; with them only events match. */
+  labels: readonly EventLabel[] | undefined;
+  /** Whether no subscription wanted the event; with it only events match. */
+  unmatched: boolean | undefined;
+  /** The rule of an alert; with it only alerts match. */
+  rule: AlertRuleName | undefined;
+  severity: AlertSeverity | undefined;
+  /** Unix ms; earlier entries do not match. */
+  since: number | undefined;
+}
+
+export type Fits = (entry: Entry) => boolean;
+
+function createFits(filter: StreamFilter): Fits {
+  const { tenantId, source, subscriptionSeq, status, since, orderingKey, reason } = filter;
+  const types = new Set(filter.types);
+  const pattern = filter.eventType === undefined ? undefined : parsePattern(filter.eventType);
+  const [fitsId, fitsEvent, fitsAlert] = [createIdMatch(filter.id), createEventMatch(filter), createAlertMatch(filter)];
+  return (entry) =>
+    types.has(entry.type) &&
+    (tenantId === undefined || entry.tenantId === tenantId) &&
+    (source === undefined || entry.source === source) &&
+    (since === undefined || entry.at >= since) &&
+    (status === undefined || entry.status === status) &&
+    (reason === undefined || entry.deadReason === reason) &&
+    (orderingKey === undefined || entry.orderingKey === orderingKey) &&
+    (subscriptionSeq === undefined || entry.subscriptionSeqs.includes(subscriptionSeq)) &&
+    (pattern === undefined || matchesPattern(pattern, entry.eventType)) &&
+    fitsId(entry) &&
+    fitsEvent(entry) &&
+    fitsAlert(entry);
+}
+
+function createIdMatch(id: string | undefined): Fits {
+  if (id === undefined) return () => true;
+  if (!id.endsWith("*")) return ({ eventId }) => eventId === id;
+  const beginning = id.slice(0, -1);
+  return ({ eventId }) => eventId.startsWith(beginning);
+}
+
+function createEventMatch({ tenantId, labels, unmatched }: StreamFilter): Fits {
+  if (labels === undefined && unmatched === undefined) return () => true;
+  return ({ event }) =>
+    event !== undefined &&
+    (unmatched === undefined || (countsSeenBy(tenantId, event).deliveryCount === 0) === unmatched) &&
+    (labels === undefined || hasLabels(event.details, labels));
+}
+
+function createAlertMatch({ rule, severity }: StreamFilter): Fits {
+  if (rule === undefined && severity === undefined) return () => true;
+  return (entry) => {
+    const alert = entry.alert();
+    if (alert === undefined) return false;
+    return (rule === undefined || alert.rule === rule) && (severity === undefined || alert.severity === severity);
+  };
+}
+
+/** The output of one client. */
+export interface StreamOutput {
+  write(frames: string | Buffer): void;
+  /** Bytes that were written but not read yet. */
+  readonly waitingBytes: number;
+  /** All bytes that were read so far. */
+  readonly takenBytes: number;
+  /** Resolves when few bytes wait, or when the client is gone. */
+  drained(): Promise<void>;
+  /** Writes the remaining frames and closes the connection after `graceMs` at the latest. */
+  end(last: string, graceMs: number): void;
+  onClose(run: () => void): void;
+}
+
+/** With fewer waiting bytes than this, a client that catches up gets the next page. */
+const LOW_WATER_BYTES = 65_536;
+
+const STREAM_HEADERS = {
+  "content-type": "text/event-stream; charset=utf-8",
+  // Keeps proxies from caching, compressing or buffering the stream.
+  "cache-control": "no-store, no-transform",
+  "x-accel-buffering": "no",
+  "x-content-type-options": "nosniff",
+  // The connection ends with the stream, so that a stop does not wait for keep-alive.
+  connection: "close",
+} as const;
+
+export function openStreamOutput(response: ServerResponse): StreamOutput {
+  let written = 0;
+  response.writeHead(200, STREAM_HEADERS);
+  response.socket?.setNoDelay(true);
+  // A client that disconnects during a write is not an error.
+  response.on("error", () => undefined);
+
+  return {
+    write(frames) {
+      if (response.destroyed || response.writableEnded) return;
+      written += Buffer.byteLength(frames);
+      response.write(frames);
+    },
+    get waitingBytes() {
+      return response.writableLength;
+    },
+    get takenBytes() {
+      return written - response.writableLength;
+    },
+    drained: () =>
+      new Promise((resolve) => {
+        if (response.destroyed || response.writableLength <= LOW_WATER_BYTES) return resolve();
+        const go = () => {
+          response.off("drain", go).off("close", go);
+          resolve();
+        };
+        response.on("drain", go).on("close", go);
+      }),
+    end(last, graceMs) {
+      if (response.destroyed || response.writableEnded) return;
+      response.end(last);
+      const cut = setTimeout(() => response.destroy(), graceMs).unref();
+      response.once("close", () => clearTimeout(cut));
+    },
+    onClose(run) {
+      if (response.destroyed) run();
+      else response.once("close", run);
+    },
+  };
 }

@@ -1,19 +1,25 @@
-import { type Clock, type Timer, createTurns } from "../../model/clock.ts";
+import { createTurns, type Clock, type Timer } from "../../model/clock.ts";
 import { PosthornError } from "../../model/errors.ts";
 import type { LogPage, LogPosition, LogRequest } from "../../store/port/log-reads.ts";
 import type { Store } from "../../store/store.ts";
-import type { GiveWay } from "../give-way.ts";
-import { createKeyPlaces } from "../key-places.ts";
-import { MAX_FRAME_BODY_BYTES, OWN_FRAME_EVENTS, toEntries, type EntryOptions } from "./entries.ts";
-import { createFrameIds, type FrameIds, type FrameType } from "./frames.ts";
+import { createKeyPlaces, type GiveWay } from "../export-gate.ts";
+import {
+  createFrameIds,
+  MAX_FRAME_BODY_BYTES,
+  OWN_FRAME_EVENTS,
+  toEntries,
+  type EntryOptions,
+  type FrameIds,
+  type FrameType,
+} from "./entries.ts";
 import {
   createStreamClient,
   joinFrames,
   type DropReason,
   type StreamClient,
+  type StreamOutput,
   type StreamRequest,
 } from "./stream-client.ts";
-import type { StreamOutput } from "./stream-output.ts";
 
 /**
  * Live streams. They follow the store, never data that is about to be stored: frames show data on disk, in the order

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { STALLED_MS, createExportGate } from "../../../src/api/export-gate.ts";
-import { createGiveWay } from "../../../src/api/give-way.ts";
+import { STALLED_MS, createExportGate, createGiveWay } from "../../../src/api/export-gate.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
 function open() {
@@ -63,5 +62,19 @@ describe("exports", () => {
     release();
     await Promise.all([held, next]);
     expect(order).toEqual(["a begins", "a ends", "b"]);
+  });
+});
+
+describe("what can wait", () => {
+  it("waits while the loop is late, but not for ever", async () => {
+    const waits: number[] = [];
+    let busyFor = 3;
+    const wait = async (ms: number) => void waits.push(ms);
+    const giveWay = createGiveWay({ isBusy: () => busyFor-- > 0, wait });
+    await giveWay();
+    expect(waits).toEqual([20, 20, 20]);
+    busyFor = Number.POSITIVE_INFINITY;
+    await giveWay();
+    expect(waits).toHaveLength(3 + 50);
   });
 });

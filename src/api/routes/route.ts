@@ -1,0 +1,144 @@
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+  HTTPMethods,
+  RouteHandlerMethod,
+  RouteShorthandOptions,
+} from "fastify";
+import type { Static, TSchema } from "typebox";
+import type { OperationDocs } from "../openapi/shapes.ts";
+
+declare module "fastify" {
+  interface FastifySchema {
+    /** What the route does, in one short sentence, for the API reference. */
+    summary?: string;
+  }
+  interface FastifyContextConfig {
+    area?: Area;
+    docs?: () => OperationDocs;
+  }
+}
+
+/** The parts of the reference, in its order; those of plugins come after the validations. */
+export const AREAS = {
+  Intake: "The routes that accept webhooks and events",
+  Events: "Events exactly as they came in, and the state of their deliveries",
+  Stream: "A live stream of events, attempts, modes and alerts",
+  Subscriptions: "Which events are delivered, to which destination, and with which retries",
+  "Test deliveries": "Test a destination",
+  Secrets: "The secrets that sign deliveries, and their rotation without an interruption",
+  Filters: "Filters narrow down which of the events that match its patterns a subscription gets",
+  Templates: "Templates turn events into texts: bodies, headers and URLs of requests, and chat messages",
+  Targets: "Destinations of subscriptions: their health, and the mode that follows from it",
+  Deliveries:
+    "The delivery of one event to one subscription, with all its attempts; and dead letters, which failed for good",
+  Replays: "Jobs that replay, cancel or purge many deliveries",
+  Statistics: "Success rates and latencies, over time",
+  Sources:
+    "Where webhooks come from: how they are verified, how their events are named and identified, and how they are " +
+    "answered",
+  "Kinds of sources": "What may send webhooks or hold messages for a source",
+  "Parked messages":
+    "Messages of a queue that a source could not process. They stay in the poison queue (Storage Queue), in the dead " +
+    "letters (Service Bus) or behind the dead-letter exchange (RabbitMQ) until somebody requeues or deletes them",
+  Requests: "Requests that came to sources, and their results",
+  "Event types": "The registry of event types: their names, their producers and the schemas of their payloads",
+  Validations:
+    "Rules for the webhooks of an endpoint: a JSON Schema, an XML Schema or rules of the gateway's own format",
+  Tenants: "Owners of subscriptions, sources and keys, with their quotas",
+  Keys: "API keys and what they allow. Only hashes of keys are stored",
+  Session: "Sessions of the dashboard",
+  "Sign-in": "Ways to sign in to the dashboard",
+  Audit: "Who did what: a hash chain of entries with a signed head",
+  Jobs: "Periodic jobs of the gateway",
+  Alerts: "Problems that the gateway detects",
+  Operation: "Health, status and metrics of the gateway",
+  Reference: "This API reference",
+} as const;
+export type Area = keyof typeof AREAS;
+
+/** Who may call a route. */
+export type Access = Pick<FastifyContextConfig, "scope" | "unbound">;
+export const OPEN: Access = {};
+export const READ: Access = { scope: "read" };
+export const ADMIN: Access = { scope: "admin" };
+/** Only keys that are not bound to a tenant. */
+export const OPERATOR: Access = { scope: "admin", unbound: true };
+export const OPERATOR_READ: Access = { scope: "read", unbound: true };
+
+interface Route<Name, Params extends TSchema, Query extends TSchema, Body extends TSchema> extends Pick<
+  RouteShorthandOptions,
+  "bodyLimit" | "exposeHeadRoute" | "preValidation"
+> {
+  params?: Params;
+  query?: Query;
+  body?: Body;
+  /** Only called for the reference, because a start has no use for texts. */
+  docs: () => OperationDocs;
+  handle(
+    request: FastifyRequest<{
+      Params: TSchema extends Params ? ParamsOf<Name> : Static<Params>;
+      Querystring: Static<Query>;
+      Body: Static<Body>;
+    }>,
+    reply: FastifyReply,
+  ): unknown;
+}
+
+/** `/events/:id/body` has the parameter `id`. */
+type ParamsOf<Name> = Name extends `${string}/:${infer Rest}`
+  ? Rest extends `${infer Parameter}/${infer More}`
+    ? Record<Parameter, string> & ParamsOf<`/${More}`>
+    : Record<Rest, string>
+  : unknown;
+
+/** Returns the function with which routes of one part of the reference are declared. */
+export function routesOf(app: FastifyInstance, area: Area) {
+  return function route<const Name extends string, Params extends TSchema, Query extends TSchema, Body extends TSchema>(
+    name: Name,
+    access: Access,
+    summary: string,
+    declared: Route<Name, Params, Query, Body>,
+  ): void {
+    const [method, url = ""] = name.split(" ");
+    const { params, query, body, docs, handle, ...options } = declared;
+    app.route({
+      ...options,
+      method: method as HTTPMethods,
+      url,
+      config: { ...access, area, docs },
+      // Fastify warns of a schema that is undefined.
+      schema: {
+        summary,
+        ...(params !== undefined && { params }),
+        ...(query !== undefined && { querystring: query }),
+        ...(body !== undefined && { body }),
+      },
+      handler: handle as RouteHandlerMethod,
+    });
+  };
+}
+
+/** A route in the reference. */
+export interface DocumentedRoute {
+  method: string;
+  /** As Fastify writes it: `/api/v1/events/:id` */
+  url: string;
+  schema: FastifySchema | undefined;
+  config: Pick<FastifyContextConfig, "scope" | "unbound" | "area" | "docs">;
+}
+
+/** Collects all routes that are added from now on. */
+export function watchDocumentedRoutes(app: FastifyInstance): readonly DocumentedRoute[] {
+  const routes: DocumentedRoute[] = [];
+  app.addHook("onRoute", ({ method, url, schema, config }) => {
+    // Fastify adds a HEAD route for each GET.
+    for (const one of [method].flat()) {
+      if (one !== "HEAD") routes.push({ method: one, url, schema, config: config ?? {} });
+    }
+  });
+  return routes;
+}

@@ -1,0 +1,232 @@
+import { Type } from "typebox";
+import { AUTH_FIELDS } from "../../destinations/destination-auth-rules.ts";
+import { DestinationAuthInput } from "../../destinations/destination-auth.ts";
+import { KINDS } from "../../destinations/kinds.ts";
+import type { Handshake } from "../../destinations/sender.ts";
+import { SUBSCRIPTION_FIELDS, SubscriptionSchema } from "../../destinations/subscription-schema.ts";
+import type { Summary } from "../../jobs/statistics.ts";
+import { changeOf, fillIn } from "../../model/shape.ts";
+import { publicKeyOf } from "../../model/signature.ts";
+import {
+  SharedSettings,
+  SUBSCRIPTION_STATUSES,
+  USUAL_RETRIES,
+  type Subscription as KnownSubscription,
+} from "../../model/subscription.ts";
+import type { SubscriptionRights } from "../../resources/subscriptions/subscription-access.ts";
+import type { CredentialsBy, Settings } from "../../resources/subscriptions/subscription-record.ts";
+import type { Condition } from "../../resources/target-states.ts";
+import type { DeliveryCounters } from "../../store/port/reads.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import {
+  annotated,
+  choice,
+  closed,
+  exampleOf,
+  ManagedByDocs,
+  named,
+  nullable,
+  shape,
+  shownFields,
+  text,
+  textOrNull,
+  Time,
+  type AnswerOf,
+} from "../openapi/shapes.ts";
+import { isoTime } from "../present.ts";
+import { CounterDocs, DELIVERED, FIRST_TRY, presentCounters, presentSummary } from "./statistics.ts";
+import { ConditionDocs } from "./targets.ts";
+
+export const SubscriptionChange = changeOf(SUBSCRIPTION_FIELDS, ["tenant_id"]);
+
+named("SubscriptionInput", SubscriptionSchema);
+named("SubscriptionChange", SubscriptionChange);
+for (const kind of KINDS) {
+  for (const [name, schema] of Object.entries(kind.named ?? {})) named(name, schema);
+  const isForOperators = kind.isForOperators === true;
+  named(toTypeName(kind.name), kind.settings);
+  annotated(kind.settings, {
+    ...(kind.isFlat === true && { "x-flat": true }),
+    ...(isForOperators && { "x-operator-only": true }),
+    ...(kind.operatorSettings !== undefined && { "x-operator-settings": kind.operatorSettings }),
+  });
+}
+annotated(DestinationAuthInput, {
+  "x-fields-by-type": Object.fromEntries(
+    Object.entries(AUTH_FIELDS).map(([type, { required, optional }]) => [type, [...required, ...optional]]),
+  ),
+});
+annotated(SubscriptionSchema, { "x-kinds": Object.fromEntries(KINDS.map(({ name, settings }) => [name, settings])) });
+
+/** For kinds whose settings are members of the subscription itself. */
+const flat = () =>
+  KINDS.filter(({ isFlat }) => isFlat === true).flatMap(({ settings }) => Object.entries(shownFields(settings)));
+
+const rate = (description: string) => nullable(Type.Number({ minimum: 0, maximum: 1, description }));
+const Delivered = rate(DELIVERED);
+const FirstTry = rate(FIRST_TRY);
+const Rate = rate("Of the attempts, the share that succeeded; null without attempts");
+const Latency = nullable(
+  Type.Number({ minimum: 0, description: "Milliseconds, from the attempts of the last 24 hours" }),
+);
+
+const settings = () => shownFields(SharedSettings);
+const { retry_policy, retry_count, retry_interval } = SharedSettings.properties;
+
+/** The fields that can be set, and read-only fields. */
+export const Subscription = shape("Subscription", "Which events are delivered, and to which destination", () => ({
+  id: text(EXAMPLE.subscription),
+  ...settings(),
+  kind: choice(KINDS.map(({ name }) => name)),
+  ...Object.fromEntries(flat().map(([field, schema]) => [field, Type.Optional(schema)])),
+  destination: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: "The settings of the destination, for kinds that have them here",
+    }),
+  ),
+  status: choice(SUBSCRIPTION_STATUSES),
+  condition: ConditionDocs,
+  held_reason: Type.Optional(
+    Type.String({ description: "Why nothing is sent: this release does not know the kind of destination" }),
+  ),
+  handshake_result: Type.Optional(
+    closed(
+      {
+        status: Type.Enum(["pending", "accepted", "refused"], {
+          description: "`pending`: the destination has not answered yet; it is asked again before the next attempt",
+          examples: ["accepted"],
+        }),
+        answered_at: nullable(Time),
+        error: textOrNull(),
+      },
+      "Only with `handshake`: the destination's answer since the last change of the subscription or start of the " +
+        "gateway",
+    ),
+  ),
+  ed25519_public_key: textOrNull(),
+  // Either the policy, or the other two.
+  retry_policy,
+  retry_count,
+  retry_interval,
+  warnings: Type.Optional(
+    Type.Array(Type.String(), {
+      description: "Only in answers to changes: settings that will not work as one might expect",
+    }),
+  ),
+  credentials_by: nullable(
+    Type.Enum(["operator", "tenant"], {
+      description:
+        "Who gave the credentials that are sent to the destination; null when there are none. With those of the " +
+        "`operator`, a key or portal link of the tenant cannot change where requests go, what they contain and which " +
+        "events they are for, nor test or preview it, nor see its secret or what it answers, without giving " +
+        "credentials again",
+      examples: ["operator"],
+    }),
+  ),
+  managed_by: ManagedByDocs,
+  can: closed(
+    {
+      change: Type.Boolean({
+        description:
+          "Pause and resume it, retry, cancel, replay and purge its deliveries, and, unless `managed_by` is `config` " +
+          "or `contact`, update and delete it",
+        examples: [true],
+      }),
+      use: Type.Boolean({
+        description: "Test and preview it, replay any event to it, and see and rotate its secret",
+        examples: [true],
+      }),
+    },
+    "What your key or portal link may do with the subscription; where it may not, the gateway answers 403",
+  ),
+  created_by: nullable(
+    text(EXAMPLE.key, "The id of the key that created the subscription; null for portal links, which do not see it"),
+  ),
+  created_at: Time,
+  updated_at: Time,
+  stats: closed({
+    ...CounterDocs,
+    delivered_rate_1h: Delivered,
+    delivered_rate_24h: Delivered,
+    first_try_rate_1h: FirstTry,
+    first_try_rate_24h: FirstTry,
+    success_rate_1h: Rate,
+    success_rate_24h: Rate,
+    latency_p50_ms: Latency,
+    latency_p99_ms: Latency,
+  }),
+}));
+
+export const subscriptionExample = () => ({
+  ...exampleOf(Subscription),
+  ...exampleOf(closed(Object.fromEntries(flat()))),
+});
+function toTypeName(kind: string): string {
+  return `${kind.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Destination`;
+}
+
+interface ShownParts {
+  settings: Settings;
+  /** The settings that the kind shows: as fields of the subscription, or in `destination`. */
+  destination: Readonly<Record<string, unknown>>;
+  credentialsBy: CredentialsBy | undefined;
+  /** Of the caller. */
+  can: SubscriptionRights;
+  condition: Condition;
+  counters: DeliveryCounters | undefined;
+  recent: Summary | undefined;
+  handshake: Handshake | undefined;
+  /** A partner does not get to know keys of others. */
+  isForPartner: boolean;
+}
+
+/** The one mapping of a subscription to the wire, without its secret: the answer to create adds it. */
+export function presentSubscription(
+  subscription: KnownSubscription,
+  { settings, destination, credentialsBy, can, condition, counters, recent, handshake, isForPartner }: ShownParts,
+): AnswerOf<typeof Subscription> {
+  const { suspension, ed25519Key: key } = subscription;
+  const {
+    destination: _,
+    retry_policy: _policy,
+    retry_count,
+    retry_interval,
+    ...set
+  } = fillIn(SharedSettings.properties, settings);
+  return {
+    id: subscription.id,
+    ...set,
+    tenant_id: subscription.tenantId,
+    ...destination,
+    status: subscription.status,
+    condition,
+    ...(subscription.heldBecause !== undefined && { held_reason: subscription.heldBecause }),
+    ...(handshake !== undefined && { handshake_result: presentHandshake(handshake) }),
+    ed25519: key !== undefined,
+    ed25519_public_key: key === undefined ? null : publicKeyOf(key),
+    ...(retry_count === null && retry_interval === null
+      ? { retry_policy: subscription.retryPolicy }
+      : {
+          retry_count: retry_count ?? USUAL_RETRIES.count,
+          retry_interval: retry_interval ?? USUAL_RETRIES.intervalS,
+        }),
+    suspend_after_dead: suspension?.afterDead ?? null,
+    suspend_after_s: suspension?.afterMs === undefined ? null : suspension.afterMs / 1000,
+    credentials_by: credentialsBy ?? null,
+    managed_by: subscription.managedBy,
+    can,
+    created_by: isForPartner ? null : (subscription.createdBy ?? null),
+    created_at: isoTime(subscription.createdAt),
+    updated_at: isoTime(subscription.updatedAt),
+    stats: { ...presentCounters(counters), ...presentSummary(recent) },
+  };
+}
+
+function presentHandshake(handshake: Handshake) {
+  const { status } = handshake;
+  return {
+    status,
+    answered_at: status === "pending" ? null : isoTime(handshake.answeredAt),
+    error: status === "refused" ? handshake.error : null,
+  };
+}
