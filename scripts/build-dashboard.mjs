@@ -82,7 +82,7 @@ async function build(root) {
     logLevel: "warn",
     build: { outDir: next, emptyOutDir: true },
   });
-  // It uses some names and tables of the server, whose changes must rebuild it too.
+  // It uses some names and tables of the server, and the client of the SDK, whose changes must rebuild it too.
   const shared = sharedModules(root, output);
   const hash = hashOfInputs(root, shared);
   await pack(next);
@@ -95,9 +95,11 @@ async function build(root) {
 }
 
 function sharedModules(root, output) {
-  const src = join(root, "src") + sep;
+  const roots = ["src", "sdk/src"].map((folder) => join(root, folder) + sep);
   const ids = [output].flat().flatMap(({ output: files }) => files.flatMap((file) => file.moduleIds ?? []));
-  const own = ids.filter((id) => id.startsWith(src)).map((id) => relative(root, id).split(sep).join("/"));
+  const own = ids
+    .filter((id) => roots.some((folder) => id.startsWith(folder)))
+    .map((id) => relative(root, id).split(sep).join("/"));
   return [...new Set(own)].sort();
 }
 

@@ -37,7 +37,7 @@ export async function build(root) {
 
 function hashOfInputs(root) {
   const hash = createHash("sha256");
-  const sources = ["src", "plugins"].flatMap((folder) => listFiles(join(root, folder)));
+  const sources = ["src", "plugins", "sdk/src"].flatMap((folder) => listFiles(join(root, folder)));
   const files = [...CONFIGS.map((name) => join(root, name)), ...sources];
   for (const file of files) {
     if (existsSync(file))

@@ -1,23 +1,17 @@
+import { PosthornApiError, PosthornConnectionError } from "../../../sdk/src/client/api-error.ts";
+import { withQuery } from "../../../sdk/src/client/path.ts";
+import { type Answered, createTransport } from "../../../sdk/src/client/transport.ts";
 import { findPortalToken, isPortal } from "../session/portal-token.ts";
 import { noteReachable } from "./reachability.ts";
-
-/** What this page reads of a problem (RFC 9457). */
-interface Complaint {
-  status: number;
-  code: string;
-  detail: string;
-  field?: string | undefined;
-  /** Of `confirmation_required`. */
-  count?: number | undefined;
-  /** All that is wrong with a payload. */
-  errors?: readonly PayloadError[] | undefined;
-}
 
 export interface PayloadError {
   /** A JSON Pointer. */
   path: string;
   message: string;
 }
+
+/** What this page reads of a problem (RFC 9457). */
+type Complaint = Pick<ApiError, "status" | "code"> & Partial<Pick<ApiError, "field" | "count" | "errors">>;
 
 /** What the gateway said no with, or that it could not be reached. */
 export class ApiError extends Error {
@@ -30,7 +24,7 @@ export class ApiError extends Error {
   /** All that is wrong with a payload, where that is what is wrong. */
   readonly errors: readonly PayloadError[];
 
-  constructor({ status, code, detail, field, count, errors = [] }: Complaint) {
+  constructor({ status, code, field, count, errors = [] }: Complaint, detail: string) {
     super(detail);
     this.status = status;
     this.code = code;
@@ -62,38 +56,59 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
 }
 
-function pathWith(path: string, query: Query = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
-  if (given.length === 0) return path;
-  return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`;
-}
+/** Whoever waits for a page leaves it when it takes too long. */
+const TIMEOUT_MS = 600_000;
+const token = findPortalToken();
+
+/** Sends each request once: queries ask again by themselves, and the page says that the gateway is away. */
+export const transport = createTransport({
+  base: location.origin,
+  headers: token === undefined ? undefined : { authorization: `Bearer ${token}` },
+  timeoutMs: TIMEOUT_MS,
+  retry: { minDelayMs: 500, maxDelayMs: 10_000 },
+  init: { credentials: isPortal ? "omit" : "same-origin", redirect: "follow" },
+});
 
 /** Rejects with an `ApiError` unless the answer is 2xx. A string is sent as it is, as JSON unless the headers say otherwise. */
-export async function request(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
-  const { query, body, signal } = options;
-  const token = findPortalToken();
-  const headers = new Headers(options.headers);
-  if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-  if (body !== undefined && !headers.has("content-type")) headers.set("content-type", "application/json");
-  const response = await fetch(pathWith(path, query), {
+export async function request(method: string, path: string, options: RequestOptions = {}): Promise<Answered> {
+  const { query = {}, body, signal } = options;
+  const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ""));
+  const sent = {
     method,
-    headers,
-    credentials: isPortal ? "omit" : "same-origin",
-    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-    ...(signal !== undefined && { signal }),
-  }).catch((error: unknown) => {
-    if (signal?.aborted === true) throw error;
-    noteReachable(false);
-    throw unreachable();
+    path: withQuery(path, given),
+    body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
+    headers: { ...(body !== undefined && { "content-type": "application/json" }), ...options.headers },
+    isRepeatable: false,
+  };
+  const answer = await transport.send(sent, { signal }).catch((error: unknown) => {
+    throw explain(error);
   });
-  const error = response.ok ? undefined : await readError(response);
-  noteReachable(error?.isUnreachable !== true);
-  if (error !== undefined) throw error;
-  return response;
+  noteReachable(true);
+  return answer;
+}
+
+/** What the transport throws, as this page shows it; anything else, such as the end of a page that was left, stays. */
+export function explain(error: unknown): unknown {
+  if (!(error instanceof PosthornApiError || error instanceof PosthornConnectionError)) return error;
+  const explained = toApiError(error);
+  noteReachable(!explained.isUnreachable);
+  return explained;
+}
+
+function toApiError(error: PosthornApiError | PosthornConnectionError): ApiError {
+  const { code } = error;
+  const status = error instanceof PosthornApiError ? error.status : 0;
+  // By a proxy in front of the gateway, which itself always gives a code.
+  if (status === 0 || (code === "unexpected_answer" && [502, 503, 504].includes(status))) {
+    return new ApiError({ status: 0, code: "unreachable" }, "The gateway cannot be reached.");
+  }
+  if (code === "unexpected_answer") return new ApiError({ status, code: "unknown" }, `The gateway answered ${status}.`);
+  const { problem, detail } = error as PosthornApiError;
+  return new ApiError(problem, detail);
 }
 
 export async function getJson<Answer>(path: string, query?: Query, signal?: AbortSignal): Promise<Answer> {
-  return (await request("GET", path, { query, signal })).json() as Promise<Answer>;
+  return JSON.parse((await request("GET", path, { query, signal })).text) as Answer;
 }
 
 /** What can be changed, with the version that it was read in. */
@@ -107,29 +122,15 @@ export async function getVersioned<Thing>(
   query?: Query,
   signal?: AbortSignal,
 ): Promise<Versioned<Thing>> {
-  const response = await request("GET", path, { query, signal });
-  return { thing: (await response.json()) as Thing, etag: response.headers.get("etag") ?? undefined };
+  const { text, headers } = await request("GET", path, { query, signal });
+  return { thing: JSON.parse(text) as Thing, etag: headers.get("etag") ?? undefined };
 }
 
 /** `etag`: only if it is still this version; else the `ApiError` says so with `isOutdated`. */
 export async function sendJson<Answer>(method: string, path: string, body?: unknown, etag?: string): Promise<Answer> {
-  const response = await request(method, path, {
+  const { text } = await request(method, path, {
     body,
     headers: etag === undefined ? undefined : { "if-match": etag },
   });
-  const text = await response.text();
   return (text === "" ? undefined : JSON.parse(text)) as Answer;
-}
-
-async function readError(response: Response): Promise<ApiError> {
-  const { status, statusText } = response;
-  const problem = (await response.json().catch(() => ({}))) as Partial<Complaint>;
-  // By a proxy in front of the gateway, which itself always gives a code.
-  if (problem.code === undefined && [502, 503, 504].includes(status)) return unreachable();
-  const { code = "unknown", detail = `The gateway answered ${status} ${statusText}.` } = problem;
-  return new ApiError({ ...problem, status, code, detail });
-}
-
-function unreachable(): ApiError {
-  return new ApiError({ status: 0, code: "unreachable", detail: "The gateway cannot be reached." });
 }

@@ -166,7 +166,7 @@ export const eventQuery = (id: string) =>
   queryOptions({
     queryKey: ["event", id],
     queryFn: async ({ signal }): Promise<LoadedEvent> => {
-      const text = await (await request("GET", `/api/v1/events/${encodeURIComponent(id)}`, { signal })).text();
+      const { text } = await request("GET", `/api/v1/events/${encodeURIComponent(id)}`, { signal });
       return { event: JSON.parse(text) as EventWithDeliveries, payloadText: memberText(text, "payload") };
     },
   });

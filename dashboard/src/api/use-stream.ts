@@ -1,8 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useRef, useState } from "react";
-import type { StreamFrame } from "./frames.ts";
 import { sessionQuery } from "./queries.ts";
-import { openStream, type StreamState } from "./stream.ts";
+import { openStream, type StreamFrame, type StreamState } from "./stream.ts";
 
 export interface LiveStream {
   state: StreamState | "paused";

@@ -37,7 +37,7 @@ async function tenantExists(id: string, signal?: AbortSignal): Promise<boolean> 
 export async function checkTenant(id: unknown): Promise<void> {
   if (typeof id !== "string" || id === "" || (await tenantExists(id))) return;
   const detail = `There is no tenant ${id}. Choose another one, or create it first.`;
-  throw new ApiError({ status: 422, code: "invalid_field", field: "tenant_id", detail });
+  throw new ApiError({ status: 422, code: "invalid_field", field: "tenant_id" }, detail);
 }
 
 /** The same for `tenants`, where `*` stands for all. */
@@ -47,7 +47,7 @@ export async function checkTenants(ids: unknown): Promise<void> {
   const missing = named.filter((_, index) => exist[index] === false);
   if (missing.length === 0) return;
   const detail = `There is no tenant ${missing.join(", ")}. Choose another one, or create it first.`;
-  throw new ApiError({ status: 422, code: "invalid_field", field: "tenants", detail });
+  throw new ApiError({ status: 422, code: "invalid_field", field: "tenants" }, detail);
 }
 
 interface TenantControlProps {

@@ -47,13 +47,7 @@ export class PosthornConnectionError extends Error {
 /** For what answered and is not the gateway, or not as the gateway answers. */
 export function unexpectedAnswer(status: number, detail: string): PosthornApiError {
   const code = "unexpected_answer" as Problem["code"];
-  return new PosthornApiError({
-    type: `urn:posthorn:error:${code}`,
-    title: "The answer is not one of a gateway",
-    status,
-    code,
-    detail,
-  });
+  return new PosthornApiError(toProblem({ status, code, title: "The answer is not one of a gateway", detail }));
 }
 
 const MAX_SHOWN = 200;
@@ -69,23 +63,16 @@ export async function readApiError(response: Response): Promise<PosthornApiError
 
 function parseProblem(text: string): Problem | undefined {
   try {
-    const value = JSON.parse(text) as Partial<Problem> | null;
+    const value = JSON.parse(text) as Problem | null;
     return typeof value?.code === "string" && typeof value.status === "number" ? toProblem(value) : undefined;
   } catch {
     return undefined;
   }
 }
 
-function toProblem(value: Partial<Problem>): Problem {
-  const { code = "internal_error", status = 500 } = value;
-  return {
-    ...value,
-    type: `urn:posthorn:error:${code}`,
-    title: value.title ?? code,
-    detail: value.detail ?? "",
-    status,
-    code,
-  };
+function toProblem(value: Partial<Problem> & Pick<Problem, "status" | "code">): Problem {
+  const { code } = value;
+  return { title: code, detail: "", ...value, type: `urn:posthorn:error:${code}` };
 }
 
 /** A problem that one item of several was answered with. */

@@ -17,12 +17,15 @@ function encodeSegment(text: string): string {
 
 export type Query = object;
 
-/** What is undefined or null is left out. */
+/** What is undefined or null is left out; a list is several values of the same name. */
 export function withQuery(pathname: string, query: Query | undefined): string {
-  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null);
-  if (given.length === 0) return pathname;
-  const texts = Object.fromEntries(given.map(([name, value]) => [name, toText(value)]));
-  return `${pathname}?${new URLSearchParams(texts).toString()}`;
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    for (const one of [value].flat() as unknown[])
+      if (one !== undefined && one !== null) given.append(name, toText(one));
+  }
+  const text = given.toString();
+  return text === "" ? pathname : `${pathname}?${text}`;
 }
 
 function toText(value: unknown): string {

@@ -4,6 +4,7 @@ import { createCall } from "./call.ts";
 import type { PosthornOptions, RequestOptions } from "./options.ts";
 import { createPublishing, type EventInput, type PublishResult } from "./publish.ts";
 import { createPublisher, type Publisher, type PublisherOptions } from "./publisher.ts";
+import { withRetries } from "./retry.ts";
 import { openStream, type StreamFrame, type StreamOptions } from "./stream.ts";
 import { createTransport } from "./transport.ts";
 
@@ -27,7 +28,10 @@ interface PublishMethods {
 }
 
 export function createPosthorn(options: PosthornOptions): Posthorn {
-  const transport = createTransport(options);
+  const { key, headers } = options;
+  const authorization = readKey(key) === undefined ? {} : { authorization: `Bearer ${key}` };
+  const given = { ...options, base: readBase(options.url), headers: { ...authorization, ...headers } };
+  const transport = withRetries(createTransport(given));
   const resources = createResources(createCall(transport));
   const publishing = createPublishing(transport);
   return {
@@ -36,4 +40,31 @@ export function createPosthorn(options: PosthornOptions): Posthorn {
     createPublisher: (of) => createPublisher(publishing, of),
     stream: (query = {}, of) => openStream(transport, query, of),
   };
+}
+
+/** Without a slash at its end; it may have a path of its own. */
+function readBase(url: string | URL): string {
+  const { protocol, origin, pathname, username } = parseUrl(url);
+  if (!/^https?:$/.test(protocol)) throw noAddress(url);
+  if (username !== "") throw new TypeError("The address of a gateway has no user name. Give its key as `key`.");
+  return origin + pathname.replace(/\/+$/, "");
+}
+
+function parseUrl(url: string | URL): URL {
+  try {
+    return new URL(url);
+  } catch {
+    throw noAddress(url);
+  }
+}
+
+function noAddress(url: string | URL): TypeError {
+  return new TypeError(`url is ${String(url)}. Give the address of the gateway, such as https://hooks.example.com.`);
+}
+
+/** What a header cannot hold would look like a gateway that does not answer. */
+function readKey(key: string | undefined): string | undefined {
+  if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return key;
+  const what = key === "" ? "is empty" : "has spaces, line ends or other characters that no key has";
+  throw new TypeError(`key ${what}. Is the variable that holds it set, and nothing behind it?`);
 }

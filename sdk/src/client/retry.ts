@@ -1,5 +1,7 @@
 import { PosthornApiError, PosthornConnectionError } from "./api-error.ts";
-import type { RetryOptions } from "./options.ts";
+import type { RequestOptions, RetryOptions } from "./options.ts";
+import type { ApiRequest, Transport } from "./transport.ts";
+import { wait } from "./wait.ts";
 
 export interface Backoff {
   retries: number;
@@ -29,4 +31,31 @@ export function delayBefore(retry: number, error: unknown, { minDelayMs, maxDela
   if (askedS !== undefined) return askedS * 1000 > maxDelayMs ? undefined : askedS * 1000;
   const longest = Math.min(maxDelayMs, minDelayMs * 2 ** retry);
   return longest / 2 + (Math.random() * longest) / 2;
+}
+
+/** Sends each request as often as it takes and as is allowed. */
+export function withRetries({ backoff, send, open }: Transport): Transport {
+  async function repeat<Result>(
+    request: ApiRequest,
+    options: RequestOptions,
+    attempt: (request: ApiRequest, options: RequestOptions) => Promise<Result>,
+  ): Promise<Result> {
+    const retries = options.retries ?? backoff.retries;
+    for (let retry = 0; ; retry++) {
+      try {
+        return await attempt(request, options);
+      } catch (error) {
+        const isOver = retry >= retries || !isWorthRetrying(error, request.isRepeatable);
+        const delayMs = isOver ? undefined : delayBefore(retry, error, backoff);
+        if (delayMs === undefined) throw error;
+        await wait(delayMs, options.signal);
+      }
+    }
+  }
+
+  return {
+    backoff,
+    send: (request, options = {}) => repeat(request, options, send),
+    open: (request, options = {}) => repeat(request, options, open),
+  };
 }

@@ -5,7 +5,7 @@ import { readText } from "./lines.ts";
 import type { RequestOptions } from "./options.ts";
 import { withQuery } from "./path.ts";
 import { delayBefore, isWorthRetrying } from "./retry.ts";
-import { createServerSentEvents } from "./server-sent-events.ts";
+import { createServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
 import type { Transport } from "./transport.ts";
 import { wait } from "./wait.ts";
 
@@ -38,14 +38,42 @@ export async function* openStream(
   query: Omit<StreamQuery, "last_event_id">,
   options: StreamOptions = {},
 ): AsyncGenerator<StreamFrame, void> {
-  const { signal, headers, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = options;
+  for await (const { event, id = "", data } of followFrames(transport, query, { isTransient, ...options })) {
+    if (event !== "end" && event !== "dropped") yield { event, id, data: parseJson(data) } as StreamFrame;
+  }
+}
+
+export interface FollowOptions extends StreamOptions {
+  /** Called when an answer begins. */
+  onConnected?: (() => void) | undefined;
+  /** Called after each frame, and after each heartbeat: all up to this position was handed out or filtered out. */
+  onPosition?: ((id: string) => void) | undefined;
+  /** Called when a connection is lost, not after each try to get another. Undefined: the gateway has ended it. */
+  onLost?: ((error: unknown) => void | Promise<void>) | undefined;
+  /** Whether to try again after this. */
+  isTransient: (error: unknown) => boolean;
+}
+
+/** All frames as they came: parsing may change numbers. */
+export async function* followFrames(
+  transport: Transport,
+  query: object,
+  options: FollowOptions,
+): AsyncGenerator<ServerSentEvent, void> {
+  const { signal, headers, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS, onPosition } = options;
+  const { backoff } = transport;
   let { lastEventId } = options;
   let failures = 0;
-  let error: unknown;
+
+  function notePosition(id: string | undefined): void {
+    if (id === undefined) return;
+    lastEventId = id;
+    onPosition?.(id);
+  }
 
   for (;;) {
     const events = createServerSentEvents(lastEventId);
-    error = undefined;
+    let error: unknown;
     try {
       const request = {
         method: "GET",
@@ -54,33 +82,30 @@ export async function* openStream(
         isRepeatable: true,
       };
       const opened = await transport.open(request, { signal, headers, timeoutMs: idleTimeoutMs, retries: 0 });
+      options.onConnected?.();
       for await (const text of readText(opened)) {
-        for (const { event, data, id = "" } of events.take(text)) {
+        for (const frame of events.take(text)) {
           failures = 0;
-          if (event === "end" && (parseJson(data) as StreamFrames["end"]).reason === "caught_up") return;
-          if (event === "end" || event === "dropped") continue;
-          yield { event, id, data: parseJson(data) } as StreamFrame;
+          if (frame.event === "end" && (JSON.parse(frame.data) as StreamFrames["end"]).reason === "caught_up") return;
+          yield frame;
+          notePosition(frame.id);
         }
-        lastEventId = events.lastEventId;
+        notePosition(events.lastEventId);
       }
     } catch (thrown) {
       signal?.throwIfAborted();
-      if (!isLostConnection(thrown) && !isWorthRetrying(thrown, true)) throw thrown;
+      if (!options.isTransient(thrown)) throw thrown;
       error = thrown;
-    } finally {
-      lastEventId = events.lastEventId;
     }
-    await wait(delayOf(failures++, error, events.retryMs), signal);
-  }
-
-  function delayOf(failure: number, cause: unknown, retryMs: number | undefined): number {
-    const { backoff } = transport;
-    const asked = failure === 0 && cause === undefined ? retryMs : undefined;
-    return Math.min(asked ?? delayBefore(failure, cause, backoff) ?? backoff.maxDelayMs, backoff.maxDelayMs);
+    if (failures === 0) await options.onLost?.(error);
+    const asked = failures === 0 && error === undefined ? events.retryMs : undefined;
+    const delayMs = asked ?? delayBefore(failures, error, backoff) ?? backoff.maxDelayMs;
+    failures++;
+    await wait(Math.min(delayMs, backoff.maxDelayMs), signal);
   }
 }
 
-/** Whatever a runtime throws while the body is read: it differs from one to the other. */
-function isLostConnection(error: unknown): boolean {
-  return !(error instanceof PosthornApiError || error instanceof SyntaxError);
+/** Whatever a runtime throws while the body is read differs from one to the other; it is a lost connection. */
+function isTransient(error: unknown): boolean {
+  return !(error instanceof PosthornApiError || error instanceof SyntaxError) || isWorthRetrying(error, true);
 }

@@ -1,7 +1,7 @@
 import { PosthornApiError, PosthornConnectionError, readApiError } from "./api-error.ts";
 import type { PosthornOptions, RequestOptions } from "./options.ts";
-import { type Backoff, delayBefore, isWorthRetrying, readBackoff } from "./retry.ts";
-import { type Deadline, startDeadline, wait } from "./wait.ts";
+import { type Backoff, readBackoff } from "./retry.ts";
+import { type Deadline, startDeadline } from "./wait.ts";
 
 export interface ApiRequest {
   method: string;
@@ -9,6 +9,8 @@ export interface ApiRequest {
   path: string;
   body?: string | Uint8Array<ArrayBuffer> | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
+  /** Answers with these statuses are no errors. */
+  expected?: readonly number[] | undefined;
   /** It may be sent again when nobody knows whether it was carried out. */
   isRepeatable: boolean;
 }
@@ -19,7 +21,7 @@ export interface Answered {
   text: string;
 }
 
-/** Sends requests to one gateway, each as often as it takes and as is allowed. */
+/** Sends requests to one gateway. */
 export interface Transport {
   send(request: ApiRequest, options?: RequestOptions): Promise<Answered>;
   /** Resolves when the answer begins; its body is read, and the deadline ended, by whoever asked. */
@@ -35,18 +37,22 @@ export interface Opened {
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 
-export function createTransport(given: PosthornOptions): Transport {
-  const { timeoutMs = DEFAULT_TIMEOUT_MS, fetch: ownFetch } = given;
-  const key = readKey(given.key);
-  const base = readBase(given.url);
-  const backoff = readBackoff(given.retry);
-  const fetchIt: typeof fetch = ownFetch ?? ((input, init) => fetch(input, init));
+export interface TransportOptions extends Pick<PosthornOptions, "timeoutMs" | "retry" | "headers" | "fetch"> {
+  /** The address of the gateway, without a slash at its end. */
+  base: string;
+  /** What a page sets of each request, such as whether cookies go along. */
+  init?: RequestInit;
+}
+
+/** Sends each request once. */
+export function createTransport(given: TransportOptions): Transport {
+  const { base, timeoutMs = DEFAULT_TIMEOUT_MS, fetch: ownFetch, init } = given;
+  const fetchIt: typeof fetch = ownFetch ?? ((input, options) => fetch(input, options));
 
   async function begin(request: ApiRequest, options: RequestOptions, deadline: Deadline): Promise<Response> {
     const response = await fetchIt(base + request.path, {
       method: request.method,
       headers: {
-        ...(key !== undefined && { authorization: `Bearer ${key}` }),
         ...given.headers,
         ...request.headers,
         ...options.headers,
@@ -55,12 +61,13 @@ export function createTransport(given: PosthornOptions): Transport {
       redirect: "manual",
       signal: deadline.signal,
       ...(request.body !== undefined && { body: request.body }),
+      ...init,
     });
-    if (!response.ok) throw await readApiError(response);
+    if (!response.ok && request.expected?.includes(response.status) !== true) throw await readApiError(response);
     return response;
   }
 
-  /** One try. What the runtime throws says little, and differs from runtime to runtime. */
+  /** What the runtime throws says little, and differs from runtime to runtime. */
   async function attempt<Result>(
     request: ApiRequest,
     options: RequestOptions,
@@ -85,67 +92,22 @@ export function createTransport(given: PosthornOptions): Transport {
     }
   }
 
-  async function repeat<Result>(
-    request: ApiRequest,
-    options: RequestOptions,
-    run: (deadline: Deadline) => Promise<Result>,
-  ): Promise<Result> {
-    const retries = options.retries ?? backoff.retries;
-    for (let retry = 0; ; retry++) {
-      try {
-        return await attempt(request, options, run);
-      } catch (error) {
-        const isOver = retry >= retries || !isWorthRetrying(error, request.isRepeatable);
-        const delayMs = isOver ? undefined : delayBefore(retry, error, backoff);
-        if (delayMs === undefined) throw error;
-        await wait(delayMs, options.signal);
-      }
-    }
-  }
-
   return {
-    backoff,
+    backoff: readBackoff(given.retry),
     send: (request, options = {}) =>
-      repeat(request, options, async (deadline) => {
+      attempt(request, options, async (deadline) => {
         const response = await begin(request, options, deadline);
         const text = await response.text();
         deadline.end();
         return { status: response.status, headers: response.headers, text };
       }),
     open: (request, options = {}) =>
-      repeat(request, options, async (deadline) => {
+      attempt(request, options, async (deadline) => {
         const { body } = await begin(request, options, deadline);
         deadline.extend();
         return { body: body ?? new ReadableStream({ start: (controller) => controller.close() }), deadline };
       }),
   };
-}
-
-/** Without a slash at its end; it may have a path of its own. */
-function readBase(url: string | URL): string {
-  const { protocol, origin, pathname, username } = parseUrl(url);
-  if (!/^https?:$/.test(protocol)) throw noAddress(url);
-  if (username !== "") throw new TypeError("The address of a gateway has no user name. Give its key as `key`.");
-  return origin + pathname.replace(/\/+$/, "");
-}
-
-function parseUrl(url: string | URL): URL {
-  try {
-    return new URL(url);
-  } catch {
-    throw noAddress(url);
-  }
-}
-
-function noAddress(url: string | URL): TypeError {
-  return new TypeError(`url is ${String(url)}. Give the address of the gateway, such as https://hooks.example.com.`);
-}
-
-/** What a header cannot hold would look like a gateway that does not answer. */
-function readKey(key: string | undefined): string | undefined {
-  if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return key;
-  const what = key === "" ? "is empty" : "has spaces, line ends or other characters that no key has";
-  throw new TypeError(`key ${what}. Is the variable that holds it set, and nothing behind it?`);
 }
 
 /** Node says it in the cause only. */

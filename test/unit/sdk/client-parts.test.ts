@@ -16,6 +16,7 @@ describe("a path", () => {
     expect(withQuery("/a", { b: 1, c: false, d: "x&y", e: new Date(0) })).toBe(
       "/a?b=1&c=false&d=x%26y&e=1970-01-01T00%3A00%3A00.000Z",
     );
+    expect(withQuery("/a", { label: ["team=blue", "x", undefined], none: [] })).toBe("/a?label=team%3Dblue&label=x");
   });
 });
 

@@ -18,8 +18,7 @@ export const eventTypeQuery = (name: string) =>
   queryOptions({
     queryKey: ["event-types", "one", name],
     queryFn: async ({ signal }): Promise<LoadedEventType> => {
-      const response = await request("GET", pathOfEventType(name), { signal });
-      const text = await response.text();
-      return { thing: JSON.parse(text) as EventType, etag: response.headers.get("etag") ?? undefined, text };
+      const { text, headers } = await request("GET", pathOfEventType(name), { signal });
+      return { thing: JSON.parse(text) as EventType, etag: headers.get("etag") ?? undefined, text };
     },
   });

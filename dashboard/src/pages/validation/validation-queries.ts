@@ -21,8 +21,8 @@ export interface LoadedDocument {
 }
 
 async function loadDocument(endpoint: string, query: { format?: Format; version?: number }, signal: AbortSignal) {
-  const response = await request("GET", pathOf(endpoint), { query, signal });
-  return { thing: await response.text(), etag: response.headers.get("etag") ?? undefined };
+  const { text, headers } = await request("GET", pathOf(endpoint), { query, signal });
+  return { thing: text, etag: headers.get("etag") ?? undefined };
 }
 
 /** As it was given, with its spaces and numbers; null where there is none. */
@@ -62,9 +62,8 @@ export function deleteDocument(endpoint: string, format: Format): Promise<unknow
 /** By what is in force. */
 export async function tryPayload(endpoint: string, format: Format, payload: string): Promise<ValidationTryOut> {
   const headers = { "content-type": CONTENT_TYPES[format] };
-  return (
-    await request("POST", `${pathOf(endpoint)}/test`, { body: payload, headers })
-  ).json() as Promise<ValidationTryOut>;
+  const { text } = await request("POST", `${pathOf(endpoint)}/test`, { body: payload, headers });
+  return JSON.parse(text) as ValidationTryOut;
 }
 
 /** By a document that is not saved; both are sent as the texts that they are. */
@@ -76,6 +75,6 @@ export async function tryDraft(
 ): Promise<ValidationTryOut> {
   const [validation, given] = format === "json" ? [draft, payload] : [JSON.stringify(draft), JSON.stringify(payload)];
   const body = `{"validation":${validation},"payload":${given}}`;
-  const response = await request("POST", `${pathOf(endpoint)}/test`, { query: { envelope: true }, body });
-  return response.json() as Promise<ValidationTryOut>;
+  const { text } = await request("POST", `${pathOf(endpoint)}/test`, { query: { envelope: true }, body });
+  return JSON.parse(text) as ValidationTryOut;
 }
