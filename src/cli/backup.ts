@@ -1,20 +1,29 @@
-import { existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
-import type { LoadedConfig } from "../config/load.ts";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { DEFAULT_FILE, type LoadedConfig } from "../config/load.ts";
+import { findAt, SETTINGS, toCamelCase } from "../config/settings-tree.ts";
 import { getDatabasePath } from "../config/store-url.ts";
 import { VERSION } from "../config/version.ts";
 import { createSecretBox } from "../resources/secret-box.ts";
-import { copyDatabase, type CopiedDatabase } from "../store/sqlite/copy-database.ts";
+import { type CopiedDatabase, copyDatabase } from "../store/sqlite/copy-database.ts";
 import { syncDirectory } from "../store/sqlite/durable-directory.ts";
-import { readConfigurationFiles, type ConfigurationFiles } from "./backup/configuration-files.ts";
-import { createManifest, DATABASE, MASTER_KEY, type Manifest } from "./backup/manifest.ts";
-import { describePart, writeArchive, type PartSource } from "./backup/write-archive.ts";
+import {
+  CONFIG_FOLDER,
+  createManifest,
+  DATABASE,
+  ELSEWHERE_FOLDER,
+  FOLDER_SETTINGS,
+  isConfigFileName,
+  isPartName,
+  type Manifest,
+  MANIFEST_SETTING,
+  MASTER_KEY,
+} from "./backup/manifest.ts";
+import { describePart, type PartSource, writeArchive } from "./backup/archive.ts";
 import { CommandFailure, usageFailure } from "./failure.ts";
-import { runInterruptible } from "./interruption.ts";
 import { loadLocal, type LocalFlags } from "./local.ts";
-import { countOf, formatBytes, note, printFacts, printJson } from "./output.ts";
-import { openProgress } from "./progress.ts";
-import { getSurroundings, resolvePath } from "./surroundings.ts";
+import { countOf, formatBytes, note, openProgress, printFacts, printJson } from "./output.ts";
+import { getSurroundings, resolvePath, runInterruptible } from "./surroundings.ts";
 
 export interface BackupFlags extends LocalFlags {
   withEvents?: boolean;
@@ -51,7 +60,7 @@ export async function runBackup(file: string | undefined, flags: BackupFlags): P
     });
     renameSync(temporary, target);
     syncDirectory(dirname(target));
-    tell(target, manifest, { ...secrets, damages }, flags);
+    printBackup(target, manifest, { ...secrets, damages }, flags);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOSPC" && code !== "EACCES") throw error;
@@ -142,7 +151,12 @@ interface Remarks extends Pick<SecretsToKeep, "secretsInClear"> {
   damages: readonly string[];
 }
 
-function tell(target: string, manifest: Manifest, { secretsInClear, damages }: Remarks, flags: BackupFlags): void {
+function printBackup(
+  target: string,
+  manifest: Manifest,
+  { secretsInClear, damages }: Remarks,
+  flags: BackupFlags,
+): void {
   const bytes = statSync(target).size;
   for (const damage of damages)
     note(`${damage}. It is in the backup as it is, and would be neither delivered nor replayed`);
@@ -173,4 +187,99 @@ function tell(target: string, manifest: Manifest, { secretsInClear, damages }: R
 
 export function formatStamp(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
+}
+
+/** The configuration files of a gateway, unchanged: `${NAME}` stays unexpanded. */
+interface ConfigurationFiles {
+  parts: PartSource[];
+  /** Names of the variables that gave a setting or were expanded. */
+  variables: string[];
+  /** Variables without which the file cannot be read. */
+  neededVariables: string[];
+  /** Variables that have a default in the file. */
+  defaultedVariables: string[];
+  /** Secret settings whose values are written in the file itself. */
+  secretsInClear: string[];
+}
+
+const VARIABLE = /\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-)?/g;
+
+export function readConfigurationFiles(
+  { config, origins }: LoadedConfig,
+  file: string | undefined,
+  cwd: string,
+): ConfigurationFiles {
+  const main = resolve(cwd, file ?? DEFAULT_FILE);
+  const home = dirname(main);
+  const parts: PartSource[] = [];
+  let text = "";
+  if (existsSync(main)) {
+    const content = readFileSync(main);
+    text = content.toString("utf8");
+    // A restore writes it under the name that `posthorn start` looks for, whatever its name was.
+    parts.push({ name: CONFIG_FOLDER + DEFAULT_FILE, content });
+  }
+  for (const setting of FOLDER_SETTINGS) {
+    const folder = findAt(config, [toCamelCase(setting)]);
+    if (typeof folder !== "string" || !existsSync(folder)) continue;
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (!isConfigFileName(entry.name) || entry.isDirectory()) continue;
+      const path = join(folder, entry.name);
+      parts.push({ name: nameOf(path, home, setting), content: readFileSync(path) });
+    }
+  }
+  for (const path of listManifests(config, home, cwd)) {
+    parts.push({ name: nameOf(path, home, MANIFEST_SETTING), content: readFileSync(path) });
+  }
+  const given = [...origins.values()].filter(({ from }) => from === "env").map(({ place }) => place ?? "");
+  const used = [...text.matchAll(VARIABLE)].flatMap(([, name, mark]) =>
+    name === undefined ? [] : [{ name, isNeeded: mark === undefined }],
+  );
+  const needed = used.filter(({ isNeeded }) => isNeeded).map(({ name }) => name);
+  const defaulted = used.map(({ name }) => name).filter((name) => !needed.includes(name));
+  return {
+    parts,
+    variables: toList([...needed, ...defaulted, ...given]),
+    neededVariables: toList(needed),
+    defaultedVariables: toList(defaulted),
+    secretsInClear: findSecretsInClear(text, config),
+  };
+}
+
+function toList(names: readonly string[]): string[] {
+  return [...new Set(names)].sort();
+}
+
+/** Files with the ids that a source knows. A manifest written in the configuration itself has no file. */
+function listManifests(config: LoadedConfig["config"], home: string, cwd: string): Set<string> {
+  const found = new Set<string>();
+  for (const source of config.sources) {
+    const manifest = findAt(source, ["manifest"]);
+    if (typeof manifest !== "string") continue;
+    const path = [resolve(home, manifest), resolve(cwd, manifest)].find((candidate) => existsSync(candidate));
+    if (path !== undefined) found.add(path);
+  }
+  return found;
+}
+
+/**
+ * A file beside or below the configuration file keeps its relative path. A file from elsewhere, or from a path that a
+ * restore would not write, goes into a folder named after its setting.
+ */
+function nameOf(path: string, home: string, setting: string): string {
+  const inside = CONFIG_FOLDER + relative(home, path).split(sep).join("/");
+  if (!isAbsolute(relative(home, path)) && isPartName(inside)) return inside;
+  return `${ELSEWHERE_FOLDER}${setting}/${basename(path).replace(/^\.+/, "")}`;
+}
+
+function findSecretsInClear(text: string, config: LoadedConfig["config"]): string[] {
+  const found: string[] = [];
+  for (const { path, keys, schema } of SETTINGS) {
+    const value = findAt(config, keys.map(toCamelCase));
+    if (schema.secret === true && typeof value === "string" && text.includes(value)) found.push(path);
+  }
+  for (const [index, { secret }] of config.subscriptions.entries()) {
+    if (secret !== undefined && text.includes(secret)) found.push(`subscriptions[${index}].secret`);
+  }
+  return found;
 }

@@ -1,23 +1,33 @@
 import type { Command } from "commander";
 import type { CommandLine } from "../plugin.ts";
 import { PLUGINS } from "../plugins.ts";
-import { addApply, addDiff } from "./apply-commands.ts";
-import { addAudit, addVerifyAudit, fillAudit } from "./audit-commands.ts";
-import { addBackup, addRestore } from "./backup-commands.ts";
-import { addClientOptions, addSend, addStatus, addTail } from "./client-commands.ts";
 import {
+  addApply,
+  addAudit,
+  addClientOptions,
+  addDiff,
+  addListen,
+  addQueueCommands,
+  addSend,
+  addStatus,
+  addTail,
+  addTrigger,
+  addVerifyAudit,
+  fillAudit,
+  rejectUnknownCommand,
+} from "./client-commands.ts";
+import {
+  addBackup,
   addBench,
   addCompletion,
   addConfig,
   addDoctor,
+  addRestore,
   addSelftest,
   addSink,
   addStart,
   addVersion,
 } from "./gateway-commands.ts";
-import { refuseUnknownCommand } from "./default-command.ts";
-import { addListen, addTrigger } from "./live-commands.ts";
-import { addQueueCommands } from "./queue-commands.ts";
 import type { Resource } from "./resources/resource.ts";
 
 /** A command of `posthorn --help`, in the order of the help. */
@@ -33,7 +43,7 @@ interface TopCommand {
 /** What plugins make commands with. */
 const COMMAND_LINE: CommandLine = {
   addClientOptions,
-  rejectUnknownCommand: refuseUnknownCommand,
+  rejectUnknownCommand,
   open: async (flags) => (await import("./plugin-commands.ts")).openCommandTools(flags),
 };
 
@@ -109,8 +119,8 @@ function group(name: string, help: string, load: () => Promise<{ RESOURCE: Resou
     name,
     add: (program) => void program.command(name).description(help),
     async fill(command) {
-      const [{ addActs }, { RESOURCE }] = await Promise.all([import("./resources/add-acts.ts"), load()]);
-      addActs(command, RESOURCE);
+      const [{ addActions }, { RESOURCE }] = await Promise.all([import("./resources/add-actions.ts"), load()]);
+      addActions(command, RESOURCE);
     },
   };
 }

@@ -28,9 +28,6 @@ export class ReportedFailure extends CommandFailure {
   }
 }
 
-/** The same command may succeed later. */
-export class TransientFailure extends CommandFailure {}
-
 /** The hint to the command's help is added where the command is known. */
 export function usageFailure(message: string): CommandFailure {
   return new CommandFailure(message, EXIT_USAGE);

@@ -1,9 +1,13 @@
 import { Argument, type Command } from "commander";
-import type { Shell } from "./completion/print-completion.ts";
-import { refuseUnknownCommand } from "./default-command.ts";
+import { VERSION } from "../config/version.ts";
+import type { BackupFlags } from "./backup.ts";
+import { rejectUnknownCommand } from "./client-commands.ts";
+import type { Shell } from "./completion.ts";
+import { printFacts, printJson } from "./output.ts";
+import type { RestoreFlags } from "./restore.ts";
 import type { SinkFlags } from "./sink.ts";
 import type { BenchFlags } from "./trial/run-bench.ts";
-import type { SelftestFlags } from "./trial/run-selftest.ts";
+import type { SelftestFlags } from "./trial/selftest.ts";
 
 export function addStart(program: Command): void {
   program
@@ -60,8 +64,8 @@ export function addConfig(program: Command): void {
     .description("print the effective settings and where each came from, with secrets masked")
     .allowExcessArguments()
     .action(async (flags: object, command: Command) => {
-      refuseUnknownCommand(command, config);
-      (await import("./show-config.ts")).runShowConfig(flags);
+      rejectUnknownCommand(command, config);
+      (await import("./local.ts")).runShowConfig(flags);
     });
 }
 
@@ -98,7 +102,7 @@ Examples:
   posthorn selftest
   posthorn selftest --dir /var/lib --seconds 60`,
     )
-    .action(async (flags: SelftestFlags) => (await import("./trial/run-selftest.ts")).runSelftest(flags));
+    .action(async (flags: SelftestFlags) => (await import("./trial/selftest.ts")).runSelftest(flags));
 }
 
 export function addBench(program: Command): void {
@@ -137,7 +141,7 @@ Examples:
   posthorn completion zsh > "\${fpath[1]}/_posthorn"
   posthorn completion fish > ~/.config/fish/completions/posthorn.fish`,
     )
-    .action(async (shell: Shell) => (await import("./completion/print-completion.ts")).printCompletion(shell));
+    .action(async (shell: Shell) => (await import("./completion.ts")).printCompletion(shell));
 }
 
 export function addVersion(program: Command): void {
@@ -145,7 +149,7 @@ export function addVersion(program: Command): void {
     .command("version")
     .description("print the versions of Posthorn and Node.js")
     .option("--json", "print JSON")
-    .action(async (flags: object) => (await import("./version.ts")).runVersion(flags));
+    .action(printVersion);
 }
 
 function addLocalOptions(command: Command): Command {
@@ -153,4 +157,65 @@ function addLocalOptions(command: Command): Command {
     .option("-c, --config <file>", "configuration file (default: posthorn.yaml, if there is one)")
     .option("--data-dir <folder>", "folder of the database and of generated keys")
     .option("--json", "print JSON");
+}
+
+/** The commands that back up and restore a gateway's data, on the gateway's machine. */
+
+export function addBackup(program: Command): void {
+  program
+    .command("backup [file]")
+    .description("write configuration and data into one file; the gateway may be running")
+    .option("-c, --config <file>", "configuration file (default: posthorn.yaml, if there is one)")
+    .option("--data-dir <folder>", "folder of the database and of generated keys")
+    .option("--with-events", "include the event log: events, deliveries, attempts")
+    .option("--with-master-key", "include the key that encrypts the secrets; protect the file like the key itself")
+    .option("--force", "replace the file if it exists")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Without a file name, writes posthorn-backup-TIME.tar.gz into this folder. Secrets stay encrypted.
+
+Examples:
+  posthorn backup
+  posthorn backup /mnt/backup/posthorn.tar.gz --with-events --force
+  posthorn backup move.tar.gz --with-events --with-master-key`,
+    )
+    .action(async (file: string | undefined, flags: BackupFlags) =>
+      (await import("./backup.ts")).runBackup(file, flags),
+    );
+}
+
+export function addRestore(program: Command): void {
+  program
+    .command("restore <file>")
+    .description("check a backup, and restore its data and configuration")
+    .option(
+      "--data-dir <folder>",
+      "where the data goes (default: the data dir of the configuration in this folder, or ./data)",
+    )
+    .option("--config-dir <folder>", "where posthorn.yaml and the files beside it go", ".")
+    .option("--no-config", "restore only the data")
+    .option("--dry-run", "check everything without changing anything")
+    .option("--force", "rename existing data and files to …bak-TIME and restore")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      `
+Fails while a gateway runs on the data folder. Deletes nothing.
+
+Examples:
+  posthorn restore posthorn-backup-20260101T000000Z.tar.gz --dry-run
+  posthorn restore move.tar.gz --data-dir /var/lib/posthorn --config-dir /etc/posthorn`,
+    )
+    .action(async (file: string, flags: RestoreFlags) => (await import("./restore.ts")).runRestore(file, flags));
+}
+
+function printVersion({ json = false }: { json?: boolean }): void {
+  const { version: node, platform, arch } = process;
+  if (json) return printJson({ posthorn: VERSION, node, platform, arch });
+  printFacts([
+    ["posthorn", VERSION],
+    ["node", `${node} on ${platform} ${arch}`],
+  ]);
 }

@@ -1,4 +1,6 @@
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
+import { showConfig } from "../config/show.ts";
+import { note, print } from "./output.ts";
 import { getSurroundings } from "./surroundings.ts";
 
 export interface LocalFlags {
@@ -11,4 +13,10 @@ export interface LocalFlags {
 export function loadLocal({ config: file, dataDir }: LocalFlags): LoadedConfig {
   const { env, cwd } = getSurroundings();
   return loadConfig({ env, cwd, file, flags: { dataDir } });
+}
+
+export function runShowConfig(flags: LocalFlags): void {
+  const { config, origins, warnings } = loadLocal(flags);
+  for (const warning of warnings) note(warning);
+  print(showConfig(config, origins, { json: flags.json === true }));
 }

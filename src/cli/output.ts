@@ -1,8 +1,7 @@
 import { escapeControls, escapeLines } from "../telemetry/terminal-text.ts";
-import { layOutTable, paintWord } from "./table.ts";
 import { getSurroundings } from "./surroundings.ts";
-import { createPaint, findTerminal } from "./terminal.ts";
-import { wrap, wrapIndented } from "./wrap.ts";
+import { layOutTable, paintWord } from "./table.ts";
+import { createPaint, findTerminal, wrap, wrapIndented } from "./terminal.ts";
 
 /** The output of commands: results to stdout, messages about the command itself to stderr. */
 
@@ -114,4 +113,41 @@ export function formatBytes(bytes: number): string {
   const power = Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
   const amount = bytes / 1024 ** power;
   return `${power === 0 ? amount : amount.toFixed(1)} ${BYTE_UNITS[power]}`;
+}
+
+/** A progress bar on stderr for long tasks; shown only on a terminal. */
+export interface Progress {
+  show(done: number): void;
+  close(): void;
+}
+
+const WIDTH = 30;
+const EVERY_MS = 100;
+const CLEAR_LINE = "\r\u001b[K";
+
+/** `unit` is appended to the numbers: ` s`. */
+export function openProgress(total: number, unit = ""): Progress {
+  const { stderr } = getSurroundings();
+  let shownAt = performance.now();
+  let isShown = false;
+  return {
+    show(done) {
+      const now = performance.now();
+      if (stderr.isTTY !== true || now - shownAt < EVERY_MS) return;
+      shownAt = now;
+      isShown = true;
+      const filled = Math.floor((done * WIDTH) / total);
+      stderr.write(`${CLEAR_LINE}[${"#".repeat(filled).padEnd(WIDTH, ".")}] ${done} of ${total}${unit}`);
+    },
+    close() {
+      if (isShown) stderr.write(CLEAR_LINE);
+    },
+  };
+}
+
+/** Shows how far back a search has come; only on a terminal. */
+export function showSearchedUntil(time: string | null): void {
+  const { stderr } = getSurroundings();
+  if (stderr.isTTY === true)
+    stderr.write(time === null ? CLEAR_LINE : `${CLEAR_LINE}searched back to ${escapeControls(time)}`);
 }

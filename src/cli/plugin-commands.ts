@@ -1,18 +1,15 @@
 import type { CommandTools } from "../plugin.ts";
-import { readAnswer, type ApiAnswer } from "./api-client.ts";
+import type { ApiAnswer } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { CommandFailure } from "./failure.ts";
-import { countOf, formatAgo, note, print, printJson, printTable } from "./output.ts";
-import { openProgress } from "./progress.ts";
-
-const JSON_TYPE = { "content-type": "application/json" };
+import { countOf, formatAgo, note, openProgress, print, printJson, printTable } from "./output.ts";
 
 export async function openCommandTools(flags: ClientFlags): Promise<CommandTools> {
   const client = await connect(flags);
-  const wrap = (answer: ApiAnswer) => ({ text: answer.text, parse: () => readAnswer(client, answer) });
+  const wrap = ({ text, read }: ApiAnswer) => ({ text, parse: read });
   return {
     get: async (path, query) => wrap(await client.get(path, query)),
-    post: async (path, body) => wrap(await client.post(path, JSON.stringify(body), JSON_TYPE)),
+    post: async (path, json) => wrap(await client.send("POST", path, { json })),
     print,
     printJson,
     printTable,

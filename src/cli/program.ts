@@ -4,8 +4,7 @@ import { COMMAND_GROUPS, COMMANDS } from "./commands.ts";
 import { describeFailure, EXIT_USAGE, findExitCode, ReportedFailure } from "./failure.ts";
 import { note } from "./output.ts";
 import { getSurroundings, OF_PROCESS, runAlone, runIn, type Output, type Surroundings } from "./surroundings.ts";
-import { reflow } from "./wrap.ts";
-import { DEFAULT_WIDTH, findTerminal, MIN_WIDTH } from "./terminal.ts";
+import { DEFAULT_WIDTH, findTerminal, MIN_WIDTH, reflow } from "./terminal.ts";
 
 const HELP_COMMAND = ["help [command]", "print the help of a command"] as const;
 
@@ -45,8 +44,7 @@ async function runArguments(args: readonly string[]): Promise<number> {
 async function explain(error: unknown): Promise<string> {
   const { url } = getSurroundings().asked;
   if (!(error instanceof TypeError) || url === undefined) return describeFailure(error);
-  const { findVersion } = await import("./api-client.ts");
-  const { explainNoGateway } = await import("./explain-answer.ts");
+  const { explainNoGateway, findVersion } = await import("./api-client.ts");
   return describeFailure((await findVersion(url)) === undefined ? explainNoGateway(url) : error);
 }
 

@@ -1,25 +1,29 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import type { Environment } from "../config/environment.ts";
 import { findMasterKey as findMasterKeyFile, createSecretBox } from "../resources/secret-box.ts";
 import { findFaultsOfCopy, getKnownSchemaVersion } from "../store/sqlite/check-copy.ts";
 import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
-import { addAuditEntry } from "../store/sqlite/local-writes.ts";
 import { makeDurableDirectory } from "../store/sqlite/durable-directory.ts";
-import { findConfigConflicts, findLinkedFolder, placeConfigFiles } from "./backup/config-places.ts";
-import { exchangeData, listOldData, openStage, refuseLackOfRoom } from "./backup/exchange-data.ts";
-import { DATABASE, type Manifest } from "./backup/manifest.ts";
-import { readArchive } from "./backup/read-archive.ts";
-import { findMasterKey, type MasterKeyFinding } from "./backup/master-key.ts";
-import { findMissingVariables } from "./backup/missing-variables.ts";
+import { addAuditEntry } from "../store/sqlite/local-writes.ts";
 import { formatStamp } from "./backup.ts";
+import {
+  exchangeData,
+  findConfigConflicts,
+  findLinkedFolder,
+  listOldData,
+  openStage,
+  placeConfigFiles,
+  rejectLackOfRoom,
+} from "./backup/place-files.ts";
+import { DATABASE, type Manifest, MASTER_KEY } from "./backup/manifest.ts";
+import { readArchive } from "./backup/archive.ts";
 import { CommandFailure } from "./failure.ts";
-import { openLocalAudit } from "./audit/local-audit.ts";
-import { runInterruptible } from "./interruption.ts";
 import { loadLocal } from "./local.ts";
-import { countOf, note, printFacts, printJson } from "./output.ts";
-import { openProgress } from "./progress.ts";
-import { getSurroundings, resolvePath } from "./surroundings.ts";
+import { openLocalAudit } from "./local-writes.ts";
+import { countOf, note, openProgress, printFacts, printJson } from "./output.ts";
+import { getSurroundings, resolvePath, runInterruptible } from "./surroundings.ts";
 
 /** The table that exists since there is an audit log. */
 const AUDIT_MARKS = "audit_marks";
@@ -50,7 +54,7 @@ export async function runRestore(file: string, flags: RestoreFlags): Promise<voi
   const restored = await runInterruptible((signal) =>
     flags.dryRun === true ? rehearse(archive, dataDir, flags, signal) : restore(archive, dataDir, flags, stamp, signal),
   );
-  tell(archive, dataDir, restored, flags);
+  printRestored(archive, dataDir, restored, flags);
 }
 
 /** A dry run: all checks of a real restore, in a temporary folder. */
@@ -127,11 +131,11 @@ async function unpack(archive: string, folder: string, flags: RestoreFlags, sign
       folder,
       signal,
       onManifest(found) {
-        refuseNewer(found);
+        rejectNewer(found);
         total = found.parts.reduce((sum, { bytes }) => sum + bytes, 1);
-        refuseLackOfRoom(folder, total);
-        if (flags.config) refuseLinks(found, resolvePath(flags.configDir));
-        if (flags.config && flags.force !== true) refuseConflicts(found, resolvePath(flags.configDir));
+        rejectLackOfRoom(folder, total);
+        if (flags.config) rejectLinks(found, resolvePath(flags.configDir));
+        if (flags.config && flags.force !== true) rejectConflicts(found, resolvePath(flags.configDir));
         progress = openProgress(100);
       },
       onProgress: (bytes) => progress?.show(Math.floor((bytes * 100) / total)),
@@ -143,7 +147,7 @@ async function unpack(archive: string, folder: string, flags: RestoreFlags, sign
   }
 }
 
-function refuseNewer({ schema_version, posthorn_version }: Manifest): void {
+function rejectNewer({ schema_version, posthorn_version }: Manifest): void {
   const known = getKnownSchemaVersion();
   if (schema_version <= known) return;
   throw new CommandFailure(
@@ -152,7 +156,7 @@ function refuseNewer({ schema_version, posthorn_version }: Manifest): void {
   );
 }
 
-function refuseLinks(manifest: Manifest, configDir: string): void {
+function rejectLinks(manifest: Manifest, configDir: string): void {
   const linked = findLinkedFolder(manifest, configDir);
   if (linked === undefined) return;
   throw new CommandFailure(
@@ -161,7 +165,7 @@ function refuseLinks(manifest: Manifest, configDir: string): void {
   );
 }
 
-function refuseConflicts(manifest: Manifest, configDir: string): void {
+function rejectConflicts(manifest: Manifest, configDir: string): void {
   const [first] = findConfigConflicts(manifest, configDir);
   if (first === undefined) return;
   throw new CommandFailure(
@@ -176,7 +180,7 @@ function checkDatabase(file: string, manifest: Manifest): void {
     throw new CommandFailure(`The database in the backup is damaged, or was changed: ${faults.join("; ")}.`);
 }
 
-function tell(archive: string, dataDir: string, restored: Restored, flags: RestoreFlags): void {
+function printRestored(archive: string, dataDir: string, restored: Restored, flags: RestoreFlags): void {
   const { manifest, masterKey, kept, configFiles } = restored;
   const variables = findMissingVariables(manifest, getSurroundings().env, {
     hasConfig: flags.config,
@@ -215,4 +219,57 @@ function tell(archive: string, dataDir: string, restored: Restored, flags: Resto
     ["events", manifest.with_events ? manifest.tables["events"] : "not in this backup"],
     ["master key", masterKey.from],
   ]);
+}
+
+/** Variables that the backed-up configuration used and that are not set here. */
+interface MissingVariables {
+  /** Without these variables the gateway does not start. */
+  needed: string[];
+  /** Settings that now have their defaults, because their variables are not set. */
+  settings: string[];
+}
+
+/** Variables that describe the machine; another machine sets its own. */
+const OF_THE_MACHINE = /^POSTHORN_(?:DATA_DIR|HOST|PORT|LOG_LEVEL|LOG_FILE|URL|API_KEY)(?:_FILE)?$/;
+const OF_MASTER_KEY = /^POSTHORN_MASTER_KEY(?:_FILE)?$/;
+
+export function findMissingVariables(
+  { variables, needed_variables: needed, defaulted_variables: defaulted }: Manifest,
+  env: Environment,
+  restored: { hasConfig: boolean; hasMasterKey: boolean },
+): MissingVariables {
+  const isMissed = (name: string) =>
+    (env[name] ?? "") === "" && !OF_THE_MACHINE.test(name) && !(restored.hasMasterKey && OF_MASTER_KEY.test(name));
+  return {
+    needed: restored.hasConfig ? needed.filter(isMissed) : [],
+    settings: variables.filter((name) => !needed.includes(name) && !defaulted.includes(name)).filter(isMissed),
+  };
+}
+
+interface MasterKeyFinding {
+  /** In words, for the report. */
+  from: string;
+  /** The key, when it was in the data directory that is replaced. */
+  found: string | undefined;
+  /** What the operator must do before a gateway can read the secrets. */
+  missing: string | undefined;
+}
+
+/** Finds the master key that encrypted the secrets of a backup. */
+function findMasterKey(manifest: Manifest, dataDir: string): MasterKeyFinding {
+  const { master_key_fingerprint: fingerprint, with_master_key } = manifest;
+  if (with_master_key) return { from: "in the backup", found: undefined, missing: undefined };
+  if (fingerprint === null) return { from: "none was created yet", found: undefined, missing: undefined };
+  const path = join(dataDir, MASTER_KEY);
+  const present = existsSync(path) ? readFileSync(path, "utf8").trim() : undefined;
+  if (present !== undefined && createSecretBox(present).fingerprint === fingerprint) {
+    return { from: "the one that was already here", found: present, missing: undefined };
+  }
+  return {
+    from: "not in the backup",
+    found: undefined,
+    missing:
+      `the secrets are encrypted with a master key that is not in the backup (fingerprint ${fingerprint}). Put it into ` +
+      `${path}, or set POSTHORN_MASTER_KEY, before the gateway starts`,
+  };
 }

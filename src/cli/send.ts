@@ -1,11 +1,10 @@
-import { readAnswer, type ApiClient } from "./api-client.ts";
+import type { ApiClient } from "./api-client.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { CommandFailure, EXIT_FAILED, usageFailure } from "./failure.ts";
-import { runUntilInterrupted } from "./interruption.ts";
-import { countOf, note, print, printJson } from "./output.ts";
-import { openProgress } from "./progress.ts";
+import { runUntilInterrupted } from "./surroundings.ts";
+import { countOf, note, openProgress, print, printJson } from "./output.ts";
 import { HEADER, isJson, readCount, readPairs, readPayload } from "./read-value.ts";
-import { findId, TENANT } from "./resources/find-by-name.ts";
+import { findId, TENANT } from "./resources/resource.ts";
 
 export interface SendFlags extends ClientFlags {
   data: string;
@@ -33,12 +32,13 @@ interface Sent {
   detail?: string;
 }
 
+const JSON_TYPE = { "content-type": "application/json" };
 const MAX_COUNT = 10_000_000;
 const MAX_BATCH_EVENTS = 500;
 const MAX_BATCH_BYTES = 8 * 1_048_576;
 const PARALLEL_WEBHOOKS = 16;
 /** Up to this many events are reported one by one. */
-const MAX_TOLD = 20;
+const MAX_SHOWN = 20;
 /** The most results kept in memory for --json. */
 const MAX_KEPT = 100_000;
 
@@ -47,10 +47,10 @@ export async function runSend(eventType: string | undefined, flags: SendFlags): 
   const data = readPayload(flags.data);
   const summary = createSummary(count);
   const send = (signal: AbortSignal) => sendAll(eventType, data, flags, { count, summary, signal });
-  // One event is sent or not: Ctrl+C has nothing to tell.
+  // One event is sent or not: Ctrl+C has nothing to report.
   if (count === 1) await send(new AbortController().signal);
   else await runUntilInterrupted(send, summary.leave);
-  summary.tell(flags.json === true);
+  summary.print(flags.json === true);
 }
 
 interface Sending {
@@ -62,14 +62,14 @@ interface Sending {
 async function sendAll(eventType: string | undefined, data: Buffer, flags: SendFlags, sending: Sending): Promise<void> {
   if (flags.webhook === undefined) {
     if (eventType === undefined) throw usageFailure("Name an event type, or a source with --webhook.");
-    refuseFlags(flags, ["contentType", "header"], "is for --webhook only");
+    rejectFlags(flags, ["contentType", "header"], "is for --webhook only");
     const client = await connect(flags);
     const tenant = flags.tenant === undefined ? undefined : await findId(client, TENANT, flags.tenant);
     await publish(client, eventType, data, { ...flags, ...(tenant !== undefined && { tenant }) }, sending);
   } else {
     if (eventType !== undefined) throw usageFailure("A webhook has no event type of its own: its source decides.");
     const publishOnly = ["orderingKey", "priority", "source", "tenant", "deliverAt", "expiresAt", "metadata"] as const;
-    refuseFlags(flags, publishOnly, "cannot be used with --webhook");
+    rejectFlags(flags, publishOnly, "cannot be used with --webhook");
     await postWebhooks(await connect(flags, { needsKey: false }), flags.webhook, data, flags, sending);
   }
 }
@@ -83,7 +83,8 @@ async function publish(
 ): Promise<void> {
   checkJson("--data", data.toString("utf8"));
   if (flags.metadata !== undefined) checkJson("--metadata", flags.metadata);
-  const headers = { "content-type": "application/json" };
+  const post = async (parts: readonly Buffer[]) =>
+    (await client.send("POST", "/api/v1/events", { body: toBytes(parts), headers: JSON_TYPE })).read();
   const buildEvent = (number: number | undefined): Buffer => {
     const fields = {
       event_type: eventType,
@@ -104,10 +105,7 @@ async function publish(
     ]);
   };
   if (count === 1) {
-    summary.add(
-      readAnswer(client, await client.post("/api/v1/events", toBytes([buildEvent(undefined)]), headers)) as Sent,
-    );
-    return;
+    return summary.add((await post([buildEvent(undefined)])) as Sent);
   }
   const perBatch = Math.max(1, Math.min(MAX_BATCH_EVENTS, Math.floor(MAX_BATCH_BYTES / (data.length + 1024))));
   for (let from = 0; from < count && !signal.aborted; from += perBatch) {
@@ -116,8 +114,8 @@ async function publish(
       Buffer.from(index === 0 ? "[" : ","),
       buildEvent(from + index + 1),
     ]);
-    const answer = await client.post("/api/v1/events", toBytes([...parts.flat(), Buffer.from("]")]), headers);
-    for (const sent of (readAnswer(client, answer) as { events: Sent[] }).events) summary.add(sent);
+    const { events } = (await post([...parts.flat(), Buffer.from("]")])) as { events: Sent[] };
+    for (const sent of events) summary.add(sent);
   }
 }
 
@@ -140,8 +138,8 @@ async function postWebhooks(
     while (next <= count && !signal.aborted) {
       const id = numberId(flags.id, count === 1 ? undefined : next);
       next += 1;
-      const answer = await client.post(path, body, id === undefined ? headers : { ...headers, "webhook-id": id });
-      const sent = readAnswer(client, answer) as Sent;
+      const own = id === undefined ? headers : { ...headers, "webhook-id": id };
+      const sent = (await client.send("POST", path, { body, headers: own })).read() as Sent;
       summary.add({ ...sent, duplicate: sent.status === "duplicate" });
     }
   };
@@ -150,7 +148,7 @@ async function postWebhooks(
 
 interface Summary {
   add(sent: Sent): void;
-  tell(isJson: boolean): void;
+  print(isJson: boolean): void;
   /** Called when the user does not want to wait any longer. */
   leave: () => void;
 }
@@ -178,10 +176,10 @@ function createSummary(count: number): Summary {
         `interrupted: at least ${totals.sent} of ${count} were sent; the gateway delivers them without this command`,
       );
     },
-    tell(isJson) {
+    print(isJson) {
       progress.close();
       if (isJson) printJson(count === 1 ? kept[0] : { ...totals, events: kept });
-      else if (count <= MAX_TOLD) for (const sent of kept) print(describeSent(sent));
+      else if (count <= MAX_SHOWN) for (const sent of kept) print(describeSent(sent));
       if (!isJson && count > 1) note(describeTotals(totals));
       if (firstProblem !== undefined) throw new CommandFailure(firstProblem, EXIT_FAILED);
     },
@@ -215,7 +213,7 @@ function checkJson(flag: string, text: string): void {
   if (!isJson(text)) throw usageFailure(`${flag} is not JSON; put the JSON into quotes, or name a file with @FILE.`);
 }
 
-function refuseFlags(flags: SendFlags, names: readonly (keyof SendFlags)[], why: string): void {
+function rejectFlags(flags: SendFlags, names: readonly (keyof SendFlags)[], why: string): void {
   const name = names.find((candidate) => flags[candidate] !== undefined);
   if (name === undefined) return;
   throw usageFailure(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${why}.`);

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { decodeSecret, verifySeed, verifyStandard } from "../model/signature.ts";
 import { escapeControls } from "../telemetry/terminal-text.ts";
 import { CommandFailure, EXIT_CONFIGURATION } from "./failure.ts";
-import { openInterruption } from "./interruption.ts";
+import { openInterruption } from "./surroundings.ts";
 import { formatBytes, note, print, shorten } from "./output.ts";
 import { readCount } from "./read-value.ts";
 

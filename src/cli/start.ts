@@ -37,7 +37,7 @@ const FIRST_LISTEN_FD = 3;
 /** In the data folder. */
 const SIGN_IN_FILE = "sign-in-link";
 /** npm passes on a Ctrl+C that the terminal has already sent to the gateway itself: both count as one signal. */
-const SAME_WISH_MS = 500;
+const SAME_SIGNAL_MS = 500;
 const STOP_GRACE_MS = 2000;
 
 /** Runs until a signal ends it, then ends the process. */
@@ -88,7 +88,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
       setImmediate(exit, 1);
     },
   });
-  obeySignals({
+  handleSignals({
     starting,
     logger,
     input,
@@ -99,7 +99,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
   });
 
   try {
-    tell(await starting, config, isTerminal ? output : undefined);
+    printBanner(await starting, config, isTerminal ? output : undefined);
   } catch (fault) {
     const error = locateDeclared(fault, loaded);
     if (!(error instanceof PosthornError)) logger.fatal({ error }, "the gateway could not start");
@@ -121,7 +121,7 @@ function watchActivity(output: LogOutput): Activity {
   });
 }
 
-interface Obedience {
+interface Handled {
   starting: Promise<Gateway>;
   logger: Logger;
   input: LoadInput;
@@ -132,7 +132,7 @@ interface Obedience {
   exit: (code: number) => never;
 }
 
-function obeySignals({ starting, logger, input, config: inForce, isTerminal, stopWithinMs, exit }: Obedience): void {
+function handleSignals({ starting, logger, input, config: inForce, isTerminal, stopWithinMs, exit }: Handled): void {
   let stoppingSince: number | undefined;
   let running: Gateway | undefined;
   starting.then((gateway) => (running = gateway)).catch(() => undefined);
@@ -140,7 +140,7 @@ function obeySignals({ starting, logger, input, config: inForce, isTerminal, sto
 
   function stop(signal: string): void {
     if (stoppingSince !== undefined) {
-      if (performance.now() - stoppingSince < SAME_WISH_MS) return;
+      if (performance.now() - stoppingSince < SAME_SIGNAL_MS) return;
       logger.warn({ signal }, "second stop signal, ending immediately");
       running?.endNow();
       exit(1);
@@ -204,7 +204,7 @@ function findListenFd(env: Environment): number | undefined {
 }
 
 /** Prints the banner on the terminal, if there is one. */
-function tell({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, terminal: LogOutput | undefined): void {
+function printBanner({ url, newAdminKey }: Gateway, { dataDir, dev }: Config, terminal: LogOutput | undefined): void {
   const keyFile = join(dataDir, ADMIN_KEY_FILE);
   if (terminal === undefined) {
     if (newAdminKey !== undefined) {

@@ -1,39 +1,7 @@
-import { readAnswer } from "./api-client.ts";
+import type { Readiness, Status } from "../../sdk/src/generated/shapes.ts";
 import { connect, type ClientFlags } from "./connect.ts";
 import { ReportedFailure } from "./failure.ts";
 import { countOf, formatAgo, formatBytes, print, printFacts, printJson, printTable } from "./output.ts";
-
-interface Readiness {
-  status: string;
-  store: { driver: string; version: string; sync_mode: string };
-  disk: { status: string; free_bytes: number | null };
-}
-
-interface Status {
-  mode: string;
-  queue_length: number;
-  last_error: string | null;
-  condition: string;
-  active_alerts: number;
-  targets: {
-    name: string;
-    condition: string;
-    mode: string;
-    since: string | null;
-    queue_length: number;
-    failures: number;
-    last_error: string | null;
-  }[];
-  retention: { days: number | null; due_events: number | null; behind_s: number | null; remaining_s: number | null };
-  sources: { name: string; reason: string }[];
-  missing_sources: {
-    source: string;
-    subscription: string;
-    since: string;
-    next_try_at: string;
-    last_error: string;
-  }[];
-}
 
 function describeRetention({ days, due_events: due, behind_s: behindS, remaining_s: remainingS }: Status["retention"]) {
   if (days === null) return "events for ever";
@@ -44,8 +12,8 @@ function describeRetention({ days, due_events: due, behind_s: behindS, remaining
 export async function runStatus(flags: ClientFlags): Promise<void> {
   const client = await connect(flags);
   const ready = await client.get("/readyz", {}, [503]);
-  const readiness = readAnswer(client, ready) as Readiness;
-  const status = readAnswer(client, await client.get("/status")) as Status;
+  const readiness = ready.read() as Readiness;
+  const status = (await client.get("/status")).read() as Status;
   if (flags.json === true) printJson({ url: client.url, readiness, status });
   else printStatus(client.url, readiness, status);
   if (ready.status === 503) throw new ReportedFailure();

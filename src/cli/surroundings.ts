@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { readEnvironment, type Environment } from "../config/environment.ts";
+import { type Environment, readEnvironment } from "../config/environment.ts";
+import { CommandFailure, EXIT_INTERRUPTED, ReportedFailure } from "./failure.ts";
 
 /** All that a command reads from and writes to outside of its arguments. A program may run several at once. */
 export interface Surroundings {
@@ -27,8 +28,8 @@ export interface Output extends NodeJS.WritableStream {
 export type Signal = "SIGINT" | "SIGTERM";
 
 interface Signals {
-  once(signal: Signal, act: () => void): unknown;
-  off(signal: Signal, act: () => void): unknown;
+  once(signal: Signal, action: () => void): unknown;
+  off(signal: Signal, action: () => void): unknown;
 }
 
 const STDIN = 0;
@@ -73,4 +74,55 @@ export function getSurroundings(): Surroundings {
 /** A path as it was typed. */
 export function resolvePath(path: string): string {
   return resolve(getSurroundings().cwd, path);
+}
+
+/** What a command does when it is told to end. The same signal again ends the process at once. */
+
+interface Interruption {
+  readonly signal: AbortSignal;
+  close(): void;
+}
+
+export function openInterruption(names: readonly Signal[] = ["SIGINT", "SIGTERM"]): Interruption {
+  const { signals } = getSurroundings();
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  for (const name of names) signals.once(name, abort);
+  return {
+    signal: controller.signal,
+    close() {
+      for (const name of names) signals.off(name, abort);
+    },
+  };
+}
+
+/** Runs a long task that cleans up when it is interrupted. */
+export async function runInterruptible<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { signal, close } = openInterruption();
+  try {
+    return await run(signal);
+  } catch (error) {
+    throw signal.aborted ? new CommandFailure("Interrupted; all temporary files were removed.") : error;
+  } finally {
+    close();
+  }
+}
+
+/** Ctrl+C ends the command without waiting for the answer that it is waiting for: the gateway goes on by itself. */
+export async function runUntilInterrupted<T>(
+  run: (signal: AbortSignal) => Promise<T>,
+  onInterrupted: () => void,
+): Promise<T> {
+  const { signal, close } = openInterruption(["SIGINT"]);
+  const interrupted = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(new ReportedFailure(EXIT_INTERRUPTED)));
+  });
+  try {
+    return await Promise.race([run(signal), interrupted]);
+  } catch (error) {
+    if (signal.aborted) onInterrupted();
+    throw error;
+  } finally {
+    close();
+  }
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { carryOut } from "../../src/cli/apply/carry-out.ts";
+import { carryOut } from "../../src/cli/apply/run-apply.ts";
 import { makePlan } from "../../src/cli/apply/plan.ts";
 import { createApiClient } from "../../src/cli/api-client.ts";
 import { ADMIN_KEY, startTestGateway, type TestGateway } from "../support/test-gateway.ts";

@@ -3,9 +3,9 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { requestOf } from "../../src/cli/resources/add-acts.ts";
+import { requestOf } from "../../src/cli/resources/add-actions.ts";
 import type { Field } from "../../src/cli/resources/fields.ts";
-import type { Act, Call, Resource } from "../../src/cli/resources/resource.ts";
+import type { Action, Call, Resource } from "../../src/cli/resources/resource.ts";
 import { readApiDocument, type ApiOperation, type Json } from "../support/api-document.ts";
 import { PROJECT_ROOT } from "../support/sample-checkout.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
@@ -31,7 +31,7 @@ afterAll(() => gateway.stop());
 
 const CALL: Call = { args: ["first", "second"], flags: {}, body: {}, query: {}, headers: {} };
 
-function findOperation(resource: Resource, name: string, act: Act): ApiOperation | undefined {
+function findOperation(resource: Resource, name: string, act: Action): ApiOperation | undefined {
   const { method, path } = requestOf(resource, name, act, CALL);
   const fits = (template: string) => new RegExp(`^${template.replaceAll(/\{\w+\}/g, "(first|second)")}$`).test(path);
   return operations.find((one) => one.method === method && fits(one.path));
@@ -75,9 +75,9 @@ function unknownMembers(fields: readonly Field[], schemas: readonly Json[]): str
   return members.filter((path) => !schemas.some((schema) => hasMember(schema, path.split("."))));
 }
 
-function acts(): [what: string, resource: Resource, name: string, act: Act][] {
+function acts(): [what: string, resource: Resource, name: string, act: Action][] {
   return resources.flatMap(([file, resource]) =>
-    Object.entries(resource.acts).map(([name, act]): [string, Resource, string, Act] => [
+    Object.entries(resource.actions).map(([name, act]): [string, Resource, string, Action] => [
       `${file} ${name}`,
       resource,
       name,
@@ -125,7 +125,7 @@ describe("the commands of resources", () => {
         : ["show", "create"].includes(name)
           ? resource.facts
           : [];
-      if (operation === undefined || (!isList && act.tell !== undefined)) return [];
+      if (operation === undefined || (!isList && act.print !== undefined)) return [];
       const schemas = [...answersOf(operation, isList), ...(isList ? [] : answersOfAll(resource))];
       return unknownMembers(fields ?? [], schemas).map((path) => `${what}: ${path}`);
     });
@@ -153,7 +153,7 @@ describe("the commands of resources", () => {
 
 /** Some members are told only when something was made or taken in again. */
 function answersOfAll(resource: Resource): Json[] {
-  return Object.entries(resource.acts).flatMap(([name, act]) => {
+  return Object.entries(resource.actions).flatMap(([name, act]) => {
     const operation = findOperation(resource, name, act);
     return operation === undefined ? [] : answersOf(operation, false);
   });

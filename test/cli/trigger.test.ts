@@ -1,7 +1,7 @@
 import { createPrivateKey } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { loadSamples } from "../../src/cli/trigger/samples.ts";
+import { loadSamples } from "../../src/cli/trigger.ts";
 import { createProviderKinds } from "../../src/sources/kinds.ts";
 import { PROVIDER_FIXTURES } from "../contract/sources/all.ts";
 import { SERVER_PAIR } from "../support/certificates.ts";

@@ -1,13 +1,13 @@
 import { createInterface } from "node:readline/promises";
 import { loadDeclared } from "../../config/load.ts";
+import { escapeControls } from "../../telemetry/terminal-text.ts";
 import type { ApiClient } from "../api-client.ts";
-import { connect, type ClientFlags } from "../connect.ts";
+import { type ClientFlags, connect } from "../connect.ts";
 import { CommandFailure, ReportedFailure, usageFailure } from "../failure.ts";
-import { countOf, note } from "../output.ts";
+import { countOf, note, openProgress, printEscaped, printJson, shorten } from "../output.ts";
 import { getSurroundings } from "../surroundings.ts";
-import { carryOut } from "./carry-out.ts";
-import { makePlan, type Plan, type Step } from "./plan.ts";
-import { showPlan, showPlanAsJson } from "./show-plan.ts";
+import { createPaint, findTerminal, type Style } from "../terminal.ts";
+import { type FieldChange, makePlan, type Plan, type Step } from "./plan.ts";
 
 export interface DiffFlags extends ClientFlags {
   file: string;
@@ -26,14 +26,14 @@ export async function runDiff(flags: DiffFlags): Promise<void> {
   const { plan } = await planFor(flags);
   if (flags.json === true) showPlanAsJson(plan, false);
   else showPlan(plan);
-  refuseRefused(plan);
+  failIfRejected(plan);
   if (flags.exitCode === true && plan.steps.length > 0) throw new ReportedFailure(EXIT_DIFFERENT);
 }
 
 export async function runApply(flags: ApplyFlags): Promise<void> {
   const { client, plan } = await planFor(flags);
   if (flags.json !== true) showPlan(plan);
-  refuseRefused(plan);
+  failIfRejected(plan);
   if (plan.steps.length > 0) {
     await confirm(plan.steps, flags.yes === true);
     await carryOut(client, plan.steps);
@@ -53,7 +53,7 @@ async function planFor(flags: DiffFlags): Promise<{ client: ApiClient; plan: Pla
   return { client, plan };
 }
 
-function refuseRefused({ refused }: Plan): void {
+function failIfRejected({ refused }: Plan): void {
   if (refused.length === 0) return;
   const what = refused.length === 1 ? "it is" : "they are";
   throw new CommandFailure(
@@ -77,4 +77,111 @@ async function confirm(steps: readonly Step[], isYes: boolean): Promise<void> {
   } finally {
     input.close();
   }
+}
+
+/** One step after the other, in the order of the plan. Steps before a failed one are not undone. */
+export async function carryOut(client: ApiClient, steps: readonly Step[]): Promise<void> {
+  const progress = openProgress(steps.length);
+  let made = 0;
+  try {
+    for (const step of steps) {
+      try {
+        await carryOutOne(client, step);
+      } catch (error) {
+        throw new CommandFailure(
+          `${step.label}: ${(error as Error).message} ${made} of ${countOf(steps.length, "change")} made. ` +
+            "Run the command again to make the remaining changes.",
+        );
+      }
+      made += 1;
+      progress.show(made);
+    }
+  } finally {
+    progress.close();
+  }
+}
+
+async function carryOutOne(client: ApiClient, { path, query, body, etag }: Step): Promise<void> {
+  const headers: Record<string, string> = etag === undefined ? {} : { "if-match": etag };
+  if (body === undefined) {
+    await client.send("DELETE", path, { query, headers, expected: [404] });
+    return;
+  }
+  await client.send("PUT", path, { json: body, headers });
+}
+
+const SIGNS: Readonly<Record<Step["act"], readonly [sign: string, style: Style]>> = {
+  create: ["+", "green"],
+  change: ["~", "yellow"],
+  delete: ["-", "red"],
+};
+
+const MAX_VALUE_CHARACTERS = 120;
+
+function showPlan({ steps, unchanged, skipped, refused }: Plan): void {
+  const paint = createPaint(findTerminal());
+  for (const step of steps) {
+    const [sign, style] = SIGNS[step.act];
+    printEscaped(`${paint(style, sign)} ${escapeControls(step.label)}`);
+    for (const field of flatten(step.fields)) printEscaped(`    ${describeField(field)}`);
+    if (step.areSecretsChanged) printEscaped("    secrets: changed");
+    if (step.note !== undefined) printEscaped(`    ${step.note}`);
+  }
+  for (const { label, reason } of skipped) note(`${label} is skipped: ${reason}`);
+  for (const { label, reason } of refused) note(`${label} is rejected: ${reason}`);
+  if (steps.length === 0) note(`no changes: ${describeUnchanged(unchanged)}`);
+  else note(summarise(steps, unchanged));
+}
+
+function showPlanAsJson({ steps, unchanged, skipped, refused }: Plan, isApplied: boolean): void {
+  printJson({
+    applied: isApplied,
+    changes: steps.map(({ act, label, fields, areSecretsChanged }) => ({
+      act,
+      what: label,
+      fields,
+      secrets_changed: areSecretsChanged,
+    })),
+    unchanged,
+    skipped,
+    refused,
+  });
+}
+
+function describeUnchanged(count: number): string {
+  return count === 1 ? "the resource is already as declared" : `all ${count} resources are already as declared`;
+}
+
+function summarise(steps: readonly Step[], unchanged: number): string {
+  const count = (act: Step["act"]) => steps.filter((step) => step.act === act).length;
+  return `${count("create")} to create, ${count("change")} to change, ${count("delete")} to delete, ${unchanged} unchanged`;
+}
+
+/** For an object, shows only the members that differ. */
+function flatten(fields: readonly FieldChange[]): readonly FieldChange[] {
+  return fields.flatMap(({ field, before, after }) => {
+    if (!isObject(before) || !isObject(after)) return [{ field, before, after }];
+    const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+    const differing = names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+    return flatten(
+      differing.map((name) => ({
+        field: `${field}.${name}`,
+        before: before[name] ?? null,
+        after: after[name] ?? null,
+      })),
+    );
+  });
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function describeField({ field, before, after }: FieldChange): string {
+  return escapeControls(`${field}: ${showValue(before)} -> ${showValue(after)}`);
+}
+
+function showValue(value: unknown): string {
+  if (value === null) return "(not set)";
+  return shorten(typeof value === "string" ? value : JSON.stringify(value), MAX_VALUE_CHARACTERS);
 }

@@ -2,9 +2,8 @@ import { connect, type ClientFlags } from "../connect.ts";
 import { printDocument } from "../output.ts";
 import type { ApiClient } from "../api-client.ts";
 import { ago, asText, firstOf, type Field, type Row } from "../resources/fields.ts";
-import { KEY, listNames, SUBSCRIPTION } from "../resources/find-by-name.ts";
+import { KEY, listNames, type Named, SUBSCRIPTION } from "../resources/resource.ts";
 import { printList } from "../resources/list.ts";
-import type { Named } from "../resources/resource.ts";
 
 export interface AuditFlags extends ClientFlags {
   actor?: string;

@@ -35,7 +35,7 @@ export async function runVerifyAudit(file: string | undefined, flags: VerifyAudi
     file === undefined ? openDatabase(getDatabasePath(loadLocal(flags).config)) : await openExport(file);
   const check = createChainCheck({ storeId, checkpoint, verify, anchors });
   for await (const row of rows) check.take(row);
-  tell({ entries: check.count, head, fault: check.end(head) }, flags);
+  printReport({ entries: check.count, head, fault: check.end(head) }, flags);
 }
 
 function findVerifier({ publicKey, ...flags }: VerifyAuditFlags) {
@@ -121,7 +121,7 @@ interface Report {
   fault: ChainFault | undefined;
 }
 
-function tell({ entries, head, fault }: Report, { json }: VerifyAuditFlags): void {
+function printReport({ entries, head, fault }: Report, { json }: VerifyAuditFlags): void {
   const firstWrong = fault === undefined ? null : { seq: fault.seq, reason: fault.why };
   if (json === true) printJson({ valid: fault === undefined, entries, first_wrong: firstWrong, head: head ?? null });
   if (fault !== undefined) throw new CommandFailure(`Entry ${fault.seq} of the audit log is wrong: ${fault.why}.`);

@@ -75,12 +75,12 @@ export function parseManifest(text: string): Manifest {
     const [first] = Value.Errors(Manifest, value);
     throw new CommandFailure(`The backup's manifest.json is damaged: ${first?.instancePath} ${first?.message}.`);
   }
-  refuseStrangeParts(value);
+  rejectStrangeParts(value);
   return value;
 }
 
 /** A restore writes each part to a place that depends on its name, so only known names are allowed. */
-function refuseStrangeParts({ parts, with_master_key }: Manifest): void {
+function rejectStrangeParts({ parts, with_master_key }: Manifest): void {
   const seen = new Set<string>();
   for (const { name } of parts) {
     if (!isPartName(name)) {

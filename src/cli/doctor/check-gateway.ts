@@ -1,10 +1,10 @@
 import { createServer } from "node:net";
 import type { Config } from "../../config/settings-tree.ts";
 import { VERSION } from "../../config/version.ts";
-import { readAnswer, type ApiClient } from "../api-client.ts";
+import type { ApiClient } from "../api-client.ts";
 import { describeFailure } from "../failure.ts";
 import { countOf } from "../output.ts";
-import type { Judge } from "./findings.ts";
+import type { Report } from "./findings.ts";
 
 /** The public facts of a gateway, which need no key. */
 export interface Answered {
@@ -16,7 +16,7 @@ export interface Answered {
 export async function askGateway(client: ApiClient): Promise<Answered | { failure: string }> {
   try {
     const answer = await client.get("/readyz", {}, [503]);
-    const readiness = readAnswer(client, answer) as Answered["readiness"];
+    const readiness = answer.read() as Answered["readiness"];
     if (readiness.store === undefined) return { failure: `The server at ${client.url} is not a Posthorn gateway.` };
     return { readiness, aheadMs: answer.date === undefined ? undefined : Date.parse(answer.date) - Date.now() };
   } catch (error) {
@@ -29,26 +29,26 @@ export function checkPort(
   { host, port }: Config,
   { isRunning, answered }: { isRunning: boolean | undefined; answered: Answered | undefined },
   occupation: Occupation,
-  judge: Judge,
+  report: Report,
 ): void {
   const place = `${host}:${port}`;
-  if (port === 0) return judge("ok", "the gateway takes any free port (port 0)");
+  if (port === 0) return report("ok", "the gateway takes any free port (port 0)");
   if (occupation.state === "free") {
-    if (isRunning !== true) return judge("ok", `${place} is free`);
-    return judge("warning", `${place} is free, but a gateway runs on this data dir: it was started with another port`);
+    if (isRunning !== true) return report("ok", `${place} is free`);
+    return report("warning", `${place} is free, but a gateway runs on this data dir: it was started with another port`);
   }
   if (occupation.state === "impossible") {
-    return judge("problem", `${place} cannot be listened on (${occupation.reason}); choose another host or port`);
+    return report("problem", `${place} cannot be listened on (${occupation.reason}); choose another host or port`);
   }
   if (answered === undefined && isRunning === true) {
-    return judge("warning", `${place} is used, but the gateway of this data dir does not answer there`);
+    return report("warning", `${place} is used, but the gateway of this data dir does not answer there`);
   }
   if (answered === undefined) {
     const advice = "Stop it, or choose another port with POSTHORN_PORT";
-    return judge("problem", `${place} is used by something that is not a Posthorn gateway. ${advice}`);
+    return report("problem", `${place} is used by something that is not a Posthorn gateway. ${advice}`);
   }
-  if (isRunning === false) return judge("warning", `${place} is used by a gateway with another data dir`);
-  judge("ok", `${place} is used by the gateway`);
+  if (isRunning === false) return report("warning", `${place} is used by a gateway with another data dir`);
+  report("ok", `${place} is used by the gateway`);
 }
 
 export type Occupation = { state: "free" } | { state: "used" } | { state: "impossible"; reason: string };
@@ -64,19 +64,19 @@ export function findOccupation({ host, port }: Pick<Config, "host" | "port">): P
   });
 }
 
-export function judgeReadiness(url: string, { readiness }: Answered, judge: Judge): void {
+export function checkReadiness(url: string, { readiness }: Answered, report: Report): void {
   const { status, store } = readiness;
   const sync = store?.sync_mode;
   if (sync !== "FULL")
-    judge("problem", `${url} syncs with ${sync}: acknowledged events can be lost in a power failure`);
-  if (status === "ok") judge("ok", `${url} is ready; sync ${sync}`);
-  else judge("warning", `${url} is ${status}; sync ${sync}. \`posthorn status\` says why`);
+    report("problem", `${url} syncs with ${sync}: acknowledged events can be lost in a power failure`);
+  if (status === "ok") report("ok", `${url} is ready; sync ${sync}`);
+  else report("warning", `${url} is ${status}; sync ${sync}. \`posthorn status\` says why`);
 }
 
-export function judgeVersion({ readiness }: Answered, judge: Judge): void {
+export function checkVersion({ readiness }: Answered, report: Report): void {
   const { version } = readiness;
-  if (version === VERSION) return judge("ok", `the gateway and this command have the same version, ${VERSION}`);
-  judge("warning", `the gateway is ${version}, this command ${VERSION}. Restart the gateway after an upgrade`);
+  if (version === VERSION) return report("ok", `the gateway and this command have the same version, ${VERSION}`);
+  report("warning", `the gateway is ${version}, this command ${VERSION}. Restart the gateway after an upgrade`);
 }
 
 interface Status {
@@ -88,7 +88,7 @@ interface Status {
 }
 
 /** For a gateway elsewhere, whose files are not here, only its answers can be checked. */
-export function judgeStatus(status: Status, about: (check: string) => Judge): void {
+export function checkStatus(status: Status, about: (check: string) => Report): void {
   const { targets, suspended, active_alerts: alerts, connections, retention } = status;
   const down = targets.filter(({ mode }) => mode === "QUEUE").map(({ name }) => name);
   if (down.length > 0) about("targets")("warning", `down: ${down.join(", ")}. \`posthorn targets\` says why`);

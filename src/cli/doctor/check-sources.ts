@@ -1,10 +1,12 @@
-import { NO_CONNECTIONS } from "../../queues/connections.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { listConnections } from "../../config/connections.ts";
 import type { Config } from "../../config/settings-tree.ts";
-import { createSystemClock, createSystemRandom } from "../../model/clock.ts";
 import type { SourceInput } from "../../model/source.ts";
+import { createSystemClock, createSystemRandom } from "../../model/clock.ts";
 import { PLUGINS } from "../../plugins.ts";
+import { BrokerFault } from "../../queues/broker-fault.ts";
+import { createConnections, NO_CONNECTIONS } from "../../queues/connections.ts";
 import { createSecretBox } from "../../resources/secret-box.ts";
 import { createSourceInputs } from "../../resources/sources/source-checks.ts";
 import { readState } from "../../resources/sources/source-record.ts";
@@ -14,18 +16,18 @@ import type { Inspection } from "../../store/sqlite/inspect.ts";
 import { MASTER_KEY } from "../backup/manifest.ts";
 import { describeFailure } from "../failure.ts";
 import { countOf } from "../output.ts";
-import type { Judge } from "./findings.ts";
+import type { Report } from "./findings.ts";
 
 /** Checks that the declared sources are valid, and that the secrets of the stored ones can be read. */
-export async function checkSources(config: Config, inspection: Inspection | undefined, judge: Judge): Promise<void> {
+export async function checkSources(config: Config, inspection: Inspection | undefined, report: Report): Promise<void> {
   const kinds = await listKinds();
   const declared = config.sources.map((input) => findProblem(input, kinds)).filter((one) => one !== undefined);
   const stored = inspection?.sources ?? [];
   if (!canRead(stored, config)) {
-    return judge("warning", "their secrets cannot be read: the master key is missing or a different one");
+    return report("warning", "their secrets cannot be read: the master key is missing or a different one");
   }
-  for (const problem of declared) judge("problem", problem);
-  if (declared.length === 0) judge("ok", `${countOf(stored.length, "source is", "sources are")} stored`);
+  for (const problem of declared) report("problem", problem);
+  if (declared.length === 0) report("ok", `${countOf(stored.length, "source is", "sources are")} stored`);
 }
 
 function findProblem(input: SourceInput, kinds: ReadonlyMap<string, SourceKind>): string | undefined {
@@ -54,4 +56,51 @@ async function listKinds(): Promise<ReadonlyMap<string, SourceKind>> {
   const plugged = await Promise.all(PLUGINS.map((plugin) => plugin.loadSourceKinds()));
   const fetchText = () => Promise.reject(new Error("nothing is fetched here"));
   return createSourceKinds({ fetchText, connections: NO_CONNECTIONS }, plugged.flat());
+}
+
+const DEADLINE_MS = 10_000;
+/** Any name will do: only a connected client learns that the queue does not exist. */
+const ANY_QUEUE = "posthorn-doctor";
+
+/** Connects to each configured broker and sends one request. */
+export async function checkBrokers(config: Config, report: Report): Promise<void> {
+  const inputs = listConnections(config);
+  if (inputs.length === 0) return report("ok", "none is configured");
+  const connections = createConnections({
+    connections: inputs,
+    label: "posthorn doctor",
+    clock: createSystemClock(),
+    random: { next: Math.random },
+  });
+  try {
+    await Promise.all(
+      inputs.map(async ({ kind, name }) => {
+        const place = `${kind} ${name}`;
+        const fault = await findFault(connections.find(kind, name)?.depth(ANY_QUEUE));
+        if (fault === undefined) report("ok", `${place} answers`);
+        else report("problem", `${place}: ${fault}`);
+      }),
+    );
+  } finally {
+    await connections.close();
+  }
+}
+
+async function findFault(asked: Promise<unknown> | undefined): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(
+      resolve,
+      DEADLINE_MS,
+      `no answer within ${DEADLINE_MS / 1000} s; check the address and the network`,
+    );
+  });
+  try {
+    return await Promise.race([Promise.resolve(asked).then(() => undefined), late]);
+  } catch (error) {
+    if (!(error instanceof BrokerFault)) throw error;
+    return error.isOfConnection ? error.message : undefined;
+  } finally {
+    clearTimeout(timer);
+  }
 }

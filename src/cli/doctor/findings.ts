@@ -1,7 +1,6 @@
 import { ReportedFailure } from "../failure.ts";
 import { printEscaped, printJson } from "../output.ts";
-import { createPaint, findTerminal, type Style } from "../terminal.ts";
-import { wrapIndented } from "../wrap.ts";
+import { createPaint, findTerminal, type Style, wrapIndented } from "../terminal.ts";
 import { escapeControls } from "../../telemetry/terminal-text.ts";
 
 /** The result of the doctor: one line for each check. */
@@ -14,10 +13,10 @@ export interface Finding {
 /** A warning can wait; a problem loses or refuses events, or prevents the gateway from starting. */
 type Result = "ok" | "warning" | "problem";
 
-export type Judge = (result: Result, detail: string) => void;
+export type Report = (result: Result, detail: string) => void;
 
 export interface Findings {
-  about(check: string): Judge;
+  about(check: string): Report;
   readonly list: readonly Finding[];
 }
 

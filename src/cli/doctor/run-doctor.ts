@@ -4,28 +4,26 @@ import { VERSION } from "../../config/version.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { isDataDirLocked } from "../../store/sqlite/data-dir-lock.ts";
 import { readSqliteVersion } from "../../store/sqlite/connection.ts";
-import { createApiClient, readAnswer, type ApiClient } from "../api-client.ts";
+import { createApiClient } from "../api-client.ts";
 import { connect, findGivenUrl, getLocalUrl, isThisMachine, parseGatewayUrl } from "../connect.ts";
 import { describeFailure } from "../failure.ts";
 import { loadLocal, type LocalFlags } from "../local.ts";
 import { countOf } from "../output.ts";
-import { checkBrokers } from "./check-brokers.ts";
-import { checkClock, readClocks, type ClockFacts } from "./check-clock.ts";
-import { checkDisk, checkFsync } from "./check-disk.ts";
+import { listAll } from "../resources/resource.ts";
+import { checkBrokers, checkSources } from "./check-sources.ts";
+import { checkClock, checkDisk, checkFsync, type ClockFacts, readClocks } from "./check-machine.ts";
 import {
   askGateway,
   checkPort,
   findOccupation,
-  judgeReadiness,
-  judgeStatus,
-  judgeVersion,
+  checkReadiness,
+  checkStatus,
+  checkVersion,
   type Answered,
 } from "./check-gateway.ts";
-import { checkSources } from "./check-sources.ts";
 import { checkRetention, checkStore } from "./check-store.ts";
-import { checkDestinations, checkOwnCertificate } from "./check-tls.ts";
-import { createFindings, printFindings, type Findings, type Judge } from "./findings.ts";
-import { collectHttpsOrigins } from "./https-origins.ts";
+import { checkDestinations, checkOwnCertificate, collectHttpsOrigins } from "./check-tls.ts";
+import { createFindings, printFindings, type Findings, type Report } from "./findings.ts";
 
 export interface DoctorFlags extends LocalFlags {
   url?: string;
@@ -65,21 +63,21 @@ async function examineHere(url: string | undefined, flags: DoctorFlags, { about 
   return { lastKnownNow: inspection?.lastKnownNow, gatewayAheadMs: answered?.aheadMs };
 }
 
-function checkConfig(flags: DoctorFlags, judge: Judge): Config | undefined {
+function checkConfig(flags: DoctorFlags, report: Report): Config | undefined {
   try {
     const loaded = loadLocal(flags);
     checkFiles(loaded);
     const { config, warnings } = loaded;
-    judge(
+    report(
       "ok",
       `valid; ${countOf(config.sources.length, "source")}, ${countOf(config.subscriptions.length, "subscription")} declared`,
     );
-    for (const warning of warnings) judge("warning", warning);
+    for (const warning of warnings) report("warning", warning);
     return config;
   } catch (error) {
     const problems = error instanceof PosthornError ? error.details?.["problems"] : undefined;
     for (const problem of Array.isArray(problems) ? problems : [describeFailure(error)])
-      judge("problem", String(problem));
+      report("problem", String(problem));
     return undefined;
   }
 }
@@ -89,12 +87,12 @@ async function checkGateway(
   url: string | undefined,
   about: Findings["about"],
 ): Promise<Answered | undefined> {
-  const judge = about("gateway");
+  const report = about("gateway");
   let isRunning: boolean | undefined;
   try {
     isRunning = isDataDirLocked(config.dataDir);
   } catch (error) {
-    judge("warning", `cannot find out whether a gateway runs on this data dir: ${(error as Error).message}`);
+    report("warning", `cannot find out whether a gateway runs on this data dir: ${(error as Error).message}`);
   }
   const occupation = await findOccupation(config);
   const address = url ?? (config.port === 0 ? undefined : getLocalUrl(config));
@@ -102,19 +100,19 @@ async function checkGateway(
   const answered = asked === undefined || "failure" in asked ? undefined : asked;
   checkPort(config, { isRunning, answered }, occupation, about("port"));
   if (answered !== undefined && address !== undefined) {
-    judgeReadiness(address, answered, judge);
-    judgeVersion(answered, about("versions"));
+    checkReadiness(address, answered, report);
+    checkVersion(answered, about("versions"));
     if (isRunning === false)
-      judge("warning", `${address} answers, but it is another gateway: none runs on this data dir`);
+      report("warning", `${address} answers, but it is another gateway: none runs on this data dir`);
   } else if (url !== undefined && asked !== undefined && "failure" in asked) {
-    judge("problem", asked.failure);
+    report("problem", asked.failure);
   } else if (isRunning === true) {
     // The certificate is for the gateway's public name, which is not always this address.
     const isSure = config.port !== 0 && config.tlsCert === undefined;
     const reason = asked !== undefined && "failure" in asked ? asked.failure : "Name it with --url or POSTHORN_URL.";
-    judge(isSure ? "problem" : "warning", `a gateway runs on this data dir, but does not answer here. ${reason}`);
+    report(isSure ? "problem" : "warning", `a gateway runs on this data dir, but does not answer here. ${reason}`);
   } else if (isRunning === false) {
-    judge("ok", "no gateway is running on this data dir");
+    report("ok", "no gateway is running on this data dir");
   }
   return answered;
 }
@@ -127,29 +125,14 @@ async function examineElsewhere(url: string, flags: DoctorFlags, { about }: Find
     about("gateway")("problem", asked.failure);
     return { lastKnownNow: undefined, gatewayAheadMs: undefined };
   }
-  judgeReadiness(url, asked, about("gateway"));
-  judgeVersion(asked, about("versions"));
+  checkReadiness(url, asked, about("gateway"));
+  checkVersion(asked, about("versions"));
   try {
-    judgeStatus(readAnswer(client, await client.get("/status")) as Parameters<typeof judgeStatus>[0], about);
-    const things = [...(await listAll(client, "subscriptions")), ...(await listAll(client, "targets"))];
+    checkStatus((await client.get("/status")).read() as Parameters<typeof checkStatus>[0], about);
+    const things = [...(await listAll(client, "/api/v1/subscriptions")), ...(await listAll(client, "/api/v1/targets"))];
     await checkDestinations(collectHttpsOrigins(things), { allowPrivateDestinations: true }, about("TLS"));
   } catch (error) {
     about("gateway")("warning", `checks that need a key were left out: ${describeFailure(error)}`);
   }
   return { lastKnownNow: undefined, gatewayAheadMs: asked.aheadMs };
-}
-
-const MAX_PAGES = 50;
-
-async function listAll(client: ApiClient, name: string): Promise<unknown[]> {
-  const all: unknown[] = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const answer = readAnswer(client, await client.get(`/api/v1/${name}`, { limit: 100, cursor }));
-    const { data, next_cursor: next } = answer as { data: unknown[]; next_cursor: string | null };
-    all.push(...data);
-    if (next === null) break;
-    cursor = next;
-  }
-  return all;
 }

@@ -1,25 +1,13 @@
-import type { ApiClient } from "../api-client.ts";
-import { readAnswer } from "../api-client.ts";
+import type { StreamEvent } from "../../../sdk/src/generated/shapes.ts";
+import { suggestName } from "../../model/nearest-name.ts";
+import { retryPolicyOf } from "../../model/retry-policy.ts";
+import type { RetryPolicySpec } from "../../model/subscription.ts";
+import type { ApiClient, Query } from "../api-client.ts";
+import { CommandFailure } from "../failure.ts";
+import { note } from "../output.ts";
+import { asText, type Row } from "../resources/fields.ts";
+import { describeIds, listAll } from "../resources/resource.ts";
 import type { LocalRequest } from "./local-server.ts";
-import type { Listened } from "./listened.ts";
-
-/** An event of the live stream, with its body. */
-export interface ListenedEvent {
-  event_id: string;
-  event_type: string;
-  source: string;
-  received_at: string;
-  content_type: string | null;
-  size: number;
-  headers?: Readonly<Record<string, string | readonly string[]>>;
-  request?: { method: string; path: string; query: string };
-  payload_base64?: string;
-  /** The body is too large for a frame. */
-  payload_omitted?: boolean;
-  damage?: string;
-  /** Set when the body was erased. */
-  body_erased_at: string | null;
-}
 
 /** RFC 9110, 7.6.1: these headers belong to one connection. The others are set by the local request itself. */
 const NOT_HANDED_ON = new Set([
@@ -49,7 +37,7 @@ export interface BuiltRequest {
 /** Builds the request as it was received. */
 export async function buildReceived(
   client: ApiClient,
-  event: ListenedEvent,
+  event: StreamEvent,
   { pathTokens }: Pick<Listened, "pathTokens">,
 ): Promise<BuiltRequest> {
   const { method = "POST", path = "", query = "" } = event.request ?? {};
@@ -76,11 +64,11 @@ function suffixOf(path: string, hasToken: boolean): string {
   return path.replace(hasToken ? /^\/webhook\/[^/]+(\/[^/]+)?/ : /^\/webhook\/[^/]+/, "");
 }
 
-async function readBody(client: ApiClient, event: ListenedEvent): Promise<Buffer> {
+async function readBody(client: ApiClient, event: StreamEvent): Promise<Buffer> {
   if (event.payload_base64 !== undefined) return Buffer.from(event.payload_base64, "base64");
   if (event.payload_omitted !== true) return Buffer.alloc(0);
   const path = `/api/v1/events/${encodeURIComponent(event.event_id)}`;
-  const whole = readAnswer(client, await client.get(path, { body: "base64" })) as ListenedEvent;
+  const whole = (await client.get(path, { body: "base64" })).read() as StreamEvent;
   if (whole.damage !== undefined) throw new DamagedBody(whole.damage);
   return Buffer.from(whole.payload_base64 ?? "", "base64");
 }
@@ -91,16 +79,15 @@ export class DamagedBody extends Error {}
 /** Builds the request that the subscription's destination would get: in its format, signed with its secrets. */
 export async function buildDelivery(
   client: ApiClient,
-  event: ListenedEvent,
+  event: StreamEvent,
   subscriptionId: string,
 ): Promise<BuiltRequest | { problem: string; isFinal: boolean }> {
   const path = `/api/v1/subscriptions/${encodeURIComponent(subscriptionId)}/preview`;
   const answer = await client.send("POST", path, {
-    body: JSON.stringify({ event_id: event.event_id }),
-    headers: { "content-type": "application/json" },
+    json: { event_id: event.event_id },
     expected: [403, 404, 409, 422],
   });
-  const shown = readAnswer(client, answer) as {
+  const shown = answer.read() as {
     method: string;
     headers: readonly { name: string; value: string }[];
     body_base64: string;
@@ -119,4 +106,77 @@ export async function buildDelivery(
     },
     hidden: pairs.filter(([, value]) => value === MASK).map(([name]) => name),
   };
+}
+
+/** The source or subscription to listen to, or everything. */
+export interface Listened {
+  /** For messages: `the source github`. */
+  label: string;
+  /** A stable key, under which the position is saved. */
+  key: string;
+  query: Query;
+  subscription: { id: string; retryPolicy: RetryPolicySpec } | undefined;
+  /** Sources whose paths contain a token. */
+  pathTokens: ReadonlySet<string>;
+}
+
+/** Finds a source or a subscription by its name or id; everything when none is given. */
+export async function findListened(
+  client: ApiClient,
+  given: string | undefined,
+  isFollowing: boolean,
+): Promise<Listened> {
+  const sources = await listAll(client, "/api/v1/sources");
+  const pathTokens = new Set(
+    sources.filter(({ path_token: token }) => token !== null).map(({ name }) => asText(name) ?? ""),
+  );
+  if (given === undefined) {
+    return { label: "all incoming requests", key: "all", query: {}, subscription: undefined, pathTokens };
+  }
+  const subscriptions = await listAll(client, "/api/v1/subscriptions");
+  const byId = subscriptions.filter(({ id }) => id === given);
+  const meant = byId.length > 0 ? byId : subscriptions.filter(({ name }) => name === given);
+  const isSource = byId.length === 0 && sources.some(({ name }) => name === given);
+  if (isSource && meant.length > 0) {
+    throw new CommandFailure(
+      `A source and a subscription have the name "${given}". For the subscription use its id: ${describeIds(meant)}.`,
+    );
+  }
+  if (meant.length > 1) {
+    throw new CommandFailure(
+      `${meant.length} subscriptions have the name "${given}": ${describeIds(meant)}. Use an id.`,
+    );
+  }
+  const [subscription] = meant;
+  if (subscription !== undefined) return toSubscription(subscription, pathTokens);
+  if (!isSource) noteUndeclared(given, [...sources, ...subscriptions], isFollowing);
+  return {
+    label: `the source ${given}`,
+    key: `source ${given}`,
+    query: { source: given },
+    subscription: undefined,
+    pathTokens,
+  };
+}
+
+function toSubscription(row: Row, pathTokens: ReadonlySet<string>): Listened {
+  const id = asText(row["id"]) ?? "";
+  const set = Object.fromEntries(
+    ["retry_policy", "retry_count", "retry_interval"].map((name) => [name, row[name] ?? undefined]),
+  );
+  return {
+    label: `the subscription ${asText(row["name"])} (${id})`,
+    key: `subscription ${id}`,
+    query: { subscription_id: id },
+    subscription: { id, retryPolicy: retryPolicyOf(set) },
+    pathTokens,
+  };
+}
+
+/** While the `*` source is on, webhooks to any name are accepted. */
+function noteUndeclared(given: string, rows: readonly Row[], isFollowing: boolean): void {
+  const names = rows.map(({ name }) => asText(name) ?? "");
+  const hint = suggestName(given, names) || ".";
+  const what = isFollowing ? "Waiting for" : "Forwarding earlier";
+  note(`no source or subscription has the name "${given}"${hint} ${what} webhooks to /webhook/${given}.`);
 }

@@ -1,18 +1,27 @@
+import type { StreamEvent, StreamGap } from "../../../sdk/src/generated/shapes.ts";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseUrl } from "../../model/addresses.ts";
 import type { ApiClient } from "../api-client.ts";
-import { connect, type ClientFlags } from "../connect.ts";
-import { followStream, type StreamFrame } from "../event-stream.ts";
-import { usageFailure } from "../failure.ts";
-import { openInterruption } from "../interruption.ts";
+import { type ClientFlags, connect } from "../connect.ts";
+import { followStream } from "../event-stream.ts";
+import { CommandFailure, usageFailure } from "../failure.ts";
 import { countOf, note, print, printEscaped } from "../output.ts";
 import { readCount, readTime } from "../read-value.ts";
-import { buildDelivery, buildReceived, DamagedBody, type BuiltRequest, type ListenedEvent } from "./build-request.ts";
-import { describeConsequence } from "./consequence.ts";
-import { findListened, type Listened } from "./listened.ts";
-import { describeAnswer, describeRequest, describeWhole, headersOf } from "./listen-line.ts";
+import { getSurroundings, openInterruption } from "../surroundings.ts";
+import {
+  buildDelivery,
+  buildReceived,
+  type BuiltRequest,
+  DamagedBody,
+  findListened,
+  type Listened,
+} from "./build-request.ts";
+import { describeAnswer, describeConsequence, describeRequest, describeWhole, headersOf } from "./listen-line.ts";
 import { askLocalServer, type LocalAnswer, type NoAnswer } from "./local-server.ts";
-import { openPositionFile, type PositionFile } from "./position-file.ts";
 
 export interface ListenFlags extends ClientFlags {
   to: string;
@@ -49,18 +58,17 @@ export async function runListen(given: string | undefined, flags: ListenFlags): 
     signal,
     // A rehearsal sends nothing: the next run must not miss what it showed.
     ...(fail === undefined && { onPosition: file.save }),
-    onConnected: (isFirst) => note(isFirst ? describeStart(listened, client, start, { to, fail }) : "connected again"),
-    onLost: (reason) => note(`${reason} Trying again …`),
+    opening: describeStart(listened, client, start, { to, fail }),
   });
   try {
     for await (const frame of frames) {
-      if (frame.name === "gap") noteGap(frame);
-      else if (!(await forwarder.forward(JSON.parse(frame.data) as ListenedEvent))) break;
+      if (frame.event === "gap") noteGap(JSON.parse(frame.data) as StreamGap);
+      else if (!(await forwarder.forward(JSON.parse(frame.data) as StreamEvent))) break;
     }
   } finally {
     close();
   }
-  if (fail === undefined) tellEnd(forwarder.count, listened, file);
+  if (fail === undefined) noteEnd(forwarder.count, listened, file);
   else note("nothing was forwarded, and the position is where it was; the gateway continues without this command");
 }
 
@@ -102,13 +110,12 @@ function describeStart(listened: Listened, { url }: ApiClient, { label }: Start,
   return `listening to ${listened.label} at ${url} ${label}, ${where}; press Ctrl+C to end.${settles}`;
 }
 
-function noteGap({ data }: StreamFrame): void {
-  const { reason, complete_since: since } = JSON.parse(data) as { reason: string; complete_since: string | null };
+function noteGap({ reason, complete_since: since }: StreamGap): void {
   const why = reason === "deleted" ? "events in between were deleted" : "the gateway does not know the last position";
   note(`some events may be missing: ${why}; complete ${since === null ? "from now on" : `since ${since}`}`);
 }
 
-function tellEnd(count: number, { label }: Listened, { path }: PositionFile): void {
+function noteEnd(count: number, { label }: Listened, { path }: PositionFile): void {
   note(`${countOf(count, "event")} forwarded; the gateway continues to receive and deliver without this command`);
   note(`listening to ${label} again continues from here; the position is in ${path}`);
 }
@@ -116,7 +123,7 @@ function tellEnd(count: number, { label }: Listened, { path }: PositionFile): vo
 interface Forwarder {
   readonly count: number;
   /** Returns false when it was interrupted before it was done. */
-  forward(event: ListenedEvent): Promise<boolean>;
+  forward(event: StreamEvent): Promise<boolean>;
 }
 
 interface ForwarderOptions {
@@ -133,16 +140,16 @@ function createForwarder(client: ApiClient, listened: Listened, options: Forward
   /** Undefined: the requests are forwarded as they were received. */
   let subscription = listened.subscription;
 
-  function tellOnce(text: string): void {
+  function noteOnce(text: string): void {
     if (!told.has(text)) note(text);
     told.add(text);
   }
 
-  async function build(event: ListenedEvent): Promise<BuiltRequest> {
+  async function build(event: StreamEvent): Promise<BuiltRequest> {
     if (subscription !== undefined) {
       const built = await buildDelivery(client, event, subscription.id);
       if (!("problem" in built)) return built;
-      tellOnce(`forwarded as it was received, without a signature of the gateway: ${built.problem}`);
+      noteOnce(`forwarded as it was received, without a signature of the gateway: ${built.problem}`);
       if (built.isFinal) subscription = undefined;
     }
     return buildReceived(client, event, listened);
@@ -153,7 +160,7 @@ function createForwarder(client: ApiClient, listened: Listened, options: Forward
       const answer = await askLocalServer(to, built.request, signal);
       if (signal.aborted) return undefined;
       if (!("isAway" in answer) || !answer.isAway || !flags.wait) return answer;
-      tellOnce(`no server listens at ${to.href} (${answer.error}); waiting for it, no event is skipped`);
+      noteOnce(`no server listens at ${to.href} (${answer.error}); waiting for it, no event is skipped`);
       await wait(AWAY_RETRY_MS, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return undefined;
     }
@@ -177,7 +184,7 @@ function createForwarder(client: ApiClient, listened: Listened, options: Forward
         return true;
       }
       if (built.hidden.length > 0) {
-        tellOnce(`headers not forwarded, because the gateway never shows their values: ${built.hidden.join(", ")}`);
+        noteOnce(`headers not forwarded, because the gateway never shows their values: ${built.hidden.join(", ")}`);
       }
       if (flags.json !== true) {
         printEscaped(describeRequest(event, built.request));
@@ -192,7 +199,7 @@ function createForwarder(client: ApiClient, listened: Listened, options: Forward
     },
   };
 
-  function show(event: ListenedEvent, answer: LocalAnswer | NoAnswer): void {
+  function show(event: StreamEvent, answer: LocalAnswer | NoAnswer): void {
     const status = "error" in answer ? undefined : answer.status;
     const policy = listened.subscription?.retryPolicy;
     const consequence = policy === undefined ? describeForSource(fail) : describeConsequence(status, policy);
@@ -216,4 +223,52 @@ function toFailure(status: number): LocalAnswer {
 /** The sender got its answer when the event was on disk. */
 function describeForSource(fail: number | undefined): string {
   return fail === undefined ? "" : "the sender already has its answer and does not learn of this";
+}
+
+/** Saves how far a run has listened, for the next run. One file for each gateway and source or subscription. */
+interface PositionFile {
+  readonly path: string;
+  /** Undefined before the first run. */
+  readonly last: { readonly position: string; readonly at: string } | undefined;
+  save(position: string): void;
+}
+
+function openPositionFile(url: string, what: string): PositionFile {
+  const name = createHash("sha256").update(`${url}\0${what}`).digest("hex").slice(0, 16);
+  const path = join(stateDir(), "posthorn", `listen-${name}.json`);
+  let saved: string | undefined;
+  return {
+    path,
+    last: read(path),
+    save(position) {
+      if (position === saved) return;
+      saved = position;
+      const text = JSON.stringify({ gateway: url, listens_to: what, position, at: new Date().toISOString() });
+      try {
+        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+        // Write the whole file or nothing: half a position would be a wrong one.
+        writeFileSync(`${path}.new`, `${text}\n`, { mode: 0o600 });
+        renameSync(`${path}.new`, path);
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        throw new CommandFailure(
+          `The position cannot be saved in ${path} (${code}). Set XDG_STATE_HOME to a folder that can be written to.`,
+        );
+      }
+    },
+  };
+}
+
+function stateDir(): string {
+  const { XDG_STATE_HOME: given = "", HOME: home = homedir() } = getSurroundings().env;
+  return given === "" ? join(home, ".local", "state") : given;
+}
+
+function read(path: string): PositionFile["last"] {
+  try {
+    const { position, at } = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
+    return typeof position === "string" && typeof at === "string" ? { position, at } : undefined;
+  } catch {
+    return undefined;
+  }
 }

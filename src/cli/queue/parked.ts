@@ -1,4 +1,9 @@
-import { readAnswer, type ApiClient } from "../api-client.ts";
+import type {
+  ParkedMessage,
+  SourcesGetParkedAnswer,
+  SourcesListParkedPage,
+} from "../../../sdk/src/generated/shapes.ts";
+import type { ApiClient } from "../api-client.ts";
 import { connect, type ClientFlags } from "../connect.ts";
 import { usageFailure } from "../failure.ts";
 import { countOf, formatAgo, formatBytes, note, print, printDocument, printFacts, printTable } from "../output.ts";
@@ -14,29 +19,6 @@ export interface PurgeFlags extends ParkedFlags {
   confirm?: string;
 }
 
-interface ParkedAnswer {
-  id: string;
-  message_id: string | null;
-  reason: string | null;
-  description: string | null;
-  queue: string | null;
-  subject: string | null;
-  content_type: string | null;
-  size: number;
-  parked_at: string | null;
-  body?: string;
-  body_base64?: string;
-}
-
-interface ListAnswer {
-  data: ParkedAnswer[];
-  next_cursor: string | null;
-  count: number | null;
-  limits: { looks_at: number; counts_looks: boolean };
-}
-
-const JSON_BODY = { "content-type": "application/json" };
-
 function placeOf(source: string, below = ""): string {
   return `/api/v1/sources/${encodeURIComponent(source)}/parked${below}`;
 }
@@ -46,7 +28,7 @@ export async function runListParked(source: string, flags: ParkedFlags): Promise
   const { reason, limit, cursor } = flags;
   const answer = await client.get(placeOf(source), { reason, limit, cursor });
   if (flags.json === true) return print(answer.text);
-  const { data, next_cursor: next, count, limits } = readAnswer(client, answer) as ListAnswer;
+  const { data, next_cursor: next, count, limits } = answer.read() as SourcesListParkedPage;
   if (data.length > 0) printTable(["ID", "PARKED", "REASON", "QUEUE", "SIZE", "WHY"], data.map(toRow));
   if (count === null) note("the broker does not report how many messages there are");
   else if (reason === undefined) note(`${countOf(count, "message is", "messages are")} parked`);
@@ -55,7 +37,7 @@ export async function runListParked(source: string, flags: ParkedFlags): Promise
   else if ((count ?? 0) > limits.looks_at) note(`this broker shows only its oldest ${limits.looks_at}`);
 }
 
-function toRow({ id, reason, queue, size, description, parked_at: parkedAt }: ParkedAnswer): string[] {
+function toRow({ id, reason, queue, size, description, parked_at: parkedAt }: ParkedMessage): string[] {
   return [id, formatAgo(parkedAt, Date.now()), reason ?? "-", queue ?? "-", formatBytes(size), description ?? "-"];
 }
 
@@ -63,7 +45,7 @@ export async function runShowParked(source: string, id: string, flags: ParkedFla
   const client = await connect(flags);
   const answer = await client.get(placeOf(source, `/${encodeURIComponent(id)}`));
   if (flags.json === true) return print(answer.text);
-  const one = readAnswer(client, answer) as ParkedAnswer;
+  const one = answer.read() as SourcesGetParkedAnswer;
   printFacts([
     ["id", one.id],
     ["message id", one.message_id],
@@ -80,11 +62,11 @@ export async function runShowParked(source: string, id: string, flags: ParkedFla
 
 export async function runRequeueParked(source: string, flags: ParkedFlags): Promise<void> {
   const client = await connect(flags);
-  const { count } = readAnswer(client, await client.get(placeOf(source), { limit: 1 })) as ListAnswer;
+  const { count } = (await client.get(placeOf(source), { limit: 1 })).read() as SourcesListParkedPage;
   const total = { requeued: 0, without_origin: 0 };
   // A message that was put back may be parked again at once, so never requeue more than there were.
   do {
-    const answer = await act(client, placeOf(source, "/requeue"), toSelection(flags));
+    const answer = await post(client, placeOf(source, "/requeue"), toSelection(flags));
     const { requeued, without_origin: stuck, complete } = answer as typeof total & { complete: boolean };
     total.requeued += requeued;
     total.without_origin = stuck;
@@ -102,15 +84,15 @@ export async function runRequeueParked(source: string, flags: ParkedFlags): Prom
 export async function runPurgeParked(source: string, flags: PurgeFlags): Promise<void> {
   const client = await connect(flags);
   const count = flags.confirm === undefined ? undefined : readCount(flags.confirm);
-  const answer = await act(client, placeOf(source, "/purge"), { ...toSelection(flags), count });
+  const answer = await post(client, placeOf(source, "/purge"), { ...toSelection(flags), count });
   if (flags.json === true) return print(JSON.stringify(answer));
   const { purged, complete } = answer as { purged: number; complete: boolean };
   print(`${countOf(purged, "message")} deleted`);
   if (!complete) note("there are more messages: run the command again");
 }
 
-async function act(client: ApiClient, path: string, body: object): Promise<unknown> {
-  return readAnswer(client, await client.post(path, JSON.stringify(body), JSON_BODY));
+async function post(client: ApiClient, path: string, body: object): Promise<unknown> {
+  return (await client.send("POST", path, { json: body })).read();
 }
 
 function toSelection({ reason, id }: ParkedFlags): object {

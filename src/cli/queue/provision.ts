@@ -1,23 +1,25 @@
+import { listFallbackWarnings } from "../../config/check-declared.ts";
+import { listConnections } from "../../config/connections.ts";
+import type { Config } from "../../config/settings-tree.ts";
+import { createAddressGuard } from "../../destinations/wire/address-guard.ts";
+import { openHttpClient } from "../../destinations/wire/http-client.ts";
+import { type Clock, createSystemClock } from "../../model/clock.ts";
+import { BROKER_KINDS, DEFAULT_CONNECTION } from "../../model/connection.ts";
+import type { AskManagement } from "../../queues/amqp/management.ts";
 import { createConnections } from "../../queues/connections.ts";
 import {
   checkWish,
   declareWish,
   type Provision,
-  listWishes,
   type BrokerUse,
+  listWishes,
   type Wish,
 } from "../../queues/provision.ts";
-import { listFallbackWarnings } from "../../config/check-declared.ts";
-import { listConnections } from "../../config/connections.ts";
-import type { Config } from "../../config/settings-tree.ts";
-import { BROKER_KINDS, DEFAULT_CONNECTION } from "../../model/connection.ts";
-import { createSystemClock } from "../../model/clock.ts";
 import { ReportedFailure, usageFailure } from "../failure.ts";
 import { loadLocal, type LocalFlags } from "../local.ts";
 import { note, print, printJson } from "../output.ts";
-import { openManagement } from "./ask-management.ts";
 
-export interface ProvisionFlags extends LocalFlags {
+interface ProvisionFlags extends LocalFlags {
   kind?: string;
   queue?: string;
   connection?: string;
@@ -25,19 +27,19 @@ export interface ProvisionFlags extends LocalFlags {
 }
 
 /** Reads the configuration; needs no running gateway. */
-export async function runProvision(act: "declare" | "check", flags: ProvisionFlags): Promise<void> {
+export async function runProvision(action: "declare" | "check", flags: ProvisionFlags): Promise<void> {
   const named = readNamed(flags);
   const { config, warnings } = loadLocal(flags);
   for (const warning of warnings) note(warning);
   const inputs = listConnections(config);
   const wishes = named === undefined ? listWishes(inputs, listUses(config)) : listNamedWishes(inputs, named);
-  const results = await provision(act, wishes, inputs);
+  const results = await provision(action, wishes, inputs);
   const unfit = named === undefined ? listFallbackWarnings(config.subscriptions) : [];
   const isWell = results.every(({ differences, error }) => differences.length === 0 && error === undefined);
   if (flags.json === true) {
     printJson({ ok: isWell, results: results.map(present), warnings: unfit });
   } else {
-    for (const result of results) print(describe(act, result));
+    for (const result of results) print(describe(action, result));
     for (const warning of unfit) print(`warn  ${warning}`);
     if (inputs.length === 0) note("the configuration has no connections to brokers");
     else if (results.length === 0) note("no source or subscription of the configuration uses a queue");
@@ -71,14 +73,14 @@ function listNamedWishes(inputs: ReturnType<typeof listConnections>, named: Brok
 }
 
 async function provision(
-  act: "declare" | "check",
+  action: "declare" | "check",
   wishes: readonly Wish[],
   inputs: ReturnType<typeof listConnections>,
 ): Promise<Provision[]> {
   const clock = createSystemClock();
   const connections = createConnections({
     connections: inputs,
-    label: `posthorn queue ${act}`,
+    label: `posthorn queue ${action}`,
     clock,
     random: { next: Math.random },
   });
@@ -87,7 +89,7 @@ async function provision(
     const results: Provision[] = [];
     const options = { connections, inputs, ask: management.ask };
     for (const wish of wishes) {
-      results.push(await (act === "declare" ? declareWish(wish, options) : checkWish(wish, options)));
+      results.push(await (action === "declare" ? declareWish(wish, options) : checkWish(wish, options)));
     }
     return results;
   } finally {
@@ -108,7 +110,7 @@ function listUses({ sources, subscriptions }: Config): BrokerUse[] {
 }
 
 function describe(
-  act: "declare" | "check",
+  action: "declare" | "check",
   { kind, connection, what, differences, unchecked, error }: Provision,
 ): string {
   const place = `${kind} ${connection}`;
@@ -119,10 +121,30 @@ function describe(
   ];
   const isWell = error === undefined && differences.length === 0;
   if (isWell)
-    lines.unshift(`ok    ${place}: ${act === "declare" ? "created, or already there:" : "as configured:"} ${what}`);
+    lines.unshift(`ok    ${place}: ${action === "declare" ? "created, or already there:" : "as configured:"} ${what}`);
   return lines.join("\n");
 }
 
 function present({ error, ...rest }: Provision): object {
   return { ...rest, error: error ?? null };
+}
+
+const TIMEOUT_MS = 10_000;
+const NOTHING = new Uint8Array(0);
+
+/** The operator names the broker in the configuration, so it may be on a private network. Redirects are refused. */
+export function openManagement(clock: Clock): { ask: AskManagement; close(): Promise<void> } {
+  const client = openHttpClient({ guard: createAddressGuard({ allowPrivate: true }), allowHttp: true, clock });
+  return {
+    ask: (url, authorization) =>
+      new Promise((resolve, reject) => {
+        const headers = { accept: "application/json", authorization, "user-agent": "Posthorn" };
+        const request = { method: "GET", url, headers, body: NOTHING, timeoutMs: TIMEOUT_MS, maxRedirects: 0 };
+        client.request(request, (result) => {
+          if (result.kind !== "response") return reject(new Error(result.error));
+          return resolve({ status: result.status, text: Buffer.from(result.body).toString("utf8") });
+        });
+      }),
+    close: () => client.close(),
+  };
 }

@@ -43,10 +43,10 @@ const ACKNOWLEDGED: Format = ([acknowledged], moment) => {
   return `${ago([when], moment)} by ${asText(by)}${note === null ? "" : `: ${asText(note)}`}`;
 };
 
-const TOLD: Format = ([told], moment) =>
+const NOTIFICATIONS: Format = ([told], moment) =>
   (told as readonly Row[]).map(({ event_type: type, event_id: id, at: when, delivered, open, dead }) => {
-    const isToldNobody = [delivered, open, dead].every((count) => count === 0);
-    const outcome = isToldNobody
+    const hasNoReceiver = [delivered, open, dead].every((count) => count === 0);
+    const outcome = hasNoReceiver
       ? "no channel is subscribed to it"
       : `${asText(delivered)} delivered, ${asText(open)} open, ${asText(dead)} dead`;
     return `${asText(type)} ${ago([when], moment)}: ${outcome} (${asText(id)})`;
@@ -86,9 +86,9 @@ export const RESOURCE: Resource = {
     ["acknowledged", "acknowledged", ACKNOWLEDGED],
     ["cleared", "cleared_at", at],
     ["mutes", "mutes", MUTES],
-    ["told", "told", TOLD],
+    ["told", "told", NOTIFICATIONS],
   ],
-  acts: {
+  actions: {
     list: {
       help: "list alerts of the whole gateway or of one tenant, latest first",
       flags: [

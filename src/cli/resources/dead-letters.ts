@@ -1,7 +1,7 @@
 import { DEAD_REASONS } from "../../model/delivery.ts";
 import { usageFailure } from "../failure.ts";
 import { readCount, readTime } from "../read-value.ts";
-import { DELIVERY_CHOICES, DELIVERY_COLUMNS, DELIVERY_DETAILS, FOR_SUBSCRIPTION, tellStatus } from "./deliveries.ts";
+import { DELIVERY_CHOICES, DELIVERY_COLUMNS, DELIVERY_DETAILS, FOR_SUBSCRIPTION, printStatus } from "./deliveries.ts";
 import type { Row } from "./fields.ts";
 import { flag, OF_TENANT } from "./flags.ts";
 import { JOB, PLAN, WAIT } from "./replays.ts";
@@ -26,7 +26,7 @@ export const RESOURCE: Resource = {
   ...DELIVERY_DETAILS,
   columns: DELIVERY_COLUMNS.filter(([heading]) => heading !== "NEXT"),
   ...DELIVERY_CHOICES,
-  acts: {
+  actions: {
     list: { help: "list dead letters, latest first", flags: FILTER },
     show: {
       help: "show a dead letter with its attempts",
@@ -39,7 +39,7 @@ export const RESOURCE: Resource = {
       flags: [...FILTER, PLAN, WAIT, ALL],
       path: () => `${PATH}/replay`,
       body: selectToReplay,
-      tell: (row, call) => (call.args[0] === undefined ? JOB.tell?.(row, call) : tellStatus(row)),
+      print: (row, call) => (call.args[0] === undefined ? JOB.print?.(row, call) : printStatus(row)),
     },
     purge: {
       ...JOB,
@@ -56,7 +56,7 @@ export const RESOURCE: Resource = {
       ],
       path: () => `${PATH}/purge`,
       body: ({ args: [id], body }) => (id === undefined ? select(body) : only(id, body)),
-      tell: (row, call) => (call.args[0] === undefined ? JOB.tell?.(row, call) : tellStatus(row)),
+      print: (row, call) => (call.args[0] === undefined ? JOB.print?.(row, call) : printStatus(row)),
     },
   },
   notes: `

@@ -1,9 +1,8 @@
 import { DELIVERY_STATES } from "../../model/delivery.ts";
 import { print, printFacts, shorten } from "../output.ts";
 import { ago, asText, because, firstOf, ms, printRows, type Field, type Row } from "./fields.ts";
-import { SUBSCRIPTION } from "./find-by-name.ts";
+import { type Resource, SUBSCRIPTION } from "./resource.ts";
 import { flag, OF_TENANT } from "./flags.ts";
-import type { Resource } from "./resource.ts";
 
 const STATUS = ["status hold_reason dead_reason", because] as const;
 
@@ -39,7 +38,7 @@ export const FOR_SUBSCRIPTION = flag("--subscription <name>", "only deliveries o
   named: SUBSCRIPTION,
 });
 
-export function tellStatus({ id, status, hold_reason: hold, dead_reason: dead }: Row): void {
+export function printStatus({ id, status, hold_reason: hold, dead_reason: dead }: Row): void {
   print(`${asText(id)}: ${asText(status)}${asText(hold ?? dead) === undefined ? "" : ` (${asText(hold ?? dead)})`}`);
 }
 
@@ -73,7 +72,7 @@ export const RESOURCE: Resource = {
   columns: DELIVERY_COLUMNS,
   ...DELIVERY_CHOICES,
   ...DELIVERY_DETAILS,
-  acts: {
+  actions: {
     list: {
       help: "list deliveries, latest first",
       flags: [
@@ -83,8 +82,8 @@ export const RESOURCE: Resource = {
       ],
     },
     show: { help: "show a delivery with its attempts" },
-    retry: { help: "retry a delivery now, whatever its state", tell: tellStatus },
-    cancel: { help: "cancel a delivery", tell: tellStatus },
+    retry: { help: "retry a delivery now, whatever its state", print: printStatus },
+    cancel: { help: "cancel a delivery", print: printStatus },
   },
   notes: `\`posthorn deliveries list --help\` shows the filters.
 

@@ -62,7 +62,7 @@ export const RESOURCE: Resource = {
       printJson(example);
     }
   },
-  acts: {
+  actions: {
     list: {
       help: "list event types by name",
       flags: [flag("--status <status>", "only in this state", { choices: EVENT_TYPE_STATUSES })],
@@ -74,24 +74,24 @@ export const RESOURCE: Resource = {
       flags: [flag("--dry-run", "only show what would change", { place: "query" })],
       path: () => `${PATH}/import`,
       body: ({ args: [file = ""] }) => readDocument(file),
-      tell: tellImport,
+      print: printImport,
     },
     export: {
       help: "print all event types as webhooks of an OpenAPI 3.1 document",
       takes: "",
       method: "GET",
       path: () => `${PATH}/export`,
-      tell: printJson,
+      print: printJson,
     },
     create: {
       help: "register an event type",
       flags: [FILE, ...flagsOf(EventTypeChange, EXCEPTIONS, true), DEPRECATED, IDEMPOTENCY_KEY],
-      tell: tellChange,
+      print: printChange,
     },
     update: {
       help: "change the given settings and keep the rest",
       flags: [FILE, ...flagsOf(EventTypeChange, EXCEPTIONS, false), DEPRECATED, IF_MATCH],
-      tell: tellChange,
+      print: printChange,
     },
     delete: { help: "delete an event type; events of that name are accepted without a check" },
     "put-version": {
@@ -106,14 +106,14 @@ export const RESOURCE: Resource = {
       ],
       method: "PUT",
       path: versionPlace,
-      tell: tellChange,
+      print: printChange,
     },
     "delete-version": {
       help: "delete one version",
       takes: "<name> <version>",
       method: "DELETE",
       path: versionPlace,
-      tell: tellChange,
+      print: printChange,
     },
   },
   notes: `
@@ -130,7 +130,7 @@ function describeEnforcement([isEnforced, versions]: readonly unknown[]): string
   return isEnforced === true ? "yes" : "no, mismatches are recorded";
 }
 
-function tellImport(row: Row, { flags }: Call): void {
+function printImport(row: Row, { flags }: Call): void {
   const { created, updated, unchanged } = row as Record<"created" | "updated" | "unchanged", string[]>;
   const would = flags["dryRun"] === true ? "would be " : "";
   for (const name of created) print(`${name}  ${would}created`);
@@ -138,7 +138,7 @@ function tellImport(row: Row, { flags }: Call): void {
   print(`${countOf(created.length + updated.length, "event type")} ${would}changed, ${unchanged.length} unchanged`);
 }
 
-function tellChange(row: Row): void {
+function printChange(row: Row): void {
   const versions = versionsOf(row).map(({ version }) => asText(version));
   const told = versions.length === 0 ? "no schema" : `versions ${versions.join(", ")}`;
   print(`${asText(row["name"])}: ${asText(row["status"])}, ${told}`);

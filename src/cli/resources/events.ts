@@ -4,9 +4,8 @@ import { countOf, print } from "../output.ts";
 import { readTime } from "../read-value.ts";
 import { DELIVERY_CHOICES, DELIVERY_COLUMNS } from "./deliveries.ts";
 import { ago, asText, bytes, printRows, type Format, type Row } from "./fields.ts";
-import { SUBSCRIPTION } from "./find-by-name.ts";
+import { type Call, type Resource, SUBSCRIPTION } from "./resource.ts";
 import { flag, OF_TENANT } from "./flags.ts";
-import type { Call, Resource } from "./resource.ts";
 
 const STATUS: readonly [string, Format] = [
   "status unmatched",
@@ -41,7 +40,7 @@ export const RESOURCE: Resource = {
     }
     print(`\n${findPayload(text)}`);
   },
-  acts: {
+  actions: {
     list: {
       help: "list events, latest first",
       flags: [
@@ -77,7 +76,7 @@ export const RESOURCE: Resource = {
           },
         ),
       ],
-      tell: tellReplay,
+      print: printReplay,
     },
   },
   notes: `\`posthorn events list --help\` shows the filters.
@@ -90,7 +89,7 @@ Examples:
   posthorn events replay evt_… --subscription erp`,
 };
 
-function tellReplay(row: Row, { args }: Call): void {
+function printReplay(row: Row, { args }: Call): void {
   const deliveries = deliveriesOf(row);
   print(`${args[0]}: ${countOf(deliveries.length, "delivery", "deliveries")} opened again`);
   if (deliveries.length > 0) printRows(DELIVERY_COLUMNS, deliveries, DELIVERY_CHOICES);

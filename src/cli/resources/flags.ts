@@ -1,7 +1,6 @@
 import { Option } from "commander";
 import { readObject } from "../read-value.ts";
-import { TENANT } from "./find-by-name.ts";
-import type { Named } from "./resource.ts";
+import { type Named, TENANT } from "./resource.ts";
 
 /** A flag of a command, and the part of the request that it sets. */
 export interface Flag {

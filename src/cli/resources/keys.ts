@@ -1,11 +1,12 @@
-import { SCOPES } from "../../model/scopes.ts";
-import { runCreateKey, type KeyWish } from "../create-key.ts";
-import { print } from "../output.ts";
+import { type Scope, SCOPES } from "../../model/scopes.ts";
+import { type ClientFlags, connect } from "../connect.ts";
+import { usageFailure } from "../failure.ts";
+import type { LocalFlags } from "../local.ts";
+import { note, print, printJson } from "../output.ts";
 import { readEnd } from "../read-value.ts";
 import { ago, asText } from "./fields.ts";
-import { KEY } from "./find-by-name.ts";
+import { findId, KEY, type Resource, TENANT } from "./resource.ts";
 import { flag, OF_TENANT } from "./flags.ts";
-import type { Resource } from "./resource.ts";
 
 export const RESOURCE: Resource = {
   path: "/api/v1/keys",
@@ -27,7 +28,7 @@ export const RESOURCE: Resource = {
     ["expires", "expires_at"],
     ["revoked", "revoked_at"],
   ],
-  acts: {
+  actions: {
     create: {
       help: "create a key and print it once",
       takes: "",
@@ -55,7 +56,7 @@ export const RESOURCE: Resource = {
   posthorn keys create --name shop --scope publish --scope read --tenant acme
   posthorn keys create --name contractor --expires 30d
   export POSTHORN_API_KEY=$(posthorn keys create --local)`,
-      run: ({ flags, body }) => runCreateKey(flags, body as unknown as KeyWish),
+      run: ({ flags, body }) => runCreateKey(flags, body as unknown as NewKey),
     },
     list: { help: "list keys by age, without their secret parts", flags: [OF_TENANT] },
     show: { help: "show a key, without its secret part" },
@@ -77,7 +78,52 @@ export const RESOURCE: Resource = {
       help: "revoke a key immediately and permanently",
       method: "DELETE",
       path: ({ args }) => `/api/v1/keys/${encodeURIComponent(args[0] ?? "")}`,
-      tell: ({ id, status }) => print(`${asText(id)}: ${asText(status)}`),
+      print: ({ id, status }) => print(`${asText(id)}: ${asText(status)}`),
     },
   },
 };
+
+interface CreateKeyFlags extends LocalFlags, ClientFlags {
+  local?: boolean;
+}
+
+/** The body of the API request. */
+export interface NewKey {
+  name: string;
+  scopes: Scope[];
+  tenant_id?: string;
+  expires_at?: string;
+}
+
+/** Through a running gateway; or in the database itself, so that the owner of the data can replace a lost key. */
+async function runCreateKey(flags: CreateKeyFlags, given: NewKey): Promise<void> {
+  const request = { ...given, scopes: [...new Set(given.scopes)] };
+  if (flags.local !== true) return createByGateway(flags, request);
+  if (flags.url !== undefined || flags.key !== undefined) {
+    throw usageFailure("--local works without a gateway: leave out --url and --key.");
+  }
+  const { createKeyLocally } = await import("../local-writes.ts");
+  const { id, key } = createKeyLocally(flags, request);
+  if (flags.json !== true) return printKey(id, key, request);
+  const { name, scopes, tenant_id: tenantId = null, expires_at: expiresAt = null } = request;
+  printJson({ id, key, name, scopes, tenant_id: tenantId, expires_at: expiresAt });
+}
+
+async function createByGateway(flags: CreateKeyFlags, request: NewKey): Promise<void> {
+  if (flags.config !== undefined || flags.dataDir !== undefined) {
+    throw usageFailure("--config and --data-dir are only for keys that are created with --local.");
+  }
+  const client = await connect(flags);
+  const { tenant_id: tenant } = request;
+  const tenantId = tenant === undefined ? undefined : await findId(client, TENANT, tenant);
+  const answer = await client.send("POST", "/api/v1/keys", { json: { ...request, tenant_id: tenantId } });
+  if (flags.json === true) return print(answer.text);
+  const { id, key } = answer.read() as { id: string; key: string };
+  printKey(id, key, request);
+}
+
+function printKey(id: string, key: string, { name, scopes, tenant_id: tenant }: NewKey): void {
+  const where = tenant === undefined ? "" : ` in the tenant ${tenant}`;
+  note(`${id} "${name}" allows ${scopes.join(", ")}${where}; shown only now`);
+  print(key);
+}

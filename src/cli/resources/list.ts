@@ -1,8 +1,7 @@
 import { suggestName } from "../../model/nearest-name.ts";
-import { readAnswer, type ApiClient } from "../api-client.ts";
+import type { ApiClient } from "../api-client.ts";
 import { usageFailure } from "../failure.ts";
-import { note, print } from "../output.ts";
-import { showSearchedUntil } from "../progress.ts";
+import { note, print, showSearchedUntil } from "../output.ts";
 import { byName, printRows, type Field, type Row } from "./fields.ts";
 import { flag } from "./flags.ts";
 import type { Call } from "./resource.ts";
@@ -51,7 +50,7 @@ export async function printList(
 ): Promise<void> {
   const answer = await client.get(path, query);
   if (flags.json === true) return print(answer.text);
-  const first = readAnswer(client, answer) as PageAnswer;
+  const first = answer.read() as PageAnswer;
   const { data: found, next_cursor: next } = await readOn(client, path, query, first);
   if (found.length === 0) return note(`no ${noun} found`);
   const data = (await complete?.(found)) ?? found;
@@ -71,7 +70,7 @@ async function readOn(client: ApiClient, path: string, query: Call["query"], fir
   while (page.next_cursor !== null && data.length < limit) {
     showSearchedUntil(page.searched_until ?? null);
     const more = { ...query, limit: limit - data.length, cursor: page.next_cursor };
-    page = readAnswer(client, await client.get(path, more)) as PageAnswer;
+    page = (await client.get(path, more)).read() as PageAnswer;
     data.push(...page.data);
   }
   if (page !== first) showSearchedUntil(null);

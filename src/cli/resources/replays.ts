@@ -1,14 +1,14 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { DEAD_REASONS } from "../../model/delivery.ts";
 import { RECOVER_INCLUDES, REPLAY_STATUSES } from "../../model/replay.ts";
 import type { ApiAnswer, ApiClient } from "../api-client.ts";
 import { CommandFailure } from "../failure.ts";
-import { countOf, note, print } from "../output.ts";
+import { countOf, note, openProgress, print } from "../output.ts";
 import { readTime } from "../read-value.ts";
-import { ago, asText, pairs, printFields, type Field, type Format, type Row } from "./fields.ts";
-import { SUBSCRIPTION } from "./find-by-name.ts";
-import { flag, OF_TENANT, type Flag } from "./flags.ts";
-import { followJob } from "./follow-job.ts";
-import { placeOf, type Act, type Resource } from "./resource.ts";
+import { runUntilInterrupted } from "../surroundings.ts";
+import { ago, asText, type Field, type Format, pairs, printFields, type Row } from "./fields.ts";
+import { type Action, placeOf, type Resource, SUBSCRIPTION } from "./resource.ts";
+import { flag, type Flag, OF_TENANT } from "./flags.ts";
 
 const PATH = "/api/v1/replays";
 
@@ -69,10 +69,10 @@ const FILTER: readonly Flag[] = [
 ];
 
 /** The flags of every command that starts a job or looks at one. */
-export const JOB: Pick<Act, "follow" | "tell" | "judge"> = {
+export const JOB: Pick<Action, "follow" | "print" | "check"> = {
   follow: (client, answer, { flags }) => (flags["wait"] === true ? follow(client, answer) : Promise.resolve(answer)),
-  tell: tellJob,
-  judge(row, { flags }) {
+  print: printJob,
+  check(row, { flags }) {
     if (flags["wait"] !== true || row["status"] === "completed" || isPlan(row)) return;
     throw new CommandFailure(
       `The replay ${asText(row["id"])} is ${asText(row["status"])}. ${asText(row["error"]) ?? ""}`.trim(),
@@ -92,7 +92,7 @@ export const RESOURCE: Resource = {
     ["FILTER", "filter", pairs],
   ],
   facts: FACTS,
-  acts: {
+  actions: {
     start: {
       ...JOB,
       help: "start a job; it survives restarts of the gateway",
@@ -123,7 +123,7 @@ Examples:
 /** A plan is not a job: it only counts. */
 const isPlan = (row: Row) => typeof row["count"] === "number";
 
-function tellJob(row: Row): void {
+function printJob(row: Row): void {
   const { id, status, count, exact } = row;
   if (isPlan(row))
     return print(`${exact === true ? "" : "at least "}${countOf(Number(count), "delivery", "deliveries")}`);
@@ -137,4 +137,43 @@ function follow(client: ApiClient, first: ApiAnswer): Promise<ApiAnswer> {
     doneOf: ({ done, skipped, failed }) => Number(done) + Number(skipped) + Number(failed),
     again: ({ id }) => `posthorn replay show ${asText(id)} --wait`,
   });
+}
+
+const POLL_MS = 500;
+
+interface FollowedJob {
+  /** The path that reports the job's progress. */
+  path: (job: Row) => string;
+  doneOf: (job: Row) => number;
+  /** The command that follows the job again. */
+  again: (job: Row) => string;
+}
+
+/** Waits until the job has ended. After an interruption the gateway continues the job. */
+export async function followJob(
+  client: ApiClient,
+  first: ApiAnswer,
+  { path, doneOf, again }: FollowedJob,
+): Promise<ApiAnswer> {
+  let answer = first;
+  let job = answer.read() as Row;
+  const total = Math.max(1, Number(job["total"]));
+  const progress = openProgress(total);
+  const follow = async (signal: AbortSignal): Promise<ApiAnswer> => {
+    while (job["status"] === "running" || job["status"] === "paused") {
+      progress.show(Math.min(total, doneOf(job)));
+      await wait(POLL_MS, undefined, { signal });
+      answer = await client.get(path(job));
+      job = answer.read() as Row;
+    }
+    return answer;
+  };
+  try {
+    return await runUntilInterrupted(follow, () => {
+      progress.close();
+      note(`the gateway continues the job; to follow it again: ${again(job)}`);
+    });
+  } finally {
+    progress.close();
+  }
 }

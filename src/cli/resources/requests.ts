@@ -1,10 +1,8 @@
-import { readAnswer } from "../api-client.ts";
 import { connect } from "../connect.ts";
 import { formatBytes, note, printJson } from "../output.ts";
 import { ago, asText, at, because, bytes, printRows, type Field, type Moment, type Row } from "./fields.ts";
-import { listAll } from "./find-by-name.ts";
+import { type Call, listAll, placeOf, type Resource } from "./resource.ts";
 import { flag } from "./flags.ts";
-import { placeOf, type Call, type Resource } from "./resource.ts";
 
 export const REQUEST_COLUMNS: readonly Field[] = [
   ["REQUEST", "id"],
@@ -42,7 +40,7 @@ export const RESOURCE: Resource = {
     ["now", "result.outcome result.cause", because],
   ],
   hidden: ["headers"],
-  acts: {
+  actions: {
     list: {
       help: "list the rejected and ignored requests of all sources, latest first",
       flags: [flag("--source <name>", "only of this source, declared or not", { place: "here" })],
@@ -73,7 +71,7 @@ async function listRequests({ query, flags }: Call): Promise<void> {
   const pages = await Promise.all(
     names.map(async (name) => {
       const answer = await client.get(requestsOf(name), { limit: String(limit) });
-      return (readAnswer(client, answer) as { data: Row[] }).data;
+      return (answer.read() as { data: Row[] }).data;
     }),
   );
   const all = pages.flat().sort((one, other) => (String(one["received_at"]) < String(other["received_at"]) ? 1 : -1));

@@ -1,6 +1,8 @@
-import type { ApiAnswer, ApiClient } from "../api-client.ts";
+import { suggestName } from "../../model/nearest-name.ts";
+import type { ApiAnswer, ApiClient, Query } from "../api-client.ts";
 import type { ClientFlags } from "../connect.ts";
-import type { Field, Row } from "./fields.ts";
+import { CommandFailure } from "../failure.ts";
+import { asText, type Field, type Row } from "./fields.ts";
 import type { Flag, Input } from "./flags.ts";
 
 /** A group of commands for one resource of the gateway: its path, its columns and facts, and its commands. */
@@ -22,7 +24,7 @@ export interface Resource {
   /** Prints more below the facts; `text` is the unparsed answer. */
   more?(row: Row, text: string): void;
   /** The commands by name, in the order of the help. */
-  readonly acts: Readonly<Record<string, Act>>;
+  readonly actions: Readonly<Record<string, Action>>;
   /** The text at the end of the help. */
   readonly notes?: string;
 }
@@ -44,7 +46,7 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
  * A command. Its name decides the defaults: `list` gets all, `show` gets one, `create`, `update` and `delete` post,
  * patch and delete it; `pause` and the like post to a subpath of that name. It prints the `columns` or the `facts`.
  */
-export interface Act {
+export interface Action {
   readonly help: string;
   /** Flags beside those that every command has. */
   readonly flags?: readonly Flag[];
@@ -62,11 +64,11 @@ export interface Act {
   /** Builds the request body, when it is more than the values of the flags. */
   body?(call: Call): unknown;
   /** Prints the answer, unless JSON was asked for. */
-  tell?(row: Row, call: Call): void;
+  print?(row: Row, call: Call): void;
   /** Waits for a later answer, which is printed instead. */
   follow?(client: ApiClient, answer: ApiAnswer, call: Call): Promise<ApiAnswer>;
   /** Checks the answer after it was printed, and throws when the command has failed. */
-  judge?(row: Row, call: Call): void;
+  check?(row: Row, call: Call): void;
   /** The whole command, when it is not one request. */
   run?(call: Call): Promise<void>;
 }
@@ -80,4 +82,61 @@ export interface Call extends Input {
 
 export function placeOf({ path }: Pick<Resource, "path">, key: string | undefined, below = ""): string {
   return `${path}/${encodeURIComponent(key ?? "")}${below}`;
+}
+
+export const SUBSCRIPTION: Named = { noun: "subscription", path: "/api/v1/subscriptions", prefix: "sub_" };
+/** Normally the first thing that names a tenant creates it; here a misspelt name must not create one. */
+export const TENANT: Named = { noun: "tenant", path: "/api/v1/tenants", create: "posthorn tenants create" };
+export const KEY: Named = { noun: "key", path: "/api/v1/keys", prefix: "key_" };
+
+const PAGE_SIZE = 500;
+
+/** Finds the id for an id or a name. An id takes precedence. */
+export async function findId(client: ApiClient, of: Named, given: string): Promise<string> {
+  const { noun, path, prefix, create } = of;
+  if (prefix !== undefined && given.startsWith(prefix)) return given;
+  const known = await client.get(`${path}/${encodeURIComponent(given)}`, {}, [403, 404]);
+  // A key without permission to list leaves the check to the gateway.
+  if (known.status !== 404) return given;
+  const all = await listAll(client, path);
+  const meant = all.filter(({ name }) => name === given);
+  const [only, ...others] = meant.map(({ id }) => asText(id) ?? "");
+  if (only === undefined) {
+    const names = all.map(({ name }) => asText(name) ?? "");
+    const hint = create === undefined ? "" : ` \`${create} ${given}\` creates it.`;
+    throw new CommandFailure(`No ${noun} has the id or name "${given}"${suggestName(given, names) || "."}${hint}`);
+  }
+  if (others.length === 0) return only;
+  throw new CommandFailure(`${meant.length} ${noun}s have the name "${given}": ${describeIds(meant)}. Use an id.`);
+}
+
+/** The ids to choose from, with what tells them apart. */
+export function describeIds(rows: readonly Row[]): string {
+  const texts = rows.map(({ id, tenant_id: tenant }) => {
+    const of = asText(tenant);
+    return `${asText(id)}${of === undefined ? "" : ` (tenant ${of})`}`;
+  });
+  return texts.join(", ");
+}
+
+/** Finds the names of ids. An id without a name, or of a resource that may not be listed, is left out. */
+export async function listNames(client: ApiClient, { path }: Named): Promise<ReadonlyMap<string, string>> {
+  const answer = await client.get(path, { limit: PAGE_SIZE }, [403]);
+  if (answer.status === 403) return new Map();
+  const { data } = answer.read() as { data: Row[] };
+  return new Map(data.flatMap(({ id, name }) => (typeof name === "string" ? [[asText(id) ?? "", name]] : [])));
+}
+
+export async function listAll(client: ApiClient, path: string, query: Query = {}): Promise<readonly Row[]> {
+  const all: Row[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = (await client.get(path, { ...query, limit: PAGE_SIZE, cursor })).read() as {
+      data: Row[];
+      next_cursor: string | null;
+    };
+    all.push(...page.data);
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return all;
 }

@@ -2,12 +2,11 @@ import { CommandFailure } from "../failure.ts";
 import { formatAgo, note, print } from "../output.ts";
 import { readDuration, readSecret } from "../read-value.ts";
 import { asText, printFields, type Field, type Moment, type Row } from "./fields.ts";
-import { SUBSCRIPTION } from "./find-by-name.ts";
+import { type Action, type Call, placeOf, type Resource, SUBSCRIPTION } from "./resource.ts";
 import { flag, OF_TENANT } from "./flags.ts";
-import { placeOf, type Act, type Call, type Resource } from "./resource.ts";
 
 const { path: PATH } = SUBSCRIPTION;
-const at = (below: string): Pick<Act, "path"> => ({ path: ({ args }) => placeOf({ path: PATH }, args[0], below) });
+const at = (below: string): Pick<Action, "path"> => ({ path: ({ args }) => placeOf({ path: PATH }, args[0], below) });
 /** The API wants a body even when there are no settings. */
 const body = ({ body: given }: Call) => given;
 
@@ -23,7 +22,7 @@ export const RESOURCE: Resource = {
     ["SIGNED IN", "signature_header", ([header]) => [asText(header), "webhook-signature"].filter(Boolean).join(", ")],
     ["ED25519", "ed25519"],
   ],
-  acts: {
+  actions: {
     list: { help: "list the subscriptions that have secrets, without the secrets themselves", flags: [OF_TENANT] },
     rotate: {
       ...at("/rotate-secret"),
@@ -44,25 +43,25 @@ export const RESOURCE: Resource = {
         flag("--force", "abort a running rotation"),
       ],
       body,
-      tell: tellNewSecret,
+      print: printNewSecret,
     },
     confirm: {
       ...at("/rotate-secret/confirm"),
       help: "confirm that the receiver has the new secret: from now on it makes the subscription's own signature header",
       flags: [flag("--retire", "end the old secret immediately")],
       body,
-      tell: tellSecrets,
+      print: printSecrets,
     },
     retire: {
       ...at("/rotate-secret/retire"),
       help: "end the old secret before the overlap is over",
       body,
-      tell: tellSecrets,
+      print: printSecrets,
     },
     show: {
       ...at("/secret"),
       help: "print the secrets that sign now; the gateway logs that they were read",
-      tell: tellSecrets,
+      print: printSecrets,
     },
   },
   notes: `Examples:
@@ -80,7 +79,7 @@ function readNewSecret(file: string): string {
   }
 }
 
-function tellNewSecret({ secret, overlap_ends_at: end }: Row): void {
+function printNewSecret({ secret, overlap_ends_at: end }: Row): void {
   note(
     typeof end === "string"
       ? `both secrets sign until ${end} (${formatAgo(end, Date.now())}); the receiver needs the new one by then`
@@ -90,7 +89,7 @@ function tellNewSecret({ secret, overlap_ends_at: end }: Row): void {
   print(asText(secret) ?? "");
 }
 
-function tellSecrets(row: Row): void {
+function printSecrets(row: Row): void {
   const secrets = row["secrets"] as Row[];
   const fields = secrets.map(({ state }, index): Field => {
     const members = ["secret", "created_at", "expires_at"].map((name) => `secrets.${index}.${name}`);

@@ -58,7 +58,7 @@ const TOKEN = flag("--auth-token-file <path>", "the file with the token for --au
   read: readSecret,
 });
 
-const tellStatus = (row: Row) => print(`${asText(row["name"])}: ${asText(row["status"])}`);
+const printStatus = (row: Row) => print(`${asText(row["name"])}: ${asText(row["status"])}`);
 
 export const RESOURCE: Resource = {
   path: "/api/v1/sources",
@@ -90,7 +90,7 @@ export const RESOURCE: Resource = {
   more({ path_token: token }) {
     if (token !== null && token !== "***") note("the path is a secret: everybody who knows it can send");
   },
-  acts: {
+  actions: {
     list: {
       help: "list sources by name",
       flags: [
@@ -117,9 +117,9 @@ export const RESOURCE: Resource = {
       flags: [FILE, ...flagsOf(SourceInput, { ...EXCEPTIONS, ...removable(true) }, false), TOKEN, IF_MATCH],
       body: withAuth,
     },
-    pause: { help: "answer 503, so that senders retry later", tell: tellStatus },
-    resume: { help: "accept webhooks again", tell: tellStatus },
-    close: { help: "answer 410, so that senders stop", tell: tellStatus },
+    pause: { help: "answer 503, so that senders retry later", print: printStatus },
+    resume: { help: "accept webhooks again", print: printStatus },
+    close: { help: "answer 410, so that senders stop", print: printStatus },
     "rotate-secret": {
       help: "create a new secret and print it; earlier ones are accepted for a while",
       flags: [
@@ -133,13 +133,13 @@ export const RESOURCE: Resource = {
         }),
       ],
       body: ({ body }) => body,
-      tell: tellSecret,
+      print: printSecret,
     },
     path: {
       help: "print the path with its token; the gateway logs that it was read",
       method: "GET",
       path: ({ args }) => `/api/v1/sources/${encodeURIComponent(args[0] ?? "")}/path-token`,
-      tell: ({ path }) => print(String(path)),
+      print: ({ path }) => print(String(path)),
     },
     delete: { help: "delete a source; its events stay" },
     requests: {
@@ -184,7 +184,7 @@ function parseValue(text: string): unknown {
   }
 }
 
-function tellSecret({ secret, secrets }: Row): void {
+function printSecret({ secret, secrets }: Row): void {
   const [, before] = secrets as Row[];
   const endsAt = before?.["ends_at"] ?? null;
   note(endsAt === null ? "only the new secret is valid" : `the earlier ones are valid until ${asText(endsAt)}`);

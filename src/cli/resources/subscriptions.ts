@@ -18,9 +18,8 @@ import {
   type Format,
   type Row,
 } from "./fields.ts";
-import { KEY, listNames, SUBSCRIPTION } from "./find-by-name.ts";
+import { type Call, KEY, listNames, type Resource, SUBSCRIPTION } from "./resource.ts";
 import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH, OF_TENANT, OWNER } from "./flags.ts";
-import type { Call, Resource } from "./resource.ts";
 import { flagsOf, readYesNo, type Exceptions } from "./schema-flags.ts";
 
 const { url, events } = SUBSCRIPTION_FIELDS;
@@ -97,7 +96,7 @@ const tenantsOf: Format = ([owner, tenants]) =>
 
 const attempts: Format = ([count, failed]) => `${asText(count)}, ${asText(failed)} of them failed`;
 
-const tellStatus = (row: Row) => print(`${asText(row["name"])}: ${asText(row["status"])}`);
+const printStatus = (row: Row) => print(`${asText(row["name"])}: ${asText(row["status"])}`);
 
 const RETRIES: Field = [
   "retries",
@@ -232,7 +231,7 @@ export const RESOURCE: Resource = {
     const name = (await listNames(client, KEY)).get(by);
     return name === undefined ? row : { ...row, created_by: `the key ${name}` };
   },
-  acts: {
+  actions: {
     list: {
       help: "list subscriptions by age",
       flags: [OF_TENANT, flag("--label <name[=value]>", "only with this label")],
@@ -258,25 +257,26 @@ export const RESOURCE: Resource = {
       flags: [FILE, ...flagsOf(SCHEMA, { ...EXCEPTIONS, name: { help: "a new name" } }, false), RETRY_DELAYS, IF_MATCH],
       body: withPolicy,
     },
-    pause: { help: "hold its deliveries until it is resumed", tell: tellStatus },
+    pause: { help: "hold its deliveries until it is resumed", print: printStatus },
     resume: {
       help: "deliver again, held deliveries first",
       flags: [flag("--skip-held", "cancel the held deliveries instead", { field: "held", read: () => "skip" })],
-      tell: tellStatus,
+      print: printStatus,
     },
     drain: {
       help: "send the waiting deliveries now, even while its target is in QUEUE mode",
-      tell: (row, { args }) => print(`${args[0]}: trying ${countOf(Number(row["waiting"]), "delivery", "deliveries")}`),
+      print: (row, { args }) =>
+        print(`${args[0]}: trying ${countOf(Number(row["waiting"]), "delivery", "deliveries")}`),
     },
     test: {
       help: "send a test event and print the result",
-      tell: (row) => void (row["result"] !== undefined && printFields(TEST, row)),
-      judge: judgeTest,
+      print: (row) => void (row["result"] !== undefined && printFields(TEST, row)),
+      check: checkTest,
     },
     stats: {
       help: "show success rates and latencies of the last hour and day",
       method: "GET",
-      tell: tellStatistics,
+      print: printStatistics,
     },
     history: { help: "list the changes of its status, latest first", columns: STATUS_CHANGES },
     recover: {
@@ -293,11 +293,11 @@ export const RESOURCE: Resource = {
         }),
         flag("--plan", "only count them"),
       ],
-      tell: tellPlainFacts,
+      print: printPlainFacts,
     },
     delete: {
       help: "delete a subscription and cancel its open deliveries",
-      tell(row, { args }) {
+      print(row, { args }) {
         const cancelled = countOf(Number(row["cancelled_deliveries"]), "open delivery", "open deliveries");
         print(`${args[0]}: deleted, ${cancelled} cancelled`);
       },
@@ -318,13 +318,13 @@ Examples:
 };
 
 /** Fails when the destination did not accept the event, so that scripts can react. */
-function judgeTest({ result, hold_reason: reason }: Row): void {
+function checkTest({ result, hold_reason: reason }: Row): void {
   if (result === "success") return;
   const waits = result === undefined ? ` yet: it waits (${asText(reason) ?? "pending"})` : "";
   throw new CommandFailure(`The test event was not delivered${waits}.`);
 }
 
-function tellStatistics(row: Row): void {
+function printStatistics(row: Row): void {
   const { last_1h: hour, last_24h: day } = row as { last_1h: Row; last_24h: Row & { series: Row[] } };
   printFields(STATISTICS, row);
   const series = day.series.filter(({ attempt_count: count }) => Number(count) > 0);
@@ -332,7 +332,7 @@ function tellStatistics(row: Row): void {
   printRows(FIGURES, [{ ...hour, at: "last hour" }, { ...day, at: "last 24 hours" }, ...series]);
 }
 
-function tellPlainFacts(row: Row): void {
+function printPlainFacts(row: Row): void {
   const names = Object.keys(row).filter((name) => ["string", "number"].includes(typeof row[name]));
   printFields(
     names.map((name) => [name.replaceAll("_", " "), name]),

@@ -46,7 +46,7 @@ export const RESOURCE: Resource = {
     ["checked", "checked_at", ago],
     ["waiting", "queue_length", ([count]) => countOf(Number(count), "delivery", "deliveries")],
   ],
-  acts: {
+  actions: {
     list: { help: "list targets, shared ones first", flags: [OF_TENANT] },
     show: {
       help: "show a target; a subscription's own target can also be given by the subscription's id",

@@ -2,9 +2,8 @@ import { ReportedFailure } from "../failure.ts";
 import { note, print } from "../output.ts";
 import { readBytes, readJson } from "../read-value.ts";
 import { asText, printRows, type Field, type Row } from "./fields.ts";
-import { SUBSCRIPTION } from "./find-by-name.ts";
+import { type Call, type Resource, SUBSCRIPTION } from "./resource.ts";
 import { flag } from "./flags.ts";
-import type { Call, Resource } from "./resource.ts";
 
 const PATH = "/api/v1/templates";
 
@@ -16,7 +15,7 @@ const PROBLEMS: readonly Field[] = [
 export const RESOURCE: Resource = {
   path: PATH,
   key: "file",
-  acts: {
+  actions: {
     preview: {
       help: "show the result of a template, a preset, or the templates of a subscription for an event; - reads standard input",
       takes: "[file]",
@@ -44,8 +43,8 @@ export const RESOURCE: Resource = {
       ],
       body: ({ body, args: [file], flags }) =>
         file === undefined ? body : { ...body, templates: [read(file, flags)] },
-      tell: tellPreview,
-      judge({ problems, fault }) {
+      print: printPreview,
+      check({ problems, fault }) {
         if (fault !== null || (problems as Row[]).length > 0) throw new ReportedFailure();
       },
     },
@@ -62,7 +61,7 @@ function read(file: string, { place }: Call["flags"]): object {
   return { name: file, text: readBytes(file).toString("utf8"), place };
 }
 
-function tellPreview({ rendered, problems, fault }: Row): void {
+function printPreview({ rendered, problems, fault }: Row): void {
   const texts = (rendered ?? []) as Row[];
   for (const { name, text } of texts) {
     if (texts.length > 1) note(`${asText(name)}:`);

@@ -3,8 +3,7 @@ import type { ApiAnswer, ApiClient } from "../api-client.ts";
 import { formatBytes, note } from "../output.ts";
 import { ago, asText, printFields, type Field, type Format, type Row } from "./fields.ts";
 import { FILE, flag, IDEMPOTENCY_KEY, IF_MATCH } from "./flags.ts";
-import { followJob } from "./follow-job.ts";
-import { WAIT } from "./replays.ts";
+import { followJob, WAIT } from "./replays.ts";
 import { placeOf, type Resource } from "./resource.ts";
 import { flagsOf, type Exceptions } from "./schema-flags.ts";
 
@@ -59,7 +58,7 @@ export const RESOURCE: Resource = {
     ],
     KEPT,
   ],
-  acts: {
+  actions: {
     list: { help: "list tenants by id, with their usage" },
     create: {
       help: "create a tenant",
@@ -82,7 +81,7 @@ Examples:
       follow: (client, answer, { flags }) =>
         flags["wait"] === true ? follow(client, answer) : Promise.resolve(answer),
       body: ({ body }) => ({ ...body }),
-      tell: tellErasure,
+      print: printErasure,
       notes: `Run it again to see the progress. Erased data cannot be restored.
 
 Examples:
@@ -105,7 +104,7 @@ const ERASURE: readonly Field[] = [
   ["ended", "completed_at", ago],
 ];
 
-function tellErasure(row: Row): void {
+function printErasure(row: Row): void {
   printFields(ERASURE, row);
   const id = asText(row["tenant_id"]);
   if (row["status"] === "running") note(`posthorn tenants erase ${id} --confirm ${id} --wait shows its progress`);

@@ -40,7 +40,7 @@ export const RESOURCE: Resource = {
     ["SIZE", "size", bytes],
     ...CHANGED,
   ],
-  acts: {
+  actions: {
     list: { help: "list the validations in force" },
     show: {
       help: "print a validation as it was given",
@@ -54,7 +54,7 @@ export const RESOURCE: Resource = {
       method: "PUT",
       path: ({ args }) => placeOf({ path: PATH }, args[0]),
       body: readFile,
-      tell: (_, { args }) => print(`${args[0]}: saved; webhooks are checked with it from now on`),
+      print: (_, { args }) => print(`${args[0]}: saved; webhooks are checked with it from now on`),
     },
     delete: { help: "delete a validation; `rollback` restores it", flags: [FORMAT] },
     versions: {
@@ -71,7 +71,7 @@ export const RESOURCE: Resource = {
       help: "restore an earlier version",
       takes: "<endpoint> <version>",
       body: ({ args: [, version = ""] }) => ({ version: readCount(version, "version", { min: 1 }) }),
-      tell: ({ version }, { args: [endpoint, earlier] }) =>
+      print: ({ version }, { args: [endpoint, earlier] }) =>
         print(`${endpoint}: version ${earlier} is in force again, as version ${asText(version)}`),
     },
     test: {
@@ -85,8 +85,8 @@ export const RESOURCE: Resource = {
         versionFlag("test against an earlier version"),
       ],
       body: readFile,
-      tell: tellTest,
-      judge({ valid }) {
+      print: printTest,
+      check({ valid }) {
         if (valid === false) throw new ReportedFailure();
       },
     },
@@ -114,7 +114,7 @@ function describeVersion([isDeleted, isInForce, from]: readonly unknown[]): stri
   return [...(isInForce === true ? ["in force"] : []), ...(from === null ? [] : [`from ${asText(from)}`])].join(", ");
 }
 
-function tellTest({ valid, validation, errors }: Row, { args }: Call): void {
+function printTest({ valid, validation, errors }: Row, { args }: Call): void {
   if (valid === true) {
     return print(
       validation === null ? "passes: there is no validation" : `passes the validation of ${asText(validation)}`,

@@ -1,14 +1,13 @@
+import { once } from "node:events";
+import { extname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { CommandFailure } from "../failure.ts";
-import { describeFileSystem, measureFsync, type FsyncTime } from "../fsync-time.ts";
-import { runInterruptible } from "../interruption.ts";
-import { note, printJson, printTable } from "../output.ts";
-import { formatMs, percentileOf } from "../percentile.ts";
-import { openProgress, type Progress } from "../progress.ts";
+import { describeFileSystem, formatMs, type FsyncTime, measureFsync, percentileOf } from "../fsync-time.ts";
+import { note, openProgress, printJson, printTable, type Progress } from "../output.ts";
 import { readCount } from "../read-value.ts";
-import { resolvePath } from "../surroundings.ts";
-import { openFarEnd, type FarEnd } from "./far-end.ts";
-import { flood, type Flooded } from "./flood.ts";
+import { resolvePath, runInterruptible } from "../surroundings.ts";
+import { flood, type Flooded } from "./load.ts";
 import { startOwnGateway, withTrialFolder } from "./own-gateway.ts";
 
 export interface BenchFlags {
@@ -40,7 +39,7 @@ export async function runBench(flags: BenchFlags): Promise<void> {
   const measured = await runInterruptible((signal) => measure(dir, seconds, progress, signal)).finally(() =>
     progress.close(),
   );
-  tell(measured, dir, flags.json === true);
+  printFigures(measured, dir, flags.json === true);
 }
 
 interface Measured {
@@ -129,7 +128,7 @@ function createBody(): Buffer {
   return Buffer.from(JSON.stringify({ order: { id: "ord_1", lines } }));
 }
 
-function tell({ fsync, rounds }: Measured, dir: string, isJson: boolean): void {
+function printFigures({ fsync, rounds }: Measured, dir: string, isJson: boolean): void {
   const median = (read: (round: Round) => number) => percentileOf(rounds.map(read), 0.5);
   const figures = {
     ingest_per_s: Math.round(median(({ gateway }) => gateway.perSecond)),
@@ -160,4 +159,29 @@ function tell({ fsync, rounds }: Measured, dir: string, isJson: boolean): void {
   );
   if (figures.refused > 0) note(`${figures.refused} requests were rejected at first: the gateway was overloaded`);
   note(`${figures.events.toLocaleString("en-US")} events; load, sink and gateway shared this machine`);
+}
+
+/** The bare server and the sink of a bench. */
+interface FarEnd {
+  barePort: number;
+  sinkPort: number;
+  /** How many deliveries the sink has received so far, and when the last one came, in ms of this process. */
+  read(): Promise<{ taken: number; lastAt: number }>;
+  close(): Promise<void>;
+}
+
+async function openFarEnd(): Promise<FarEnd> {
+  const worker = new Worker(new URL(`./far-end-thread${extname(import.meta.url)}`, import.meta.url));
+  const [ports] = (await once(worker, "message")) as [{ barePort: number; sinkPort: number }];
+  return {
+    ...ports,
+    async read() {
+      worker.postMessage("read");
+      const [{ taken, lastAt }] = (await once(worker, "message")) as [{ taken: number; lastAt: number }];
+      return { taken, lastAt: lastAt - performance.timeOrigin };
+    },
+    async close() {
+      await worker.terminate();
+    },
+  };
 }

@@ -1,13 +1,102 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { createApiClient, readAnswer, type ApiClient } from "../api-client.ts";
-import { CommandFailure } from "../failure.ts";
-import { openLoadConnection, writeRequest } from "./load-connection.ts";
-import type { OwnGateway, StartOwnGateway } from "./own-gateway.ts";
+import { type ApiClient, createApiClient } from "../api-client.ts";
+import { CommandFailure, ReportedFailure } from "../failure.ts";
+import {
+  describeFileSystem,
+  type FileSystem,
+  findFsyncDoubt,
+  formatMs,
+  type FsyncTime,
+  measureFsync,
+} from "../fsync-time.ts";
+import { note, openProgress, print, printFacts, printJson } from "../output.ts";
+import { readCount } from "../read-value.ts";
+import { resolvePath, runInterruptible } from "../surroundings.ts";
+import { openLoadConnection, writeRequest } from "./load.ts";
+import { type OwnGateway, startOwnGateway, type StartOwnGateway, withTrialFolder } from "./own-gateway.ts";
 import { hashOf, openRecordingSink, type RecordingSink } from "./recording-sink.ts";
 
+export interface SelftestFlags {
+  dir: string;
+  seconds: string;
+  json?: boolean;
+}
+
+const FSYNCS = { count: 200, maxMs: 1000 };
+const MAX_SHOWN = 10;
+
+export async function runSelftest(flags: SelftestFlags): Promise<void> {
+  const seconds = readCount(flags.seconds, "--seconds", { min: 3, max: 600 });
+  const dir = resolvePath(flags.dir);
+  const progress = openProgress(seconds, " s");
+  const { account, fsync } = await runInterruptible(async (signal) => {
+    const measured = await withTrialFolder(dir, {}, async (folder) => measureFsync(folder, FSYNCS));
+    const found = await performSelftest({
+      seconds,
+      startGateway: startOwnGateway,
+      inFolder: (config, run) => withTrialFolder(dir, config, run),
+      signal,
+      onProgress: (done) => progress.show(done),
+    });
+    return { account: found, fsync: measured };
+  }).finally(() => progress.close());
+  printAccount(account, { dir, fsync, fileSystem: describeFileSystem(dir) }, flags.json === true);
+  if (!isSound(account)) throw new ReportedFailure();
+}
+
+interface Disk {
+  dir: string;
+  fsync: FsyncTime;
+  fileSystem: FileSystem;
+}
+
+function printAccount(account: Account, { dir, fsync, fileSystem }: Disk, isJson: boolean): void {
+  const { kills, acknowledged, lost, undelivered, changed, repeated } = account;
+  const isWell = isSound(account);
+  const doubt = findFsyncDoubt(fsync, fileSystem);
+  if (isJson) {
+    return printJson({
+      ok: isWell,
+      kills,
+      acknowledged,
+      lost,
+      undelivered,
+      changed,
+      repeated,
+      fsync: { median_ms: fsync.medianMs, p99_ms: fsync.p99Ms, doubt: doubt ?? null },
+      dir,
+      file_system: fileSystem.name,
+    });
+  }
+  printFacts([
+    ["folder", `${dir} (${fileSystem.name})`],
+    ["kills", kills],
+    ["acknowledged", `${acknowledged} events`],
+    ["lost", describeEvents(lost)],
+    ["bytes changed", describeEvents(changed)],
+    ["not delivered", describeEvents(undelivered)],
+    ["delivered twice", `${repeated} (deliveries under way at a kill may arrive again)`],
+    ["fsync", `median ${formatMs(fsync.medianMs)}, p99 ${formatMs(fsync.p99Ms)}`],
+  ]);
+  if (acknowledged === 0) note("no event was acknowledged: the test proves nothing");
+  print("");
+  if (isWell) print("This shows: killing the gateway on this disk loses no acknowledged event and changes no byte.");
+  else print("FAILED: events that the gateway acknowledged are missing. Keep this output and report it.");
+  print(
+    "It cannot show what a power failure does. A killed process leaves its writes in the memory of the system; only " +
+      "cutting the power shows whether the disk keeps the writes that it has confirmed.",
+  );
+  if (doubt !== undefined) note(`about the fsync: ${doubt}`);
+}
+
+function describeEvents(ids: readonly string[]): string {
+  const more = ids.length > MAX_SHOWN ? ` and ${ids.length - MAX_SHOWN} more` : "";
+  return ids.length === 0 ? "0" : `${ids.length}: ${ids.slice(0, MAX_SHOWN).join(", ")}${more}`;
+}
+
 /** The result for all events that a gateway acknowledged while it was killed again and again. */
-export interface Account {
+interface Account {
   kills: number;
   acknowledged: number;
   /** Acknowledged, but not in the event log. */
@@ -25,7 +114,7 @@ export function isSound({ acknowledged, lost, undelivered, changed }: Account): 
   return acknowledged > 0 && lost.length + undelivered.length + changed.length === 0;
 }
 
-export interface SelftestOptions {
+interface SelftestOptions {
   seconds: number;
   startGateway: StartOwnGateway;
   /** Runs with a temporary folder that contains this configuration, on the disk to test. */
@@ -145,7 +234,7 @@ async function untilDrained(client: ApiClient, signal: AbortSignal): Promise<voi
   const endsAt = performance.now() + MAX_DRAIN_MS;
   for (;;) {
     signal.throwIfAborted();
-    const { queue_length: open } = readAnswer(client, await client.get("/status")) as { queue_length: number };
+    const { queue_length: open } = (await client.get("/status")).read() as { queue_length: number };
     if (open === 0) return;
     if (performance.now() > endsAt) {
       throw new CommandFailure(`${open} deliveries are still open ${MAX_DRAIN_MS / 1000} s after the last start.`);

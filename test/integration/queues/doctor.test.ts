@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { checkBrokers } from "../../../src/cli/doctor/check-brokers.ts";
+import { checkBrokers } from "../../../src/cli/doctor/check-sources.ts";
 import { createFindings } from "../../../src/cli/doctor/findings.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { useAzurite, useRabbitMq } from "../../support/services/shared.ts";

@@ -2,7 +2,7 @@ import { connect } from "amqplib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createConnections } from "../../../src/queues/connections.ts";
 import { checkWish, declareWish, type Provision, listWishes, type BrokerUse } from "../../../src/queues/provision.ts";
-import { openManagement } from "../../../src/cli/queue/ask-management.ts";
+import { openManagement } from "../../../src/cli/queue/provision.ts";
 import type { ConnectionInput } from "../../../src/model/connection.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 import { createSystemClock } from "../../../src/model/clock.ts";

@@ -2,8 +2,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync,
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createManifest } from "../../../src/cli/backup/manifest.ts";
-import { readArchive } from "../../../src/cli/backup/read-archive.ts";
-import { describePart, writeArchive, type PartSource } from "../../../src/cli/backup/write-archive.ts";
+import { describePart, type PartSource, readArchive, writeArchive } from "../../../src/cli/backup/archive.ts";
 import { isDamage, type PosthornError } from "../../../src/model/errors.ts";
 import type { NewEvent } from "../../../src/store/port/event-log.ts";
 import type { ClaimedDelivery } from "../../../src/store/port/lanes.ts";

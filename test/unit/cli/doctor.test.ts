@@ -6,21 +6,25 @@ import type { AddressInfo, Server as NetServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { checkBrokers } from "../../../src/cli/doctor/check-brokers.ts";
-import { checkClock, type ClockFacts } from "../../../src/cli/doctor/check-clock.ts";
-import { checkDisk, checkFsync, judgeFsync } from "../../../src/cli/doctor/check-disk.ts";
+import { checkBrokers } from "../../../src/cli/doctor/check-sources.ts";
+import {
+  checkClock,
+  checkDisk,
+  checkFsync,
+  type ClockFacts,
+  checkFsyncTime,
+} from "../../../src/cli/doctor/check-machine.ts";
 import {
   checkPort,
   findOccupation,
-  judgeReadiness,
-  judgeStatus,
-  judgeVersion,
+  checkReadiness,
+  checkStatus,
+  checkVersion,
   type Answered,
 } from "../../../src/cli/doctor/check-gateway.ts";
-import { checkRetention, checkStore, judgeLog } from "../../../src/cli/doctor/check-store.ts";
-import { checkDestinations, judgeEnd } from "../../../src/cli/doctor/check-tls.ts";
-import { createFindings, type Judge } from "../../../src/cli/doctor/findings.ts";
-import { collectHttpsOrigins } from "../../../src/cli/doctor/https-origins.ts";
+import { checkRetention, checkStore, checkLog } from "../../../src/cli/doctor/check-store.ts";
+import { checkDestinations, collectHttpsOrigins, checkEnd } from "../../../src/cli/doctor/check-tls.ts";
+import { createFindings, type Report } from "../../../src/cli/doctor/findings.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import type { Config } from "../../../src/config/settings-tree.ts";
 import { VERSION } from "../../../src/config/version.ts";
@@ -38,7 +42,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** What a check says, as `result detail`. */
-async function said(check: (judge: Judge) => unknown): Promise<string> {
+async function said(check: (report: Report) => unknown): Promise<string> {
   const findings = createFindings();
   await check(findings.about("it"));
   return findings.list.map(({ result, detail }) => `${result} ${detail}`).join("\n");
@@ -59,7 +63,7 @@ describe("the clock", () => {
     ["warning", "40 s before the last write", { lastKnownNow: now + 41_000 }],
     ["warning", "20 s off the gateway's clock", { gatewayAheadMs: -20_000 }],
   ])("is %s: %s", async (result, detail, changed) => {
-    expect(await said((judge) => checkClock({ ...facts, ...changed }, judge))).toMatch(
+    expect(await said((report) => checkClock({ ...facts, ...changed }, report))).toMatch(
       new RegExp(`^${result} .*${detail}`),
     );
   });
@@ -68,21 +72,21 @@ describe("the clock", () => {
 describe("the disk", () => {
   it("has room, or too little", async () => {
     const withFloor = (diskMinFreeBytes: number) => ({ ...config, limits: { ...config.limits, diskMinFreeBytes } });
-    expect(await said((judge) => checkDisk(withFloor(1), judge))).toMatch(/^ok \S+ has .* free/);
-    expect(await said((judge) => checkDisk(withFloor(2 ** 60), judge))).toMatch(/^problem .*Free some space/);
+    expect(await said((report) => checkDisk(withFloor(1), report))).toMatch(/^ok \S+ has .* free/);
+    expect(await said((report) => checkDisk(withFloor(2 ** 60), report))).toMatch(/^problem .*Free some space/);
   });
 
   it("is not a file in the way", async () => {
     const dataDir = join(folder, "in-the-way");
     writeFileSync(dataDir, "", { mode: 0o400 });
-    expect(await said((judge) => checkDisk({ ...config, dataDir: join(dataDir, "data") }, judge))).toMatch(
+    expect(await said((report) => checkDisk({ ...config, dataDir: join(dataDir, "data") }, report))).toMatch(
       /^problem \S+in-the-way cannot be written/,
     );
   });
 
   it("is timed by its fsync, and left as it was", async () => {
     const before = statSync(folder).nlink;
-    expect(await said((judge) => checkFsync(folder, judge))).toMatch(/median [\d.]+ m?s, p99/);
+    expect(await said((report) => checkFsync(folder, report))).toMatch(/median [\d.]+ m?s, p99/);
     expect(statSync(folder).nlink).toBe(before);
   });
 
@@ -95,7 +99,7 @@ describe("the disk", () => {
     ["warning .*network file system", time, { name: "NFS", isMemory: false, isNetwork: true }],
     ["warning .*every answer waits", { ...time, medianMs: 80 }, ext4],
   ])("says %s", async (expected, measured, fileSystem) => {
-    expect(await said((judge) => judgeFsync(measured, fileSystem, judge))).toMatch(new RegExp(`^${expected}`));
+    expect(await said((report) => checkFsyncTime(measured, fileSystem, report))).toMatch(new RegExp(`^${expected}`));
   });
 });
 
@@ -128,7 +132,7 @@ describe("the port", () => {
     ["warning .* with another port", { state: "free" }, { isRunning: true, answered: undefined }],
     ["problem .*EACCES", { state: "impossible", reason: "EACCES" } as const, { isRunning: false, answered: undefined }],
   ] as const)("says %s", async (expected, occupation, found) => {
-    expect(await said((judge) => checkPort(config, found, occupation, judge))).toMatch(new RegExp(`^${expected}`));
+    expect(await said((report) => checkPort(config, found, occupation, report))).toMatch(new RegExp(`^${expected}`));
   });
 });
 
@@ -140,14 +144,14 @@ describe("a gateway", () => {
   const url = "http://127.0.0.1:1";
   it("is ready, degraded, or not safe", async () => {
     const judged = (readiness: Partial<Answered["readiness"]>) =>
-      said((judge) => judgeReadiness(url, answer(readiness), judge));
+      said((report) => checkReadiness(url, answer(readiness), report));
     expect(await judged({ status: "ok", store: { sync_mode: "FULL" } })).toBe(`ok ${url} is ready; sync FULL`);
     expect(await judged({ status: "degraded", store: { sync_mode: "FULL" } })).toMatch(/^warning .* degraded/);
     expect(await judged({ status: "ok", store: { sync_mode: "NORMAL" } })).toMatch(/^problem .* can be lost/);
   });
 
   it("has the version of the command, or another", async () => {
-    const judged = (version: string) => said((judge) => judgeVersion(answer({ version }), judge));
+    const judged = (version: string) => said((report) => checkVersion(answer({ version }), report));
     expect(await judged(VERSION)).toMatch(/^ok/);
     expect(await judged("0.0.9")).toMatch(/^warning the gateway is 0\.0\.9/);
   });
@@ -161,7 +165,7 @@ describe("a gateway", () => {
       suspended: [{ subscription: "shop" }],
       retention: { days: 30, due_events: 4, behind_s: 60 },
     };
-    judgeStatus(status, findings.about);
+    checkStatus(status, findings.about);
     expect(findings.list.map(({ check, result }) => `${check} ${result}`)).toEqual([
       "targets warning",
       "subscriptions warning",
@@ -178,29 +182,33 @@ describe("the store", () => {
     const file = join(folder, "posthorn.db");
     const store = await openSqliteStore({ file, thread: false, dedupeHorizonMs: DAY_MS, onFatal: () => undefined });
     await store.close();
-    expect(await said((judge) => checkStore(config, judge))).toMatch(/^ok .* is sound; SQLite [\s\S]*ok schema \d+\n/);
+    expect(await said((report) => checkStore(config, report))).toMatch(
+      /^ok .* is sound; SQLite [\s\S]*ok schema \d+\n/,
+    );
 
     const db = new DatabaseSync(file);
     db.exec("insert into migrations (version, name) values (9999, 'later')");
-    expect(await said((judge) => checkStore(config, judge))).toMatch(/^problem schema 9999 is newer/m);
+    expect(await said((report) => checkStore(config, report))).toMatch(/^problem schema 9999 is newer/m);
     db.exec("delete from migrations where version = 9999");
     db.close();
-    expect(await said((judge) => judgeLog(2 * 1024 ** 3, judge))).toMatch(/^warning the write-ahead log has 2\.0 GiB/);
+    expect(await said((report) => checkLog(2 * 1024 ** 3, report))).toMatch(
+      /^warning the write-ahead log has 2\.0 GiB/,
+    );
   });
 
   it("is late with deleting only when there is something to delete", async () => {
     const inspected = (dueEvents: number): Inspection =>
       ({ oldestReceivedAt: 0, lastPrunedAt: Date.now() - DAY_MS, dueEvents }) as Inspection;
-    expect(await said((judge) => checkRetention(config, inspected(0), judge))).toMatch(/^ok/);
-    expect(await said((judge) => checkRetention(config, inspected(5), judge))).toMatch(/^warning .*about 5 events/);
+    expect(await said((report) => checkRetention(config, inspected(0), report))).toMatch(/^ok/);
+    expect(await said((report) => checkRetention(config, inspected(5), report))).toMatch(/^warning .*about 5 events/);
   });
 });
 
 describe("brokers", () => {
   it("are none, or cannot be reached", async () => {
-    expect(await said((judge) => checkBrokers(config, judge))).toBe("ok none is configured");
+    expect(await said((report) => checkBrokers(config, report))).toBe("ok none is configured");
     const wrong = { ...config, amqpUrl: "amqp://guest:secret@127.0.0.1:9" };
-    const found = await said((judge) => checkBrokers(wrong, judge));
+    const found = await said((report) => checkBrokers(wrong, report));
     expect(found).toMatch(/^problem amqp default: .*127\.0\.0\.1:9/);
     expect(found).not.toContain("secret");
   });
@@ -217,7 +225,7 @@ describe("TLS of destinations", () => {
   afterAll(() => Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve)))));
   const reach = { allowPrivateDestinations: true };
   const look = (things: unknown[], how = reach) =>
-    said((judge) => checkDestinations(collectHttpsOrigins(things), how, judge));
+    said((report) => checkDestinations(collectHttpsOrigins(things), how, report));
 
   it("is trusted, expired, of an unknown authority, or not to be reached", async () => {
     const [good, expired] = [await open(SERVER_PAIR), await open(EXPIRED_PAIR)];
@@ -234,7 +242,7 @@ describe("TLS of destinations", () => {
   });
 
   it("ends some day", async () => {
-    const inDays = (days: number) => said((judge) => judgeEnd("https://a", Date.now() + days * DAY_MS + 5000, judge));
+    const inDays = (days: number) => said((report) => checkEnd("https://a", Date.now() + days * DAY_MS + 5000, report));
     expect(await inDays(15)).toMatch(/^ok .* for 15 days yet/);
     expect(await inDays(3)).toMatch(/^warning .* expires in 3 days/);
     expect(await inDays(-2)).toMatch(/^problem .* renew it/);

@@ -8,8 +8,7 @@ import * as fc from "fast-check";
 import { pack, type Header } from "tar-stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createManifest, isPartName, parseManifest, type Manifest } from "../../../../src/cli/backup/manifest.ts";
-import { readArchive } from "../../../../src/cli/backup/read-archive.ts";
-import { describePart, writeArchive, type PartSource } from "../../../../src/cli/backup/write-archive.ts";
+import { describePart, type PartSource, readArchive, writeArchive } from "../../../../src/cli/backup/archive.ts";
 import { runCommand } from "../../../support/run-command.ts";
 
 const DATABASE = Buffer.from("a database of some length ".repeat(5000));

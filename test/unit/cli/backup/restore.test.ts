@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Manifest } from "../../../../src/cli/backup/manifest.ts";
-import { findMissingVariables } from "../../../../src/cli/backup/missing-variables.ts";
+import { findMissingVariables } from "../../../../src/cli/restore.ts";
 
 const manifest = {
   variables: [

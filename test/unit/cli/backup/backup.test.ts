@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readConfigurationFiles } from "../../../../src/cli/backup/configuration-files.ts";
+import { readConfigurationFiles } from "../../../../src/cli/backup.ts";
 import { isPartName } from "../../../../src/cli/backup/manifest.ts";
 import { loadConfig } from "../../../../src/config/load.ts";
 

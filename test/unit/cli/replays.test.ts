@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, vi } from "vitest";
 import { createApiClient } from "../../../src/cli/api-client.ts";
-import { followJob } from "../../../src/cli/resources/follow-job.ts";
+import { followJob } from "../../../src/cli/resources/replays.ts";
 
 it("says on Ctrl+C that the job goes on, and how to follow it again", async () => {
   const server = createServer((_request, response) => {

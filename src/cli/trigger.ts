@@ -1,15 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { suggestName } from "../../model/nearest-name.ts";
-import { fillSample, type Sample, type Signed } from "../../sources/sample.ts";
-import { createApiClient, type ApiAnswer } from "../api-client.ts";
-import { connect, type ClientFlags } from "../connect.ts";
-import { CommandFailure, EXIT_FAILED, usageFailure } from "../failure.ts";
-import { countOf, note, print, printJson } from "../output.ts";
-import { openProgress } from "../progress.ts";
-import { HEADER, isJson, readBytes, readCount, readPairs, readPayload, readSecret } from "../read-value.ts";
-import { getSurroundings } from "../surroundings.ts";
-import { findSecret, findSource, type SampleSource } from "./find-source.ts";
-import { getSample, listSamples, loadSamples } from "./samples.ts";
+import { loadConfig } from "../config/load.ts";
+import { suggestName } from "../model/nearest-name.ts";
+import { PLUGINS } from "../plugins.ts";
+import { fillSample, type Sample, SAMPLES, type Signed } from "../sources/sample.ts";
+import { type ApiAnswer, type ApiClient, createApiClient } from "./api-client.ts";
+import { type ClientFlags, connect } from "./connect.ts";
+import { CommandFailure, EXIT_FAILED, usageFailure } from "./failure.ts";
+import { countOf, note, openProgress, print, printFacts, printJson } from "./output.ts";
+import { HEADER, isJson, readBytes, readCount, readPairs, readPayload, readSecret } from "./read-value.ts";
+import { asText, type Row } from "./resources/fields.ts";
+import { listAll } from "./resources/resource.ts";
+import { getSurroundings } from "./surroundings.ts";
 
 export interface TriggerFlags extends ClientFlags {
   to?: string;
@@ -23,7 +24,7 @@ export interface TriggerFlags extends ClientFlags {
 
 const MAX_COUNT = 1_000_000;
 /** Up to this many requests are reported one by one. */
-const MAX_TOLD = 20;
+const MAX_SHOWN = 20;
 
 export async function runTrigger(
   provider: string | undefined,
@@ -69,7 +70,7 @@ async function send(sample: Sample, event: string, flags: TriggerFlags): Promise
   } finally {
     progress.close();
   }
-  tell(outcomes, { sample, source, isJson: flags.json === true });
+  printOutcomes(outcomes, { sample, source, isJson: flags.json === true });
 }
 
 function readGivenSecret({ secret, secretFile }: TriggerFlags): string | undefined {
@@ -129,14 +130,14 @@ function readOutcome({ status, text }: ApiAnswer): Outcome {
   }
 }
 
-function tell(
+function printOutcomes(
   outcomes: readonly Outcome[],
   { sample, source, isJson }: { sample: Sample; source: SampleSource; isJson: boolean },
 ): void {
   const refused = outcomes.find(({ status }) => status >= 400);
   const accepted = outcomes.filter(({ status }) => status < 400);
   if (isJson) printJson({ source: source.name, accepted: accepted.length, answers: outcomes });
-  else if (outcomes.length <= MAX_TOLD) for (const outcome of accepted) print(describe(outcome));
+  else if (outcomes.length <= MAX_SHOWN) for (const outcome of accepted) print(describe(outcome));
   if (!isJson && outcomes.length > 1) note(`${countOf(accepted.length, "request")} accepted by ${source.name}`);
   if (refused !== undefined) throw new CommandFailure(explain(refused, sample, source), EXIT_FAILED);
 }
@@ -157,4 +158,112 @@ function explain({ status, said }: Outcome, { kind }: Sample, { name, hints }: S
   const hint = hints.length === 0 ? "" : ` Its secrets end in ${hints.join(", ")}.`;
   const url = SIGNS_URL.has(kind) ? " This provider signs the URL too: give the gateway's own with --public-url." : "";
   return `${what}${hint}${url} Check the secret.`;
+}
+
+/** The source that a sample is sent to, as far as the gateway shows it. */
+interface SampleSource {
+  name: string;
+  /** With its token, if it has one. */
+  path: string;
+  options: Row;
+  /** The last characters of its secrets. */
+  hints: readonly string[];
+}
+
+/** Finds the named source, or the only one of the kind. */
+async function findSource(client: ApiClient, { kind }: Sample, given: string | undefined): Promise<SampleSource> {
+  const source = given === undefined ? await findOnly(client, kind) : await getNamed(client, kind, given);
+  const { name, options, secrets, path_token: token } = source;
+  return {
+    name: asText(name) ?? "",
+    path: typeof token === "string" ? await readPath(client, asText(name) ?? "") : `/webhook/${asText(name)}`,
+    options: (options ?? {}) as Row,
+    hints: ((secrets ?? []) as Row[]).map(({ hint }) => asText(hint) ?? ""),
+  };
+}
+
+async function findOnly(client: ApiClient, kind: string): Promise<Row> {
+  const all = await listAll(client, "/api/v1/sources", { kind });
+  const [only, ...others] = all;
+  if (only === undefined) {
+    throw new CommandFailure(
+      `The gateway has no source of the kind ${kind}. Create one with \`posthorn sources create NAME --kind ${kind}\`, or name a source with --to.`,
+    );
+  }
+  if (others.length === 0) return only;
+  const names = all.map(({ name }) => asText(name)).join(", ");
+  throw new CommandFailure(`${all.length} sources are of the kind ${kind}: ${names}. Name one with --to.`);
+}
+
+async function getNamed(client: ApiClient, kind: string, name: string): Promise<Row> {
+  const answer = await client.get(`/api/v1/sources/${encodeURIComponent(name)}`, {}, [404]);
+  // The `*` source accepts any name and verifies nothing.
+  if (answer.status === 404) return { name, kind: "generic", options: {} };
+  const source = answer.read() as Row;
+  if (source["kind"] === kind) return source;
+  throw usageFailure(`The source ${name} is of the kind ${asText(source["kind"])}, not ${kind}.`);
+}
+
+async function readPath(client: ApiClient, name: string): Promise<string> {
+  const answer = await client.get(`/api/v1/sources/${encodeURIComponent(name)}/path-token`);
+  return asText((answer.read() as Row)["path"]) ?? "";
+}
+
+/** A gateway never shows the secrets of a source, so they come from a flag or the configuration in this folder. */
+function findSecret(
+  { kind, needsSecret, keyHint }: Sample,
+  { name }: SampleSource,
+  given: string | undefined,
+): string | undefined {
+  if (given !== undefined) return given;
+  const declared = keyHint === undefined ? findDeclared(name) : undefined;
+  if (declared !== undefined || !needsSecret) return declared;
+  throw usageFailure(
+    keyHint === undefined
+      ? `A gateway does not show the secrets of its sources. Give the secret of ${name} (${kind}) with --secret-file FILE.`
+      : `${keyHint}.`,
+  );
+}
+
+function findDeclared(name: string): string | undefined {
+  try {
+    const { env, cwd } = getSurroundings();
+    const { config } = loadConfig({ env, cwd });
+    const secret = config.sources.find((source) => source.name === name)?.secrets?.[0];
+    if (secret !== undefined) note(`using the secret of ${name} in posthorn.yaml`);
+    return secret;
+  } catch {
+    // An invalid configuration is not this command's concern.
+    return undefined;
+  }
+}
+
+/** All samples, those of plugins included, by the kinds of source. */
+export async function loadSamples(): Promise<readonly Sample[]> {
+  const brought = await Promise.all(PLUGINS.map(async (plugin) => (await plugin.loadSamples?.()) ?? []));
+  return [...SAMPLES, ...brought.flat()].sort((one, other) => (one.kind < other.kind ? -1 : 1));
+}
+
+function getSample(samples: readonly Sample[], kind: string): Sample {
+  const sample = samples.find((one) => one.kind === kind);
+  if (sample !== undefined) return sample;
+  const hint = suggestName(
+    kind,
+    samples.map((one) => one.kind),
+  );
+  throw usageFailure(`There is no provider "${kind}"${hint || "."} \`posthorn trigger\` lists them.`);
+}
+
+function listSamples(samples: readonly Sample[], isJson: boolean): void {
+  const rows = samples.map(({ kind, events, unsignable }) => ({
+    provider: kind,
+    events: Object.keys(events),
+    can_be_sent: unsignable === undefined,
+  }));
+  if (isJson) return printJson(rows);
+  // Not a table, which would cut off a long list of events.
+  printFacts([
+    ["PROVIDER", "EVENTS"],
+    ...rows.map(({ provider, events }) => [provider, events.join(", ") || "(only the provider can sign)"] as const),
+  ]);
 }
