@@ -20,7 +20,7 @@ import { isSameSecret } from "../sources/signatures.ts";
 import type { KindAnswer, PushedSourceKind, SourceKind } from "../sources/source-kind.ts";
 import { toRejected, type WebhookLog } from "./webhook-log.ts";
 import type { GivenUp } from "../model/forward-rules.ts";
-import { jsonAnswer } from "../sources/plain-answer.ts";
+import { jsonAnswer } from "../sources/handshakes.ts";
 
 /** One flow for all kinds: `generic` is the kind that leaves out all optional parts. */
 export interface WebhookReceiver {

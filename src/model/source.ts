@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { Type, type Static } from "typebox";
+import { Type, type Static, type TObject } from "typebox";
 import { type IpRange, parseIpRange } from "./addresses.ts";
 import { type Pattern, isGatewayEventType, parsePattern } from "./pattern.ts";
 import type { SecretForm } from "./secrets.ts";
@@ -165,24 +165,36 @@ export type Place = { in: "header"; name: string } | { in: "body"; pointer: read
 /** The rules that are needed to declare a source of a kind; `sources/` has the rest. */
 export interface SourceKindRules {
   readonly name: string;
-  /** A JSON Schema of `options`; without it the kind has no options. */
-  readonly options?: object | undefined;
+  /** The schema of a source's `options`. Without it there are none. */
+  readonly options?: TObject | undefined;
+  /** Whether a source of this kind needs at least one secret to verify senders. */
   readonly needsSecret: boolean;
-  /** The form of its secrets, depending on the source's options; a plain text by default. */
+  /** The format of secrets, by the options of the source. Without it, the bytes of the text are the key. */
   secretForm?(options: Readonly<Record<string, unknown>>): SecretForm;
+  /** Methods that the provider's handshake uses in addition to those of the source. */
   readonly handshakeMethods?: readonly string[] | undefined;
+  /** JSON Pointers whose scalars `events` finds in `texts`, as they stand in the body: no number goes through a float. */
   readonly pointers?: readonly (readonly string[])[] | undefined;
+  /** Secrets in the body, which are masked in what is stored and delivered. */
   readonly mask?: readonly MaskPointer[] | undefined;
+  /** The patterns that are accepted if the source has no `only`. */
   readonly only?: readonly string[] | undefined;
-  /** The largest body that the provider sends, if that is documented and above the default. */
+  /**
+   * The largest body that the provider sends, if it is larger than the default limit of sources: the provider may not
+   * retry a body that was too large.
+   */
   readonly maxBytes?: number | undefined;
+  /**
+   * The status of the answer when an event is queued, for kinds of any sender. Without it 200, because some providers
+   * treat any other status as a failure.
+   */
   readonly queuedStatus?: 202 | undefined;
   readonly replayMark?: ((...request: never[]) => string) | undefined;
   /** Set for pulled sources, which read from a queue over one of the gateway's connections. */
   readonly isPulled?: true | undefined;
   /** For pulled sources: throws `invalid_field` for settings that cannot work here, such as an unknown connection. */
   checkOptions?(options: Readonly<Record<string, unknown>>): void;
-  /** Throws `invalid_field` with the reason when the manifest is invalid. */
+  /** Throws `invalid_field` unless a source of this kind can have it as its `manifest`. */
   checkManifest?(manifest: Readonly<Record<string, unknown>>): void;
 }
 

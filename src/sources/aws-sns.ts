@@ -5,7 +5,7 @@ import { parseUrl } from "../model/addresses.ts";
 import { scalarTextAt } from "../model/json.ts";
 import { checkJsonText } from "../sandbox/text/json-text.ts";
 import { createCertificates, isPlainHttps } from "./certificates.ts";
-import { eventTypeOf, findTime, identityOf } from "./event-naming.ts";
+import { eventTypeOf, findTime, identityOf } from "./request-reading.ts";
 import { textsOption } from "./kind-options.ts";
 import { badSignature, findBase64 } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";

@@ -1,12 +1,10 @@
 import { verify as verifySignature } from "node:crypto";
 import { findHexBytes, type SecretForm } from "../model/secrets.ts";
 import { scalarTextAt } from "../model/json.ts";
-import { findEd25519Key } from "./ed25519-key.ts";
-import { eventTypeOf, findTime, hashOf, identityOf, requireJson, oneEvent } from "./event-naming.ts";
+import { findEd25519Key, remember, badSignature, checkTime, getHeader, getUnixSeconds } from "./signatures.ts";
+import { eventTypeOf, findTime, hashOf, identityOf, requireJson, oneEvent } from "./request-reading.ts";
 import { ToleranceAlone } from "./kind-options.ts";
-import { jsonAnswer } from "./plain-answer.ts";
-import { remember } from "./remember.ts";
-import { badSignature, checkTime, getHeader, getUnixSeconds } from "./signatures.ts";
+import { jsonAnswer } from "./handshakes.ts";
 import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
 
 const MAX_PING_BYTES = 16 * 1024;

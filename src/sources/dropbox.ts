@@ -1,6 +1,6 @@
 import { textSecret } from "../model/secrets.ts";
-import { queryFields } from "./form-fields.ts";
-import { echoChallenge } from "./plain-answer.ts";
+import { queryFields } from "./request-reading.ts";
+import { echoChallenge } from "./handshakes.ts";
 import { getHeader, checkBodyHmac } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 

@@ -1,13 +1,20 @@
 import { Type } from "typebox";
 import { HEADER_SECRET } from "../model/secrets.ts";
 import { scalarTextAt } from "../model/json.ts";
-import { AbuseProtectionOptions, answerPermission } from "./abuse-protection.ts";
-import { readCloudEvents } from "./cloud-event.ts";
-import { eventTypeOf, findTime, hashOf, identityOf, requireJson } from "./event-naming.ts";
-import { queryFields } from "./form-fields.ts";
+import { AbuseProtectionOptions, answerPermission, jsonAnswer } from "./handshakes.ts";
+import { readCloudEvents } from "./cloudevents.ts";
+import {
+  eventTypeOf,
+  findTime,
+  hashOf,
+  identityOf,
+  requireJson,
+  queryFields,
+  partsOf,
+  readParts,
+  rootSpan,
+} from "./request-reading.ts";
 import { textOption } from "./kind-options.ts";
-import { partsOf, readParts, rootSpan } from "./parts.ts";
-import { jsonAnswer } from "./plain-answer.ts";
 import { badSignature, isOneOf } from "./signatures.ts";
 import type { ArrivedRequest, KindSettings, PushedSourceKind, ReadEvent } from "./source-kind.ts";
 

@@ -1,7 +1,6 @@
 import { scalarTextAt } from "../model/json.ts";
 import type { WellFormed } from "../sandbox/text/well-formed.ts";
-import { eventTypeOf, identityOf } from "./event-naming.ts";
-import { findFieldStart, isForm } from "./form-fields.ts";
+import { eventTypeOf, identityOf, findFieldStart, isForm } from "./request-reading.ts";
 import { checkHubSignature, findHeader, getHeader } from "./signatures.ts";
 import type { ArrivedRequest, PushedSourceKind } from "./source-kind.ts";
 

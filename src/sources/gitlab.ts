@@ -1,5 +1,5 @@
 import { HEADER_SECRET, type SecretForm } from "../model/secrets.ts";
-import { eventTypeOf, identityOf, oneEvent } from "./event-naming.ts";
+import { eventTypeOf, identityOf, oneEvent } from "./request-reading.ts";
 import { ToleranceAlone } from "./kind-options.ts";
 import { badSignature, findHeader, getHeader, isOneOf } from "./signatures.ts";
 import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";

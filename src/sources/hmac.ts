@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { findBase64Bytes, findHexBytes, BASE64_SECRET, HEX_SECRET, TEXT_SECRET } from "../model/secrets.ts";
 import { ToleranceOption, textOption } from "./kind-options.ts";
-import { findTime, findTimeInMs } from "./event-naming.ts";
+import { findTime, findTimeInMs } from "./request-reading.ts";
 import {
   afterPrefix,
   badSignature,

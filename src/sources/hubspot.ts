@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { Type } from "typebox";
 import { scalarTextAt } from "../model/json.ts";
-import { eventTypeOf, findTimeInMs, identityOf, requireJson } from "./event-naming.ts";
+import { eventTypeOf, findTimeInMs, identityOf, requireJson, partsOf, readParts, rootSpan } from "./request-reading.ts";
 import { ToleranceOption, UrlOption, textOption, textsOption } from "./kind-options.ts";
-import { partsOf, readParts, rootSpan } from "./parts.ts";
 import { badSignature, checkTime, findHeader, getHeader, isHmacOf, isSameText } from "./signatures.ts";
 import type { ArrivedRequest, KindSettings, ReadEvent, PushedSourceKind } from "./source-kind.ts";
 

@@ -1,5 +1,5 @@
 import { scalarTextAt } from "../model/json.ts";
-import { eventTypeOf, findTime, findTimeInMs, identityOf, requireJson, oneEvent } from "./event-naming.ts";
+import { eventTypeOf, findTime, findTimeInMs, identityOf, requireJson, oneEvent } from "./request-reading.ts";
 import { ToleranceAlone } from "./kind-options.ts";
 import { badSignature, checkTime, findHeader, getHeader, getHmacSecret } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";

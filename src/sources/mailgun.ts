@@ -1,6 +1,5 @@
 import { scalarTextAt } from "../model/json.ts";
-import { eventTypeOf, findTime, identityOf, requireJson, oneEvent } from "./event-naming.ts";
-import { formFields, isForm } from "./form-fields.ts";
+import { eventTypeOf, findTime, identityOf, requireJson, oneEvent, formFields, isForm } from "./request-reading.ts";
 import { ToleranceAlone } from "./kind-options.ts";
 import { badSignature, checkTime, getHmacSecret, getUnixSeconds } from "./signatures.ts";
 import type { ArrivedRequest, PushedSourceKind } from "./source-kind.ts";

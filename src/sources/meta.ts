@@ -1,9 +1,8 @@
 import { Type } from "typebox";
 import { PosthornError } from "../model/errors.ts";
-import { eventTypeOf, hashOf, requireJson, oneEvent } from "./event-naming.ts";
-import { queryFields } from "./form-fields.ts";
+import { eventTypeOf, hashOf, requireJson, oneEvent, queryFields } from "./request-reading.ts";
 import { textOption } from "./kind-options.ts";
-import { echoChallenge } from "./plain-answer.ts";
+import { echoChallenge } from "./handshakes.ts";
 import { checkHubSignature, isSameSecret } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 

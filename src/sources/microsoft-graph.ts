@@ -1,9 +1,7 @@
 import { EACH } from "../model/masking.ts";
 import { scalarTextAt } from "../model/json.ts";
-import { eventTypeOf, identityOf, requireJson } from "./event-naming.ts";
-import { queryFields } from "./form-fields.ts";
-import { partsOfMember, readParts } from "./parts.ts";
-import { echoChallenge } from "./plain-answer.ts";
+import { eventTypeOf, identityOf, requireJson, queryFields, partsOfMember, readParts } from "./request-reading.ts";
+import { echoChallenge } from "./handshakes.ts";
 import { badSignature, isOneOf } from "./signatures.ts";
 import type { ReadEvent, PushedSourceKind } from "./source-kind.ts";
 

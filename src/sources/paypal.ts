@@ -2,7 +2,7 @@ import { verify as verifySignature } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { Type } from "typebox";
 import { createCertificates } from "./certificates.ts";
-import { eventTypeOf, findTime, identityOf, requireJson, oneEvent } from "./event-naming.ts";
+import { eventTypeOf, findTime, identityOf, requireJson, oneEvent } from "./request-reading.ts";
 import { ToleranceOption, textOption } from "./kind-options.ts";
 import { badSignature, checkTime, findBase64, getHeader } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";

@@ -124,21 +124,7 @@ export function pullOptions<More extends TProperties>(more: More) {
   return Type.Object({ ...PULL_OPTIONS, ...more }, { additionalProperties: false });
 }
 
-export interface PullSettings {
-  connection: string;
-  isUntilDelivered: boolean;
-  maxUnacknowledged: number;
-  batchSize: number;
-  idleWaitMs: number;
-  maxDeliveries: number;
-  holdMaxMs: number;
-  target: string | undefined;
-  body: "raw" | "message" | "event";
-  takesOwn: boolean;
-  trustsTenant: boolean;
-  keepsUnknown: boolean;
-  messageKey: string | undefined;
-}
+export type PullSettings = ReturnType<typeof readPullSettings>;
 
 /** The defaults of a kind that differ from the common ones. */
 export interface PullDefaults {
@@ -147,10 +133,7 @@ export interface PullDefaults {
 }
 
 /** The options were checked when the source was created. */
-export function readPullSettings(
-  options: Readonly<Record<string, unknown>>,
-  defaults: PullDefaults = {},
-): PullSettings {
+export function readPullSettings(options: Readonly<Record<string, unknown>>, defaults: PullDefaults = {}) {
   const given = options as Static<typeof PullOptions>;
   const { properties } = PullOptions;
   return {

@@ -1,11 +1,18 @@
 import { createPublicKey, verify as verifySignature, type KeyObject } from "node:crypto";
 import { findBase64Bytes, type SecretForm } from "../model/secrets.ts";
 import { scalarTextAt } from "../model/json.ts";
-import { eventTypeOf, findTime, hashOf, identityOf, requireJson } from "./event-naming.ts";
+import {
+  eventTypeOf,
+  findTime,
+  hashOf,
+  identityOf,
+  requireJson,
+  partsOf,
+  readParts,
+  rootSpan,
+} from "./request-reading.ts";
 import { ToleranceAlone } from "./kind-options.ts";
-import { partsOf, readParts, rootSpan } from "./parts.ts";
-import { remember } from "./remember.ts";
-import { badSignature, checkTime, findBase64, getHeader, getUnixSeconds } from "./signatures.ts";
+import { remember, badSignature, checkTime, findBase64, getHeader, getUnixSeconds } from "./signatures.ts";
 import type { ReadEvent, PushedSourceKind } from "./source-kind.ts";
 
 const SIGNATURE = "x-twilio-email-event-webhook-signature";

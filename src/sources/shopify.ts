@@ -1,4 +1,4 @@
-import { eventTypeOf, findTime, identityOf, oneEvent } from "./event-naming.ts";
+import { eventTypeOf, findTime, identityOf, oneEvent } from "./request-reading.ts";
 import { findHeader, checkBodyHmac, badSignature } from "./signatures.ts";
 import type { ArrivedRequest, PushedSourceKind } from "./source-kind.ts";
 

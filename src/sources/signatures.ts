@@ -1,8 +1,7 @@
-import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, timingSafeEqual, createPublicKey, type KeyObject } from "node:crypto";
 import { PosthornError } from "../model/errors.ts";
 import { createHmacKey, DIGEST_BYTES } from "../model/signature.ts";
 import { isForTurns, readInTurns } from "../model/in-turns.ts";
-import { remember } from "./remember.ts";
 import type { ArrivedRequest, KindSettings } from "./source-kind.ts";
 
 /** Shared by the kinds: reading headers, comparing signatures and checking times. */
@@ -185,4 +184,52 @@ export function checkTime(at: number, request: ArrivedRequest, { options }: Kind
       `The signature is from ${ageS < 0 ? `${-ageS} s ahead` : `${ageS} s ago`}; ${toleranceS} s are allowed.`,
     );
   }
+}
+
+const MAX_REMEMBERED = 1000;
+
+/** Caches values by keys that repeat from request to request. Is cleared when it grows too large. */
+export function remember<Made, Key extends string | number = string>(make: (key: Key) => Made): (key: Key) => Made {
+  const made = new Map<Key, Made>();
+  return (key) => {
+    const known = made.get(key);
+    if (known !== undefined || made.has(key)) return known as Made;
+    const fresh = make(key);
+    if (made.size >= MAX_REMEMBERED) made.clear();
+    made.set(key, fresh);
+    return fresh;
+  };
+}
+
+const KEY_BYTES = 32;
+/** RFC 8410: the bytes before the 32 bytes of the key in SPKI. */
+const SPKI_HEAD = Buffer.from("302a300506032b6570032100", "hex");
+/**
+ * Points of small order, without the sign in their highest bit, and the other ways to write them: under such a key
+ * anybody can make a signature that fits one message in eight or better, and OpenSSL does not object.
+ */
+const WEAK_KEYS: ReadonlySet<string> = new Set([
+  "00".repeat(32),
+  `01${"00".repeat(31)}`,
+  "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+  "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+  `ec${"ff".repeat(30)}7f`,
+  `ed${"ff".repeat(30)}7f`,
+  `ee${"ff".repeat(30)}7f`,
+]);
+
+/** The public key from its 32 bytes; undefined when they are not a safe key. */
+export function findEd25519Key(bytes: Buffer | undefined): KeyObject | undefined {
+  if (bytes === undefined || bytes.length !== KEY_BYTES || isWeak(bytes)) return undefined;
+  try {
+    return createPublicKey({ key: Buffer.concat([SPKI_HEAD, bytes]), format: "der", type: "spki" });
+  } catch {
+    return undefined;
+  }
+}
+
+function isWeak(bytes: Buffer): boolean {
+  const unsigned = Buffer.from(bytes);
+  unsigned[KEY_BYTES - 1] = (unsigned[KEY_BYTES - 1] ?? 0) & 0x7f;
+  return WEAK_KEYS.has(unsigned.toString("hex"));
 }

@@ -1,8 +1,7 @@
 import { scalarTextAt } from "../model/json.ts";
-import { eventTypeOf, findTime, hashOf, identityOf, oneEvent } from "./event-naming.ts";
-import { formFields, isForm } from "./form-fields.ts";
+import { eventTypeOf, findTime, hashOf, identityOf, oneEvent, formFields, isForm } from "./request-reading.ts";
 import { ToleranceAlone } from "./kind-options.ts";
-import { echoChallenge } from "./plain-answer.ts";
+import { echoChallenge } from "./handshakes.ts";
 import { getV0Secret } from "./signatures.ts";
 import type { ArrivedRequest, KindSettings, ReadEvent, PushedSourceKind } from "./source-kind.ts";
 

@@ -1,8 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { TObject } from "typebox";
 import type { AcceptedRequest, Rejected } from "../model/accepted.ts";
-import type { MaskPointer } from "../model/masking.ts";
-import type { SecretForm } from "../model/secrets.ts";
+import type { SourceKindRules } from "../model/source.ts";
 import type { Taker } from "../queues/broker.ts";
 import type { Claims } from "../queues/claim-check.ts";
 import type { PullDefaults } from "./pull-options.ts";
@@ -15,27 +13,7 @@ import type { WellFormed } from "../sandbox/text/well-formed.ts";
 export type SourceKind = PushedSourceKind | PulledSourceKind;
 
 /** Every part is optional; a part that a kind leaves out works as for a generic source. */
-interface AnySourceKind {
-  readonly name: string;
-  /** The schema of a source's `options`. Without it there are none. */
-  readonly options?: TObject | undefined;
-  /** The patterns that are accepted if the source has no `only`. */
-  readonly only?: readonly string[] | undefined;
-  /** Whether a source of this kind needs at least one secret to verify senders. */
-  readonly needsSecret: boolean;
-  /** The format of secrets, by the options of the source. Without it, the bytes of the text are the key. */
-  secretForm?(options: Readonly<Record<string, unknown>>): SecretForm;
-  /**
-   * The largest body that the provider sends, if it is larger than the default limit of sources: the provider may not
-   * retry a body that was too large.
-   */
-  readonly maxBytes?: number | undefined;
-  /** JSON Pointers whose scalars `events` finds in `texts`, as they stand in the body: no number goes through a float. */
-  readonly pointers?: readonly (readonly string[])[] | undefined;
-  /** Secrets in the body, which are masked in what is stored and delivered. */
-  readonly mask?: readonly MaskPointer[] | undefined;
-  /** Throws `invalid_field` unless a source of this kind can have it as its `manifest`. */
-  checkManifest?(manifest: Readonly<Record<string, unknown>>): void;
+interface AnySourceKind extends SourceKindRules {
   /**
    * What the request tells. Throws `unreadable_body` when it cannot be read. A promise is for what takes several turns
    * of the event loop.
@@ -46,8 +24,6 @@ interface AnySourceKind {
 /** Verifies and answers a provider's requests, splits them into events and identifies these. */
 export interface PushedSourceKind extends AnySourceKind {
   readonly isPulled?: undefined;
-  /** Methods that the provider's handshake uses in addition to those of the source. */
-  readonly handshakeMethods?: readonly string[] | undefined;
   /** Answers the provider's handshake, of which nothing is stored. Called first. */
   handshake?(request: ArrivedRequest, settings: KindSettings): KindAnswer | undefined;
   /** Verifies the sender from the raw bytes. Throws or rejects with `bad_signature`. */
@@ -57,11 +33,6 @@ export interface PushedSourceKind extends AnySourceKind {
    * to reject replays. Called after `verify`.
    */
   replayMark?(request: ArrivedRequest, settings: KindSettings): string;
-  /**
-   * The status of the answer when an event is queued, for kinds of any sender. Without it 200, because some providers
-   * treat any other status as a failure.
-   */
-  readonly queuedStatus?: 202 | undefined;
   /** The answer that the provider needs. Without it, a body with the result. */
   answer?(result: Exclude<AcceptedRequest, Rejected>): KindAnswer;
 }
@@ -79,8 +50,6 @@ export interface PulledSourceKind extends AnySourceKind {
   describePlace?(options: Readonly<Record<string, unknown>>): string;
   /** The storage of bodies that were too large for the queue, if the source has one. */
   findClaims?(settings: KindSettings): Claims | undefined;
-  /** Throws `invalid_field` for settings that cannot work here, such as an unknown connection. */
-  checkOptions?(options: Readonly<Record<string, unknown>>): void;
 }
 
 /** A request as received. Names of headers are in lower case. */

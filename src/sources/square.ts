@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { eventTypeOf, findTime, identityOf, requireJson, oneEvent } from "./event-naming.ts";
+import { eventTypeOf, findTime, identityOf, requireJson, oneEvent } from "./request-reading.ts";
 import { UrlOption, textOption } from "./kind-options.ts";
 import { getHeader, getHmacSecret } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";

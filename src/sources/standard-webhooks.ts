@@ -1,11 +1,18 @@
 import { verify as verifySignature, type KeyObject } from "node:crypto";
 import { createHmacKey, type HmacKey } from "../model/signature.ts";
 import { findBase64Bytes, encodeNew, findBase64Problem, type SecretForm } from "../model/secrets.ts";
-import { findEd25519Key } from "./ed25519-key.ts";
-import { eventTypeOf, findTime, identityOf, oneEvent } from "./event-naming.ts";
+import {
+  findEd25519Key,
+  remember,
+  badSignature,
+  checkTime,
+  findBase64,
+  findHeader,
+  getUnixSeconds,
+  isSameText,
+} from "./signatures.ts";
+import { eventTypeOf, findTime, identityOf, oneEvent } from "./request-reading.ts";
 import { ToleranceAlone } from "./kind-options.ts";
-import { remember } from "./remember.ts";
-import { badSignature, checkTime, findBase64, findHeader, getUnixSeconds, isSameText } from "./signatures.ts";
 import type { ArrivedRequest, KindSettings, PushedSourceKind } from "./source-kind.ts";
 
 const TOLERANCE_S = 300;

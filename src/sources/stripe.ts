@@ -1,4 +1,4 @@
-import { eventTypeOf, findTime, identityOf, requireJson, oneEvent } from "./event-naming.ts";
+import { eventTypeOf, findTime, identityOf, requireJson, oneEvent } from "./request-reading.ts";
 import { ToleranceAlone } from "./kind-options.ts";
 import { badSignature, checkTime, findHmacSecret, getHeader, getUnixSeconds } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";

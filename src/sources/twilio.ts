@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { Type } from "typebox";
 import { parseUrl } from "../model/addresses.ts";
-import { eventTypeOf, identityOf } from "./event-naming.ts";
-import { formFields, isForm, queryFields } from "./form-fields.ts";
+import { eventTypeOf, identityOf, formFields, isForm, queryFields } from "./request-reading.ts";
 import { UrlOption, textOption } from "./kind-options.ts";
 import { badSignature, findHeader, getHeader, isHmacOf, isSameText } from "./signatures.ts";
 import type { ArrivedRequest, KindAnswer, PushedSourceKind } from "./source-kind.ts";

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { scalarTextAt } from "../model/json.ts";
-import { eventTypeOf, findTimeInMs, hashOf, requireJson, oneEvent } from "./event-naming.ts";
+import { eventTypeOf, findTimeInMs, hashOf, requireJson, oneEvent } from "./request-reading.ts";
 import { ToleranceAlone } from "./kind-options.ts";
-import { jsonAnswer } from "./plain-answer.ts";
+import { jsonAnswer } from "./handshakes.ts";
 import { badSignature, getV0Secret } from "./signatures.ts";
 import type { PushedSourceKind } from "./source-kind.ts";
 

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, sign as signBytes } from "node:crypto";
 import { discord } from "../../../src/sources/discord.ts";
-import { hashOf } from "../../../src/sources/event-naming.ts";
+import { hashOf } from "../../../src/sources/request-reading.ts";
 import { JSON_TYPE, SIGNED_AT, arrive, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 
 const KEY = createPrivateKey({

@@ -1,4 +1,4 @@
-import { hashOf } from "../../../src/sources/event-naming.ts";
+import { hashOf } from "../../../src/sources/request-reading.ts";
 import { meta } from "../../../src/sources/meta.ts";
 import { JSON_TYPE, SIGNED_AT, arrive, arriveSigned, settingsOf, type SourceFixture } from "../source-fixture.ts";
 

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { hashOf } from "../../../src/sources/event-naming.ts";
+import { hashOf } from "../../../src/sources/request-reading.ts";
 import { zoom } from "../../../src/sources/zoom.ts";
 import { JSON_TYPE, SIGNED_AT, arriveSigned, json, settingsOf, type SourceFixture } from "../source-fixture.ts";
 

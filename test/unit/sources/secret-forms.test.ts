@@ -2,7 +2,7 @@ import { createHmac, createPublicKey, generateKeyPairSync, verify } from "node:c
 import { describe, expect, it } from "vitest";
 import { NO_CONNECTIONS } from "../../../src/queues/connections.ts";
 import { createSystemRandom } from "../../../src/model/clock.ts";
-import { findEd25519Key } from "../../../src/sources/ed25519-key.ts";
+import { findEd25519Key } from "../../../src/sources/signatures.ts";
 import { hmac } from "../../../src/sources/hmac.ts";
 import { TEXT_SECRET } from "../../../src/model/secrets.ts";
 import { PLUGINS } from "../../../src/plugins.ts";

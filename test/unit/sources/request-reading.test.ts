@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../../src/model/event.ts";
 import { GATEWAY_EVENT_TYPES, isGatewayEventType } from "../../../src/model/pattern.ts";
-import { eventTypeOf, findTime, findTimeInMs, identityOf } from "../../../src/sources/event-naming.ts";
+import { eventTypeOf, findTime, findTimeInMs, identityOf } from "../../../src/sources/request-reading.ts";
 import { createProviderKinds } from "../../../src/sources/kinds.ts";
 
 const kindNames = createProviderKinds({ fetchText: () => Promise.reject(new Error("offline")) }).map(

@@ -3,8 +3,9 @@ import { EVENT_TYPE_MAX_LENGTH } from "../model/event.ts";
 import { PosthornError } from "../model/errors.ts";
 import { findRfc3339 } from "../model/rfc3339.ts";
 import type { WellFormed } from "../sandbox/text/well-formed.ts";
-import { remember } from "./remember.ts";
-import type { Reading } from "./source-kind.ts";
+import { remember } from "./signatures.ts";
+import type { Reading, ArrivedRequest, ReadEvent } from "./source-kind.ts";
+import { elementSpans, findMember, skipSpace, trimEnd, type Span, bomLength } from "../model/json.ts";
 
 /** Turns providers' names and ids into event types and ids. */
 
@@ -84,4 +85,70 @@ export function requireJson(form: WellFormed, provider: string): void {
       `The body is not JSON, but ${provider} sends JSON. Check who sends this request.`,
     );
   }
+}
+
+const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
+/** A form is read before its sender is verified: this much blocks the event loop for some milliseconds. */
+const MAX_FORM_BYTES = 256 * 1024;
+
+export function isForm({ headers }: ArrivedRequest): boolean {
+  return FORM.test(headers["content-type"] ?? "");
+}
+
+export function formFields({ body }: ArrivedRequest): URLSearchParams {
+  if (body.length > MAX_FORM_BYTES) {
+    throw new PosthornError("too_large", `A form for this kind of source may have at most ${MAX_FORM_BYTES} bytes.`);
+  }
+  return new URLSearchParams(body.toString("utf8"));
+}
+
+/** The beginning of a field, from the first bytes of a form: decoding 25 MB would block the event loop too long. */
+export function findFieldStart({ body }: ArrivedRequest, name: string, maxBytes: number): Buffer | undefined {
+  const prefix = `${name}=`;
+  let at = 0;
+  while (!body.subarray(at, at + prefix.length).equals(Buffer.from(prefix))) {
+    at = body.indexOf("&", at) + 1;
+    if (at === 0) return undefined;
+  }
+  const field = new URLSearchParams(body.toString("utf8", at, at + prefix.length + maxBytes)).get(name);
+  return field === null ? undefined : Buffer.from(field);
+}
+
+export function queryFields({ query }: ArrivedRequest): URLSearchParams {
+  return new URLSearchParams(query);
+}
+
+/** Splits a request with several events into the bytes of each, exactly as they were sent. */
+
+/** More than any provider puts into one request. */
+const MAX_PARTS = 10_000;
+
+export function rootSpan(body: Buffer): Span {
+  return { start: skipSpace(body, bomLength(body)), end: trimEnd(body) };
+}
+
+/** The elements of the array at a span; undefined when there is none. */
+export function partsOf(body: Buffer, span: Span | undefined): readonly Buffer[] | undefined {
+  if (span === undefined || body[span.start] !== 0x5b) return undefined;
+  const spans = elementSpans(body, span.start, span.end, MAX_PARTS + 1);
+  if (spans.length > MAX_PARTS) {
+    throw new PosthornError("too_large", `The request has more than ${MAX_PARTS} events.`);
+  }
+  return spans.map(({ start, end }) => body.subarray(start, end));
+}
+
+export function partsOfMember(body: Buffer, name: string): readonly Buffer[] | undefined {
+  const { start, end } = rootSpan(body);
+  return body[start] === 0x7b ? partsOf(body, findMember(body, start, end, name)) : undefined;
+}
+
+/** Elements that are not objects are not events. */
+export function readParts(parts: readonly Buffer[], read: (part: Buffer) => ReadEvent): Reading {
+  const events: ReadEvent[] = [];
+  const ignored: { cause: string }[] = [];
+  for (const part of parts) {
+    if (part[0] === 0x7b) events.push(read(part));
+    else ignored.push({ cause: "invalid" });
+  }
+  return { events, ignored };
 }
