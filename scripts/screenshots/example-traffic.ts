@@ -59,13 +59,16 @@ export async function playTheDay(scenery: Scenery): Promise<Highlights> {
   return { event: HIGHLIGHT, request: String(refused[0]?.id), replay };
 }
 
-/** Something comes in while a picture is taken, until the function that is returned is called. */
+/**
+ * Events come in while a picture is taken, until the function that is returned is called. Hardly more than the charts show:
+ * who compares the figures must find them agree.
+ */
 export function keepComing({ gateway }: Scenery): () => Promise<void> {
   const chance = createChance(1);
   let [isOver, latest] = [false, Promise.resolve()];
   const timer = setInterval(() => {
-    if (!isOver) latest = publishSome(gateway, chance, chance.whole(1, 3));
-  }, 120);
+    if (!isOver) latest = publishSome(gateway, chance, 1);
+  }, 2000);
   return async () => {
     isOver = true;
     clearInterval(timer);
