@@ -17,19 +17,8 @@ import type { Registry } from "../resources/registry.ts";
 import type { OwnEvents } from "../accept/own-events.ts";
 import { nameCauses, toAlertEvent } from "./alert-events.ts";
 import type { Facts } from "./facts.ts";
-import {
-  decide,
-  findCauses,
-  findEnding,
-  groupCauses,
-  isInForce,
-  isMuted,
-  toKnown,
-  withoutMuted,
-  type Ending,
-  type LiveGroup,
-} from "./judge.ts";
-import { isUnknown, MEASURES } from "./measures.ts";
+import { isInForce, isMuted, toKnown, type Ending } from "./judge.ts";
+import { createEvaluator, type Decided } from "./evaluate.ts";
 import type { Resource } from "../resources/resource.ts";
 
 /**
@@ -67,19 +56,6 @@ const MAX_WRITTEN_AT_ONCE = 100;
 /** How many notifications of an alert are kept. */
 const KEPT_TELLINGS = 10;
 
-interface Decided {
-  rule: ActiveRule;
-  tenantId: string;
-  causes: readonly Cause[];
-  /** Undefined when the alert fires, or is reported again. */
-  ending: Ending | undefined;
-}
-
-interface Evaluated {
-  measured: readonly Cause[];
-  causes: readonly Cause[];
-}
-
 export async function openAlerts(options: {
   registry: Registry;
   ownEvents: Pick<OwnEvents, "tellWith">;
@@ -97,49 +73,15 @@ export async function openAlerts(options: {
   const { registry, ownEvents, clock, createId, loadFacts, everyMs, onFault } = options;
   let rules = byName(options.rules);
   const groups = await registry.open(ALERT_GROUPS);
-  /** By rule, then by tenant: the groups with causes, or with an alert. */
-  const live = new Map<AlertRuleName, Map<string, LiveGroup>>();
-  const last = new Map<AlertRuleName, Evaluated>();
+  const evaluator = createEvaluator(groups, options.isErasing);
   const soon = new Set<AlertRuleName>();
   let rounds: Rounds | undefined;
   let nextAt = 0;
 
-  /** After a restart, memory starts with the causes that were reported. */
-  function causesBefore(name: AlertRuleName): readonly Cause[] {
-    return last.get(name)?.causes ?? groups.find(name, "")?.thing.current?.causes ?? [];
-  }
-
-  function evaluateRule(rule: ActiveRule, facts: Facts): Decided[] {
-    const measured = rule.isEnabled ? MEASURES[rule.name](facts, rule) : [];
-    const causes = rule.isEnabled
-      ? findCauses(rule, measured, causesBefore(rule.name), (cause) => isUnknown(facts, rule, cause))
-      : [];
-    last.set(rule.name, { measured, causes });
-    const grouped = groupCauses(causes);
-    for (const { tenantId, id, thing } of groups.list()) {
-      if (id === rule.name && thing.current !== undefined && !grouped.has(tenantId)) grouped.set(tenantId, []);
-    }
-    const before = live.get(rule.name);
-    const now = new Map<string, LiveGroup>();
-    live.set(rule.name, now);
-    const decided: Decided[] = [];
-    for (const [tenantId, all] of grouped) {
-      if (options.isErasing(tenantId)) continue;
-      const group = groups.find(rule.name, tenantId)?.thing;
-      const unmuted = withoutMuted(all, group?.mutes ?? [], facts.now);
-      const one = before?.get(tenantId) ?? { bad: 0, good: 0, causes: [] };
-      now.set(tenantId, one);
-      const step = decide(rule, one, group, unmuted, facts.now);
-      const ending = step === "clear" ? findEnding(rule, all) : undefined;
-      if (step !== undefined) decided.push({ rule, tenantId, causes: unmuted, ending });
-    }
-    return decided;
-  }
-
   async function evaluateRules(names: ReadonlySet<AlertRuleName>): Promise<void> {
     const facts = await loadFacts();
     const wanted = [...rules.values()].filter(({ name }) => names.has(name));
-    const decided = wanted.flatMap((rule) => evaluateRule(rule, facts));
+    const decided = wanted.flatMap((rule) => evaluator.evaluate(rule, facts));
     for (let at = 0; at < decided.length; at += MAX_WRITTEN_AT_ONCE) {
       await write(decided.slice(at, at + MAX_WRITTEN_AT_ONCE));
     }
@@ -219,7 +161,7 @@ export async function openAlerts(options: {
 
   /** The alert with its current causes, which may be more than were reported. */
   function showCurrent(group: AlertGroup, current: Alert): ShownAlert {
-    const causes = live.get(group.rule)?.get(group.tenantId)?.causes ?? [];
+    const causes = evaluator.causesOf(group.rule, group.tenantId);
     if (causes.length === 0) return show(group, current);
     const rule = rules.get(group.rule) as ActiveRule;
     return show(group, { ...current, ...nameCauses(causes), value: worst(rule, causes) });
@@ -252,9 +194,9 @@ export async function openAlerts(options: {
   /** A mute of a cause that the alert does not have would mute nothing. */
   function rejectUnknownCause(group: AlertGroup, id: string, cause: string): void {
     const { causes, count } = getOf(group, id);
-    const found = (last.get(group.rule)?.causes ?? []).filter(({ tenantId = DEFAULT_TENANT }) =>
-      ["", tenantId].includes(group.tenantId),
-    );
+    const found = evaluator
+      .lastOf(group.rule)
+      .causes.filter(({ tenantId = DEFAULT_TENANT }) => ["", tenantId].includes(group.tenantId));
     const keys = new Set([...causes, ...found].map(({ key }) => key));
     for (const mute of group.mutes) if (mute.cause !== undefined) keys.add(mute.cause);
     // After a restart only the first causes are known until the next evaluation.
@@ -307,7 +249,7 @@ export async function openAlerts(options: {
     /** The rules of the whole gateway. */
     listRules: () =>
       [...rules.values()].map((rule) => {
-        const { measured = [], causes = [] } = last.get(rule.name) ?? {};
+        const { measured, causes } = evaluator.lastOf(rule.name);
         const active = groups.find(rule.name, "")?.thing.current;
         const values = measured.map(({ value }) => value);
         return { ...rule, worst: worstOf(rule, values), measured: values.length, badCount: causes.length, active };

@@ -1,21 +1,23 @@
 import { ageOf, type Facts } from "./facts.ts";
-import type { ActiveRule, Cause } from "../model/alert.ts";
+import type { ActiveRule, AlertGroup, Cause } from "../model/alert.ts";
 import type { AlertRuleName } from "../model/alert-rules.ts";
 import { formatDeliveryId } from "../model/ids.ts";
 import { parseUrl } from "../model/addresses.ts";
 import type { Subscription } from "../model/subscription.ts";
+import type { Collection } from "../resources/resource.ts";
 import type { AttemptTally } from "./attempt-window.ts";
+import { decide, findCauses, findEnding, groupCauses, withoutMuted, type Ending, type LiveGroup } from "./judge.ts";
 
 /**
  * What each rule measures: a value for each thing that it looks at, good or bad. A thing that no longer exists has
  * no value and counts as good.
  */
-export type Measure = (facts: Facts, rule: ActiveRule) => Cause[];
+type Measure = (facts: Facts, rule: ActiveRule) => Cause[];
 
 const DAY_MS = 86_400_000;
 const MIB = 1_048_576;
 
-export const MEASURES: Readonly<Record<AlertRuleName, Measure>> = {
+const MEASURES: Readonly<Record<AlertRuleName, Measure>> = {
   success_rate: ofAttempts(({ attempts, failures }) => percent(attempts - failures, attempts)),
   latency_p99: ofAttempts(({ p99Ms }) => p99Ms / 1000),
   retry_rate: ofAttempts(({ attempts, retries }) => percent(retries, attempts)),
@@ -135,7 +137,7 @@ function round(value: number): number {
  * Whether a missing value of something that was bad means nothing yet. After a restart some values are known only when
  * something was sent, or when a broker has answered.
  */
-export function isUnknown(facts: Facts, rule: ActiveRule, cause: Cause): boolean {
+function isUnknown(facts: Facts, rule: ActiveRule, cause: Cause): boolean {
   const [, of = ""] = cause.key.split(" ");
   switch (rule.name) {
     case "success_rate":
@@ -154,4 +156,61 @@ export function isUnknown(facts: Facts, rule: ActiveRule, cause: Cause): boolean
     default:
       return false;
   }
+}
+
+/** What an evaluation asks for. */
+export interface Decided {
+  rule: ActiveRule;
+  tenantId: string;
+  causes: readonly Cause[];
+  /** Undefined when the alert fires, or is reported again. */
+  ending: Ending | undefined;
+}
+
+/** Evaluates rules, and remembers what the last evaluation of each has found. */
+export function createEvaluator(
+  groups: Pick<Collection<AlertGroup>, "find" | "list">,
+  isErasing: (tenantId: string) => boolean,
+) {
+  /** By rule, then by tenant: the groups with causes, or with an alert. */
+  const live = new Map<AlertRuleName, Map<string, LiveGroup>>();
+  const last = new Map<AlertRuleName, { measured: readonly Cause[]; causes: readonly Cause[] }>();
+
+  /** After a restart, memory starts with the causes that were reported. */
+  function causesBefore(name: AlertRuleName): readonly Cause[] {
+    return last.get(name)?.causes ?? groups.find(name, "")?.thing.current?.causes ?? [];
+  }
+
+  return {
+    evaluate(rule: ActiveRule, facts: Facts): Decided[] {
+      const measured = rule.isEnabled ? MEASURES[rule.name](facts, rule) : [];
+      const causes = rule.isEnabled
+        ? findCauses(rule, measured, causesBefore(rule.name), (cause) => isUnknown(facts, rule, cause))
+        : [];
+      last.set(rule.name, { measured, causes });
+      const grouped = groupCauses(causes);
+      for (const { tenantId, id, thing } of groups.list()) {
+        if (id === rule.name && thing.current !== undefined && !grouped.has(tenantId)) grouped.set(tenantId, []);
+      }
+      const before = live.get(rule.name);
+      const now = new Map<string, LiveGroup>();
+      live.set(rule.name, now);
+      const decided: Decided[] = [];
+      for (const [tenantId, all] of grouped) {
+        if (isErasing(tenantId)) continue;
+        const group = groups.find(rule.name, tenantId)?.thing;
+        const unmuted = withoutMuted(all, group?.mutes ?? [], facts.now);
+        const one = before?.get(tenantId) ?? { bad: 0, good: 0, causes: [] };
+        now.set(tenantId, one);
+        const step = decide(rule, one, group, unmuted, facts.now);
+        const ending = step === "clear" ? findEnding(rule, all) : undefined;
+        if (step !== undefined) decided.push({ rule, tenantId, causes: unmuted, ending });
+      }
+      return decided;
+    },
+    /** What the rule has measured, and what of that is bad. */
+    lastOf: (name: AlertRuleName) => last.get(name) ?? { measured: [], causes: [] },
+    /** What is bad now, for the whole gateway (`""`) or for one tenant. */
+    causesOf: (name: AlertRuleName, tenantId: string) => live.get(name)?.get(tenantId)?.causes ?? [],
+  };
 }
