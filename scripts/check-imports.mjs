@@ -7,64 +7,49 @@ import { parseSync } from "oxc-parser";
 
 /** The store as everything but its drivers sees it. */
 const STORE = ["store/store.ts", "store/port/", "store/read-all.ts"];
-const BASE = ["model/", "telemetry/"];
-/** What users configure and what it needs. Of the scheduler these rooms see the parts that they show and steer. */
-const CONFIGURED = [...BASE, "sandbox/templates/templates.ts", "destinations/", "deliver/", "resources/", ...STORE];
-const COMING_IN = ["accept/", "sandbox/", "sources/", "queues/"];
+const TEMPLATES = "sandbox/templates/templates.ts";
+/** What users configure, and what that is made of. */
+const CONFIGURED = ["model/", "telemetry/", TEMPLATES, "destinations/", "deliver/", "resources/", ...STORE];
+/** What comes in. */
+const INCOMING = ["accept/", "sandbox/", "sources/", "queues/"];
+const RUNNING = [...CONFIGURED, ...INCOMING, "intake/", "jobs/", "alerts/", "replays/"];
 /** The port of plugins, and the list of them. */
 const PLUGINS = ["plugin.ts", "plugins.ts"];
 
 /**
- * The rooms, lowest first: each may import itself and what its line names. The first line whose `from` fits a file
- * decides. A trailing slash means everything below; a path with `.ts` means that file.
+ * The rooms, lowest first, and what each may import beside itself. The first line that fits a file decides. A trailing
+ * slash means everything below; a path with `.ts` means that file.
  */
-const DIRECTIONS = [
-  { from: "model/", may: [] },
-  { from: "telemetry/", may: ["model/"] },
-  { from: "store/open.ts", may: ["model/", "store/"] },
-  { from: "store/sqlite/", may: ["model/", "store/port/", "store/store.ts", "store/commit/"] },
-  ...["store/commit/", "store/"].map((from) => ({ from, may: ["model/", ...STORE] })),
-  { from: "queues/", may: ["model/"] },
-  { from: "sandbox/", may: ["model/", "store/port/"] },
-  { from: "sources/", may: ["model/", "queues/", "sandbox/"] },
-  { from: "destinations/", may: ["model/", "queues/", "sandbox/templates/templates.ts"] },
-  {
-    from: "deliver/",
-    may: [...BASE, "destinations/sender.ts", "destinations/open-senders.ts", ...STORE],
-  },
-  { from: "resources/", may: CONFIGURED },
-  { from: "accept/", may: [...BASE, "sandbox/", "resources/", ...STORE] },
-  { from: "intake/", may: [...BASE, ...COMING_IN, "resources/", ...STORE] },
-  { from: "jobs/", may: [...CONFIGURED, "accept/"] },
-  { from: "alerts/", may: [...CONFIGURED, "accept/", "jobs/"] },
-  { from: "replays/", may: [...CONFIGURED, ...COMING_IN, "intake/", "alerts/"] },
-  {
-    from: "api/",
-    may: [...CONFIGURED, ...COMING_IN, "intake/", "jobs/", "alerts/", "replays/", "plugins.ts"],
-  },
-  { from: "plugin.ts", may: [...CONFIGURED, "accept/", "sources/", "jobs/", "alerts/", "api/openapi/"] },
-  { from: "plugins.ts", may: ["plugin.ts", "plugins/"] },
+const DIRECTIONS = Object.entries({
+  "model/": [],
+  "telemetry/": ["model/"],
+  "store/open.ts": ["model/", "store/"],
+  "store/sqlite/": ["model/", "store/port/", "store/store.ts", "store/commit/"],
+  "store/commit/": ["model/", ...STORE],
+  "store/": ["model/", ...STORE],
+  "queues/": ["model/"],
+  "sandbox/": ["model/", "store/port/"],
+  "sources/": ["model/", "queues/", "sandbox/"],
+  "destinations/": ["model/", "queues/", TEMPLATES],
+  "deliver/": ["model/", "telemetry/", "destinations/sender.ts", "destinations/open-senders.ts", ...STORE],
+  "resources/": CONFIGURED,
+  "accept/": ["model/", "telemetry/", "sandbox/", "resources/", ...STORE],
+  "intake/": ["model/", "telemetry/", "resources/", ...INCOMING, ...STORE],
+  "jobs/": [...CONFIGURED, "accept/", "queues/"],
+  "alerts/": [...CONFIGURED, "accept/", "jobs/"],
+  "replays/": [...CONFIGURED, ...INCOMING, "intake/", "alerts/"],
+  "api/": [...RUNNING, "plugins.ts"],
+  "plugin.ts": [...CONFIGURED, "accept/", "sources/", "jobs/", "alerts/", "api/openapi/"],
+  "plugins.ts": ["plugin.ts", "plugins/"],
   // Everything else of the gateway is handed to a plugin through the port.
-  {
-    from: "plugins/",
-    may: ["plugin.ts", "model/", "sandbox/text/", "sources/source-kind.ts", "sources/sample.ts", "api/openapi/"],
-  },
-  { from: "config/", may: ["model/", "destinations/", "../src/model/scopes.ts", "plugins.ts"] },
+  "plugins/": ["plugin.ts", "model/", "sandbox/text/", "sources/source-kind.ts", "sources/sample.ts", "api/openapi/"],
+  "config/": ["model/", "destinations/", "plugins.ts"],
   // The only command that runs a gateway. The others send requests to one, read its files, or try what it reaches.
-  { from: "cli/start.ts", may: [...BASE, "cli/", "config/", "resources/", "store/sqlite/", "gateway.ts"] },
-  {
-    from: "cli/",
-    may: [...BASE, "config/", "sources/", "destinations/", "queues/", "resources/", "store/", ...PLUGINS],
-  },
-  ...["gateway.ts", "gateway/"].map((from) => ({
-    from,
-    may: ["gateway/", ...CONFIGURED, ...COMING_IN, "intake/", "jobs/", "alerts/", "replays/", "api/"].concat([
-      "store/",
-      "config/",
-      ...PLUGINS,
-    ]),
-  })),
-];
+  "cli/start.ts": ["model/", "telemetry/", "config/", "resources/", "store/sqlite/", "gateway.ts", "cli/"],
+  "cli/": "model/ telemetry/ config/ sources/ destinations/ queues/ resources/ store/ plugin.ts plugins.ts".split(" "),
+  "gateway.ts": [...RUNNING, "store/", "config/", "api/", ...PLUGINS, "gateway/"],
+  "gateway/": [...RUNNING, "store/", "config/", "api/", ...PLUGINS],
+}).map(([from, may]) => ({ from, may }));
 
 /** Outside of src/: the client of the API, which the command line shares with the SDK and the dashboard. */
 const OUTSIDE = ["sdk/src/client/", "sdk/src/generated/shapes.ts"].map((may) => ({ from: "cli/", may }));

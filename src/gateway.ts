@@ -1,28 +1,26 @@
-import { listDefaults, listSettings, type Config } from "./config/settings-tree.ts";
-import { openAlerting, toChannelSubscriptions } from "./gateway/alerts.ts";
+import { type Config, listDefaults, listSettings } from "./config/settings-tree.ts";
+import { toChannelSubscriptions } from "./model/alert.ts";
 import { isLoopbackHost } from "./model/addresses.ts";
-import { openBackground } from "./gateway/background.ts";
-import { openBrokers } from "./gateway/brokers.ts";
-import { openCapacity } from "./gateway/capacity.ts";
-import { openDelivery } from "./gateway/delivery.ts";
-import { openKnownTypes } from "./gateway/event-types.ts";
-import { createLateParts } from "./gateway/mutual-parts.ts";
-import type { GatewayOptions, Start } from "./gateway/options.ts";
-import { openOutgoing } from "./gateway/outgoing.ts";
-import { createPartStack } from "./gateway/part-stack.ts";
-import { openReceivers } from "./gateway/receivers.ts";
-import { openRoutes } from "./gateway/routes.ts";
-import { HTTP_CLOSE_MS, openServer } from "./gateway/server.ts";
-import { openStorage } from "./gateway/storage.ts";
-import { openSubscribers } from "./gateway/subscribers.ts";
-import { openTenancy } from "./gateway/tenancy.ts";
-import { openSettingsRecord } from "./resources/settings-record.ts";
+import { createAccessLog } from "./telemetry/activity.ts";
+import { openAlerting, openBackground } from "./gateway/background.ts";
+import { openConfigured } from "./gateway/configured.ts";
+import { followChanges, openDelivery } from "./gateway/delivery.ts";
+import {
+  openCapacity,
+  openOutgoing,
+  openStorage,
+  type GatewayOptions,
+  type LaterParts,
+  type Start,
+} from "./gateway/start.ts";
+import { openIntake, HTTP_CLOSE_MS, openRoutes, openServer } from "./gateway/intake.ts";
+import { createPartStack } from "./model/part-stack.ts";
 import { applyDeclared } from "./resources/apply-declared.ts";
 import { CONFIG } from "./resources/authors.ts";
 import { NotInEffect, startFollowing } from "./resources/registry.ts";
-import { createAccessLog } from "./telemetry/activity.ts";
+import { openSettingsRecord } from "./resources/settings-record.ts";
 
-export type { GatewayOptions } from "./gateway/options.ts";
+export type { GatewayOptions } from "./gateway/start.ts";
 
 /** The composition root: this file and the folder beside it are the only ones that know every part. */
 export interface Gateway {
@@ -49,9 +47,14 @@ export async function startGateway(config: Config, given: GatewayOptions): Promi
   const options = { ...given, activity: isLogged ? createAccessLog(logger) : given.activity };
   const parts = createPartStack();
   const logFault = (error: unknown) => logger.error({ error }, "unexpected fault");
-  const start: Start = { config, options, logger, logFault, parts };
+  let complete: LaterParts | undefined;
+  const later = () => {
+    if (complete === undefined) throw new Error("a part was called before all parts were created");
+    return complete;
+  };
+  const start: Start = { config, options, logger, logFault, parts, later };
   try {
-    const made = await openParts(start);
+    const made = await openParts(start, (receiving) => (complete = receiving));
     const stopping = addRunning(start, made);
     await run(start, made);
     const { url, newAdminKey } = await listen(start, made);
@@ -74,18 +77,15 @@ const SIGN_IN_LINK_MS = 24 * 3_600_000;
 
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
-/** Each part is created from the parts before it. */
-async function openParts(start: Start) {
-  const { later, fill } = createLateParts();
+/** Each part is created from the parts before it; `fill` gives the few that are asked by parts before them. */
+async function openParts(start: Start, fill: (parts: LaterParts) => void) {
   const storage = await openStorage(start);
-  const base = { ...storage, ...openCapacity(start, storage) };
-  const owned = { ...base, ...(await openTenancy(start, base, later)) };
-  const typed = { ...owned, ...(await openKnownTypes(start, owned)) };
-  const connecting = { ...typed, ...openBrokers(start, typed) };
-  const reaching = { ...connecting, ...openOutgoing(start, connecting, later) };
-  const wanted = { ...reaching, ...(await openSubscribers(start, reaching, later)) };
-  const delivering = { ...wanted, ...openDelivery(start, wanted) };
-  const receiving = { ...delivering, ...(await openReceivers(start, delivering)) };
+  const capable = { ...storage, ...openCapacity(start, storage) };
+  const founded = { ...capable, ...openOutgoing(start, capable) };
+  const configured = { ...founded, ...(await openConfigured(start, founded)) };
+  const delivering = { ...configured, ...openDelivery(start, configured) };
+  followChanges(delivering);
+  const receiving = { ...delivering, ...(await openIntake(start, delivering)) };
   fill(receiving);
   // Parts that are opened after the listener are closed before it.
   const listening = { ...receiving, ...openServer(start, receiving) };
@@ -93,23 +93,28 @@ async function openParts(start: Start) {
   const made = { ...background, ...(await openAlerting(start, background)) };
   const settingsRecord = await openSettingsRecord({ ...made, defaults: listDefaults() });
   openRoutes(start, made);
-  const { registry, eventTypes, tenants, sources, sharedTargets: targets, subscriptions } = made;
-  const takeOver = async (config: Config) => {
-    const declared = { ...config, subscriptions: [...config.subscriptions, ...toChannelSubscriptions(config.alerts)] };
-    const late = await made.authors.run(CONFIG, () =>
-      applyDeclared(declared, { registry, eventTypes, tenants, sources, targets, subscriptions, logger: start.logger }),
-    );
-    made.reloadAlerts(config.alerts);
-    made.setChannels(config.alerts.channels);
-    // Other settings than these are taken over at the next start.
-    await settingsRecord.note(listSettings(start.config, config.alerts, made.masterKey)).catch((error: unknown) => {
-      // What was declared is in effect already.
-      start.logger.error({ error }, "the change of settings could not be recorded in the audit log");
-    });
-    await made.contacts.start();
-    if (late !== undefined) throw late;
+  return { ...made, settingsRecord };
+}
+
+/** Applies what the configuration declares. */
+async function takeOver({ config: started, logger }: Start, made: Parts, config: Config): Promise<void> {
+  const { registry, eventTypes, tenants, sources, sharedTargets: targets, subscriptions, subscriptionLanes } = made;
+  const declared = {
+    ...config,
+    subscriptions: [...config.subscriptions, ...toChannelSubscriptions(config.alerts.channels)],
   };
-  return { ...made, takeOver };
+  const late = await made.authors.run(CONFIG, () =>
+    applyDeclared(declared, { registry, eventTypes, tenants, sources, targets, subscriptions, logger }),
+  );
+  made.reloadAlerts(config.alerts);
+  made.setChannels(config.alerts.channels);
+  // Other settings than these are taken over at the next start.
+  await made.settingsRecord.note(listSettings(started, config.alerts, made.masterKey)).catch((error: unknown) => {
+    // What was declared is in effect already.
+    logger.error({ error }, "the change of settings could not be recorded in the audit log");
+  });
+  await made.contacts.start({ subscriptions, lanes: subscriptionLanes });
+  if (late !== undefined) throw late;
 }
 
 /** Starts the running parts; they stop in reverse order. */
@@ -130,7 +135,8 @@ function addRunning({ parts }: Start, made: Parts): { waitsMs: number } {
 }
 
 /** Goes on where the last run ended, and begins to deliver. */
-async function run({ config, logger, logFault, parts }: Start, made: Parts): Promise<void> {
+async function run(start: Start, made: Parts): Promise<void> {
+  const { config, logger, logFault, parts } = start;
   const { store, clock, registry, inFlight, subscriptions, router, fanOut, scheduler, failureEvents } = made;
   const { dead = [], ...recovered } = await store.lanes.recover(inFlight.left, inFlight.wasStopped);
   inFlight.begin();
@@ -139,7 +145,7 @@ async function run({ config, logger, logFault, parts }: Start, made: Parts): Pro
     else logger.warn(recovered, "the last run did not stop cleanly, recovering");
   }
   await store.audit.begin(clock.wall());
-  await made.takeOver(config);
+  await takeOver(start, made, config);
   made.plugins.start();
   router.update(subscriptions.list(undefined));
   await fanOut.resume();
@@ -182,9 +188,10 @@ async function makeAdminKey({ keys, clock }: Parts, url: string): Promise<NewAdm
   return { key, signInUrl: new URL(`/sign-in#token=${token}`, url).href };
 }
 
-async function reload({ logger }: Start, { takeOver }: Parts, config: Config): Promise<void> {
+async function reload(start: Start, made: Parts, config: Config): Promise<void> {
+  const { logger } = start;
   try {
-    await takeOver(config);
+    await takeOver(start, made, config);
     logger.info("configuration reloaded");
   } catch (error) {
     if (!(error instanceof NotInEffect)) throw error;

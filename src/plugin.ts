@@ -5,7 +5,7 @@ import type { Clock, Random } from "./model/clock.ts";
 import type { AreaDocs } from "./api/openapi/shapes.ts";
 import type { DisabledSource } from "./alerts/facts.ts";
 import type { PeriodicJob } from "./jobs/jobs.ts";
-import type { OwnEvents } from "./accept/own-events.ts";
+import type { OwnEvents } from "./accept/ingest.ts";
 import type { Sample } from "./sources/sample.ts";
 import type { SourceKind } from "./sources/source-kind.ts";
 import type { Registry } from "./resources/registry.ts";

@@ -8,8 +8,7 @@ import type { Subscription } from "../model/subscription.ts";
 import type { NewDelivery, NewEvent, UnfinishedFanOut } from "../store/port/event-log.ts";
 import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
-import type { Router } from "./router.ts";
-import { takesFrom } from "./wants.ts";
+import { type Router, takesFrom } from "./router.ts";
 
 /**
  * An event on its way in: a draft that each stage passes on, changed only by making a new one. It is frozen when it

@@ -1,7 +1,10 @@
-import { parsePattern, type Pattern } from "../model/pattern.ts";
+import { parsePattern, type Pattern, isGatewayEventType, matchesPattern } from "../model/pattern.ts";
 import { ALL_TENANTS, type Subscription } from "../model/subscription.ts";
-import { applyFilters, asksFor, takesFrom } from "./wants.ts";
-import type { FilteredEvent } from "./filter-facts.ts";
+import { createFilterBudget, FilterTooCostly } from "../model/filter-operators.ts";
+import { hasTooManyParts, mayBeJson } from "../model/json.ts";
+import { readKeptRequest, type KeptRequest } from "../model/event.ts";
+import { parseQuery } from "../model/addresses.ts";
+import { matchFilter, type FilterFacts } from "../model/filter.ts";
 
 /** Finds the subscriptions of an event, paused and suspended ones included: their deliveries are held, not dropped. */
 export interface Router {
@@ -101,3 +104,116 @@ export function createRouter({ onTooCostly }: RouterOptions = {}): Router {
     },
   };
 }
+
+/**
+ * Whether a subscription asks for events of this type. `webhook.*` means webhooks that come in, not the gateway's own
+ * events.
+ */
+export function asksFor(
+  { events, mode }: Pick<Subscription, "events" | "mode">,
+  eventType: string,
+  patternOf: (text: string) => Pattern = parsePattern,
+): boolean {
+  const mustBeNamed = mode === "forward" && isGatewayEventType(eventType);
+  return events.some((text) => (mustBeNamed ? text === eventType : matchesPattern(patternOf(text), eventType)));
+}
+
+/** Whether the subscription wants events of this source and does not send back to the queue that the event came from. */
+export function takesFrom(
+  { sources, queuePlace }: Pick<Subscription, "sources" | "queuePlace">,
+  event: Pick<FilteredEvent, "source" | "details">,
+  patternOf: (text: string) => Pattern = parsePattern,
+): boolean {
+  if (sources !== undefined && !sources.some((text) => matchesPattern(patternOf(text), event.source))) return false;
+  return queuePlace === undefined || !placesOf(event.details).includes(queuePlace);
+}
+
+/** Whether the subscription's sources and filter match the event. */
+export function letsThrough(subscription: Subscription, event: FilteredEvent): boolean {
+  return takesFrom(subscription, event) && applyFilters([subscription], event).wanting.length > 0;
+}
+
+/** The exchange and the queue that a pulled event came from. */
+function placesOf(details: string | undefined): readonly string[] {
+  if (details?.includes(PULLED_FROM) !== true) return [];
+  const { pulled_from: places } = JSON.parse(details) as { pulled_from?: unknown };
+  return Array.isArray(places) ? (places as string[]) : [];
+}
+
+const PULLED_FROM = '"pulled_from":';
+
+/** The subscriptions without a filter or with one that matches, and how many filters exceeded their budget. */
+export function applyFilters(
+  subscriptions: readonly Subscription[],
+  event: FilteredEvent,
+): { wanting: readonly Subscription[]; tooCostly: number } {
+  const facts = createFilterFacts(event);
+  const budget = createFilterBudget();
+  const wanting = subscriptions.filter(({ filter }) => filter === undefined || matchFilter(filter, facts, budget));
+  return { wanting, tooCostly: budget.exceeded };
+}
+
+/** The parts of an event that filters look at. New events and stored ones both have them. */
+export interface FilteredEvent {
+  type: string;
+  source: string;
+  tenantId: string;
+  priority: string;
+  contentType: string | undefined;
+  /** JSON texts, as the store keeps them. */
+  request: string | undefined;
+  details: string | undefined;
+  body: Uint8Array | undefined;
+}
+
+/** Parses each part once, when a filter first asks for it. */
+export function createFilterFacts(event: FilteredEvent): FilterFacts {
+  let data: { value: unknown } | undefined;
+  let request: Partial<KeptRequest> | undefined;
+  let query: { value: unknown } | undefined;
+  let metadata: { value: unknown } | undefined;
+  const readRequest = () => (request ??= event.request === undefined ? {} : readKeptRequest(event.request));
+  return {
+    event_type: event.type,
+    source: event.source,
+    tenant_id: event.tenantId,
+    priority: event.priority,
+    get data() {
+      const { value } = (data ??= { value: parseBody(event) });
+      if (value === TOO_MANY_PARTS) throw TOO_MANY_PARTS;
+      return value;
+    },
+    get headers() {
+      return readRequest().headers;
+    },
+    get query() {
+      const { query: text } = readRequest();
+      return (query ??= { value: text === undefined ? undefined : parseQuery(text) }).value;
+    },
+    get metadata() {
+      return (metadata ??= { value: parseMetadata(event.details) }).value;
+    },
+  };
+}
+
+function parseMetadata(details: string | undefined): unknown {
+  return details === undefined ? undefined : (JSON.parse(details) as { metadata?: unknown }).metadata;
+}
+
+const TOO_MANY_PARTS = new FilterTooCostly("The body has too many parts to be read for a filter.");
+
+/** A body that is not JSON has no data. */
+function parseBody({ body, contentType }: FilteredEvent): unknown {
+  if (body === undefined) return undefined;
+  if (!mayBeJson(contentType)) return undefined;
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
+  if (hasTooManyParts(bytes, MAX_PARTS)) return TOO_MANY_PARTS;
+  try {
+    // A byte order mark is not JSON, but senders send it.
+    return JSON.parse(bytes.toString("utf8").replace(/^\ufeff/, ""));
+  } catch {
+    return undefined;
+  }
+}
+
+const MAX_PARTS = 150_000;

@@ -5,9 +5,14 @@ import {
   type Cause,
   type Telling,
   describeSpan,
+  isMeant,
+  LOG_CHANNEL,
+  type AlertChannel,
 } from "../model/alert.ts";
 import { GATEWAY_TENANT } from "../model/event.ts";
-import type { OwnEvent } from "../accept/own-events.ts";
+import type { OwnEvent } from "../accept/ingest.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import type { ShownAlert } from "./alerts.ts";
 import type { Ending } from "./judge.ts";
 
 /** What a message about the end of an alert begins with. */
@@ -82,4 +87,40 @@ export function nameCauses(causes: readonly Cause[]): Pick<Alert, "causes" | "co
 
 function describeValue(value: number, unit: ActiveRule["unit"]): string {
   return unit === "seconds" ? describeSpan(value) : `${value} ${unit}`;
+}
+
+const ENDED: Readonly<Record<Ending, string>> = {
+  over: "alert cleared",
+  muted: "alert ended by a mute",
+  unwatched: "alert ended, its rule is disabled",
+};
+
+/** Without a log channel every alert is logged. Tenants' alerts are logged with the gateway's. */
+export function createAlertLog(logger: Pick<Logger, "info" | "warn">, listChannels: () => readonly AlertChannel[]) {
+  function isLogged({ tenantId, rule, severity }: ShownAlert): boolean {
+    const channels = listChannels().filter(({ kind }) => kind === LOG_CHANNEL);
+    if (channels.length === 0) return tenantId === "";
+    return channels.some(
+      (channel) => (channel.tenant_id ?? "") === tenantId && isMeant(channel, { rule: rule.name, severity }),
+    );
+  }
+
+  const describe = ({ id, rule, severity, tenantId, count, causes, isMuted }: ShownAlert) => ({
+    alert_id: id,
+    rule: rule.name,
+    severity,
+    ...(tenantId !== "" && { tenant_id: tenantId }),
+    count,
+    causes: causes.map(({ name }) => name),
+    ...(isMuted && { muted: true }),
+  });
+
+  return {
+    onFired(alert: ShownAlert) {
+      if (isLogged(alert)) logger.warn(describe(alert), `alert: ${alert.rule.description}`);
+    },
+    onCleared(alert: ShownAlert, ending: Ending) {
+      if (isLogged(alert)) logger.info(describe(alert), `${ENDED[ending]}: ${alert.rule.description}`);
+    },
+  };
 }

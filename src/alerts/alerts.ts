@@ -14,7 +14,7 @@ import { PosthornError } from "../model/errors.ts";
 import { DEFAULT_TENANT } from "../model/event.ts";
 import type { Draft } from "../resources/draft.ts";
 import type { Registry } from "../resources/registry.ts";
-import type { OwnEvents } from "../accept/own-events.ts";
+import type { OwnEvents } from "../accept/ingest.ts";
 import { nameCauses, toAlertEvent } from "./alert-events.ts";
 import type { Facts } from "./facts.ts";
 import { isInForce, isMuted, toKnown, type Ending } from "./judge.ts";

@@ -1,5 +1,13 @@
-import { listContacts, maskAddress, CONTACT_TOPICS, type Contact, type Tenant } from "../model/tenant.ts";
-import type { SubscriptionInput, Subscription } from "../model/subscription.ts";
+import {
+  addressIn,
+  CONTACT_NAME_PREFIX,
+  CONTACT_TOPICS,
+  listContacts,
+  maskAddress,
+  type Contact,
+  type Tenant,
+} from "../model/tenant.ts";
+import type { SubscriptionInput } from "../model/subscription.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 import type { TenantChange } from "../resources/tenants.ts";
 import type { SubscriptionLanes } from "../resources/subscriptions/subscription-lanes.ts";
@@ -8,10 +16,13 @@ import { addTexts } from "../model/alert.ts";
 /** The creator of contacts' subscriptions. */
 const CONTACT = "contact";
 
+interface ContactUses {
+  subscriptions: Pick<Subscriptions, "list" | "applyContacts">;
+  lanes: Pick<SubscriptionLanes, "remove">;
+}
+
 /** Keeps the subscriptions of tenants' contacts in line with the tenants. */
 export function createContacts(options: {
-  subscriptions: () => Pick<Subscriptions, "list" | "applyContacts">;
-  lanes: () => Pick<SubscriptionLanes, "remove">;
   /** The current settings for sending SMS. */
   findSms: () => SmsSettings;
   /** Called for a contact that cannot be notified, with its masked address and the reason. */
@@ -21,7 +32,8 @@ export function createContacts(options: {
   const { onUnreachable, onFault } = options;
   const tenants = new Map<string, Tenant>();
   let working: Promise<void> = Promise.resolve();
-  let isStarted = false;
+  /** Undefined until the start, and after the stop. */
+  let uses: ContactUses | undefined;
 
   function wanted({ id, status, ...tenant }: Tenant): SubscriptionInput[] {
     if (status !== "active") return [];
@@ -38,25 +50,24 @@ export function createContacts(options: {
   }
 
   /** Each contact separately: a rejected one does not affect the others. */
-  async function reconcile(tenantId: string): Promise<void> {
+  async function reconcile(tenantId: string, { subscriptions, lanes }: ContactUses): Promise<void> {
     const tenant = tenants.get(tenantId);
     // They are erased with the rest of the tenant.
     if (tenant?.isErasing === true) return;
     const inputs = tenant === undefined ? [] : wanted(tenant);
-    const subscriptions = options.subscriptions();
     await subscriptions.applyContacts(tenantId, inputs, (name, error) =>
       onUnreachable(tenantId, maskAddress(addressIn(name)), error instanceof Error ? error.message : String(error)),
     );
     const left = subscriptions
       .list(tenantId)
       .filter(({ createdBy, managedBy }) => createdBy === CONTACT && managedBy !== CONTACT);
-    for (const one of left) await options.lanes().remove(one);
+    for (const one of left) await lanes.remove(one);
   }
 
   /** Not awaited by the change of a tenant, because changes of subscriptions wait for that change. */
-  function reconcileSoon(ids: readonly string[]): void {
+  function reconcileSoon(ids: readonly string[], by: ContactUses): void {
     working = working.then(async () => {
-      for (const id of ids) await reconcile(id).catch(onFault);
+      for (const id of ids) await reconcile(id, by).catch(onFault);
     });
   }
 
@@ -67,22 +78,20 @@ export function createContacts(options: {
         if (tenant === undefined) tenants.delete(id);
         else tenants.set(id, tenant);
       }
-      if (isStarted) reconcileSoon(changes.map(({ id }) => id));
+      const ids = changes.map(({ id }) => id);
+      if (uses !== undefined) reconcileSoon(ids, uses);
     },
     /** Resolves when the subscriptions match the tenants. May be called again when settings have changed. */
-    async start(): Promise<void> {
-      isStarted = true;
-      const had = options
-        .subscriptions()
-        .list(undefined)
-        .filter(({ createdBy }) => createdBy === CONTACT);
+    async start(given: ContactUses): Promise<void> {
+      uses = given;
+      const had = given.subscriptions.list(undefined).filter(({ createdBy }) => createdBy === CONTACT);
       const have = [...tenants.values()].filter((tenant) => listContacts(tenant).length > 0);
-      reconcileSoon([...new Set([...had.map(({ tenantId }) => tenantId), ...have.map(({ id }) => id)])]);
+      reconcileSoon([...new Set([...had.map(({ tenantId }) => tenantId), ...have.map(({ id }) => id)])], given);
       await working;
     },
     /** Lets running work end. */
     async stop(): Promise<void> {
-      isStarted = false;
+      uses = undefined;
       await working;
     },
   };
@@ -100,24 +109,12 @@ function toContactSubscription(
   const destination = toDestination(way, address, sms);
   if (destination === undefined) return undefined;
   return addTexts({
-    name: `${NAME_PREFIX}${address}`.slice(0, 200),
+    name: `${CONTACT_NAME_PREFIX}${address}`.slice(0, 200),
     tenant_id: tenantId,
     description: "A contact of the tenant; change it at the tenant",
     events: about.flatMap((topic) => CONTACT_TOPICS[topic]),
     ...destination,
   });
-}
-
-const NAME_PREFIX = "contact: ";
-
-/** The address in the name of a contact's subscription. */
-function addressIn(name: string): string {
-  return name.slice(NAME_PREFIX.length);
-}
-
-/** The log may be read by more people than may know the address of a contact. */
-export function nameForLog({ name, managedBy }: Pick<Subscription, "name" | "managedBy">): string {
-  return managedBy === "contact" ? `${NAME_PREFIX}${maskAddress(addressIn(name))}` : name;
 }
 
 function toDestination(

@@ -1,4 +1,4 @@
-import type { FailureFacts } from "../deliver/suspensions.ts";
+import type { FailureFacts } from "../deliver/target-lanes.ts";
 import { takeModeNotice, type Target } from "../deliver/target.ts";
 import { DEFAULT_SUSPENSION, type Subscription, type SubscriptionStatus } from "../model/subscription.ts";
 import type { Clock } from "../model/clock.ts";
@@ -8,7 +8,7 @@ import type { Source } from "../model/source.ts";
 import { parseUrl } from "../model/addresses.ts";
 import type { Draft } from "../resources/draft.ts";
 import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement } from "../store/port/lanes.ts";
-import type { OwnEvent, OwnEvents } from "../accept/own-events.ts";
+import type { OwnEvent, OwnEvents } from "../accept/ingest.ts";
 import type { Statistics } from "../jobs/statistics.ts";
 import type { KnownTarget } from "../resources/target-states.ts";
 

@@ -1,11 +1,11 @@
 import type { HealthWatch } from "../deliver/target-health.ts";
-import type { FailureFacts } from "../deliver/suspensions.ts";
+import type { FailureFacts } from "../deliver/target-lanes.ts";
+import { nameForLog } from "../model/tenant.ts";
 import type { Target } from "../deliver/target.ts";
 import type { Clock, Timer } from "../model/clock.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { nameForLog } from "./contacts.ts";
 import type { FailureEvents } from "./failure-events.ts";
 import type { KnownTarget, Targets } from "../resources/target-states.ts";
 

@@ -1,4 +1,4 @@
-import type { LoopLag } from "../accept/loop-lag.ts";
+import type { LoopLag } from "../accept/overload.ts";
 import type { Alerts } from "../alerts/alerts.ts";
 import { ageOf, createOldestOpenReader } from "../alerts/facts.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";

@@ -3,8 +3,6 @@ import type { Subscription } from "../model/subscription.ts";
 import type { ClaimedDelivery, DeadDelivery, WhichRetries } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
 import {
-  addReady,
-  addReserved,
   beginChange,
   beginMove,
   endChange,
@@ -13,13 +11,12 @@ import {
   expectNothing,
   expectOnly,
   expectRest,
-  held,
   type Lane,
   type OpenLanes,
-  setClaiming,
-  type Stopping,
-  takeReady,
+  setRetriesWaiting,
 } from "./lane.ts";
+import type { ReadyDeliveries } from "./slots.ts";
+import { beginEarlyRetries, setEarlyTimer, setWaitingRetries, type Target } from "./target.ts";
 
 /** The wait after an error of the store. */
 export const TRY_AGAIN_MS = 1000;
@@ -33,20 +30,16 @@ export interface ClaimsOptions {
   onExpired?: ((dead: readonly DeadDelivery[]) => void) | undefined;
 }
 
-interface ClaimsParts {
-  lanes: OpenLanes;
-  ready: ReadyDeliveries;
-  stopping: Stopping;
-  advance: (lane: Lane) => void;
-}
-
 /** The lanes' access to the table of all deliveries. After each answer of the table, the lane advances. */
 export type Claims = ReturnType<typeof createClaims>;
 
 export function createClaims(
   { store, clock, isCancelling, onExpired }: ClaimsOptions,
-  { lanes, ready, stopping, advance }: ClaimsParts,
+  lanes: OpenLanes,
+  ready: ReadyDeliveries,
 ) {
+  const { advance } = lanes;
+
   function tryAgain(act: () => void): void {
     clock.setTimer(clock.now() + TRY_AGAIN_MS, act);
   }
@@ -59,7 +52,7 @@ export function createClaims(
       advance(lane);
     };
     store.lanes.release(deliveries).then(resume, () => {
-      if (stopping.isStopping) resume();
+      if (lanes.isStopping) resume();
       else tryAgain(() => release(lane, deliveries));
     });
   }
@@ -83,7 +76,7 @@ export function createClaims(
       store.lanes.changeLane(lane.seq, { act: "hasten", ...which }).then(
         ({ changed }) => go(changed),
         // Without it the retries keep their times, which may be hours away.
-        () => (stopping.isStopping ? go(0) : tryAgain(ask)),
+        () => (lanes.isStopping ? go(0) : tryAgain(ask)),
       );
     };
     ask();
@@ -144,7 +137,7 @@ export function createClaims(
           if (changed > 0) expectMoved(to);
           go(nextDueAt, nextMoveAt);
         },
-        () => (stopping.isStopping ? go(clock.now(), 0) : tryAgain(() => go(clock.now(), 0))),
+        () => (lanes.isStopping ? go(clock.now(), 0) : tryAgain(() => go(clock.now(), 0))),
       );
     },
     /** Cancels deliveries that were recorded for a subscription while it was being deleted. */
@@ -159,104 +152,184 @@ export function createClaims(
       };
       store.lanes.changeLane(lane.seq, { act: "cancel" }).then(
         ({ changed }) => go(changed),
-        () => (stopping.isStopping ? go(0) : tryAgain(() => go(1))),
+        () => (lanes.isStopping ? go(0) : tryAgain(() => go(1))),
       );
     },
   };
 }
 
-/**
- * Claimed deliveries that wait in memory for their turn: their number over all lanes and the bytes of their bodies are
- * limited.
- */
-export type ReadyDeliveries = ReturnType<typeof createReadyDeliveries>;
+const STEP_MS = 1000;
+/** The size of a step when the destination accepted fewer in the second before. */
+const MIN_AT_ONCE = 10;
+const MAX_AT_ONCE = 500;
 
-export interface ReadyDeliveriesOptions {
-  maxInFlight: number;
-  maxBodyBytes: number;
-  countLanes: () => number;
+/**
+ * Brings retries forward when their destination accepts deliveries again. They are brought forward in small steps and
+ * only once: a delivery that fails again waits for the time in its retry schedule.
+ */
+export type EarlyRetries = ReturnType<typeof createEarlyRetries>;
+
+export function createEarlyRetries(clock: Clock, lanes: OpenLanes, claims: Claims) {
+  function step(target: Target): void {
+    setEarlyTimer(target, undefined);
+    const { mode, pace } = target;
+    // A destination that fails again meanwhile is left alone; its next success begins the steps again.
+    if (mode.isOpen || mode.failures > 0) return;
+    beginEarlyRetries(target, clock.now() + STEP_MS);
+    const accepted = pace.good + pace.goodBefore;
+    const limit = Math.min(MAX_AT_ONCE, Math.max(MIN_AT_ONCE, accepted));
+    for (const lane of lanes.ofTarget(target)) if (lane.hasWaitingRetries) bringForward(lane, limit);
+  }
+
+  function bringForward(lane: Lane, limit: number): void {
+    setRetriesWaiting(lane, false);
+    claims.hasten(lane, { onlyFresh: true, limit }, (count) => {
+      if (count < limit) return;
+      recordWaiting(lane);
+      recordAccepted(lane);
+    });
+  }
+
+  /** A delivery of the lane waits for a retry. */
+  function recordWaiting(lane: Lane): void {
+    setRetriesWaiting(lane, true);
+    setWaitingRetries(lane.target);
+  }
+
+  /** The lane's destination accepted a delivery. */
+  function recordAccepted({ target }: Lane): void {
+    if (!target.hasWaitingRetries || target.earlyTimer !== undefined) return;
+    if (target.earlyAt <= clock.now()) return step(target);
+    setEarlyTimer(
+      target,
+      clock.setTimer(target.earlyAt, () => step(target)),
+    );
+  }
+
+  return { recordWaiting, recordAccepted };
 }
 
-/** How many deliveries may wait, as a multiple of the slots. */
-const PER_SLOT = 16;
+/**
+ * Sources that a healthy target does not know: n8n answers 404 for a workflow that is not active. The deliveries of
+ * such a source wait for a success of that source, and do not hold up others.
+ */
+export type MissingSources = ReturnType<typeof createMissingSources>;
+
+export interface MissingSource {
+  source: string;
+  /** In scheduling time. */
+  since: number;
+  nextTryAt: number;
+  error: string;
+}
+
+/** The target may be just starting: the first retries come soon, each after the one before. */
+const QUICK_MS = [5_000, 15_000, 30_000, 60_000];
+const EVERY_MS = 300_000;
+/** When many deliveries wait, at most one a second is tried. */
+const PER_MS = 1 / 1000;
+const MAX_MS = 3_600_000;
 
 /**
- * Places that a lane always has, however full the memory is, so that a claim is worth its cost; fewer when there are
- * many lanes.
+ * Anybody may send to any name, and a name that is not known here costs memory until its deliveries have died. All names
+ * beyond this many share one entry.
  */
-const OWN_PLACES = 8;
-const ALL_OWN_PLACES = 8192;
+const MAX_NAMES = 1000;
+const OTHERS = "";
+/** A retry may begin late. When none has come by then, nothing of the source waits: what did was cancelled or died. */
+const LATE_MS = 300_000;
 
-/** How much of the budget for bodies must stay free, as a multiple of the body that is added. */
-export const LEFT_PER_BODY = 4;
+interface Missing extends MissingSource {
+  /** Recent misses, and when counting them began. */
+  misses: number;
+  countedFrom: number;
+  /** The latest retry of all waiting deliveries. */
+  waitsUntil: number;
+}
 
-export function createReadyDeliveries({ maxInFlight, maxBodyBytes, countLanes }: ReadyDeliveriesOptions) {
-  const places = maxInFlight * PER_SLOT;
-  /** Deliveries in memory plus reserved places. */
-  let taken = 0;
-  let bodyBytes = 0;
+export function createMissingSources(clock: Clock, hasten: Claims["hasten"]) {
+  const lanes = new Map<number, Map<string, Missing>>();
 
-  /**
-   * At least one, so that no lane waits for another to send. Nothing until half of the places are free: claiming one by
-   * one costs more.
-   */
-  function ownRoom(lane: Lane): number {
-    const own = Math.max(1, Math.min(OWN_PLACES, Math.floor(ALL_OWN_PLACES / countLanes())));
-    const used = held(lane) + lane.claiming;
-    return used <= own / 2 ? own - used : 0;
+  function bringForward(lane: Lane, source: string): void {
+    hasten(lane, { keptOf: source }, (count) => {
+      if (count > 0 && lanes.get(lane.seq)?.has(source) !== true) bringForward(lane, source);
+    });
   }
 
-  /**
-   * A body may take only a part of the free budget: there is always room for small bodies, however many large ones a
-   * tenant has.
-   */
-  function hasRoomForBody(size: number): boolean {
-    return bodyBytes + size * LEFT_PER_BODY <= maxBodyBytes;
+  function forget(seq: number, source: string): boolean {
+    const sources = lanes.get(seq);
+    if (sources?.delete(source) !== true) return false;
+    if (sources.size === 0) lanes.delete(seq);
+    return true;
   }
 
-  function takeAt(lane: Lane, at: number): ClaimedDelivery | undefined {
-    const delivery = takeReady(lane, at);
-    if (delivery === undefined) return undefined;
-    bodyBytes -= delivery.event.body?.length ?? 0;
-    taken--;
-    return delivery;
+  function forgetLate(seq: number, now: number): void {
+    for (const { source, waitsUntil } of lanes.get(seq)?.values() ?? []) {
+      if (waitsUntil + LATE_MS < now) forget(seq, source);
+    }
+  }
+
+  function nameIn(seq: number, given: string, now: number): string {
+    const isFull = () => (lanes.get(seq)?.size ?? 0) >= MAX_NAMES && lanes.get(seq)?.has(given) !== true;
+    if (isFull()) forgetLate(seq, now);
+    return isFull() ? OTHERS : given;
   }
 
   return {
-    /** How many more deliveries a lane may claim. */
-    roomFor: (lane: Lane): number => Math.max(places - taken, ownRoom(lane)),
-    hasRoomForBody,
-    /** Reserves a place for a delivery that is being recorded. */
-    keepPlace(lane: Lane): void {
-      addReserved(lane, 1);
-      taken++;
+    /** The target does not know the source. Returns how long to wait before the next try. */
+    recordMiss(seq: number, given: string, error: string): number {
+      const now = clock.now();
+      const source = nameIn(seq, given, now);
+      const sources = lanes.get(seq) ?? new Map<string, Missing>();
+      lanes.set(seq, sources);
+      const known = sources.get(source);
+      const one = known ?? { source, since: now, nextTryAt: now, error, misses: 0, countedFrom: now, waitsUntil: now };
+      if (now - one.countedFrom >= EVERY_MS) {
+        one.misses = 0;
+        one.countedFrom = now;
+      }
+      one.misses++;
+      one.error = error;
+      const delayMs = Math.min(MAX_MS, Math.max(waitAfter(now - one.since), one.misses / PER_MS));
+      // The earliest retry of all waiting deliveries.
+      one.nextTryAt = one.nextTryAt > now ? Math.min(one.nextTryAt, now + delayMs) : now + delayMs;
+      one.waitsUntil = Math.max(one.waitsUntil, now + delayMs);
+      sources.set(source, one);
+      return delayMs;
     },
-    freePlace(lane: Lane): void {
-      addReserved(lane, -1);
-      taken--;
+    /** The next try of a delivery that was missed; undefined when it died instead. */
+    recordNext(seq: number, source: string, nextAttemptAt: number | undefined): void {
+      const one = lanes.get(seq)?.get(source);
+      if (one === undefined) return;
+      if (nextAttemptAt !== undefined) one.waitsUntil = Math.max(one.waitsUntil, nextAttemptAt);
+      else if (one.waitsUntil <= clock.now()) forget(seq, source);
     },
-    /** Reserves places for a claim until it is answered. */
-    beginClaim(lane: Lane, limit: number): void {
-      setClaiming(lane, limit);
-      taken += limit;
+    /** The target accepted a delivery of the source. */
+    recordAccepted(lane: Lane, source: string): void {
+      if (lanes.size > 0 && forget(lane.seq, source)) bringForward(lane, source);
     },
-    endClaim(lane: Lane): void {
-      taken -= lane.claiming;
-      setClaiming(lane, 0);
+    /** The target is back: all sources may be tried again. */
+    wake(lane: Lane): void {
+      const sources = lanes.get(lane.seq);
+      lanes.delete(lane.seq);
+      for (const source of sources?.keys() ?? []) if (source !== OTHERS) bringForward(lane, source);
     },
-    add(lane: Lane, delivery: ClaimedDelivery): void {
-      const size = delivery.event.body?.length ?? 0;
-      const isKept = hasRoomForBody(size);
-      // When the budget is full, the body is dropped here and loaded again for the attempt.
-      if (!isKept) delivery.event = { ...delivery.event, body: undefined };
-      else bodyBytes += size;
-      addReady(lane, delivery, isKept ? size : 0);
-      taken++;
-    },
-    takeFirst: (lane: Lane): ClaimedDelivery | undefined => takeAt(lane, 0),
-    take(lane: Lane, eventSeq: number): ClaimedDelivery | undefined {
-      const at = lane.ready.findIndex((delivery) => delivery.eventSeq === eventSeq);
-      return at === -1 ? undefined : takeAt(lane, at);
+    /** The subscription was deleted. */
+    forget: (seq: number): void => void lanes.delete(seq),
+    /** Only sources of which something waits. */
+    list(seq: number): readonly MissingSource[] {
+      forgetLate(seq, clock.now());
+      return [...(lanes.get(seq)?.values() ?? [])].filter(({ source }) => source !== OTHERS);
     },
   };
+}
+
+function waitAfter(missingForMs: number): number {
+  let at = 0;
+  for (const quickMs of QUICK_MS) {
+    // Jitter makes a wait longer, never shorter.
+    if (missingForMs < at + quickMs) return quickMs;
+    at += quickMs;
+  }
+  return EVERY_MS;
 }

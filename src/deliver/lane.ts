@@ -291,75 +291,60 @@ export function cancelTimer(lane: LaneState): void {
   lane.wakeAt = Number.POSITIVE_INFINITY;
 }
 
-/** The lanes that have work; a lane without work is forgotten. */
-export interface OpenLanes {
-  readonly size: number;
-  find(subscriptionSeq: number): Lane | undefined;
-  /** Returns the lane of a subscription, and creates it when there is none. */
-  of(subscription: Subscription): Lane;
-  /** All lanes that send to a target. */
-  ofTarget(target: Target): Lane[];
-  forget(lane: Lane): void;
-  all(): Iterable<Lane>;
-}
-
 export interface OpenLanesOptions {
+  clock: Clock;
   create: (subscription: Subscription) => Lane;
   findSubscription: (seq: number) => Subscription | undefined;
+  /** Something has happened to the lane: it does what it can. */
+  advance: (lane: Lane) => void;
 }
 
-export function createOpenLanes({ create, findSubscription }: OpenLanesOptions): OpenLanes {
+/** The lanes that have work; a lane without work is forgotten. */
+export type OpenLanes = ReturnType<typeof createOpenLanes>;
+
+export function createOpenLanes({ clock, create, findSubscription, advance }: OpenLanesOptions) {
   const lanes = new Map<number, Lane>();
+  let isStopping = false;
+  let onQuiet: (() => void) | undefined;
+
+  function isQuiet(): boolean {
+    for (const lane of lanes.values()) if (isBusy(lane)) return false;
+    return true;
+  }
+
   return {
-    get size() {
+    get size(): number {
       return lanes.size;
     },
-    find: (seq) => lanes.get(seq),
-    of(subscription) {
+    advance,
+    find: (seq: number): Lane | undefined => lanes.get(seq),
+    /** Returns the lane of a subscription, and creates it when there is none. */
+    of(subscription: Subscription): Lane {
       const { seq } = subscription;
       let lane = lanes.get(seq);
       // The caller's copy of the subscription may be outdated.
       if (lane === undefined) lanes.set(seq, (lane = create(findSubscription(seq) ?? subscription)));
       return lane;
     },
-    ofTarget: (target) => [...lanes.values()].filter((lane) => lane.target === target),
-    forget(lane) {
+    /** All lanes that send to a target. */
+    ofTarget: (target: Target): Lane[] => [...lanes.values()].filter((lane) => lane.target === target),
+    forget(lane: Lane): void {
       if (lanes.get(lane.seq) === lane) lanes.delete(lane.seq);
     },
-    all: () => lanes.values(),
-  };
-}
-
-/** The stop of a scheduler: nothing new is sent, and attempts in flight get some time to end. */
-export interface Stopping {
-  readonly isStopping: boolean;
-  begin(): void;
-  /** Some work has ended; it may have been the last. */
-  checkQuiet(): void;
-  /** Resolves when no delivery is in flight, claimed or being written, or at the deadline. */
-  wait(deadlineMs: number): Promise<void>;
-}
-
-export function createStopping(clock: Clock, lanes: () => Iterable<Lane>): Stopping {
-  let isStopping = false;
-  let onQuiet: (() => void) | undefined;
-
-  function isQuiet(): boolean {
-    for (const lane of lanes()) if (isBusy(lane)) return false;
-    return true;
-  }
-
-  return {
-    get isStopping() {
+    all: (): Iterable<Lane> => lanes.values(),
+    /** Nothing new is sent, and attempts in flight get some time to end. */
+    get isStopping(): boolean {
       return isStopping;
     },
-    begin() {
+    beginStop(): void {
       isStopping = true;
     },
-    checkQuiet() {
+    /** Some work has ended; it may have been the last. */
+    checkQuiet(): void {
       if (isStopping && isQuiet()) onQuiet?.();
     },
-    async wait(deadlineMs) {
+    /** Resolves when no delivery is in flight, claimed or being written, or at the deadline. */
+    async waitUntilQuiet(deadlineMs: number): Promise<void> {
       if (isQuiet()) return;
       await new Promise<void>((resolve) => {
         const timer = clock.setTimer(clock.now() + deadlineMs, resolve);

@@ -1,164 +1,199 @@
-import type { Subscription, Suspension } from "../model/subscription.ts";
+import type { Subscription } from "../model/subscription.ts";
 import { DEFAULT_RULES, type TargetRules } from "../model/target.ts";
 import { TEST_EVENT_TYPE } from "../model/pattern.ts";
 import type { ClaimedDelivery, DeliveryKey } from "../store/port/lanes.ts";
 import { createAttempts, type AttemptsOptions } from "./attempt.ts";
-import { createClaims, createReadyDeliveries, type ClaimsOptions } from "./claims.ts";
+import { createClaims, createEarlyRetries, createMissingSources, type ClaimsOptions } from "./claims.ts";
 import { createFallbacks, type FallbacksOptions } from "./fallback.ts";
 import {
+  cancelTimer,
   changeLimits,
   changeTarget,
   createLane,
   createOpenLanes,
-  createStopping,
   expectMore,
   expectNothing,
+  forgetMove,
   type Lane,
   setBeingSuspended,
+  startLinger,
+  wakeAt,
 } from "./lane.ts";
-import { createLaneDriver, type LaneDriverOptions } from "./lane-driver.ts";
-import { admitsNew, admitsTest, isBehind } from "./lane-step.ts";
-import { createMissingSources, type MissingSource } from "./missing-sources.ts";
+import {
+  admitsNew,
+  admitsTest,
+  isBehind,
+  isSilent,
+  maySend,
+  nextStep,
+  stepIdle,
+  type SharedRoom,
+  type Step,
+} from "./lane-step.ts";
 import type { TargetMode } from "./mode.ts";
 import { createSettleAttempt, type SettleOptions } from "./settle.ts";
-import { createSlots, type Slots } from "./slots.ts";
+import { createReadyDeliveries, createSlots, type Slots } from "./slots.ts";
 import {
   beginHold,
   createSubscriptionStates,
   endHold,
   renewOwnTarget,
-  type SubscriptionState,
   type SubscriptionStatesOptions,
 } from "./subscription-state.ts";
-import { createSuspensions, type SuspensionsOptions } from "./suspensions.ts";
-import { clearReportable, resumeOutage, resumeProbes, setRules, type Target } from "./target.ts";
-import { createEarlyRetries, createTargetLanes, type TargetLanes, type TargetLanesOptions } from "./target-lanes.ts";
-import { createTrialRounds } from "./trial-rounds.ts";
+import { createTargetLanes, type TargetLanesOptions } from "./target-lanes.ts";
+import { clearReportable, postponeNextProbe, resumeOutage, resumeProbes, setRules } from "./target.ts";
 
 export interface SchedulerOptions
   extends
     AttemptsOptions,
     ClaimsOptions,
     FallbacksOptions,
-    LaneDriverOptions,
     SettleOptions,
     SubscriptionStatesOptions,
-    SuspensionsOptions,
     TargetLanesOptions {
   maxBodyBytes: number;
+  /** Holds attempts back while intake needs the event loop. */
+  governor?: { maySend(): boolean; onResume(resume: () => void): void } | undefined;
   /** For tests: replaces how free slots are shared. */
   slots?: Slots | undefined;
 }
+
+const RECORD_WITHIN_MS = 1_000;
 
 /**
  * Decides what is sent next. A lane exists only while its subscription has work; the table holds the rest. Every
  * delivery in memory is claimed in the store first, so that after a crash it is known what was being sent.
  */
-export interface Scheduler {
-  /** Opens the lanes of all deliveries in the store. */
-  start(): Promise<void>;
-  /**
-   * Whether a new delivery may be written as being sent. If so, its place is reserved until `handOver` or `unreserve`. A
-   * test may be sent although the subscription is suspended.
-   */
-  reserve(subscription: Subscription, dueAt: number, bodyBytes: number, isTest?: boolean): boolean;
-  unreserve(subscription: Subscription): void;
-  /** A delivery with a reserved place has been recorded. */
-  handOver(delivery: ClaimedDelivery): void;
-  /** The table holds a new pending delivery of this lane. */
-  notePending(subscription: Subscription, dueAt: number): void;
-  /** The fallback that gets a new delivery because its target is down; undefined when there is none. */
-  divert(subscription: Subscription, dueAt: number): Subscription | undefined;
-  /** The delivery was cancelled: it is not sent, unless it was sent already. */
-  withdraw(key: DeliveryKey): void;
-  /** The subscription was changed, paused, resumed or deleted. */
-  refresh(subscriptionSeq: number): void;
-  /** The current lanes, for status and metrics. */
-  lanes(): Iterable<Lane>;
-  /** The mode of a subscription's target. */
-  findMode(subscriptionSeq: number): TargetMode | undefined;
-  /**
-   * Whether a delivery that is due now waits longer than `byMs`: for older deliveries, a rate limit or the next start.
-   */
-  isBehind(subscriptionSeq: number, byMs: number): boolean;
-  /** Whether a delivery of the subscription is being sent, recorded or moved right now. */
-  isWorking(subscriptionSeq: number): boolean;
-  /** Why a subscription was suspended, if it was. */
-  findSuspension(subscriptionSeq: number): Suspension | undefined;
-  /** Whether the subscription is halfway to a suspension and this was reported. */
-  isFailing(subscriptionSeq: number): boolean;
-  /** Sources that the target of the subscription does not know. */
-  missingSources(subscriptionSeq: number): readonly MissingSource[];
-  stateOf(subscription: Subscription): SubscriptionState;
-  targetOf(subscription: Subscription): Target;
-  readonly targets: TargetLanes;
-  readonly inFlight: number;
-  /**
-   * Sends nothing new, returns unsent deliveries to the table, and resolves when nothing is in flight or at the
-   * deadline.
-   */
-  stop(deadlineMs: number): Promise<void>;
-}
+export type Scheduler = ReturnType<typeof createScheduler>;
 
-const RECORD_WITHIN_MS = 1_000;
-
-export function createScheduler(options: SchedulerOptions): Scheduler {
-  const { store, dispatch, clock, maxInFlight, maxBodyBytes, findSubscription } = options;
-  const advance = (lane: Lane) => driver.advance(lane);
+export function createScheduler(options: SchedulerOptions) {
+  const { store, dispatch, clock, random, maxInFlight, maxBodyBytes, findSubscription, governor } = options;
   const states = createSubscriptionStates(options);
-  const rounds = createTrialRounds({ clock, findSubscription, advance });
-  const lanes = createOpenLanes({ findSubscription, create: openLane });
-  const stopping = createStopping(clock, lanes.all);
+  const lanes = createOpenLanes({ clock, findSubscription, create: openLane, advance });
   const slots = options.slots ?? createSlots(maxInFlight);
   const ready = createReadyDeliveries({ maxInFlight, maxBodyBytes, countLanes: () => lanes.size });
   const fallbacks = createFallbacks(options, lanes, states);
-  const claims = createClaims(options, { lanes, ready, stopping, advance });
+  const claims = createClaims(options, lanes, ready);
   const earlyRetries = createEarlyRetries(clock, lanes, claims);
   const missing = createMissingSources(clock, claims.hasten);
-  const suspensions = createSuspensions(options);
-  const targets = createTargetLanes(options, { lanes, rounds, claims, suspensions, missing, advance });
-  const settleAttempt = createSettleAttempt(options, {
-    slots,
-    ready,
-    claims,
-    fallbacks,
-    missing,
-    earlyRetries,
-    suspensions,
-    targets,
-    stopping,
-    advance,
-  });
+  const targets = createTargetLanes(options, lanes, claims, missing);
+  const parts = { slots, ready, claims, fallbacks, missing, earlyRetries, targets };
+  const settleAttempt = createSettleAttempt(options, lanes, parts);
   const attempts = createAttempts(options, {
     slots,
     ready,
     claims,
     onEnd(attempt, reports) {
       settleAttempt(attempt, reports);
-      driver.fillSlots();
+      fillSlots();
     },
   });
-  const driver = createLaneDriver(options, {
-    slots,
-    ready,
-    claims,
-    attempts,
-    fallbacks,
-    stopping,
-    forget(lane) {
-      lanes.forget(lane);
-      if (findSubscription(lane.seq) !== undefined) return;
-      states.forget(lane.seq);
-      missing.forget(lane.seq);
-    },
-  });
+  const shared: SharedRoom = { isStopping: false, claims: 0, mayProbe: false, movesTo: undefined };
+  let isFilling = false;
+
+  function ask(lane: Lane, now: number): Step {
+    shared.isStopping = lanes.isStopping;
+    shared.claims = ready.roomFor(lane);
+    shared.mayProbe = attempts.mayProbe();
+    if (lane.limits.lingerMs > 0) startLinger(lane, now);
+    const subscription = findSubscription(lane.seq);
+    shared.movesTo = lane.target.mode.isOpen ? fallbacks.findFor(lane, subscription) : undefined;
+    if (shared.movesTo === undefined) forgetMove(lane);
+    return nextStep(lane, subscription, shared, now);
+  }
+
+  /** Returns whether to ask for the next step at once. */
+  function carryOut(lane: Lane, step: Step, now: number): boolean {
+    switch (step.act) {
+      case "claim":
+        claims.claim(lane, step.limit, now);
+        return true;
+      case "move":
+        claims.move(lane, step.to);
+        return true;
+      case "give back":
+        claims.giveBackReady(lane);
+        return true;
+      case "cancel":
+        claims.cancelDeleted(lane);
+        return true;
+      case "probe":
+        attempts.beginProbe(lane, findSubscription(lane.seq) as Subscription, now);
+        return true;
+      case "postpone":
+        postponeNextProbe(lane.target, now, random.next());
+        return true;
+      case "send":
+        enqueue(lane, now);
+        return false;
+      case "wait":
+        wakeAt(lane, step.until, clock, advance);
+        return false;
+      case "forget":
+        cancelTimer(lane);
+        forget(lane);
+        return false;
+      case "rest":
+        return false;
+    }
+  }
+
+  function enqueue(lane: Lane, now: number): void {
+    if (!lane.isSlow && isSilent(lane, now)) slots.setSpeed(lane, true);
+    slots.enqueue(lane);
+    fillSlots();
+  }
+
+  /** Something has happened to the lane: carries out steps until the lane has to wait. */
+  function advance(lane: Lane): void {
+    for (let isOn = true; isOn;) {
+      const now = clock.now();
+      isOn = carryOut(lane, ask(lane, now), now);
+    }
+    lane.round?.goOn();
+    lanes.checkQuiet();
+  }
+
+  /** Gives free slots to lanes: first to the tenant with the fewest attempts in flight, whose lanes take turns. */
+  function fillSlots(): void {
+    if (isFilling) return;
+    isFilling = true;
+    try {
+      for (let lane = slots.findNext(); lane !== undefined; lane = slots.findNext()) {
+        if (governor?.maySend() === false) break;
+        slots.take(lane);
+        const subscription = findSubscription(lane.seq);
+        const now = clock.now();
+        if (!lanes.isStopping && maySend(lane, subscription, now)) attempts.begin(lane, subscription, now);
+        advance(lane);
+      }
+    } finally {
+      isFilling = false;
+    }
+  }
+
+  governor?.onResume(fillSlots);
+
+  /** The lane was opened in vain: it is forgotten, unless it has other work. */
+  function leave(lane: Lane, now: number): void {
+    if (lanes.isStopping) advance(lane);
+    else carryOut(lane, stepIdle(lane, now), now);
+  }
+
+  /** The lane has nothing left. */
+  function forget(lane: Lane): void {
+    lanes.forget(lane);
+    if (findSubscription(lane.seq) !== undefined) return;
+    states.forget(lane.seq);
+    missing.forget(lane.seq);
+  }
 
   function openLane(subscription: Subscription): Lane {
     const state = states.of(subscription);
     const limits = dispatch.limitsOf(subscription);
     const lane = createLane(subscription, state, clock.now(), states.targetOf(subscription), limits);
     if (subscription.status !== "active") beginHold(state.suspension);
-    rounds.join(lane);
+    targets.joinRound(lane);
     return lane;
   }
 
@@ -170,7 +205,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (shared === lane.target) return;
     lane.round?.remove(lane);
     changeTarget(lane, shared ?? renewOwnTarget(state, rulesOf(subscription)));
-    rounds.join(lane);
+    targets.joinRound(lane);
   }
 
   /** Sending continues after a pause or a suspension. */
@@ -195,7 +230,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   return {
-    async start() {
+    /** Opens the lanes of all deliveries in the store. */
+    async start(): Promise<void> {
       for (const { subscriptionSeq, nextDueAt } of await store.lanes.load()) {
         const subscription = findSubscription(subscriptionSeq);
         if (subscription === undefined) continue;
@@ -206,46 +242,55 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         advance(lane);
       }
     },
-    reserve(subscription, dueAt, bodyBytes, isTest = false) {
+    /**
+     * Whether a new delivery may be written as being sent. If so, its place is reserved until `handOver` or `unreserve`.
+     * A test may be sent although the subscription is suspended.
+     */
+    reserve(subscription: Subscription, dueAt: number, bodyBytes: number, isTest = false): boolean {
       const now = clock.now();
       const lane = lanes.of(subscription);
-      const mayComeNow = dueAt <= now && !stopping.isStopping && ready.hasRoomForBody(bodyBytes);
+      const mayComeNow = dueAt <= now && !lanes.isStopping && ready.hasRoomForBody(bodyBytes);
       const isReserved =
         mayComeNow &&
         (admitsNew(lane, subscription, ready.roomFor(lane), now) || (isTest && admitsTest(lane, subscription, now)));
       if (isReserved) ready.keepPlace(lane);
-      else driver.leave(lane, now);
+      else leave(lane, now);
       return isReserved;
     },
-    unreserve(subscription) {
+    unreserve(subscription: Subscription): void {
       const lane = lanes.of(subscription);
       ready.freePlace(lane);
       advance(lane);
     },
-    handOver(delivery) {
+    /** A delivery with a reserved place has been recorded. */
+    handOver(delivery: ClaimedDelivery): void {
       const lane = lanes.find(delivery.subscriptionSeq);
       if (lane === undefined) return;
       ready.freePlace(lane);
       const subscription = findSubscription(lane.seq);
-      if (delivery.event.type === TEST_EVENT_TYPE && subscription?.status === "suspended" && !stopping.isStopping) {
+      if (delivery.event.type === TEST_EVENT_TYPE && subscription?.status === "suspended" && !lanes.isStopping) {
         return attempts.beginAlone(lane, subscription, delivery, clock.now());
       }
       ready.add(lane, delivery);
       advance(lane);
     },
-    notePending(subscription, dueAt) {
+    /** The table holds a new pending delivery of this lane. */
+    notePending(subscription: Subscription, dueAt: number): void {
       const lane = lanes.of(subscription);
       // In a flood, this is false for nearly all deliveries: the lane already knows that the table has more to claim.
       const isNews = !lane.mayHaveMore || dueAt < lane.nextDueAt;
       expectMore(lane, dueAt);
       if (isNews) advance(lane);
     },
+    /** The fallback that gets a new delivery because its target is down; undefined when there is none. */
     divert: fallbacks.divert,
-    withdraw({ eventSeq, subscriptionSeq }) {
+    /** The delivery was cancelled: it is not sent, unless it was sent already. */
+    withdraw({ eventSeq, subscriptionSeq }: DeliveryKey): void {
       const lane = lanes.find(subscriptionSeq);
       if (lane !== undefined && ready.take(lane, eventSeq) !== undefined) advance(lane);
     },
-    refresh(seq) {
+    /** The subscription was changed, paused, resumed or deleted. */
+    refresh(seq: number): void {
       const subscription = findSubscription(seq);
       const lane = subscription === undefined ? lanes.find(seq) : lanes.of(subscription);
       if (lane === undefined) return states.forget(seq);
@@ -255,33 +300,46 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       else expectNothing(lane);
       advance(lane);
     },
+    /** The current lanes, for status and metrics. */
     lanes: lanes.all,
-    findMode: (seq) => states.findMode(findSubscription(seq), seq),
-    isBehind(subscriptionSeq, byMs) {
+    /** The mode of a subscription's target. */
+    findMode: (seq: number): TargetMode | undefined => states.findMode(findSubscription(seq), seq),
+    /**
+     * Whether a delivery that is due now waits longer than `byMs`: for older deliveries, a rate limit or the next start.
+     */
+    isBehind(subscriptionSeq: number, byMs: number): boolean {
       const lane = lanes.find(subscriptionSeq);
-      if (stopping.isStopping || lane === undefined) return stopping.isStopping;
+      if (lanes.isStopping || lane === undefined) return lanes.isStopping;
       return isBehind(lane, byMs, clock.now());
     },
-    isWorking(subscriptionSeq) {
+    /** Whether a delivery of the subscription is being sent, recorded or moved right now. */
+    isWorking(subscriptionSeq: number): boolean {
       const { inFlight, unsettled } = lanes.find(subscriptionSeq) ?? { inFlight: 0, unsettled: 0 };
       return inFlight + unsettled > 0;
     },
+    /** Why a subscription was suspended, if it was. */
     findSuspension: states.findSuspension,
+    /** Whether the subscription is halfway to a suspension and this was reported. */
     isFailing: states.isFailing,
+    /** Sources that the target of the subscription does not know. */
     missingSources: missing.list,
     stateOf: states.of,
     targetOf: states.targetOf,
     targets,
-    get inFlight() {
+    get inFlight(): number {
       return slots.inFlight;
     },
-    async stop(deadlineMs) {
-      stopping.begin();
+    /**
+     * Sends nothing new, returns unsent deliveries to the table, and resolves when nothing is in flight or at the
+     * deadline.
+     */
+    async stop(deadlineMs: number): Promise<void> {
+      lanes.beginStop();
       for (const lane of lanes.all()) advance(lane);
-      await stopping.wait(deadlineMs);
+      await lanes.waitUntilQuiet(deadlineMs);
       await dispatch.close();
       // What that interrupted is recorded, so that the next start does not take it for a crash.
-      await stopping.wait(RECORD_WITHIN_MS);
+      await lanes.waitUntilQuiet(RECORD_WITHIN_MS);
     },
   };
 }

@@ -1,11 +1,17 @@
 import type { Clock, Random } from "../model/clock.ts";
+import { nameForLog } from "../model/tenant.ts";
+import type { ForwardResult } from "../model/forward-rules.ts";
+import { formatDeliveryId } from "../model/ids.ts";
 import { failedHere } from "../model/outcome.ts";
 import { isGatewayEventType } from "../model/pattern.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { ClaimedDelivery, Settlement } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
+import type { Activity } from "../telemetry/activity.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import type { RunningAttempt } from "./attempt.ts";
-import { TRY_AGAIN_MS, type Claims, type ReadyDeliveries } from "./claims.ts";
+import { TRY_AGAIN_MS, type Claims, type EarlyRetries, type MissingSources } from "./claims.ts";
 import {
   assess,
   decide,
@@ -18,15 +24,13 @@ import {
 } from "./decide.ts";
 import type { Fallbacks } from "./fallback.ts";
 import type { InFlightMarks } from "./in-flight-file.ts";
-import { endChange, expectMore, type Lane, recordDuration, type Stopping } from "./lane.ts";
+import { endChange, expectMore, type Lane, type OpenLanes, recordDuration } from "./lane.ts";
 import { admitsNext, isSilent } from "./lane-step.ts";
-import type { MissingSources } from "./missing-sources.ts";
 import type { AttemptReport } from "../destinations/sender.ts";
-import type { Slots } from "./slots.ts";
+import type { Slots, ReadyDeliveries } from "./slots.ts";
 import { isSlow } from "./subscription-state.ts";
-import type { Suspensions } from "./suspensions.ts";
+import type { TargetLanes } from "./target-lanes.ts";
 import { markReportable, recordFailedEvent } from "./target.ts";
-import type { EarlyRetries, TargetLanes } from "./target-lanes.ts";
 
 export interface SettleOptions {
   store: Pick<Store, "lanes">;
@@ -63,10 +67,7 @@ interface SettleParts {
   fallbacks: Fallbacks;
   missing: MissingSources;
   earlyRetries: EarlyRetries;
-  suspensions: Suspensions;
   targets: TargetLanes;
-  stopping: Stopping;
-  advance: (lane: Lane) => void;
 }
 
 /** The result for one delivery of an attempt. */
@@ -81,10 +82,11 @@ interface Ended {
 /** Decides what follows from an attempt that has ended, notifies the other parts, and records the result. */
 export type SettleAttempt = (attempt: RunningAttempt, reports: readonly AttemptReport[]) => void;
 
-export function createSettleAttempt(options: SettleOptions, parts: SettleParts): SettleAttempt {
+export function createSettleAttempt(options: SettleOptions, lanes: OpenLanes, parts: SettleParts): SettleAttempt {
   const { store, clock, random, inFlight, findSubscription, maxHeldMs } = options;
   const { onAttempt, onSettled, onDead, onTested, onFault } = options;
-  const { slots, ready, claims, fallbacks, missing, earlyRetries, suspensions, targets, stopping, advance } = parts;
+  const { slots, ready, claims, fallbacks, missing, earlyRetries, targets } = parts;
+  const { advance } = lanes;
 
   /** A listener that throws must not change the result of the attempt. */
   function notify(listener: () => void): void {
@@ -116,7 +118,7 @@ export function createSettleAttempt(options: SettleOptions, parts: SettleParts):
     for (let i = 0; i < deliveries.length; i++) {
       const delivery = deliveries[i] as ClaimedDelivery;
       const given = reports[i] as AttemptReport;
-      const isInterrupted = stopping.isStopping && given.outcome.result === "error";
+      const isInterrupted = lanes.isStopping && given.outcome.result === "error";
       const report = isInterrupted || behind?.isHeld(delivery) === true ? withoutTry(given) : given;
       const assessed = assess(delivery, subscription, report, at);
       behind?.record(assessed);
@@ -140,7 +142,7 @@ export function createSettleAttempt(options: SettleOptions, parts: SettleParts):
       }
       const { signal, delivery } = assessed;
       if (signal === "failing" || signal === "unclear") recordFailedEvent(lane.target, delivery.eventSeq);
-      suspensions.record(lane, subscription, assessed, returns !== undefined);
+      targets.countForSuspension(lane, subscription, assessed, returns !== undefined);
     }
     const strongest = findStrongest(ended);
     targets.recordHealthSignal(lane, subscription, strongest, probed !== undefined);
@@ -159,7 +161,7 @@ export function createSettleAttempt(options: SettleOptions, parts: SettleParts):
     const move = returns ?? fallbacks.findTakeOver(subscription, assessed);
     // Where a batch holds several of a key, the next are claimed together.
     const isAlone = lane.limits.keepsOrder !== true;
-    const mayGoOn = subscription.ordered && isAlone && !assessed.suspends && !stopping.isStopping;
+    const mayGoOn = subscription.ordered && isAlone && !assessed.suspends && !lanes.isStopping;
     const settlement = decide(assessed, move, mayGoOn && admitsNext(lane, subscription, now));
     if (settlement.claimNext) ready.keepPlace(lane);
     notify(() => onAttempt?.(subscription, delivery, report, settlement, testOf));
@@ -184,13 +186,13 @@ export function createSettleAttempt(options: SettleOptions, parts: SettleParts):
     store.lanes.settle(settlement, (result) => {
       if ("failed" in result) {
         // The result must be recorded. Until it is, the delivery stays claimed.
-        if (!stopping.isStopping) {
+        if (!lanes.isStopping) {
           const again = () => record(lane, subscription, assessed, place, move, settlement);
           clock.setTimer(clock.now() + TRY_AGAIN_MS, again);
           return;
         }
         endRecord(lane, settlement);
-        return stopping.checkQuiet();
+        return lanes.checkQuiet();
       }
       inFlight.end(place);
       if (assessed.testOf !== undefined) onTested?.(assessed.testOf, settlement);
@@ -272,4 +274,87 @@ function findStrongest(ended: readonly Ended[]): Assessment {
     if (SIGNAL_PRIORITY[assessed.signal] > SIGNAL_PRIORITY[strongest.signal]) strongest = assessed;
   }
   return strongest;
+}
+
+interface AttemptListenerParts {
+  clock: Clock;
+  logger: Logger;
+  metrics: Pick<Metrics, "countAttempt">;
+  activity?: Pick<Activity, "attempt"> | undefined;
+  statistics: {
+    note(subscriptionSeq: number, durationMs: number, isSuccess: boolean): void;
+    noteEnded(subscriptionSeq: number, ending: "dead" | "first_try" | "later"): void;
+  };
+  attemptWindows: {
+    note(subscriptionSeq: number, attempt: { durationMs: number; isSuccess: boolean; isRetry: boolean }): void;
+  };
+  forwards: {
+    note(eventId: string, subscriptionSeq: number, result: ForwardResult): void;
+    noteHead(subscriptionSeq: number, orderingKey: string | undefined, isWaiting: boolean): void;
+  };
+}
+
+/** Counts each attempt, logs it where somebody wants that, and answers the sender who waits for it. */
+export function createAttemptListener(parts: AttemptListenerParts): OnAttempt {
+  const { clock, logger, metrics, activity, statistics, attemptWindows, forwards } = parts;
+  return (subscription, delivery, report, settlement, testOf) => {
+    const { attempt, moveTo } = settlement;
+    const { event } = delivery;
+    const { durationMs } = report;
+    const [isSuccess, isRetry] = [attempt.result === "success", delivery.attemptCount > 0];
+    // One that moves to another subscription, or back, is tried there.
+    const verdict = moveTo === undefined ? settlement.verdict : "retry";
+    // A failed delivery of an alert must not cause another alert.
+    if (!isGatewayEventType(event.type)) attemptWindows.note(subscription.seq, { durationMs, isSuccess, isRetry });
+    statistics.note(subscription.seq, durationMs, isSuccess);
+    // A test counts for nobody and against nobody.
+    if (verdict !== "retry" && testOf === undefined) {
+      const isFirst = settlement.attemptNumber === 1;
+      statistics.noteEnded(subscription.seq, verdict === "dead" ? "dead" : isFirst ? "first_try" : "later");
+    }
+    forwards.note(event.id, subscription.seq, toForwardResult(subscription, settlement));
+    if (subscription.ordered && subscription.mode === "forward") {
+      const waits = verdict === "retry" && moveTo === undefined;
+      const isWaiting = waits || (verdict === "dead" && !settlement.leavesKeyQueue);
+      forwards.noteHead(subscription.seq, event.orderingKey, isWaiting);
+    }
+    metrics.countAttempt({
+      subscriptionId: subscription.id,
+      eventType: event.type,
+      result: attempt.result,
+      isRetry,
+      durationMs,
+      dwellMs: verdict === "delivered" ? clock.wall() - event.receivedAt : undefined,
+    });
+    activity?.attempt({
+      eventId: event.id,
+      deliveryId: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq),
+      eventType: event.type,
+      subscription: nameForLog(subscription),
+      number: settlement.attemptNumber,
+      verdict,
+      responseCode: attempt.responseCode,
+      error: attempt.error,
+      durationMs,
+      retryInMs: moveTo !== undefined ? 0 : retryIn(settlement, clock.now()),
+    });
+    if (moveTo?.isReturn === true) {
+      const facts = { event_id: event.id, fallback: subscription.name, reason: settlement.deadReason };
+      logger.warn(
+        { ...facts, detail: attempt.error },
+        "the fallback cannot accept this event; it waits for its target",
+      );
+    }
+  };
+}
+
+function toForwardResult({ onGiveUp }: Subscription, settlement: Settlement): ForwardResult {
+  const { verdict, deadReason, moveTo, attempt } = settlement;
+  if (verdict === "delivered") return "forwarded";
+  if (deadReason === undefined || moveTo !== undefined) return "queued";
+  return { reason: deadReason, code: attempt.responseCode, isError: onGiveUp === "reject" };
+}
+
+function retryIn({ nextAttemptAt }: Settlement, now: number): number | undefined {
+  return nextAttemptAt === undefined ? undefined : nextAttemptAt - now;
 }

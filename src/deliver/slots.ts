@@ -1,5 +1,5 @@
-import type { Clock, Timer } from "../model/clock.ts";
-import { setQueued, setSlow, type Lane } from "./lane.ts";
+import type { ClaimedDelivery } from "../store/port/lanes.ts";
+import { addReady, addReserved, held, type Lane, setClaiming, setQueued, setSlow, takeReady } from "./lane.ts";
 
 /**
  * The slots that all lanes share. A free slot goes to the tenant with the fewest attempts in flight, then to its next
@@ -230,95 +230,97 @@ function leave(pool: Pool, tenantId: string, count: number): void {
 }
 
 /**
- * Intake has priority. When more events come in than the event loop can also deliver, deliveries get a share of the
- * loop and the rest waits in the table: a sender without an answer gives up, but a waiting delivery is only late.
+ * Claimed deliveries that wait in memory for their turn: their number over all lanes and the bytes of their bodies are
+ * limited.
  */
-export interface Governor {
-  /** An event was accepted. */
-  noteAccepted(): void;
-  /** The sender of an accepted event waits for its attempt: such an event does not count as part of a flood. */
-  noteAwaited(): void;
-  /** Whether an attempt may begin now; if so, the attempt is counted. */
-  maySend(): boolean;
-  /** Calls `resume` when attempts may begin again after `maySend` returned false. */
-  onResume(resume: () => void): void;
-  stop(): void;
+export type ReadyDeliveries = ReturnType<typeof createReadyDeliveries>;
+
+export interface ReadyDeliveriesOptions {
+  maxInFlight: number;
+  maxBodyBytes: number;
+  countLanes: () => number;
 }
 
-export interface GovernorOptions {
-  clock: Clock;
-  /** How busy the event loop was since the last call, from 0 to 1. */
-  readUtilization: () => number;
-}
+/** How many deliveries may wait, as a multiple of the slots. */
+const PER_SLOT = 16;
 
-const WINDOW_MS = 25;
-/** The cost of an attempt for the event loop; accepting an event costs 1. */
-const ATTEMPT_COST = 1.2;
-/** How busy the loop may get with one attempt for each event. */
-const AFFORDABLE = 0.85;
 /**
- * Fewer events than this in a window are not a flood: then deliveries keep the loop busy, and no sender waits because
- * of them.
+ * Places that a lane always has, however full the memory is, so that a claim is worth its cost; fewer when there are
+ * many lanes.
  */
-const FLOOD = 50;
-/** Attempts for each event that is accepted in a flood, and the attempts that are always allowed. */
-const SHARE = 1 / 6;
-const MIN_PER_WINDOW = 20;
+const OWN_PLACES = 8;
+const ALL_OWN_PLACES = 8192;
 
-export function createGovernor({ clock, readUtilization }: GovernorOptions): Governor {
-  let accepted = 0;
-  let sent = 0;
-  let left = Number.POSITIVE_INFINITY;
-  let resume: (() => void) | undefined;
-  let timer: Timer | undefined;
-  let isRefusing = false;
+/** How much of the budget for bodies must stay free, as a multiple of the body that is added. */
+export const LEFT_PER_BODY = 4;
 
-  function watch(): void {
-    timer ??= clock.setTimer(clock.now() + WINDOW_MS, () => {
-      timer = undefined;
-      left = isFlooded() ? Math.max(MIN_PER_WINDOW, accepted * SHARE) : Number.POSITIVE_INFINITY;
-      if (accepted > 0 || isRefusing) watch();
-      accepted = 0;
-      sent = 0;
-      if (!isRefusing) return;
-      isRefusing = false;
-      resume?.();
-    });
+export function createReadyDeliveries({ maxInFlight, maxBodyBytes, countLanes }: ReadyDeliveriesOptions) {
+  const places = maxInFlight * PER_SLOT;
+  /** Deliveries in memory plus reserved places. */
+  let taken = 0;
+  let bodyBytes = 0;
+
+  /**
+   * At least one, so that no lane waits for another to send. Nothing until half of the places are free: claiming one by
+   * one costs more.
+   */
+  function ownRoom(lane: Lane): number {
+    const own = Math.max(1, Math.min(OWN_PLACES, Math.floor(ALL_OWN_PLACES / countLanes())));
+    const used = held(lane) + lane.claiming;
+    return used <= own / 2 ? own - used : 0;
   }
 
   /**
-   * Judged by the cost of all deliveries, not only of those that are sent: otherwise the limit would be lifted because
-   * it works.
+   * A body may take only a part of the free budget: there is always room for small bodies, however many large ones a
+   * tenant has.
    */
-  function isFlooded(): boolean {
-    const utilization = readUtilization();
-    if (accepted < FLOOD) return false;
-    // When a burst has more attempts than events, the extra attempts do not count in the window in which it begins.
-    const perUnit = utilization / (accepted + Math.min(sent, accepted) * ATTEMPT_COST);
-    return perUnit * accepted * (1 + ATTEMPT_COST) > AFFORDABLE;
+  function hasRoomForBody(size: number): boolean {
+    return bodyBytes + size * LEFT_PER_BODY <= maxBodyBytes;
+  }
+
+  function takeAt(lane: Lane, at: number): ClaimedDelivery | undefined {
+    const delivery = takeReady(lane, at);
+    if (delivery === undefined) return undefined;
+    bodyBytes -= delivery.event.body?.length ?? 0;
+    taken--;
+    return delivery;
   }
 
   return {
-    noteAccepted() {
-      accepted++;
-      watch();
+    /** How many more deliveries a lane may claim. */
+    roomFor: (lane: Lane): number => Math.max(places - taken, ownRoom(lane)),
+    hasRoomForBody,
+    /** Reserves a place for a delivery that is being recorded. */
+    keepPlace(lane: Lane): void {
+      addReserved(lane, 1);
+      taken++;
     },
-    noteAwaited() {
-      accepted--;
+    freePlace(lane: Lane): void {
+      addReserved(lane, -1);
+      taken--;
     },
-    maySend() {
-      if (left >= 1) {
-        left -= 1;
-        sent++;
-        return true;
-      }
-      isRefusing = true;
-      watch();
-      return false;
+    /** Reserves places for a claim until it is answered. */
+    beginClaim(lane: Lane, limit: number): void {
+      setClaiming(lane, limit);
+      taken += limit;
     },
-    onResume(run) {
-      resume = run;
+    endClaim(lane: Lane): void {
+      taken -= lane.claiming;
+      setClaiming(lane, 0);
     },
-    stop: () => timer?.cancel(),
+    add(lane: Lane, delivery: ClaimedDelivery): void {
+      const size = delivery.event.body?.length ?? 0;
+      const isKept = hasRoomForBody(size);
+      // When the budget is full, the body is dropped here and loaded again for the attempt.
+      if (!isKept) delivery.event = { ...delivery.event, body: undefined };
+      else bodyBytes += size;
+      addReady(lane, delivery, isKept ? size : 0);
+      taken++;
+    },
+    takeFirst: (lane: Lane): ClaimedDelivery | undefined => takeAt(lane, 0),
+    take(lane: Lane, eventSeq: number): ClaimedDelivery | undefined {
+      const at = lane.ready.findIndex((delivery) => delivery.eventSeq === eventSeq);
+      return at === -1 ? undefined : takeAt(lane, at);
+    },
   };
 }

@@ -4,7 +4,7 @@ import { parseUrl } from "../model/addresses.ts";
 import type { HealthPlace } from "../model/target.ts";
 import { createTokenBucket, type TokenBucket } from "../model/token-bucket.ts";
 import type { FallbackDrain } from "./fallback.ts";
-import type { TargetLanes } from "./target-lanes.ts";
+import type { TargetLanes, RoundEnd } from "./target-lanes.ts";
 import {
   beginChecks,
   isFailingAtAll,
@@ -17,7 +17,6 @@ import {
   setHastens,
   type Target,
 } from "./target.ts";
-import type { RoundEnd } from "./trial-rounds.ts";
 
 /**
  * Checks the health of targets: every minute while they are healthy, and more often in QUEUE, where the check is the

@@ -1,24 +1,152 @@
 import type { Clock, Random } from "../model/clock.ts";
-import type { Subscription } from "../model/subscription.ts";
-import type { Claims } from "./claims.ts";
+import { type Subscription, DEFAULT_SUSPENSION } from "../model/subscription.ts";
+import type { Claims, MissingSources } from "./claims.ts";
 import type { Assessment } from "./decide.ts";
-import { isActive, type Lane, type OpenLanes, setRetriesWaiting } from "./lane.ts";
-import type { MissingSources } from "./missing-sources.ts";
-import type { Suspensions } from "./suspensions.ts";
+import { isActive, isBusy, type Lane, type LaneRound, type OpenLanes, setBeingSuspended, setRound } from "./lane.ts";
 import {
-  beginEarlyRetries,
   recordSuccess,
   recordFailure,
   recordLimited,
   recordUnclear,
   postponeNextProbe,
   probesWithoutDeliveries,
-  setEarlyTimer,
-  setWaitingRetries,
   startSlowly,
   type Target,
+  clearReportable,
 } from "./target.ts";
-import type { RoundEvents, TrialRounds } from "./trial-rounds.ts";
+import { checkOutage, countDead, resetDead, setCause, type SubscriptionState } from "./subscription-state.ts";
+
+export interface RoundEvents {
+  /** When a lane sends an event received after this time, all that waited at first has been sent before. Unix ms. */
+  newAfter: number;
+  /**
+   * All deliveries that waited at first were tried once; the round may continue with newer ones. `isEmpty`: nothing is
+   * left, not even for later.
+   */
+  onTried: (isEmpty: boolean) => void;
+  onEnd: (end: RoundEnd) => void;
+}
+
+export type RoundEnd = "empty" | "failed" | "stopped";
+
+/** A single delivery: if the target is not ready after all, the others have not lost a try. */
+const FIRST_BATCH = 1;
+
+/** The operator checks the result himself: nothing is reported. */
+const BY_HAND: RoundEvents = {
+  newAfter: Number.POSITIVE_INFINITY,
+  onTried: () => undefined,
+  onEnd: () => undefined,
+};
+
+/**
+ * Trial rounds try the deliveries that wait for a target although it is in QUEUE: batch after batch, until nothing is
+ * due or one fails.
+ */
+function createTrialRounds({ clock, findSubscription }: TargetLanesOptions, advance: (lane: Lane) => void) {
+  /** Only the rounds of all lanes of a target. */
+  const running = new WeakMap<Target, LaneRound>();
+
+  /** No delivery of the lane is due, in memory, or on its way to the store. */
+  function isDone(lane: Lane): boolean {
+    if (!isActive(lane, findSubscription(lane.seq))) return true;
+    const hasDue = lane.mayHaveMore && lane.nextDueAt <= clock.now();
+    return !isBusy(lane) && !hasDue;
+  }
+
+  /** Nothing of the lane is left that could be sent, not even later. */
+  function isEmpty(lane: Lane): boolean {
+    return !isActive(lane, findSubscription(lane.seq)) || (!isBusy(lane) && !lane.mayHaveMore);
+  }
+
+  function createRound(
+    target: Target | undefined,
+    members: readonly Lane[],
+    batchSize: number,
+    firstBatch: number,
+    events: RoundEvents,
+  ): LaneRound {
+    const lanes = new Set(members);
+    /** Lanes that have sent something newer than all that waited when the round began. */
+    const caughtUp = new Set<Lane>();
+    let room = firstBatch;
+    /** Attempts of the round that have not ended. */
+    let inFlight = 0;
+    let isOver = false;
+
+    function end(how: RoundEnd): void {
+      if (isOver) return;
+      isOver = true;
+      if (target !== undefined && running.get(target) === round) running.delete(target);
+      for (const lane of lanes) if (lane.round === round) setRound(lane, undefined);
+      if (how === "empty") events.onTried([...lanes].every(isEmpty));
+      events.onEnd(how);
+      for (const lane of lanes) advance(lane);
+    }
+
+    const round: LaneRound = {
+      target,
+      get room() {
+        return room;
+      },
+      add(lane) {
+        setRound(lane, round);
+        lanes.add(lane);
+      },
+      remove(lane) {
+        lanes.delete(lane);
+        setRound(lane, undefined);
+      },
+      recordClaimed(lane, claimed) {
+        if (caughtUp.has(lane)) return;
+        if (!claimed.some(({ trigger, event }) => trigger === "first" && event.receivedAt > events.newAfter)) return;
+        caughtUp.add(lane);
+        if ([...lanes].every((one) => caughtUp.has(one) || isDone(one))) events.onTried(false);
+      },
+      beginAttempt() {
+        room--;
+        inFlight++;
+      },
+      endAttempt(signal) {
+        inFlight--;
+        // Where the target accepts others, a delivery that fails again says nothing against it.
+        const isUnclear = signal === "unclear" && target?.hasAccepted === true;
+        if (signal !== "healthy" && signal !== "none" && !isUnclear) end("failed");
+      },
+      goOn() {
+        if (isOver || inFlight > 0) return;
+        if ([...lanes].every(isDone)) return end("empty");
+        if (room > 0) return;
+        room = batchSize;
+        for (const lane of lanes) advance(lane);
+      },
+      stop: () => end("stopped"),
+    };
+    for (const lane of members) setRound(lane, round);
+    return round;
+  }
+
+  return {
+    isRunning: (target: Target): boolean => running.has(target),
+    /** Starts a round for all lanes of a target; does nothing when one is running. */
+    startAll(target: Target, members: readonly Lane[], events: RoundEvents): void {
+      if (running.has(target)) return;
+      const round = createRound(target, members, target.rules.batchSize, FIRST_BATCH, events);
+      running.set(target, round);
+      for (const lane of members) advance(lane);
+      round.goOn();
+    },
+    /** Starts a round for one lane, by hand; does nothing when one is running. */
+    startOne(lane: Lane): void {
+      const { batchSize } = lane.target.rules;
+      if (lane.round === undefined) createRound(undefined, [lane], batchSize, batchSize, BY_HAND);
+    },
+    /** Stops the round of all lanes of the target. */
+    stop: (target: Target): void => running.get(target)?.stop(),
+    /** The lane joins the round of its target, if there is one. */
+    join: (lane: Lane): void => running.get(lane.target)?.add(lane),
+  };
+}
 
 export interface TargetLanesOptions {
   clock: Clock;
@@ -33,15 +161,11 @@ export interface TargetLanesOptions {
   onMode: (subscription: Subscription, change: "opened" | "closed", target: Target) => void;
   /** A delivery failed because of the target. */
   onTargetFailed?: ((target: Target) => void) | undefined;
-}
-
-interface TargetLanesParts {
-  lanes: OpenLanes;
-  rounds: TrialRounds;
-  claims: Claims;
-  suspensions: Suspensions;
-  missing: MissingSources;
-  advance: (lane: Lane) => void;
+  /** The subscription is halfway to a suspension. */
+  onFailing: (subscription: Subscription, facts: FailureFacts) => void;
+  onSuspend: (subscription: Subscription, reason: string, facts: FailureFacts) => void;
+  /** The state of the subscription has changed and must be saved. */
+  onState: (subscription: Subscription, state: SubscriptionState) => void;
 }
 
 const LONG = Number.POSITIVE_INFINITY;
@@ -49,9 +173,16 @@ const LONG = Number.POSITIVE_INFINITY;
 /** Whatever concerns all lanes of one target. */
 export type TargetLanes = ReturnType<typeof createTargetLanes>;
 
-export function createTargetLanes(options: TargetLanesOptions, parts: TargetLanesParts) {
+export function createTargetLanes(
+  options: TargetLanesOptions,
+  lanes: OpenLanes,
+  claims: Claims,
+  missing: MissingSources,
+) {
   const { clock, random, findSubscription, findForward, onMode, onTargetFailed } = options;
-  const { lanes, rounds, claims, suspensions, missing, advance } = parts;
+  const { advance } = lanes;
+  const rounds = createTrialRounds(options, advance);
+  const suspensions = createSuspensions(options);
 
   /** The other lanes of the same target. */
   function sharersOf(lane: Lane): Lane[] {
@@ -131,7 +262,11 @@ export function createTargetLanes(options: TargetLanesOptions, parts: TargetLane
   }
 
   return {
+    /** A lane was opened, or has another target now. */
+    joinRound: rounds.join,
     endRound: rounds.stop,
+    /** An attempt ended, which may suspend the subscription, or show that it is well. */
+    countForSuspension: suspensions.record,
     /** Makes retries due now: all of them, or at most `limit` of each lane. */
     hasten: (target: Target, limit?: number): void => hasten(lanes.ofTarget(target), limit),
     /** The mode of the target was changed: its lanes follow it. */
@@ -179,53 +314,84 @@ export function createTargetLanes(options: TargetLanesOptions, parts: TargetLane
   };
 }
 
-const EVERY_MS = 1000;
-/** The size of a step when the destination accepted fewer in the second before. */
-const MIN_AT_ONCE = 10;
-const MAX_AT_ONCE = 500;
+/** The reasons for a suspension. */
+export interface FailureFacts {
+  target: Pick<Target, "mode">;
+  /**
+   * Whether something failed that is not one of the gateway's own events, as it was when this was decided: the target's
+   * notices change before a suspension is written.
+   */
+  failedOthers: boolean;
+  deadInARow: number;
+}
 
-/**
- * Brings retries forward when their destination accepts deliveries again. They are brought forward in small steps and
- * only once: a delivery that fails again waits for the time in its retry schedule.
- */
-export type EarlyRetries = ReturnType<typeof createEarlyRetries>;
-
-export function createEarlyRetries(clock: Clock, lanes: OpenLanes, claims: Claims) {
-  function step(target: Target): void {
-    setEarlyTimer(target, undefined);
-    const { mode, pace } = target;
-    // A destination that fails again meanwhile is left alone; its next success begins the steps again.
-    if (mode.isOpen || mode.failures > 0) return;
-    beginEarlyRetries(target, clock.now() + EVERY_MS);
-    const accepted = pace.good + pace.goodBefore;
-    const limit = Math.min(MAX_AT_ONCE, Math.max(MIN_AT_ONCE, accepted));
-    for (const lane of lanes.ofTarget(target)) if (lane.hasWaitingRetries) bringForward(lane, limit);
+/** Suspends subscriptions whose destination is gone, whose deliveries all die, or whose target is down for too long. */
+function createSuspensions({ clock, onFailing, onSuspend, onState }: TargetLanesOptions) {
+  function factsOf({ state }: Lane, target: Target): FailureFacts {
+    return { target, failedOthers: target.notices.failedOthers, deadInARow: state.suspension.deadInARow };
   }
 
-  function bringForward(lane: Lane, limit: number): void {
-    setRetriesWaiting(lane, false);
-    claims.hasten(lane, { onlyFresh: true, limit }, (count) => {
-      if (count < limit) return;
-      recordWaiting(lane);
-      recordAccepted(lane);
-    });
+  function warn(lane: Lane, subscription: Subscription, target: Target): void {
+    onFailing(subscription, factsOf(lane, target));
+    onState(subscription, lane.state);
   }
 
-  /** A delivery of the lane waits for a retry. */
-  function recordWaiting(lane: Lane): void {
-    setRetriesWaiting(lane, true);
-    setWaitingRetries(lane.target);
+  /** Only once: other attempts in flight only say the same. */
+  function suspend(lane: Lane, subscription: Subscription, reason: string, target: Target): void {
+    if (lane.isBeingSuspended || subscription.status !== "active") return;
+    setBeingSuspended(lane, true);
+    const isOutOfReach = target === lane.target && target.mode.isOpen;
+    setCause(lane.state.suspension, { at: clock.wall(), reason, isOutOfReach });
+    onSuspend(subscription, reason, factsOf(lane, target));
+    onState(subscription, lane.state);
   }
 
-  /** The lane's destination accepted a delivery. */
-  function recordAccepted({ target }: Lane): void {
-    if (!target.hasWaitingRetries || target.earlyTimer !== undefined) return;
-    if (target.earlyAt <= clock.now()) return step(target);
-    setEarlyTimer(
-      target,
-      clock.setTimer(target.earlyAt, () => step(target)),
-    );
+  function delivered({ state, target }: Lane, subscription: Subscription): void {
+    clearReportable(target);
+    clearReportable(state.ownTarget);
+    if (resetDead(state.suspension)) onState(subscription, state);
   }
 
-  return { recordWaiting, recordAccepted };
+  /** A delivery died. Many dead deliveries in a row suspend the subscription. */
+  function died(lane: Lane, subscription: Subscription, error = ""): void {
+    const { ownTarget, suspension } = lane.state;
+    const change = countDead(suspension, (subscription.suspension ?? DEFAULT_SUSPENSION).afterDead);
+    if (change === "failing") return warn(lane, subscription, ownTarget);
+    onState(subscription, lane.state);
+    if (change !== "exhausted") return;
+    const reason = `${suspension.deadInARow} deliveries in a row are dead, the last: ${error}`;
+    suspend(lane, subscription, reason, ownTarget);
+  }
+
+  return {
+    /** An attempt ended. `isReturned`: what a fallback cannot accept returns to its own lane, and nothing died. */
+    record(
+      lane: Lane,
+      subscription: Subscription,
+      { suspends, testOf, verdict, report }: Assessment,
+      isReturned: boolean,
+    ) {
+      const { error } = report.outcome;
+      if (suspends) suspend(lane, subscription, error ?? "gone", lane.state.ownTarget);
+      else if (testOf !== undefined) return;
+      else if (verdict.kind === "delivered") delivered(lane, subscription);
+      else if (verdict.kind === "dead" && !isReturned) died(lane, subscription, error);
+    },
+    /** The target is still in QUEUE, perhaps for longer than the subscription allows. */
+    checkOutage(lane: Lane, subscription: Subscription): void {
+      const { target, state } = lane;
+      const { mode } = target;
+      const { afterMs } = subscription.suspension ?? DEFAULT_SUSPENSION;
+      const change = checkOutage(state.suspension, clock.now() - mode.openedAt, afterMs);
+      if (change === "failing") warn(lane, subscription, target);
+      if (change !== "exhausted") return;
+      const reason = `it could not be reached for ${describeTime(afterMs ?? 0)}: ${mode.lastError ?? ""}`;
+      suspend(lane, subscription, reason, target);
+    },
+  };
+}
+
+function describeTime(ms: number): string {
+  const hours = ms / 3_600_000;
+  return hours >= 1 ? `${Math.round(hours * 10) / 10} h` : `${Math.round(ms / 1000)} s`;
 }

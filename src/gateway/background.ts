@@ -1,35 +1,37 @@
-import { createClaimCheck, createOrphanSweep } from "../queues/claim-check.ts";
-import { DEFAULT_CONNECTION } from "../model/connection.ts";
-import { ageOf } from "../model/retention.ts";
-import { createRotationJobs, createSecretRotation, END_OVERLAPS } from "../jobs/secret-rotation.ts";
+import { createAlertLog } from "../alerts/alert-events.ts";
+import { openAlerts } from "../alerts/alerts.ts";
+import { createFactsReader, createParkedCounts } from "../alerts/facts.ts";
 import { createAuditJobs, createPruneJobs } from "../jobs/retention.ts";
 import { createHeldJob } from "../jobs/upkeep.ts";
+import type { Config } from "../config/settings-tree.ts";
 import { createJobs, type Jobs } from "../jobs/jobs.ts";
-import { createOrphanJob, type Sweep, type SweepOptions } from "../jobs/orphan-job.ts";
+import { createOrphanJob } from "../jobs/orphan-job.ts";
+import { createRotationJobs, createSecretRotation, END_OVERLAPS, logRotations } from "../jobs/secret-rotation.ts";
 import { createTenantErasures } from "../jobs/tenant-erasure.ts";
-import type { Brokers } from "./brokers.ts";
-import type { Capacity } from "./capacity.ts";
+import { toActiveRules } from "../model/alert.ts";
+import { ageOf } from "../model/retention.ts";
+import { createParkedMessages, findSourcePlace } from "../queues/parked-messages.ts";
+import type { Configured } from "./configured.ts";
 import type { Delivery } from "./delivery.ts";
-import type { Acceptance } from "./acceptance.ts";
-import type { Start } from "./options.ts";
-import type { Receivers } from "./receivers.ts";
-import type { Storage } from "./storage.ts";
-import type { Subscribers } from "./subscribers.ts";
-import type { Tenancy } from "./tenancy.ts";
+import type { Foundation, Start } from "./start.ts";
+import type { Intake } from "./intake.ts";
 
 /** The periodic jobs of the gateway. */
 export type Background = ReturnType<typeof openBackground>;
 
-/** As fields of a log line. */
-const MAX_NAMED = 20;
-
-export function openBackground(
-  start: Start,
-  made: Storage & Capacity & Tenancy & Brokers & Subscribers & Delivery & Acceptance & Receivers,
-) {
+export function openBackground(start: Start, made: Foundation & Configured & Delivery & Intake) {
   const { config, logger, logFault, parts } = start;
-  const { store, clock, random, metrics, retention, subscriptions, scheduler, failureEvents, plugins } = made;
-  const rotation = openRotation(start, made, () => jobs);
+  const { store, clock, random, metrics, retention, subscriptions, connections, scheduler, plugins } = made;
+  const { ownEvents, failureEvents } = made;
+  const rotation = createSecretRotation({
+    subscriptions,
+    ownEvents,
+    clock,
+    random,
+    rotateAfterMs: config.secretRotationDays * 86_400_000,
+    onOverlap: (endsAt) => jobs.runBy(END_OVERLAPS, endsAt),
+    ...logRotations(logger),
+  });
   const jobs: Jobs = createJobs({
     store,
     clock,
@@ -61,9 +63,10 @@ export function openBackground(
       createOrphanJob({
         store,
         clock,
-        openSweeps: (options) => openSweeps(made, options),
+        subscriptions,
+        connections,
         onTrouble: (error, container) =>
-          start.logger.warn({ error, container }, "orphaned message bodies could not be listed"),
+          logger.warn({ error, container }, "orphaned message bodies could not be listed"),
       }),
       ...plugins.jobs,
     ],
@@ -83,48 +86,68 @@ export function openBackground(
   return { rotation, jobs, erasures };
 }
 
-/** One for each container in which subscriptions keep large bodies and whose connection is known. */
-function openSweeps(
-  { store, subscriptions, connections }: Storage & Brokers & Subscribers,
-  options: SweepOptions,
-): Sweep[] {
-  const sweeps = new Map<string, Sweep>();
-  for (const subscription of subscriptions.list(undefined)) {
-    const { claim_check: claim } = (subscriptions.settingsOf(subscription).destination ?? {}) as {
-      claim_check?: { connection?: string; container: string } | null;
-    };
-    if (claim === undefined || claim === null) continue;
-    const { connection = DEFAULT_CONNECTION, container } = claim;
-    const account = connections.findAccount(connection);
-    if (account === undefined) continue;
-    const claims = createClaimCheck({ account, container, maxBytes: 0 });
-    const sweep = createOrphanSweep({ ...options, claims, connections, origin: store.info.id });
-    sweeps.set(`${connection} ${container}`, { ...sweep, container });
-  }
-  return [...sweeps.values()];
-}
+/** Finds problems, and sends alerts. */
+export type Alerting = Awaited<ReturnType<typeof openAlerting>>;
 
-function openRotation(
-  { config, logger }: Start,
-  { clock, random, subscriptions, ownEvents }: Storage & Subscribers & Acceptance,
-  getJobs: () => Jobs,
-) {
-  return createSecretRotation({
-    subscriptions,
+export async function openAlerting(start: Start, made: Foundation & Configured & Delivery & Intake & Background) {
+  const { config, logger, logFault, parts } = start;
+  const { registry, ownEvents, clock, createId, sources, attemptWindows, validations } = made;
+  const rules = toActiveRules(config.alerts.rules);
+  if (config.alerts.enabled) attemptWindows.watch(rules);
+  const parked = createParkedMessages(made.connections);
+  const parkedCounts = createParkedCounts({
+    clock,
+    // Paused sources too: their parked messages are still there.
+    listSources: () =>
+      sources
+        .list(undefined)
+        .filter(({ source: { kind, settings } }) => findSourcePlace(kind, settings.options) !== undefined)
+        .map(({ source: { name, tenantId } }) => ({ name, tenantId })),
+    async count(name) {
+      const source = sources.find(name);
+      return source === undefined ? 0 : parked.open(source).count();
+    },
+  });
+  parts.add(() => parkedCounts.stop());
+  let { channels } = config.alerts;
+  const alerts = await openAlerts({
+    registry,
     ownEvents,
     clock,
-    random,
-    rotateAfterMs: config.secretRotationDays * 86_400_000,
-    onOverlap: (endsAt) => getJobs().runBy(END_OVERLAPS, endsAt),
-    onRotation: ({ id, name }, trigger) =>
-      logger.info(
-        { subscription_id: id, subscription: name, trigger },
-        "secret rotated; the old one stays valid during the overlap",
-      ),
-    onOverdue: (overdue) =>
-      logger.warn(
-        { count: overdue.length, subscriptions: overdue.slice(0, MAX_NAMED).map(({ name }) => name) },
-        "secrets are too old, and nobody would be told of new ones: rotate them, give the tenant a contact, or subscribe to webhook.secret_rotating",
-      ),
+    createId,
+    rules,
+    isErasing: (tenantId) => made.tenants.find(tenantId)?.thing.isErasing === true,
+    everyMs: config.alerts.everyS * 1000,
+    loadFacts: createFactsReader({
+      ...made,
+      attempts: attemptWindows.byLength,
+      listDisabledSources: made.plugins.listDisabledSources,
+      parked: parkedCounts,
+      listBrokenFiles: validations.listBroken,
+      listCertificates: made.certificates.list,
+      listOverdueSecrets: made.rotation.listOverdue,
+    }),
+    ...createAlertLog(logger, () => channels),
+    onFault: logFault,
   });
+  parts.add(() => alerts.stop());
+
+  return {
+    alerts,
+    parked,
+    startAlerts() {
+      if (!config.alerts.enabled) return;
+      made.validationBroken.listen(() => alerts.lookSoon("validation_broken"));
+      parkedCounts.start();
+      alerts.start();
+      if (validations.listBroken().length > 0) alerts.lookSoon("validation_broken");
+    },
+    /** Whether it looks at all is decided at the start. */
+    reloadAlerts(given: Config["alerts"]) {
+      const changed = toActiveRules(given.rules);
+      if (config.alerts.enabled) attemptWindows.watch(changed);
+      alerts.setRules(changed);
+      channels = given.channels;
+    },
+  };
 }

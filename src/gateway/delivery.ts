@@ -1,53 +1,45 @@
-import { createForwards, type Forwards } from "../deliver/forwards.ts";
-import { createGovernor, type Governor } from "../deliver/slots.ts";
-import { createFallbackDrain, type FallbackDrain } from "../deliver/fallback.ts";
-import { createHealthWatch, type HealthWatch } from "../deliver/target-health.ts";
-import { createScheduler, type Scheduler, type SchedulerOptions } from "../deliver/scheduler.ts";
-import { createEndedEvents, type EndedEvents } from "../intake/messages/ended-events.ts";
-import type { ForwardResult } from "../model/forward-rules.ts";
-import { formatDeliveryId } from "../model/ids.ts";
-import { isGatewayEventType } from "../model/pattern.ts";
-import { createAttemptWindows, type AttemptWindows } from "../alerts/attempt-window.ts";
-import { nameForLog } from "../alerts/contacts.ts";
-import { createFallbackDepths, type FallbackDepths } from "../jobs/fallback-depths.ts";
-import type { Draft } from "../resources/draft.ts";
-import type { Subscription } from "../model/subscription.ts";
-import type { Settlement } from "../store/port/lanes.ts";
-import { createStatistics, type Statistics } from "../jobs/statistics.ts";
+import { createFanOut } from "../accept/fan-out.ts";
+import { createForwarding, createForwards } from "../accept/forwarding.ts";
+import { createIngest, createOwnEvents, traceIngest } from "../accept/ingest.ts";
+import { createGovernor, createUtilization } from "../accept/overload.ts";
+import { createAttemptWindows } from "../alerts/attempt-window.ts";
+import { createFailureEvents } from "../alerts/failure-events.ts";
+import { createModeEvents } from "../alerts/mode-events.ts";
+import { createFallbackDrain } from "../deliver/fallback.ts";
+import { createScheduler } from "../deliver/scheduler.ts";
+import { createAttemptListener } from "../deliver/settle.ts";
+import { createHealthWatch } from "../deliver/target-health.ts";
+import { createEndedEvents } from "../intake/messages/ended-events.ts";
+import { createBodyErasures } from "../jobs/body-erasure.ts";
+import { createFallbackDepths } from "../jobs/fallback-depths.ts";
+import { createStatistics } from "../jobs/statistics.ts";
 import { startUpkeep } from "../jobs/upkeep.ts";
-import { createUtilization } from "../accept/loop-lag.ts";
-import { openAcceptance } from "./acceptance.ts";
-import { openActs } from "./acts.ts";
-import type { Capacity } from "./capacity.ts";
-import type { Start } from "./options.ts";
-import type { Outgoing } from "./outgoing.ts";
-import type { Storage } from "./storage.ts";
-import type { Subscribers } from "./subscribers.ts";
-import type { Tenancy } from "./tenancy.ts";
+import { nameForLog } from "../model/tenant.ts";
+import type { Subscription } from "../model/subscription.ts";
+import { createBulkReplays } from "../replays/bulk-replays.ts";
+import { createReplayRunner } from "../replays/replay-runner.ts";
+import { createReplays } from "../replays/replays.ts";
+import { createResume } from "../replays/resume.ts";
+import { createTestDeliveries } from "../replays/test-delivery.ts";
+import type { Draft } from "../resources/draft.ts";
+import { createSubscriptionLanes } from "../resources/subscriptions/subscription-lanes.ts";
+import { createEventWarning } from "../telemetry/event-warning.ts";
+import type { Configured } from "./configured.ts";
+import type { Foundation, Start } from "./start.ts";
 
-/** Delivers what is stored to its subscriptions. */
-export interface Sending {
-  readonly statistics: Statistics;
-  readonly attemptWindows: AttemptWindows;
-  readonly governor: Governor;
-  readonly forwards: Forwards;
-  readonly endedEvents: EndedEvents;
-  readonly scheduler: Scheduler;
-  readonly fallbackDepths: FallbackDepths;
-  readonly drain: FallbackDrain;
-  readonly health: HealthWatch;
-  readonly upkeep: ReturnType<typeof startUpkeep>;
-}
+/** When the event loop lags by more than this, replays wait. */
+const BUSY_LAG_MS = 50;
 
 /**
- * Sends deliveries, and accepts the events that report how that goes: they are sent in the same way, so both are made
- * together. No attempt ends before all of them are there.
+ * Accepts events, delivers them, and reports how that goes with events that are accepted and delivered in the same way.
+ * No attempt ends before all of this is there.
  */
 export type Delivery = ReturnType<typeof openDelivery>;
 
-export function openDelivery(start: Start, made: Storage & Capacity & Tenancy & Outgoing & Subscribers) {
-  const { config, logger, logFault, parts } = start;
-  const { store, clock, random, inFlight, authors, metrics, senders, dispatch, targets, subscriptions } = made;
+export function openDelivery(start: Start, made: Foundation & Configured) {
+  const { config, options, logger, logFault, parts } = start;
+  const { store, clock, random, createId, inFlight, authors, trail, metrics, senders, dispatch, tracing } = made;
+  const { work, disk, loopLag, quotas, credentials, router, targets, subscriptions } = made;
   const statistics = createStatistics({ store, clock, onFault: logFault });
   const attemptWindows = createAttemptWindows(clock);
   parts.add(() => statistics.stop());
@@ -55,6 +47,7 @@ export function openDelivery(start: Start, made: Storage & Capacity & Tenancy & 
   parts.add(() => governor.stop());
   const forwards = createForwards({ clock, onAnswer: metrics.countForward });
   const endedEvents = createEndedEvents({ store, clock });
+  const { activity } = options;
   const scheduler = createScheduler({
     governor,
     inFlight,
@@ -69,29 +62,29 @@ export function openDelivery(start: Start, made: Storage & Capacity & Tenancy & 
     findForward: (fallback) => subscriptions.findForward(fallback) ?? subscriptions.findFormerForward(fallback),
     isAwaited: forwards.isAwaited,
     onTargetFailed: (target) => health.checkSoon(target),
-    isCancelling: (seq) => acts.replayRunner.isCancelling(seq),
+    isCancelling: (seq) => replayRunner.isCancelling(seq),
     maxInFlight: config.limits.maxSockets,
     maxBodyBytes: config.limits.bodyCacheBytes,
     maxHeldMs: config.heldMaxDays * 86_400_000,
-    onAttempt: createAttemptNotes(start, { ...made, forwards, statistics, attemptWindows }),
+    onAttempt: createAttemptListener({ clock, logger, metrics, activity, statistics, attemptWindows, forwards }),
     onDead(subscription, delivery, settlement) {
       const name = nameForLog(subscription);
       const facts = { event_id: delivery.event.id, subscription: name, reason: settlement.deadReason };
       logger.warn({ ...facts, detail: settlement.attempt.error }, "delivery is dead");
-      acceptance.failureEvents.died(subscription, delivery, settlement);
+      failureEvents.died(subscription, delivery, settlement);
     },
     onSettled: endedEvents.noteSettled,
     onFault: logFault,
-    onTested: (eventId, settlement) => acts.tests.noteTested(eventId, settlement),
-    onExpired: (dead) => acceptance.failureEvents.diedUnsent(dead),
-    onMode: (subscription, change) => acceptance.modes.noted(subscription, change),
-    onFailing: (subscription, facts) => acceptance.modes.failing(subscription, facts),
+    onTested: (eventId, settlement) => tests.noteTested(eventId, settlement),
+    onExpired: (dead) => failureEvents.diedUnsent(dead),
+    onMode: (subscription, change) => modes.noted(subscription, change),
+    onFailing: (subscription, facts) => modes.failing(subscription, facts),
     onState: (subscription, state) => void targets.saveState(subscription, state).catch(logFault),
     onSuspend(subscription, reason, facts) {
       logger.warn({ subscription: nameForLog(subscription), reason }, "subscription is suspended");
       const tell = (draft: Draft, current: Subscription) => {
         draft.explain({ reason });
-        acceptance.failureEvents.suspended(draft, current, reason, facts);
+        failureEvents.suspended(draft, current, reason, facts);
       };
       // By itself, also while it tries what somebody asked for.
       authors.asGateway(() => subscriptions.suspend(subscription, tell)).catch(logFault);
@@ -127,12 +120,12 @@ export function openDelivery(start: Start, made: Storage & Capacity & Tenancy & 
     check: senders.checkHealth,
     lanes: scheduler.targets,
     drain,
-    onMode: (target, change) => acceptance.modes.found(target, change),
+    onMode: (target, change) => modes.found(target, change),
     onHealthy(target) {
       for (const subscription of targets.listResumable(target)) {
         const name = nameForLog(subscription);
         logger.info({ subscription: name }, "destination is healthy again, subscription resumed");
-        acts.resume.resume(subscription, "deliver").catch(logFault);
+        resume.resume(subscription, "deliver").catch(logFault);
       }
     },
   });
@@ -140,14 +133,60 @@ export function openDelivery(start: Start, made: Storage & Capacity & Tenancy & 
     store,
     clock,
     onMovedUp: scheduler.refresh,
-    onDead: (dead) => acceptance.failureEvents.diedUnsent(dead),
+    onDead: (dead) => failureEvents.diedUnsent(dead),
     onFault: logFault,
   });
   parts.add(() => upkeep.stop());
-  const sending: Sending = {
+
+  const warnUnmatched = createEventWarning(logger, () => clock.now(), "nobody subscribes to this event");
+  const fanOut = createFanOut({ store, router, scheduler, clock, onUnmatched: warnUnmatched });
+  parts.add(() => fanOut.settled());
+  const create = options.makers?.createIngest?.(createIngest) ?? createIngest;
+  const untraced = create({ fanOut, quotas, governor, work, metrics, statistics, disk });
+  const ingest = tracing === undefined ? untraced : traceIngest(untraced, tracing);
+  const forwarding = createForwarding({ forwards, credentials, governor, router, scheduler, subscriptions });
+  const ownEvents = createOwnEvents({ ingest, clock, createId, router, onFault: logFault });
+  const failureEvents = createFailureEvents({ ownEvents, clock, findSubscription: subscriptions.find, statistics });
+  const modes = createModeEvents({
+    targets,
+    failureEvents,
+    metrics,
+    health,
+    clock,
+    logger,
+    onQueueing: (waiting) => waiting.forEach(({ seq }) => forwards.giveUp(seq)),
+    onNormal: drain.bringBack,
+    onFault: logFault,
+  });
+
+  const touched = {
+    store,
+    subscriptions,
+    clock,
+    authors,
+    onDue: (subscription: Subscription) => scheduler.notePending(subscription, clock.now()),
+    onCancelled: scheduler.withdraw,
+  };
+  const replayRunner = createReplayRunner({
+    ...touched,
+    isBusy: () => loopLag.lagMs > BUSY_LAG_MS,
+    onFault: logFault,
+    onEnd: ({ id, kind, status, done, skipped, failed, error }) =>
+      logger.info({ replay_id: id, kind, status, done, skipped, failed, error }, "a replay has ended"),
+  });
+  const bulkReplays = createBulkReplays({ store, subscriptions, runner: replayRunner, clock, authors, createId });
+  const tests = createTestDeliveries({ store, accept: ingest.accept, clock, createId });
+  const resume = createResume({ store, subscriptions, findMode: scheduler.findMode, failureEvents, trail });
+  const subscriptionLanes = createSubscriptionLanes({
+    store,
+    subscriptions,
+    cancelLater: bulkReplays.cancelLane,
+    isCancelling: replayRunner.isCancelling,
+    onMovedUp: scheduler.refresh,
+  });
+  return {
     statistics,
     attemptWindows,
-    governor,
     forwards,
     endedEvents,
     scheduler,
@@ -155,78 +194,42 @@ export function openDelivery(start: Start, made: Storage & Capacity & Tenancy & 
     drain,
     health,
     upkeep,
-  };
-  const acceptance = openAcceptance(start, { ...made, ...sending });
-  const acts = openActs(start, { ...made, ...sending, ...acceptance });
-  return { ...sending, ...acceptance, ...acts };
-}
-
-/** Logs and counts each attempt. */
-function createAttemptNotes(
-  { logger, options: { activity } }: Start,
-  made: Storage & Capacity & { forwards: Forwards; statistics: Statistics; attemptWindows: AttemptWindows },
-): NonNullable<SchedulerOptions["onAttempt"]> {
-  const { clock, metrics, forwards, statistics, attemptWindows } = made;
-  return (subscription, delivery, report, settlement, testOf) => {
-    const { attempt, moveTo } = settlement;
-    // One that moves to another subscription, or back, is tried there.
-    const verdict = moveTo === undefined ? settlement.verdict : "retry";
-    // A failed delivery of an alert must not cause another alert.
-    if (!isGatewayEventType(delivery.event.type)) {
-      const [isSuccess, isRetry] = [attempt.result === "success", delivery.attemptCount > 0];
-      attemptWindows.note(subscription.seq, { durationMs: report.durationMs, isSuccess, isRetry });
-    }
-    statistics.note(subscription.seq, report.durationMs, attempt.result === "success");
-    // A test counts for nobody and against nobody.
-    if (verdict !== "retry" && testOf === undefined) {
-      const isFirst = settlement.attemptNumber === 1;
-      statistics.noteEnded(subscription.seq, verdict === "dead" ? "dead" : isFirst ? "first_try" : "later");
-    }
-    forwards.note(delivery.event.id, subscription.seq, toForwardResult(subscription, settlement));
-    if (subscription.ordered && subscription.mode === "forward") {
-      const waits = verdict === "retry" && moveTo === undefined;
-      const isWaiting = waits || (verdict === "dead" && !settlement.leavesKeyQueue);
-      forwards.noteHead(subscription.seq, delivery.event.orderingKey, isWaiting);
-    }
-    metrics.countAttempt({
-      subscriptionId: subscription.id,
-      eventType: delivery.event.type,
-      result: attempt.result,
-      isRetry: delivery.attemptCount > 0,
-      durationMs: report.durationMs,
-      dwellMs: verdict === "delivered" ? clock.wall() - delivery.event.receivedAt : undefined,
-    });
-    activity?.attempt({
-      eventId: delivery.event.id,
-      deliveryId: formatDeliveryId(delivery.eventSeq, delivery.subscriptionSeq),
-      eventType: delivery.event.type,
-      subscription: nameForLog(subscription),
-      number: settlement.attemptNumber,
-      verdict,
-      responseCode: attempt.responseCode,
-      error: attempt.error,
-      durationMs: report.durationMs,
-      retryInMs: moveTo !== undefined ? 0 : retryIn(settlement, clock.now()),
-    });
-    if (moveTo?.isReturn === true) {
-      const facts = { event_id: delivery.event.id, fallback: subscription.name, reason: settlement.deadReason };
-      logger.warn(
-        { ...facts, detail: attempt.error },
-        "the fallback cannot accept this event; it waits for its target",
-      );
-    }
+    fanOut,
+    ingest,
+    forwarding,
+    ownEvents,
+    failureEvents,
+    modes,
+    replays: createReplays(touched),
+    bodyErasures: createBodyErasures(touched),
+    replayRunner,
+    bulkReplays,
+    tests,
+    resume,
+    subscriptionLanes,
   };
 }
 
-function toForwardResult(
-  { onGiveUp }: Subscription,
-  { verdict, deadReason, moveTo, attempt }: Settlement,
-): ForwardResult {
-  if (verdict === "delivered") return "forwarded";
-  if (deadReason === undefined || moveTo !== undefined) return "queued";
-  return { reason: deadReason, code: attempt.responseCode, isError: onGiveUp === "reject" };
-}
-
-function retryIn({ nextAttemptAt }: Settlement, now: number): number | undefined {
-  return nextAttemptAt === undefined ? undefined : nextAttemptAt - now;
+/** From now on, what users change takes effect here too. */
+export function followChanges(made: Foundation & Configured & Delivery): void {
+  const { changes, router, subscriptions, senders } = made;
+  const { forwarding, scheduler, drain, modes, failureEvents, subscriptionLanes } = made;
+  changes.targets.listen(modes.watchSoon);
+  changes.forcedMode.listen(modes.changed);
+  changes.resumed.listen((draft, subscription, from) =>
+    failureEvents.resumed(draft, subscription, from, { held: "deliver", skipped: 0 }),
+  );
+  changes.subscriptions.listen(async (changed) => {
+    router.update(subscriptions.list(undefined));
+    for (const { before, after } of changed) {
+      const subscription = after ?? before;
+      if (subscription === undefined) continue;
+      forwarding.refresh(subscription);
+      scheduler.refresh(subscription.seq);
+      if (after !== undefined && before?.fallback !== after.fallback) drain.bringBackFormer(after);
+      if (after?.status === "active") senders.beginHandshake(after);
+    }
+    modes.watchSoon();
+    await subscriptionLanes.skipDeadHeads(changed);
+  });
 }

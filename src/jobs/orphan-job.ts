@@ -1,6 +1,10 @@
 import type { Clock } from "../model/clock.ts";
 import { parseDeliveryId } from "../model/ids.ts";
+import { DEFAULT_CONNECTION } from "../model/connection.ts";
 import { isTerminal } from "../model/delivery.ts";
+import { createClaimCheck, createOrphanSweep, type OrphanSweep } from "../queues/claim-check.ts";
+import type { Connections } from "../queues/connections.ts";
+import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 import type { Store } from "../store/store.ts";
 import type { PeriodicJob } from "./jobs.ts";
 
@@ -14,27 +18,20 @@ const STEP = 500;
 const MAX_LOOKED_AT = 20_000;
 const AGAIN_MS = 600_000;
 
-export interface SweepOptions {
-  /** Unix ms. */
-  putBefore: number;
-  hasEnded: (deliveryId: string) => Promise<boolean>;
-}
-
-export interface Sweep {
+interface Sweep extends OrphanSweep {
   readonly container: string;
-  next(max: number): Promise<{ deleted: number; kept: number; isEnd: boolean }>;
 }
 
 /** Deletes bodies in Blob storage whose messages no longer exist. */
 export function createOrphanJob(options: {
-  store: Pick<Store, "reads">;
+  store: Pick<Store, "info" | "reads">;
   clock: Clock;
-  /** One for each container that subscriptions store bodies in. */
-  openSweeps: (options: SweepOptions) => readonly Sweep[];
+  subscriptions: Pick<Subscriptions, "list" | "settingsOf">;
+  connections: Connections;
   /** Called for a container that could not be reached. */
   onTrouble: (error: unknown, container: string) => void;
 }): PeriodicJob {
-  const { store, clock, openSweeps, onTrouble } = options;
+  const { store, clock, subscriptions, connections, onTrouble } = options;
   /** Continues in the next run. */
   let sweeps: readonly Sweep[] = [];
 
@@ -44,13 +41,31 @@ export function createOrphanJob(options: {
     return delivery === undefined || isTerminal(delivery.state);
   }
 
+  /** One for each container in which subscriptions keep large bodies and whose connection is known. */
+  function openSweeps(putBefore: number): Sweep[] {
+    const opened = new Map<string, Sweep>();
+    for (const subscription of subscriptions.list(undefined)) {
+      const { claim_check: claim } = (subscriptions.settingsOf(subscription).destination ?? {}) as {
+        claim_check?: { connection?: string; container: string } | null;
+      };
+      if (claim === undefined || claim === null) continue;
+      const { connection = DEFAULT_CONNECTION, container } = claim;
+      const account = connections.findAccount(connection);
+      if (account === undefined) continue;
+      const claims = createClaimCheck({ account, container, maxBytes: 0 });
+      const sweep = createOrphanSweep({ putBefore, hasEnded, claims, connections, origin: store.info.id });
+      opened.set(`${connection} ${container}`, { ...sweep, container });
+    }
+    return [...opened.values()];
+  }
+
   return {
     name: DELETE_ORPHANS,
     description: "Deletes bodies in Blob storage that no message refers to any more",
     everyMs: DAY_MS,
     async run({ shouldStop }) {
       const summary = { deleted: 0, kept: 0, unreachable: 0 };
-      if (sweeps.length === 0) sweeps = openSweeps({ putBefore: clock.wall() - ORPHAN_AGE_MS, hasEnded });
+      if (sweeps.length === 0) sweeps = openSweeps(clock.wall() - ORPHAN_AGE_MS);
       let left = MAX_LOOKED_AT;
       while (sweeps.length > 0 && left > 0 && !shouldStop()) {
         const [sweep, ...others] = sweeps as [Sweep, ...Sweep[]];

@@ -14,9 +14,10 @@ import {
 import type { Subscription } from "../model/subscription.ts";
 import type { NotifyRotation } from "../resources/subscriptions/subscription-drafts.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
-import { letsThrough } from "../accept/wants.ts";
+import { letsThrough } from "../accept/router.ts";
+import { toIncomingEvent, type OwnEvents } from "../accept/ingest.ts";
+import type { Logger } from "../telemetry/logger.ts";
 import type { PeriodicJob } from "./jobs.ts";
-import { toIncomingEvent, type OwnEvents } from "../accept/own-events.ts";
 
 /** New secrets for subscriptions, so that receivers can verify at every moment. */
 export type SecretRotation = ReturnType<typeof createSecretRotation>;
@@ -244,4 +245,24 @@ export function createRotationJobs(rotation: SecretRotation): PeriodicJob[] {
       },
     },
   ];
+}
+
+/** As fields of a log line. */
+const MAX_NAMED = 20;
+
+export function logRotations(
+  logger: Logger,
+): Pick<Parameters<typeof createSecretRotation>[0], "onRotation" | "onOverdue"> {
+  return {
+    onRotation: ({ id, name }, trigger) =>
+      logger.info(
+        { subscription_id: id, subscription: name, trigger },
+        "secret rotated; the old one stays valid during the overlap",
+      ),
+    onOverdue: (overdue) =>
+      logger.warn(
+        { count: overdue.length, subscriptions: overdue.slice(0, MAX_NAMED).map(({ name }) => name) },
+        "secrets are too old, and nobody would be told of new ones: rotate them, give the tenant a contact, or subscribe to webhook.secret_rotating",
+      ),
+  };
 }

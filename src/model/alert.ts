@@ -203,6 +203,11 @@ export function toChannelSubscription(channel: AlertChannel): SubscriptionInput 
   });
 }
 
+/** Every channel except the log is a subscription like any other. */
+export function toChannelSubscriptions(channels: readonly AlertChannel[]): SubscriptionInput[] {
+  return channels.filter(({ kind }) => kind !== LOG_CHANNEL).map(toChannelSubscription);
+}
+
 /** The settings for SMS to contacts: those of the first channel that sends SMS. */
 export function findSmsSettings(channels: readonly AlertChannel[]): Readonly<Record<string, unknown>> | undefined {
   const channel = channels.find(({ kind }) => kind === "sms");

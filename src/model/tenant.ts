@@ -3,7 +3,7 @@ import type { GATEWAY_EVENT_TYPES } from "./pattern.ts";
 import { parseUrl } from "./addresses.ts";
 import { oneOf, withDefault, orNull } from "./shape.ts";
 import { RetentionInput, type RetentionDays } from "./retention.ts";
-import type { ManagedBy } from "./subscription.ts";
+import type { ManagedBy, Subscription } from "./subscription.ts";
 
 /** The topics that a contact can subscribe to, each with its event types. */
 export const CONTACT_TOPICS = {
@@ -84,6 +84,18 @@ export function maskAddress(address: string): string {
   const at = address.lastIndexOf("@");
   if (at > 0 && !address.includes("/")) return `${address[0] ?? ""}***${address.slice(at)}`;
   return address.startsWith("+") ? `***${address.slice(-3)}` : (parseUrl(address)?.origin ?? "***");
+}
+
+export const CONTACT_NAME_PREFIX = "contact: ";
+
+/** The address in the name of a contact's subscription. */
+export function addressIn(name: string): string {
+  return name.slice(CONTACT_NAME_PREFIX.length);
+}
+
+/** The log may be read by more people than may know the address of a contact. */
+export function nameForLog({ name, managedBy }: Pick<Subscription, "name" | "managedBy">): string {
+  return managedBy === "contact" ? `${CONTACT_NAME_PREFIX}${maskAddress(addressIn(name))}` : name;
 }
 
 /**

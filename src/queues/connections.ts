@@ -77,6 +77,26 @@ export function createConnections({ connections, label, clock, random, onState }
   };
 }
 
+interface ConnectionLogger {
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+}
+
+/** An unreachable broker is retried again and again; only a new error is logged. */
+export function logStates(logger: ConnectionLogger): (connection: NamedConnection) => void {
+  const told = new Map<string, string>();
+  return ({ kind, name, state }) => {
+    const key = `${kind} ${name}`;
+    if (state.state === "failed" && told.get(key) !== state.fault.message) {
+      told.set(key, state.fault.message);
+      logger.warn({ kind, connection: name, reason: state.fault.message }, "a broker is away, trying again");
+    }
+    if (state.state === "connected" && told.delete(key)) {
+      logger.info({ kind, connection: name }, "the broker is there again");
+    }
+  };
+}
+
 /** For gateways that use no brokers. */
 export const NO_CONNECTIONS: Connections = {
   find: () => undefined,

@@ -2,7 +2,7 @@ import type { Clock } from "../model/clock.ts";
 import { isDamage } from "../model/errors.ts";
 import { actOf, opensDeliveries } from "../model/replay.ts";
 import { ALL_TENANTS, type Subscription } from "../model/subscription.ts";
-import { asksFor, letsThrough } from "../accept/wants.ts";
+import { asksFor, letsThrough } from "../accept/router.ts";
 import type { FoundDelivery, NewReplay, ReplayItem, ReplayPage, ReplayWalk } from "../store/port/jobs.ts";
 import type { DeliveryKey } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";

@@ -3,11 +3,10 @@ import { PosthornError } from "../model/errors.ts";
 import { TEST_EVENT_TYPE } from "../model/pattern.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { IncomingEvent } from "../accept/fan-out.ts";
-import type { Accept } from "../accept/ingest.ts";
+import { type Accept, toIncomingEvent } from "../accept/ingest.ts";
 import type { AttemptRecord, DeliveryKey } from "../store/port/lanes.ts";
 import type { StoredDelivery } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
-import { toIncomingEvent } from "../accept/own-events.ts";
 
 /**
  * Tests a destination with `test.event`: an event like any other, stored, signed, sent in its lane and

@@ -13,6 +13,7 @@ import {
   type TracerProvider,
 } from "@opentelemetry/api";
 import { partsOf, type Trace } from "../model/trace-context.ts";
+import type { Clock, Timer } from "../model/clock.ts";
 import type { Logger } from "./logger.ts";
 
 /** Spans for the OpenTelemetry SDK that was loaded into this process. None of its methods throws. */
@@ -144,4 +145,15 @@ function writeContext({ traceId, spanId, traceFlags, traceState }: SpanContext):
   const state = traceState?.serialize() ?? "";
   const parent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
   return state === "" ? parent : `${parent} ${state}`;
+}
+
+/** No longer than this: a collector that does not answer must not keep the gateway from stopping. */
+const FLUSH_MS = 2000;
+
+/** Before the process ends. */
+export async function flushSpans(tracing: Tracing, clock: Clock): Promise<void> {
+  let timer: Timer | undefined;
+  const late = new Promise<void>((resolve) => (timer = clock.setTimer(clock.now() + FLUSH_MS, resolve)));
+  await Promise.race([tracing.flush(), late]);
+  timer?.cancel();
 }

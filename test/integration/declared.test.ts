@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PartMakers } from "../../src/gateway/options.ts";
+import type { PartMakers } from "../../src/gateway/start.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";
 import { withPort } from "../support/with-port.ts";

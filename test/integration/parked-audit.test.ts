@@ -2,7 +2,7 @@ import { cpSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { BrokerConnection } from "../../src/queues/broker.ts";
 import type { HeldParked, ParkedPlace, ParkedQueue } from "../../src/queues/parked.ts";
-import type { PartMakers } from "../../src/gateway/options.ts";
+import type { PartMakers } from "../../src/gateway/start.ts";
 import { EXAMPLE } from "../../src/api/openapi/examples.ts";
 import { startExampleQueue } from "../support/example-queue.ts";
 import { startTestGateway, type TestGateway } from "../support/test-gateway.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { DestinationKind } from "../../src/destinations/sender.ts";
-import type { PartMakers } from "../../src/gateway/options.ts";
+import type { PartMakers } from "../../src/gateway/start.ts";
 import { until } from "../support/api-client.ts";
 import { JOURNAL } from "../support/journal-kind.ts";
 import { openSinkServer } from "../support/sink-server.ts";

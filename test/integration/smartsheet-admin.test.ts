@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { WorkspaceManifest } from "../../plugins/smartsheet/manifests.ts";
 import { createSystemRandom } from "../../src/model/clock.ts";
-import type { OwnEvents } from "../../src/accept/own-events.ts";
+import type { OwnEvents } from "../../src/accept/ingest.ts";
 import { createSecretBox } from "../../src/resources/secret-box.ts";
 import { openSmartsheet, type Smartsheet } from "../../plugins/smartsheet/open.ts";
 import { createRegistry } from "../../src/resources/registry.ts";

@@ -12,7 +12,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { OutgoingMessage, Publisher } from "../../src/queues/broker.ts";
-import type { PartMakers } from "../../src/gateway/options.ts";
+import type { PartMakers } from "../../src/gateway/start.ts";
 import { openSinkServer, type SinkServer } from "../support/sink-server.ts";
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from "../support/test-gateway.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PartMakers } from "../../src/gateway/options.ts";
+import type { PartMakers } from "../../src/gateway/start.ts";
 import type { SourceKind } from "../../src/sources/source-kind.ts";
 import { until } from "../support/api-client.ts";
 import { createBatchingKind } from "../support/batching-kind.ts";

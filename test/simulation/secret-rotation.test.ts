@@ -11,7 +11,7 @@ import {
   type SecretRotation,
 } from "../../src/jobs/secret-rotation.ts";
 import { createJobs, type Jobs } from "../../src/jobs/jobs.ts";
-import { createOwnEvents } from "../../src/accept/own-events.ts";
+import { createOwnEvents } from "../../src/accept/ingest.ts";
 import { createChance } from "../support/chance.ts";
 import { findSeedSecret, officialsAccept, type Received } from "../support/official-verifiers.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";

@@ -12,7 +12,7 @@ import { createAttemptWindows } from "../../src/alerts/attempt-window.ts";
 import { createFactsReader, type DisabledSource, createParkedCounts } from "../../src/alerts/facts.ts";
 import type { BrokenFile } from "../../src/resources/validations/mirrored-validations.ts";
 import { openDiskWatch } from "../../src/jobs/disk-watch.ts";
-import { createOwnEvents } from "../../src/accept/own-events.ts";
+import { createOwnEvents } from "../../src/accept/ingest.ts";
 import { createSecretRotation, type SecretRotation } from "../../src/jobs/secret-rotation.ts";
 import { createRegistry } from "../../src/resources/registry.ts";
 import { createChance } from "./chance.ts";

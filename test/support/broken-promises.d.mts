@@ -1,4 +1,4 @@
-import type { PartMakers } from "../../src/gateway/options.ts";
+import type { PartMakers } from "../../src/gateway/start.ts";
 
 export interface BrokenPromises {
   synchronous?: "NORMAL" | "OFF";

@@ -4,7 +4,7 @@ import { ALERT_RULE_NAMES } from "../../src/model/alert-rules.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { Config } from "../../src/config/settings-tree.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
-import type { PartMakers } from "../../src/gateway/options.ts";
+import type { PartMakers } from "../../src/gateway/start.ts";
 import type { Scope } from "../../src/model/scopes.ts";
 import type { DestinationKind } from "../../src/destinations/sender.ts";
 import type { Plugin } from "../../src/plugin.ts";

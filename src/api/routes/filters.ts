@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import { createFilterFacts } from "../../accept/filter-facts.ts";
+import { createFilterFacts } from "../../accept/router.ts";
 import { parseQuery } from "../../model/addresses.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { DEFAULT_TENANT, PRIORITIES } from "../../model/event.ts";

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type } from "typebox";
-import { nameForLog } from "../../alerts/contacts.ts";
+import { nameForLog } from "../../model/tenant.ts";
 import type { RotationPlan } from "../../jobs/secret-rotation.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { publicKeyOf } from "../../model/signature.ts";

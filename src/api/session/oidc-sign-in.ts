@@ -1,14 +1,17 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { publicBaseOf } from "../../intake/request.ts";
-import { parseUrl } from "../../model/addresses.ts";
+import { isLoopbackHost, parseUrl } from "../../model/addresses.ts";
 import type { Clock } from "../../model/clock.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { findGroupRule, type GroupRule } from "../../model/scopes.ts";
+import { createAddressGuard } from "../../destinations/wire/address-guard.ts";
+import { openHttpClient, type HttpClient } from "../../destinations/wire/http-client.ts";
+import { parseEgressProxy } from "../../destinations/wire/proxy-tunnel.ts";
+import { findGroupRule, parseGroupRule, type GroupRule } from "../../model/scopes.ts";
 import { USER_PREFIX, type Caller } from "../../resources/keys.ts";
 import type { SecretBox } from "../../resources/secret-box.ts";
 import { DASHBOARD_PAGES } from "../dashboard/pages.ts";
-import type { Provider } from "./oidc-provider.ts";
+import { createGuardedFetch, createProvider, type Provider } from "./oidc-provider.ts";
 import { createCookies } from "./sessions.ts";
 
 /** Sign-in to the dashboard with a provider: authorization code flow with PKCE, state and nonce. */
@@ -245,4 +248,56 @@ function readName(claims: Claims, subject: string): string {
   const found = names.find((name): name is string => typeof name === "string" && /\S/.test(name)) ?? subject;
   // Without control characters, and without signs that turn the direction of writing.
   return found.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "").slice(0, MAX_NAME_LENGTH);
+}
+
+const TIMEOUT_MS = 10_000;
+
+interface OidcSettings {
+  issuer?: string | undefined;
+  clientId?: string | undefined;
+  clientSecret?: string | undefined;
+  groups: readonly string[];
+  groupsClaim: string;
+  name: string;
+  scopes: readonly string[];
+  sessionHours: number;
+}
+
+interface OidcUses {
+  egressProxy: string | undefined;
+  /** For addresses that the provider names. */
+  client: Pick<HttpClient, "request">;
+  clock: Clock;
+  secretBox: SecretBox;
+  publicUrl: (request: IncomingMessage) => string;
+}
+
+/** Undefined when no provider is configured. Nothing is sent to it before somebody signs in. */
+export function openOidc(
+  settings: OidcSettings,
+  { egressProxy, client, clock, secretBox, publicUrl }: OidcUses,
+): { signIn: OidcSignIn; userMark: string; close: () => Promise<void> } | undefined {
+  const { issuer: given, clientId, clientSecret, groups, groupsClaim, name, scopes, sessionHours } = settings;
+  if (given === undefined || clientId === undefined || clientSecret === undefined) return undefined;
+  const issuer = new URL(given);
+  const proxy = isLoopbackHost(issuer.hostname) ? undefined : egressProxy;
+  const issuerClient = openHttpClient({
+    guard: createAddressGuard({ allowPrivate: true }),
+    allowHttp: issuer.protocol === "http:",
+    clock,
+    proxy: proxy === undefined ? undefined : parseEgressProxy(proxy),
+  });
+  const fetch = createGuardedFetch({ issuer, issuerClient, client, timeoutMs: TIMEOUT_MS });
+  const signIn = createOidcSignIn({
+    name,
+    provider: createProvider({ issuer, clientId, clientSecret, scopes, groupsClaim, fetch, clock }),
+    logins: createLogins({ secretBox, publicUrl, clock }),
+    rules: groups.map(parseGroupRule),
+    groupsClaim,
+    sessionMs: sessionHours * 3_600_000,
+    publicUrl,
+    clock,
+  });
+  const userMark = markOfUsers({ issuer: issuer.href, clientId, groupsClaim, groups });
+  return { signIn, userMark, close: () => issuerClient.close() };
 }

@@ -6,6 +6,8 @@ import type { Scope } from "../../model/scopes.ts";
 import { allows, type Caller, type KeyHolder, type Keys, type SignedInUser } from "../../resources/keys.ts";
 import type { PassRecords } from "../../resources/pass-records.ts";
 import type { SecretBox } from "../../resources/secret-box.ts";
+import type { Tenants } from "../../resources/tenants.ts";
+import type { Jobs } from "../../store/port/jobs.ts";
 
 /**
  * A pass stands for a key: it holds the key's id and an expiry time, encrypted with the master key. It is not stored,
@@ -129,8 +131,8 @@ export interface PortalTerms {
 export interface PortalLinksOptions {
   passes: Passes;
   records: Pick<PassRecords, "addLink">;
-  /** Whether the tenant still exists and was not erased since: its links end with it. */
-  isSame: (tenantId: string, since: number) => Promise<boolean>;
+  tenants: Pick<Tenants, "get">;
+  jobs: Pick<Jobs, "findErasure">;
   clock: Pick<Clock, "wall">;
 }
 
@@ -142,7 +144,18 @@ export const PORTAL_ACCESS = Object.keys(SCOPES) as PortalAccess[];
 /** The prefix that identifies a token as a portal link. */
 const PREFIX = "php_";
 
-export function createPortalLinks({ passes, records, isSame, clock }: PortalLinksOptions): PortalLinks {
+export function createPortalLinks({ passes, records, tenants, jobs, clock }: PortalLinksOptions): PortalLinks {
+  /**
+   * Whether the tenant still exists and was not erased since: its links end with it. The id of a deleted tenant can be
+   * used again, and an erased one stays known by its id.
+   */
+  async function isSame(tenantId: string, since: number): Promise<boolean> {
+    const found = await tenants.get(tenantId).catch(() => undefined);
+    if (found === undefined || found.createdAt > since) return false;
+    const erasure = await jobs.findErasure(tenantId);
+    return erasure === undefined || erasure.startedAt < since;
+  }
+
   async function findPartner(pass: string): Promise<Caller | undefined> {
     const found = passes.find(pass);
     const tenantId = found?.caller.tenantId;

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { networkInterfaces } from "node:os";
 import { isLoopbackHost, isSameIp, parseIp, parseUrl } from "../../model/addresses.ts";
 import { portOf } from "./destination.ts";
 
@@ -60,6 +61,11 @@ export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsO
       ownPort = portOf(new URL(url));
     },
   };
+}
+
+/** The addresses of this machine. */
+export function listOwnAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
 }
 
 /** Many proxies treat `//in` and `/%69n` like `/in`. */

@@ -8,7 +8,7 @@ import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/config/load.ts";
 import { PosthornError } from "../../../src/model/errors.ts";
-import type { PartMakers } from "../../../src/gateway/options.ts";
+import type { PartMakers } from "../../../src/gateway/start.ts";
 import { startGateway, type Gateway } from "../../../src/gateway.ts";
 import { lockDataDir } from "../../../src/store/sqlite/data-dir-lock.ts";
 import type { Store } from "../../../src/store/store.ts";

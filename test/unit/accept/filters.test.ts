@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseFilter } from "../../../src/model/filter.ts";
 import type { Subscription } from "../../../src/model/subscription.ts";
-import { createFilterFacts, type FilteredEvent } from "../../../src/accept/filter-facts.ts";
-import { createRouter } from "../../../src/accept/router.ts";
+import { createFilterFacts, type FilteredEvent, createRouter } from "../../../src/accept/router.ts";
 
 function subscription(seq: number, filter?: object, change: Partial<Subscription> = {}): Subscription {
   const parsed = filter === undefined ? undefined : parseFilter(filter);

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { namedCredentials } from "../../../src/destinations/forwarded-headers.ts";
-import { createForwards } from "../../../src/deliver/forwards.ts";
+import { createForwards, createForwarding, type Forwarding } from "../../../src/accept/forwarding.ts";
 import type { ForwardResult } from "../../../src/model/forward-rules.ts";
 import type { Source } from "../../../src/model/source.ts";
 import type { Subscription } from "../../../src/model/subscription.ts";
-import { createForwarding, type Forwarding } from "../../../src/accept/forwarding.ts";
 import { createRouter } from "../../../src/accept/router.ts";
 import type { NewEvent } from "../../../src/store/port/event-log.ts";
 import { DOWN, OK, refused, useDeliveryBench } from "../../support/delivery-bench.ts";

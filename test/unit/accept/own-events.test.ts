@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/model/errors.ts";
 import { matchesPattern, parsePattern } from "../../../src/model/pattern.ts";
-import { createOwnEvents, type OwnEvent } from "../../../src/accept/own-events.ts";
+import { createOwnEvents, type OwnEvent } from "../../../src/accept/ingest.ts";
 import type { Draft } from "../../../src/resources/draft.ts";
 import { stored as storedAs, type Accepted } from "../../../src/model/accepted.ts";
 import { notAccepted, type IncomingEvent } from "../../../src/accept/fan-out.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { GATEWAY_EVENT_TYPES } from "../../../src/model/pattern.ts";
-import { asksFor } from "../../../src/accept/wants.ts";
+import { asksFor } from "../../../src/accept/router.ts";
 import { EXAMPLE_FOLDER } from "../../support/n8n-example.ts";
 
 interface Example {

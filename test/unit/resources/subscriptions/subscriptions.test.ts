@@ -7,7 +7,7 @@ import { createSeededRandom } from "../../../support/seeded-random.ts";
 import type { Subscription, SubscriptionInput } from "../../../../src/model/subscription.ts";
 import { createFailureEvents } from "../../../../src/alerts/failure-events.ts";
 import { createBulkReplays } from "../../../../src/replays/bulk-replays.ts";
-import { createOwnEvents } from "../../../../src/accept/own-events.ts";
+import { createOwnEvents } from "../../../../src/accept/ingest.ts";
 import { createResume } from "../../../../src/replays/resume.ts";
 import { createSecretBox } from "../../../../src/resources/secret-box.ts";
 import { createSecretRotation } from "../../../../src/jobs/secret-rotation.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPartStack } from "../../../src/gateway/part-stack.ts";
+import { createPartStack } from "../../../src/model/part-stack.ts";
 
 describe("the stack of parts", () => {
   it("closes them in reverse, one after the other", async () => {

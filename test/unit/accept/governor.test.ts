@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createGovernor } from "../../../src/deliver/slots.ts";
+import { createGovernor } from "../../../src/accept/overload.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 
 function build() {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createForwards } from "../../../src/deliver/forwards.ts";
+import { createForwards } from "../../../src/accept/forwarding.ts";
 import type { AwaitedForward, ForwardResult } from "../../../src/model/forward-rules.ts";
 import { createVirtualClock, createVirtualTime } from "../../support/virtual-clock.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nameForLog } from "../../../src/alerts/contacts.ts";
+import { nameForLog } from "../../../src/model/tenant.ts";
 
 describe("the name of a subscription in the log", () => {
   it.each([
