@@ -6,17 +6,17 @@ import { fileURLToPath } from "node:url";
 
 /** Lines and files, SQL included. */
 const BUDGETS = {
-  "gateway.ts": [300, 1],
+  "gateway.ts": [250, 1],
   "plugin.ts": [100, 1],
   "plugins.ts": [10, 1],
-  accept: [1400, 12],
+  accept: [1500, 7],
   alerts: [1550, 9],
   api: [14000, 140],
   cli: [10800, 118],
   config: [2550, 17],
-  deliver: [5300, 24],
+  deliver: [4900, 16],
   destinations: [9900, 117],
-  gateway: [1750, 20],
+  gateway: [1200, 5],
   intake: [4400, 38],
   jobs: [1650, 10],
   model: [6700, 88],

@@ -143,7 +143,7 @@ function placesOf(details: string | undefined): readonly string[] {
 const PULLED_FROM = '"pulled_from":';
 
 /** The subscriptions without a filter or with one that matches, and how many filters exceeded their budget. */
-export function applyFilters(
+function applyFilters(
   subscriptions: readonly Subscription[],
   event: FilteredEvent,
 ): { wanting: readonly Subscription[]; tooCostly: number } {

@@ -5,9 +5,6 @@ import { bucketOf, createHistogram, LATENCY_BUCKETS, quantileOf } from "../model
 /** The results of each subscription's attempts in the last minutes, in memory. A restart starts empty. */
 export type AttemptWindow = ReturnType<typeof createAttemptWindow>;
 
-/** One window for each length that a rule needs; most rules share one. */
-export type AttemptWindows = ReturnType<typeof createAttemptWindows>;
-
 export interface NotedAttempt {
   durationMs: number;
   isSuccess: boolean;
@@ -87,6 +84,7 @@ function createAttemptWindow(clock: Pick<Clock, "now">, windowMs: number) {
   };
 }
 
+/** One window for each length that a rule needs; most rules share one. */
 export function createAttemptWindows(clock: Pick<Clock, "now">) {
   const byLength = new Map<number, AttemptWindow>();
   return {

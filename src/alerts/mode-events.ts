@@ -10,8 +10,6 @@ import type { FailureEvents } from "./failure-events.ts";
 import type { KnownTarget, Targets } from "../resources/target-states.ts";
 
 /** What follows a change of a target's mode: it is logged, counted, reported and saved. */
-export type ModeEvents = ReturnType<typeof createModeEvents>;
-
 export function createModeEvents(options: {
   targets: Targets;
   failureEvents: Pick<FailureEvents, "modeChanged" | "failing">;

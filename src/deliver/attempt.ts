@@ -52,8 +52,6 @@ const SHARE_OF_PROBES = 0.25;
 /**
  * Begins attempts, and frees what they hold when they end. An attempt takes one slot, whatever the size of its batch.
  */
-export type Attempts = ReturnType<typeof createAttempts>;
-
 export function createAttempts(
   { dispatch, inFlight, maxInFlight }: AttemptsOptions,
   { slots, ready, claims, onEnd }: AttemptsParts,

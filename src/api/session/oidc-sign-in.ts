@@ -47,7 +47,7 @@ const MAX_AT_ONCE = 100;
 const MAX_SHOWN_GROUPS = 30;
 const MAX_SHOWN_LENGTH = 100;
 
-export function createOidcSignIn(options: OidcSignInOptions): OidcSignIn {
+function createOidcSignIn(options: OidcSignInOptions): OidcSignIn {
   const { name, provider, logins, publicUrl } = options;
   let underWay = 0;
 
@@ -108,7 +108,7 @@ export function createOidcSignIn(options: OidcSignInOptions): OidcSignIn {
 }
 
 /** When one of these settings changes, users must sign in again. */
-export function markOfUsers(settings: {
+function markOfUsers(settings: {
   issuer: string;
   clientId: string;
   groupsClaim: string;
@@ -158,7 +158,7 @@ const MAX_COOKIE_LENGTH = 4096;
 /** Logins that are remembered as used; beyond it, the provider still accepts each code only once. */
 const MAX_USED = 10_000;
 
-export function createLogins({ secretBox, publicUrl, clock }: LoginsOptions): Logins {
+function createLogins({ secretBox, publicUrl, clock }: LoginsOptions): Logins {
   const cookies = createCookies({ name: "posthorn-login", sameSite: "Lax", publicUrl });
   /** By the hash of the state, with the end of the login; oldest first. */
   const used = new Map<string, number>();

@@ -27,8 +27,6 @@ export interface PullersOptions extends HandlingOptions {
   maxHeld: (source: Source, settings: PullSettings) => number;
 }
 
-export type Pullers = ReturnType<typeof createPullers>;
-
 /** One puller for each active source of a pulled kind. */
 export function createPullers(options: PullersOptions) {
   const { listSources, kinds } = options;
