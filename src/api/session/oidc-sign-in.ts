@@ -108,12 +108,7 @@ function createOidcSignIn(options: OidcSignInOptions): OidcSignIn {
 }
 
 /** When one of these settings changes, users must sign in again. */
-function markOfUsers(settings: {
-  issuer: string;
-  clientId: string;
-  groupsClaim: string;
-  groups: readonly string[];
-}) {
+function markOfUsers(settings: { issuer: string; clientId: string; groupsClaim: string; groups: readonly string[] }) {
   const { issuer, clientId, groupsClaim, groups } = settings;
   const text = JSON.stringify([issuer, clientId, groupsClaim, groups]);
   return createHash("sha256").update(text).digest("base64url").slice(0, 16);
