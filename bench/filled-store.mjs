@@ -114,13 +114,15 @@ function settle(store, eventSeq, end = "delivered", startedAt = Date.now()) {
       durationMs: 2,
       result: end === "dead" ? "failed" : "success",
       trigger: "first",
-      url: "http://127.0.0.1:9000/hook",
-      address: "127.0.0.1",
-      requestHeaders: REQUEST,
-      responseCode: end === "dead" ? 400 : 200,
-      responseHeaders: '{"content-type":"text/plain"}',
-      responseBody: Buffer.from("ok"),
       error: undefined,
+      record: {
+        place: "http://127.0.0.1:9000/hook",
+        address: "127.0.0.1",
+        sent: REQUEST,
+        code: end === "dead" ? 400 : 200,
+        facts: '{"content-type":"text/plain"}',
+        answer: Buffer.from("ok"),
+      },
     },
   };
   return new Promise((resolve, reject) => {

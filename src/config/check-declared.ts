@@ -1,8 +1,13 @@
 import type { TSchema } from "typebox";
 import { Value } from "typebox/value";
-import { checkKindSettings, isChecked, settingsIn } from "../destinations/kind-settings.ts";
-import { createDestinationKinds, toQueueKinds } from "../destinations/kinds.ts";
-import { SubscriptionSchema } from "../destinations/subscription-schema.ts";
+import {
+  checkKindSettings,
+  isChecked,
+  settingsIn,
+  createDestinationKinds,
+  toQueueKinds,
+  SubscriptionSchema,
+} from "../destinations/kinds.ts";
 import { LOG_CHANNEL, toChannelSubscription, type AlertChannel } from "../model/alert.ts";
 import { checkConnectionInput, ConnectionInput } from "../model/connection.ts";
 import { toContact, TenantInput } from "../model/tenant.ts";

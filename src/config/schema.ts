@@ -2,7 +2,7 @@ import { Type, type Static, type TSchema } from "typebox";
 import { ConnectionInput } from "../model/connection.ts";
 import { EventTypeInput } from "../model/event-type.ts";
 import { SourceInput } from "../model/source.ts";
-import { SubscriptionSchema } from "../destinations/subscription-schema.ts";
+import { SubscriptionSchema } from "../destinations/kinds.ts";
 import { RETRY_POLICY_NAMES, RetryDelays } from "../model/subscription.ts";
 import { TargetInput } from "../model/target.ts";
 import { TenantInput } from "../model/tenant.ts";

@@ -1,7 +1,7 @@
 import { Type, type TProperties } from "typebox";
 import { MAX_RETENTION_DAYS } from "../model/retention.ts";
 import { withVariables, optionalText } from "./setting-schema.ts";
-import { SUBSCRIPTION_FIELDS } from "../destinations/subscription-schema.ts";
+import { SUBSCRIPTION_FIELDS } from "../destinations/kinds.ts";
 import { AlertRuleInput, type AlertChannel } from "../model/alert.ts";
 import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../model/alert-rules.ts";
 import { DEFAULT_KIND } from "../model/subscription.ts";

@@ -1,5 +1,4 @@
-import { settingsIn, withSettings } from "../destinations/kind-settings.ts";
-import { createDestinationKinds } from "../destinations/kinds.ts";
+import { settingsIn, withSettings, createDestinationKinds } from "../destinations/kinds.ts";
 import { LOG_CHANNEL, toChannelSubscription, type AlertChannel } from "../model/alert.ts";
 import { isCredentialHeader } from "../model/headers.ts";
 import type { ConnectionInput } from "../model/connection.ts";

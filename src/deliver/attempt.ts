@@ -2,7 +2,7 @@ import type { Clock } from "../model/clock.ts";
 import { isDamage } from "../model/errors.ts";
 import type { EventContent } from "../model/event.ts";
 import { formatDeliveryId } from "../model/ids.ts";
-import { failedHere, refused, type Outcome } from "../model/outcome.ts";
+import { failedHere, refused, UNSENT, type Outcome } from "../model/outcome.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import type { Store } from "../store/store.ts";
@@ -10,7 +10,7 @@ import type { Claims } from "./claims.ts";
 import type { InFlightMarks } from "./in-flight-file.ts";
 import { beginAttempt, endAttempt, endLinger, type Lane, type LaneRound } from "./lane.ts";
 import { takeTokens } from "./lane-step.ts";
-import type { Senders } from "../destinations/open-senders.ts";
+import type { Senders } from "../destinations/senders.ts";
 import { ONE_BY_ONE, type Attempt, type AttemptReport, type BatchLimits, type Sender } from "../destinations/sender.ts";
 import type { Slots, ReadyDeliveries } from "./slots.ts";
 import { setProbing, type Target } from "./target.ts";
@@ -190,15 +190,7 @@ export function createDispatch({ senders, store, clock, onFault }: DispatchOptio
   }
 
   function unsent({ place }: Subscription, outcome: Outcome): AttemptReport {
-    const record = {
-      url: place,
-      address: undefined,
-      requestHeaders: "",
-      responseCode: undefined,
-      responseHeaders: undefined,
-      responseBody: undefined,
-    };
-    return { outcome, startedAt: clock.wall(), durationMs: 0, record };
+    return { outcome, startedAt: clock.wall(), durationMs: 0, record: { ...UNSENT, place } };
   }
 
   /** A delivery whose event cannot be loaded is not sent; the others of its batch are. */
@@ -227,7 +219,9 @@ export function createDispatch({ senders, store, clock, onFault }: DispatchOptio
       if (body === undefined) return ERASED;
       const parts = lacksParts(delivery, subscription) ? loaded : delivery;
       const attempt = toAttempt(delivery, subscription, { ...event, body }, parts);
-      if (needsEarlier(delivery, subscription)) attempt.earlier = await store.reads.listAttempts(delivery);
+      if (needsEarlier(delivery, subscription)) {
+        attempt.earlier = (await store.reads.listAttempts(delivery)).map(({ record }) => record);
+      }
       return attempt;
     } catch (error) {
       if (isDamage(error)) return refused(error.message, { result: "error", says: "nothing", deadReason: "damaged" });
@@ -325,8 +319,8 @@ function startSpan({ event, subscription, deliveryId, number }: Attempt, tracing
 function endSpan(span: RunningSpan, report: AttemptReport | undefined): void {
   if (report === undefined) return span.end({}, { type: "error", reason: "the sender reported nothing" });
   const { outcome, record } = report;
-  const place = findHttpPlace(record.url);
-  const status = place === undefined ? undefined : record.responseCode;
+  const place = findHttpPlace(record.place);
+  const status = place === undefined ? undefined : record.code;
   const attributes = {
     "posthorn.outcome": outcome.postponedMs === undefined ? outcome.kind : "postponed",
     ...(place !== undefined && { "server.address": place.hostname }),
@@ -340,6 +334,6 @@ function endSpan(span: RunningSpan, report: AttemptReport | undefined): void {
 }
 
 /** Only the host is recorded: paths and queries of destinations may hold secrets. */
-function findHttpPlace(url: string | undefined): URL | undefined {
-  return url !== undefined && /^https?:/.test(url) ? parseUrl(url) : undefined;
+function findHttpPlace(place: string | undefined): URL | undefined {
+  return place !== undefined && /^https?:/.test(place) ? parseUrl(place) : undefined;
 }

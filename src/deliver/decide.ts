@@ -162,13 +162,8 @@ export function decide(
       durationMs: report.durationMs,
       result: outcome.result,
       trigger: delivery.trigger,
-      url: record.url,
-      address: record.address,
-      requestHeaders: record.requestHeaders,
-      responseCode: record.responseCode,
-      responseHeaders: record.responseHeaders,
-      responseBody: record.responseBody,
       error: outcome.error,
+      record,
     },
   };
   return settlement as Decision;

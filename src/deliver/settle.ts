@@ -333,7 +333,7 @@ export function createAttemptListener(parts: AttemptListenerParts): OnAttempt {
       subscription: nameForLog(subscription),
       number: settlement.attemptNumber,
       verdict,
-      responseCode: attempt.responseCode,
+      responseCode: attempt.record.code,
       error: attempt.error,
       durationMs,
       retryInMs: moveTo !== undefined ? 0 : retryIn(settlement, clock.now()),
@@ -352,7 +352,7 @@ function toForwardResult({ onGiveUp }: Subscription, settlement: Settlement): Fo
   const { verdict, deadReason, moveTo, attempt } = settlement;
   if (verdict === "delivered") return "forwarded";
   if (deadReason === undefined || moveTo !== undefined) return "queued";
-  return { reason: deadReason, code: attempt.responseCode, isError: onGiveUp === "reject" };
+  return { reason: deadReason, code: attempt.record.code, isError: onGiveUp === "reject" };
 }
 
 function retryIn({ nextAttemptAt }: Settlement, now: number): number | undefined {

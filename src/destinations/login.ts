@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../model/clock.ts";
-import type { DestinationAuth } from "./destination-auth.ts";
+import type { DestinationAuth, OAuth2Credentials } from "./request-settings.ts";
 import { type HeaderBlock, headerLine } from "../model/headers.ts";
+import type { SenderServices } from "./sender.ts";
 import { type ConnectionTerms, createConnectionTerms, createTokenTerms } from "./wire/connection-terms.ts";
-import type { HttpClient, HttpRequest, HttpResult } from "./wire/http-client.ts";
-import type { OAuth2Tokens, TokenAnswer, TokenClient } from "./oauth2-tokens.ts";
+import type { HttpRequest, HttpResult } from "./wire/http-client.ts";
 
 /** What `auth` and `allowed_ips` of a subscription mean for its requests. */
 export interface PreparedAuth {
@@ -47,52 +46,190 @@ function buildTokenClient(auth: DestinationAuth & { type: "oauth2" }, owner: str
   return { id, tokenUrl, clientId, clientSecret, clientAuth, scope, audience, owner, terms: createTokenTerms(ca) };
 }
 
-export interface TokenRequests {
-  client: HttpClient;
-  tokens: OAuth2Tokens;
-  clock: Clock;
+interface TokenClient extends OAuth2Credentials {
+  /** The same for the same credentials, without revealing them. */
+  id: string;
+  /** The tenant that asks. */
+  owner: string;
+  terms: ConnectionTerms | undefined;
 }
 
-/** Sends a request with a token; after a 401 once more with a new token. All within the request's time. */
-export function requestWithToken(
-  { client, tokens, clock }: TokenRequests,
-  tokenClient: TokenClient,
-  request: HttpRequest & { originHeaders: HeaderBlock },
-  done: (result: HttpResult) => void,
-): void {
-  const endsAt = clock.now() + request.timeoutMs;
-  const { originHeaders } = request;
+type TokenAnswer = { token: string } | { failure: TokenFailure };
 
-  function withToken(use: (token: string) => void): void {
-    let isLate = false;
-    const timer = clock.setTimer(endsAt, () => {
-      isLate = true;
-      done({ kind: "timed_out", error: `token endpoint: no token within ${request.timeoutMs} ms` });
-    });
-    tokens.get(tokenClient, (answer: TokenAnswer) => {
-      timer.cancel();
-      if (isLate) return;
-      if ("token" in answer) return use(answer.token);
-      done(answer.failure);
+interface TokenFailure {
+  kind: "unreachable" | "blocked" | "error";
+  error: string;
+}
+
+interface Entry {
+  token: string | undefined;
+  freshUntil: number;
+  waiting: ((answer: TokenAnswer) => void)[];
+  noRefreshUntil: number;
+}
+
+const TIMEOUT_MS = 10_000;
+const MAX_ENTRIES = 10_000;
+const DEFAULT_LIFETIME_S = 300;
+const MAX_LIFETIME_S = 86_400;
+/** A token is renewed before it expires, so that none expires on the way. */
+const MAX_MARGIN_S = 60;
+const USELESS_MS = 10_000;
+const ACCESS_TOKEN = /^[\x21-\x7e]+$/;
+
+/**
+ * Sends requests with a token (OAuth 2.0 client credentials, RFC 6749 §4.4), and after a 401 once more with a new token:
+ * all within the request's time. Tokens are kept while they are valid, and requested once for all that wait.
+ */
+export function createTokenRequests({ client: http, clock, userAgent }: SenderServices) {
+  const entries = new Map<string, Entry>();
+
+  function findEntry(id: string): Entry {
+    let entry = entries.get(id);
+    if (entry === undefined) {
+      if (entries.size >= MAX_ENTRIES) forgetUnused();
+      entry = { token: undefined, freshUntil: 0, waiting: [], noRefreshUntil: 0 };
+      entries.set(id, entry);
+    }
+    return entry;
+  }
+
+  function forgetUnused(): void {
+    for (const [id, { waiting }] of entries) if (waiting.length === 0) entries.delete(id);
+  }
+
+  function fetchToken(client: TokenClient, entry: Entry): void {
+    const url = client.tokenUrl;
+    const { headers, body } = buildTokenRequest(client, userAgent);
+    // No redirects: the request contains the client secret.
+    const { owner, terms } = client;
+    const request = { method: "POST", url, headers, body, timeoutMs: TIMEOUT_MS, maxRedirects: 0, owner, terms };
+    http.request(request, (result) => {
+      const answer = readAnswer(result);
+      if ("token" in answer) {
+        entry.token = answer.token;
+        entry.freshUntil = clock.now() + answer.lifetimeS * 1000;
+      }
+      const { waiting } = entry;
+      entry.waiting = [];
+      for (const done of waiting) done(answer);
     });
   }
 
-  function send(token: string, answer: (result: HttpResult) => void): void {
-    const own = originHeaders + headerLine("Authorization", `Bearer ${token}`);
-    client.request({ ...request, originHeaders: own, timeoutMs: Math.max(1, endsAt - clock.now()) }, answer);
+  return (
+    client: TokenClient,
+    request: HttpRequest & { originHeaders: HeaderBlock },
+    done: (result: HttpResult) => void,
+  ): void => {
+    const entry = findEntry(client.id);
+    const endsAt = clock.now() + request.timeoutMs;
+
+    function withToken(use: (token: string) => void): void {
+      const { token, waiting } = entry;
+      if (token !== undefined && clock.now() < entry.freshUntil) return use(token);
+      let isLate = false;
+      const timer = clock.setTimer(endsAt, () => {
+        isLate = true;
+        done({ kind: "timed_out", error: `token endpoint: no token within ${request.timeoutMs} ms` });
+      });
+      waiting.push((answer) => {
+        timer.cancel();
+        if (isLate) return;
+        if ("token" in answer) use(answer.token);
+        else done(answer.failure);
+      });
+      if (waiting.length === 1) fetchToken(client, entry);
+    }
+
+    function send(token: string, answer: (result: HttpResult) => void): void {
+      const originHeaders = request.originHeaders + headerLine("Authorization", `Bearer ${token}`);
+      http.request({ ...request, originHeaders, timeoutMs: Math.max(1, endsAt - clock.now()) }, answer);
+    }
+
+    /** Whether to try another token than the one that the destination refused. */
+    function mayRenew(token: string): boolean {
+      if (clock.now() < entry.noRefreshUntil) return false;
+      // Another attempt may have fetched a new token meanwhile.
+      if (entry.token === token) entry.token = undefined;
+      return true;
+    }
+
+    const isRefused = (result: HttpResult) => result.kind === "response" && result.status === 401;
+
+    withToken((token) =>
+      send(token, (first) => {
+        if (!isRefused(first) || !mayRenew(token)) return done(first);
+        withToken((newToken) =>
+          send(newToken, (second) => {
+            // It refused the new token too: no more tokens are requested for a while.
+            if (isRefused(second)) entry.noRefreshUntil = clock.now() + USELESS_MS;
+            done(second);
+          }),
+        );
+      }),
+    );
+  };
+}
+
+function buildTokenRequest(client: TokenClient, userAgent: string): { headers: Record<string, string>; body: Buffer } {
+  const form = new URLSearchParams({ grant_type: "client_credentials" });
+  if (client.scope !== undefined) form.set("scope", client.scope);
+  if (client.audience !== undefined) form.set("audience", client.audience);
+  const headers: Record<string, string> = {
+    "Content-Type": "application/x-www-form-urlencoded",
+    Accept: "application/json",
+    "User-Agent": userAgent,
+  };
+  if (client.clientAuth === "body") {
+    form.set("client_id", client.clientId);
+    form.set("client_secret", client.clientSecret);
+  } else {
+    const credentials = `${formEncode(client.clientId)}:${formEncode(client.clientSecret)}`;
+    headers["Authorization"] = `Basic ${Buffer.from(credentials, "latin1").toString("base64")}`;
   }
+  return { headers, body: Buffer.from(form.toString(), "utf8") };
+}
 
-  const isRefused = (result: HttpResult) => result.kind === "response" && result.status === 401;
+/** RFC 6749 §2.3.1 requires both to be encoded before they are joined. */
+function formEncode(text: string): string {
+  return new URLSearchParams({ t: text }).toString().slice(2);
+}
 
-  withToken((token) =>
-    send(token, (first) => {
-      if (!isRefused(first) || !tokens.refuse(tokenClient, token)) return done(first);
-      withToken((newToken) =>
-        send(newToken, (second) => {
-          if (isRefused(second)) tokens.noteUseless(tokenClient);
-          done(second);
-        }),
-      );
-    }),
-  );
+type ReadAnswer = { token: string; lifetimeS: number } | { failure: TokenFailure };
+
+/** Errors do not repeat the endpoint's answer, only the error code of the RFC. */
+function readAnswer(result: HttpResult): ReadAnswer {
+  if (result.kind === "blocked" || result.kind === "error") {
+    return { failure: { kind: result.kind, error: `token endpoint: ${result.error}` } };
+  }
+  if (result.kind !== "response") return fail(result.error);
+  const answer = parseObject(result.body);
+  if (result.status !== 200) {
+    const code = answer["error"];
+    const isKnown = typeof code === "string" && /^[a-z_]{1,40}$/.test(code);
+    return fail(`answered ${result.status}${isKnown ? ` (${code})` : ""}`);
+  }
+  const { access_token: token, token_type: type, expires_in: expiresIn } = answer;
+  if (typeof token !== "string" || !ACCESS_TOKEN.test(token)) return fail("answered 200 without an access_token");
+  if (type !== undefined && String(type).toLowerCase() !== "bearer") return fail("its token is not a bearer token");
+  const seconds = Number(expiresIn);
+  const lifetimeS = seconds > 0 ? Math.min(seconds, MAX_LIFETIME_S) : DEFAULT_LIFETIME_S;
+  return { token, lifetimeS: lifetimeS - Math.min(MAX_MARGIN_S, lifetimeS * 0.2) };
+}
+
+/**
+ * A failure of the token endpoint says nothing about the destination: the delivery is retried and does not become a
+ * dead letter.
+ */
+function fail(reason: string): ReadAnswer {
+  return { failure: { kind: "unreachable", error: `token endpoint: ${reason}` } };
+}
+
+function parseObject(body: Uint8Array): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
 }

@@ -1,3 +1,7 @@
+import { attemptTrace, partsOf } from "../model/trace-context.ts";
+import { headerValue, type HeaderBlock } from "../model/headers.ts";
+import type { Attempt } from "./sender.ts";
+
 /** Headers that a user may add to requests: all except those that frame, route or vouch for a request. */
 
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
@@ -89,4 +93,12 @@ function findNameProblem(name: string, ours: RegExp): string | undefined {
   if (OTHER_REQUEST.test(plainName)) return "changes the path, host or method of the request and cannot be chosen";
   if (CLOUD_METADATA.test(plainName)) return "is one that cloud metadata services trust";
   return ours.test(plainName) ? "is set by the gateway" : undefined;
+}
+
+/** The headers of W3C Trace Context for an attempt. An event's trace was checked when the event came in. */
+export function traceLines({ event, deliveryId, number, trace }: Attempt): HeaderBlock {
+  // The same id as in the header `webhook-id`: all deliveries of an event belong to one trace.
+  const of = { id: headerValue(event.originId ?? event.id), trace: event.trace };
+  const { traceparent, tracestate } = partsOf(trace ?? attemptTrace(of, deliveryId, number));
+  return `traceparent: ${traceparent}\r\n${tracestate === undefined ? "" : `tracestate: ${tracestate}\r\n`}`;
 }

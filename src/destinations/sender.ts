@@ -1,106 +1,14 @@
-import type { TObject, TSchema } from "typebox";
+import type { Clock } from "../model/clock.ts";
 import type { EventContent } from "../model/event.ts";
-import type { HealthPlace, TargetInput } from "../model/target.ts";
-import type { Outcome } from "../model/outcome.ts";
-import type { FieldProblem } from "../model/subscription-rules.ts";
-import type { NeededParts, RetryPolicySpec, SharedSettings, Subscription } from "../model/subscription.ts";
+import type { KindRecord, Outcome } from "../model/outcome.ts";
+import type { TlsMode } from "../model/mail.ts";
+import type { Subscription } from "../model/subscription.ts";
+import type { HealthPlace } from "../model/target.ts";
 import type { TokenBucket } from "../model/token-bucket.ts";
 import type { Trace } from "../model/trace-context.ts";
-import type { Template } from "../sandbox/templates/templates.ts";
-import type { SenderServices } from "./services.ts";
-
-/**
- * A kind of destination: its settings, how they are checked, hidden and shown, and its sender. All knowledge about one
- * kind is behind this port; `kinds.ts` lists the kinds.
- */
-export interface DestinationKind<Settings extends object = object> {
-  /** The value of `kind`. */
-  readonly name: string;
-  /** The schema of its settings. */
-  readonly settings: TObject;
-  /**
-   * The settings are beside those that all kinds share, not in `destination`. Only for http, whose settings were there
-   * before kinds existed.
-   */
-  readonly isFlat?: boolean;
-  /** The sender of a webhook can wait for such a delivery (`mode: forward`). */
-  readonly canForward?: boolean;
-  /** The kind reaches systems of the gateway's operator: only keys that are bound to no tenant may configure it. */
-  readonly isForOperators?: boolean;
-  /** The same for destinations that have one of these settings. */
-  readonly operatorSettings?: readonly string[];
-  /** Delivered messages wait there to be taken: the kind can be the fallback of a forward. */
-  readonly isQueue?: boolean;
-  /**
-   * Whether the messages that wait there can be counted, by the settings or what was prepared from them; they can when
-   * not given.
-   */
-  isCountable?(destination: object): boolean;
-  /** For a queue: the size of the largest message, by its settings; undefined when events of any size go there. */
-  maxBytesOf?(settings: object): number | undefined;
-  /** Settings that name the health check. They belong to the target when several subscriptions share one. */
-  readonly healthSettings?: readonly string[];
-  /** Rules that a schema cannot express. Fields are named as in the settings. */
-  check(settings: Settings, shared: SharedSettings): FieldProblem[];
-  /** The templates in the settings; checked before they are saved. Named as in `check`. */
-  templatesOf?(settings: Settings): readonly Template[];
-  /** Prepares valid settings for the sender; called once for each version of a subscription. */
-  prepare(settings: Settings, facts: DestinationFacts): PreparedDestination;
-  readonly secrets: SettingsSecrets<Settings>;
-  /** The settings as they are shown: complete, with defaults, and without secrets. */
-  present(settings: Settings): Record<string, unknown>;
-  /** For the API reference: parts of the settings that have a name of their own. */
-  readonly named?: Readonly<Record<string, TSchema>>;
-  /** Presents a stored record to users, as the members that it adds to an attempt. */
-  presentRecord(record: AttemptRecordPart, of: RecordedAttempt): Record<string, unknown>;
-  open(services: SenderServices): Sender<Settings>;
-}
-
-/** What a kind gets to know about a subscription besides its settings. */
-export interface DestinationFacts {
-  readonly shared: SharedSettings;
-  /** The target that the subscription shares with others. */
-  readonly target: TargetInput | undefined;
-}
-
-export interface PreparedDestination {
-  /** Read only by the sender of the kind. */
-  readonly destination: unknown;
-  /** Where deliveries go, in one line for the log: a URL for most kinds. At most its host is shown to outsiders. */
-  readonly place: string;
-  /** The exchange or queue that deliveries go to, as `model/connection.ts` writes it. */
-  readonly queuePlace?: string | undefined;
-  /** The health check of the subscription's own target; without one, a delivery is the probe. */
-  readonly health?: HealthPlace | undefined;
-  /** Used when the subscription names none. */
-  readonly retryPolicy?: RetryPolicySpec | undefined;
-  /** The header that carries the signature, if there is one. */
-  readonly signatureHeader?: string | undefined;
-  /** The parts of an event that the sender needs besides its content; a forwarding sender always gets the request. */
-  readonly needs?: NeededParts | undefined;
-  /** The names of headers with credentials that are passed on from a webhook's request. */
-  readonly credentials?: readonly string[] | undefined;
-  /** The names of all headers that a forward passes on; the usual ones when not given. */
-  readonly forwardHeaders?: readonly string[] | undefined;
-}
-
-/** The secrets in the settings: encrypted in the store, never shown, and meant for one place only. */
-export interface SettingsSecrets<Settings extends object = object> {
-  /** Separates the secrets from the rest; undefined when there are none. */
-  hide(settings: Settings): { shown: Settings; hidden: unknown } | undefined;
-  reveal(shown: Settings, hidden: unknown): Settings;
-  /** Only the settings that were given, with each secret replaced by `maskValue`. */
-  mask(settings: Settings, maskValue: (secret: string) => string): Settings;
-  /** A masked value that a client sends back stands for the stored one. */
-  restore(given: Partial<Settings>, stored: Settings): Partial<Settings>;
-  /**
-   * The name on the wire of a stored secret that stays without being given again. `isWhole`: settings that are not
-   * given are removed, and their secrets with them.
-   */
-  findCarried(given: Partial<Settings>, stored: Settings, isWhole: boolean): string | undefined;
-  /** Throws when a stored secret would be sent to another place only because the place changed. */
-  refuseCarried(given: Partial<Settings>, stored: Settings, isWhole: boolean): void;
-}
+import type { Connections } from "../queues/connections.ts";
+import type { Templates } from "../sandbox/templates/templates.ts";
+import type { HttpClient } from "./wire/http-client.ts";
 
 /** One attempt for one delivery: everything that a sender needs to know. */
 export interface Attempt {
@@ -115,7 +23,7 @@ export interface Attempt {
   /** JSON of the publisher's further details; only when they are needed. */
   details?: string | undefined;
   /** The records of earlier attempts, the last one last; only when they are needed. */
-  earlier?: readonly AttemptRecordPart[] | undefined;
+  earlier?: readonly KindRecord[] | undefined;
   subscription: Subscription;
   /** The span of this attempt when spans are recorded; otherwise a span id is derived from the attempt's ids. */
   trace?: Trace | undefined;
@@ -127,25 +35,7 @@ export interface AttemptReport {
   /** Unix ms (`Clock.wall`). */
   startedAt: number;
   durationMs: number;
-  record: AttemptRecordPart;
-}
-
-/**
- * What else is stored for an attempt: a record of its kind, in the columns that the store has for it. Only the kind
- * knows their meaning. Secrets are masked.
- */
-export interface AttemptRecordPart {
-  /** Where the attempt went. */
-  url: string | undefined;
-  /** The IP address connected to, when a connection was made. */
-  address: string | undefined;
-  /** Undefined or empty when nothing was sent. */
-  requestHeaders: string | undefined;
-  responseCode: number | undefined;
-  /** A JSON object. */
-  responseHeaders: string | undefined;
-  /** At most 8 KB. */
-  responseBody: Uint8Array | undefined;
+  record: KindRecord;
 }
 
 /** A request as it would be sent: signed, but without the gateway's credentials for the destination. */
@@ -153,15 +43,6 @@ export interface RequestPreview {
   method: string;
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
-}
-
-/** The attempt that a record belongs to. */
-export interface RecordedAttempt {
-  deliveryId: string;
-  eventId: string;
-  eventType: string;
-  number: number;
-  startedAt: number;
 }
 
 /** How many deliveries one attempt sends, and how fast attempts may follow each other. */
@@ -195,13 +76,8 @@ export type Handshake =
   | { readonly status: "accepted"; readonly answeredAt: number }
   | { readonly status: "refused"; readonly answeredAt: number; readonly error: string };
 
-/** Makes attempts for destinations of one kind. */
+/** Makes attempts for destinations of one kind. What not every kind can do is in groups of its own. */
 export interface Sender<Settings extends object = object> {
-  /**
-   * Whether the configuration reserves the kind for the operator: only keys that are bound to no tenant may configure
-   * it.
-   */
-  readonly isForOperators?: boolean;
   limitsOf(subscription: Subscription): BatchLimits;
   /**
    * Makes one attempt at one destination for 1..`maxBatch` deliveries of one lane and reports on each, in the order
@@ -210,30 +86,101 @@ export interface Sender<Settings extends object = object> {
    * frequent call of all.
    */
   send(attempts: readonly Attempt[], done: (reports: readonly AttemptReport[]) => void): void;
+  /** What valid settings mean on this gateway. */
+  readonly rules?: {
+    /** The configuration reserves the kind for the operator: only keys that are bound to no tenant may configure it. */
+    readonly isForOperators?: boolean;
+    /** Throws or rejects when the settings must not be used here, for example because of a private address. */
+    refuse(settings: Settings): void | Promise<void>;
+    /** Warnings about settings whose effect their owner may not expect, as sentences. */
+    warnOf?(settings: Settings): readonly string[];
+  };
+  /** For kinds that ask a destination for its permission. */
+  readonly handshakes?: {
+    /**
+     * A subscription was created or changed: asks its destination now, if it needs a permission, so that the owner sees
+     * the answer before the first attempt. Never throws.
+     */
+    begin(subscription: Subscription): void;
+    /** The destination's answer; undefined when it is not asked. */
+    find(subscription: Subscription): Handshake | undefined;
+  };
+  /** For queues. */
+  readonly queue?: {
+    /**
+     * How many delivered messages are still in the queue; undefined when this cannot be known. Rejects while the broker
+     * cannot be reached.
+     */
+    countWaiting(subscription: Subscription): Promise<number | undefined>;
+    /** Whether somebody may hold messages that this number does not include. */
+    mayHoldMore(subscription: Subscription): boolean;
+  };
   /** The request that an attempt would send, for kinds that send requests; nothing is sent. */
   preview?(attempt: Attempt): Promise<RequestPreview | { problem: string }>;
-  /**
-   * Throws or rejects when these settings must not be used on this gateway, for example because of a private address.
-   */
-  refuse?(settings: Settings): void | Promise<void>;
-  /** Warnings about valid settings whose effect their owner may not expect, as sentences. */
-  warnOf?(settings: Settings): readonly string[];
-  /**
-   * A subscription was created or changed: asks its destination for permission now, if it needs one, so that the owner
-   * sees the answer before the first attempt. Never throws.
-   */
-  beginHandshake?(subscription: Subscription): void;
-  /** The destination's answer; undefined when it is not asked. */
-  handshakeOf?(subscription: Subscription): Handshake | undefined;
   /** Asks whether a target is healthy. Calls `done` once, with the problem or with undefined. */
   checkHealth?(place: HealthPlace, owner: string, done: (error: string | undefined) => void): void;
-  /**
-   * How many delivered messages are still in the queue; undefined when this cannot be known. Rejects while the broker
-   * cannot be reached.
-   */
-  countWaiting?(subscription: Subscription): Promise<number | undefined>;
-  /** Whether somebody may hold messages that this number does not include. */
-  mayHoldMore?(subscription: Subscription): boolean;
   /** Stops all attempts in flight (reported with the result `error`) and frees all resources. */
   close(): Promise<void>;
+}
+
+export type OpenSender<Settings extends object = object> = (services: SenderServices) => Sender<Settings>;
+
+/** What the gateway provides to senders. */
+export interface SenderServices {
+  clock: Clock;
+  /** The guarded client. It is closed together with the sender of the kind http. */
+  client: HttpClient;
+  userAgent: string;
+  /** The public name of this gateway: a DNS name, possibly with a port. */
+  publicHost: string;
+  /** Throws for a URL that must not be reached. */
+  checkUrl: (url: string, field: string) => void;
+  /** Returns why a URL may not be used because it leads back to this gateway. */
+  findOwnUrlProblem: (url: string) => string | undefined;
+  openCredentials: OpenCredentials;
+  /** The subscription that has this one as its fallback. */
+  findForward: (fallback: Subscription) => Subscription | undefined;
+  /** Connections to brokers. They outlive the senders. */
+  connections: Connections;
+  /** Encrypts credentials in messages when a destination has no key of its own. */
+  messageKey?: string | undefined;
+  /** The SMTP configuration; without it no e-mail is sent. */
+  smtp?: SmtpConfig | undefined;
+  sms?: SmsConfig | undefined;
+  templates: Templates;
+  /** The id of this store: messages name it as their origin. */
+  origin: string;
+  /** The absolute path of the folder for batches; when not given, no batches are written to files. */
+  batchDir?: string | undefined;
+  /** Tells the operator about a setting whose effect its owner may not expect. */
+  warn: (subscription: Subscription, message: string) => void;
+}
+
+/** The credentials among the headers of a stored request, by name; empty when none were stored. */
+export type OpenCredentials = (event: EventContent, sealed: string) => Readonly<Record<string, string>>;
+
+/** The gateway's configuration for e-mail. */
+export interface SmtpConfig {
+  readonly url?: string | undefined;
+  readonly from?: string | undefined;
+  readonly tls: TlsMode;
+  readonly caFile?: string | undefined;
+  readonly dkimDomain?: string | undefined;
+  readonly dkimSelector?: string | undefined;
+  readonly dkimKey?: string | undefined;
+  readonly maxConnections: number;
+  readonly messagesPerConnection: number;
+  /** E-mails per minute of one tenant. */
+  readonly tenantRate: number;
+  readonly allowTenants: boolean;
+}
+
+/** The gateway's configuration for SMS. */
+export interface SmsConfig {
+  readonly defaultCountry?: string | undefined;
+  /** Messages per hour to one number. */
+  readonly numberRate: number;
+  /** Messages per minute of one tenant. */
+  readonly tenantRate: number;
+  readonly allowTenants: boolean;
 }

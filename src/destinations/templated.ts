@@ -1,7 +1,8 @@
 import { failedHere, refused, type Outcome } from "../model/outcome.ts";
 import type { NeededParts } from "../model/subscription.ts";
-import type { Rendered, Template, TemplateFacts } from "../sandbox/templates/templates.ts";
+import type { Rendered, Template, TemplateFacts, Templates } from "../sandbox/templates/templates.ts";
 import type { Attempt } from "./sender.ts";
+import type { EventContent } from "../model/event.ts";
 
 /** Shared by the kinds of destinations that use templates. */
 
@@ -21,4 +22,38 @@ export function neededBy(templates: readonly Template[]): NeededParts | undefine
   const request = mention(/\b(?:headers|query)\b/);
   const details = mention(/\bmetadata\b/);
   return request || details ? { request, details } : undefined;
+}
+
+const NOTHING: Rendered = Object.freeze({ texts: [] });
+
+/** Renders the templates of a destination for one attempt. Without templates, the renderer is not called. */
+export function renderAll(
+  templates: Templates,
+  list: readonly Template[],
+  attempt: Attempt,
+  own?: TemplateFacts["own"],
+): Rendered | Promise<Rendered> {
+  return list.length === 0 ? NOTHING : templates.render(list, { ...toTemplateFacts(attempt), own });
+}
+
+/** Whether a text contains parts that an event fills in. */
+export function isTemplate(text: string): boolean {
+  return /\{[{%]/.test(text);
+}
+
+/** Reads the payload of an event as an object; returns a text when it cannot be read. */
+export function readPayload({ body }: EventContent): Readonly<Record<string, unknown>> | string {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"));
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // Reported below, like any other body that is not an object.
+  }
+  return "the payload is not a JSON object";
+}
+
+/** One text field of the payload. */
+export function textIn(payload: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  const value = Object.hasOwn(payload, name) ? payload[name] : undefined;
+  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -159,9 +159,9 @@ async function openSubscribers({ config, logger, later }: Start, made: Foundatio
     kinds,
     retryPolicy: toRetryPolicySpec(config.defaultRetryPolicy),
     maxProbeMs,
-    rejectDestination: senders.refuse,
+    rejectDestination: async (kind, settings) => senders.find(kind.name)?.rules?.refuse(settings),
     isForOperators: senders.isForOperators,
-    warnOfDestination: senders.warnOf,
+    warnOfDestination: (kind, settings) => senders.find(kind.name)?.rules?.warnOf?.(settings) ?? [],
     onHeld: (subscription, why) =>
       logger.warn({ subscription: nameForLog(subscription), reason: why }, "subscription is held"),
     findTarget: sharedTargets.findInput,

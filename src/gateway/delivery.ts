@@ -93,7 +93,7 @@ export function openDelivery(start: Start, made: Foundation & Configured) {
   const fallbackDepths = createFallbackDepths({
     clock,
     listFallbacks: (tenantId) => subscriptions.list(tenantId).flatMap((one) => subscriptions.findFallback(one) ?? []),
-    countWaiting: senders.countWaiting,
+    countWaiting: async (fallback) => senders.find(fallback.kind)?.queue?.countWaiting(fallback),
   });
   const drain = createFallbackDrain({
     clock,
@@ -104,7 +104,7 @@ export function openDelivery(start: Start, made: Foundation & Configured) {
     listFormerFallbacks: ({ seq }) =>
       subscriptions.list(undefined).filter((one) => subscriptions.findFormerForward(one)?.seq === seq),
     countQueue: fallbackDepths.count,
-    mayHoldMore: senders.mayHoldMore,
+    mayHoldMore: (fallback) => senders.find(fallback.kind)?.queue?.mayHoldMore(fallback) === true,
     onOverdue: ({ forward, fallback, left, isHeld }) =>
       logger.warn(
         { subscription: forward.name, fallback: fallback.name, left: left ?? "unknown" },
@@ -117,7 +117,11 @@ export function openDelivery(start: Start, made: Foundation & Configured) {
   const health = createHealthWatch({
     clock,
     random,
-    check: senders.checkHealth,
+    check(place, owner, done) {
+      const sender = senders.find(place.kind);
+      if (sender?.checkHealth === undefined) return done(`there is no health check for the kind ${place.kind}`);
+      sender.checkHealth(place, owner, done);
+    },
     lanes: scheduler.targets,
     drain,
     onMode: (target, change) => modes.found(target, change),
@@ -227,7 +231,7 @@ export function followChanges(made: Foundation & Configured & Delivery): void {
       forwarding.refresh(subscription);
       scheduler.refresh(subscription.seq);
       if (after !== undefined && before?.fallback !== after.fallback) drain.bringBackFormer(after);
-      if (after?.status === "active") senders.beginHandshake(after);
+      if (after?.status === "active") senders.find(after.kind)?.handshakes?.begin(after);
     }
     modes.watchSoon();
     await subscriptionLanes.skipDeadHeads(changed);

@@ -1,6 +1,5 @@
 import type { Config } from "../config/settings-tree.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import type { DestinationKind } from "../destinations/sender.ts";
 import type { PosthornError } from "../model/errors.ts";
 import type { PartStack } from "../model/part-stack.ts";
 import { type SystemClockOptions, createSystemClock, createSystemRandom } from "../model/clock.ts";
@@ -24,12 +23,16 @@ import { getDatabasePath } from "../config/store-url.ts";
 import { createDispatch, traceSenders } from "../deliver/attempt.ts";
 import { openInFlightFile } from "../deliver/in-flight-file.ts";
 import { createDestinationKinds } from "../destinations/kinds.ts";
-import { openSenders } from "../destinations/open-senders.ts";
-import { createAddressGuard } from "../destinations/wire/address-guard.ts";
-import { parseDestination } from "../destinations/wire/destination.ts";
+import type { SenderServices } from "../destinations/sender.ts";
+import { openSenders, type KindWithSender } from "../destinations/senders.ts";
+import {
+  createAddressGuard,
+  parseDestination,
+  createOwnUrls,
+  listOwnAddresses,
+} from "../destinations/wire/address-guard.ts";
 import { openHttpClient } from "../destinations/wire/http-client.ts";
-import { createNotedCertificates } from "../destinations/wire/noted-certificates.ts";
-import { createOwnUrls, listOwnAddresses } from "../destinations/wire/own-urls.ts";
+import { createNotedCertificates } from "../destinations/wire/guarded-connect.ts";
 import { parseEgressProxy } from "../destinations/wire/proxy-tunnel.ts";
 import { openDiskWatch } from "../jobs/disk-watch.ts";
 import { createIdSource } from "../model/ids.ts";
@@ -55,7 +58,7 @@ export interface GatewayOptions {
   /** More plugins than `plugins.ts` lists; their settings are not read. */
   plugins?: readonly Plugin[] | undefined;
   /** Kinds of destinations beyond the built-in ones. */
-  destinationKinds?: readonly DestinationKind[] | undefined;
+  destinationKinds?: readonly KindWithSender[] | undefined;
   /** How long running requests may take once everything else has stopped. */
   httpCloseMs?: number | undefined;
   /** Another time than the machine's. For tests only. */
@@ -226,7 +229,7 @@ export function openOutgoing(start: Start, { store, clock, random, secretBox }: 
   const templates = openTemplates();
   parts.add(() => templates.close());
   const kinds = createDestinationKinds(options.destinationKinds);
-  const senders = openSenders(kinds, {
+  const services: SenderServices = {
     client,
     clock,
     userAgent: config.userAgent,
@@ -243,7 +246,8 @@ export function openOutgoing(start: Start, { store, clock, random, secretBox }: 
     batchDir: config.batchDir,
     origin: store.info.id,
     warn: ({ name }, reason) => logger.warn({ subscription: name, reason }, "deliveries reach nobody"),
-  });
+  };
+  const senders = openSenders(services, options.destinationKinds);
   const tracing = findTracing(logger);
   if (tracing !== undefined) parts.add(() => flushSpans(tracing, clock));
   const found = tracing === undefined ? senders : traceSenders(senders, tracing);

@@ -40,6 +40,33 @@ export interface Outcome {
  */
 export type HealthSign = "well" | "ill" | "limited" | "doubtful" | "nothing";
 
+/**
+ * What a kind of destination records about an attempt. Only the kind knows what it means; the store knows how long it
+ * keeps each part. Secrets are masked.
+ */
+export interface KindRecord {
+  /** Where the attempt went. */
+  place: string | undefined;
+  /** The IP address connected to, when a connection was made. */
+  address: string | undefined;
+  /** What was sent, in lines; empty when nothing was. Erased with the event, and what attempts have in common is stored once. */
+  sent: string | undefined;
+  /** The status of the answer, for lists and logs. */
+  code: number | undefined;
+  /** What the kind knows since the attempt: a JSON object. Kept as long as answers. */
+  facts: string | undefined;
+  /** At most 8 KB of the answer. */
+  answer: Uint8Array | undefined;
+}
+
+export const UNSENT: Omit<KindRecord, "place"> = Object.freeze({
+  address: undefined,
+  sent: "",
+  code: undefined,
+  facts: undefined,
+  answer: undefined,
+});
+
 export const DELIVERED: Outcome = Object.freeze({
   kind: "delivered",
   result: "success",

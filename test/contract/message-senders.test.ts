@@ -1,8 +1,9 @@
 import { beforeAll } from "vitest";
 import { openHttpClient } from "../../src/destinations/wire/http-client.ts";
 import { createAddressGuard } from "../../src/destinations/wire/address-guard.ts";
-import { EMAIL } from "../../src/destinations/email/kind.ts";
-import { SMS } from "../../src/destinations/sms/kind.ts";
+import { EMAIL } from "../../src/destinations/email/settings.ts";
+import { SENDERS } from "../../src/destinations/senders.ts";
+import { SMS } from "../../src/destinations/sms/settings.ts";
 import { createSystemClock } from "../../src/model/clock.ts";
 import { openMailServer, type MailBehaviour } from "../support/mail-server.ts";
 import { senderServices } from "../support/sender-services.ts";
@@ -38,7 +39,7 @@ senderContract("email", {
   noSecrets: "the password of the SMTP server is a setting of the gateway",
   async open() {
     const server = await openMailServer({ login: { user: "posthorn", password: SECRET } });
-    const sender = EMAIL.open(
+    const sender = SENDERS.email(
       senderServices({ clock: createSystemClock(), smtp: { ...SMTP_CONFIG, url: server.url } }),
     );
     return {
@@ -76,7 +77,7 @@ senderContract("sms", {
     const guard = createAddressGuard({ allowPrivate: ["127.0.0.0/8"] });
     const client = openHttpClient({ guard, allowHttp: true, clock });
     const sink = await openSinkServer();
-    const sender = SMS.open(senderServices({ clock, client }));
+    const sender = SENDERS.sms(senderServices({ clock, client }));
     return {
       sender,
       place: sink.url,

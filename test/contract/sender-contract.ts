@@ -1,9 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
-import type { Attempt, AttemptReport, DestinationKind, Sender } from "../../src/destinations/sender.ts";
+import type { DestinationKind } from "../../src/destinations/destination-kind.ts";
+import type { Attempt, AttemptReport, Sender } from "../../src/destinations/sender.ts";
 import type { Outcome } from "../../src/model/outcome.ts";
 import { MASK } from "../../src/model/secrets.ts";
-import { createDestinationKinds } from "../../src/destinations/kinds.ts";
-import { checkKindSettings, fieldOf, settingsIn, withSettings } from "../../src/destinations/kind-settings.ts";
+import {
+  createDestinationKinds,
+  checkKindSettings,
+  fieldOf,
+  settingsIn,
+  withSettings,
+} from "../../src/destinations/kinds.ts";
 import type { Subscription, SubscriptionInput } from "../../src/model/subscription.ts";
 
 /** What a kind tells of itself, to be held to what every kind of destination promises. */
@@ -98,7 +104,7 @@ export function senderContract(name: string, sender: SenderCase): void {
         const reports = await send(makeAttempts(count));
         expect(reports.map(({ outcome }) => outcome.kind)).toEqual(Array.from({ length: count }, () => "delivered"));
         for (const { durationMs, startedAt, record } of reports) {
-          expect([durationMs >= 0, Number.isFinite(startedAt), typeof record.url]).toEqual([true, true, "string"]);
+          expect([durationMs >= 0, Number.isFinite(startedAt), typeof record.place]).toEqual([true, true, "string"]);
         }
       }
     });

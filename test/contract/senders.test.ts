@@ -1,8 +1,9 @@
 import { openHttpClient } from "../../src/destinations/wire/http-client.ts";
 import { createAddressGuard } from "../../src/destinations/wire/address-guard.ts";
-import { BATCH } from "../../src/destinations/batch/kind.ts";
-import { HTTP } from "../../src/destinations/http/kind.ts";
-import type { DestinationKind, Sender } from "../../src/destinations/sender.ts";
+import { BATCH } from "../../src/destinations/batch/settings.ts";
+import { HTTP } from "../../src/destinations/http/settings.ts";
+import type { OpenSender, Sender } from "../../src/destinations/sender.ts";
+import { SENDERS, type KindWithSender } from "../../src/destinations/senders.ts";
 import { createSystemClock } from "../../src/model/clock.ts";
 import { createBatchingKind, queueIsFull, refusedByQueue } from "../support/batching-kind.ts";
 import { senderServices } from "../support/sender-services.ts";
@@ -15,13 +16,13 @@ import { failed } from "../../src/model/outcome.ts";
 import { SECRET, senderContract, type FarEnd, type SenderHarness } from "./sender-contract.ts";
 
 /** For kinds that make requests: before a real server. */
-function openWithSink<Settings extends object>(kind: DestinationKind<Settings>) {
+function openWithSink<Settings extends object>(openSender: OpenSender<Settings>) {
   return async (): Promise<SenderHarness> => {
     const clock = createSystemClock();
     const guard = createAddressGuard({ allowPrivate: ["127.0.0.0/8"] });
     const client = openHttpClient({ guard, allowHttp: true, clock });
     const sink = await openSinkServer();
-    const sender = kind.open(senderServices({ clock, client })) as Sender;
+    const sender = openSender(senderServices({ clock, client })) as Sender;
     return {
       sender,
       place: sink.url,
@@ -49,7 +50,7 @@ senderContract("http", {
     "is down": "failed",
     "is gone": "gone",
   },
-  open: openWithSink(HTTP),
+  open: openWithSink(SENDERS.http),
   settings: ({ place }) => ({
     url: `${place}/hook`,
     headers: { "X-Api-Key": SECRET },
@@ -71,7 +72,7 @@ senderContract("batch", {
     "is down": "failed",
     "is gone": "gone",
   },
-  open: openWithSink(BATCH),
+  open: openWithSink(SENDERS.batch),
   settings: ({ place }) => ({
     url: `${place}/rows`,
     max_rows: 5,
@@ -86,7 +87,7 @@ senderContract("batch", {
 });
 
 /** In virtual time; nothing leaves. */
-async function openVirtual(kind: DestinationKind, farEnd: (does: FarEnd) => void): Promise<SenderHarness> {
+async function openVirtual(kind: KindWithSender, farEnd: (does: FarEnd) => void): Promise<SenderHarness> {
   const time = createVirtualTime(NOON);
   const clock = createVirtualClock(time);
   const sender = kind.open(senderServices({ clock }));

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { DestinationKind } from "../../src/destinations/sender.ts";
+import type { KindWithSender } from "../../src/destinations/senders.ts";
 import { until, type Answer } from "../support/api-client.ts";
 import { createBatchingKind, queueIsFull, refusedByQueue, type BatchingQueue } from "../support/batching-kind.ts";
 import { createSessionKind, type SessionHost } from "../support/session-kind.ts";
@@ -15,7 +15,7 @@ describe("a kind of destination", () => {
   let host: SessionHost;
   afterEach(() => gateway.close());
 
-  async function start(): Promise<readonly DestinationKind[]> {
+  async function start(): Promise<readonly KindWithSender[]> {
     const [batching, session] = [createBatchingKind(), createSessionKind()];
     [queue, host] = [batching.queue, session.host];
     const destinationKinds = [batching.kind, session.kind];

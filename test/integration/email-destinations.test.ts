@@ -2,8 +2,8 @@ import { createPublicKey, generateKeyPairSync, createVerify } from "node:crypto"
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { EMAIL } from "../../src/destinations/email/kind.ts";
-import type { DestinationKind } from "../../src/destinations/sender.ts";
+import { EMAIL } from "../../src/destinations/email/settings.ts";
+import { SENDERS, type KindWithSender } from "../../src/destinations/senders.ts";
 import { until } from "../support/api-client.ts";
 import { TEST_CA } from "../support/certificates.ts";
 import { openMailServer, type MailServer, type MailServerOptions } from "../support/mail-server.ts";
@@ -21,7 +21,7 @@ afterEach(async () => {
 interface World {
   server?: MailServerOptions;
   env?: TestGatewayOptions["env"];
-  destinationKinds?: readonly DestinationKind[];
+  destinationKinds?: readonly KindWithSender[];
 }
 
 async function open({ server, env, destinationKinds }: World = {}): Promise<{
@@ -170,10 +170,10 @@ describe("a destination of the kind email", () => {
   });
 
   it("would mail all of them again without what was kept of the first try (control)", async () => {
-    const forgetful: DestinationKind = {
+    const forgetful: KindWithSender = {
       ...EMAIL,
       open(services) {
-        const sender = EMAIL.open(services);
+        const sender = SENDERS.email(services);
         const send: typeof sender.send = (attempts, done) =>
           sender.send(
             attempts.map((attempt) => ({ ...attempt, earlier: undefined })),

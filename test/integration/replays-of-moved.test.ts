@@ -3,16 +3,22 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import type { DestinationKind } from "../../src/destinations/sender.ts";
+import type { KindWithSender } from "../../src/destinations/senders.ts";
 import type { PartMakers } from "../../src/gateway/start.ts";
 import { until } from "../support/api-client.ts";
-import { JOURNAL } from "../support/journal-kind.ts";
+import { openJournalSender } from "../support/journal/sender.ts";
+import { JOURNAL } from "../support/journal/settings.ts";
 import { openSinkServer } from "../support/sink-server.ts";
 import { startTestGateway } from "../support/test-gateway.ts";
 import { withPort } from "../support/with-port.ts";
 
 /** A fallback without a broker: a file that nobody can count. */
-const QUEUE = { ...JOURNAL, name: "file-queue", isQueue: true } as unknown as DestinationKind;
+const QUEUE = {
+  ...JOURNAL,
+  open: openJournalSender,
+  name: "file-queue",
+  queue: { isCountable: () => true, maxBytesOf: () => undefined },
+} as unknown as KindWithSender;
 
 /** Nobody finds the other delivery of an event. */
 const FORGETFUL: PartMakers = {

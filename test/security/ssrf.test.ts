@@ -2,8 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { parseUrl } from "../../src/model/addresses.ts";
-import { type AddressGuard, createAddressGuard } from "../../src/destinations/wire/address-guard.ts";
-import { parseDestination } from "../../src/destinations/wire/destination.ts";
+import { type AddressGuard, createAddressGuard, parseDestination } from "../../src/destinations/wire/address-guard.ts";
 import type { Lookup } from "../../src/destinations/wire/names/name-lookup.ts";
 import {
   type HttpClient,

@@ -14,6 +14,7 @@ import { createJobs, type Jobs } from "../../src/jobs/jobs.ts";
 import { createOwnEvents } from "../../src/accept/ingest.ts";
 import { createChance } from "../support/chance.ts";
 import { findSeedSecret, officialsAccept, type Received } from "../support/official-verifiers.ts";
+import { senderServices } from "../support/sender-services.ts";
 import { openSimulatedGateway, type SimulatedGateway } from "../support/simulated-gateway.ts";
 import { NOON } from "../support/store-fixtures.ts";
 import { MEMORY_FOLDER } from "../support/memory-folder.ts";
@@ -90,7 +91,7 @@ describe("months of automatic rotation", () => {
         time,
         chance,
         calls,
-        createSender: ({ clock }) => openHttpSender({ client, clock, userAgent: "Posthorn/simulated" }),
+        createSender: ({ clock }) => openHttpSender(senderServices({ client, clock, userAgent: "Posthorn/simulated" })),
         maxInFlight: 10,
         maxBodyBytes: 1_000_000,
         maxRows: 1000,

@@ -2,7 +2,7 @@
 import { toActiveRules, type AlertRuleInput } from "../../src/model/alert.ts";
 import { GATEWAY_TENANT } from "../../src/model/event.ts";
 import type { Undrained } from "../../src/deliver/fallback.ts";
-import { createNotedCertificates } from "../../src/destinations/wire/noted-certificates.ts";
+import { createNotedCertificates } from "../../src/destinations/wire/guarded-connect.ts";
 import { ONE_BY_ONE, type Attempt, type Sender } from "../../src/destinations/sender.ts";
 import { createIdSource } from "../../src/model/ids.ts";
 import { DELIVERED, type Outcome } from "../../src/model/outcome.ts";

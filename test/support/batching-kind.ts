@@ -2,7 +2,8 @@
 import { Type, type Static } from "typebox";
 import { keepOwnRecord, presentOwnRecord } from "../../src/destinations/own-record.ts";
 import { secretSettings } from "../../src/destinations/secret-settings.ts";
-import type { Attempt, AttemptReport, DestinationKind } from "../../src/destinations/sender.ts";
+import type { Attempt, AttemptReport } from "../../src/destinations/sender.ts";
+import type { KindWithSender } from "../../src/destinations/senders.ts";
 import { DELIVERED, failed, failedHere, refused, type Outcome } from "../../src/model/outcome.ts";
 
 const BatchingSettings = Type.Object(
@@ -29,7 +30,7 @@ export interface BatchingQueue {
 
 const BAD_TOKEN = "wrong";
 
-export function createBatchingKind(name = "batching"): { kind: DestinationKind; queue: BatchingQueue } {
+export function createBatchingKind(name = "batching"): { kind: KindWithSender; queue: BatchingQueue } {
   const batches: string[][] = [];
   const tokens: (string | undefined)[] = [];
   const waiting = new Set<() => void>();
@@ -49,7 +50,7 @@ export function createBatchingKind(name = "batching"): { kind: DestinationKind; 
   };
   const settingsOf = ({ subscription }: Attempt) => subscription.destination as BatchingSettings;
 
-  const kind: DestinationKind<BatchingSettings> = {
+  const kind: KindWithSender<BatchingSettings> = {
     name,
     settings: BatchingSettings,
     check: ({ token }) => (token === BAD_TOKEN ? [{ field: "token", message: "is one that the queue refuses" }] : []),

@@ -1,8 +1,7 @@
 /** What the kind http makes of answers, for those who play a destination without one. */
 import { classify, type RetryOn } from "../../src/destinations/classify-answer.ts";
-import type { HttpDestination } from "../../src/destinations/http/settings.ts";
-import type { AttemptRecordPart } from "../../src/destinations/sender.ts";
-import { failed, type Outcome } from "../../src/model/outcome.ts";
+import type { HttpDestination } from "../../src/destinations/http/request.ts";
+import { failed, UNSENT, type KindRecord, type Outcome } from "../../src/model/outcome.ts";
 import type { Subscription } from "../../src/model/subscription.ts";
 
 export const NO_RETRY_ON: RetryOn = {
@@ -52,13 +51,6 @@ export function timedOut(error = "no answer in time"): Outcome {
   return failed(error, { result: "timeout" });
 }
 
-export function recordOf({ place }: Pick<Subscription, "place">, responseCode?: number): AttemptRecordPart {
-  return {
-    url: place,
-    address: undefined,
-    requestHeaders: "{}",
-    responseCode,
-    responseHeaders: undefined,
-    responseBody: undefined,
-  };
+export function recordOf({ place }: Pick<Subscription, "place">, code?: number): KindRecord {
+  return { ...UNSENT, place, sent: "{}", code };
 }

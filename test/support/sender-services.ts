@@ -1,5 +1,5 @@
 import { createConnections } from "../../src/queues/connections.ts";
-import type { SenderServices } from "../../src/destinations/services.ts";
+import type { SenderServices } from "../../src/destinations/sender.ts";
 import { openTemplates } from "../../src/sandbox/templates/open-templates.ts";
 import { createSeededRandom } from "./seeded-random.ts";
 

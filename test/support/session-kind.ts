@@ -2,7 +2,8 @@
 import { Type, type Static } from "typebox";
 import { keepOwnRecord, presentOwnRecord } from "../../src/destinations/own-record.ts";
 import { secretSettings } from "../../src/destinations/secret-settings.ts";
-import { ONE_BY_ONE, type Attempt, type DestinationKind } from "../../src/destinations/sender.ts";
+import { ONE_BY_ONE, type Attempt } from "../../src/destinations/sender.ts";
+import type { KindWithSender } from "../../src/destinations/senders.ts";
 import { DELIVERED, failed, failedHere, gone, refused, type Outcome } from "../../src/model/outcome.ts";
 
 const SessionSettings = Type.Object(
@@ -32,7 +33,7 @@ interface Session {
   sent: number;
 }
 
-export function createSessionKind(name = "session"): { kind: DestinationKind; host: SessionHost } {
+export function createSessionKind(name = "session"): { kind: KindWithSender; host: SessionHost } {
   const taken: { eventId: string; session: number; place: number }[] = [];
   let checks = 0;
   let sessions = 0;
@@ -44,7 +45,7 @@ export function createSessionKind(name = "session"): { kind: DestinationKind; ho
     mood: "well",
   };
 
-  const kind: DestinationKind<SessionSettings> = {
+  const kind: KindWithSender<SessionSettings> = {
     name,
     settings: SessionSettings,
     healthSettings: ["is_checked"],

@@ -1,4 +1,4 @@
-import type { SmtpConfig } from "../../src/destinations/message-config.ts";
+import type { SmtpConfig } from "../../src/destinations/sender.ts";
 
 /** As the configuration has it where nothing is said; `url` is the test's. */
 export const SMTP_CONFIG: SmtpConfig = {

@@ -1,6 +1,7 @@
 import type { Accepted } from "../../src/model/accepted.ts";
 import type { Clock } from "../../src/model/clock.ts";
 import { createIdSource } from "../../src/model/ids.ts";
+import type { KindRecord } from "../../src/model/outcome.ts";
 import { createSeededRandom } from "./seeded-random.ts";
 import type { LoggedRequest, NewDelivery, NewEvent } from "../../src/store/port/event-log.ts";
 import type { NewReplay, Pruned, PruneStep, ReplayRow } from "../../src/store/port/jobs.ts";
@@ -62,20 +63,26 @@ export function newDelivery(subscriptionSeq: number, change: Partial<NewDelivery
   return { subscriptionSeq, claim: false, ordered: false, expiresAt: undefined, ...change };
 }
 
-export function newAttempt(change: Partial<AttemptRecord> = {}): AttemptRecord {
+export function newAttempt(
+  change: Partial<Omit<AttemptRecord, "record">> = {},
+  record: Partial<KindRecord> = {},
+): AttemptRecord {
   return {
     startedAt: NOON,
     durationMs: 5,
     result: "success",
     trigger: "first",
-    url: "https://example.com/hook",
-    address: "192.0.2.1",
-    requestHeaders: undefined,
-    responseCode: 200,
-    responseHeaders: undefined,
-    responseBody: undefined,
     error: undefined,
     ...change,
+    record: {
+      place: "https://example.com/hook",
+      address: "192.0.2.1",
+      sent: undefined,
+      code: 200,
+      facts: undefined,
+      answer: undefined,
+      ...record,
+    },
   };
 }
 
@@ -103,13 +110,13 @@ export function newSettlement(of: Claimed, change: Partial<Settlement> = {}): Se
 
 /** The settlement of a failed attempt after which there is none. */
 export function newDeath(of: Claimed, change: Partial<Settlement> = {}): Settlement {
-  const attempt = newAttempt({ result: "failed", responseCode: 500, error: "500" });
+  const attempt = newAttempt({ result: "failed", error: "500" }, { code: 500 });
   return newSettlement(of, { verdict: "dead", deadReason: "refused", attempt, ...change });
 }
 
 /** The settlement of a failed attempt that is made again at `nextAttemptAt`. */
 export function newRetry(of: Claimed, nextAttemptAt: number, change: Partial<Settlement> = {}): Settlement {
-  const attempt = newAttempt({ result: "timeout", responseCode: undefined, error: "timed out" });
+  const attempt = newAttempt({ result: "timeout", error: "timed out" }, { code: undefined });
   return newSettlement(of, { verdict: "retry", nextAttemptAt, attempt, ...change });
 }
 

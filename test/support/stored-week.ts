@@ -108,15 +108,16 @@ async function storeBatch(
 
 function toSettlement(eventSeq: number, subscriptionSeq: number, end: string, number: number, receivedAt: number) {
   const of = { eventSeq, subscriptionSeq };
-  const attempt = newAttempt({
-    startedAt: receivedAt + 3,
-    durationMs: durationOf(number, subscriptionSeq),
-    url: "http://127.0.0.1:9/hooks",
-    responseBody: Buffer.from("ok"),
-  });
+  const attempt = newAttempt(
+    { startedAt: receivedAt + 3, durationMs: durationOf(number, subscriptionSeq) },
+    { place: "http://127.0.0.1:9/hooks", answer: Buffer.from("ok") },
+  );
   if (end === "delivered") return newSettlement(of, { attempt });
   const { deadReason, code, error } = pick(DEAD_ENDS, number);
-  return newDeath(of, { deadReason, attempt: { ...attempt, result: "failed", responseCode: code, error } });
+  return newDeath(of, {
+    deadReason,
+    attempt: { ...attempt, result: "failed", error, record: { ...attempt.record, code } },
+  });
 }
 
 function durationOf(number: number, subscriptionSeq: number): number {

@@ -6,7 +6,7 @@ import type { Config } from "../../src/config/settings-tree.ts";
 import { startGateway, type Gateway } from "../../src/gateway.ts";
 import type { PartMakers } from "../../src/gateway/start.ts";
 import type { Scope } from "../../src/model/scopes.ts";
-import type { DestinationKind } from "../../src/destinations/sender.ts";
+import type { KindWithSender } from "../../src/destinations/senders.ts";
 import type { Plugin } from "../../src/plugin.ts";
 import type { SourceKind } from "../../src/sources/source-kind.ts";
 import { createLogger } from "../../src/telemetry/logger.ts";
@@ -62,7 +62,7 @@ export interface TestGatewayOptions {
   listenFd?: number;
   sourceKinds?: readonly SourceKind[];
   plugins?: readonly Plugin[];
-  destinationKinds?: readonly DestinationKind[];
+  destinationKinds?: readonly KindWithSender[];
   httpCloseMs?: number;
   /** Lays files into the data directory before the first start. */
   prepare?: (dataDir: string) => void;

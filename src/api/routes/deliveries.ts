@@ -307,7 +307,7 @@ export function presentAttempt(attempt: NumberedAttempt, of: AttemptOf, kinds: D
     started_at: isoTime(startedAt),
     duration_ms: attempt.durationMs,
     result: attempt.result,
-    ...kind?.presentRecord(attempt, { ...of, number, startedAt }),
+    ...kind?.presentRecord(attempt.record, { ...of, number, startedAt }),
     ...(of.hidesAnswer === true && { response_headers: null, response_body: null }),
     error: attempt.error ?? null,
     trigger: attempt.trigger,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Alerts } from "../../alerts/alerts.ts";
 import type { Scheduler } from "../../deliver/scheduler.ts";
 import type { DestinationKinds } from "../../destinations/kinds.ts";
-import type { Senders } from "../../destinations/open-senders.ts";
+import type { Senders } from "../../destinations/senders.ts";
 import type { Authenticate } from "../../intake/hot-routes.ts";
 import type { BodyErasures } from "../../jobs/body-erasure.ts";
 import type { Jobs } from "../../jobs/jobs.ts";

@@ -1,9 +1,7 @@
 import { Type } from "typebox";
-import { AUTH_FIELDS } from "../../destinations/destination-auth-rules.ts";
-import { DestinationAuthInput } from "../../destinations/destination-auth.ts";
-import { KINDS } from "../../destinations/kinds.ts";
+import { AUTH_FIELDS, DestinationAuthInput } from "../../destinations/request-settings.ts";
+import { KINDS, SUBSCRIPTION_FIELDS, SubscriptionSchema } from "../../destinations/kinds.ts";
 import type { Handshake } from "../../destinations/sender.ts";
-import { SUBSCRIPTION_FIELDS, SubscriptionSchema } from "../../destinations/subscription-schema.ts";
 import type { Summary } from "../../jobs/statistics.ts";
 import { changeOf, fillIn } from "../../model/shape.ts";
 import { publicKeyOf } from "../../model/signature.ts";
@@ -43,12 +41,12 @@ named("SubscriptionInput", SubscriptionSchema);
 named("SubscriptionChange", SubscriptionChange);
 for (const kind of KINDS) {
   for (const [name, schema] of Object.entries(kind.named ?? {})) named(name, schema);
-  const isForOperators = kind.isForOperators === true;
+  const { operatorOnly } = kind;
   named(toTypeName(kind.name), kind.settings);
   annotated(kind.settings, {
     ...(kind.isFlat === true && { "x-flat": true }),
-    ...(isForOperators && { "x-operator-only": true }),
-    ...(kind.operatorSettings !== undefined && { "x-operator-settings": kind.operatorSettings }),
+    ...(operatorOnly === true && { "x-operator-only": true }),
+    ...(typeof operatorOnly === "object" && { "x-operator-settings": operatorOnly }),
   });
 }
 annotated(DestinationAuthInput, {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
-import { SubscriptionSchema } from "../../destinations/subscription-schema.ts";
+import { SubscriptionSchema } from "../../destinations/kinds.ts";
 import { oneOf, withDefault } from "../../model/shape.ts";
 import { ownerOf, type Subscription as KnownSubscription, type SubscriptionInput } from "../../model/subscription.ts";
 import { allows } from "../../resources/keys.ts";
@@ -75,7 +75,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
         condition: parts.targets.conditionOf(one),
         counters: counters.get(one.seq),
         recent: recent.get(one.seq),
-        handshake: parts.senders.handshakeOf(one),
+        handshake: parts.senders.find(one.kind)?.handshakes?.find(one),
         isForPartner: caller?.isPartner === true,
       });
   }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { Value } from "typebox/value";
-import { describeUnknownKind, fieldOf, templatesIn } from "../../destinations/kind-settings.ts";
+import { describeUnknownKind, fieldOf, templatesIn } from "../../destinations/kinds.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { DEFAULT_TENANT, type EventContent } from "../../model/event.ts";
 import { parsePattern } from "../../model/pattern.ts";

@@ -91,7 +91,7 @@ export function addTestDeliveryRoutes(app: FastifyInstance, parts: Parts): void 
         });
       }
       rejectErased(event);
-      const shown = await senders.preview({
+      const shown = await senders.find(subscription.kind)?.preview?.({
         deliveryId: formatDeliveryId(event.seq, subscription.seq),
         number: 1,
         generation: 1,

@@ -141,7 +141,7 @@ function fromAttempt(
           started_at: isoTime(attempt.startedAt),
           duration_ms: attempt.durationMs,
           result: attempt.result,
-          response_code: attempt.responseCode ?? null,
+          response_code: attempt.code ?? null,
           error: attempt.error ?? null,
           trigger: attempt.trigger,
         },

@@ -1,6 +1,6 @@
 import type { TProperties } from "typebox";
 import type { DeclaredFile, DeclaredList } from "../../config/load.ts";
-import { SUBSCRIPTION_FIELDS } from "../../destinations/subscription-schema.ts";
+import { SUBSCRIPTION_FIELDS } from "../../destinations/kinds.ts";
 import { EventTypeInput } from "../../model/event-type.ts";
 import { DEFAULT_TENANT, GATEWAY_TENANT } from "../../model/event.ts";
 import { stableId } from "../../model/ids.ts";

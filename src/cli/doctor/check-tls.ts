@@ -2,13 +2,17 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Config } from "../../config/settings-tree.ts";
 import { createAddressGuard } from "../../destinations/wire/address-guard.ts";
-import { type Connected, createGuardedConnect, type Peer } from "../../destinations/wire/guarded-connect.ts";
+import {
+  createGuardedConnect,
+  type Connected,
+  type Peer,
+  createNotedCertificates,
+} from "../../destinations/wire/guarded-connect.ts";
 import { openNameLookup } from "../../destinations/wire/names/name-lookup.ts";
 import { describe } from "../../destinations/wire/network-fault.ts";
-import { createNotedCertificates } from "../../destinations/wire/noted-certificates.ts";
 import { parseEgressProxy } from "../../destinations/wire/proxy-tunnel.ts";
-import { parseUrl } from "../../model/addresses.ts";
 import { createSystemClock } from "../../model/clock.ts";
+import { parseUrl } from "../../model/addresses.ts";
 import type { Report } from "./findings.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import { RECOVER_INCLUDES } from "../../model/replay.ts";
 import { ALL_TENANTS } from "../../model/subscription.ts";
-import { SUBSCRIPTION_FIELDS } from "../../destinations/subscription-schema.ts";
+import { SUBSCRIPTION_FIELDS } from "../../destinations/kinds.ts";
 import { CommandFailure, usageFailure } from "../failure.ts";
 import { countOf, print } from "../output.ts";
 import { readNumber, readObject, readPairs, readSecret, readTime } from "../read-value.ts";

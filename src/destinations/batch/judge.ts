@@ -1,8 +1,8 @@
 import { failed, refused, type Outcome, tooLarge } from "../../model/outcome.ts";
 import { classify, type RetryOn } from "../classify-answer.ts";
 import type { HttpResponse, HttpResult } from "../wire/http-client.ts";
-import { findInsertFault } from "./clickhouse.ts";
 import type { Verdict } from "./split.ts";
+import type { PostedTo } from "./settings.ts";
 
 /** What an answer means for the rows that were posted. */
 export type Judgement = Verdict & {
@@ -49,4 +49,46 @@ function quote({ body }: HttpResponse): string | undefined {
   const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, 4 * MAX_QUOTED)).toString("utf8");
   const line = text.replaceAll(/[\p{Cc}\p{Cf}\ufffd\s]+/gu, " ").trim();
   return line === "" ? undefined : line.slice(0, MAX_QUOTED);
+}
+
+/** An INSERT through ClickHouse's HTTP interface: the query is in the URL, the rows are in the body. */
+
+/** Rows may have more members than the table has columns, and contain times in ISO 8601. */
+const USUAL_SETTINGS = { input_format_skip_unknown_fields: "1", date_time_input_format: "best_effort" };
+
+/** `batchId`: lets ClickHouse recognise a batch that it has already accepted. */
+export function buildInsertUrl(url: string, insert: NonNullable<PostedTo["insert"]>, batchId: string): string {
+  const target = new URL(url);
+  const table = insert.table
+    .split(".")
+    .map((name) => `\`${name}\``)
+    .join(".");
+  const settings: Record<string, string> = { ...USUAL_SETTINGS, ...insert.settings };
+  // Without this, accepted rows could be lost before they are written.
+  if (Number(settings["async_insert"] ?? 0) !== 0) settings["wait_for_async_insert"] = "1";
+  for (const [name, value] of Object.entries(settings)) target.searchParams.set(name, value);
+  target.searchParams.set("insert_deduplication_token", batchId);
+  target.searchParams.set("query", `INSERT INTO ${table} FORMAT JSONEachRow`);
+  return target.href;
+}
+
+/** Exception codes that concern a row, whatever the status of the answer: most come with 400, some with 500. */
+const ABOUT_A_ROW: ReadonlySet<number> = new Set([
+  6, 25, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 131, 169, 321, 349, 376, 407, 441, 467, 469, 675, 676, 691,
+]);
+
+export interface InsertFault {
+  /** Whether the exception concerns a row, and not the table, the user or the server. */
+  isAboutRow: boolean;
+  /** The number of the row in the exception, from 0. */
+  row: number | undefined;
+}
+
+/** Undefined when the answer contains no exception. An exception may even follow a status of 200. */
+function findInsertFault({ headers, body }: HttpResponse): InsertFault | undefined {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
+  const code = Number(headers["x-clickhouse-exception-code"] ?? /\bCode: (\d{1,5})\. DB::Exception/.exec(text)?.[1]);
+  if (!Number.isInteger(code) || code === 0) return undefined;
+  const row = Number(/\(at row (\d{1,9})\)/.exec(text)?.[1]);
+  return { isAboutRow: ABOUT_A_ROW.has(code), row: Number.isInteger(row) && row > 0 ? row - 1 : undefined };
 }

@@ -6,12 +6,9 @@ import { blocked, failed, postponed } from "../../model/outcome.ts";
 import { createSigner, type Signer } from "../../model/signature.ts";
 import type { Subscription } from "../../model/subscription.ts";
 import type { HttpResult } from "../wire/http-client.ts";
-import { type PreparedAuth, prepareAuth, requestWithToken } from "../login.ts";
-import { createOAuth2Tokens } from "../oauth2-tokens.ts";
-import type { Attempt } from "../sender.ts";
-import type { SenderServices } from "../services.ts";
-import { buildInsertUrl } from "./clickhouse.ts";
-import { judge } from "./judge.ts";
+import { createTokenRequests, type PreparedAuth, prepareAuth } from "../login.ts";
+import type { Attempt, SenderServices } from "../sender.ts";
+import { buildInsertUrl, judge } from "./judge.ts";
 import { batchId } from "./rows.ts";
 import type { BatchDestination, PostedTo } from "./settings.ts";
 import { type Part, type RowResult, sendInParts, type Verdict } from "./split.ts";
@@ -51,7 +48,7 @@ type PartDone = (result: Verdict & RowResult<RowFacts>) => void;
 /** Posts batches. A rejected batch is posted again in parts. */
 export function createPostedBatches(services: SenderServices): SendRows {
   const { client, clock, userAgent, findOwnUrlProblem } = services;
-  const tokens = createOAuth2Tokens({ client, clock, userAgent });
+  const requestWithToken = createTokenRequests(services);
   const prepared = new WeakMap<Subscription, Prepared>();
   /** When no row of a rejected batch could be sent within one attempt, the next attempt begins with smaller parts. */
   const pieces = new WeakMap<Subscription, number>();
@@ -109,7 +106,7 @@ export function createPostedBatches(services: SenderServices): SendRows {
       done({ ...judgement, fact: { status, address: result.address, said, record } });
     };
     if (auth.tokenClient === undefined) client.request(request, report);
-    else requestWithToken({ client, tokens, clock }, auth.tokenClient, request, report);
+    else requestWithToken(auth.tokenClient, request, report);
   }
 
   return (sent, done) => {

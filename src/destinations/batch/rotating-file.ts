@@ -1,8 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, realpath, rename, stat } from "node:fs/promises";
-import { basename, dirname, extname, join } from "node:path";
+import { basename, dirname, extname, join, isAbsolute, relative } from "node:path";
 import type { Clock, Timer } from "../../model/clock.ts";
-import { isInside } from "./inside.ts";
 
 /** A file to which whole lines are appended. A new file is begun when it is large or old. */
 export interface RotatingFile {
@@ -171,4 +170,10 @@ async function findFreeName(path: string, wall: number): Promise<string> {
     );
     if (!isTaken) return candidate;
   }
+}
+
+/** Whether a path is inside a folder, judged by the names only: links are not followed. */
+export function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way === "" || (way !== ".." && !way.startsWith("../") && !isAbsolute(way));
 }

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { buildData } from "../event-data.ts";
-import { readDetails } from "../event-details.ts";
+import { buildData, readDetails } from "../event-data.ts";
 import type { Attempt } from "../sender.ts";
 
 /**

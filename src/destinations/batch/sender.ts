@@ -1,87 +1,113 @@
 import { PosthornError } from "../../model/errors.ts";
-import { failedHere } from "../../model/outcome.ts";
+import { DELIVERED, failed, failedHere, type KindRecord, type Outcome } from "../../model/outcome.ts";
+import type { Subscription } from "../../model/subscription.ts";
+import { createAttemptFrame, type AttemptRun } from "../attempt-frame.ts";
 import { keepOwnRecord } from "../own-record.ts";
-import type { Attempt, AttemptRecordPart, AttemptReport, Sender } from "../sender.ts";
-import type { SenderServices } from "../services.ts";
-import { createFileBatches, NO_FOLDER } from "./file-batches.ts";
-import { isInside } from "./inside.ts";
+import type { Attempt, Sender, SenderServices } from "../sender.ts";
 import { createPostedBatches, type RowFacts, type SentRow } from "./posted-batches.ts";
+import { createRotatingFile, isInside, type RotatingFile } from "./rotating-file.ts";
 import { writeRow } from "./rows.ts";
-import type { BatchDestination, BatchSettings } from "./settings.ts";
-import type { RowResult } from "./split.ts";
+import type { BatchDestination, BatchSettings, FileTo } from "./settings.ts";
 
-const destinationOf = ({ subscription }: Pick<Attempt, "subscription">) => subscription.destination as BatchDestination;
+const NO_FOLDER = "this gateway has no folder for batches; set batch_dir (POSTHORN_BATCH_DIR)";
 
-export function openBatchSender(services: SenderServices): Sender<BatchSettings> {
+const destinationOf = ({ destination }: Subscription) => destination as BatchDestination;
+
+export function openBatchSender(services: SenderServices, createFile = createRotatingFile): Sender<BatchSettings> {
   const { clock, batchDir } = services;
+  const frame = createAttemptFrame({
+    clock,
+    lateOf: ({ subscription }) => ("path" in destinationOf(subscription).to ? "it was not on disk" : undefined),
+  });
   const post = createPostedBatches(services);
-  const files = createFileBatches(services);
-  const underWay = new Set<() => void>();
+  const files = new Map<string, RotatingFile>();
+
+  function fileOf(path: string, root: string): RotatingFile {
+    let file = files.get(path);
+    if (file === undefined) files.set(path, (file = createFile(path, root, clock)));
+    return file;
+  }
+
+  /** Appends a batch to a file, as one write and one fsync. */
+  function append(runs: readonly AttemptRun[], rows: readonly SentRow[], { place }: Subscription, to: FileTo): void {
+    const bytes = Buffer.concat(rows.map(({ row }) => row));
+    for (const run of runs) run.record = keepOwnRecord(place, { rows: rows.length, bytes: bytes.length });
+    const end = (outcome: Outcome) => {
+      for (const run of runs) run.end(outcome);
+    };
+    if (batchDir === undefined) return end(failedHere(NO_FOLDER));
+    fileOf(to.path, batchDir)
+      .append(bytes, to)
+      .then(
+        () => end(DELIVERED),
+        (error: unknown) =>
+          end(failed(`it could not be written: ${error instanceof Error ? error.message : String(error)}`)),
+      );
+  }
 
   return {
     limitsOf(subscription) {
-      const { maxRows, maxBytes, lingerMs } = destinationOf({ subscription });
+      const { maxRows, maxBytes, lingerMs } = destinationOf(subscription);
       // One batch at a time, so that rows arrive in the order of their events.
       return { maxBatch: maxRows, maxBytes, lingerMs, maxInFlight: 1, keepsOrder: subscription.ordered };
     },
     send(attempts, done) {
-      const [startedAt, startedNow] = [clock.wall(), clock.now()];
-      const written = writeAll(attempts);
-      const sent = written.filter((one) => typeof one !== "string");
-      const end = (results: readonly RowResult<RowFacts>[]) => {
-        if (!underWay.delete(abort)) return;
-        const durationMs = Math.max(0, clock.now() - startedNow);
-        let next = 0;
-        done(
-          written.map((one, i): AttemptReport => {
-            const unwritten = { outcome: failedHere(String(one)), fact: { record: {} } };
-            const { outcome, fact } = typeof one === "string" ? unwritten : (results[next++] ?? unwritten);
-            return { outcome, startedAt, durationMs, record: toRecord(attempts[i] as Attempt, fact) };
-          }),
-        );
-      };
-      const abort = () =>
-        end(sent.map(() => ({ outcome: failedHere("the gateway stopped"), fact: { record: {} } as RowFacts })));
-      underWay.add(abort);
+      const runs = frame.begin(attempts, done);
+      const sent: AttemptRun[] = [];
+      const rows: SentRow[] = [];
+      writeAll(runs).forEach((row, i) => {
+        const run = runs[i] as AttemptRun;
+        if (typeof row === "string") return run.end(failedHere(row));
+        sent.push(run);
+        rows.push({ attempt: run.attempt, row });
+      });
       const [first] = sent;
-      if (first === undefined) setImmediate(end, []);
-      else if ("path" in destinationOf(first.attempt).to) files.send(sent, end);
-      else post(sent, end);
+      if (first === undefined) return;
+      const { subscription } = first.attempt;
+      const { to } = destinationOf(subscription);
+      if ("path" in to) return append(sent, rows, subscription, to);
+      post(rows, (results) =>
+        results.forEach(({ outcome, fact }, i) => sent[i]?.end(outcome, toRecord(subscription, fact))),
+      );
     },
-    refuse({ url, path, allow_own_url: mayBeOwn, auth }) {
-      if (path !== undefined) return refusePath(path, batchDir);
-      services.checkUrl(url ?? "", "destination.url");
-      const problem = mayBeOwn === true ? undefined : services.findOwnUrlProblem(url ?? "");
-      if (problem !== undefined) throw refusal("destination.url", `the destination cannot be used: ${problem}`);
-      if (auth?.token_url !== undefined) services.checkUrl(auth.token_url, "destination.auth.token_url");
+    rules: {
+      refuse({ url, path, allow_own_url: mayBeOwn, auth }) {
+        if (path !== undefined) return refusePath(path, batchDir);
+        services.checkUrl(url ?? "", "destination.url");
+        const problem = mayBeOwn === true ? undefined : services.findOwnUrlProblem(url ?? "");
+        if (problem !== undefined) throw refusal("destination.url", `the destination cannot be used: ${problem}`);
+        if (auth?.token_url !== undefined) services.checkUrl(auth.token_url, "destination.auth.token_url");
+      },
     },
-    close() {
-      for (const abort of underWay) abort();
-      return files.close();
+    async close() {
+      frame.close();
+      // Until everything that was being written is on disk.
+      await Promise.all([...files.values()].map((file) => file.close()));
+      files.clear();
     },
   };
 }
 
 /** In an ordered subscription nothing is sent behind a row that cannot be written. */
-function writeAll(attempts: readonly Attempt[]): (SentRow | string)[] {
-  const written = attempts.map(tryWrite);
+function writeAll(runs: readonly AttemptRun[]): (Buffer | string)[] {
+  const written = runs.map(({ attempt }) => tryWrite(attempt));
   const bad = written.findIndex((one) => typeof one === "string");
-  if (bad === -1 || attempts[0]?.subscription.ordered !== true) return written;
+  if (bad === -1 || runs[0]?.attempt.subscription.ordered !== true) return written;
   return written.map((one, i) => (i > bad ? "a row before it could not be written" : one));
 }
 
 /** Returns a text when the row cannot be written; the others of its batch are sent without it. */
-function tryWrite(attempt: Attempt): SentRow | string {
+function tryWrite(attempt: Attempt): Buffer | string {
   try {
-    return { attempt, row: writeRow(attempt, destinationOf(attempt).rows) };
+    return writeRow(attempt, destinationOf(attempt.subscription).rows);
   } catch (error) {
     return `the row could not be written: ${String(error)}`;
   }
 }
 
-function toRecord({ subscription }: Attempt, { status, address, said, record }: RowFacts): AttemptRecordPart {
-  const responseBody = said === undefined ? undefined : Buffer.from(said, "utf8");
-  return { ...keepOwnRecord(subscription.place, record), address, responseCode: status, responseBody };
+function toRecord({ place }: Subscription, { status, address, said, record }: RowFacts): KindRecord {
+  const answer = said === undefined ? undefined : Buffer.from(said, "utf8");
+  return { ...keepOwnRecord(place, record), address, code: status, answer };
 }
 
 function refusePath(path: string, batchDir: string | undefined): void {

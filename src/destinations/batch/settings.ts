@@ -1,11 +1,20 @@
 import { Type, type Static } from "typebox";
 import { MASK } from "../../model/secrets.ts";
 import { fillIn, oneOf, withDefault } from "../../model/shape.ts";
-import { type DestinationAuth, toDestinationAuth } from "../destination-auth.ts";
+import {
+  type DestinationAuth,
+  toDestinationAuth,
+  REQUEST_SETTINGS,
+  checkDestinationAuth,
+  checkOwnHeaders,
+} from "../request-settings.ts";
 import type { RetryOn } from "../classify-answer.ts";
-import { REQUEST_SETTINGS } from "../request-settings.ts";
-import type { PreparedDestination } from "../sender.ts";
-import { BATCH_SECRETS } from "./secrets.ts";
+import type { PreparedDestination, DestinationKind } from "../destination-kind.ts";
+import { createUrlSecrets } from "../secret-settings.ts";
+import { isAbsolute, normalize } from "node:path";
+import { checkAllowedIps } from "../../model/addresses.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
+import { presentOwnRecord } from "../own-record.ts";
 
 const MIB = 1_048_576;
 
@@ -158,7 +167,7 @@ function toTexts(settings: Readonly<Record<string, string | number | boolean>>):
   return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, toText(value)]));
 }
 
-export const OF_POSTED = [
+const OF_POSTED = [
   "url",
   "format",
   "table",
@@ -170,11 +179,11 @@ export const OF_POSTED = [
   "retry_on",
   "allow_own_url",
 ] as const;
-export const OF_FILES = ["path", "rotate_bytes", "rotate_s"] as const;
-export const OF_CLICKHOUSE = ["table", "settings"] as const;
+const OF_FILES = ["path", "rotate_bytes", "rotate_s"] as const;
+const OF_CLICKHOUSE = ["table", "settings"] as const;
 
 /** Leaves out the settings that do not apply to this way of sending. */
-export function presentBatch(settings: BatchSettings): Record<string, unknown> {
+function presentBatch(settings: BatchSettings): Record<string, unknown> {
   const isFile = settings.path !== undefined;
   const foreign: readonly string[] = [
     ...(isFile ? OF_POSTED : OF_FILES),
@@ -186,3 +195,72 @@ export function presentBatch(settings: BatchSettings): Record<string, unknown> {
   );
   return Object.fromEntries(Object.entries(shown).filter(([field]) => !foreign.includes(field)));
 }
+
+/** The same secrets as those of http; a file has none. */
+const BATCH_SECRETS = createUrlSecrets<BatchSettings>("destination.");
+
+/** Parameters that the gateway sets, or that do not belong to an INSERT. */
+const RESERVED =
+  /^(?:query|user|password|database|role|quota_key|session_.*|param_.*|default_format|compress|decompress|insert_deduplication_token|wait_for_async_insert)$/;
+const SETTING_NAME = /^[a-z][a-z0-9_]{0,127}$/;
+
+function checkBatchSettings(settings: BatchSettings): FieldProblem[] {
+  const { url, path } = settings;
+  if ((url === undefined) === (path === undefined)) {
+    return [{ field: "url", message: "give a url or a path, not both" }];
+  }
+  return path === undefined ? checkPosted(settings, url ?? "") : checkFile(settings, path);
+}
+
+function checkPosted(settings: BatchSettings, url: string): FieldProblem[] {
+  const { format, table, headers = {} } = settings;
+  const problems = refuse(settings, OF_FILES, "is only for a path, and this destination has a url");
+  if (format !== "clickhouse") problems.push(...refuse(settings, OF_CLICKHOUSE, "is only for the format clickhouse"));
+  else if (table === undefined)
+    problems.push({ field: "table", message: "is missing; the format clickhouse needs it" });
+  return [
+    ...problems,
+    ...checkInsertSettings(settings),
+    ...checkOwnHeaders(headers),
+    ...checkIdempotencyKey(headers),
+    ...checkAllowedIps(settings.allowed_ips, url),
+    ...checkDestinationAuth(settings.auth, headers ?? {}),
+  ];
+}
+
+function checkFile(settings: BatchSettings, path: string): FieldProblem[] {
+  const problems = refuse(settings, OF_POSTED, "is only for a url, and this destination has a path");
+  if (!isAbsolute(path) || normalize(path) !== path || path.endsWith("/") || path.includes("\0")) {
+    problems.push({ field: "path", message: "must be the absolute path of a file, without `.` and `..`" });
+  }
+  return problems;
+}
+
+function checkInsertSettings({ settings = {} }: BatchSettings): FieldProblem[] {
+  return Object.keys(settings).flatMap((name) => {
+    if (!SETTING_NAME.test(name))
+      return [{ field: "settings", message: `${JSON.stringify(name)} is not a valid setting` }];
+    return RESERVED.test(name) ? [{ field: `settings.${name}`, message: "is set by the gateway" }] : [];
+  });
+}
+
+function checkIdempotencyKey(headers: BatchSettings["headers"]): FieldProblem[] {
+  const name = Object.keys(headers ?? {}).find((one) => one.toLowerCase() === "idempotency-key");
+  return name === undefined ? [] : [{ field: `headers.${name}`, message: "is set by the gateway" }];
+}
+
+function refuse(settings: BatchSettings, fields: readonly (keyof BatchSettings)[], message: string): FieldProblem[] {
+  return fields.filter((field) => settings[field] !== undefined).map((field) => ({ field, message }));
+}
+
+/** Analytics: events are collected and sent as rows of JSON to a URL, to ClickHouse or to files. */
+export const BATCH: DestinationKind<BatchSettings> = {
+  name: "batch",
+  settings: BatchSettings,
+  operatorOnly: OF_FILES,
+  check: checkBatchSettings,
+  prepare: prepareBatch,
+  secrets: BATCH_SECRETS,
+  present: presentBatch,
+  presentRecord: presentOwnRecord,
+};

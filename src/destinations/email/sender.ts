@@ -1,21 +1,23 @@
 import { PosthornError } from "../../model/errors.ts";
 import { DELIVERED, deliveredWith, failed, refused, type Outcome } from "../../model/outcome.ts";
-import { describeServer } from "../../model/mail.ts";
-import { createAttemptRuns, type AttemptRun } from "../attempt-runs.ts";
+import { describeServer, parseSmtpUrl, type SmtpServer, parseMailAddress, type MailAddress } from "../../model/mail.ts";
+import { createAttemptFrame, type AttemptRun } from "../attempt-frame.ts";
 import { keepOwnRecord } from "../own-record.ts";
-import { ONE_BY_ONE, type Attempt, type Sender } from "../sender.ts";
-import type { SenderServices } from "../services.ts";
-import { renderAll } from "../render-all.ts";
-import { unrendered } from "../templated.ts";
-import { createTenantRates } from "../tenant-rates.ts";
-import { createComposer, messageIdOf, type MailFields } from "./compose.ts";
-import { checkFields, takeFromPayload } from "./mail-fields.ts";
-import { fillTexts } from "./mail-texts.ts";
-import { findOpen, noteAnswer, type OpenRecipients, type RecipientStates } from "./recipients.ts";
-import type { EmailDestination, EmailSettings } from "./settings.ts";
-import { judgeAnswer, judgeError } from "./smtp-outcome.ts";
+import { ONE_BY_ONE, type Attempt, type Sender, type SenderServices, type SmtpConfig } from "../sender.ts";
+import { renderAll, unrendered } from "../templated.ts";
+import { createTenantRates } from "../message-rates.ts";
+import { createComposer, messageIdOf, type MailFields, checkFields, takeFromPayload, type DkimKey } from "./compose.ts";
+import { fillTexts, type EmailDestination, type EmailSettings } from "./settings.ts";
+import {
+  findOpen,
+  noteAnswer,
+  type OpenRecipients,
+  type RecipientStates,
+  judgeAnswer,
+  judgeError,
+} from "./recipients.ts";
 import { openSmtpPool, type SmtpResult } from "./smtp-pool.ts";
-import { readSmtpConfig } from "./smtp-settings.ts";
+import { readFileSync } from "node:fs";
 
 const NO_SERVER = "no SMTP server is configured; set POSTHORN_SMTP_URL and POSTHORN_SMTP_FROM";
 
@@ -24,10 +26,10 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
   const smtp = readSmtpConfig(config);
   const place = smtp === undefined ? "smtp:" : describeServer(smtp.server);
   const rateOf = createTenantRates(config?.tenantRate ?? Number.MAX_SAFE_INTEGER);
-  const runs = createAttemptRuns({
+  const frame = createAttemptFrame({
     clock,
-    farEnd: "the SMTP server",
-    emptyRecord: () => keepOwnRecord(place, {}),
+    lateOf: () => "the SMTP server did not accept it",
+    recordOf: () => keepOwnRecord(place, {}),
   });
   const composer = smtp && createComposer(smtp.from, smtp.dkim);
   const pool = smtp && openSmtpPool({ ...smtp, clock });
@@ -42,7 +44,8 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
     return typeof fields === "string" ? refused(fields, { result: "blocked", says: "nothing" }) : fields;
   }
 
-  async function sendOne(attempt: Attempt, run: AttemptRun): Promise<void> {
+  async function sendOne(run: AttemptRun): Promise<void> {
+    const { attempt } = run;
     if (smtp === undefined || composer === undefined || pool === undefined) return run.end(failed(NO_SERVER));
     const fields = await findFields(attempt);
     if ("kind" in fields) return run.end(fields);
@@ -54,29 +57,28 @@ export function openEmailSender(services: SenderServices): Sender<EmailSettings>
     const { deliveryId, event, subscription } = attempt;
     const facts = { messageId, deliveryId, eventType: event.type, sentAt: clock.wall() };
     const message = await composer.compose(fields, facts);
-    if (run.isOver) return;
+    if (run.outcome !== undefined) return;
     const envelope = { from: smtp.from.address, to: recipients.open };
     const sending = pool.send({ owner: subscription.tenantId, envelope, message }, (result) => {
       const { outcome, states } = judge(result, recipients);
       const response = "answered" in result ? result.answered.response : undefined;
       run.end(outcome, record({ size: message.length, response, ...states }));
     });
-    run.onGivenUp(sending.giveUp);
+    run.giveUp = sending.giveUp;
   }
 
   return {
-    isForOperators: config?.allowTenants !== true,
     limitsOf: ({ tenantId }) => ({ ...ONE_BY_ONE, sharedRate: rateOf(tenantId, clock.now()) }),
-    send(attempts, done) {
-      const [attempt] = attempts as [Attempt];
-      runs.begin(attempt, done, (run) => sendOne(attempt, run));
-    },
-    refuse() {
-      if (smtp !== undefined) return;
-      throw new PosthornError("invalid_field", `kind: ${NO_SERVER}.`, { field: "kind" });
+    send: (attempts, done) => void frame.begin(attempts, done, sendOne),
+    rules: {
+      isForOperators: config?.allowTenants !== true,
+      refuse() {
+        if (smtp !== undefined) return;
+        throw new PosthornError("invalid_field", `kind: ${NO_SERVER}.`, { field: "kind" });
+      },
     },
     close() {
-      runs.close();
+      frame.close();
       pool?.close();
       return Promise.resolve();
     },
@@ -90,4 +92,35 @@ function judge(result: SmtpResult, recipients: OpenRecipients): { outcome: Outco
   // Other recipients had it before: no further recipient can be reached, so the delivery counts as delivered.
   const isLastRefusal = outcome.kind === "refused" && states.accepted.length > 0;
   return { outcome: isLastRefusal ? deliveredWith(`${outcome.error}; the others have it`) : outcome, states };
+}
+
+/** The SMTP configuration as the sender uses it. */
+export interface SmtpSettings {
+  readonly server: SmtpServer;
+  readonly from: MailAddress;
+  readonly ca: string | undefined;
+  readonly dkim: DkimKey | undefined;
+  readonly maxConnections: number;
+  readonly messagesPerConnection: number;
+}
+
+/** Undefined when no SMTP server is configured. */
+export function readSmtpConfig(config: SmtpConfig | undefined): SmtpSettings | undefined {
+  if (config?.url === undefined || config.from === undefined) return undefined;
+  const { dkimDomain: domain, dkimSelector: selector, dkimKey: key, caFile } = config;
+  const { maxConnections, messagesPerConnection } = config;
+  const hasDkim = domain !== undefined && selector !== undefined && key !== undefined;
+  return {
+    server: getParsed("smtp.url", parseSmtpUrl(config.url, config.tls)),
+    from: getParsed("smtp.from", parseMailAddress(config.from)),
+    ca: caFile === undefined ? undefined : readFileSync(caFile, "utf8"),
+    dkim: hasDkim ? { domain, selector, key } : undefined,
+    maxConnections,
+    messagesPerConnection,
+  };
+}
+
+function getParsed<Value>(setting: string, parsed: Value | string): Value {
+  if (typeof parsed !== "string") return parsed;
+  throw new PosthornError("config_invalid", `${setting} ${parsed}.`, { field: setting });
 }

@@ -1,37 +1,8 @@
-import type { Clock } from "../../model/clock.ts";
 import type { Subscription } from "../../model/subscription.ts";
 import type { HeaderBlock } from "../../model/headers.ts";
 import type { ConnectionTerms } from "../wire/connection-terms.ts";
-import type { HttpClient, HttpResult } from "../wire/http-client.ts";
-import type { Handshake } from "../sender.ts";
-
-/**
- * github.com/cloudevents/spec, http-webhook.md §4: nothing is delivered to a destination before it has agreed to
- * deliveries from this gateway and to their rate.
- */
-export interface Permissions {
-  /**
-   * Calls `done` with the reason why nothing may be sent, or with undefined. A permission is requested again after a
-   * day.
-   */
-  ask(subscription: Subscription, at: PermissionPlace, done: (problem: string | undefined) => void): void;
-  find(subscription: Subscription): Handshake;
-}
-
-export interface PermissionPlace {
-  readonly url: string;
-  /** The subscription's own headers, for the requests to its origin. */
-  readonly originHeaders: HeaderBlock;
-  readonly terms?: ConnectionTerms | undefined;
-}
-
-export interface PermissionsOptions {
-  client: Pick<HttpClient, "request">;
-  clock: Clock;
-  userAgent: string;
-  /** The name of this gateway: a DNS name. */
-  origin: string;
-}
+import type { HttpResult } from "../wire/http-client.ts";
+import type { Handshake, SenderServices } from "../sender.ts";
 
 interface Known {
   /** Callbacks that wait for the answer. */
@@ -45,7 +16,18 @@ const VALID_MS = 24 * 3_600_000;
 const TIMEOUT_MS = 10_000;
 const EMPTY = new Uint8Array(0);
 
-export function createPermissions({ client, clock, userAgent, origin }: PermissionsOptions): Permissions {
+interface PermissionPlace {
+  readonly url: string;
+  /** The subscription's own headers, for the requests to its origin. */
+  readonly originHeaders: HeaderBlock;
+  readonly terms?: ConnectionTerms | undefined;
+}
+
+/**
+ * github.com/cloudevents/spec, http-webhook.md §4: nothing is delivered to a destination before it has agreed to
+ * deliveries from this gateway and to their rate.
+ */
+export function createPermissions({ client, clock, userAgent, publicHost: origin }: SenderServices) {
   const known = new WeakMap<Subscription, Known>();
 
   function request(subscription: Subscription, at: PermissionPlace, done: (problem: string | undefined) => void): void {
@@ -73,7 +55,11 @@ export function createPermissions({ client, clock, userAgent, origin }: Permissi
   }
 
   return {
-    ask(subscription, at, done) {
+    /**
+     * Calls `done` with the reason why nothing may be sent, or with undefined. A permission is requested again after a
+     * day.
+     */
+    ask(subscription: Subscription, at: PermissionPlace, done: (problem: string | undefined) => void): void {
       const before = known.get(subscription);
       if (before?.waiting !== undefined) return void before.waiting.push(done);
       if (before !== undefined && before.validUntil > clock.now()) return done(undefined);
@@ -91,7 +77,7 @@ export function createPermissions({ client, clock, userAgent, origin }: Permissi
         for (const one of waiting) one(problem);
       });
     },
-    find: (subscription) => known.get(subscription)?.handshake ?? PENDING,
+    find: (subscription: Subscription): Handshake => known.get(subscription)?.handshake ?? PENDING,
   };
 }
 

@@ -1,69 +1,34 @@
-import {
-  isCredentialHeader,
-  type HeaderBlock,
-  headerLine,
-  headerValue,
-  maskAll,
-  maskCredentials,
-  parseHeaderBlock,
-  toHeaderBlock,
-  withoutHeaders,
-} from "../../model/headers.ts";
+import { isCredentialHeader, headerLine, maskAll, parseHeaderBlock, toHeaderBlock } from "../../model/headers.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { HOPS_HEADER } from "../../model/event.ts";
 import { MASK } from "../../model/secrets.ts";
-import { blocked, failed, failedHere, tooLarge, type Outcome } from "../../model/outcome.ts";
-import { createSigner, type Signer } from "../../model/signature.ts";
+import { blocked, failed, failedHere, tooLarge, UNSENT, type Outcome } from "../../model/outcome.ts";
+import { createSigner } from "../../model/signature.ts";
 import type { Subscription } from "../../model/subscription.ts";
 import type { HealthAddress } from "../../model/target-rules.ts";
-import type { Templates } from "../../sandbox/templates/templates.ts";
-import type { HttpResponse, HttpResult } from "../wire/http-client.ts";
+import type { HttpClient, HttpResponse, HttpResult } from "../wire/http-client.ts";
 import { findLeftOut } from "../outgoing-header.ts";
-import { ONE_BY_ONE, type Attempt, type AttemptReport, type Sender } from "../sender.ts";
-import type { SenderServices } from "../services.ts";
+import {
+  ONE_BY_ONE,
+  type Attempt,
+  type AttemptReport,
+  type Sender,
+  type SenderServices,
+  type RequestPreview,
+} from "../sender.ts";
 import { toTemplateFacts, unrendered } from "../templated.ts";
-import { traceLines } from "../trace-lines.ts";
-import { buildAttemptHeaders } from "./attempt-headers.ts";
+import { buildRequest, type BuiltRequest, type HttpDestination, type Prepared } from "./request.ts";
 import { classify } from "../classify-answer.ts";
-import { type ForwardedRequest, prepareForward } from "./forward.ts";
-import { createHealthCheck } from "./health-check.ts";
-import { type PreparedAuth, prepareAuth, requestWithToken } from "../login.ts";
-import { createOAuth2Tokens } from "../oauth2-tokens.ts";
+import { prepareForward } from "../forward.ts";
+import { createTokenRequests, prepareAuth } from "../login.ts";
 import { createPermissions } from "./permission.ts";
-import { buildPayload, type Payload } from "./payload.ts";
-import type { RequestParts, RequestTemplates } from "./request-templates.ts";
-import type { HttpDestination, HttpSettings } from "./settings.ts";
-import { expandUrl, isUrlTemplate } from "./url-template.ts";
+import { type RequestParts, type RequestTemplates, expandUrl, isUrlTemplate } from "./request-templates.ts";
+import type { HttpSettings } from "./settings.ts";
 
-/** What all attempts of one subscription have in common. */
-interface Prepared {
-  destination: HttpDestination;
-  signer: Signer;
-  /** The header for the signature with a rotation's new secret; undefined when there is none. */
-  nextHeader: string | undefined;
-  /** The name is checked already. */
-  signatureHeader: string;
-  headers: HeaderBlock;
-  /** Headers that the subscription sets, only for its own destination. */
-  originHeaders: HeaderBlock;
-  /** Both sets of headers, with the subscription's values masked: any of them may be a secret. */
-  recorded: HeaderBlock;
-  auth: PreparedAuth;
-  /** Why nothing can be sent at all. */
-  problem: string | undefined;
-  /** Our headers that a forwarded request does not have, because it has the sender's; undefined when there are none. */
-  leftOut: ReadonlySet<string> | undefined;
-  /** Only for subscriptions that forward requests. */
-  forward: ((attempt: Attempt, url: string) => ForwardedRequest) | undefined;
-}
-
-type HttpSenderOptions = Pick<SenderServices, "client" | "clock" | "userAgent"> & Partial<SenderServices>;
-
-export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings> {
-  const { client, clock, userAgent, findOwnUrlProblem } = options;
-  const tokens = createOAuth2Tokens({ client, clock, userAgent });
-  const checkHealth = createHealthCheck({ client, userAgent });
-  const permissions = createPermissions({ client, clock, userAgent, origin: options.publicHost ?? "localhost" });
+export function openHttpSender(services: SenderServices): Sender<HttpSettings> {
+  const { client, clock, userAgent, findOwnUrlProblem } = services;
+  const requestWithToken = createTokenRequests(services);
+  const checkHealth = createHealthCheck(services);
+  const permissions = createPermissions(services);
   const prepared = new WeakMap<Subscription, Prepared>();
 
   function prepare(subscription: Subscription): Prepared {
@@ -83,6 +48,8 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
     const token = auth.tokenClient === undefined ? "" : headerLine("Authorization", MASK);
     const made = {
       destination,
+      hasSource: isUrlTemplate(destination.url),
+      findHopProblem: destination.allowOwnUrl ? undefined : findOwnUrlProblem,
       signer: createSigner(subscription.secrets, subscription),
       signatureHeader,
       nextHeader: subscription.nextSecret === undefined ? undefined : `${signatureHeader}-Next`,
@@ -92,11 +59,11 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
       auth,
       leftOut: leftOut.size === 0 ? undefined : leftOut,
       // The gateway's own URL may have changed since the subscription was created.
-      problem: destination.allowOwnUrl ? undefined : findOwnUrlProblem?.(destination.url),
+      problem: destination.allowOwnUrl ? undefined : findOwnUrlProblem(destination.url),
       forward: isForwarding
         ? prepareForward(destination, {
             userAgent: handsAgentOn && !hasOwnAgent ? userAgent : undefined,
-            openCredentials: options.openCredentials,
+            openCredentials: services.openCredentials,
           })
         : undefined,
     };
@@ -133,28 +100,29 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
     const { destination, problem } = prepare(subscription);
     if (!destination.needsPermission || problem !== undefined || isUrlTemplate(destination.url)) return;
     askPermission(subscription, "", (refusal) => {
-      if (refusal !== undefined) options.warn?.(subscription, refusal);
+      if (refusal !== undefined) services.warn(subscription, refusal);
     });
   }
 
   function sendPermitted(attempt: Attempt, startedAt: number, done: Done): void {
     const { templates } = attempt.subscription.destination as HttpDestination;
     if (templates === undefined) return transmit(attempt, startedAt, undefined, done);
-    // The event itself must never be sent instead of a rendered template.
-    if (options.templates === undefined) throw new Error("there is no renderer for templates");
-    void sendRendered(options.templates, templates, attempt, startedAt, done);
+    void sendRendered(templates, attempt, startedAt, done);
+  }
+
+  async function renderParts(templates: RequestTemplates, attempt: Attempt): Promise<RequestParts | { fault: string }> {
+    const rendered = await services.templates.render(templates.list, toTemplateFacts(attempt));
+    return "texts" in rendered ? templates.toParts(rendered.texts) : rendered;
   }
 
   /** Renders first, because the signature covers the rendered body. */
   async function sendRendered(
-    service: Templates,
     templates: RequestTemplates,
     attempt: Attempt,
     startedAt: number,
     done: Done,
   ): Promise<void> {
-    const rendered = await service.render(templates.list, toTemplateFacts(attempt));
-    const parts = "texts" in rendered ? templates.toParts(rendered.texts) : rendered;
+    const parts = await renderParts(templates, attempt);
     if ("fault" in parts) {
       const outcome = unrendered({ isPassing: false, ...parts });
       return done(unsentReport(attempt, startedAt, outcome));
@@ -164,92 +132,49 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
 
   /** `parts`: what is sent instead of the event. */
   function transmit(attempt: Attempt, startedAt: number, parts: RequestParts | undefined, done: Done): void {
-    const { deliveryId, number, event, subscription } = attempt;
-    const {
-      destination,
-      signer,
-      signatureHeader,
-      nextHeader,
-      headers: common,
-      recorded,
-      auth,
-      forward,
-      originHeaders,
-      leftOut,
-    } = prepare(subscription);
-    const { body, contentType: ownType } =
-      parts?.body === undefined ? buildPayload(deliveryId, event, destination.format) : toPayload(parts, parts.body);
-    const { maxBytes } = destination;
-    if (maxBytes !== undefined && body.length > maxBytes) {
-      const error = `its body of ${body.length} bytes is larger than the target accepts (${maxBytes})`;
-      setImmediate(done, unsentReport(attempt, startedAt, tooLarge(error)));
+    const prepared = prepare(attempt.subscription);
+    const spentMs = parts === undefined ? 0 : clock.wall() - startedAt;
+    const request = buildRequest(prepared, attempt, startedAt, parts, spentMs);
+    if (typeof request === "string") {
+      setImmediate(done, unsentReport(attempt, startedAt, tooLarge(request)));
       return;
     }
-    const contentType = destination.wantsPlainJson && SOME_JSON.test(ownType) ? "application/json" : ownType;
-    const startedAtS = Math.floor(startedAt / 1000);
-    const { seed, next, standard } = signer.sign(event.originId ?? event.id, startedAtS, body);
-    const isTraced = (attempt.trace ?? event.trace) !== undefined;
-    const facts = {
-      deliveryId,
-      eventId: event.originId ?? event.id,
-      eventType: event.type,
-      number,
-      startedAtS,
-      isTraced,
-    };
-    // All values that users or senders chose were checked, here or in `prepare`; the rest is built here.
-    const own =
-      `Content-Type: ${headerValue(contentType)}\r\n${signatureHeader}: ${seed}\r\n` +
-      `webhook-signature: ${standard}\r\n${nextHeader === undefined ? "" : `${nextHeader}: ${next}\r\n`}` +
-      `${HOPS_HEADER}: ${(event.hops ?? 0) + 1}\r\n${isTraced ? traceLines(attempt) : ""}`;
-    const url = parts?.url ?? expandUrl(destination.url, event.source);
-    const templated = parts?.headers ?? "";
-    const forwarded = forward?.(attempt, url);
-    const ours = buildAttemptHeaders(facts) + own;
-    const rest = recorded + maskCredentials(templated) + (forwarded?.recorded ?? "");
-    let [sent, requestHeaders] = [ours, own + rest];
-    if (leftOut !== undefined && attempt.request !== undefined) {
-      sent = withoutHeaders(ours, leftOut);
-      requestHeaders = recordInFull(sent + rest);
-    }
-    const headers = sent + common + templated + (forwarded?.headers ?? "");
     const startedNow = clock.now();
-    const { tenantId: owner } = subscription;
-    // Rendering has used a part of the attempt's time.
-    const leftMs = parts === undefined ? subscription.timeoutMs : subscription.timeoutMs - (clock.wall() - startedAt);
-    const timeoutMs = forwarded?.timeoutMs ?? Math.max(MIN_TIMEOUT_MS, leftMs);
-    const { terms, tokenClient } = auth;
     const report = (result: HttpResult): void => {
       const answer = findAnswer(result);
       done({
-        outcome: classify(result, destination.retryOn, clock.wall),
+        outcome: classify(result, prepared.destination.retryOn, clock.wall),
         startedAt,
         durationMs: Math.max(0, clock.now() - startedNow),
         record: {
-          url: result.kind === "response" ? result.url : (forwarded?.url ?? url),
+          place: result.kind === "response" ? result.url : request.place,
           address: result.address,
-          requestHeaders,
-          responseCode: answer?.status,
-          responseHeaders: answer === undefined ? undefined : maskedJson(answer.headers),
-          responseBody: answer?.body,
+          sent: request.recorded,
+          code: answer?.status,
+          facts: answer === undefined ? undefined : maskedJson(answer.headers),
+          answer: answer?.body,
         },
       });
     };
-    const method = forwarded?.method ?? "POST";
-    const request = {
-      method,
-      url,
-      path: forwarded?.path,
-      headers,
-      originHeaders,
-      body,
-      timeoutMs,
-      owner,
-      terms,
-      findHopProblem: destination.allowOwnUrl ? undefined : findOwnUrlProblem,
-    } as const;
+    const { tokenClient } = prepared.auth;
     if (tokenClient === undefined) client.request(request, report);
-    else requestWithToken({ client, tokens, clock }, tokenClient, request, report);
+    else requestWithToken(tokenClient, request, report);
+  }
+
+  /** The request that would be passed to the client. A preview requests no token, and shows no credentials. */
+  async function preview(attempt: Attempt): Promise<RequestPreview | { problem: string }> {
+    const { subscription } = attempt;
+    const destination = { ...(subscription.destination as HttpDestination), auth: undefined };
+    try {
+      const prepared = prepare({ ...subscription, destination });
+      if (prepared.problem !== undefined) return { problem: prepared.problem };
+      const parts = destination.templates && (await renderParts(destination.templates, attempt));
+      if (parts !== undefined && "fault" in parts) return { problem: parts.fault };
+      const request = buildRequest(prepared, attempt, clock.wall(), parts, 0);
+      return typeof request === "string" ? { problem: request } : toPreview(request);
+    } catch (error) {
+      return { problem: reasonOf(error) };
+    }
   }
 
   return {
@@ -266,33 +191,35 @@ export function openHttpSender(options: HttpSenderOptions): Sender<HttpSettings>
       const report: Done = (one) => done([one]);
       tryTo(attempt, startedAt, report, () => sendOne(attempt, startedAt, report));
     },
-    refuse(settings) {
-      const url = expandUrl(settings.url, "source");
-      options.checkUrl?.(url, "url");
-      const problem = settings.allow_own_url === true ? undefined : findOwnUrlProblem?.(url);
-      if (problem !== undefined) {
-        throw new PosthornError("invalid_field", `The destination cannot be used: ${problem}`, { field: "url" });
-      }
-      if (typeof settings.health_url === "string") options.checkUrl?.(settings.health_url, "health_url");
-      if (settings.auth?.token_url !== undefined) options.checkUrl?.(settings.auth.token_url, "auth.token_url");
+    rules: {
+      refuse(settings) {
+        const url = expandUrl(settings.url, "source");
+        services.checkUrl(url, "url");
+        const problem = settings.allow_own_url === true ? undefined : findOwnUrlProblem(url);
+        if (problem !== undefined) {
+          throw new PosthornError("invalid_field", `The destination cannot be used: ${problem}`, { field: "url" });
+        }
+        if (typeof settings.health_url === "string") services.checkUrl(settings.health_url, "health_url");
+        if (settings.auth?.token_url !== undefined) services.checkUrl(settings.auth.token_url, "auth.token_url");
+      },
     },
-    beginHandshake(subscription) {
-      try {
-        beginHandshake(subscription);
-      } catch (error) {
-        // The first attempt reports why the destination cannot be used.
-        options.warn?.(subscription, error instanceof Error ? error.message : String(error));
-      }
+    handshakes: {
+      begin(subscription) {
+        try {
+          beginHandshake(subscription);
+        } catch (error) {
+          // The first attempt reports why the destination cannot be used.
+          services.warn(subscription, reasonOf(error));
+        }
+      },
+      find: (subscription) =>
+        (subscription.destination as HttpDestination).needsPermission ? permissions.find(subscription) : undefined,
     },
-    handshakeOf: (subscription) =>
-      (subscription.destination as HttpDestination).needsPermission ? permissions.find(subscription) : undefined,
+    preview,
     checkHealth: (place, owner, done) => checkHealth(place as HealthAddress, owner, done),
     close: () => client.close(),
   };
 }
-
-/** The smallest timeout that can be configured. */
-const MIN_TIMEOUT_MS = 1000;
 
 type Done = (report: AttemptReport) => void;
 
@@ -300,24 +227,15 @@ function tryTo(attempt: Attempt, startedAt: number, done: Done, act: () => void)
   try {
     act();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    setImmediate(() => done(unsentReport(attempt, startedAt, failedHere(reason))));
+    setImmediate(() => done(unsentReport(attempt, startedAt, failedHere(reasonOf(error)))));
   }
 }
 
-function toPayload({ contentType = "application/octet-stream" }: RequestParts, body: Uint8Array): Payload {
-  return { body, contentType };
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 const NONE: ReadonlySet<string> = new Set();
-
-/**
- * For an attempt without some of the headers that are otherwise built again when it is shown. The line end keeps it out
- * of the forms that attempts share.
- */
-function recordInFull(headers: HeaderBlock): string {
-  return `${JSON.stringify(parseHeaderBlock(headers))}\r\n`;
-}
 
 /** Includes the part of an answer that came before the deadline. */
 function findAnswer(result: HttpResult): HttpResponse | undefined {
@@ -325,21 +243,11 @@ function findAnswer(result: HttpResult): HttpResponse | undefined {
   return result.kind === "timed_out" ? result.response : undefined;
 }
 
-/** `application/cloudevents+json` and similar types. */
-const SOME_JSON = /^[^;]*\+json\s*(;|$)/i;
-
 /** For an attempt that sent nothing. */
 function unsentReport(attempt: Attempt, startedAt: number, outcome: Outcome): AttemptReport {
   const { url } = attempt.subscription.destination as HttpDestination;
-  const record = {
-    url: expandUrl(url, attempt.event.source),
-    address: undefined,
-    requestHeaders: "",
-    responseCode: undefined,
-    responseHeaders: undefined,
-    responseBody: undefined,
-  };
-  return { outcome, startedAt, durationMs: 0, record };
+  const place = expandUrl(url, attempt.event.source);
+  return { outcome, startedAt, durationMs: 0, record: { ...UNSENT, place } };
 }
 
 function maskedJson(headers: Readonly<Record<string, string>>): string {
@@ -348,4 +256,45 @@ function maskedJson(headers: Readonly<Record<string, string>>): string {
     if (isCredentialHeader(name)) shown = { ...shown, [name]: MASK };
   }
   return JSON.stringify(shown);
+}
+
+function toPreview({ method, headers, originHeaders, body }: BuiltRequest): RequestPreview {
+  // Every header that the subscription sets may be a secret.
+  return { method, headers: { ...parseHeaderBlock(headers), ...parseHeaderBlock(maskAll(originHeaders)) }, body };
+}
+
+const TIMEOUT_MS = 10_000;
+const EMPTY = new Uint8Array(0);
+
+/** With the guarded client: a health URL must not reach more than a delivery may. */
+export function createHealthCheck({ client, userAgent }: { client: Pick<HttpClient, "request">; userAgent: string }) {
+  const headers = { "User-Agent": userAgent, Accept: "application/json" };
+
+  function ask(url: string, owner: string, done: (result: HttpResult) => void): void {
+    client.request({ method: "GET", url, headers, body: EMPTY, timeoutMs: TIMEOUT_MS, owner }, done);
+  }
+
+  return ({ url, otherUrl }: HealthAddress, owner: string, done: (error: string | undefined) => void): void => {
+    ask(url, owner, (result) => {
+      const isUnknown = result.kind === "response" && result.status === 404;
+      if (isUnknown && otherUrl !== undefined) ask(otherUrl, owner, (other) => done(findProblem(other)));
+      else done(findProblem(result));
+    });
+  };
+}
+
+function findProblem(result: HttpResult): string | undefined {
+  if (result.kind !== "response") return `health check: ${result.error}`;
+  const { status, body } = result;
+  if (status < 200 || status > 299) return `health check: answered ${status}`;
+  return isOk(body) ? undefined : `health check: answered ${status}, but not {"status":"ok"}`;
+}
+
+function isOk(body: Uint8Array): boolean {
+  try {
+    const answer = JSON.parse(new TextDecoder().decode(body)) as unknown;
+    return typeof answer === "object" && answer !== null && "status" in answer && answer.status === "ok";
+  } catch {
+    return false;
+  }
 }

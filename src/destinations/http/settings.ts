@@ -2,16 +2,32 @@ import { Type, type Static } from "typebox";
 import { MASK } from "../../model/secrets.ts";
 import { fillIn, oneOf, orNull, withDefault } from "../../model/shape.ts";
 import type { HealthPlace } from "../../model/target.ts";
-import { findHealth, findPreset, presetSettings } from "../../model/target-rules.ts";
-import type { DestinationFacts, PreparedDestination } from "../sender.ts";
-import { type DestinationAuth, toDestinationAuth } from "../destination-auth.ts";
-import { REQUEST_SETTINGS } from "../request-settings.ts";
-import type { RetryOn } from "../classify-answer.ts";
-import { namedCredentials } from "../forwarded-headers.ts";
+import { findHealth, findPreset, presetSettings, isPresetName } from "../../model/target-rules.ts";
+import type { DestinationFacts, PreparedDestination, DestinationKind } from "../destination-kind.ts";
+import {
+  toDestinationAuth,
+  REQUEST_SETTINGS,
+  checkDestinationAuth,
+  checkOwnHeaders,
+  DestinationAuthInput,
+} from "../request-settings.ts";
+import { namedCredentials, findForwardedHeaderProblem } from "../forward.ts";
 import { neededBy } from "../templated.ts";
-import { PRESET_NAMES } from "./presets/presets.ts";
-import { prepareTemplates, RequestTemplate, type RequestTemplates } from "./request-templates.ts";
-import { HTTP_SECRETS } from "./secrets.ts";
+import { PRESET_NAMES } from "./presets.ts";
+import {
+  prepareTemplates,
+  RequestTemplate,
+  expandUrl,
+  checkTemplates,
+  findTemplateProblem,
+  templatesOf,
+} from "./request-templates.ts";
+import { createUrlSecrets } from "../secret-settings.ts";
+import { checkAllowedIps } from "../../model/addresses.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
+import type { SharedSettings } from "../../model/subscription.ts";
+import { findSignatureHeaderProblem } from "../outgoing-header.ts";
+import { type HttpDestination, presentHttpRecord } from "./request.ts";
 
 /** The settings of a destination of the kind http. */
 export const HttpSettings = Type.Object(
@@ -77,30 +93,6 @@ export const HttpSettings = Type.Object(
 );
 export type HttpSettings = Static<typeof HttpSettings>;
 
-/** The settings as the sender uses them: with defaults, decrypted, only in memory. */
-export interface HttpDestination {
-  readonly url: string;
-  readonly format: "auto" | "envelope" | "raw" | "cloudevents";
-  readonly signatureHeader: string;
-  readonly retryOn: RetryOn;
-  readonly headers: Readonly<Record<string, string>>;
-  /** CIDRs; when not given, any address that the guard allows. */
-  readonly allowedIps: readonly string[] | undefined;
-  readonly auth: DestinationAuth | undefined;
-  /** In lower case; the usual headers when not given. */
-  readonly forwardHeaders: readonly string[] | undefined;
-  /** Whether deliveries to this gateway itself are allowed. */
-  readonly allowOwnUrl: boolean;
-  /** Larger bodies are not sent. */
-  readonly maxBytes: number | undefined;
-  /** Undefined when the event itself is sent. */
-  readonly templates: RequestTemplates | undefined;
-  /** The destination must first agree to get deliveries. */
-  readonly needsPermission: boolean;
-  /** JSON with any other content type is sent as `application/json`. */
-  readonly wantsPlainJson: boolean;
-}
-
 function toHttpDestination(settings: HttpSettings, { shared, target }: DestinationFacts): HttpDestination {
   const preset = presetSettings({ target: shared.target, retry_on: settings.retry_on }, target);
   const set = fillIn(HttpSettings.properties, settings);
@@ -129,7 +121,7 @@ function toHttpDestination(settings: HttpSettings, { shared, target }: Destinati
   };
 }
 
-export function prepareHttp(settings: HttpSettings, facts: DestinationFacts): PreparedDestination {
+function prepareHttp(settings: HttpSettings, facts: DestinationFacts): PreparedDestination {
   const { shared, target } = facts;
   const destination = toHttpDestination(settings, facts);
   return {
@@ -152,9 +144,76 @@ function findOwnHealth(settings: HttpSettings, target: string | null | undefined
  * All settings, also those that were not given. All header values are hidden: only the destination knows which are
  * credentials.
  */
-export function presentHttp(settings: HttpSettings): Record<string, unknown> {
+function presentHttp(settings: HttpSettings): Record<string, unknown> {
   return fillIn(
     HttpSettings.properties,
     HTTP_SECRETS.mask(settings, () => MASK),
   );
 }
+
+const HTTP_SECRETS = createUrlSecrets<HttpSettings>("", (url) => expandUrl(url, "source"));
+
+function checkHttpSettings(settings: HttpSettings, shared: SharedSettings): FieldProblem[] {
+  return [
+    ...checkHeaders(settings),
+    ...checkAllowedIps(settings.allowed_ips, settings.url),
+    ...checkDestinationAuth(settings.auth, settings.headers ?? {}),
+    ...checkUrl(settings),
+    ...checkForwardHeaders(settings),
+    ...checkGiveUpOn(settings),
+    ...checkAgent(settings, shared),
+    ...checkTemplates(settings, shared),
+  ];
+}
+
+function checkUrl({ url }: HttpSettings): FieldProblem[] {
+  const message = findTemplateProblem(url);
+  return message === undefined ? [] : [{ field: "url", message }];
+}
+
+function checkForwardHeaders({ forward_headers: names }: HttpSettings): FieldProblem[] {
+  return (names ?? []).flatMap((name, i) => {
+    const message = findForwardedHeaderProblem(name);
+    return message === undefined ? [] : [{ field: `forward_headers[${i}]`, message }];
+  });
+}
+
+function checkGiveUpOn({ give_up_on: statuses, retry_on: retryOn }: HttpSettings): FieldProblem[] {
+  return (statuses ?? []).flatMap((status, i) =>
+    retryOn?.statuses?.includes(status) === true
+      ? [{ field: `give_up_on[${i}]`, message: `${status} is in retry_on.statuses too; remove it from one of the two` }]
+      : [],
+  );
+}
+
+/** n8n can be configured per workflow to refuse clients that call themselves a bot. */
+function checkAgent({ headers }: HttpSettings, { target }: SharedSettings): FieldProblem[] {
+  if (!isPresetName(target)) return [];
+  return Object.entries(headers ?? {})
+    .filter(([name, value]) => name.toLowerCase() === "user-agent" && /bot/i.test(value))
+    .map(([name]) => ({ field: `headers.${name}`, message: "must not contain `bot`, which n8n refuses" }));
+}
+
+function checkHeaders(settings: HttpSettings): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const signatureHeader = settings.signature_header?.toLowerCase();
+  const signatureProblem = signatureHeader === undefined ? undefined : findSignatureHeaderProblem(signatureHeader);
+  if (signatureProblem !== undefined) problems.push({ field: "signature_header", message: signatureProblem });
+  return [...problems, ...checkOwnHeaders(settings.headers, signatureHeader)];
+}
+
+/** Webhooks: a signed request for each delivery. */
+export const HTTP: DestinationKind<HttpSettings> = {
+  name: "http",
+  settings: HttpSettings,
+  isFlat: true,
+  canForward: true,
+  healthSettings: ["health_url"],
+  check: checkHttpSettings,
+  templatesOf,
+  prepare: prepareHttp,
+  secrets: HTTP_SECRETS,
+  present: presentHttp,
+  named: { DestinationAuth: DestinationAuthInput, RequestTemplate },
+  presentRecord: presentHttpRecord,
+};

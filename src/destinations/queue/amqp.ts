@@ -1,11 +1,10 @@
+import type { EventContent } from "../../model/event.ts";
 import { Type, type Static } from "typebox";
 import { describeExchange, describeQueue } from "../../model/connection.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
 import { presentOwnRecord } from "../own-record.ts";
 import { secretSettings } from "../secret-settings.ts";
-import type { DestinationKind } from "../sender.ts";
-import { openQueueSender, type QueueKind } from "./queue-sender.ts";
-import { DEFAULT_ROUTING_KEY, findRoutingKeyProblem, writeRoutingKey } from "./routing-key.ts";
+import type { DestinationKind } from "../destination-kind.ts";
 import {
   checkQueueSettings,
   DEFAULT_CONNECTION,
@@ -14,7 +13,41 @@ import {
   queueSettings,
   toQueueDestination,
   type QueueDestination,
+  type QueueSending,
 } from "./settings.ts";
+
+/**
+ * Routing keys of RabbitMQ, built from a text in which `{event_type}` and similar placeholders stand for values of the
+ * event.
+ */
+
+const PLACEHOLDER = /\{([^{}]*)\}/g;
+/** The limit of AMQP 0-9-1. */
+const MAX_BYTES = 255;
+
+const DEFAULT_ROUTING_KEY = "{event_type}";
+
+const FACTS: Readonly<Record<string, (event: EventContent) => string>> = {
+  event_type: ({ type }) => type,
+  tenant_id: ({ tenantId }) => tenantId,
+  source: ({ source }) => source,
+  priority: ({ priority }) => priority,
+};
+
+export function findRoutingKeyProblem(template: string): string | undefined {
+  for (const [whole, name = ""] of template.matchAll(PLACEHOLDER)) {
+    if (Object.hasOwn(FACTS, name)) continue;
+    const known = Object.keys(FACTS).map((one) => `{${one}}`);
+    return `${whole} is not a placeholder; use one of: ${known.join(", ")}`;
+  }
+  return undefined;
+}
+
+/** Undefined when the key is too long for RabbitMQ. */
+export function writeRoutingKey(template: string, event: EventContent): string | undefined {
+  const key = template.replaceAll(PLACEHOLDER, (whole, name: string) => FACTS[name]?.(event) ?? whole);
+  return Buffer.byteLength(key) <= MAX_BYTES ? key : undefined;
+}
 
 const name = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }));
 
@@ -36,7 +69,7 @@ interface AmqpDestination extends QueueDestination {
 /** The default exchange, whose routing keys are names of queues. */
 const DEFAULT_EXCHANGE = "";
 
-const SENDING: QueueKind<AmqpDestination> = {
+export const AMQP_SENDING: QueueSending<AmqpDestination> = {
   kind: "amqp",
   // RabbitMQ confirms many messages at once.
   batch: { maxBatch: 64, lingerMs: 0 },
@@ -66,10 +99,12 @@ function checkAmqp(settings: AmqpSettings): FieldProblem[] {
 export const AMQP: DestinationKind<AmqpSettings> = {
   name: "amqp",
   settings: AmqpSettings,
-  isForOperators: true,
-  isQueue: true,
-  // Messages of an exchange spread over queues that others bind to it.
-  isCountable: (destination) => ((destination as { exchange?: unknown }).exchange ?? undefined) === undefined,
+  operatorOnly: true,
+  queue: {
+    // Messages of an exchange spread over queues that others bind to it.
+    isCountable: (destination) => ((destination as { exchange?: unknown }).exchange ?? undefined) === undefined,
+    maxBytesOf: () => undefined,
+  },
   check: checkAmqp,
   prepare(settings) {
     const { exchange, queue = "", routing_key: key = DEFAULT_ROUTING_KEY, connection = DEFAULT_CONNECTION } = settings;
@@ -87,5 +122,4 @@ export const AMQP: DestinationKind<AmqpSettings> = {
       : { exchange: settings.exchange, routing_key: settings.routing_key ?? DEFAULT_ROUTING_KEY }),
   }),
   presentRecord: presentOwnRecord,
-  open: (services) => openQueueSender(SENDING, services),
 };

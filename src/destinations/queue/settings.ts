@@ -2,8 +2,10 @@ import { Type, type Static, type TProperties } from "typebox";
 import { PosthornError } from "../../model/errors.ts";
 import { MASK } from "../../model/secrets.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
-import type { PreparedDestination } from "../sender.ts";
-import { findForwardedHeaderProblem, namedCredentials, USUAL_HEADERS } from "../forwarded-headers.ts";
+import type { BrokerKind } from "../../model/connection.ts";
+import type { PreparedDestination } from "../destination-kind.ts";
+import type { Attempt, BatchLimits } from "../sender.ts";
+import { findForwardedHeaderProblem, namedCredentials, USUAL_HEADERS } from "../forward.ts";
 
 /** The settings that destinations of all brokers share. */
 
@@ -78,6 +80,26 @@ export interface QueueDestination {
   readonly messageKey: string | undefined;
   readonly claimCheck: { readonly connection: string; readonly container: string } | undefined;
   readonly place: string;
+}
+
+/** The differences between brokers, for the sender. */
+export interface QueueSending<Destination extends QueueDestination> {
+  kind: BrokerKind;
+  /** How many deliveries are published together, without waiting for each other's confirmation. */
+  batch: BatchLimits;
+  /** The publisher of the connection and the subject or routing key; a text says why there is none. */
+  address(destination: Destination, attempt: Attempt): Address | string;
+  /**
+   * What it means when nothing is bound to a routing key: with a topic, nobody listens; otherwise our queue is missing.
+   */
+  isTopic(destination: Destination): boolean;
+  /** The queue whose messages can be counted; undefined when they spread over queues of others. */
+  queueOf(destination: Destination): string | undefined;
+}
+
+export interface Address {
+  publisher: string;
+  subject: string | undefined;
 }
 
 export function checkQueueSettings(settings: CommonSettings): FieldProblem[] {

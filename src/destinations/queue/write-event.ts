@@ -1,12 +1,14 @@
 import { writeBusEvent } from "../../queues/event-message.ts";
 import { writeMessage, type EventMessage } from "../../queues/message.ts";
-import { readKeptRequest } from "../../model/event.ts";
+import { readKeptRequest, type KeptRequest } from "../../model/event.ts";
 import type { TraceParts } from "../../model/trace-context.ts";
-import { CLOUDEVENTS_TYPE, cloudEventOf } from "../event-data.ts";
-import type { Attempt } from "../sender.ts";
-import type { EventDetails } from "../event-details.ts";
-import type { ChooseHeaders } from "./message-headers.ts";
-import type { QueueFormat } from "./settings.ts";
+import { CLOUDEVENTS_TYPE, cloudEventOf, type EventDetails } from "../event-data.ts";
+import type { Attempt, OpenCredentials } from "../sender.ts";
+import type { QueueFormat, QueueDestination } from "./settings.ts";
+import { createHeaderSeal } from "../../queues/sealed-headers.ts";
+import { isFieldName, isFieldValue } from "../../model/headers.ts";
+import { createHeaderChoice, isHidden, namesOfConnection } from "../forward.ts";
+import { plainHeaderName } from "../outgoing-header.ts";
 
 /** The content of a message for an event, in the format of its destination. */
 export interface WrittenEvent {
@@ -92,4 +94,50 @@ export function toMessage(attempt: Attempt, facts: WriteFacts, content: EventMes
 
 function findContentType(text: string | undefined): string | undefined {
   return text === undefined || text === "" || text.length > MAX_TYPE ? undefined : text;
+}
+
+/** The headers of a request in a message: plain ones as they are, and named credentials encrypted. */
+export interface MessageHeaders {
+  headers: Record<string, string> | undefined;
+  sealedHeaders: string | undefined;
+}
+
+/** The same limits as for messages that are received. */
+const MAX_HEADERS = 200;
+const MAX_LENGTH = 16_384;
+
+export type ChooseHeaders = (kept: KeptRequest, attempt: Attempt, eventId: string) => MessageHeaders;
+
+export function createHeaderChooser(
+  { forwardHeaders, messageKey }: Pick<QueueDestination, "forwardHeaders" | "messageKey">,
+  openCredentials: OpenCredentials,
+): ChooseHeaders {
+  const isChosen = createHeaderChoice(forwardHeaders);
+  const seal = messageKey === undefined ? undefined : createHeaderSeal(messageKey);
+
+  return ({ headers, sealed }, { event }, eventId) => {
+    const ofConnection = namesOfConnection(textOf(headers["connection"]));
+    const isHandedOn = (name: string) => isChosen(name) && ofConnection?.has(plainHeaderName(name)) !== true;
+    const plain = choose(headers, isHandedOn);
+    const secret =
+      seal === undefined || sealed === undefined ? undefined : choose(openCredentials(event, sealed), isHandedOn);
+    return { headers: plain, sealedHeaders: secret && seal?.seal(secret, eventId) };
+  };
+}
+
+function choose(
+  headers: KeptRequest["headers"],
+  isHandedOn: (name: string) => boolean,
+): Record<string, string> | undefined {
+  const chosen: [string, string][] = [];
+  for (const name in headers) {
+    const text = textOf(headers[name]);
+    if (text === undefined || text === "" || text.length > MAX_LENGTH || isHidden(text)) continue;
+    if (isHandedOn(name) && isFieldName(name) && isFieldValue(text)) chosen.push([name, text]);
+  }
+  return chosen.length === 0 ? undefined : Object.fromEntries(chosen.slice(0, MAX_HEADERS));
+}
+
+function textOf(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === "string" || value === undefined ? value : value.join(", ");
 }

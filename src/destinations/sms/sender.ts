@@ -1,25 +1,17 @@
 import { PosthornError } from "../../model/errors.ts";
 import { headerLine, toHeaderBlock } from "../../model/headers.ts";
-import { blocked, failed, postponed, refused, type Outcome } from "../../model/outcome.ts";
+import { blocked, failed, postponed, refused, type KindRecord, type Outcome } from "../../model/outcome.ts";
 import type { HttpResult } from "../wire/http-client.ts";
-import { createAttemptRuns, type AttemptRun } from "../attempt-runs.ts";
+import { createAttemptFrame, type AttemptRun } from "../attempt-frame.ts";
 import { classify } from "../classify-answer.ts";
-import { isTemplate } from "../is-template.ts";
+import { isTemplate, readPayload, textIn, renderAll, unrendered } from "../templated.ts";
 import { keepOwnRecord } from "../own-record.ts";
-import { readPayload, textIn } from "../payload-fields.ts";
-import { ONE_BY_ONE, type Attempt, type AttemptRecordPart, type Sender } from "../sender.ts";
-import type { SenderServices } from "../services.ts";
-import { renderAll } from "../render-all.ts";
-import { unrendered } from "../templated.ts";
-import { createTenantRates } from "../tenant-rates.ts";
-import { traceLines } from "../trace-lines.ts";
+import { ONE_BY_ONE, type Attempt, type Sender, type SenderServices } from "../sender.ts";
+import { createTenantRates, createNumberTurns } from "../message-rates.ts";
+import { traceLines } from "../outgoing-header.ts";
 import type { GatewayAnswer, GatewayRequest, SmsMessage } from "./gateways/gateway.ts";
-import { GATEWAYS } from "./gateways/gateways.ts";
-import { createNumberTurns } from "./number-turns.ts";
-import { loadPhoneNumbers, type NormaliseNumber } from "./phone-number.ts";
-import { countSegments, type Segments } from "./segments.ts";
-import { DEFAULT_MAX_SEGMENTS, type SmsDestination, type SmsSettings } from "./settings.ts";
-import { toFilled } from "./sms-templates.ts";
+import { DEFAULT_MAX_SEGMENTS, type SmsSettings } from "./schema.ts";
+import { GATEWAYS, type SmsDestination, toFilled } from "./settings.ts";
 
 const HOUR_MS = 3_600_000;
 const TAGS = /\{\{.*?\}\}|\{%.*?%\}/gs;
@@ -36,11 +28,7 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
   const rateOf = createTenantRates(config?.tenantRate ?? Number.MAX_SAFE_INTEGER);
   const numberRate = config?.numberRate ?? Number.MAX_SAFE_INTEGER;
   const turns = createNumberTurns({ max: numberRate, windowMs: HOUR_MS });
-  const runs = createAttemptRuns({
-    clock,
-    farEnd: "the SMS gateway",
-    emptyRecord: ({ subscription }) => keepOwnRecord(subscription.place, {}),
-  });
+  const frame = createAttemptFrame({ clock, lateOf: () => "the SMS gateway did not accept it" });
   let numbers: Promise<NormaliseNumber> | undefined;
 
   async function normalise(text: string, { default_country: country }: SmsSettings) {
@@ -80,7 +68,8 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
     return problem === undefined ? request : blocked(problem);
   }
 
-  async function sendOne(attempt: Attempt, run: AttemptRun): Promise<void> {
+  async function sendOne(run: AttemptRun): Promise<void> {
+    const { attempt } = run;
     const { subscription, deliveryId, event } = attempt;
     const { settings } = subscription.destination as SmsDestination;
     const gateway = GATEWAYS[settings.gateway];
@@ -99,7 +88,7 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
         "it is sent when its turn comes";
       return run.end(postponed(error, waitMs), keepOwnRecord(request.url, facts));
     }
-    if (run.isOver) return;
+    if (run.outcome !== undefined) return;
     client.request(toHttp(request, attempt), (result) => {
       const answer = findAnswer(result);
       const told = { ...facts, ...(answer && gateway.factsOf?.(answer)) };
@@ -136,25 +125,24 @@ export function openSmsSender(services: SenderServices): Sender<SmsSettings> {
   }
 
   return {
-    isForOperators: config?.allowTenants !== true,
     limitsOf: ({ tenantId }) => ({ ...ONE_BY_ONE, sharedRate: rateOf(tenantId, clock.now()) }),
-    send(attempts, done) {
-      const [attempt] = attempts as [Attempt];
-      runs.begin(attempt, done, (run) => sendOne(attempt, run));
+    send: (attempts, done) => void frame.begin(attempts, done, sendOne),
+    rules: {
+      isForOperators: config?.allowTenants !== true,
+      async refuse(settings) {
+        const url = GATEWAYS[settings.gateway].urlOf(settings).replaceAll(TAGS, "x");
+        services.checkUrl(url, "destination.url");
+        const problem = services.findOwnUrlProblem(url);
+        if (problem !== undefined) throw invalid("url", problem);
+        const { to } = settings;
+        if (!to || isTemplate(to)) return;
+        const parsed = await normalise(to, settings);
+        if (parsed.problem !== undefined) throw invalid("to", parsed.problem);
+      },
+      warnOf: (settings) => GATEWAYS[settings.gateway].warnOf?.(settings) ?? [],
     },
-    async refuse(settings) {
-      const url = GATEWAYS[settings.gateway].urlOf(settings).replaceAll(TAGS, "x");
-      services.checkUrl(url, "destination.url");
-      const problem = services.findOwnUrlProblem(url);
-      if (problem !== undefined) throw invalid("url", problem);
-      const { to } = settings;
-      if (!to || isTemplate(to)) return;
-      const parsed = await normalise(to, settings);
-      if (parsed.problem !== undefined) throw invalid("to", parsed.problem);
-    },
-    warnOf: (settings) => GATEWAYS[settings.gateway].warnOf?.(settings) ?? [],
     close() {
-      runs.close();
+      frame.close();
       return Promise.resolve();
     },
   };
@@ -178,12 +166,78 @@ function findAnswer(result: HttpResult): GatewayAnswer | undefined {
   return { status: result.status, body: Buffer.from(buffer, byteOffset, byteLength).toString("utf8") };
 }
 
-function keepAnswer(url: string, facts: object, result: HttpResult): AttemptRecordPart {
+function keepAnswer(url: string, facts: object, result: HttpResult): KindRecord {
   const record = { ...keepOwnRecord(url, { ...facts }), address: result.address };
   if (result.kind !== "response") return record;
-  return { ...record, responseCode: result.status, responseBody: result.body };
+  return { ...record, code: result.status, answer: result.body };
 }
 
 function invalid(field: string, problem: string): PosthornError {
   return new PosthornError("invalid_field", `destination.${field}: ${problem}`, { field: `destination.${field}` });
+}
+
+/** Returns the number in E.164 form, or the problem with it. */
+export type NormaliseNumber = (
+  text: string,
+  defaultCountry: string | undefined,
+) => { number: string; problem?: undefined } | { problem: string };
+
+/**
+ * The package is loaded at first use, because it contains the numbering plans of the world. It checks the length and
+ * not the ranges of numbers, because networks open new ranges faster than packages are updated.
+ */
+async function loadPhoneNumbers(): Promise<NormaliseNumber> {
+  const { parsePhoneNumberFromString, isSupportedCountry } = await import("libphonenumber-js/min");
+  return (text, country) => {
+    const shown = JSON.stringify(text.slice(0, 40));
+    const isKnown = country !== undefined && isSupportedCountry(country);
+    const parsed = parsePhoneNumberFromString(text, {
+      ...(isKnown && { defaultCountry: country }),
+      extract: false,
+    });
+    if (parsed?.isPossible() === true && parsed.ext === undefined) return { number: parsed.number };
+    const hint = text.trim().startsWith("+") || isKnown ? "" : ", or set default_country";
+    return {
+      problem: `${shown} is not a phone number; write it with its country code, for example +491511234567${hint}`,
+    };
+  };
+}
+
+/** How many messages a network splits a text into, and the encoding it uses. */
+export interface Segments {
+  readonly encoding: "GSM-7" | "UCS-2";
+  readonly count: number;
+}
+
+/** 3GPP TS 23.038 §6.2.1: one septet for each basic character, two for those with an escape. */
+const BASIC = new Set(
+  "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà",
+);
+const EXTENDED = new Set("\f^{}\\[~]|€");
+
+/** Capacity of a single message, and of each of several, which begin with a header. */
+const GSM = { single: 160, part: 153 };
+const UCS = { single: 70, part: 67 };
+
+export function countSegments(text: string): Segments {
+  const signs = Array.from(text);
+  const isGsm = signs.every((sign) => BASIC.has(sign) || EXTENDED.has(sign));
+  const units = signs.map((sign) => (isGsm ? (BASIC.has(sign) ? 1 : 2) : sign.length));
+  const { single, part } = isGsm ? GSM : UCS;
+  const total = units.reduce((sum, size) => sum + size, 0);
+  return { encoding: isGsm ? "GSM-7" : "UCS-2", count: total <= single ? 1 : countParts(units, part) };
+}
+
+/** A character of two units is not split. */
+function countParts(units: readonly number[], size: number): number {
+  let count = 1;
+  let used = 0;
+  for (const unit of units) {
+    if (used + unit > size) {
+      count++;
+      used = 0;
+    }
+    used += unit;
+  }
+  return count;
 }

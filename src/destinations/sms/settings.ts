@@ -1,103 +1,15 @@
-import { Type, type Static } from "typebox";
 import { MASK } from "../../model/secrets.ts";
-import { fillIn, oneOf, orNull, withDefault } from "../../model/shape.ts";
-import type { PreparedDestination } from "../sender.ts";
-import { neededBy } from "../templated.ts";
-import { smsTemplates, type SmsTemplates } from "./sms-templates.ts";
-
-/** The settings of a destination of the kind sms. */
-
-export const DEFAULT_MAX_SEGMENTS = 6;
-
-const text = (maxLength: number, description: string) =>
-  withDefault(orNull(Type.String({ minLength: 1, maxLength }), { description }), null);
-
-const SuccessRule = Type.Object(
-  {
-    statuses: Type.Optional(
-      Type.Array(Type.Integer({ minimum: 200, maximum: 299 }), {
-        minItems: 1,
-        maxItems: 20,
-        description: "The only statuses that count as accepted; all 2xx when not given",
-      }),
-    ),
-    pointer: Type.Optional(
-      Type.String({ maxLength: 500, description: "A JSON Pointer into the answer: the value there must match" }),
-    ),
-    equals: Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Number(), Type.Boolean(), Type.Null()])),
-    contains: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 200,
-        description: "A text that the value contains; without `pointer`, anywhere in the answer",
-      }),
-    ),
-  },
-  { additionalProperties: false },
-);
-export type SuccessRule = Static<typeof SuccessRule>;
-
-export const SmsSettings = Type.Object(
-  {
-    gateway: oneOf(["twilio", "generic-http"], {
-      description: "The service that sends the message: `twilio` or `generic-http`",
-    }),
-    to: text(500, "The recipient's number, or a template for it"),
-    text: text(10_000, "The text of the message; a template"),
-    from: text(64, "The sender: a number, or a name of up to 11 characters"),
-    fields_from: withDefault(
-      orNull(Type.Literal("payload"), {
-        description: "`payload`: `to` and `text` are taken from the event. Only for keys that are bound to no tenant",
-      }),
-      null,
-    ),
-    default_country: withDefault(
-      orNull(Type.String({ pattern: "^[A-Z]{2}$" }), {
-        description: "The country of numbers without `+` and country code; two letters such as `DE`",
-      }),
-      null,
-    ),
-    max_segments: withDefault(
-      Type.Integer({
-        minimum: 1,
-        maximum: 40,
-        description: "A text that needs more messages than this is not sent",
-      }),
-      DEFAULT_MAX_SEGMENTS,
-    ),
-    account_sid: text(64, "Twilio: the account"),
-    auth_token: text(256, "Twilio: its secret"),
-    messaging_service_sid: text(64, "Twilio: a messaging service instead of `from`"),
-    url: text(
-      2048,
-      "`generic-http`: the URL that messages are sent to; a template. `twilio`: an origin other than `https://api.twilio.com`",
-    ),
-    method: withDefault(oneOf(["POST", "PUT", "GET"], { description: "`generic-http`" }), "POST"),
-    headers: withDefault(
-      orNull(Type.Record(Type.String(), Type.String({ maxLength: 4096 }), { maxProperties: 50 }), {
-        description: "`generic-http`: sent with every message; values are never shown, only `***`",
-      }),
-      null,
-    ),
-    content_type: withDefault(
-      oneOf(["application/json", "application/x-www-form-urlencoded", "text/xml", "text/plain"], {
-        description: "`generic-http`: the content type of `body`, which also decides how values are escaped",
-      }),
-      "application/json",
-    ),
-    body: text(
-      10_000,
-      "`generic-http`: a template, in which `message.to`, `message.from`, `message.text` and `message.id` stand for the " +
-        "message; without it, a JSON object or a form with these values",
-    ),
-    success: withDefault(
-      orNull(SuccessRule, { description: "`generic-http`: what an answer must contain to count as accepted" }),
-      null,
-    ),
-  },
-  { additionalProperties: false },
-);
-export type SmsSettings = Static<typeof SmsSettings>;
+import { fillIn } from "../../model/shape.ts";
+import { SmsSettings } from "./schema.ts";
+import type { PreparedDestination, DestinationKind } from "../destination-kind.ts";
+import { neededBy, isTemplate } from "../templated.ts";
+import type { Template } from "../../sandbox/templates/templates.ts";
+import type { FieldProblem } from "../../model/subscription-rules.ts";
+import type { SmsGateway } from "./gateways/gateway.ts";
+import { GENERIC_HTTP } from "./gateways/generic-http.ts";
+import { TWILIO } from "./gateways/twilio.ts";
+import { presentOwnRecord } from "../own-record.ts";
+import { secretSettings } from "../secret-settings.ts";
 
 /** The settings as the sender uses them. */
 export interface SmsDestination {
@@ -105,7 +17,7 @@ export interface SmsDestination {
   readonly templates: SmsTemplates;
 }
 
-export function prepareSms(settings: SmsSettings): PreparedDestination {
+function prepareSms(settings: SmsSettings): PreparedDestination {
   const place = settings.fields_from === "payload" ? "sms: (from the payload)" : `sms:${settings.to}`;
   const templates = smsTemplates(settings);
   const destination: SmsDestination = { settings, templates };
@@ -113,7 +25,7 @@ export function prepareSms(settings: SmsSettings): PreparedDestination {
 }
 
 /** Hides the headers completely. */
-export function presentSms(settings: SmsSettings): Record<string, unknown> {
+function presentSms(settings: SmsSettings): Record<string, unknown> {
   const { auth_token: token, headers } = settings;
   return {
     ...fillIn(SmsSettings.properties, settings),
@@ -121,3 +33,93 @@ export function presentSms(settings: SmsSettings): Record<string, unknown> {
     headers: headers ? MASK : null,
   };
 }
+
+/** The members of `message` in templates for the request to a gateway. */
+const OWN = { message: ["to", "from", "text", "id"] };
+
+/** A form is escaped like the query of a URL; this URL is put in front while it is rendered. */
+const FORM_BASE = "https://form.invalid/?";
+
+/** The templates of a message, and those of the request that contains it. */
+export interface SmsTemplates {
+  readonly message: readonly Template[];
+  readonly request: readonly Template[];
+}
+
+type Filled = Readonly<Partial<Record<"to" | "text" | "url" | "body", string>>>;
+
+function smsTemplates(settings: SmsSettings): SmsTemplates {
+  const { to, text, url, body } = settings;
+  const message = [toTemplate("to", "header", to), toTemplate("text", "text", text)];
+  const request = settings.gateway === "twilio" ? [] : [toTemplate("url", "url", url), bodyTemplate(settings, body)];
+  const withOwn = request.flatMap((one) => (one === undefined ? [] : [{ ...one, own: OWN }]));
+  return { message: message.filter((one) => one !== undefined), request: withOwn };
+}
+
+/** Rendered texts by the settings that their templates are in. */
+export function toFilled(templates: readonly Template[], rendered: readonly string[]): Filled {
+  const entries = templates.map(({ name }, i) => [name, rendered[i]?.replace(FORM_BASE, "")]);
+  return Object.fromEntries(entries) as Filled;
+}
+
+function toTemplate(name: string, place: Template["place"], text: string | null | undefined): Template | undefined {
+  return text && isTemplate(text) ? { name, text, place } : undefined;
+}
+
+function bodyTemplate({ content_type: type }: SmsSettings, body: string | null | undefined): Template | undefined {
+  switch (type) {
+    case "application/x-www-form-urlencoded":
+      return toTemplate("body", "url", body && FORM_BASE + body);
+    case "text/xml":
+      return toTemplate("body", "html", body);
+    case "text/plain":
+      return toTemplate("body", "text", body);
+    default:
+      return toTemplate("body", "json", body);
+  }
+}
+
+const SENDER = /^(?:\+?[0-9]{3,15}|(?=.*[A-Za-z])[A-Za-z0-9 ._&-]{1,11})$/;
+
+/** Rules that the schema cannot express. The sender checks whether phone numbers are valid. */
+function checkSmsSettings(settings: SmsSettings): FieldProblem[] {
+  const { from } = settings;
+  const problems = [...checkFields(settings), ...GATEWAYS[settings.gateway].check(settings)];
+  if (from && !SENDER.test(from)) {
+    problems.push({ field: "from", message: "must be a number, or a name of up to 11 letters, digits and spaces" });
+  }
+  return problems;
+}
+
+const FROM_PAYLOAD = ["to", "text"] as const;
+
+function checkFields(settings: SmsSettings): FieldProblem[] {
+  const isGiven = (name: keyof SmsSettings) => (settings[name] ?? null) !== null;
+  if (settings.fields_from === "payload") {
+    const message = "is taken from the payload because of `fields_from`; leave one of the two out";
+    return FROM_PAYLOAD.filter(isGiven).map((field) => ({ field, message }));
+  }
+  return FROM_PAYLOAD.filter((field) => !isGiven(field)).map((field) => ({ field, message: "is missing" }));
+}
+
+/** All gateways by the value of `gateway`. To add one, add a file, a line here and a word in the schema. */
+export const GATEWAYS: Readonly<Record<SmsSettings["gateway"], SmsGateway>> = {
+  twilio: TWILIO,
+  "generic-http": GENERIC_HTTP,
+};
+
+/** SMS, through a gateway with an HTTP interface. */
+export const SMS: DestinationKind<SmsSettings> = {
+  name: "sms",
+  settings: SmsSettings,
+  operatorOnly: ["fields_from"],
+  check: checkSmsSettings,
+  templatesOf(settings) {
+    const { message, request } = smsTemplates(settings);
+    return [...message, ...request];
+  },
+  prepare: prepareSms,
+  secrets: secretSettings<SmsSettings>(["auth_token", "headers"], ["gateway", "url", "account_sid"]),
+  present: presentSms,
+  presentRecord: presentOwnRecord,
+};

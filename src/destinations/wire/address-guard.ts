@@ -1,5 +1,16 @@
 import { PosthornError } from "../../model/errors.ts";
-import { type IpBytes, type IpRange, isInRange, isSameIp, parseIp, parseIpRange } from "../../model/addresses.ts";
+import {
+  type IpBytes,
+  type IpRange,
+  isInRange,
+  isSameIp,
+  parseIp,
+  parseIpRange,
+  isLoopbackHost,
+  parseUrl,
+} from "../../model/addresses.ts";
+import { isIP } from "node:net";
+import { networkInterfaces } from "node:os";
 
 /**
  * Decides which addresses deliveries may reach. Users choose destinations, so an address is refused unless it is known
@@ -22,7 +33,7 @@ export interface AddressGuardOptions {
   ownAddresses?: () => readonly string[];
 }
 
-export const PRIVATE_SETTING = "POSTHORN_ALLOW_PRIVATE_DESTINATIONS";
+const PRIVATE_SETTING = "POSTHORN_ALLOW_PRIVATE_DESTINATIONS";
 
 interface RefusedRange extends IpRange {
   label: string;
@@ -121,4 +132,143 @@ function readRange(text: string): IpRange {
   throw new PosthornError("config_invalid", `${PRIVATE_SETTING}: ${JSON.stringify(text)} is not a CIDR.`, {
     field: PRIVATE_SETTING,
   });
+}
+
+/** Rules for the destinations that users configure: for the URL and for the headers sent with every attempt. */
+
+const HTTP_SETTING = "POSTHORN_ALLOW_HTTP_DESTINATIONS";
+
+export interface DestinationRules {
+  allowHttp: boolean;
+  guard: AddressGuard;
+}
+
+/** Ports from 1024 on where databases, brokers and administration tools listen, and never webhook receivers. */
+const INTERNAL_PORTS: ReadonlySet<number> = new Set([
+  1433, 1521, 2049, 2181, 2375, 2376, 2377, 2379, 2380, 3306, 3389, 4222, 4369, 5432, 5671, 5672, 5900, 5984, 5985,
+  5986, 6000, 6379, 6380, 6443, 7000, 7001, 7199, 8300, 8301, 8500, 8600, 9042, 9092, 9160, 9200, 9300, 10250, 10255,
+  11211, 15672, 25672, 26379, 27017, 27018, 27019, 28017, 50000, 61616,
+]);
+
+export function parseDestination(text: string, rules: DestinationRules, field = "url"): URL {
+  const url = parseUrl(text);
+  const problem = url === undefined ? "it is not a URL." : findProblem(url, rules);
+  if (url === undefined || problem !== undefined) {
+    throw new PosthornError("invalid_field", `The destination cannot be used: ${problem}`, { field });
+  }
+  return url;
+}
+
+/** Returns why a destination may not be used, as far as this is known without a DNS lookup. */
+export function findProblem(url: URL, rules: DestinationRules): string | undefined {
+  if (url.protocol !== "https:" && url.protocol !== "http:") return `its scheme is ${url.protocol}, not https:.`;
+  if (url.protocol === "http:" && !rules.allowHttp) return `it is not https; ${HTTP_SETTING}=true allows http.`;
+  if (url.username !== "" || url.password !== "") return "it has a user name or password in it; use a header.";
+  if (url.href.includes("#")) return "it has a fragment (#…), which is never sent.";
+  const host = url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
+  return isIP(host) > 0 ? findAddressProblem(host, portOf(url), rules.guard) : findNameProblem(url, rules.guard);
+}
+
+/** Also used for the addresses that a name resolves to: only the address tells whether the port is allowed there. */
+export function findAddressProblem(address: string, port: number, guard: AddressGuard): string | undefined {
+  const verdict = guard.judge(address);
+  if (!verdict.allowed) return verdict.reason;
+  return verdict.opened ? undefined : findPortProblem(port);
+}
+
+export function portOf(url: URL): number {
+  if (url.port !== "") return Number(url.port);
+  return url.protocol === "https:" ? 443 : 80;
+}
+
+function findNameProblem(url: URL, guard: AddressGuard): string | undefined {
+  // The addresses that the name resolves to are checked when a connection is opened.
+  if (guard.opensPrivate) return undefined;
+  const name = url.hostname.replace(/\.+$/, "");
+  if (!name.includes(".") || /\.(?:localhost|local|internal)$/.test(name)) {
+    return `${JSON.stringify(name)} is a name of a private network; ${PRIVATE_SETTING} allows some or all of them.`;
+  }
+  return findPortProblem(portOf(url));
+}
+
+function findPortProblem(port: number): string | undefined {
+  if (port === 80 || port === 443 || (port >= 1024 && !INTERNAL_PORTS.has(port))) return undefined;
+  return `port ${port} is not allowed for webhooks, except at addresses that ${PRIVATE_SETTING} names.`;
+}
+
+/** The addresses of this machine. */
+export function listOwnAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+}
+
+/**
+ * The URLs where this gateway receives webhooks: a subscription that delivers there creates a loop, unless it is
+ * allowed to.
+ */
+export interface OwnUrls {
+  /** Returns why a destination may not be used; undefined when it leads elsewhere, as far as is known without DNS. */
+  findProblem(url: string): string | undefined;
+  /** Called when the server listens: its port may be any free one. */
+  noteListening(url: string): void;
+}
+
+export interface OwnUrlsOptions {
+  publicUrl: string | undefined;
+  /** As configured. */
+  host: string;
+  port: number;
+  /** The addresses of this machine. */
+  listAddresses: () => readonly string[];
+}
+
+export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsOptions): OwnUrls {
+  const outside = publicUrl === undefined ? undefined : new URL(publicUrl);
+  let ownPort = port;
+
+  function isPublic(url: URL): boolean {
+    if (outside === undefined || nameOf(url) !== nameOf(outside)) return false;
+    // A proxy in front usually serves both ports and redirects from one to the other.
+    const isUsual = [portOf(url), portOf(outside)].every((one) => one === 80 || one === 443);
+    if (!isUsual && portOf(url) !== portOf(outside)) return false;
+    const folder = plainPath(outside).replace(/\/$/, "");
+    const path = plainPath(url);
+    return path === folder || path.startsWith(`${folder}/`);
+  }
+
+  function isListening(url: URL): boolean {
+    if (portOf(url) !== ownPort) return false;
+    const name = nameOf(url);
+    if (name === host.toLowerCase()) return true;
+    const isEverywhere = host === "0.0.0.0" || host === "::";
+    const bytes = isIP(name) > 0 ? parseIp(name) : undefined;
+    if (isLoopbackHost(name)) return isEverywhere || isLoopbackHost(host);
+    if (!isEverywhere || bytes === undefined) return false;
+    return bytes.every((byte) => byte === 0) || listAddresses().some((own) => isSameIp(bytes, parseIp(own) ?? []));
+  }
+
+  function findProblem(text: string): string | undefined {
+    const url = parseUrl(text);
+    if (url === undefined) return undefined;
+    if (!isPublic(url) && !isListening(url)) return undefined;
+    return "it leads back to this gateway; allow_own_url allows that.";
+  }
+
+  return {
+    findProblem,
+    noteListening(url) {
+      ownPort = portOf(new URL(url));
+    },
+  };
+}
+
+/** Many proxies treat `//in` and `/%69n` like `/in`. */
+function plainPath({ pathname }: URL): string {
+  const path = pathname.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return path.replace(/\/{2,}/g, "/");
+}
+
+function nameOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, "").replace(/\.+$/, "");
 }

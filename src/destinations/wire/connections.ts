@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../model/clock.ts";
 import type { ConnectionTerms } from "./connection-terms.ts";
 import type { GuardedConnect } from "./guarded-connect.ts";
-import { type Requester, Wire, type WireOptions } from "./http1/wire.ts";
+import { type Requester, Wire, type WireOptions } from "./exchange.ts";
 import { createWaitingLine, type Waiting, type WaitingLine } from "./waiting-line.ts";
 
 /** Keep-alive connections by origin and terms. Requests wait for one, and may give up waiting. */

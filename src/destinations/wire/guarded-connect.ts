@@ -10,12 +10,10 @@ import {
 } from "node:tls";
 import { isAllowedIp } from "../../model/addresses.ts";
 import type { Clock } from "../../model/clock.ts";
-import type { AddressGuard } from "./address-guard.ts";
+import { type AddressGuard, findAddressProblem } from "./address-guard.ts";
 import { BLOCKED, codedError, CONNECT_TIMEOUT, LOOKUP_FAULT, PROXY_FAULT } from "./network-fault.ts";
 import type { ConnectionTerms } from "./connection-terms.ts";
-import { findAddressProblem } from "./destination.ts";
 import type { Asking, Lookup } from "./names/name-lookup.ts";
-import type { NotedCertificates } from "./noted-certificates.ts";
 import { type EgressProxy, openTunnel } from "./proxy-tunnel.ts";
 
 /** Opens sockets only to addresses that the guard allows. Calls `done` once, always asynchronously. */
@@ -279,4 +277,33 @@ function toSocketLookup(
       else if (all === true) done(null, addresses);
       else done(null, first.address, first.family);
     });
+}
+
+/** When the certificates of destinations expire. Only known for destinations connected to since the start. */
+export interface NotedCertificates {
+  note(host: string, socket: Pick<TLSSocket, "getPeerCertificate">): void;
+  list(): readonly { host: string; notAfter: number }[];
+}
+
+/** A certificate rarely changes, and reading it takes longer than sending a request. */
+const LOOK_AGAIN_MS = 600_000;
+const MAX_HOSTS = 10_000;
+
+export function createNotedCertificates(clock: Pick<Clock, "now">): NotedCertificates {
+  const noted = new Map<string, { at: number; notAfter: number }>();
+
+  return {
+    note(host, socket) {
+      const now = clock.now();
+      const known = noted.get(host);
+      if (known !== undefined && now < known.at + LOOK_AGAIN_MS) return;
+      const notAfter = Date.parse(socket.getPeerCertificate().valid_to);
+      if (Number.isNaN(notAfter)) return;
+      // The least recently updated entry goes first.
+      noted.delete(host);
+      if (noted.size >= MAX_HOSTS) noted.delete(noted.keys().next().value as string);
+      noted.set(host, { at: now, notAfter });
+    },
+    list: () => [...noted].map(([host, { notAfter }]) => ({ host, notAfter })),
+  };
 }

@@ -16,9 +16,8 @@ import {
 import type { Draft } from "../draft.ts";
 import type { Change, Entry } from "../resource.ts";
 import type { Settings, KeptSubscription } from "./subscription-record.ts";
-import { describeUnknownKind, hasHealthCheck, settingsIn } from "../../destinations/kind-settings.ts";
-import type { DestinationKinds } from "../../destinations/kinds.ts";
-import type { PreparedDestination } from "../../destinations/sender.ts";
+import { describeUnknownKind, hasHealthCheck, settingsIn, type DestinationKinds } from "../../destinations/kinds.ts";
+import type { PreparedDestination } from "../../destinations/destination-kind.ts";
 import { parseFilter } from "../../model/filter.ts";
 import { retryPolicyOf } from "../../model/retry-policy.ts";
 import { fillIn } from "../../model/shape.ts";

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { settingsIn, templatesIn } from "../../destinations/kind-settings.ts";
-import type { DestinationKinds } from "../../destinations/kinds.ts";
-import type { DestinationKind } from "../../destinations/sender.ts";
+import { settingsIn, templatesIn, type DestinationKinds } from "../../destinations/kinds.ts";
+import type { DestinationKind } from "../../destinations/destination-kind.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { fillIn } from "../../model/shape.ts";
 import { SharedSettings, type SubscriptionInput } from "../../model/subscription.ts";
@@ -31,9 +30,10 @@ type Known = Pick<KeptSubscription, "id" | "settings" | "credentialsBy">;
 
 export function createSubscriptionAccess({ kinds, isForOperators }: SubscriptionAccessOptions) {
   function isReserved(settings: SubscriptionInput, kind: DestinationKind): boolean {
-    if (kind.isForOperators === true || isForOperators?.(kind) === true) return true;
+    if (kind.operatorOnly === true || isForOperators?.(kind) === true) return true;
     const set = new Map<string, unknown>(Object.entries(settingsIn(settings, kind)));
-    return kind.operatorSettings?.some((name) => (set.get(name) ?? null) !== null) === true;
+    const names = typeof kind.operatorOnly === "object" ? kind.operatorOnly : [];
+    return names.some((name) => (set.get(name) ?? null) !== null);
   }
 
   function ownerOf({ settings, credentialsBy }: Known): CredentialsBy | undefined {

@@ -4,10 +4,11 @@ import {
   fieldOf,
   isChecked,
   settingsIn,
+  toQueueKinds,
+  type DestinationKinds,
   templatesIn,
-} from "../../destinations/kind-settings.ts";
-import { toQueueKinds, type DestinationKinds } from "../../destinations/kinds.ts";
-import type { DestinationKind } from "../../destinations/sender.ts";
+} from "../../destinations/kinds.ts";
+import type { DestinationKind } from "../../destinations/destination-kind.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { checkFallback, checkNoEvents, checkUsedFallback, findForwardRival } from "../../model/forward-rules.ts";
 import { DEFAULT_KIND, ownerOf, type Subscription, type SubscriptionInput } from "../../model/subscription.ts";
@@ -15,9 +16,9 @@ import { checkSharedSettings, type FieldProblem } from "../../model/subscription
 import { type TargetInput, THRESHOLDS } from "../../model/target.ts";
 import { isPresetName } from "../../model/target-rules.ts";
 import type { Draft } from "../draft.ts";
-import { rejectProblems } from "../resource.ts";
 import type { SubscriptionAccess, SubscriptionAct } from "./subscription-access.ts";
 import type { KeptSubscription, Settings } from "./subscription-record.ts";
+import { rejectProblems } from "../resource.ts";
 import type { Template } from "../../sandbox/templates/templates.ts";
 
 export interface SubscriptionCheckOptions {

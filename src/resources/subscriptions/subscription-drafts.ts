@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { settingsIn, withSettings } from "../../destinations/kind-settings.ts";
-import type { DestinationKind } from "../../destinations/sender.ts";
+import { settingsIn, withSettings } from "../../destinations/kinds.ts";
+import type { DestinationKind } from "../../destinations/destination-kind.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { DEFAULT_TENANT, GATEWAY_TENANT } from "../../model/event.ts";
 import { checkHeld, type HoldingSource } from "../../model/hold-rules.ts";

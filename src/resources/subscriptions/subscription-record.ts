@@ -1,10 +1,9 @@
-import type { DestinationKinds } from "../../destinations/kinds.ts";
-import type { DestinationKind } from "../../destinations/sender.ts";
+import { type DestinationKinds, settingsIn, withSettings } from "../../destinations/kinds.ts";
+import type { DestinationKind } from "../../destinations/destination-kind.ts";
 import { formatSigningKeys, parseSigningKeys, type SigningKeys, applyKeyInput } from "../../model/signing-keys.ts";
 import type { ManagedBy, SubscriptionStatus, SharedSettings, SubscriptionInput } from "../../model/subscription.ts";
 import type { Change, Resource } from "../resource.ts";
 import type { SecretBox } from "../secret-box.ts";
-import { settingsIn, withSettings } from "../../destinations/kind-settings.ts";
 import type { Clock, Random } from "../../model/clock.ts";
 import type { SubscriptionAccess } from "./subscription-access.ts";
 

@@ -1,9 +1,8 @@
 import type { Clock, Random } from "../../model/clock.ts";
 import { warnOfFallback, describeForwardOverlaps } from "../../model/forward-rules.ts";
 import type { SigningKeys } from "../../model/signing-keys.ts";
-import { presentDestination, settingsIn } from "../../destinations/kind-settings.ts";
-import { toQueueKinds } from "../../destinations/kinds.ts";
-import type { DestinationKind } from "../../destinations/sender.ts";
+import { presentDestination, settingsIn, toQueueKinds } from "../../destinations/kinds.ts";
+import type { DestinationKind } from "../../destinations/destination-kind.ts";
 import {
   ownerOf,
   type RetryPolicySpec,

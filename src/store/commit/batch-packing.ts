@@ -1,6 +1,6 @@
 import { DEAD_REASONS } from "../../model/delivery.ts";
 import { PRIORITIES, type EventFacts, type EventOrigin } from "../../model/event.ts";
-import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
+import { ATTEMPT_RESULTS, type KindRecord } from "../../model/outcome.ts";
 import type { NewDelivery, NewEvent } from "../port/event-log.ts";
 import { ATTEMPT_TRIGGERS, type ClaimedDelivery, type Settlement } from "../port/lanes.ts";
 import type { AcceptItem } from "./batch.ts";
@@ -133,7 +133,7 @@ function unpackDelivery(unpacker: Unpacker): NewDelivery {
 export function packSettles(items: readonly Settlement[]): ArrayBuffer {
   const packer = createPacker(items.length * 512);
   packer.uint(items.length);
-  let before: Settlement["attempt"] | undefined;
+  let before: KindRecord | undefined;
   for (const s of items) {
     packer.float(s.eventSeq);
     packer.uint(s.subscriptionSeq);
@@ -156,14 +156,15 @@ export function packSettles(items: readonly Settlement[]): ArrayBuffer {
     packer.float(s.attempt.durationMs);
     packer.byte(ATTEMPT_RESULTS.indexOf(s.attempt.result));
     packer.byte(ATTEMPT_TRIGGERS.indexOf(s.attempt.trigger));
-    packer.repeated(s.attempt.url, before?.url);
-    packer.repeated(s.attempt.address, before?.address);
-    packer.text(s.attempt.requestHeaders);
-    packer.float(s.attempt.responseCode);
-    packer.repeated(s.attempt.responseHeaders, before?.responseHeaders);
-    packer.bytes(s.attempt.responseBody);
     packer.text(s.attempt.error);
-    before = s.attempt;
+    const { record } = s.attempt;
+    packer.repeated(record.place, before?.place);
+    packer.repeated(record.address, before?.address);
+    packer.text(record.sent);
+    packer.float(record.code);
+    packer.repeated(record.facts, before?.facts);
+    packer.bytes(record.answer);
+    before = record;
   }
   return packer.finish();
 }
@@ -171,11 +172,11 @@ export function packSettles(items: readonly Settlement[]): ArrayBuffer {
 export function unpackSettles(packed: ArrayBuffer): Settlement[] {
   const unpacker = createUnpacker(packed);
   const items: Settlement[] = [];
-  for (let left = unpacker.uint(); left > 0; left--) items.push(unpackSettle(unpacker, items.at(-1)?.attempt));
+  for (let left = unpacker.uint(); left > 0; left--) items.push(unpackSettle(unpacker, items.at(-1)?.attempt.record));
   return items;
 }
 
-function unpackSettle(unpacker: Unpacker, before: Settlement["attempt"] | undefined): Settlement {
+function unpackSettle(unpacker: Unpacker, before: KindRecord | undefined): Settlement {
   const eventSeq = need(unpacker.float());
   const subscriptionSeq = unpacker.uint();
   const generation = unpacker.uint();
@@ -205,13 +206,15 @@ function unpackSettle(unpacker: Unpacker, before: Settlement["attempt"] | undefi
       durationMs: need(unpacker.float()),
       result: need(ATTEMPT_RESULTS[unpacker.byte()]),
       trigger: need(ATTEMPT_TRIGGERS[unpacker.byte()]),
-      url: unpacker.repeated(before?.url),
-      address: unpacker.repeated(before?.address),
-      requestHeaders: unpacker.text(),
-      responseCode: unpacker.float(),
-      responseHeaders: unpacker.repeated(before?.responseHeaders),
-      responseBody: unpacker.bytes(),
       error: unpacker.text(),
+      record: {
+        place: unpacker.repeated(before?.place),
+        address: unpacker.repeated(before?.address),
+        sent: unpacker.text(),
+        code: unpacker.float(),
+        facts: unpacker.repeated(before?.facts),
+        answer: unpacker.bytes(),
+      },
     },
   };
 }

@@ -228,7 +228,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
 type Cost = readonly [rows: number, bytes: number];
 
 function costOfSettle({ attempt }: Settlement): Cost {
-  return [2, 1024 + (attempt.responseBody?.length ?? 0)];
+  return [2, 1024 + (attempt.record.answer?.length ?? 0)];
 }
 
 function costOfAccept({ event, deliveries }: AcceptItem): Cost {

@@ -1,9 +1,8 @@
 import type { Done } from "../../model/accepted.ts";
 import type { DeadReason, DeliveryState } from "../../model/delivery.ts";
 import type { EventContent } from "../../model/event.ts";
-import type { HeaderBlock } from "../../model/headers.ts";
 import type { PosthornError, Refused } from "../../model/errors.ts";
-import type { AttemptResult } from "../../model/outcome.ts";
+import type { AttemptResult, KindRecord } from "../../model/outcome.ts";
 import type { AuditNote } from "./audit.ts";
 
 /**
@@ -166,14 +165,9 @@ export interface AttemptRecord {
   durationMs: number;
   result: AttemptResult;
   trigger: AttemptTrigger;
-  url: string | undefined;
-  address: string | undefined;
-  /** The headers as sent, with masked secrets; empty when nothing was sent. */
-  requestHeaders: HeaderBlock | undefined;
-  responseCode: number | undefined;
-  responseHeaders: string | undefined;
-  responseBody: Uint8Array | undefined;
   error: string | undefined;
+  /** What the kind of the destination records; the store knows only how long it keeps each part. */
+  record: KindRecord;
 }
 
 export type SettleResult = Settled | { failed: PosthornError };

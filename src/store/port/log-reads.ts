@@ -1,3 +1,4 @@
+import type { KindRecord } from "../../model/outcome.ts";
 import type { AttemptRecord } from "./lanes.ts";
 import type { StoredDelivery, StoredEvent } from "./reads.ts";
 
@@ -67,10 +68,7 @@ export interface LoggedAttempt {
   attempt: LoggedAttemptFacts;
 }
 
-export type LoggedAttemptFacts = Pick<
-  AttemptRecord,
-  "startedAt" | "durationMs" | "result" | "trigger" | "responseCode" | "error"
-> & { number: number };
+export type LoggedAttemptFacts = Omit<AttemptRecord, "record"> & Pick<KindRecord, "code"> & { number: number };
 
 /** The log is complete again after this gap. */
 export interface DeletedSpan {

@@ -1,12 +1,12 @@
 import { HOPS_HEADER } from "../../model/event.ts";
 import { MASK } from "../../model/secrets.ts";
-import type { AttemptRecord } from "../port/lanes.ts";
+import type { KindRecord } from "../../model/outcome.ts";
 import type { Database } from "./connection.ts";
 
 /** Forms hold what the attempts of one part of the log have in common, so that it is written once. */
 export interface AttemptForms {
   /** Undefined when the attempt must be written in full. */
-  fit(attemptSeq: number, subscriptionSeq: number, attempt: AttemptRecord): FormedAttempt | undefined;
+  fit(attemptSeq: number, subscriptionSeq: number, record: KindRecord): FormedAttempt | undefined;
   /** Forgets what a transaction that did not commit has noted. */
   rollback(): void;
 }
@@ -53,7 +53,7 @@ function isOwn(line: string): boolean {
 
 export function createAttemptForms(db: Database): AttemptForms {
   const select = db.prepare(`
-    select seq, subscription_seq as subscriptionSeq, url, address, request_headers as requestHeaders
+    select seq, subscription_seq as subscriptionSeq, url as place, address, request_headers as sent
     from attempt_forms where seq >= ? and seq < ?`);
   const insert = db.prepare(
     "insert into attempt_forms (seq, subscription_seq, url, address, request_headers) values (?, ?, ?, ?, ?)",
@@ -78,33 +78,33 @@ export function createAttemptForms(db: Database): AttemptForms {
     return forms;
   }
 
-  function make(subscriptionSeq: number, attempt: AttemptRecord, forms: Form[]): Form | undefined {
-    const { url, address, requestHeaders = "" } = attempt;
-    const marked = requestHeaders.replaceAll(SIGNATURE, (_, hex) =>
+  function make(subscriptionSeq: number, record: KindRecord, forms: Form[]): Form | undefined {
+    const { place, address, sent = "" } = record;
+    const marked = sent.replaceAll(SIGNATURE, (_, hex) =>
       hex === undefined ? `v1,${BASE64_MARK}` : `sha256=${HEX_MARK}`,
     );
     const isFull = forms.length >= MAX_OF_SUBSCRIPTION || lastSeq === (part + 1) * PART_FORMS - 1;
     if (isFull || !marked.split("\r\n").slice(0, -1).every(isOwn)) return undefined;
-    const row = { seq: ++lastSeq, subscriptionSeq, url: url ?? null, address: address ?? null, requestHeaders: marked };
-    insert.run(row.seq, subscriptionSeq, row.url, row.address, marked);
+    const row = { seq: ++lastSeq, subscriptionSeq, place: place ?? null, address: address ?? null, sent: marked };
+    insert.run(row.seq, subscriptionSeq, row.place, row.address, marked);
     const form = toForm(row);
     forms.push(form);
     return form;
   }
 
   return {
-    fit(attemptSeq, subscriptionSeq, attempt) {
-      const { requestHeaders } = attempt;
-      if (requestHeaders === undefined || requestHeaders === "") return undefined;
+    fit(attemptSeq, subscriptionSeq, record) {
+      const { sent } = record;
+      if (sent === undefined || sent === "") return undefined;
       const itsPart = Math.floor(attemptSeq / PART_ATTEMPTS);
       if (itsPart !== part) begin(itsPart);
       const forms = formsOf(subscriptionSeq);
       for (const form of forms) {
-        const signatures = readSignatures(form, attempt, requestHeaders);
+        const signatures = readSignatures(form, record, sent);
         if (signatures !== undefined) return { form: form.seq, signatures };
       }
-      const form = make(subscriptionSeq, attempt, forms);
-      const signatures = form === undefined ? undefined : readSignatures(form, attempt, requestHeaders);
+      const form = make(subscriptionSeq, record, forms);
+      const signatures = form === undefined ? undefined : readSignatures(form, record, sent);
       return form === undefined || signatures === undefined ? undefined : { form: form.seq, signatures };
     },
     rollback() {
@@ -116,14 +116,14 @@ export function createAttemptForms(db: Database): AttemptForms {
 interface FormRow {
   seq: number;
   subscriptionSeq: number;
-  url: string | null;
+  place: string | null;
   address: string | null;
-  requestHeaders: string;
+  sent: string;
 }
 
 interface Form {
   seq: number;
-  url: string | undefined;
+  place: string | undefined;
   address: string | undefined;
   /** The text before, between and after the signatures. */
   pieces: readonly string[];
@@ -132,35 +132,35 @@ interface Form {
   length: number;
 }
 
-function toForm({ seq, url, address, requestHeaders }: FormRow): Form {
-  const digits = Array.from(requestHeaders.matchAll(MARKS), ([mark]) => digitsOf(mark));
+function toForm({ seq, place, address, sent }: FormRow): Form {
+  const digits = Array.from(sent.matchAll(MARKS), ([mark]) => digitsOf(mark));
   return {
     seq,
-    url: url ?? undefined,
+    place: place ?? undefined,
     address: address ?? undefined,
-    pieces: requestHeaders.split(MARKS),
+    pieces: sent.split(MARKS),
     digits,
-    length: digits.reduce((sum, one) => sum + one - 1, requestHeaders.length),
+    length: digits.reduce((sum, one) => sum + one - 1, sent.length),
   };
 }
 
 /** Undefined when the attempt does not match the form. */
-function readSignatures(form: Form, { url, address }: AttemptRecord, headers: string): string | undefined {
-  if (headers.length !== form.length || url !== form.url || address !== form.address) return undefined;
+function readSignatures(form: Form, { place, address }: KindRecord, sent: string): string | undefined {
+  if (sent.length !== form.length || place !== form.place || address !== form.address) return undefined;
   let signatures = "";
   let at = 0;
   for (let i = 0; i < form.pieces.length; i++) {
     const piece = form.pieces[i] as string;
-    if (headers.slice(at, (at += piece.length)) !== piece) return undefined;
-    signatures += headers.slice(at, (at += form.digits[i] ?? 0));
+    if (sent.slice(at, (at += piece.length)) !== piece) return undefined;
+    signatures += sent.slice(at, (at += form.digits[i] ?? 0));
   }
   return signatures;
 }
 
-/** Restores the original headers from those of a form. */
-export function fillForm(requestHeaders: string, signatures: string): string {
+/** Restores the original text from that of a form. */
+export function fillForm(sent: string, signatures: string): string {
   let at = 0;
-  return requestHeaders.replaceAll(MARKS, (mark) => signatures.slice(at, (at += digitsOf(mark))));
+  return sent.replaceAll(MARKS, (mark) => signatures.slice(at, (at += digitsOf(mark))));
 }
 
 /** Deletes forms of parts that have no attempts left, except for the last part, which still grows. */

@@ -64,8 +64,9 @@ export function createAttemptLog(db: Database): AttemptLog {
     },
     append({ eventSeq, subscriptionSeq }, { seq: previous, number }, attempt) {
       const seq = nextSeq++;
-      const formed = forms.fit(seq, subscriptionSeq, attempt);
-      const plain = formed === undefined ? attempt : undefined;
+      const { record } = attempt;
+      const formed = forms.fit(seq, subscriptionSeq, record);
+      const plain = formed === undefined ? record : undefined;
       insert.get(
         seq,
         previous,
@@ -76,12 +77,12 @@ export function createAttemptLog(db: Database): AttemptLog {
         Math.round(attempt.durationMs),
         ATTEMPT_RESULTS.indexOf(attempt.result),
         ATTEMPT_TRIGGERS.indexOf(attempt.trigger),
-        plain?.url ?? null,
+        plain?.place ?? null,
         plain?.address ?? null,
-        plain?.requestHeaders ?? null,
-        attempt.responseCode ?? null,
-        attempt.responseHeaders ?? null,
-        attempt.responseBody ?? null,
+        plain?.sent ?? null,
+        record.code ?? null,
+        record.facts ?? null,
+        record.answer ?? null,
         attempt.error ?? null,
         formed?.form ?? null,
         formed?.signatures ?? null,

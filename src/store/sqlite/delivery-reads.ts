@@ -170,19 +170,21 @@ interface AttemptSql {
 }
 
 function toAttempt(row: AttemptSql): AttemptRecord & { number: number } {
-  const { request_headers: headers, signatures } = row;
+  const { request_headers: sent, signatures } = row;
   return {
     number: row.number,
     startedAt: row.started_at,
     durationMs: row.duration_ms,
     result: ATTEMPT_RESULTS[row.result] ?? "error",
     trigger: ATTEMPT_TRIGGERS[row.cause] ?? "first",
-    url: row.url ?? undefined,
-    address: row.address ?? undefined,
-    requestHeaders: headers === null ? undefined : signatures === null ? headers : fillForm(headers, signatures),
-    responseCode: row.response_code ?? undefined,
-    responseHeaders: row.response_headers ?? undefined,
-    responseBody: row.response_body ?? undefined,
     error: row.error ?? undefined,
+    record: {
+      place: row.url ?? undefined,
+      address: row.address ?? undefined,
+      sent: sent === null ? undefined : signatures === null ? sent : fillForm(sent, signatures),
+      code: row.response_code ?? undefined,
+      facts: row.response_headers ?? undefined,
+      answer: row.response_body ?? undefined,
+    },
   };
 }

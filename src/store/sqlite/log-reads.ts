@@ -17,7 +17,7 @@ const EVENTS = `
 
 const ATTEMPTS = `
   select ${DELIVERY_COLUMNS}, e.source, e.ordering_key as orderingKey, a.seq, a.number, a.started_at as startedAt, a.duration_ms as durationMs,
-    a.result, a.cause, a.response_code as responseCode, a.error
+    a.result, a.cause, a.response_code as code, a.error
   from attempts a join deliveries d on d.event_seq = a.event_seq and d.subscription_seq = a.subscription_seq
     join events e on e.seq = a.event_seq join records s on s.seq = a.subscription_seq
   where a.seq > ?1 and a.seq <= ?2 and (?3 is null or ${OWNER} = ?3) order by a.seq`;
@@ -153,13 +153,12 @@ type AttemptRow = Record<string, unknown> & {
   durationMs: number;
   result: number;
   cause: number;
-  responseCode: number | null;
+  code: number | null;
   error: string | null;
 };
 
 function toLoggedAttempt(row: AttemptRow): LoggedAttempt {
-  const { seq, source, orderingKey, number, startedAt, durationMs, result, cause, responseCode, error, ...delivery } =
-    row;
+  const { seq, source, orderingKey, number, startedAt, durationMs, result, cause, code, error, ...delivery } = row;
   return {
     seq,
     source,
@@ -171,7 +170,7 @@ function toLoggedAttempt(row: AttemptRow): LoggedAttempt {
       durationMs,
       result: ATTEMPT_RESULTS[result] ?? "error",
       trigger: ATTEMPT_TRIGGERS[cause] ?? "first",
-      responseCode: responseCode ?? undefined,
+      code: code ?? undefined,
       error: error ?? undefined,
     },
   };

@@ -1,4 +1,5 @@
 import { MAX_RECOVERIES } from "../../model/delivery.ts";
+import { UNSENT } from "../../model/outcome.ts";
 import type { DeliveryKey, Recovered, SentMark } from "../port/lanes.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
@@ -104,12 +105,7 @@ function stoppedAttempt(wall: number) {
     durationMs: 0,
     result: "error" as const,
     trigger: "retry" as const,
-    url: undefined,
-    address: undefined,
-    requestHeaders: undefined,
-    responseCode: undefined,
-    responseHeaders: undefined,
-    responseBody: undefined,
     error: STOPPED,
+    record: { ...UNSENT, place: undefined, sent: undefined },
   };
 }

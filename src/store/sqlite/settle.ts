@@ -19,13 +19,11 @@ export interface Settle extends TransactionPart {
 const SUCCEED = statesOf("succeed");
 const FIRST: AttemptPlace = { seq: null, number: 1 };
 /** What was sent, a late answer and an error may repeat a body that was erased. */
-const ERASED = {
-  url: undefined,
-  requestHeaders: undefined,
-  responseHeaders: undefined,
-  responseBody: undefined,
+const eraseTexts = (attempt: AttemptRecord): AttemptRecord => ({
+  ...attempt,
   error: undefined,
-};
+  record: { ...attempt.record, place: undefined, sent: undefined, facts: undefined, answer: undefined },
+});
 const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: false };
 
 export function createSettle(
@@ -110,7 +108,7 @@ export function createSettle(
 
       const row = moves.find(s.eventSeq, s.subscriptionSeq);
       const isErased = row !== undefined && isTaken(row) && isBodyErased.get(s.eventSeq) !== undefined;
-      const attempt = isErased ? { ...s.attempt, ...ERASED } : s.attempt;
+      const attempt = isErased ? eraseTexts(s.attempt) : s.attempt;
       const number = recordAttempt(s.eventSeq, s.subscriptionSeq, s.attemptNumber, attempt);
       if (row === undefined || !isCurrent(row, s)) {
         countLateAttempt.run(number, s.eventSeq, s.subscriptionSeq);

@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, type TestContext } from "vitest";
 import { connect as connectAmqp, type Channel, type ChannelModel } from "amqplib";
 import { createConnections, type Connections } from "../../../src/queues/connections.ts";
-import type { ConnectionInput } from "../../../src/model/connection.ts";
+import type { BrokerKind, ConnectionInput } from "../../../src/model/connection.ts";
 import { AMQP } from "../../../src/destinations/queue/amqp.ts";
-import { AZURE_SERVICE_BUS } from "../../../src/destinations/queue/azure-service-bus.ts";
-import { AZURE_STORAGE_QUEUE } from "../../../src/destinations/queue/azure-storage-queue.ts";
-import type { DestinationKind } from "../../../src/destinations/sender.ts";
+import { AZURE_SERVICE_BUS, AZURE_STORAGE_QUEUE } from "../../../src/destinations/queue/azure.ts";
+import type { DestinationKind } from "../../../src/destinations/destination-kind.ts";
+import { SENDERS } from "../../../src/destinations/senders.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 import { createSystemClock } from "../../../src/model/clock.ts";
 import { startServiceBus, type ServiceBusServer } from "../../support/service-bus/server.ts";
@@ -34,7 +34,7 @@ async function openHarness(kind: DestinationKind, gate: TcpGate, far: Far): Prom
     clock,
     random: createSeededRandom(1),
   });
-  const sender = kind.open(senderServices({ clock, connections }));
+  const sender = SENDERS[kind.name as BrokerKind](senderServices({ clock, connections }));
   const harness = {
     sender,
     place: far.place,

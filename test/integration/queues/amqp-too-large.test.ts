@@ -1,7 +1,7 @@
 import { connect } from "amqplib";
 import { describe, expect, it } from "vitest";
 import { createAmqpConnection } from "../../../src/queues/amqp/amqp-connection.ts";
-import { faultOutcome } from "../../../src/destinations/queue/to-outcome.ts";
+import { faultOutcome } from "../../../src/destinations/queue/sender.ts";
 import { createSeededRandom } from "../../support/seeded-random.ts";
 import { createSystemClock } from "../../../src/model/clock.ts";
 import { toMessage } from "../../contract/broker-world.ts";

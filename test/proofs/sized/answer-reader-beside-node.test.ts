@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { AnswerReader } from "../../../src/destinations/wire/http1/answer-reader.ts";
+import { AnswerReader } from "../../../src/destinations/wire/answer-reader.ts";
 import { cutIntoPieces, generatedAnswer, type GeneratedAnswer } from "../../support/generated-answers.ts";
 import { sized } from "../../support/proof-size.ts";
 import { readWithNode, type AnswerRead } from "../../support/read-with-node.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { namedCredentials } from "../../../src/destinations/forwarded-headers.ts";
+import { namedCredentials } from "../../../src/destinations/forward.ts";
 import { createForwards, createForwarding, type Forwarding } from "../../../src/accept/forwarding.ts";
 import type { ForwardResult } from "../../../src/model/forward-rules.ts";
 import type { Source } from "../../../src/model/source.ts";

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkKindSettings } from "../../../src/destinations/kind-settings.ts";
-import { createDestinationKinds } from "../../../src/destinations/kinds.ts";
+import { checkKindSettings, createDestinationKinds } from "../../../src/destinations/kinds.ts";
 import type { SubscriptionInput } from "../../../src/model/subscription.ts";
 import { checkSharedSettings } from "../../../src/model/subscription-rules.ts";
 

@@ -6,11 +6,11 @@ import type { JsonSchema, Schemas } from "../../../dashboard/src/forms/json-sche
 import { wordsOf } from "../../../dashboard/src/forms/words-of.ts";
 import { kindsFor, subscriptionFields, toDraft } from "../../../dashboard/src/pages/subscriptions/form-fields.ts";
 import { labelOfKind } from "../../../dashboard/src/pages/subscriptions/kind-labels.ts";
-import { KINDS } from "../../../src/destinations/kinds.ts";
-import { SubscriptionSchema } from "../../../src/destinations/subscription-schema.ts";
+import { KINDS, SubscriptionSchema } from "../../../src/destinations/kinds.ts";
 import { createSchemaWriter } from "../../../src/api/openapi/schema-writer.ts";
-// Names the schemas.
 import "../../../src/api/routes/subscription-shape.ts";
+
+// Names the schemas.
 
 const writer = createSchemaWriter();
 writer.write(SubscriptionSchema);
@@ -28,10 +28,10 @@ describe("the form of a subscription", () => {
   });
 
   it("has every kind of destination with each of its settings, as the gateway knows them", () => {
-    const known = KINDS.map(({ name, isFlat = false, operatorSettings = [], settings }) => ({
+    const known = KINDS.map(({ name, isFlat = false, operatorOnly, settings }) => ({
       name,
       isFlat,
-      operatorSettings,
+      operatorSettings: typeof operatorOnly === "object" ? operatorOnly : [],
       fields: Object.keys(settings.properties),
     }));
     expect(form.kinds.map((kind) => ({ ...kind, fields: kind.fields.map(({ name }) => name) }))).toEqual(known);

@@ -43,11 +43,11 @@ describe("sending from this process", () => {
 
   const reportAll = (attempts: readonly Attempt[]): AttemptReport[] =>
     attempts.map(({ event }) => {
-      const record = { ...recordOf(SUBSCRIPTION), responseHeaders: JSON.stringify({ id: event.id }) };
+      const record = { ...recordOf(SUBSCRIPTION), facts: JSON.stringify({ id: event.id }) };
       return { outcome: DELIVERED, startedAt: 1, durationMs: 2, record };
     });
   const idsOf = (reports: readonly AttemptReport[]) =>
-    reports.map(({ outcome, record }) => outcome.error ?? record.responseHeaders);
+    reports.map(({ outcome, record }) => outcome.error ?? record.facts);
 
   it("makes one attempt of a batch, and reports on each in the order given", async () => {
     const { send, batches } = open();

@@ -50,7 +50,7 @@ describe("what follows from an attempt", () => {
       attemptNumber: 1,
       verdict: "delivered",
       leavesKeyQueue: true,
-      attempt: { result: "success", responseCode: 200 },
+      attempt: { result: "success", record: { code: 200 } },
     });
     expect({ signal, suspends }).toEqual({ signal: "healthy", suspends: false });
   });
@@ -138,7 +138,7 @@ describe("what follows from an attempt", () => {
 
   it("does not call a 200 that means failure a success", () => {
     const { settlement, signal } = decideOn(answered(200, { retryOn: { ...NO_RETRY_ON, statuses: [200] } }));
-    expect(settlement).toMatchObject({ verdict: "retry", attempt: { result: "failed", responseCode: 200 } });
+    expect(settlement).toMatchObject({ verdict: "retry", attempt: { result: "failed", record: { code: 200 } } });
     expect(signal).toBe("failing");
   });
 

@@ -3,7 +3,7 @@ import {
   createHeaderChoice,
   findForwardedHeaderProblem,
   namesOfConnection,
-} from "../../../src/destinations/forwarded-headers.ts";
+} from "../../../src/destinations/forward.ts";
 
 const NEVER = [
   ["connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "expect", "host", "content-length"],

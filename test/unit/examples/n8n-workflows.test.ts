@@ -6,8 +6,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readParked } from "../../../src/queues/azure-storage-queue/storage-text.ts";
 import { PARK_REASON } from "../../../src/queues/broker.ts";
-import { buildForwardedPath } from "../../../src/destinations/http/forwarded-path.ts";
-import { expandUrl } from "../../../src/destinations/http/url-template.ts";
+import { buildForwardedPath } from "../../../src/destinations/forward.ts";
+import { expandUrl } from "../../../src/destinations/http/request-templates.ts";
 import { PROJECT_ROOT } from "../../support/sample-checkout.ts";
 import type { Workflow } from "../../support/workflow-runner.ts";
 

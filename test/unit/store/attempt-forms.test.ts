@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import type { AttemptRecord } from "../../../src/store/port/lanes.ts";
+import type { KindRecord } from "../../../src/model/outcome.ts";
 import {
   createAttemptFormRemoval,
   createAttemptForms,
@@ -23,11 +23,11 @@ function openForms() {
     create table attempts (seq integer primary key) strict;`);
   const select = db.prepare("select url, address, request_headers from attempt_forms where seq = ?");
   /** What is kept of the attempt by its form, or undefined when it is kept as it is. */
-  function readBack(forms: AttemptForms, attempt: AttemptRecord, seq = 1, subscriptionSeq = 1) {
-    const formed = forms.fit(seq, subscriptionSeq, attempt);
+  function readBack(forms: AttemptForms, record: KindRecord, seq = 1, subscriptionSeq = 1) {
+    const formed = forms.fit(seq, subscriptionSeq, record);
     if (formed === undefined) return undefined;
     const row = select.get(formed.form) as { url: string; address: string; request_headers: string };
-    return { url: row.url, address: row.address, requestHeaders: fillForm(row.request_headers, formed.signatures) };
+    return { place: row.url, address: row.address, sent: fillForm(row.request_headers, formed.signatures) };
   }
   const countForms = () => (db.prepare("select count(*) as count from attempt_forms").get() as { count: number }).count;
   return { db, readBack, countForms };
@@ -38,9 +38,9 @@ const signed = (text: string, more = "") =>
   `Content-Type: application/json\r\nX-Webhook-Signature: sha256=${digest(text).toString("hex")}\r\n` +
   `webhook-signature: v1,${digest(`${text}.`).toString("base64")} v1,${digest(`${text}!`).toString("base64")}\r\n` +
   `X-Posthorn-Hops: 1\r\nUser-Agent: Posthorn/0.1.0\r\nX-Key: ***\r\n${more}`;
-const attemptOf = (requestHeaders: string | undefined, url = "https://example.com/hook") =>
-  newAttempt({ requestHeaders, url });
-const shown = ({ url, address, requestHeaders }: AttemptRecord) => ({ url, address, requestHeaders });
+const attemptOf = (sent: string | undefined, place = "https://example.com/hook") =>
+  newAttempt({}, { sent, place }).record;
+const shown = ({ place, address, sent }: KindRecord) => ({ place, address, sent });
 
 describe("the form of attempts", () => {
   it("is written once for all that differ in their signatures only, and gives each back as it was", () => {
@@ -109,7 +109,7 @@ describe("the form of attempts", () => {
   it("is not made for a destination with ever new addresses", () => {
     const { db, readBack, countForms } = openForms();
     const forms = createAttemptForms(db);
-    for (let i = 0; i < 50; i++) readBack(forms, newAttempt({ requestHeaders: signed("a"), address: `192.0.2.${i}` }));
+    for (let i = 0; i < 50; i++) readBack(forms, { ...attemptOf(signed("a")), address: `192.0.2.${i}` });
     expect(countForms()).toBe(8);
     expect(readBack(forms, attemptOf(signed("a")), 1, 2)).toBeDefined();
   });

@@ -174,9 +174,9 @@ describe("group commit", () => {
   });
 
   it("counts what a settlement brings back, and the rows of a command", async () => {
-    const responseBody = new Uint8Array(8192);
+    const answer = new Uint8Array(8192);
     const settled = await batchesOf((commits) => {
-      const attempt = newAttempt({ responseBody });
+      const attempt = newAttempt({}, { answer });
       for (let i = 0; i < 600; i++)
         commits.settle(newSettlement({ eventSeq: i, subscriptionSeq: 1 }, { attempt }), ignore);
     });

@@ -76,13 +76,15 @@ const settlement = fc.record({
     durationMs: fc.double({ min: 0, max: 1e6, noNaN: true }),
     result: fc.constantFrom(...ATTEMPT_RESULTS),
     trigger: fc.constantFrom(...ATTEMPT_TRIGGERS),
-    url: orAbsent(text),
-    address: orAbsent(text),
-    requestHeaders: orAbsent(text),
-    responseCode: orAbsent(fc.integer({ min: 100, max: 599 })),
-    responseHeaders: orAbsent(text),
-    responseBody: orAbsent(bytes),
     error: orAbsent(text),
+    record: fc.record({
+      place: orAbsent(text),
+      address: orAbsent(text),
+      sent: orAbsent(text),
+      code: orAbsent(fc.integer({ min: 100, max: 599 })),
+      facts: orAbsent(text),
+      answer: orAbsent(bytes),
+    }),
   }),
 });
 const claimed = fc.record({

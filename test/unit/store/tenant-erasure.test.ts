@@ -1,7 +1,6 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { HeaderBlock } from "../../../src/model/headers.ts";
 import type { AuditNote } from "../../../src/store/port/audit.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { Store } from "../../../src/store/store.ts";
@@ -53,13 +52,12 @@ async function fill(store: Store): Promise<void> {
   for (let i = 0; i < 100; i++) lanes.push(await insertSubscription(store, `own-${i}`, { tenantId: TENANT }));
   const [lane] = lanes as [number];
   const other = await insertSubscription(store, "other", { tenantId: "other" });
-  const requestHeaders = "User-Agent: Posthorn/1.0\r\n" as HeaderBlock;
-  const answer = { requestHeaders, responseHeaders: "{}", responseBody: Buffer.alloc(8 * 1024, "a") };
+  const answer = { sent: "User-Agent: Posthorn/1.0\r\n", facts: "{}", answer: Buffer.alloc(8 * 1024, "a") };
   for (let i = 0; i < 300; i++) {
     const [tenantId, subscriptionSeq] = i % 4 === 3 ? ["other", other] : [TENANT, lane];
     const body = Buffer.alloc(i % 7 === 0 ? 300_000 : 100, "b");
     const eventSeq = await stored(store, newEvent({ tenantId, body }), [newDelivery(subscriptionSeq, { claim: true })]);
-    await settle(store, newSettlement({ eventSeq, subscriptionSeq }, { attempt: newAttempt(answer) }));
+    await settle(store, newSettlement({ eventSeq, subscriptionSeq }, { attempt: newAttempt({}, answer) }));
   }
   // Wanted by all, and tried again and again.
   const wide = await stored(
@@ -71,7 +69,7 @@ async function fill(store: Store): Promise<void> {
     for (const subscriptionSeq of lanes.slice(0, 4)) {
       await claim(store, subscriptionSeq);
       const of = { eventSeq: wide, subscriptionSeq, attemptCount: tries };
-      await settle(store, newRetry(of, NOON, { attempt: newAttempt({ ...answer, result: "failed" }) }));
+      await settle(store, newRetry(of, NOON, { attempt: newAttempt({ result: "failed" }, answer) }));
     }
   }
   for (let i = 0; i < 120; i++) {

@@ -1,5 +1,5 @@
 import type { FieldProblem } from "../../../model/subscription-rules.ts";
-import type { SmsSettings } from "../settings.ts";
+import type { SmsSettings } from "../schema.ts";
 
 /** A service that sends SMS. There is a small file for each. */
 export interface SmsGateway {

@@ -2,8 +2,7 @@ import type { LookupAddress } from "node:dns";
 import type { Clock } from "../../../model/clock.ts";
 import { codedError, LOOKUP_FAULT } from "../network-fault.ts";
 import { createWaitingLine, type Waiting } from "../waiting-line.ts";
-import { type Answer, type AskServers, createAskServers } from "./ask-servers.ts";
-import { createAskSystem, type SystemLookup } from "./ask-system.ts";
+import { type Answer, type AskServers, createAskServers, createAskSystem, type SystemLookup } from "./ask.ts";
 import { createHostsFile, createSearchDomains, HOSTS_FILE, RESOLVER_FILE } from "./system-files.ts";
 
 /**

@@ -50,14 +50,14 @@ async function prune(store: Store, wall: number, rules = keep(), maxRows = 500) 
 /** Each delivered by the first attempt. */
 async function delivered(store: Store, lane: number, change: Partial<NewEvent> = {}): Promise<number> {
   const eventSeq = await stored(store, newEvent(change), [newDelivery(lane, { claim: true })]);
-  const attempt = newAttempt({ responseHeaders: "{}", responseBody: Buffer.from("thanks") });
+  const attempt = newAttempt({}, { facts: "{}", answer: Buffer.from("thanks") });
   await settle(store, newSettlement({ eventSeq, subscriptionSeq: lane }, { attempt }));
   return eventSeq;
 }
 
 async function dead(store: Store, lane: number, diedAt: number, change: Partial<NewDelivery> = {}): Promise<number> {
   const eventSeq = await stored(store, newEvent(), [newDelivery(lane, { claim: true, ...change })]);
-  const attempt = newAttempt({ startedAt: diedAt - 5, result: "failed", responseCode: 500, error: "500" });
+  const attempt = newAttempt({ startedAt: diedAt - 5, result: "failed", error: "500" }, { code: 500 });
   setTime(store, diedAt);
   await settle(store, newDeath({ eventSeq, subscriptionSeq: lane }, { attempt, leavesKeyQueue: false }));
   return eventSeq;
@@ -208,14 +208,12 @@ export function retentionContract(harness: StoreHarness): void {
         const key = { eventSeq, subscriptionSeq: lane };
         const rules = keep({ answers: DAY_MS });
         expect(await prune(store, NOON + DAY_MS - 1, rules)).toMatchObject({ removed: 0, answers: 0 });
-        expect((await store.reads.listAttempts(key))[0]?.responseBody).toBeDefined();
+        expect((await store.reads.listAttempts(key))[0]?.record.answer).toBeDefined();
         expect(await prune(store, NOON + 2 * DAY_MS, rules)).toMatchObject({ removed: 0, answers: 1 });
         const [attempt] = await store.reads.listAttempts(key);
         expect(attempt).toMatchObject({
           number: 1,
-          responseCode: 200,
-          responseHeaders: undefined,
-          responseBody: undefined,
+          record: { code: 200, facts: undefined, answer: undefined },
         });
         expect(await prune(store, NOON + 2 * DAY_MS, rules)).toMatchObject({ answers: 0 });
       }));

@@ -36,7 +36,7 @@ async function fill(store: Store): Promise<{ lane: number }> {
     for (let i = 0; i < EVENTS; i++) {
       const wanted = i % 3 === 2 ? [] : [newDelivery(subscriptionSeq, { claim: i % 3 === 0 })];
       const eventSeq = await stored(store, newEvent({ tenantId }), wanted);
-      const attempt = newAttempt({ responseHeaders: "{}", responseBody: Buffer.from("thanks") });
+      const attempt = newAttempt({}, { facts: "{}", answer: Buffer.from("thanks") });
       if (i % 3 === 0) await settle(store, newSettlement({ eventSeq, subscriptionSeq }, { attempt }));
     }
     store.events.logRequest(newRequest(`req_${tenantId}`, { tenantId }));

@@ -43,19 +43,16 @@ export function settleContract(harness: StoreHarness): void {
 
     it("records a delivered attempt whole and ends the delivery", async () => {
       const delivery = await sending();
-      const attempt = newAttempt({
-        durationMs: 12.4,
-        requestHeaders: '{"a":"b"}',
-        responseHeaders: '{"c":"d"}',
-        responseBody: Uint8Array.from([0, 255]),
-      });
+      const record = { sent: '{"a":"b"}', facts: '{"c":"d"}', answer: Uint8Array.from([0, 255]) };
+      const attempt = newAttempt({ durationMs: 12.4 }, record);
       expect(await settle(shared.store, newSettlement(delivery, { attempt }))).toEqual(APPLIED);
       const [recorded] = await shared.store.reads.listAttempts(delivery);
-      expect({ ...recorded, responseBody: Buffer.from(recorded?.responseBody ?? []).toString("hex") }).toEqual({
+      const answer = Buffer.from(recorded?.record.answer ?? []).toString("hex");
+      expect({ ...recorded, record: { ...recorded?.record, answer } }).toEqual({
         ...attempt,
         number: 1,
         durationMs: 12,
-        responseBody: "00ff",
+        record: { ...attempt.record, answer: "00ff" },
       });
       expect(await shared.store.reads.findDelivery(delivery)).toMatchObject({
         state: "delivered",

@@ -1,22 +1,26 @@
 import { describe, expect, it } from "vitest";
-import { createFileBatches } from "../../../../src/destinations/batch/file-batches.ts";
+import { openBatchSender } from "../../../../src/destinations/batch/sender.ts";
 import type { RotatingFile } from "../../../../src/destinations/batch/rotating-file.ts";
 import type { Attempt } from "../../../../src/destinations/sender.ts";
+import { senderServices } from "../../../support/sender-services.ts";
 import { NOON } from "../../../support/store-fixtures.ts";
 import { createVirtualClock, createVirtualTime, moveClock } from "../../../support/virtual-clock.ts";
+
+function attemptOf(body: string): Attempt {
+  const destination = { rows: "payload", to: { path: "/srv/a", rotateBytes: 1, rotateMs: 1 } };
+  const event = { origin: "publish", body: Buffer.from(body) };
+  return { event, subscription: { timeoutMs: 1000, place: "file:/srv/a", destination } } as unknown as Attempt;
+}
 
 /** Rows that are sent to a file which does what it is told. */
 function openBatches(append: RotatingFile["append"]) {
   const time = createVirtualTime(NOON);
-  const batches = createFileBatches({ clock: createVirtualClock(time), batchDir: "/srv" }, () => ({
+  const sender = openBatchSender(senderServices({ clock: createVirtualClock(time), batchDir: "/srv" }), () => ({
     append,
     close: () => Promise.resolve(),
   }));
-  const subscription = { timeoutMs: 1000, destination: { to: { path: "/srv/a", rotateBytes: 1, rotateMs: 1 } } };
-  const attempt = { subscription } as unknown as Attempt;
-  const rows = ["1\n", "2\n"].map((row) => ({ attempt, row: Buffer.from(row) }));
   const outcomes = new Promise<string[]>((resolve) => {
-    batches.send(rows, (results) =>
+    sender.send(["1", "2"].map(attemptOf), (results) =>
       resolve(results.map(({ outcome: { kind, result, error } }) => [kind, result, error].join(" ").trim())),
     );
   });
@@ -45,10 +49,10 @@ describe("a batch for a file", () => {
 
   it("waits where the gateway has no folder for batches any more", async () => {
     const time = createVirtualTime(NOON);
-    const batches = createFileBatches({ clock: createVirtualClock(time) });
-    const subscription = { timeoutMs: 1000, destination: { to: { path: "/srv/a" } } };
-    const row = { attempt: { subscription } as unknown as Attempt, row: Buffer.from("1\n") };
-    const [result] = await new Promise<readonly { outcome: object }[]>((resolve) => batches.send([row], resolve));
+    const sender = openBatchSender(senderServices({ clock: createVirtualClock(time) }));
+    const [result] = await new Promise<readonly { outcome: object }[]>((resolve) =>
+      sender.send([attemptOf("1")], resolve),
+    );
     expect(result?.outcome).toMatchObject({
       kind: "failed",
       says: "nothing",

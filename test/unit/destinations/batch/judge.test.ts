@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { buildInsertUrl } from "../../../../src/destinations/batch/clickhouse.ts";
-import { judge } from "../../../../src/destinations/batch/judge.ts";
+import { buildInsertUrl, judge } from "../../../../src/destinations/batch/judge.ts";
 
 const RETRY_ON = { statuses: [], sourceStatuses: [], bodyContains: undefined, bodyIs: undefined };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { BATCH } from "../../../../src/destinations/batch/kind.ts";
-import { createDestinationKinds } from "../../../../src/destinations/kinds.ts";
-import { checkKindSettings } from "../../../../src/destinations/kind-settings.ts";
+import { BATCH } from "../../../../src/destinations/batch/settings.ts";
+import { SENDERS } from "../../../../src/destinations/senders.ts";
+import { createDestinationKinds, checkKindSettings } from "../../../../src/destinations/kinds.ts";
 import { senderServices } from "../../../support/sender-services.ts";
 import { createSystemClock } from "../../../../src/model/clock.ts";
 
@@ -53,14 +53,16 @@ describe("the settings of a batch", () => {
   });
 
   it("are for operators where they lead to a file", () => {
-    expect(
-      [URL_ONLY, { path: "/srv/a" }].map((settings) => BATCH.operatorSettings?.some((name) => name in settings)),
-    ).toEqual([false, true]);
+    const names = BATCH.operatorOnly as readonly string[];
+    expect([URL_ONLY, { path: "/srv/a" }].map((settings) => names.some((name) => name in settings))).toEqual([
+      false,
+      true,
+    ]);
   });
 
   const findRefusal = async (batchDir: string | undefined, path: string): Promise<string | undefined> => {
     try {
-      await BATCH.open(senderServices({ clock: createSystemClock(), batchDir })).refuse?.({ path });
+      await SENDERS.batch(senderServices({ clock: createSystemClock(), batchDir })).rules?.refuse({ path });
       return undefined;
     } catch (error) {
       return (error as Error).message;

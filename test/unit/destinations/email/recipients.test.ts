@@ -4,7 +4,7 @@ import { keepOwnRecord } from "../../../../src/destinations/own-record.ts";
 
 const ALL = ["a@x", "b@x", "c@x"];
 const kept = (states: object) => keepOwnRecord("smtp:", { ...states });
-const interrupted = { ...kept({}), responseHeaders: undefined };
+const interrupted = { ...kept({}), facts: undefined };
 const fault = (address: string, isDeferred: boolean) => ({ address, isDeferred, answer: isDeferred ? "450" : "550" });
 
 function attempt(earlier: object[], generation: number, isTaken: boolean, faults: ReturnType<typeof fault>[]) {

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openSmtpPool, type SmtpPool } from "../../../../src/destinations/email/smtp-pool.ts";
-import { readSmtpConfig, type SmtpSettings } from "../../../../src/destinations/email/smtp-settings.ts";
+import { readSmtpConfig, type SmtpSettings } from "../../../../src/destinations/email/sender.ts";
 import { createSystemClock } from "../../../../src/model/clock.ts";
 import { openMailServer, type MailServer } from "../../../support/mail-server.ts";
 import { SMTP_CONFIG } from "../../../support/smtp-config.ts";

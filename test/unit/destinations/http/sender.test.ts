@@ -4,16 +4,16 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createAddressGuard } from "../../../../src/destinations/wire/address-guard.ts";
 import { type HttpClientOptions, openHttpClient } from "../../../../src/destinations/wire/http-client.ts";
 import { openHttpSender } from "../../../../src/destinations/http/sender.ts";
-import { buildPayload } from "../../../../src/destinations/http/payload.ts";
+import { buildPayload, buildAttemptHeaders } from "../../../../src/destinations/http/request.ts";
 import type { Attempt, AttemptReport, Sender } from "../../../../src/destinations/sender.ts";
-import type { HttpDestination } from "../../../../src/destinations/http/settings.ts";
-import { buildAttemptHeaders } from "../../../../src/destinations/http/attempt-headers.ts";
+import type { HttpDestination } from "../../../../src/destinations/http/request.ts";
 import { failedHere } from "../../../../src/model/outcome.ts";
 import type { EventContent } from "../../../../src/model/event.ts";
 import { parseHeaderBlock } from "../../../../src/model/headers.ts";
 import type { Subscription } from "../../../../src/model/subscription.ts";
 import { createSystemClock } from "../../../../src/model/clock.ts";
 import { HTTP_DESTINATION } from "../../../support/http-outcomes.ts";
+import { senderServices } from "../../../support/sender-services.ts";
 import { openSinkServer, type SinkServer } from "../../../support/sink-server.ts";
 
 const SECRETS = [Buffer.alloc(32, 1), Buffer.alloc(24, 2)].map((key) => `whsec_${key.toString("base64")}`);
@@ -30,7 +30,7 @@ async function openBoth(options: Partial<HttpClientOptions> = {}): Promise<{ sin
   const client = openHttpClient({ guard, allowHttp: true, clock, ...options });
   const both = {
     sink: await openSinkServer(),
-    sender: openHttpSender({ client, clock, userAgent: "Posthorn/1.2.3" }),
+    sender: openHttpSender(senderServices({ client, clock, userAgent: "Posthorn/1.2.3" })),
   };
   opened.push(both.sink, both.sender);
   return both;
@@ -139,14 +139,14 @@ describe("what a destination receives", () => {
     });
     expect(rawHeaders).toContain("X-Webhook-ID");
     expect(report).toMatchObject({ outcome: { kind: "delivered" }, startedAt: WALL, record: { address: "127.0.0.1" } });
-    expect(report.record.url).toBe(`${sink.url}/hook`);
+    expect(report.record.place).toBe(`${sink.url}/hook`);
     // What is kept, and what follows from the attempt, is all that was sent.
     const facts = { deliveryId: "dlv_1", eventId: "evt_1", eventType: "order.created", number: 3 };
     const derived = buildAttemptHeaders({ ...facts, startedAtS: Number(timestamp) });
-    const shown = Object.entries(parseHeaderBlock(derived + report.record.requestHeaders));
+    const shown = Object.entries(parseHeaderBlock(derived + report.record.sent));
     const { host: _, "content-length": __, "accept-encoding": ___, ...sent } = headers;
     expect(Object.fromEntries(shown.map(([name, value]) => [name.toLowerCase(), value]))).toEqual(sent);
-    expect(report.record.requestHeaders).not.toContain("dlv_1");
+    expect(report.record.sent).not.toContain("dlv_1");
   });
 
   it("is the bytes and the content type of a received webhook, unchanged and not copied", async () => {
@@ -181,8 +181,8 @@ describe("what a destination receives", () => {
       "user-agent": "own",
       "x-hub-signature-256": expect.stringMatching(/^sha256=[0-9a-f]{64}$/),
     });
-    expect(record.requestHeaders).not.toContain("s3cret");
-    expect(parseHeaderBlock(record.requestHeaders ?? "")).toMatchObject({ Authorization: "***", "X-Team": "***" });
+    expect(record.sent).not.toContain("s3cret");
+    expect(parseHeaderBlock(record.sent ?? "")).toMatchObject({ Authorization: "***", "X-Team": "***" });
   });
 });
 
@@ -283,10 +283,10 @@ describe("the outcome of an attempt", () => {
     const { sink, sender } = await openBoth();
     sink.answerWith({ status, headers: { "set-cookie": "sid=s3cret" }, body: status === 204 ? "" : "text" });
     const { outcome, record } = await send(sender, makeAttempt(sink.url));
-    expect([outcome.kind, record.responseCode]).toEqual([kind, status]);
+    expect([outcome.kind, record.code]).toEqual([kind, status]);
     expect(outcome.error).toBe(kind === "delivered" ? undefined : `answered ${status}`);
-    expect(JSON.parse(record.responseHeaders ?? "{}")).toMatchObject({ "set-cookie": "***" });
-    expect(Buffer.from(record.responseBody ?? []).toString()).toBe(status === 204 ? "" : "text");
+    expect(JSON.parse(record.facts ?? "{}")).toMatchObject({ "set-cookie": "***" });
+    expect(Buffer.from(record.answer ?? []).toString()).toBe(status === 204 ? "" : "text");
   });
 
   it.each([
@@ -304,7 +304,7 @@ describe("the outcome of an attempt", () => {
     const { sink, sender } = await openBoth();
     sink.answerWith("drip body");
     const late = await send(sender, makeAttempt(sink.url, makeEvent(), { timeoutMs: 2000 }));
-    expect(late).toMatchObject({ outcome: { kind: "failed", result: "timeout" }, record: { responseCode: 200 } });
+    expect(late).toMatchObject({ outcome: { kind: "failed", result: "timeout" }, record: { code: 200 } });
     expect(late.durationMs).toBeGreaterThanOrEqual(150);
     sink.answerWith("reset");
     expect((await send(sender, makeAttempt(sink.url))).outcome).toMatchObject({
@@ -314,7 +314,7 @@ describe("the outcome of an attempt", () => {
     const blocked = await send(sender, makeAttempt("http://10.0.0.1/"));
     expect(blocked).toMatchObject({
       outcome: { kind: "blocked", result: "blocked" },
-      record: { address: undefined, url: "http://10.0.0.1/" },
+      record: { address: undefined, place: "http://10.0.0.1/" },
     });
   });
 
@@ -323,7 +323,7 @@ describe("the outcome of an attempt", () => {
     sink.answerWith({ redirectTo: "/loop", status: 302 });
     const report = await send(sender, makeAttempt(`${sink.url}/start`));
     expect(report.outcome).toMatchObject({ kind: "refused", error: expect.stringContaining("too many") });
-    expect(report.record.url).toBe(`${sink.url}/loop`);
+    expect(report.record.place).toBe(`${sink.url}/loop`);
   });
 
   it("is a fault of ours when the attempt cannot be made, and never an exception", async () => {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { expandUrl, findTemplateProblem } from "../../../../src/destinations/http/url-template.ts";
+import { expandUrl, findTemplateProblem } from "../../../../src/destinations/http/request-templates.ts";
 
 describe("a URL with a place for the source", () => {
   // shows: B29

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { checkKindSettings } from "../../../../src/destinations/kind-settings.ts";
-import { createDestinationKinds } from "../../../../src/destinations/kinds.ts";
-import { findRoutingKeyProblem, writeRoutingKey } from "../../../../src/destinations/queue/routing-key.ts";
+import { checkKindSettings, createDestinationKinds } from "../../../../src/destinations/kinds.ts";
+import { findRoutingKeyProblem, writeRoutingKey } from "../../../../src/destinations/queue/amqp.ts";
 import type { EventContent } from "../../../../src/model/event.ts";
 
 const kinds = createDestinationKinds();

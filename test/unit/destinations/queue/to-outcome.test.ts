@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BrokerFault } from "../../../../src/queues/broker-fault.ts";
-import { faultOutcome } from "../../../../src/destinations/queue/to-outcome.ts";
+import { faultOutcome } from "../../../../src/destinations/queue/sender.ts";
 
 describe("a fault of a broker", () => {
   it.each(["not_found", "not_allowed", "different"] as const)(

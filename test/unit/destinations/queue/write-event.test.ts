@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { parseMessage } from "../../../../src/queues/message.ts";
 import { createHeaderSeal } from "../../../../src/queues/sealed-headers.ts";
-import { readDetails } from "../../../../src/destinations/event-details.ts";
-import { createHeaderChooser } from "../../../../src/destinations/queue/message-headers.ts";
+import { readDetails } from "../../../../src/destinations/event-data.ts";
+import { createHeaderChooser, writeEvent } from "../../../../src/destinations/queue/write-event.ts";
 import { toQueueDestination } from "../../../../src/destinations/queue/settings.ts";
-import { writeEvent } from "../../../../src/destinations/queue/write-event.ts";
 import type { Attempt } from "../../../../src/destinations/sender.ts";
 import { writeKeptRequest } from "../../../../src/model/event.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countSegments } from "../../../../src/destinations/sms/segments.ts";
+import { countSegments } from "../../../../src/destinations/sms/sender.ts";
 
 describe("the messages that a text takes", () => {
   it.each([

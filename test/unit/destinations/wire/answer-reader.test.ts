@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AnswerHead } from "../../../../src/destinations/wire/http1/answer-head.ts";
-import { AnswerReader } from "../../../../src/destinations/wire/http1/answer-reader.ts";
+import { type AnswerHead, AnswerReader } from "../../../../src/destinations/wire/answer-reader.ts";
 
 interface Read {
   heads: Pick<AnswerHead, "status" | "headers">[];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createDeadlines, type Expiring } from "../../../../src/destinations/wire/deadlines.ts";
+import { createDeadlines, type Expiring } from "../../../../src/destinations/wire/http-client.ts";
 import { createSeededRandom } from "../../../support/seeded-random.ts";
 import { createVirtualClock, createVirtualTime, moveClock } from "../../../support/virtual-clock.ts";
 

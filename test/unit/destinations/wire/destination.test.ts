@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createAddressGuard } from "../../../../src/destinations/wire/address-guard.ts";
-import { parseDestination } from "../../../../src/destinations/wire/destination.ts";
+import { createAddressGuard, parseDestination } from "../../../../src/destinations/wire/address-guard.ts";
 
 const closed = { allowHttp: false, guard: createAddressGuard({ allowPrivate: false }) };
 const withHttp = { ...closed, allowHttp: true };

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { createAddressGuard } from "../../../../src/destinations/wire/address-guard.ts";
 import { openHttpClient } from "../../../../src/destinations/wire/http-client.ts";
-import { createNotedCertificates } from "../../../../src/destinations/wire/noted-certificates.ts";
+import { createNotedCertificates } from "../../../../src/destinations/wire/guarded-connect.ts";
 import { createSystemClock } from "../../../../src/model/clock.ts";
 import { SERVER_PAIR, TEST_CA } from "../../../support/certificates.ts";
 import { openSinkServer } from "../../../support/sink-server.ts";
