@@ -18,12 +18,6 @@ import type { KnownTarget } from "../resources/target-states.ts";
  */
 export type FailureEvents = ReturnType<typeof createFailureEvents>;
 
-/** What happened to the held deliveries. */
-export interface HeldOutcome {
-  held: "deliver" | "skip";
-  skipped: number;
-}
-
 interface DeadFacts extends DeliveryKey {
   eventId: string;
   eventType: string;
@@ -103,7 +97,12 @@ export function createFailureEvents(options: {
       });
     },
 
-    resumed(draft: Draft, subscription: Subscription, from: SubscriptionStatus, { held, skipped }: HeldOutcome): void {
+    resumed(
+      draft: Draft,
+      subscription: Subscription,
+      from: SubscriptionStatus,
+      { held, skipped }: { held: "deliver" | "skip"; skipped: number },
+    ): void {
       ownEvents.tellWith(draft, {
         type: "webhook.resumed",
         tenantId: subscription.tenantId,

@@ -63,17 +63,19 @@ export function findPlace(root: Located | undefined, keys: readonly (string | nu
 /** Aliases of aliases can grow without limit; a normal file stays far below this. */
 const MAX_ALIASES = 1000;
 
-interface YamlFile {
-  /** The file's name as the user gave it. */
-  name: string;
-  text: string;
-}
-
 /**
  * Parses a yaml file into values with places. Variables are expanded in the parsed strings, not in the text,
  * so that a value from the environment can never add keys or structure; without an environment they are plain text.
  */
-export function parseYaml(file: YamlFile, env: Environment | undefined, report: Report): LocatedMap | undefined {
+export function parseYaml(
+  file: {
+    /** The file's name as the user gave it. */
+    name: string;
+    text: string;
+  },
+  env: Environment | undefined,
+  report: Report,
+): LocatedMap | undefined {
   const lines = new LineCounter();
   const document = parseDocument(file.text, {
     lineCounter: lines,

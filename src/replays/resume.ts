@@ -10,11 +10,6 @@ import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts"
 /** Continues sending after a pause or a suspension; held deliveries are sent, or skipped. */
 export type Resume = ReturnType<typeof createResume>;
 
-export interface Resumed {
-  subscription: Subscription;
-  skipped: number;
-}
-
 export function createResume(options: {
   store: Pick<Store, "lanes">;
   subscriptions: Pick<Subscriptions, "find" | "setStatus">;
@@ -46,7 +41,11 @@ export function createResume(options: {
      * between leaves it paused with fewer held deliveries, none of them is ever sent, and the same call skips the rest.
      * Deliveries that arrive while it skips are newer than the call, and are sent.
      */
-    async resume(subscription: Subscription, held: "deliver" | "skip", ifMatch?: string): Promise<Resumed> {
+    async resume(
+      subscription: Subscription,
+      held: "deliver" | "skip",
+      ifMatch?: string,
+    ): Promise<{ subscription: Subscription; skipped: number }> {
       const { seq, id, tenantId } = subscription;
       // Checked before anything is skipped, and again with the change.
       checkIfMatch(ifMatch, subscription);

@@ -13,12 +13,6 @@ export interface OpenTrail extends Omit<AuditPart, "rows"> {
   rows(): AsyncGenerator<readonly AuditRow[], void>;
 }
 
-export interface TrailReport {
-  entries: number;
-  head: AuditMark | undefined;
-  fault: ChainFault | undefined;
-}
-
 const PART_ROWS = 500;
 
 export function createAuditTrail(options: {
@@ -52,7 +46,7 @@ export function createAuditTrail(options: {
     list: (filter: AuditFilter, page: Page) => store.audit.list(filter, page),
     /** The whole log up to now. */
     open,
-    async verify(): Promise<TrailReport> {
+    async verify(): Promise<{ entries: number; head: AuditMark | undefined; fault: ChainFault | undefined }> {
       const { storeId, checkpoint, head, rows } = await open();
       const check = createChainCheck({ storeId, checkpoint, verify: key.verify });
       for await (const part of rows()) for (const row of part) check.take(row);

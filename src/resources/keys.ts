@@ -6,7 +6,7 @@ import { createTokenBucket } from "../model/token-bucket.ts";
 import { createApiKey, hashApiKey, KEYS, type ApiKey } from "./api-key.ts";
 import type { Scope } from "../model/scopes.ts";
 import type { Draft, Pending } from "./draft.ts";
-import { checkIfMatch, type Entry } from "./resource.ts";
+import { checkIfMatch, type Entry, type RequestScope } from "./resource.ts";
 import type { Once, Registry } from "./registry.ts";
 
 /** The key that calls the API. */
@@ -75,12 +75,6 @@ export interface KeyChange {
   expiresAt?: number | null | undefined;
 }
 
-interface KeyChecks {
-  ifMatch?: string | undefined;
-  /** Throws when this key may not be changed. */
-  reject?: ((known: ApiKey) => void) | undefined;
-}
-
 export interface NewKey {
   /** Generated when not given. */
   id?: string | undefined;
@@ -88,14 +82,6 @@ export interface NewKey {
   scopes: readonly Scope[];
   tenantId?: string | undefined;
   expiresAt?: number | undefined;
-}
-
-interface PutKeyBy {
-  /** The tenant of the caller: keys of other tenants are not found. */
-  tenantId: string | undefined;
-  ifMatch: string | undefined;
-  /** Whether an existing key must belong to the given tenant. */
-  isTenantGiven: boolean;
 }
 
 /**
@@ -240,7 +226,11 @@ export async function openKeys(options: {
       return { ...result, key: result.isReplay ? undefined : key };
     },
     /** Creates the key, or replaces its settings. */
-    async put(input: NewKey & { id: string }, { tenantId, ifMatch, isTenantGiven }: PutKeyBy): Promise<MadeKey> {
+    async put(
+      input: NewKey & { id: string },
+      // Keys of other tenants than the caller's are not found. An existing key must belong to a tenant that is given.
+      { tenantId, ifMatch, isTenantGiven }: RequestScope & { isTenantGiven: boolean },
+    ): Promise<MadeKey> {
       const { key, made } = prepare(input);
       const { name, scopes, expiresAt = null } = input;
       const { entry, isNew } = await registry.put(keys, (draft) => {
@@ -269,7 +259,12 @@ export async function openKeys(options: {
       return find(id, tenantId) ?? keys.get(id, tenantId);
     },
     /** A revoked key cannot be changed, and the last admin key must keep its scope. */
-    change: (id: string, tenantId: string | undefined, change: KeyChange, check?: KeyChecks) =>
+    change: (
+      id: string,
+      tenantId: string | undefined,
+      change: KeyChange,
+      check?: { ifMatch?: string | undefined; reject?: (known: ApiKey) => void },
+    ) =>
       registry.changeOne(keys, (draft) => {
         const known = getKnown(draft, id, tenantId);
         checkIfMatch(check?.ifMatch, known);

@@ -177,6 +177,12 @@ export function etagOf({ version }: { version: number }): string {
   return `"${version}"`;
 }
 
+/** The caller's tenant and version: things of other tenants are not found, and a change needs the named version. */
+export interface RequestScope {
+  tenantId?: string | undefined;
+  ifMatch?: string | undefined;
+}
+
 /** What must hold for a change to be made; without any, it is made. */
 export interface Conditions {
   ifMatch?: string | undefined;

@@ -2,16 +2,14 @@ import type { Clock } from "../model/clock.ts";
 import {
   toContact,
   type ContactInput,
-  type Quotas,
   type QuotasInput,
   type Tenant,
   type TenantInput,
   type TenantSettings,
-  type TenantStatus,
 } from "../model/tenant.ts";
 import { PosthornError } from "../model/errors.ts";
 import { DEFAULT_TENANT } from "../model/event.ts";
-import { presentRetention, readRetention, type RetentionDays } from "../model/retention.ts";
+import { presentRetention, readRetention } from "../model/retention.ts";
 import type { ManagedBy } from "../model/subscription.ts";
 import type { Page, PageOf } from "../store/port/reads.ts";
 import type { Store } from "../store/store.ts";
@@ -190,36 +188,22 @@ const TENANTS: Resource<Tenant> = {
   tenantOf: ({ id }) => id,
 };
 
-/** The stored data; empty for a tenant that nobody has configured. */
-interface Kept {
-  name?: string;
-  status?: TenantStatus;
-  managedBy?: ManagedBy;
-  retention?: RetentionDays;
-  quotas?: Partial<Quotas>;
-  contactEmail?: string;
-  contacts?: readonly ContactInput[];
-  /** Set and removed by the store. */
-  erasing?: boolean;
-}
+/** The stored data; empty for a tenant that nobody has configured. The store sets and removes `erasing`. */
+type Kept = Partial<Omit<Tenant, "id" | "isErasing" | "createdAt" | "updatedAt">> & { erasing?: boolean };
 
 function fromRecord({ id, data, createdAt, updatedAt }: LiveRecord): Tenant {
-  const { name = id, status = "active", managedBy = "api", retention = {}, ...kept } = JSON.parse(data) as Kept;
-  const { subscriptions, eventsPerMinute, openDeliveries, storedBytes } = kept.quotas ?? {};
-  return {
-    id,
-    name,
-    contactEmail: kept.contactEmail,
-    contacts: kept.contacts ?? [],
-    quotas: { subscriptions, eventsPerMinute, openDeliveries, storedBytes },
-    retention,
-    status,
-    isErasing: kept.erasing ?? false,
-    managedBy,
-    createdAt,
-    updatedAt,
-  };
+  const { erasing: isErasing = false, quotas = {}, ...kept } = JSON.parse(data) as Kept;
+  return { ...UNSET, name: id, ...kept, id, quotas: { ...UNSET.quotas, ...quotas }, isErasing, createdAt, updatedAt };
 }
+
+const UNSET: Pick<Tenant, "contactEmail" | "contacts" | "quotas" | "retention" | "status" | "managedBy"> = {
+  contactEmail: undefined,
+  contacts: [],
+  quotas: { subscriptions: undefined, eventsPerMinute: undefined, openDeliveries: undefined, storedBytes: undefined },
+  retention: {},
+  status: "active",
+  managedBy: "api",
+};
 
 /**
  * Its senders get 503 and retry, so nothing is lost if it left the file by mistake. Resources that name no tenant

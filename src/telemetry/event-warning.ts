@@ -12,14 +12,9 @@ interface WarnedEvent {
   tenantId: string;
 }
 
-interface Warned {
-  at: number;
-  events: number;
-}
-
 /** Once a minute for each type, and only a few types a minute: enough to notice, not enough to flood the log. */
 export function createEventWarning(logger: Logger, now: () => number, message: string): (event: WarnedEvent) => void {
-  const warned = new Map<string, Warned>();
+  const warned = new Map<string, { at: number; events: number }>();
   let windowAt = Number.NEGATIVE_INFINITY;
   let lines = 0;
   let untold = 0;

@@ -39,14 +39,15 @@ export function createCounter(registry: Registry, about: { name: string; help: s
   };
 }
 
-interface HistogramOptions {
-  name: string;
-  help: string;
-  /** Upper bounds, ascending. */
-  buckets: readonly number[];
-}
-
-export function createHistogram(registry: Registry, options: HistogramOptions): Family<Durations> {
+export function createHistogram(
+  registry: Registry,
+  options: {
+    name: string;
+    help: string;
+    /** Upper bounds, ascending. */
+    buckets: readonly number[];
+  },
+): Family<Durations> {
   const { name, help, buckets } = options;
   const series: { labels: Labels; counts: number[]; sum: number }[] = [];
   register(registry, { name, help, type: "histogram" }, () =>

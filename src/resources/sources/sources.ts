@@ -16,7 +16,7 @@ import {
 import { endSecrets, retireSecret, rotateSecret, type SourceSecret } from "../../model/secrets.ts";
 import type { ManagedBy } from "../../model/subscription.ts";
 import type { Records } from "../../store/port/records.ts";
-import { type Collection, checkIfMatch, type Entry } from "../resource.ts";
+import { type Collection, checkIfMatch, type Entry, type RequestScope } from "../resource.ts";
 import { declare, rejectManaged } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
 import type { Made, Once, Registry } from "../registry.ts";
@@ -42,17 +42,6 @@ import {
 
 /** The origins of webhooks: the declared sources, and any other name while the `*` source is on. */
 export type Sources = Awaited<ReturnType<typeof openSources>>;
-
-/** The caller's tenant and version: sources of other tenants are not found, and a change needs the named version. */
-export interface RequestScope {
-  tenantId?: string | undefined;
-  ifMatch?: string | undefined;
-}
-
-export interface SourceRotation {
-  secret?: string | undefined;
-  overlapMs: number;
-}
 
 /** The number of names that the `*` source remembers. */
 const MAX_REMEMBERED = 1000;
@@ -305,7 +294,7 @@ export async function openSources(options: {
     /** The new secret is current immediately; the earlier ones stay valid until the overlap ends. */
     async rotateSecret(
       name: string,
-      { secret: given, overlapMs }: SourceRotation,
+      { secret: given, overlapMs }: { secret?: string | undefined; overlapMs: number },
       scope: RequestScope = {},
     ): Promise<{ entry: Entry<SourceRecord>; secret: string }> {
       let secret = "";

@@ -42,7 +42,7 @@ export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindT
   const byId = new Map<string, Subscription>();
   let listed: readonly Subscription[] | undefined;
   /** Forwarding subscriptions by their fallbacks and the other way round; built when first used. */
-  let pairs: FallbackPairs | undefined;
+  let pairs: ReturnType<typeof pairUp> | undefined;
   /** Whose fallback a subscription was before that was changed. */
   const formerForwards = new Map<number, number>();
 
@@ -51,9 +51,7 @@ export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindT
     pairs = undefined;
   }
 
-  function getPairs(): FallbackPairs {
-    return (pairs ??= pairUp(listAll()));
-  }
+  const getPairs = () => (pairs ??= pairUp(listAll()));
 
   function remember(entry: KeptEntry): Subscription {
     const subscription = derive(entry);
@@ -132,12 +130,7 @@ export function createKnownSubscriptions(usual: UsualSettings, findTarget: FindT
   };
 }
 
-interface FallbackPairs {
-  fallbacks: ReadonlyMap<number, Subscription>;
-  forwards: ReadonlyMap<number, Subscription>;
-}
-
-function pairUp(all: readonly Subscription[]): FallbackPairs {
+function pairUp(all: readonly Subscription[]) {
   const fallbacks = new Map<number, Subscription>();
   const forwards = new Map<number, Subscription>();
   for (const forward of all) {
@@ -154,7 +147,7 @@ function namesTarget({ target }: Settings): boolean {
   return target !== undefined && target !== null && !isPresetName(target);
 }
 
-interface UsualSettings {
+export interface UsualSettings {
   kinds: DestinationKinds;
   /** For subscriptions that set none and whose kind of destination has no default. */
   retryPolicy?: RetryPolicySpec | undefined;

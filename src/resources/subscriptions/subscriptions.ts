@@ -5,14 +5,18 @@ import { presentDestination, settingsIn, toQueueKinds } from "../../destinations
 import type { DestinationKind } from "../../destinations/destination-kind.ts";
 import {
   ownerOf,
-  type RetryPolicySpec,
   type Subscription,
   type SubscriptionInput,
   type SubscriptionStatus,
 } from "../../model/subscription.ts";
 import { declare, orDeclaredFault, rejectManaged, type DeclaredThing } from "../declared.ts";
 import type { Draft } from "../draft.ts";
-import { createKnownSubscriptions, type KeptEntry, type SubscriptionChanged } from "./known-subscriptions.ts";
+import {
+  createKnownSubscriptions,
+  type KeptEntry,
+  type SubscriptionChanged,
+  type UsualSettings,
+} from "./known-subscriptions.ts";
 import type { Once, Registry } from "../registry.ts";
 import type { Change } from "../resource.ts";
 import {
@@ -45,32 +49,24 @@ export interface MakeOptions {
 
 type Notify = (draft: Draft, current: Subscription) => void;
 
-export interface StatusOptions {
-  ifMatch?: string | undefined;
-  notify?: Notify | undefined;
-}
-
 export type ToChangedKeys = (keys: SigningKeys, current: Subscription, draft: Draft) => SigningKeys;
 export type PlanRemoval<Result> = (draft: Draft, current: Subscription) => Promise<Result>;
 
 export async function openSubscriptions(
-  options: SubscriptionDraftsOptions & {
-    registry: Registry;
-    clock: Clock;
-    random: Random;
-    secretBox: SecretBox;
-    createId: (prefix: "sub") => string;
-    /** Warnings about settings of an allowed destination. */
-    warnOfDestination?: ((kind: DestinationKind, settings: object) => readonly string[]) | undefined;
-    /** The default for subscriptions that set none. */
-    retryPolicy?: RetryPolicySpec | undefined;
-    /** The longest time between two probes of a destination that is down. */
-    maxProbeMs?: number | undefined;
-    /** Called when nothing is sent because this release does not know the kind of destination. */
-    onHeld?: ((subscription: Subscription, why: string) => void) | undefined;
-    /** Called after memory shows a change; not called for what exists at the start. */
-    onChange: (changes: readonly SubscriptionChanged[]) => void | Promise<void>;
-  },
+  options: SubscriptionDraftsOptions &
+    UsualSettings & {
+      registry: Registry;
+      clock: Clock;
+      random: Random;
+      secretBox: SecretBox;
+      createId: (prefix: "sub") => string;
+      /** Warnings about settings of an allowed destination. */
+      warnOfDestination?: ((kind: DestinationKind, settings: object) => readonly string[]) | undefined;
+      /** Called when nothing is sent because this release does not know the kind of destination. */
+      onHeld?: ((subscription: Subscription, why: string) => void) | undefined;
+      /** Called after memory shows a change; not called for what exists at the start. */
+      onChange: (changes: readonly SubscriptionChanged[]) => void | Promise<void>;
+    },
 ) {
   const { registry, kinds } = options;
   const access = createSubscriptionAccess(options);
@@ -136,7 +132,11 @@ export async function openSubscriptions(
     });
   }
 
-  async function setStatus(of: SubscriptionRef, status: SubscriptionStatus, { ifMatch, notify }: StatusOptions = {}) {
+  async function setStatus(
+    of: SubscriptionRef,
+    status: SubscriptionStatus,
+    { ifMatch, notify }: { ifMatch?: string | undefined; notify?: Notify | undefined } = {},
+  ) {
     const result = await registry.changeOne(kept, (draft) => {
       const entry = drafts.getExpected(draft, of, ifMatch);
       if (entry.thing.status === status) return { entry };
