@@ -11,6 +11,8 @@ import { isDiskFull, runScript } from "./run.mjs";
 /** Tests start gateways from it in separate processes. */
 const FOR_TESTS = ["gateway", "cli/failure", "cli/heap", "config/load", "telemetry/logger"];
 const FOR_BENCH = [
+  "cli/trial/load",
+  "cli/trial/sink",
   "destinations/wire/address-guard",
   "destinations/wire/http-client",
   "model/ids",

@@ -1,40 +1,17 @@
-// The load generator: prepared bytes over raw keep-alive sockets, so that it takes as little as possible of the cores
-// it shares with what it measures. Counts answers by status and measures each.
-import { connect } from "node:net";
+// The load generator of the bench: that of the trials, with the time of sending in each body. Counts answers by status and
+// measures each.
+import { flood, openLoadConnection, writeRequest } from "../../dist/cli/trial/load.js";
 import { describeLatencies } from "../statistics.mjs";
 import { answerWith, nowUs } from "./answering.mjs";
 import { createBody, writeStamp } from "./stamp.mjs";
 
-const MAX_RESPONSE_BYTES = 64 * 1024;
-const RESEND_AFTER_MS = 100;
-
 answerWith({
-  /** Each connection sends its next request when it has the answer to its last: for a time, or so many in all. */
-  async flood({ durationMs = Number.POSITIVE_INFINITY, count = Number.POSITIVE_INFINITY, ...target }) {
+  async flood({ durationMs, count, ...target }) {
     const run = await openRun(target);
     const startedUs = nowUs();
-    const endsUs = startedUs + durationMs * 1000;
-    let sent = 0;
-    await new Promise((resolve) => {
-      let open = run.connections.length;
-      const next = (connection) => {
-        if (sent < count && nowUs() < endsUs) {
-          sent += 1;
-          connection.send(nowUs());
-        } else {
-          open -= 1;
-          if (open === 0) resolve();
-        }
-      };
-      for (const connection of run.connections) {
-        connection.onAnswer = (_, isOk) => {
-          if (isOk) return next(connection);
-          // What was refused is sent again, as senders do.
-          sent -= 1;
-          setTimeout(next, RESEND_AFTER_MS, connection);
-        };
-      }
-      for (const connection of run.connections) next(connection);
+    await flood(run.connections, { durationMs, count }, (connection, onAnswer) => {
+      connection.onAnswer = onAnswer;
+      connection.send(nowUs());
     });
     return run.finish(startedUs);
   },
@@ -82,10 +59,9 @@ answerWith({
 /** A body that is given is sent as it is, without the time: what it was signed with stays right. */
 async function openRun({ port, path, connections, bodyBytes, body: given, headers = "" }) {
   const body = given === undefined ? createBody(bodyBytes) : Buffer.from(given);
-  const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\n${headers}content-length: ${body.length}\r\n\r\n`;
-  const request = Buffer.concat([Buffer.from(head), body]);
+  const request = writeRequest(port, path, body, headers);
   const tally = { statuses: {}, latenciesUs: [] };
-  const stampAt = given === undefined ? head.length : undefined;
+  const stampAt = given === undefined ? request.length - body.length : undefined;
   const opened = await Promise.all(
     Array.from({ length: connections }, () => openConnection(port, request, stampAt, tally)),
   );
@@ -108,28 +84,18 @@ async function openRun({ port, path, connections, bodyBytes, body: given, header
   };
 }
 
-/** One request at a time. Where the server closes after an answer, a new socket takes the place of the old one. */
 async function openConnection(port, request, stampAt, tally) {
   // Its own copy, because the socket may still hold the last one when the stamp is written.
   const own = Buffer.from(request);
   let stampUs = 0;
-  let isClosing = false;
-  let socket = await openSocket(port, take);
+  const { send, close } = await openLoadConnection(port, () => {
+    throw new Error("the server closed a connection under load");
+  });
 
-  function take(status, isLast) {
+  function take(status) {
     tally.statuses[status] = (tally.statuses[status] ?? 0) + 1;
     tally.latenciesUs.push(nowUs() - stampUs);
-    const isOk = status.startsWith("2");
-    if (!isLast) {
-      connection.onAnswer(connection, isOk);
-      return;
-    }
-    socket.destroy();
-    void openSocket(port, take).then((opened) => {
-      socket = opened;
-      if (isClosing) socket.destroy();
-      else connection.onAnswer(connection, isOk);
-    });
+    connection.onAnswer(status >= 200 && status < 300);
   }
 
   const connection = {
@@ -137,57 +103,9 @@ async function openConnection(port, request, stampAt, tally) {
     send(us) {
       stampUs = us;
       if (stampAt !== undefined) writeStamp(own, stampAt, us);
-      socket.write(own);
+      send(own, take);
     },
-    close() {
-      isClosing = true;
-      socket.destroy();
-    },
+    close,
   };
   return connection;
-}
-
-function openSocket(port, take) {
-  return new Promise((resolve, reject) => {
-    const buffer = Buffer.allocUnsafe(MAX_RESPONSE_BYTES);
-    let rest;
-    const socket = connect({
-      host: "127.0.0.1",
-      port,
-      noDelay: true,
-      onread: {
-        buffer,
-        callback(length) {
-          const chunk = buffer.subarray(0, length);
-          rest = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
-          const answer = parseAnswer(rest);
-          if (answer === undefined) {
-            if (rest === chunk) rest = Buffer.from(chunk);
-            return true;
-          }
-          if (answer.end !== rest.length) throw new Error("more came than one answer");
-          rest = undefined;
-          take(answer.status, answer.isLast);
-          return true;
-        },
-      },
-    });
-    socket.once("connect", () => resolve(socket));
-    socket.on("error", reject);
-    socket.on("end", () => {
-      if (!socket.destroyed) throw new Error("the server closed a connection without saying so");
-    });
-  });
-}
-
-/** Undefined until all of it is there. */
-function parseAnswer(bytes) {
-  const headEnd = bytes.indexOf("\r\n\r\n");
-  if (headEnd < 0) return undefined;
-  const head = bytes.latin1Slice(0, headEnd);
-  const length = /\r\ncontent-length: *(\d+)/i.exec(head);
-  if (length === null) throw new Error(`an answer without content-length: ${head}`);
-  const end = headEnd + 4 + Number(length[1]);
-  if (bytes.length < end) return undefined;
-  return { end, status: head.slice(9, 12), isLast: /\r\nconnection: *close/i.test(head) };
 }

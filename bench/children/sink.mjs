@@ -1,6 +1,6 @@
 // Where deliveries end: answers 200 over raw sockets, or 503 to every n-th request, counts what it took, and measures how
 // old that is.
-import { createServer } from "node:net";
+import { createLeanSink } from "../../dist/cli/trial/sink.js";
 import { describeLatencies } from "../statistics.mjs";
 import { answerWith, createCount, nowUs } from "./answering.mjs";
 import { readStamp } from "./stamp.mjs";
@@ -14,32 +14,11 @@ let agesUs;
 let failEvery = 0;
 let asked = 0;
 
-/** The answer to it. */
-function take(bytes, bodyAt) {
+const server = createLeanSink((request, bodyAt) => {
   if (failEvery > 0 && ++asked % failEvery === 0) return REFUSAL;
-  if (agesUs !== undefined) agesUs.push(nowUs() - readStamp(bytes, bodyAt));
+  if (agesUs !== undefined) agesUs.push(nowUs() - readStamp(request, bodyAt));
   count.add();
   return ANSWER;
-}
-
-const server = createServer({ noDelay: true }, (socket) => {
-  let rest;
-  socket.on("data", (chunk) => {
-    let bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
-    rest = undefined;
-    for (;;) {
-      const headEnd = bytes.indexOf("\r\n\r\n");
-      if (headEnd < 0) break;
-      const length = /\r\ncontent-length: *(\d+)/i.exec(bytes.latin1Slice(0, headEnd));
-      const end = headEnd + 4 + Number(length?.[1] ?? 0);
-      if (bytes.length < end) break;
-      socket.write(take(bytes, headEnd + 4));
-      if (bytes.length === end) return;
-      bytes = bytes.subarray(end);
-    }
-    rest = bytes;
-  });
-  socket.on("error", () => socket.destroy());
 });
 
 server.listen(0, "127.0.0.1", () => {

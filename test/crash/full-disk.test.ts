@@ -4,7 +4,7 @@ import { checkAccounts, describeViolations } from "../support/accounting.ts";
 import { until } from "../support/api-client.ts";
 import { ADMIN_KEY, databaseOf, drained, startGatewayProcess, writeGatewayFolder } from "../support/gateway-process.ts";
 import { sendLoad, type SentWebhook } from "../support/load.ts";
-import { openRecordingSink } from "../support/recording-sink.ts";
+import { openRecordingSink } from "../../src/cli/trial/sink.ts";
 import { count, report } from "../support/report.ts";
 import { mountSmallDisk } from "../support/small-disk.ts";
 import { readStoreFacts } from "../support/store-facts.ts";

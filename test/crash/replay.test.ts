@@ -7,7 +7,7 @@ import { createApiClient, until } from "../support/api-client.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 import { ADMIN_KEY, databaseOf, drained, startGatewayProcess, writeGatewayFolder } from "../support/gateway-process.ts";
 import { sendLoad } from "../support/load.ts";
-import { openRecordingSink } from "../support/recording-sink.ts";
+import { openRecordingSink } from "../../src/cli/trial/sink.ts";
 import { count, report } from "../support/report.ts";
 
 const EVENTS = 2000;

@@ -13,7 +13,7 @@ import {
   type GatewayProcess,
 } from "../support/gateway-process.ts";
 import { sendLoad, type SentWebhook } from "../support/load.ts";
-import { openRecordingSink } from "../support/recording-sink.ts";
+import { openRecordingSink } from "../../src/cli/trial/sink.ts";
 import { LAUNCHER } from "../support/run-cli.ts";
 import { runCommand } from "../support/run-command.ts";
 import { openSinkServer } from "../support/sink-server.ts";

@@ -8,7 +8,7 @@ import { collectGarbage } from "./collect-garbage.ts";
 import { databaseOf, startGatewayProcess, writeGatewayFolder, type Ended } from "./gateway-process.ts";
 import { faultCommand, readFaultTrace, type FaultTrace, type IoFault } from "./io-faults.ts";
 import { sendLoad, type SentWebhook } from "./load.ts";
-import { openRecordingSink } from "./recording-sink.ts";
+import { openRecordingSink } from "../../src/cli/trial/sink.ts";
 import { readStoreFacts } from "./store-facts.ts";
 import { untilTraced } from "./strace.ts";
 

@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from "node:crypto";
-import { Client } from "undici";
+import { randomBytes } from "node:crypto";
+import { openLoadConnection, writeRequest } from "../../src/cli/trial/load.ts";
+import { hashOf } from "../../src/cli/trial/sink.ts";
 import type { SentEvent } from "./accounting.ts";
-import { PATIENCE_MS } from "./api-client.ts";
 
 /** A webhook that was sent, with its answer. */
 export interface SentWebhook extends SentEvent {
@@ -41,7 +41,25 @@ export async function sendLoad(options: LoadOptions): Promise<void> {
 async function sendOverOneConnection(options: LoadOptions, takeOne: () => boolean): Promise<void> {
   const { url, ledger, minBytes = 80, maxBytes = 1200, keysPerConnection = 2 } = options;
   const connection = ++connectionCount;
-  const client = new Client(url, { pipelining: 1, connectTimeout: PATIENCE_MS, headersTimeout: PATIENCE_MS });
+  const port = Number(new URL(url).port);
+  let lose: () => void = () => undefined;
+  const lost = new Promise<undefined>((resolve) => (lose = () => resolve(undefined)));
+  const client = await openLoadConnection(port, lose).catch(() => undefined);
+
+  async function post(body: Buffer, orderingKey: string, sent: SentWebhook): Promise<boolean> {
+    const request = writeRequest(port, "/webhook/load", body, `x-key: ${orderingKey}\r\n`);
+    const answered = new Promise<string>((resolve) =>
+      client?.send(request, (_, bytes) => {
+        sent.answeredAt = ++stamp;
+        resolve(bytes.toString("utf8"));
+      }),
+    );
+    const answer = await (client === undefined ? undefined : Promise.race([answered, lost]));
+    if (answer === undefined) return false;
+    readAnswer(answer, sent);
+    return true;
+  }
+
   try {
     for (let number = 1; ; number++) {
       await options.pace?.();
@@ -50,7 +68,7 @@ async function sendOverOneConnection(options: LoadOptions, takeOne: () => boolea
       const size = minBytes + Math.floor(Math.random() * (maxBytes - minBytes));
       const body = createBody(`${connection}.${number}`, orderingKey, size);
       const sent: SentWebhook = {
-        hash: createHash("sha256").update(body).digest("base64url"),
+        hash: hashOf(body),
         tenantId: "default",
         orderingKey,
         sentAt: ++stamp,
@@ -61,13 +79,13 @@ async function sendOverOneConnection(options: LoadOptions, takeOne: () => boolea
         status: undefined,
         retryAfter: undefined,
       };
-      const isAnswered = await post(client, body, orderingKey, sent);
+      const isAnswered = await post(body, orderingKey, sent);
       ledger.push(sent);
       options.onAnswer?.(sent);
       if (!isAnswered) return;
     }
   } finally {
-    await client.destroy();
+    client?.close();
   }
 }
 
@@ -76,22 +94,13 @@ function createBody(name: string, key: string, size: number): Buffer {
   return Buffer.from(JSON.stringify({ name, key, filler }));
 }
 
-async function post(client: Client, body: Buffer, orderingKey: string, sent: SentWebhook): Promise<boolean> {
-  const headers = { "content-type": "application/json", "x-key": orderingKey };
-  try {
-    const response = await client.request({ method: "POST", path: "/webhook/load", headers, body });
-    const text = await response.body.text();
-    sent.answeredAt = ++stamp;
-    sent.status = response.statusCode;
-    sent.retryAfter = response.headers["retry-after"]?.toString();
-    sent.answer = response.statusCode < 300 ? "acknowledged" : "refused";
-    if (sent.answer === "acknowledged") {
-      const answer = JSON.parse(text) as { event_id: string; deliveries: number };
-      sent.eventId = answer.event_id;
-      sent.deliveries = answer.deliveries;
-    }
-    return true;
-  } catch {
-    return false;
-  }
+function readAnswer(answer: string, sent: SentWebhook): void {
+  const [head = "", body = ""] = answer.split("\r\n\r\n", 2);
+  sent.status = Number(head.slice(9, 12));
+  sent.retryAfter = /\r\nretry-after: *([^\r]*)/i.exec(head)?.[1];
+  sent.answer = sent.status < 300 ? "acknowledged" : "refused";
+  if (sent.answer === "refused") return;
+  const { event_id: eventId, deliveries } = JSON.parse(body) as { event_id: string; deliveries: number };
+  sent.eventId = eventId;
+  sent.deliveries = deliveries;
 }

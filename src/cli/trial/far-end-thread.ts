@@ -1,7 +1,8 @@
 // The servers of a bench, in a thread of their own: a bare Node server for comparison, and a sink for deliveries.
 import { createServer as createHttpServer } from "node:http";
-import { createServer, type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { parentPort } from "node:worker_threads";
+import { createLeanSink } from "./sink.ts";
 
 const OK = Buffer.from("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
 let taken = 0;
@@ -17,24 +18,10 @@ const bare = createHttpServer((request, response) => {
   });
 });
 
-/** Uses raw sockets, because it shares the cores with the gateway. */
-const sink = createServer({ noDelay: true }, (socket) => {
-  let rest: Buffer | undefined;
-  socket.on("data", (chunk) => {
-    let bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk]);
-    for (;;) {
-      const headEnd = bytes.indexOf("\r\n\r\n");
-      const length = headEnd < 0 ? null : /\r\ncontent-length: *(\d+)/i.exec(bytes.toString("latin1", 0, headEnd));
-      const end = headEnd + 4 + Number(length?.[1] ?? 0);
-      if (headEnd < 0 || bytes.length < end) break;
-      taken += 1;
-      lastAt = performance.timeOrigin + performance.now();
-      socket.write(OK);
-      bytes = bytes.subarray(end);
-    }
-    rest = bytes.length === 0 ? undefined : bytes;
-  });
-  socket.on("error", () => socket.destroy());
+const sink = createLeanSink(() => {
+  taken += 1;
+  lastAt = performance.timeOrigin + performance.now();
+  return OK;
 });
 
 const listen = (server: typeof bare | typeof sink) =>

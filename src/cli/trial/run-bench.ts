@@ -7,7 +7,7 @@ import { describeFileSystem, formatMs, type FsyncTime, measureFsync, percentileO
 import { note, openProgress, printJson, printTable, type Progress } from "../output.ts";
 import { readCount } from "../read-value.ts";
 import { resolvePath, runInterruptible } from "../surroundings.ts";
-import { flood, type Flooded } from "./load.ts";
+import { flood, openLoadConnection, writeRequest } from "./load.ts";
 import { startOwnGateway, withTrialFolder } from "./own-gateway.ts";
 
 export interface BenchFlags {
@@ -24,6 +24,8 @@ const ROUNDS = 3;
 const SHARES = { warmUp: 0.1, bare: 0.05, gateway: 0.15 };
 const DRAIN_MS = 60_000;
 const POLL_MS = 10;
+
+type Flooded = Awaited<ReturnType<typeof floodServer>>;
 
 interface Round {
   bare: Flooded;
@@ -66,14 +68,7 @@ async function measure(dir: string, seconds: number, progress: Progress, signal:
       const gateway = await startOwnGateway(folder);
       try {
         const gatewayPort = Number(new URL(gateway.url).port);
-        const run = (port: number, share: number) =>
-          flood({
-            port,
-            path: `/webhook/${SOURCE}`,
-            body: createBody(),
-            connections: CONNECTIONS,
-            durationMs: share * seconds * 1000,
-          });
+        const run = (port: number, share: number) => floodServer(port, share * seconds * 1000);
         await run(farEnd.barePort, SHARES.warmUp / 2);
         await deliverAll(farEnd, () => run(gatewayPort, SHARES.warmUp), signal);
         next();
@@ -92,6 +87,40 @@ async function measure(dir: string, seconds: number, progress: Progress, signal:
   } finally {
     await farEnd.close();
   }
+}
+
+async function floodServer(port: number, durationMs: number) {
+  const request = writeRequest(port, `/webhook/${SOURCE}`, createBody());
+  const latencies: number[] = [];
+  /** Answers that were not 2xx; these requests are sent again. */
+  let refused = 0;
+  let fail: (error: Error) => void = () => undefined;
+  const failed = new Promise<never>((_, reject) => (fail = reject));
+  const onLost = () => fail(new CommandFailure(`The server on port ${port} closed a connection under load.`));
+  const connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => openLoadConnection(port, onLost)));
+  const startedAt = performance.now();
+  const flooding = flood(connections, { durationMs }, (connection, onAnswer) => {
+    const sentAt = performance.now();
+    connection.send(request, (status) => {
+      const isAccepted = status >= 200 && status < 300;
+      if (isAccepted) latencies.push(performance.now() - sentAt);
+      else refused += 1;
+      onAnswer(isAccepted);
+    });
+  });
+  try {
+    await Promise.race([flooding, failed]);
+  } finally {
+    for (const connection of connections) connection.close();
+  }
+  return {
+    startedAt,
+    accepted: latencies.length,
+    refused,
+    perSecond: (1000 * latencies.length) / (performance.now() - startedAt),
+    p50Ms: percentileOf(latencies, 0.5),
+    p99Ms: percentileOf(latencies, 0.99),
+  };
 }
 
 /** Runs from the first request to the last delivery. */

@@ -15,7 +15,7 @@ import { readCount } from "../read-value.ts";
 import { resolvePath, runInterruptible } from "../surroundings.ts";
 import { openLoadConnection, writeRequest } from "./load.ts";
 import { type OwnGateway, startOwnGateway, type StartOwnGateway, withTrialFolder } from "./own-gateway.ts";
-import { hashOf, openRecordingSink, type RecordingSink } from "./recording-sink.ts";
+import { hashOf, openRecordingSink, type RecordingSink } from "./sink.ts";
 
 export interface SelftestFlags {
   dir: string;
@@ -141,7 +141,7 @@ export async function performSelftest(options: SelftestOptions): Promise<Account
   const elapsedS = () => (performance.now() - startedAt) / 1000;
   const ticking = setInterval(() => onProgress(Math.min(seconds, Math.floor(elapsedS()))), 100);
   try {
-    return await inFolder(configFor(sink), async (folder) => {
+    return await inFolder(configFor(sink.urlOf("")), async (folder) => {
       const ledger: Ledger = new Map();
       let kills = 0;
       while (kills < MIN_KILLS || elapsedS() < seconds * SHARE_OF_KILLS) {
@@ -163,7 +163,7 @@ export async function performSelftest(options: SelftestOptions): Promise<Account
   }
 }
 
-function configFor({ url }: RecordingSink): object {
+function configFor(url: string): object {
   return {
     sources: [{ name: SOURCE }],
     // The sink is always there: an attempt fails only because the gateway was killed, so it may be retried soon.
@@ -205,13 +205,13 @@ async function loadAndKill(gateway: OwnGateway, ledger: Ledger, signal: AbortSig
 async function sendUntilLost(port: number, ledger: Ledger, onAnswer: () => void): Promise<void> {
   let lose: () => void = () => undefined;
   const lost = new Promise<void>((resolve) => (lose = resolve));
-  const connection = await openLoadConnection({ port, onLost: lose }).catch(() => undefined);
+  const connection = await openLoadConnection(port, lose).catch(() => undefined);
   if (connection === undefined) return;
   const sendNext = (): void => {
     const body = createBody();
-    connection.send(writeRequest(port, `/webhook/${SOURCE}`, body), (status, answer) => {
+    connection.send(writeRequest(port, `/webhook/${SOURCE}`, body), (status, answer, bodyAt) => {
       if (status >= 200 && status < 300) {
-        const { event_id: id } = JSON.parse(answer.toString("utf8")) as { event_id: string };
+        const { event_id: id } = JSON.parse(answer.toString("utf8", bodyAt)) as { event_id: string };
         ledger.set(id, hashOf(body));
       }
       onAnswer();
@@ -251,11 +251,19 @@ async function listStored(client: ApiClient): Promise<ReadonlySet<string>> {
 
 function compare(ledger: Ledger, stored: ReadonlySet<string>, { arrivals }: RecordingSink): Omit<Account, "kills"> {
   const ids = [...ledger.keys()];
+  const hashes = new Map(arrivals.map(({ eventId, hash }) => [eventId, hash]));
   return {
     acknowledged: ids.length,
     lost: ids.filter((id) => !stored.has(id)),
-    undelivered: ids.filter((id) => stored.has(id) && !arrivals.has(id)),
-    changed: ids.filter((id) => arrivals.has(id) && arrivals.get(id)?.hash !== ledger.get(id)),
-    repeated: [...arrivals.values()].filter(({ count }) => count > 1).length,
+    undelivered: ids.filter((id) => stored.has(id) && !hashes.has(id)),
+    changed: ids.filter((id) => hashes.has(id) && hashes.get(id) !== ledger.get(id)),
+    repeated: countRepeated(arrivals.map(({ eventId }) => eventId)),
   };
+}
+
+function countRepeated(ids: readonly string[]): number {
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  for (const id of ids) (seen.has(id) ? repeated : seen).add(id);
+  return repeated.size;
 }

@@ -11,7 +11,7 @@ import type { BrokenPromises } from "../../support/broken-promises.mjs";
 import { ADMIN_KEY, drained } from "../../support/gateway-process.ts";
 import { keepGateway, type KeptGateway } from "../../support/kept-gateway.ts";
 import { sizedHeavy } from "../../support/proof-size.ts";
-import { openRecordingSink, type RecordingSink } from "../../support/recording-sink.ts";
+import { openRecordingSink, type RecordingSink } from "../../../src/cli/trial/sink.ts";
 import { count, report } from "../../support/report.ts";
 import { readStoreFacts } from "../../support/store-facts.ts";
 

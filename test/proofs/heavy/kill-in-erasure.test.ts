@@ -12,7 +12,7 @@ import {
   writeGatewayFolder,
 } from "../../support/gateway-process.ts";
 import { sizedHeavy } from "../../support/proof-size.ts";
-import { openRecordingSink, type RecordingSink } from "../../support/recording-sink.ts";
+import { openRecordingSink, type RecordingSink } from "../../../src/cli/trial/sink.ts";
 import { openCliFolder, type CliFolder } from "../../support/run-cli.ts";
 
 const TENANT = "acme";

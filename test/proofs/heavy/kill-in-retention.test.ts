@@ -15,7 +15,7 @@ import {
 } from "../../support/gateway-process.ts";
 import { sendLoad, type SentWebhook } from "../../support/load.ts";
 import { sizedHeavy } from "../../support/proof-size.ts";
-import { openRecordingSink } from "../../support/recording-sink.ts";
+import { openRecordingSink } from "../../../src/cli/trial/sink.ts";
 
 const KILLS = sizedHeavy({ middle: 20, long: 200 });
 const EVENTS_PER_TURN = 600;

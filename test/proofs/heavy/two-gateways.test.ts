@@ -15,7 +15,7 @@ import { QUEUES_BETWEEN, type QueueBetween } from "../../support/brokers/between
 import type { BrokenPromises } from "../../support/broken-promises.mjs";
 import { drained } from "../../support/gateway-process.ts";
 import { keepGateway, type KeptGateway } from "../../support/kept-gateway.ts";
-import { openRecordingSink } from "../../support/recording-sink.ts";
+import { openRecordingSink } from "../../../src/cli/trial/sink.ts";
 import { count, report } from "../../support/report.ts";
 import { readStoreFacts } from "../../support/store-facts.ts";
 

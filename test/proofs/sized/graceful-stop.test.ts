@@ -6,7 +6,7 @@ import { checkAccounts, countDuplicates, describeViolations, type Books } from "
 import { databaseOf, drained, startGatewayProcess, writeGatewayFolder } from "../../support/gateway-process.ts";
 import { sendLoad, type SentWebhook } from "../../support/load.ts";
 import { sized } from "../../support/proof-size.ts";
-import { openRecordingSink } from "../../support/recording-sink.ts";
+import { openRecordingSink } from "../../../src/cli/trial/sink.ts";
 import { count, report } from "../../support/report.ts";
 import { readStoreFacts } from "../../support/store-facts.ts";
 

@@ -13,7 +13,7 @@ import type { BrokenPromises } from "../../support/broken-promises.mjs";
 import { databaseOf, drained, startGatewayProcess, writeGatewayFolder } from "../../support/gateway-process.ts";
 import { sendLoad, type SentWebhook } from "../../support/load.ts";
 import { sized } from "../../support/proof-size.ts";
-import { openRecordingSink } from "../../support/recording-sink.ts";
+import { openRecordingSink } from "../../../src/cli/trial/sink.ts";
 import { count, report } from "../../support/report.ts";
 import { readStoreFacts } from "../../support/store-facts.ts";
 

@@ -20,7 +20,7 @@ import {
 import { sendLoad, type SentWebhook } from "../../support/load.ts";
 import { MEMORY_FOLDER } from "../../support/memory-folder.ts";
 import { sized } from "../../support/proof-size.ts";
-import { openRecordingSink } from "../../support/recording-sink.ts";
+import { openRecordingSink } from "../../../src/cli/trial/sink.ts";
 import { count, report } from "../../support/report.ts";
 import { requireStrace, untilTraced } from "../../support/strace.ts";
 

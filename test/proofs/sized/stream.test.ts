@@ -7,7 +7,7 @@ import type { BrokenPromises } from "../../support/broken-promises.mjs";
 import { drained, startGatewayProcess, writeGatewayFolder } from "../../support/gateway-process.ts";
 import { sendLoad, type SentWebhook } from "../../support/load.ts";
 import { sized } from "../../support/proof-size.ts";
-import { openRecordingSink } from "../../support/recording-sink.ts";
+import { openRecordingSink } from "../../../src/cli/trial/sink.ts";
 import { count, report } from "../../support/report.ts";
 import { openStream } from "../../support/stream-client.ts";
 

@@ -6,7 +6,7 @@ import { startWithBacklog } from "../../support/backlog.ts";
 import { openFaultyRuns, secondsToExit } from "../../support/faulty-runs.ts";
 import { startGatewayProcess, writeGatewayFolder } from "../../support/gateway-process.ts";
 import { sendLoad } from "../../support/load.ts";
-import { openRecordingSink } from "../../support/recording-sink.ts";
+import { openRecordingSink } from "../../../src/cli/trial/sink.ts";
 import { count, report } from "../../support/report.ts";
 import { openSinkServer } from "../../support/sink-server.ts";
 import { isDropped, keepSending } from "../../support/steady-senders.ts";
