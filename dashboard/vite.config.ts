@@ -10,6 +10,7 @@ export default defineConfig({
     license: { fileName: "THIRD-PARTY-LICENCES.md" },
     modulePreload: { polyfill: false },
     rolldownOptions: {
+      input: ["index.html", "reference.html"],
       // Of packages that may run on servers too; here everything is for the browser.
       onLog: (level, log, report) => log.code === "MODULE_LEVEL_DIRECTIVE" || report(level, log),
     },

@@ -42,7 +42,6 @@ export interface OpenApiDocument {
 const NO_METHODS = new Set([
   "GET /",
   "GET /docs",
-  "GET /docs/page.js",
   "GET /catalog",
   "GET /api/v1/sign-in/oidc",
   "GET /api/v1/sign-in/oidc/callback",

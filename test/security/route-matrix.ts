@@ -54,7 +54,6 @@ export const ROUTE_MATRIX: Readonly<Record<string, RouteEntry>> = {
   "GET /readyz": {},
   "GET /openapi.json": {},
   "GET /docs": {},
-  "GET /docs/page.js": {},
   "POST /api/v1/session": { things: { [EXAMPLE.keyInClear]: { make: ({ operator }) => newKeyInClear(operator) } } },
   "GET /api/v1/session": { scope: "read" },
   "DELETE /api/v1/session": {},

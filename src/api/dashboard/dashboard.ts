@@ -4,18 +4,12 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join, posix, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { isKnown, prepare, sendPrepared, type Prepared } from "../prepared.ts";
+import { etagOfContent, prepare, sendPrepared, type Prepared } from "../prepared.ts";
 import { DASHBOARD_PAGES, FRAMED_PAGE } from "./pages.ts";
 
-/** Serves the dashboard's files. Without a session a visitor sees only the sign-in page. */
-export interface Dashboard {
-  /** Answers with the dashboard's page, or with one that says that it is not built yet. */
-  sendPage(request: FastifyRequest, reply: FastifyReply): Promise<void>;
-  /** For paths without a route: sends a file or a page of the dashboard. Returns false for other paths. */
-  send(request: FastifyRequest, reply: FastifyReply): Promise<boolean>;
-}
+export type Dashboard = ReturnType<typeof createDashboard>;
 
-export interface DashboardOptions {
+interface DashboardOptions {
   version: string;
   /** The folder of the built files. */
   folder?: string | undefined;
@@ -27,6 +21,7 @@ export interface DashboardOptions {
 const BUILT = fileURLToPath(new URL("../../../dist/dashboard/", import.meta.url));
 /** Beside that folder: the last build failed. Written by scripts/build-dashboard.mjs. */
 const FAILED = "../.dashboard-failed";
+const INDEX = "index.html";
 const ASSETS = "assets/";
 /** The names of these files change with their content. */
 const FOR_EVER = "public, max-age=31536000, immutable";
@@ -42,38 +37,44 @@ const POLICY = [
   "form-action 'none'",
 ].join("; ");
 
-export function createDashboard({ version, folder = BUILT, frameOrigins }: DashboardOptions): Dashboard {
+/** What is built from dashboard/: the page of each. */
+const BUILT_PAGES = { dashboard: INDEX, "API reference": "reference.html" } as const;
+type Built = keyof typeof BUILT_PAGES;
+
+/** Serves the dashboard's files. Without a session a visitor sees only the sign-in page. */
+export function createDashboard({ version, folder = BUILT, frameOrigins }: DashboardOptions) {
   const files = createBuiltFiles(folder);
-  const notBuilt: Partial<Record<NotBuilt, Promise<Prepared>>> = {};
+  const notBuilt: Partial<Record<`${Built} ${NotBuilt}`, Promise<Prepared>>> = {};
   const framed = frameOrigins.length === 0 ? "'none'" : frameOrigins.join(" ");
 
-  async function makeNotBuilt(state: NotBuilt): Promise<Prepared> {
-    return prepare(renderNotBuilt(version, state), {
+  async function makeNotBuilt(what: Built, state: NotBuilt): Promise<Prepared> {
+    return prepare(renderNotBuilt(version, what, state), {
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": NOT_BUILT_POLICY,
       "referrer-policy": "no-referrer",
     });
   }
 
-  async function sendPage(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const index = await files.find(INDEX);
-    if (index === undefined) {
+  /** Answers with a page, or with one that says that it is not built yet. */
+  async function sendPage(request: FastifyRequest, reply: FastifyReply, what: Built = "dashboard"): Promise<void> {
+    const page = await files.find(BUILT_PAGES[what]);
+    if (page === undefined) {
       const state = existsSync(join(folder, FAILED)) ? "failed" : "building";
-      return void sendPrepared(request, reply, await (notBuilt[state] ??= makeNotBuilt(state)));
+      return void sendPrepared(request, reply, await (notBuilt[`${what} ${state}`] ??= makeNotBuilt(what, state)));
     }
     const ancestors = pageOf(request) === FRAMED_PAGE ? framed : "'none'";
     reply.headers({
       "content-security-policy": `${POLICY}; frame-ancestors ${ancestors}`,
       "referrer-policy": "no-referrer",
       "cross-origin-opener-policy": "same-origin",
-      "cache-control": "no-cache",
     });
-    sendFile(request, reply, index);
+    sendPrepared(request, reply, page);
   }
 
   return {
     sendPage,
-    async send(request, reply) {
+    /** For paths without a route: sends a file or a page of the dashboard. Returns false for other paths. */
+    async send(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
       if (request.method !== "GET" && request.method !== "HEAD") return false;
       const path = pathOf(request);
       if (PAGES.has(pageOf(request))) {
@@ -83,28 +84,10 @@ export function createDashboard({ version, folder = BUILT, frameOrigins }: Dashb
       if (!path.startsWith(`/${ASSETS}`)) return false;
       const file = await files.find(path.slice(1));
       if (file === undefined) return false;
-      reply.header("cache-control", FOR_EVER);
-      sendFile(request, reply, file);
+      sendPrepared(request, reply, { ...file, headers: { ...file.headers, "cache-control": FOR_EVER } });
       return true;
     },
   };
-}
-
-function sendFile(request: FastifyRequest, reply: FastifyReply, { type, etag, plain, gzip, br }: BuiltFile): void {
-  reply.headers({ "content-type": type, vary: "accept-encoding", etag });
-  if (isKnown(request.headers["if-none-match"], etag)) return void reply.code(304).send();
-  const accepted = request.headers["accept-encoding"] ?? "";
-  const packed = br !== undefined && takes(accepted, "br") ? { name: "br", bytes: br } : undefined;
-  const form = packed ?? (gzip !== undefined && takes(accepted, "gzip") ? { name: "gzip", bytes: gzip } : undefined);
-  if (form === undefined) return void reply.send(plain);
-  void reply.header("content-encoding", form.name).send(form.bytes);
-}
-
-function takes(accepted: string, encoding: string): boolean {
-  return accepted.split(",").some((one) => {
-    const [name = "", ...parameters] = one.split(";").map((part) => part.trim());
-    return name === encoding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
-  });
 }
 
 function pathOf({ url }: FastifyRequest): string {
@@ -115,21 +98,6 @@ function pageOf(request: FastifyRequest): string {
   return pathOf(request).split("/")[1] ?? "";
 }
 
-/** A file of the dashboard, with the versions that were compressed at build time. */
-export interface BuiltFile {
-  type: string;
-  etag: string;
-  plain: Buffer;
-  gzip: Buffer | undefined;
-  br: Buffer | undefined;
-}
-
-/** The built files of the dashboard, in memory. */
-export interface BuiltFiles {
-  /** Finds a file by its path in the folder; undefined when it does not exist or nothing is built yet. */
-  find(path: string): Promise<BuiltFile | undefined>;
-}
-
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
@@ -137,14 +105,12 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-const INDEX = "index.html";
-
-/** The index is checked each time, so that a new build is noticed while the gateway runs. */
-function createBuiltFiles(folder: string): BuiltFiles {
+/** The built files, in memory. The index is checked for each page, so that a new build is noticed. */
+function createBuiltFiles(folder: string) {
   let builtAt: number | undefined;
-  let current = new Map<string, BuiltFile>();
+  let current = new Map<string, Prepared>();
   /** Open pages still ask for files of the previous build. */
-  let former = new Map<string, BuiltFile>();
+  let former = new Map<string, Prepared>();
   let loading: Promise<void> = Promise.resolve();
 
   async function refresh(): Promise<void> {
@@ -158,9 +124,10 @@ function createBuiltFiles(folder: string): BuiltFiles {
   }
 
   return {
-    async find(path) {
+    /** Undefined when it does not exist or nothing is built yet. */
+    async find(path: string): Promise<Prepared | undefined> {
       const known = current.get(path);
-      if (known !== undefined && path !== INDEX) return known;
+      if (known !== undefined && extname(path) !== ".html") return known;
       loading = loading.then(refresh);
       await loading;
       return current.get(path) ?? former.get(path);
@@ -168,9 +135,10 @@ function createBuiltFiles(folder: string): BuiltFiles {
   };
 }
 
-async function load(folder: string): Promise<Map<string, BuiltFile>> {
+/** With the versions that were compressed at build time. */
+async function load(folder: string): Promise<Map<string, Prepared>> {
   const names = await readdir(folder, { recursive: true });
-  const files = new Map<string, BuiltFile>();
+  const files = new Map<string, Prepared>();
   for (const name of names) {
     const type = TYPES[extname(name)];
     if (type === undefined) continue;
@@ -178,8 +146,8 @@ async function load(folder: string): Promise<Map<string, BuiltFile>> {
     const plain = await readFile(path);
     const packed = (suffix: string) => readFile(path + suffix).catch(() => undefined);
     files.set(name.split(sep).join(posix.sep), {
-      type,
-      etag: `W/"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`,
+      headers: { "content-type": type },
+      etag: etagOfContent(plain),
       plain,
       gzip: await packed(".gz"),
       br: await packed(".br"),
@@ -212,15 +180,15 @@ const NOT_BUILT_POLICY = [
 ].join("; ");
 
 const STATES = {
-  building: "Its dashboard is being built; it will be on this page in a moment.",
+  building: "is being built; it will be on this page in a moment.",
   failed:
-    "Its dashboard could not be built; the terminal of the gateway says why. After a fix " +
+    "could not be built; the terminal of the gateway says why. After a fix " +
     "<code>node scripts/build-dashboard.mjs</code> tries again, and the gateway need not be restarted.",
 } as const;
 export type NotBuilt = keyof typeof STATES;
 
 /** In place of every page of the dashboard while that is not built. Asks again by itself, with the token of a link. */
-function renderNotBuilt(version: string, state: NotBuilt): string {
+function renderNotBuilt(version: string, what: Built, state: NotBuilt): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -229,7 +197,7 @@ function renderNotBuilt(version: string, state: NotBuilt): string {
 <style>${STYLE}</style>
 <script>${SCRIPT}</script>
 <h1>Posthorn <small>${version}</small></h1>
-<p>This webhook gateway is running. ${STATES[state]}</p>
+<p>This webhook gateway is running. Its ${what} ${STATES[state]}</p>
 <dl>
 <dt><a href="/docs">API reference</a></dt><dd>Every route, with examples; <a href="/openapi.json">as OpenAPI</a></dd>
 <dt><a href="/readyz">Readiness</a></dt><dd>Whether it accepts requests, and on which store</dd>

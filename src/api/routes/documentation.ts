@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import { nextTurn, prepare, sendPrepared, type Prepared } from "../prepared.ts";
 import type { Parts } from "./parts.ts";
@@ -10,29 +10,16 @@ const PAGE = { description: "A page", schema: Type.String(), contentType: "text/
 export function addDocumentationRoutes(app: FastifyInstance, { version, dashboard }: Parts): void {
   const routes = watchDocumentedRoutes(app);
   const route = routesOf(app, "Reference");
-  let made: Promise<Record<"document" | "page" | "script", Prepared>> | undefined;
+  let made: Promise<Prepared> | undefined;
 
   /** Built in steps, so that other requests can be handled in between. */
   async function make() {
     const { buildReference } = await import("../openapi/document.ts");
-    const { PAGE_POLICY, renderPage } = await import("../openapi/page.ts");
-    const { PAGE_SCRIPT } = await import("../openapi/page-script.ts");
     await nextTurn();
     const document = buildReference(routes, version);
     await nextTurn();
-    const json = JSON.stringify(document);
-    await nextTurn();
-    const page = renderPage(document);
-    await nextTurn();
-    return {
-      document: await prepare(json, { "content-type": "application/json" }),
-      page: await prepare(page, pageHeaders(PAGE_POLICY)),
-      script: await prepare(PAGE_SCRIPT, { "content-type": "text/javascript; charset=utf-8" }),
-    };
+    return prepare(JSON.stringify(document), { "content-type": "application/json" });
   }
-
-  const send = (what: "document" | "page" | "script") => async (request: FastifyRequest, reply: FastifyReply) =>
-    sendPrepared(request, reply, (await (made ??= make()))[what]);
 
   route("GET /", OPEN, "Show the dashboard", {
     docs: () => ({
@@ -62,31 +49,15 @@ export function addDocumentationRoutes(app: FastifyInstance, { version, dashboar
         },
       },
     }),
-    handle: send("document"),
+    handle: async (request, reply) => sendPrepared(request, reply, await (made ??= make())),
   });
   route("GET /docs", OPEN, "Show this reference", {
     docs: () => ({
       answer: PAGE,
     }),
-    handle: send("page"),
+    async handle(request, reply) {
+      await dashboard.sendPage(request, reply, "API reference");
+      return reply;
+    },
   });
-  route("GET /docs/page.js", OPEN, "Get the script of this reference", {
-    docs: () => ({
-      answer: {
-        schema: Type.String(),
-        description: "The script of the reference: search, copy buttons, and sending requests",
-        contentType: "text/javascript",
-        example: "const search = …",
-      },
-    }),
-    handle: send("script"),
-  });
-}
-
-function pageHeaders(policy: string) {
-  return {
-    "content-type": "text/html; charset=utf-8",
-    "content-security-policy": policy,
-    "referrer-policy": "no-referrer",
-  };
 }

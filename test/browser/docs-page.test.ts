@@ -20,8 +20,13 @@ afterAll(async () => {
 
 beforeEach(async () => {
   ({ page, complaints } = await visits.open(gateway.url));
-  await page.goto("/docs");
+  await open();
 });
+
+async function open(): Promise<void> {
+  await page.goto("/docs");
+  await page.waitForSelector("article");
+}
 
 /** Types into the search field, and gives the titles that are left. */
 const search = (text: string) =>
@@ -54,6 +59,62 @@ async function tryOut(id: string, fields: Readonly<Record<string, string>>): Pro
   await expect.poll(() => textOf(`#${id} .output pre`)).toBeDefined();
   return (await textOf(`#${id} .output`)) ?? "";
 }
+
+describe("the reference", () => {
+  it("has nothing from elsewhere, and is open to everybody", async () => {
+    const { status, headers, text } = await gateway.as(undefined).get("/docs");
+    expect(status).toBe(200);
+    const policy = headers.get("content-security-policy");
+    expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'/);
+    expect(policy).toMatch(/form-action 'none'; frame-ancestors 'none'$/);
+    expect(policy).not.toContain("unsafe");
+    expect(text).not.toMatch(/(src|href)="(https?:)?\/\//);
+    expect(text).not.toMatch(/<script(?![^>]* src="\/assets\/)|\son[a-z]+=|style="/);
+    expect(complaints).toEqual([]);
+  });
+
+  it("is small on the way", async () => {
+    const { text } = await gateway.as(undefined).get("/docs");
+    const parts = [...text.matchAll(/(?:src|href)="(\/assets\/[^"]+\.(?:js|css))"/g)].map(([, path]) => path as string);
+    expect(parts).toHaveLength(2);
+    const sizes = ["/docs", ...parts, "/openapi.json"].map(async (path) => {
+      const packed = await gateway.request("GET", path, { headers: { "accept-encoding": "gzip, br" } });
+      expect(packed.headers.get("content-encoding")).toBe("br");
+      return Number(packed.headers.get("content-length"));
+    });
+    expect((await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)).toBeLessThan(60_000);
+  });
+
+  it("is plain for those who cannot unpack it", async () => {
+    const packed = await gateway.request("GET", "/openapi.json", { headers: { "accept-encoding": "gzip" } });
+    expect(packed.headers.get("content-encoding")).toBe("gzip");
+    for (const encoding of ["identity", "gzip;q=0"]) {
+      const plain = await gateway.request("GET", "/openapi.json", { headers: { "accept-encoding": encoding } });
+      expect(plain.headers.get("content-encoding")).toBeNull();
+      expect(plain.text).toBe(packed.text);
+    }
+  });
+
+  it("shows every route with a command to copy", async () => {
+    const { paths } = (await gateway.get("/openapi.json")).json as { paths: Record<string, object> };
+    const operations = Object.values(paths).flatMap((methods) => Object.keys(methods));
+    const commands = await page.locator("pre.copy").allTextContents();
+    expect(commands.filter((command) => command.startsWith("curl "))).toHaveLength(operations.length);
+    const anchors = new Set(
+      await page.evaluate<string[]>("[...document.querySelectorAll('[id]')].map(({ id }) => id)"),
+    );
+    const links = await page.evaluate<string[]>(
+      "[...document.querySelectorAll('a[href^=\"#\"]')].map(({ hash }) => hash.slice(1))",
+    );
+    expect(links.filter((link) => !anchors.has(link))).toEqual([]);
+  });
+
+  it("opens where its address says", async () => {
+    await page.goto("/docs#schema-Delivery");
+    await page.locator("#schema-Delivery[open]").waitFor();
+    expect(await isShown("#schema-Delivery dl")).toBe(true);
+  });
+});
 
 describe("the search of the reference", () => {
   it("finds titles, paths, and the fields of bodies", async () => {
@@ -89,7 +150,7 @@ describe("a request that is tried out", () => {
   it("leaves no key behind", async () => {
     await tryOut("get_subscriptions", { ".key": ADMIN_KEY });
     expect(await page.evaluate("localStorage.length + sessionStorage.length + document.cookie.length")).toBe(0);
-    await page.goto("/docs");
+    await open();
     await click("#get_subscriptions [data-act=try]");
     await expect.poll(() => page.evaluate('document.querySelector(".key")?.value')).toBe("");
   });
@@ -104,7 +165,7 @@ describe("a request that is tried out", () => {
 describe("the reference on a phone", () => {
   it("is as wide as the screen, with its contents behind a button", async () => {
     await page.setViewportSize(PHONE);
-    await page.goto("/docs");
+    await open();
     await page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))");
     await tryOut("get_subscriptions", { ".key": ADMIN_KEY });
     await click("#post_subscriptions .fields");
