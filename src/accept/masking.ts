@@ -3,7 +3,7 @@ import { MASK } from "../model/secrets.ts";
 import { maskJson, parseMask, type MaskRules } from "../model/masking.ts";
 import type { EventType } from "../model/event-type.ts";
 import type { IncomingEvent } from "./fan-out.ts";
-import { scanJson } from "../sandbox/text/json-scan.ts";
+import { scanJson } from "../sandbox/text/json-text.ts";
 import { bomLength } from "../model/json.ts";
 
 /** Masks values that must not be stored, as the source and the event type say. */

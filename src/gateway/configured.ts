@@ -22,7 +22,7 @@ import { createTargets, type KnownTarget } from "../resources/target-states.ts";
 import { openSharedTargets } from "../resources/targets.ts";
 import { openTenants } from "../resources/tenants.ts";
 import type { Target } from "../deliver/target.ts";
-import { createSchemaChecker } from "../sandbox/schema/schema-check.ts";
+import { createSchemaChecker } from "../sandbox/checks/schema-check.ts";
 import { createEventWarning } from "../telemetry/event-warning.ts";
 import { type Foundation, createEvent, type Start } from "./start.ts";
 

@@ -15,7 +15,7 @@ import { createSourceTargets } from "../resources/sources/source-targets.ts";
 import { openSources, type Sources } from "../resources/sources/sources.ts";
 import { openMirroredValidations } from "../resources/validations/mirrored-validations.ts";
 import { createBodyChecker } from "../sandbox/text/body-check.ts";
-import { createValidationChecker } from "../sandbox/validation/validation-check.ts";
+import { createValidationChecker } from "../sandbox/checks/validation-check.ts";
 import { createSourceKinds } from "../sources/kinds.ts";
 import type { Configured } from "./configured.ts";
 import type { Delivery } from "./delivery.ts";

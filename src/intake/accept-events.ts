@@ -6,7 +6,7 @@ import type { Accept } from "../accept/ingest.ts";
 import type { Forwarding } from "../accept/forwarding.ts";
 import type { Masking } from "../accept/masking.ts";
 import type { WebhookRequest } from "./request.ts";
-import { inVersion, type SchemaChecker } from "../sandbox/schema/schema-check.ts";
+import { inVersion, type SchemaChecker } from "../sandbox/checks/schema-check.ts";
 import type { ReadEvent, Reading, SourceKind } from "../sources/source-kind.ts";
 import {
   createReader,

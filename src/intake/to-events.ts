@@ -20,9 +20,8 @@ import type { AdoptedEvent, MessageFacts } from "./messages/open-message.ts";
 import { describeRequest, type WebhookRequest } from "./request.ts";
 import { GENERIC } from "../sources/generic.ts";
 import type { ReadEvent, Reading, SourceKind } from "../sources/source-kind.ts";
-import type { BodyChecker } from "../sandbox/text/body-check.ts";
-import type { RequestValidations } from "../sandbox/validation/validation-check.ts";
-import type { WellFormed } from "../sandbox/text/well-formed.ts";
+import type { BodyChecker, WellFormed } from "../sandbox/text/body-check.ts";
+import type { ValidationChecker } from "../sandbox/checks/validation-check.ts";
 
 const MAX_KEY_LENGTH = 255;
 // Control characters and lone surrogates: such text would be changed when it is stored.
@@ -44,7 +43,7 @@ export interface ReadRequest {
 
 export interface ReaderOptions {
   bodies: Pick<BodyChecker, "check">;
-  validations?: RequestValidations | undefined;
+  validations?: Pick<ValidationChecker, "check"> | undefined;
 }
 
 /** A request that was already checked where it came in first. */
@@ -54,8 +53,7 @@ const UNREAD: WellFormed = { kind: "other", texts: [] };
 export function createReader({ bodies, validations }: ReaderOptions) {
   function checkBody(request: WebhookRequest): MaybePromise<WellFormed> {
     const { body, headers, source } = request;
-    const wantsValue = validations?.wantsValue(source.name);
-    return bodies.check(body, headers["content-type"], source.pointers, wantsValue, request);
+    return bodies.check(body, headers["content-type"], source.pointers, request);
   }
 
   /** The errors of its validation; thrown if the sender should learn of them. */

@@ -8,7 +8,7 @@ import type { IncomingEvent } from "../accept/fan-out.ts";
 import type { Accept } from "../accept/ingest.ts";
 import type { StoredEvent } from "../store/port/reads.ts";
 import type { Masking } from "../accept/masking.ts";
-import type { SchemaChecker } from "../sandbox/schema/schema-check.ts";
+import type { SchemaChecker } from "../sandbox/checks/schema-check.ts";
 import { checkJsonText } from "../sandbox/text/json-text.ts";
 
 /** Events are never changed: an edited event is sent as a new one that refers to the first. */

@@ -16,7 +16,7 @@ import { badSignature, findHeader, isOneOf } from "./signatures.ts";
 import type { PushedSourceKind, ArrivedRequest, ReadEvent, Reading } from "./source-kind.ts";
 import { PosthornError } from "../model/errors.ts";
 import { scalarTextAt } from "../model/json.ts";
-import type { WellFormed } from "../sandbox/text/well-formed.ts";
+import type { WellFormed } from "../sandbox/text/body-check.ts";
 
 /**
  * github.com/cloudevents/spec: http-webhook.md and the HTTP binding. A sender shows its token after `Bearer`, or as

@@ -1,5 +1,5 @@
 import { scalarTextAt } from "../model/json.ts";
-import type { WellFormed } from "../sandbox/text/well-formed.ts";
+import type { WellFormed } from "../sandbox/text/body-check.ts";
 import { eventTypeOf, identityOf, findFieldStart, isForm } from "./request-reading.ts";
 import { checkHubSignature, findHeader, getHeader } from "./signatures.ts";
 import type { ArrivedRequest, PushedSourceKind } from "./source-kind.ts";

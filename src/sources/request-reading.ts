@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { EVENT_TYPE_MAX_LENGTH } from "../model/event.ts";
 import { PosthornError } from "../model/errors.ts";
 import { findRfc3339 } from "../model/rfc3339.ts";
-import type { WellFormed } from "../sandbox/text/well-formed.ts";
+import type { WellFormed } from "../sandbox/text/body-check.ts";
 import { remember } from "./signatures.ts";
 import type { Reading, ArrivedRequest, ReadEvent } from "./source-kind.ts";
 import { elementSpans, findMember, skipSpace, trimEnd, type Span, bomLength } from "../model/json.ts";

@@ -1,7 +1,7 @@
 import { createHmac, hash, timingSafeEqual, createPublicKey, type KeyObject } from "node:crypto";
 import { PosthornError } from "../model/errors.ts";
 import { createHmacKey, DIGEST_BYTES } from "../model/signature.ts";
-import { isForTurns, readInTurns } from "../model/in-turns.ts";
+import { isForTurns, readInTurns } from "../sandbox/text/body-check.ts";
 import type { ArrivedRequest, KindSettings } from "./source-kind.ts";
 
 /** Shared by the kinds: reading headers, comparing signatures and checking times. */

@@ -4,7 +4,7 @@ import type { SourceKindRules } from "../model/source.ts";
 import type { Taker } from "../queues/broker.ts";
 import type { Claims } from "../queues/claim-check.ts";
 import type { PullDefaults } from "./pull-options.ts";
-import type { WellFormed } from "../sandbox/text/well-formed.ts";
+import type { WellFormed } from "../sandbox/text/body-check.ts";
 
 /**
  * The port of a source kind. For a pushed kind the sender calls us by HTTP; for a pulled kind we

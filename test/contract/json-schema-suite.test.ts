@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { compilePayloadSchema, type PayloadSchema } from "../../src/sandbox/schema/payload-schema.ts";
-import { SchemaFault } from "../../src/sandbox/schema/schema-fault.ts";
+import { SchemaFault } from "../../src/sandbox/schema/faults.ts";
 import { findJsonSchemaSuite } from "../support/json-schema-suite.ts";
 import { report } from "../support/report.ts";
 import { EXCEPTIONS, SUITE_DRAFTS, type SuiteDraft } from "./json-schema-suite-exceptions.ts";

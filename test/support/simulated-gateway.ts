@@ -24,7 +24,8 @@ import { createTargets, type Targets } from "../../src/resources/target-states.t
 import { startUpkeep } from "../../src/jobs/upkeep.ts";
 import { DEFAULT_PUBLISH_LIMITS } from "../../src/intake/publish/publish-body.ts";
 import { createPublisher, type Publisher } from "../../src/intake/publish/publish.ts";
-import { createSchemaChecker } from "../../src/sandbox/schema/schema-check.ts";
+import { createChecker } from "../../src/sandbox/checks/checker.ts";
+import { createSchemaChecker } from "../../src/sandbox/checks/schema-check.ts";
 import { startFollowing, createRegistry } from "../../src/resources/registry.ts";
 import { createMasking } from "../../src/accept/masking.ts";
 import { createAuthors } from "../../src/resources/authors.ts";
@@ -263,7 +264,7 @@ export async function openSimulatedGateway(options: SimulatedGatewayOptions): Pr
     clock,
     createId,
     limits: DEFAULT_PUBLISH_LIMITS,
-    schemas: createSchemaChecker(),
+    schemas: createSchemaChecker(createChecker()),
     masking: createMasking(),
   });
 

@@ -33,7 +33,7 @@ import type { Tenants } from "../../resources/tenants.ts";
 import type { Validations } from "../../resources/validations/validations.ts";
 import type { Templates } from "../../sandbox/templates/templates.ts";
 import type { BodyChecker } from "../../sandbox/text/body-check.ts";
-import type { ValidationChecker } from "../../sandbox/validation/validation-check.ts";
+import type { ValidationChecker } from "../../sandbox/checks/validation-check.ts";
 import type { Store } from "../../store/store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import type { NoteServerError } from "../../telemetry/server-errors.ts";

@@ -7,7 +7,7 @@ import { VALIDATION_FORMATS, type ValidationFormat } from "../../model/validatio
 import { etagOf } from "../../resources/resource.ts";
 import type { LiveValidation, ValidationVersion } from "../../resources/validations/validation-records.ts";
 import type { Validations } from "../../resources/validations/validations.ts";
-import { findBodyKind } from "../../sandbox/text/content-type.ts";
+import { findBodyKind } from "../../sandbox/text/body-check.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import {
   Anything,

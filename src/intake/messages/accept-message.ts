@@ -81,8 +81,7 @@ async function nameEvent(opened: OpenedMessage, { source, settings, bodies }: Ha
   let id: string | undefined;
   try {
     const from = { source, remoteAddress };
-    const readTexts = async () =>
-      (await bodies.check(body, headers["content-type"], source.pointers, false, from)).texts;
+    const readTexts = async () => (await bodies.check(body, headers["content-type"], source.pointers, from)).texts;
     id = readPlace(place, "id", { source, headers }, { texts: place.in === "header" ? [] : await readTexts() });
   } catch (error) {
     // Processing the request finds the same, and the message is parked with the reason.

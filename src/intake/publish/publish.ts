@@ -9,7 +9,7 @@ import { isGatewayEventType } from "../../model/pattern.ts";
 import type { IncomingEvent } from "../../accept/fan-out.ts";
 import type { Accept } from "../../accept/ingest.ts";
 import { parsePublishBody, type PublishItem, type PublishLimits } from "./publish-body.ts";
-import type { SchemaChecker } from "../../sandbox/schema/schema-check.ts";
+import type { SchemaChecker } from "../../sandbox/checks/schema-check.ts";
 
 export interface Publisher {
   /**

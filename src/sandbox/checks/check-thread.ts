@@ -1,24 +1,13 @@
-import { constants, setPriority } from "node:os";
-import { parentPort, workerData } from "node:worker_threads";
 import { PosthornError } from "../../model/errors.ts";
+import { hasTooManyParts } from "../../model/json.ts";
 import { VALIDATION_LIMITS } from "../../model/validation.ts";
-import { parseQuery } from "../../model/addresses.ts";
-import { hasTooManyParts, bomLength } from "../../model/json.ts";
-import { findBodyKind } from "../text/content-type.ts";
-import { checkJsonText } from "../text/json-text.ts";
-import { compilePayloadSchema, TooManySteps, type Mismatch } from "../schema/payload-schema.ts";
-import { SchemaFault, TOO_LONG } from "../schema/schema-fault.ts";
-import { compileJsonValidation } from "../validation/json-validation.ts";
-import { loadXsdEngine, type XsdEngine } from "../validation/xsd.ts";
-import type { ApartRequest, CheckCall, CheckReply, CheckThreadOptions } from "./check-apart.ts";
-import { limitWasmMemory } from "./limit-wasm-memory.ts";
-import { announceReady } from "../threads/thread-seat.ts";
-
-const port = parentPort;
-if (port === null) throw new Error("check-thread.ts is started as a thread");
-
-// Only Linux has thread priorities. Huge schemas must not slow down other work.
-if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+import { SchemaFault, tooDeepOr, TOO_LONG, TooManySteps } from "../schema/faults.ts";
+import { findBodyKind } from "../text/body-check.ts";
+import { checkJsonText, decodeJson } from "../text/json-text.ts";
+import { serveCalls } from "../threads/serve-calls.ts";
+import type { CheckCall, CheckedRequest, CheckReply, DocumentFormat, Mismatches } from "./checker.ts";
+import { compileJsonCheck } from "./json-check.ts";
+import { limitWasmMemory, loadXsdEngine, type XsdEngine } from "./xsd.ts";
 
 /** A tenth of a second for a small body, whatever the schema is; most of the deadline for the largest. */
 const MIN_STEPS = 2_000_000;
@@ -30,43 +19,34 @@ const MAX_COMPILED = 200;
 const memory = limitWasmMemory();
 
 interface Compiled {
-  check(request: ApartRequest): readonly Mismatch[] | undefined;
+  check(request: CheckedRequest): Mismatches;
   dispose?(): void;
 }
 
 const compiled = new Map<string, Compiled>();
 let engine: XsdEngine | undefined;
 
-async function compile(format: CheckCall["format"], document: Buffer, isAccepted: boolean): Promise<Compiled> {
-  if (format === "schema") return compileSchema(document, isAccepted);
-  if (format === "json") return compileJson(document, isAccepted);
-  const xsd = (engine ??= await loadXsdEngine()).compile(document);
+async function compile(format: DocumentFormat, document: Buffer, isAccepted: boolean): Promise<Compiled> {
+  if (format === "xsd") {
+    const xsd = (engine ??= await loadXsdEngine()).compile(document);
+    return {
+      check({ body, headers }) {
+        const bytes = toBuffer(body);
+        return xsd.check(bytes, findBodyKind(bytes, headers["content-type"]).charset);
+      },
+      dispose: xsd.dispose,
+    };
+  }
+  if (format === "json" && !isAccepted) checkDocument(document);
+  const json = compileJsonCheck(format, decodeJson(document), { trusted: isAccepted });
+  if (format === "schema") return { check: (request) => json.check(request, MAX_STEPS) };
   return {
-    check: ({ body, headers }) => {
-      const bodyBytes = toBuffer(body);
-      return xsd.check(bodyBytes, findBodyKind(bodyBytes, headers["content-type"]).charset);
-    },
-    dispose: xsd.dispose,
-  };
-}
-
-function compileJson(document: Buffer, trusted: boolean): Compiled {
-  if (!trusted) checkDocument(document);
-  const validation = compileJsonValidation(toText(document), { trusted });
-  return {
-    check({ endpoint, body, headers, query }) {
-      const bytes = toBuffer(body);
+    check(request) {
+      const bytes = toBuffer(request.body);
       if (hasTooManyParts(bytes, MAX_PARTS)) throw new TooManySteps("The body has too many parts.");
-      const data = JSON.parse(toText(bytes)) as unknown;
-      const maxSteps = Math.min(MAX_STEPS, MIN_STEPS + STEPS_PER_BYTE * bytes.length);
-      return validation.check({ data, headers, query: parseQuery(query), source: endpoint }, maxSteps);
+      return json.check(request, Math.min(MAX_STEPS, MIN_STEPS + STEPS_PER_BYTE * bytes.length));
     },
   };
-}
-
-function compileSchema(document: Buffer, trusted: boolean): Compiled {
-  const schema = compilePayloadSchema(toText(document), { trusted });
-  return { check: ({ body }) => schema.check(JSON.parse(toText(toBuffer(body))), MAX_STEPS) };
 }
 
 function checkDocument(bytes: Buffer): void {
@@ -74,21 +54,19 @@ function checkDocument(bytes: Buffer): void {
   try {
     checkJsonText(bytes, maxDepth);
   } catch (error) {
-    const isTooDeep = error instanceof PosthornError && String(error.details?.["reason"]).startsWith("nested deeper");
-    throw isTooDeep ? new SchemaFault(`is nested more than ${maxDepth} levels deep`) : error;
+    throw tooDeepOr(error, maxDepth);
   }
 }
 
-async function answer(call: CheckCall): Promise<CheckReply> {
-  const key = `${call.format} ${call.hash}`;
+async function answer({ format, hash, document, request }: CheckCall): Promise<CheckReply> {
+  const key = `${format} ${hash}`;
   let known = compiled.get(key);
   if (known === undefined) {
-    if (call.document === undefined) return { missing: true };
-    const { bytes, isAccepted } = call.document;
-    known = await compile(call.format, toBuffer(bytes), isAccepted);
+    if (document === undefined) return { missing: true };
+    known = await compile(format, toBuffer(document.bytes), document.isAccepted);
     keep(key, known);
   }
-  return { mismatches: call.request === undefined ? undefined : known.check(call.request) };
+  return { mismatches: request === undefined ? undefined : known.check(request) };
 }
 
 function keep(key: string, one: Compiled): void {
@@ -105,9 +83,8 @@ function toReply(error: unknown): CheckReply {
   if (memory.isExhausted()) return { exhausted: true };
   if (error instanceof SchemaFault) return { fault: error.message };
   if (error instanceof TooManySteps) return { mismatches: [{ path: "", message: TOO_LONG }] };
-  if (error instanceof PosthornError) {
-    return { refused: { code: error.code, message: error.message, details: error.details } };
-  }
+  // The document cannot be parsed.
+  if (error instanceof PosthornError) throw error;
   // Whatever the error is, only this document caused it; the thread must go on with others.
   return { fault: `cannot be run: ${(error as Error).message}` };
 }
@@ -116,18 +93,9 @@ function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-function toText(bytes: Buffer): string {
-  return bytes.toString("utf8", bomLength(bytes));
+function endIfLarge(): undefined {
+  // Its memory is never released. The next call starts a new thread.
+  if (memory.isLarge()) process.exit();
 }
 
-if ((workerData as CheckThreadOptions).readsXml) engine = await loadXsdEngine();
-port.on("message", (call: CheckCall) => {
-  void answer(call)
-    .catch(toReply)
-    .then((reply) => {
-      port.postMessage(reply);
-      // Its memory is never released. The next call starts a new thread.
-      if (memory.isLarge()) process.exit();
-    });
-});
-announceReady(port);
+serveCalls((call: CheckCall) => answer(call).catch(toReply), endIfLarge);

@@ -1,24 +1,11 @@
-import draft04 from "ajv-draft-04/dist/refs/json-schema-draft-04.json" with { type: "json" };
+import { Ajv, type ErrorObject, type Options } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import draft06 from "ajv/dist/refs/json-schema-draft-06.json" with { type: "json" };
-import draft07 from "ajv/dist/refs/json-schema-draft-07.json" with { type: "json" };
-import of2019Core from "ajv/dist/refs/json-schema-2019-09/meta/core.json" with { type: "json" };
-import of2019Applicator from "ajv/dist/refs/json-schema-2019-09/meta/applicator.json" with { type: "json" };
-import of2019Validation from "ajv/dist/refs/json-schema-2019-09/meta/validation.json" with { type: "json" };
-import of2019MetaData from "ajv/dist/refs/json-schema-2019-09/meta/meta-data.json" with { type: "json" };
-import of2019Format from "ajv/dist/refs/json-schema-2019-09/meta/format.json" with { type: "json" };
-import of2019Content from "ajv/dist/refs/json-schema-2019-09/meta/content.json" with { type: "json" };
-import of2019 from "ajv/dist/refs/json-schema-2019-09/schema.json" with { type: "json" };
-import of2020Core from "ajv/dist/refs/json-schema-2020-12/meta/core.json" with { type: "json" };
-import of2020Applicator from "ajv/dist/refs/json-schema-2020-12/meta/applicator.json" with { type: "json" };
-import of2020Unevaluated from "ajv/dist/refs/json-schema-2020-12/meta/unevaluated.json" with { type: "json" };
-import of2020Validation from "ajv/dist/refs/json-schema-2020-12/meta/validation.json" with { type: "json" };
-import of2020MetaData from "ajv/dist/refs/json-schema-2020-12/meta/meta-data.json" with { type: "json" };
-import of2020FormatAnnotation from "ajv/dist/refs/json-schema-2020-12/meta/format-annotation.json" with { type: "json" };
-import of2020Content from "ajv/dist/refs/json-schema-2020-12/meta/content.json" with { type: "json" };
-import of2020 from "ajv/dist/refs/json-schema-2020-12/schema.json" with { type: "json" };
+import AjvDraft04 from "ajv-draft-04";
 
 /** The drafts that a schema may be written in, and their meta-schemas. */
-export const DRAFTS = ["2020-12", "2019-09", "07", "06", "04"] as const;
+const DRAFTS = ["2020-12", "2019-09", "07", "06", "04"] as const;
 export type Draft = (typeof DRAFTS)[number];
 
 const META_SCHEMAS: Readonly<Record<Draft, string>> = {
@@ -50,26 +37,44 @@ export function isBefore2019(draft: Draft): boolean {
   return draft === "07" || draft === "06" || draft === "04";
 }
 
-/** The meta-schema of a draft with the parts that it refers to, from ajv's package. Nothing is fetched. */
-const META_DOCUMENTS: Readonly<Record<Draft, readonly object[]>> = {
-  "2020-12": [
-    of2020,
-    of2020Core,
-    of2020Applicator,
-    of2020Unevaluated,
-    of2020Validation,
-    of2020MetaData,
-    of2020FormatAnnotation,
-    of2020Content,
-  ],
-  "2019-09": [of2019, of2019Core, of2019Applicator, of2019Validation, of2019MetaData, of2019Format, of2019Content],
-  "07": [draft07],
-  "06": [draft06],
-  "04": [draft04],
-};
+type Compiler = Ajv | Ajv2019 | Ajv2020 | InstanceType<typeof AjvDraft04.default>;
 
-export function metaSchemasOf(draft: Draft): readonly object[] {
-  return META_DOCUMENTS[draft];
+export function createAjv(draft: Draft, options: Options): Compiler {
+  switch (draft) {
+    case "04":
+      return new AjvDraft04.default(options);
+    case "06":
+    case "07":
+      return new Ajv(options);
+    case "2019-09":
+      return new Ajv2019(options);
+    case "2020-12":
+      return new Ajv2020(options);
+  }
+}
+
+/** Compilers for meta-schemas only, which take long to compile. */
+const metaCompilers = new Map<Draft, Compiler>();
+
+function metaCompilerOf(draft: Draft): Compiler {
+  const known = metaCompilers.get(draft);
+  if (known !== undefined) return known;
+  const ajv = createAjv(draft, { strict: false, validateSchema: false, validateFormats: false });
+  if (draft === "06") ajv.addMetaSchema(draft06);
+  metaCompilers.set(draft, ajv);
+  return ajv;
+}
+
+/** The first error of a schema by the meta-schema of its draft. */
+export function findSchemaError(draft: Draft, schema: unknown): ErrorObject | undefined {
+  const ajv = metaCompilerOf(draft);
+  return ajv.validate(META_SCHEMAS[draft], schema) ? undefined : ajv.errors?.[0];
+}
+
+/** The meta-schema of a draft and the parts that it refers to, as ajv has them. Nothing is fetched. */
+export function metaSchemasOf(draft: Draft): readonly unknown[] {
+  const known = Object.entries(metaCompilerOf(draft).schemas);
+  return known.flatMap(([uri, found]) => (findMetaDraft(uri) === draft && found !== undefined ? [found.schema] : []));
 }
 
 /** The draft whose meta-schema, or a part of it, has this URI without a fragment. */
@@ -78,4 +83,43 @@ export function findMetaDraft(uri: string): Draft | undefined {
     const metaSchema = META_SCHEMAS[draft];
     return uri === metaSchema || (draft.startsWith("20") && uri.startsWith(`${metaSchema.slice(0, -6)}meta/`));
   });
+}
+
+/** The keywords of a schema. Other members are ignored. */
+export type Json = Record<string, unknown>;
+
+/** Our own keyword for the weight of a visit; removed if a user's schema has it. */
+export const WEIGHT = "x-posthorn-weight";
+
+/** Whose value is a schema, a list of schemas, or schemas by name. `items` and `dependencies` may be two of them. */
+const APPLIED_ELSEWHERE = "additionalProperties additionalItems contains items propertyNames";
+const UNEVALUATED = "unevaluatedItems unevaluatedProperties";
+const CONDITIONS = "if then else";
+export const SCHEMA_SINGLES = words(`${APPLIED_ELSEWHERE} ${UNEVALUATED} ${CONDITIONS} contentSchema not`);
+export const SCHEMA_LISTS = words("allOf anyOf oneOf prefixItems items");
+export const SCHEMA_MAPS = words("$defs definitions dependencies dependentSchemas patternProperties properties");
+/** Schemas here apply only where something refers to them. */
+export const DEFINITIONS = words("$defs definitions contentSchema");
+/** Schemas here apply to the same value as the schema around them. */
+export const IN_PLACE = words(`allOf anyOf oneOf not ${CONDITIONS} dependencies dependentSchemas`);
+
+const ASSERTIONS = `type enum multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern
+  maxItems minItems uniqueItems maxProperties minProperties required format nullable`;
+const IN_04 = `$ref ${ASSERTIONS} additionalItems additionalProperties allOf anyOf definitions $defs dependencies items not
+  oneOf patternProperties properties`;
+const IN_06 = `${IN_04} const contains propertyNames`;
+const IN_07 = `${IN_06} ${CONDITIONS}`;
+const IN_2019 = `${IN_07} ${UNEVALUATED} dependentSchemas dependentRequired maxContains minContains $recursiveRef`;
+const IN_2020 = `${IN_2019} prefixItems $dynamicRef`;
+
+export const KEYWORDS: Readonly<Record<Draft, ReadonlySet<string>>> = {
+  "04": words(IN_04),
+  "06": words(IN_06),
+  "07": words(IN_07),
+  "2019-09": words(IN_2019),
+  "2020-12": words(IN_2020),
+};
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(/\s+/));
 }

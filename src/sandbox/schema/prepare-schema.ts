@@ -1,19 +1,21 @@
 import { MAX_JSON_DEPTH } from "../../model/event-type.ts";
 import { isDeeperThan } from "../../model/json.ts";
-import { findDraft, isBefore2019, type Draft } from "./drafts.ts";
+import { VALIDATION_LIMITS } from "../../model/validation.ts";
 import {
   DEFINITIONS,
+  findDraft,
   IN_PLACE,
-  keywordsOf,
+  isBefore2019,
+  KEYWORDS,
   SCHEMA_LISTS,
   SCHEMA_MAPS,
   SCHEMA_SINGLES,
   WEIGHT,
+  type Draft,
   type Json,
-} from "./keywords.ts";
-import { avoidCompilerGaps } from "./compiler-gaps.ts";
-import { SchemaFault } from "./schema-fault.ts";
-import { escapeStep, findPlaces, REFERENCES, type Place, type Resource } from "./schema-places.ts";
+} from "./drafts.ts";
+import { SchemaFault } from "./faults.ts";
+import { escapeStep, findPlaces, isJson, REFERENCES, type Place, type Resource } from "./schema-places.ts";
 
 /**
  * Checks a user's JSON Schema before it is compiled: it must be small, shallow and refer to nothing but
@@ -31,20 +33,16 @@ export interface PreparedSchema {
   assertsFormats: boolean;
 }
 
-export const MAX_SCHEMA_BYTES = 64 * 1024;
-
-export interface SchemaLimits {
-  readonly maxBytes: number;
-  /** The depth of containers below the root. */
-  readonly maxDepth: number;
-  readonly maxSubschemas: number;
-}
-
-const EVENT_TYPE_LIMITS: SchemaLimits = {
-  maxBytes: MAX_SCHEMA_BYTES,
-  maxDepth: MAX_JSON_DEPTH,
-  maxSubschemas: 2000,
+/** Limits of the schemas of event types, and of those of validations; `maxDepth`: of containers below the root. */
+export const LIMITS = {
+  schema: { maxBytes: 64 * 1024, maxDepth: MAX_JSON_DEPTH, maxErrors: 20 },
+  json: {
+    maxBytes: VALIDATION_LIMITS.maxBytes,
+    maxDepth: VALIDATION_LIMITS.maxDepth - 1,
+    maxErrors: VALIDATION_LIMITS.maxErrors,
+  },
 };
+const MAX_SUBSCHEMAS = VALIDATION_LIMITS.maxSubschemas;
 
 /** The schema can choose. */
 const FORMAT_CHOICE = "x-format";
@@ -63,19 +61,19 @@ interface Numbered {
 }
 
 /** From the stored text: text cannot contain cycles, for example. */
-export function prepareSchema(text: string, limits = EVENT_TYPE_LIMITS): PreparedSchema {
-  const { maxBytes, maxDepth, maxSubschemas } = limits;
+export function prepareSchema(text: string, format: keyof typeof LIMITS): PreparedSchema {
+  const { maxBytes, maxDepth } = LIMITS[format];
   if (Buffer.byteLength(text) > maxBytes) throw new SchemaFault(`is larger than ${maxBytes / 1024} KB`);
   const source = JSON.parse(text) as unknown;
   if (isDeeperThan(source, maxDepth)) throw new SchemaFault(`is nested more than ${maxDepth} levels deep`);
   const head = readHead(source);
-  const schema = numberReferences(source, head.draft, maxSubschemas);
+  const schema = numberReferences(source, head.draft);
   return { ...head, source, schema };
 }
 
 function readHead(source: unknown): Pick<PreparedSchema, "draft" | "assertsFormats"> {
   if (typeof source === "boolean") return { draft: findDraft(undefined) as Draft, assertsFormats: true };
-  if (!isObject(source)) throw new SchemaFault("must be an object, true or false");
+  if (!isJson(source)) throw new SchemaFault("must be an object, true or false");
   const { $schema, [FORMAT_CHOICE]: choice = "assertion" } = source;
   const draft = findDraft($schema);
   if (draft === undefined) {
@@ -91,15 +89,15 @@ function readHead(source: unknown): Pick<PreparedSchema, "draft" | "assertsForma
   return { draft, assertsFormats: choice === "assertion" };
 }
 
-function numberReferences(source: unknown, draft: Draft, maxSubschemas: number): Json {
-  const places = findPlaces(source, draft, maxSubschemas);
+function numberReferences(source: unknown, draft: Draft): Json {
+  const places = findPlaces(source, draft, MAX_SUBSCHEMAS);
   const numbered = new Map<string, Numbered>();
   const waiting: Numbered[] = [];
   let copies = 0;
 
   function count(): void {
     // A referenced schema is counted twice, and more often if its references have several meanings.
-    if (++copies > 2 * maxSubschemas) throw new SchemaFault(`has more than ${maxSubschemas} subschemas`);
+    if (++copies > 2 * MAX_SUBSCHEMAS) throw new SchemaFault(`has more than ${MAX_SUBSCHEMAS} subschemas`);
   }
 
   function refer(place: Place, scope: Scope): Numbered {
@@ -126,9 +124,9 @@ function numberReferences(source: unknown, draft: Draft, maxSubschemas: number):
     count();
     const { node, document, resource } = place;
     // Other invalid values are reported by the meta-schema.
-    if (!isObject(node)) return node;
+    if (!isJson(node)) return node;
     const scope = enter(outer, resource);
-    const keywords = keywordsOf(document.draft);
+    const keywords = KEYWORDS[document.draft];
     const isAlone = isBefore2019(document.draft) && typeof node["$ref"] === "string";
     const result: Json = {};
     let weight = 1;
@@ -142,7 +140,7 @@ function numberReferences(source: unknown, draft: Draft, maxSubschemas: number):
       } else if (SCHEMA_SINGLES.has(keyword)) {
         weight += 1;
         result[keyword] = copyAt();
-      } else if (SCHEMA_MAPS.has(keyword) && isObject(value)) {
+      } else if (SCHEMA_MAPS.has(keyword) && isJson(value)) {
         const names = Object.keys(value);
         weight += names.length;
         result[keyword] = Object.fromEntries(names.map((name) => [name, copyAt(name)]));
@@ -171,7 +169,7 @@ function numberReferences(source: unknown, draft: Draft, maxSubschemas: number):
     all[String(next.number)] = copyWhole(next.place, next.scope, next);
   }
   refuseEndless([...numbered.values()]);
-  const schema = isObject(root) ? root : { allOf: [root], [WEIGHT]: 1 };
+  const schema = isJson(root) ? root : { allOf: [root], [WEIGHT]: 1 };
   return numbered.size === 0 ? schema : { ...schema, [NUMBERED]: all };
 }
 
@@ -208,10 +206,6 @@ function isReference(keyword: string): boolean {
   return REFERENCES.some((one) => one === keyword);
 }
 
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** A schema that applies itself to the same value, directly or through others, never ends. */
 function refuseEndless(all: readonly Numbered[]): void {
   const done = new Set<Numbered>();
@@ -228,4 +222,59 @@ function refuseEndless(all: readonly Numbered[]): void {
     done.add(one);
   }
   for (const one of all) walk(one);
+}
+
+const PROTO = "__proto__";
+/** As patterns that the compiler does not recognize as the name itself. */
+const PROTO_FIELD = "^(?:__proto__)$";
+const PROTO_PATTERN = "(?:__proto__)";
+
+/** Rewrites keywords that ajv does not implement as the drafts define them. */
+function avoidCompilerGaps(schema: Json, tracksFields: boolean): Json {
+  const result = { ...schema };
+  const more: unknown[] = [];
+  separateProto(result, more);
+  // Ajv rejects an empty enum, which matches nothing.
+  if (Array.isArray(result["enum"]) && result["enum"].length === 0) {
+    delete result["enum"];
+    more.push(false);
+  }
+  // Ajv counts the fields of `if` as evaluated even if it does not hold, and never without `then` or `else`.
+  if (tracksFields && result["if"] !== undefined) {
+    const { if: condition, then: consequence = true } = result;
+    const both = [
+      ["if", { not: { not: condition } }],
+      ["then", { allOf: [condition, consequence] }],
+    ] as const;
+    Object.assign(result, Object.fromEntries(both));
+  }
+  if (more.length > 0) result["allOf"] = [...((result["allOf"] as unknown[] | undefined) ?? []), ...more];
+  return result;
+}
+
+/** Ajv skips all fields of this name, to protect its own objects. */
+function separateProto(schema: Json, more: unknown[]): void {
+  const field = take(schema, "properties");
+  const pattern = take(schema, "patternProperties");
+  if (field !== undefined || pattern !== undefined) {
+    schema["patternProperties"] = {
+      ...(schema["patternProperties"] as Json | undefined),
+      ...(field !== undefined && { [PROTO_FIELD]: field.value }),
+      ...(pattern !== undefined && { [PROTO_PATTERN]: pattern.value }),
+    };
+  }
+  for (const keyword of ["dependencies", "dependentSchemas", "dependentRequired"]) {
+    const dependency = take(schema, keyword);
+    if (dependency === undefined) continue;
+    const then = Array.isArray(dependency.value) ? { required: dependency.value as unknown } : dependency.value;
+    more.push({ anyOf: [{ not: { required: [PROTO] } }, then] });
+  }
+}
+
+function take(schema: Json, keyword: string): { value: unknown } | undefined {
+  const map = schema[keyword];
+  if (typeof map !== "object" || map === null || !Object.hasOwn(map, PROTO)) return undefined;
+  const entries: [string, unknown][] = Object.entries(map);
+  schema[keyword] = Object.fromEntries(entries.filter(([name]) => name !== PROTO));
+  return { value: entries.find(([name]) => name === PROTO)?.[1] };
 }

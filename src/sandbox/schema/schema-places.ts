@@ -1,6 +1,17 @@
-import { findDraft, findMetaDraft, idKeywordOf, isBefore2019, metaSchemasOf, type Draft } from "./drafts.ts";
-import { keywordsOf, SCHEMA_LISTS, SCHEMA_MAPS, SCHEMA_SINGLES, type Json } from "./keywords.ts";
-import { SchemaFault } from "./schema-fault.ts";
+import {
+  findDraft,
+  findMetaDraft,
+  idKeywordOf,
+  isBefore2019,
+  KEYWORDS,
+  metaSchemasOf,
+  SCHEMA_LISTS,
+  SCHEMA_MAPS,
+  SCHEMA_SINGLES,
+  type Draft,
+  type Json,
+} from "./drafts.ts";
+import { SchemaFault } from "./faults.ts";
 
 /** Finds the schemas of a document with their names, and resolves references. */
 
@@ -13,7 +24,7 @@ export interface Place {
   readonly resource: Resource;
 }
 
-export interface SchemaDocument {
+interface SchemaDocument {
   readonly draft: Draft;
   readonly places: ReadonlyMap<string, Place>;
   /** The targets of references in it, including possible ones at run time. */
@@ -31,27 +42,15 @@ export interface Resource {
   readonly dynamicAnchors: Set<string>;
 }
 
-export interface SchemaPlaces {
-  readonly root: Place;
-  /** Resolves a reference at its place. Throws `SchemaFault`. */
-  resolve(from: Place, keyword: ReferenceKeyword): Reference | undefined;
-}
-
-export interface Reference {
-  readonly to: Place;
-  /** The reference means the outermost resource with an anchor of this name; undefined: always this place. */
-  readonly dynamicName: string | undefined;
-}
-
 export const REFERENCES = ["$ref", "$dynamicRef", "$recursiveRef"] as const;
-export type ReferenceKeyword = (typeof REFERENCES)[number];
+type ReferenceKeyword = (typeof REFERENCES)[number];
 
 /** The anchor of `$recursiveAnchor`, which has no name. */
 const RECURSIVE = "";
 /** The URI of a document that has none. */
 const BASE_URI = "schema://posthorn/";
 
-export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number): SchemaPlaces {
+export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number) {
   const resources = new Map<string, Resource>();
   const metaResources = new Map<string, Resource>();
   const places = new Map<Resource, SchemaDocument>();
@@ -146,9 +145,13 @@ export function findPlaces(root: unknown, draft: Draft, maxSubschemas: number): 
     return metaResources.get(uri);
   }
 
-  function resolve(from: Place, keyword: ReferenceKeyword): Reference | undefined {
+  /**
+   * What a reference at this place refers to. With a `dynamicName` it means the outermost resource with an anchor of that
+   * name, otherwise always this place. Throws `SchemaFault`.
+   */
+  function resolve(from: Place, keyword: ReferenceKeyword) {
     const { node, pointer, document } = from;
-    const text = isJson(node) && keywordsOf(document.draft).has(keyword) ? node[keyword] : undefined;
+    const text = isJson(node) && KEYWORDS[document.draft].has(keyword) ? node[keyword] : undefined;
     if (typeof text !== "string") return undefined;
     const at = `${pointer}/${keyword}`;
     const { uri, fragment } = resolveUri(text, from.resource.uri, at);
@@ -210,7 +213,7 @@ export function escapeStep(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-function isJson(value: unknown): value is Json {
+export function isJson(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

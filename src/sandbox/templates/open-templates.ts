@@ -1,14 +1,12 @@
 import { createHash } from "node:crypto";
 import { mayBeJson } from "../../model/json.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { createThreadLines, type Send } from "../threads/thread-lines.ts";
-import { Overdue } from "../threads/thread-seat.ts";
+import { createThreadLines, type Send, Overdue } from "../threads/thread-lines.ts";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
-import type { JobReply, RenderJob, TemplateCall, TemplateReply } from "./template-call.ts";
 import type { SentFacts } from "./template-scope.ts";
 import type { EventTypeSchema, Rendered, Template, TemplateFacts, Templates } from "./templates.ts";
 
-export interface TemplatesOptions {
+interface TemplatesOptions {
   /** The time that a thread may work on one call. */
   renderMs?: number | undefined;
   examineMs?: number | undefined;
@@ -55,7 +53,6 @@ export function openTemplates({ renderMs = 1000, examineMs = 10_000 }: Templates
   const lines = createThreadLines<TemplateCall, TemplateReply>({
     maxThreads: 2,
     keepFirst: true,
-    idleMs: 60_000,
     thread: THREAD,
     // Enough for the values of the largest accepted body and the result.
     resourceLimits: { maxOldGenerationSizeMb: 256 },
@@ -256,3 +253,27 @@ function toSent({ event, request, details, subscription, delivery, own }: Templa
     own,
   };
 }
+
+/** A call to the thread: examine templates, or render with sets that it knows or gets. */
+export type TemplateCall =
+  | { readonly examine: readonly Template[]; readonly schemas: readonly EventTypeSchema[] }
+  | { readonly render: readonly RenderJob[] };
+
+export interface RenderJob {
+  /** The number under which the thread keeps the set. */
+  readonly set: number;
+  readonly templates: readonly Template[] | undefined;
+  readonly facts: SentFacts;
+}
+
+/** The reply of the thread. */
+export type TemplateReply =
+  | { readonly problems: readonly FieldProblem[] }
+  /** In the order of the jobs. */
+  | { readonly rendered: readonly JobReply[] };
+
+export type JobReply =
+  | { readonly texts: readonly string[] }
+  | { readonly fault: string }
+  /** The thread does not know the set: send it again with its templates. */
+  | { readonly missing: true };

@@ -1,6 +1,6 @@
 import type { Emitter } from "liquidjs";
 import { parseUrl } from "../../model/addresses.ts";
-import { writeExactJson, ExactNumber } from "./exact-json.ts";
+import { writeExactJson, ExactNumber } from "./template-scope.ts";
 import { TEMPLATE_LIMITS, type TemplatePlace } from "./templates.ts";
 
 /** Why a template cannot be rendered; the message is for users. */

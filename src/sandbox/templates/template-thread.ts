@@ -1,19 +1,11 @@
-import { constants, setPriority } from "node:os";
-import { parentPort } from "node:worker_threads";
 import type { FieldProblem } from "../../model/subscription-rules.ts";
-import { announceReady } from "../threads/thread-seat.ts";
+import { serveCalls } from "../threads/serve-calls.ts";
 import { type CompiledTemplate, compileTemplate } from "./compile.ts";
 import { findUnknown } from "./known-fields.ts";
 import { TemplateFault } from "./place-writers.ts";
-import type { JobReply, RenderJob, TemplateCall, TemplateReply } from "./template-call.ts";
+import type { JobReply, RenderJob, TemplateCall, TemplateReply } from "./open-templates.ts";
 import { toScope } from "./template-scope.ts";
 import type { EventTypeSchema, Template } from "./templates.ts";
-
-const port = parentPort;
-if (port === null) throw new Error("template-thread.ts is started as a thread");
-
-// Only Linux has priorities for threads. Expensive templates must not slow down other work.
-if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const MAX_SETS = 1000;
 const sets = new Map<number, readonly CompiledTemplate[]>();
@@ -75,5 +67,4 @@ function inWords(error: unknown): string {
   return `cannot be rendered: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-port.on("message", (call: TemplateCall) => port.postMessage(answer(call)));
-announceReady(port);
+serveCalls((call: TemplateCall) => Promise.resolve(answer(call)));

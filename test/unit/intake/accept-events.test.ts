@@ -43,8 +43,8 @@ const type = { name: "made", enforce: true, versions: new Map(), latest: "1.0" }
 const PLACES: [place: string, options: Places][] = [
   ["in the check of the body", { bodies: { check: bug } }],
   ["in the check of the body, later", { bodies: { check: later } }],
-  ["in a validation", { validations: { wantsValue: () => false, check: bug } }],
-  ["in a validation, later", { validations: { wantsValue: () => false, check: later } }],
+  ["in a validation", { validations: { check: bug } }],
+  ["in a validation, later", { validations: { check: later } }],
   ["in a schema", { schemas: { find: () => type, check: bug } }],
   ["in a schema, later", { schemas: { find: () => type, check: later } }],
   ["in masking", { masking: { mask: bug } }],

@@ -12,7 +12,7 @@ import { createProcessRequest } from "../../../src/intake/accept-events.ts";
 import { type WebhookResult, createWebhookReceiver } from "../../../src/intake/webhook.ts";
 import { createMasking } from "../../../src/accept/masking.ts";
 import type { WebhookRequest } from "../../../src/intake/request.ts";
-import type { RequestValidations } from "../../../src/sandbox/validation/validation-check.ts";
+import type { ValidationChecker } from "../../../src/sandbox/checks/validation-check.ts";
 import { createWebhookLog } from "../../../src/intake/webhook-log.ts";
 import { notAccepted, type IncomingEvent } from "../../../src/accept/fan-out.ts";
 import type { LoggedRequest } from "../../../src/store/port/event-log.ts";
@@ -24,7 +24,7 @@ const LIST: PushedSourceKind = { ...SAMPLE_KIND, name: "list", verify: () => und
 
 type Accept = (event: IncomingEvent, index: number) => Accepted;
 
-function openReceiver(accept: Accept, validations?: RequestValidations) {
+function openReceiver(accept: Accept, validations?: Pick<ValidationChecker, "check">) {
   const accepted: IncomingEvent[] = [];
   const logged: LoggedRequest[] = [];
   const forNobody: string[] = [];
@@ -140,9 +140,9 @@ describe("a request with several events", () => {
 
 describe("a request that its endpoint's validation objects to", () => {
   const error = new PosthornError("schema_mismatch", "it lacks a total", { details: { errors: [{ path: "/total" }] } });
-  const VALIDATIONS: [string, RequestValidations][] = [
-    ["at once", { wantsValue: () => true, check: () => throwIt(error) }],
-    ["later", { wantsValue: () => false, check: () => Promise.reject(error) }],
+  const VALIDATIONS: [string, Pick<ValidationChecker, "check">][] = [
+    ["at once", { check: () => throwIt(error) }],
+    ["later", { check: () => Promise.reject(error) }],
   ];
 
   it.each(VALIDATIONS)("is refused %s where its sender can be told", async (_, validations) => {
@@ -165,7 +165,6 @@ describe("a request that its endpoint's validation objects to", () => {
   it("is our own trouble when it could not be compared", async () => {
     const busy = new PosthornError("overloaded", "too much", { retryAfterS: 1 });
     const { receive, accepted, logged } = openReceiver(stored, {
-      wantsValue: () => false,
       check: () => Promise.reject(busy),
     });
     expect(await receive(sourceOf(LIST), list(2))).toEqual({ kind: "rejected", stage: "check", error: busy });

@@ -1,6 +1,5 @@
-import { findBodyKind } from "../../../src/sandbox/text/content-type.ts";
+import { findBodyKind, checkJsonBody } from "../../../src/sandbox/text/body-check.ts";
 import type { ArrivedRequest, KindSettings, Reading, SourceKind } from "../../../src/sources/source-kind.ts";
-import { checkJsonBody } from "../../../src/sandbox/text/well-formed.ts";
 
 /** What a kind reads out of a request, as the receiver asks it to. */
 export function readRequest(kind: SourceKind, request: ArrivedRequest, settings: KindSettings): Reading {

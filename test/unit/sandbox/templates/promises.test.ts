@@ -1,7 +1,6 @@
 import { filters } from "liquidjs";
 import { describe, expect, it } from "vitest";
-import { createCompiler, type CompilerParts } from "../../../../src/sandbox/templates/compile.ts";
-import { createLanguage } from "../../../../src/sandbox/templates/language.ts";
+import { createCompiler, type CompilerParts, createLanguage } from "../../../../src/sandbox/templates/compile.ts";
 import { openTemplates } from "../../../../src/sandbox/templates/open-templates.ts";
 import { createPlaceWriter, type PlaceWriter } from "../../../../src/sandbox/templates/place-writers.ts";
 import { toScope } from "../../../../src/sandbox/templates/template-scope.ts";

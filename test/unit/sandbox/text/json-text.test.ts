@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../../src/model/errors.ts";
-import { JsonFault, scanJson } from "../../../../src/sandbox/text/json-scan.ts";
-import { checkJsonText, parseJsonText } from "../../../../src/sandbox/text/json-text.ts";
+import { JsonFault, scanJson, checkJsonText, parseJsonText } from "../../../../src/sandbox/text/json-text.ts";
 
 function refusal(text: string | Buffer, maxDepth = 128): PosthornError {
   try {

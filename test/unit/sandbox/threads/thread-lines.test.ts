@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../../../support/api-client.ts";
-import { findOwnTaskId, readWorkedMs } from "../../../../src/sandbox/threads/thread-seat.ts";
+import { findOwnTaskId, readWorkedMs } from "../../../../src/sandbox/threads/serve-calls.ts";
 import { createThreadLines, type ThreadLinesOptions } from "../../../../src/sandbox/threads/thread-lines.ts";
 import { skipBecause } from "../../../support/skip.ts";
 

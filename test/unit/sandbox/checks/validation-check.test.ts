@@ -2,16 +2,19 @@ import { createHash } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
 import type { PosthornError } from "../../../../src/model/errors.ts";
 import type { Validation, ValidationFormat } from "../../../../src/model/validation.ts";
-import { createBodyChecker } from "../../../../src/sandbox/text/body-check.ts";
-import { createValidationChecker } from "../../../../src/sandbox/validation/validation-check.ts";
+import { createBodyChecker, type WellFormed } from "../../../../src/sandbox/text/body-check.ts";
+import { createChecker } from "../../../../src/sandbox/checks/checker.ts";
+import { createValidationChecker } from "../../../../src/sandbox/checks/validation-check.ts";
 import { until } from "../../../support/api-client.ts";
-import type { WellFormed } from "../../../../src/sandbox/text/well-formed.ts";
 
-const checker = createValidationChecker({ mode: "permissive" });
-const strict = createValidationChecker({ mode: "strict", deadlineMs: 600_000 });
-const hasty = createValidationChecker({ mode: "strict", deadlineMs: 1500 });
+const usual = createChecker();
+const patient = createChecker({ checkMs: 600_000, compileMs: 600_000 });
+const impatient = createChecker({ checkMs: 1500, compileMs: 1500 });
+const checker = createValidationChecker(usual, "permissive");
+const strict = createValidationChecker(patient, "strict");
+const hasty = createValidationChecker(impatient, "strict");
 const reader = createBodyChecker({ maxDepth: 128 });
-afterAll(() => Promise.all([checker.close(), strict.close(), hasty.close(), reader.close()]));
+afterAll(() => Promise.all([usual.close(), patient.close(), impatient.close(), reader.close()]));
 
 function validation(endpoint: string, document: object | string, version = 1): Validation {
   const format: ValidationFormat = typeof document === "string" ? "xsd" : "json";
@@ -22,7 +25,7 @@ function validation(endpoint: string, document: object | string, version = 1): V
 
 const JSON_FORM: WellFormed = { kind: "json", texts: [] };
 const readForm = async (body: string) =>
-  reader.check(Buffer.from(body), "application/json", [], checker.wantsValue("orders"));
+  reader.check(Buffer.from(body), "application/json", []);
 const XML_FORM: WellFormed = { kind: "xml", texts: [] };
 const request = (body: string) => ({ body: Buffer.from(body), headers: {}, query: "" });
 const xsd = (pattern: string) =>
@@ -102,7 +105,8 @@ describe("the check of a webhook", () => {
   });
 
   it("of one endpoint does not wait for that of another that takes long", async () => {
-    const busy = createValidationChecker({ mode: "strict", deadlineMs: 600_000 });
+    const threads = createChecker({ checkMs: 600_000, compileMs: 600_000 });
+    const busy = createValidationChecker(threads, "strict");
     busy.update([validation("slow", xsd("(a|aa)+b")), validation("quick", xsd("a"))]);
     const body = `<o>${`<q>${"a".repeat(28)}</q>`.repeat(2000)}</o>`;
     let isSlowOver = false;
@@ -112,7 +116,7 @@ describe("the check of a webhook", () => {
     const wrong = async () => busy.check("quick", request("<o><q>b</q></o>"), XML_FORM);
     await expect(wrong()).rejects.toMatchObject({ code: "validation_failed" });
     expect(isSlowOver).toBe(false);
-    await busy.close();
+    await threads.close();
     const unavailable = { status: "rejected", reason: { code: "unavailable" } };
     expect(await ended).toMatchObject([unavailable, unavailable, unavailable]);
   });

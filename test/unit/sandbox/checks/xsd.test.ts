@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { PosthornError } from "../../../../src/model/errors.ts";
-import { loadXsdEngine, type XsdEngine } from "../../../../src/sandbox/validation/xsd.ts";
+import { loadXsdEngine, type XsdEngine, limitWasmMemory } from "../../../../src/sandbox/checks/xsd.ts";
 
 let engine: XsdEngine;
 beforeAll(async () => {
@@ -94,5 +94,25 @@ describe("an XML Schema", () => {
       const found = check(schema(`<xs:element name="o">${type}</xs:element>`), `<o>${"a".repeat(2000)}</o>`);
       expect(found).toHaveLength(1);
     }
+  });
+});
+
+interface Memory {
+  grow(pages: number): number;
+}
+const { Memory } = (globalThis as unknown as { WebAssembly: { Memory: new (size: { initial: number }) => Memory } })
+  .WebAssembly;
+const MEGABYTE_PAGES = 16;
+
+describe("the memory of a parser", () => {
+  it("grows up to its limit and no further, and who asks for less is served again", () => {
+    const watched = limitWasmMemory(100 * 1024 * 1024);
+    const memory = new Memory({ initial: 1 });
+    memory.grow(50 * MEGABYTE_PAGES);
+    expect([watched.isLarge(), watched.isExhausted()]).toEqual([false, false]);
+    expect(() => memory.grow(60 * MEGABYTE_PAGES)).toThrow(/may not grow/);
+    expect([watched.isLarge(), watched.isExhausted()]).toEqual([true, true]);
+    memory.grow(30 * MEGABYTE_PAGES);
+    expect([watched.isLarge(), watched.isExhausted()]).toEqual([true, false]);
   });
 });

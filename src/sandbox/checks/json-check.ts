@@ -1,9 +1,69 @@
 import { PosthornError } from "../../model/errors.ts";
 import { explainFilter, matchFilter, parseFilter, type Filter, type FilterFacts } from "../../model/filter.ts";
 import { createFilterBudget } from "../../model/filter-operators.ts";
+import { isDeeperThan } from "../../model/json.ts";
+import { parseQuery } from "../../model/addresses.ts";
 import { VALIDATION_LIMITS } from "../../model/validation.ts";
-import type { Mismatch } from "../schema/payload-schema.ts";
-import { SchemaFault, TOO_LONG } from "../schema/schema-fault.ts";
+import { SchemaFault, TOO_LONG, type Mismatch } from "../schema/faults.ts";
+import { compilePayloadSchema } from "../schema/payload-schema.ts";
+import { decodeJson } from "../text/json-text.ts";
+import type { CheckedRequest, Mismatches } from "./checker.ts";
+
+/** A compiled JSON Schema, rules, or both. Its check ends after a limited number of steps. */
+export interface JsonCheck {
+  /** The errors of a request whose body is JSON. Throws `TooManySteps`. */
+  check(request: CheckedRequest, maxSteps: number): Mismatches;
+}
+
+const { maxDepth, maxErrors } = VALIDATION_LIMITS;
+/** The members that are allowed next to `rules` without a schema. */
+const REMARKS = new Set(["rules", "title", "description", "$comment"]);
+
+/** The schema of an event type, or a validation, which may have rules, too. Throws `SchemaFault`. The text is JSON. */
+export function compileJsonCheck(
+  format: "schema" | "json",
+  text: string,
+  { trusted }: { trusted: boolean },
+): JsonCheck {
+  if (format === "json") return compileValidation(text, trusted);
+  const schema = compilePayloadSchema(text, { trusted, limits: "schema" });
+  return { check: ({ body }, maxSteps) => schema.check(JSON.parse(decodeJson(body)), maxSteps) };
+}
+
+function compileValidation(text: string, trusted: boolean): JsonCheck {
+  const root = JSON.parse(text) as unknown;
+  if (isDeeperThan(root, maxDepth - 1)) throw new SchemaFault(`is nested more than ${maxDepth} levels deep`);
+  if (typeof root === "boolean") return compileParts(text, [], trusted);
+  if (typeof root !== "object" || root === null || Array.isArray(root)) {
+    throw new SchemaFault("must be an object, true or false");
+  }
+  const { rules: alone, "x-rules": beside, ...schema } = root as Record<string, unknown>;
+  if (alone !== undefined) refuseBoth(root);
+  const rules =
+    alone !== undefined ? parseRules(alone, "rules") : beside === undefined ? [] : parseRules(beside, "x-rules");
+  return compileParts(alone === undefined ? JSON.stringify(schema) : undefined, rules, trusted);
+}
+
+function compileParts(text: string | undefined, rules: readonly Rule[], trusted: boolean): JsonCheck {
+  const schema = text === undefined ? undefined : compilePayloadSchema(text, { trusted, limits: "json" });
+  return {
+    check({ body, headers, query, endpoint }, maxSteps) {
+      const data = JSON.parse(decodeJson(body)) as unknown;
+      const found = schema?.check(data, maxSteps);
+      if (rules.length === 0) return found;
+      const broken = checkRules(rules, { data, headers, query: parseQuery(query), source: endpoint });
+      if (broken.length === 0) return found;
+      return [...(found ?? []), ...broken].slice(0, maxErrors);
+    },
+  };
+}
+
+/** As an unknown keyword of a schema, `rules` would be ignored silently. */
+function refuseBoth(root: object): void {
+  const other = Object.keys(root).find((name) => !REMARKS.has(name));
+  if (other === undefined) return;
+  throw new SchemaFault(`has rules next to ${other.slice(0, 60)}; next to a schema, name them x-rules`);
+}
 
 /** Conditions that a schema cannot express, in the language of filters: if `when` holds, `require` must hold, too. */
 export interface Rule {

@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { EventType } from "../../../../src/model/event-type.ts";
-import {
-  createSchemaChecker,
-  type CheckedType,
-  type SchemaChecker,
-} from "../../../../src/sandbox/schema/schema-check.ts";
+import { createSchemaChecker, type CheckedType, type SchemaChecker } from "../../../../src/sandbox/checks/schema-check.ts";
+import { createChecker } from "../../../../src/sandbox/checks/checker.ts";
 import type { MaybePromise } from "../../../../src/model/accepted.ts";
 import type { IncomingEvent } from "../../../../src/accept/fan-out.ts";
 import { newEvent } from "../../../support/store-fixtures.ts";
@@ -43,9 +40,10 @@ const half = { properties: { a: { $ref: "#" } } };
 const DOUBLING = { anyOf: [{ allOf: [half, { required: ["none"] }] }, half] };
 const LARGE = { properties: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`f${i}`, { type: "string" }])) };
 
+const threads = createChecker();
 let checker: SchemaChecker;
 beforeAll(() => {
-  checker = createSchemaChecker();
+  checker = createSchemaChecker(threads);
   checker.update([
     typeOf("number", { properties: { n: { type: "number" } } }),
     typeOf("doubling", DOUBLING),
@@ -53,7 +51,7 @@ beforeAll(() => {
     typeOf("bare", {}, { versions: [] }),
   ]);
 });
-afterAll(() => checker.close());
+afterAll(() => threads.close());
 
 function check(event: IncomingEvent): MaybePromise<IncomingEvent> {
   const type = checker.find(event.type);
@@ -113,8 +111,9 @@ describe("the check of events against schemas", () => {
   });
 
   it("lets a schema that cannot be run harm the events of its own type only", async () => {
-    const own = createSchemaChecker();
-    onTestFinished(own.close);
+    const ownThreads = createChecker();
+    onTestFinished(ownThreads.close);
+    const own = createSchemaChecker(ownThreads);
     // Registered when nobody asked for that yet.
     const endless = { $ref: "#" };
     own.update([

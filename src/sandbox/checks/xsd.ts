@@ -1,23 +1,8 @@
 import type * as Libxml from "libxml2-wasm";
 import type * as LibxmlErrors from "libxml2-wasm/lib/libxml2.mjs";
-import { PosthornError } from "../../model/errors.ts";
 import { VALIDATION_LIMITS } from "../../model/validation.ts";
-import type { Mismatch } from "../schema/payload-schema.ts";
-import { SchemaFault, TOO_LONG } from "../schema/schema-fault.ts";
-import { outlineXml, type XmlParts } from "../text/xml-outline.ts";
-import { loadXmlReader, type XmlReader } from "../text/xml-text.ts";
-
-/** XML Schemas, with libxml2. Nothing is loaded: no network, no files, no document type. */
-export interface XsdEngine {
-  /** Throws `SchemaFault`, or `unreadable_body` when the document is not XML. */
-  compile(document: Buffer): Xsd;
-}
-
-export interface Xsd {
-  /** The errors of a body; undefined when it is valid. */
-  check(body: Buffer, charset: string | undefined): readonly Mismatch[] | undefined;
-  dispose(): void;
-}
+import { SchemaFault, TOO_LONG, tooDeepOr, type Mismatch } from "../schema/faults.ts";
+import { loadXmlReader, outlineXml } from "../text/xml-text.ts";
 
 const XS = "http://www.w3.org/2001/XMLSchema";
 const ELSEWHERE = ["import", "include", "redefine", "override"]
@@ -36,7 +21,10 @@ class EnoughErrors extends Error {
   }
 }
 
-export async function loadXsdEngine(): Promise<XsdEngine> {
+export type XsdEngine = Awaited<ReturnType<typeof loadXsdEngine>>;
+
+/** XML Schemas, with libxml2. Nothing is loaded: no network, no files, no document type. */
+export async function loadXsdEngine() {
   const [libxml, { error }, reader] = await Promise.all([
     import("libxml2-wasm"),
     import("libxml2-wasm/lib/libxml2.mjs"),
@@ -71,7 +59,7 @@ function limitErrors(storage: ErrorStorage): void {
   };
 }
 
-function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
+function createXsdEngine(libxml: typeof Libxml, reader: Awaited<ReturnType<typeof loadXmlReader>>) {
   const { XML_PARSE_NO_XXE, XML_PARSE_NONET, XML_PARSE_NOERROR, XML_PARSE_NOWARNING } = libxml.ParseOption;
   const option = XML_PARSE_NO_XXE | XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING;
 
@@ -112,11 +100,12 @@ function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
   }
 
   return {
-    compile(document) {
+    /** Throws `SchemaFault`, or `unreadable_body` when the document is not XML. */
+    compile(document: Buffer) {
       try {
         reader.check(document, undefined, maxDepth);
       } catch (error) {
-        throw isTooDeep(error) ? new SchemaFault(`is nested more than ${maxDepth} levels deep`) : error;
+        throw tooDeepOr(error, maxDepth);
       }
       // The compiled schema refers to it, so it must live as long.
       const parsed = parse(document, undefined);
@@ -128,7 +117,8 @@ function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
         throw error;
       }
       return {
-        check(body, charset) {
+        /** The errors of a body; undefined when it is valid. */
+        check(body: Buffer, charset: string | undefined): readonly Mismatch[] | undefined {
           const { encoding, parts } = outlineXml(body, charset, Number.POSITIVE_INFINITY);
           const tooMuch = findTooMuch(parts);
           if (tooMuch !== undefined) return [{ path: "", message: tooMuch }];
@@ -145,7 +135,7 @@ function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
             read.dispose();
           }
         },
-        dispose() {
+        dispose(): void {
           validator.dispose();
           parsed.dispose();
         },
@@ -155,17 +145,49 @@ function createXsdEngine(libxml: typeof Libxml, reader: XmlReader): XsdEngine {
 }
 
 /** Checked before the tree is built: libxml2 takes quadratic time in the number of texts of an element. */
-function findTooMuch({ nodes, cuts }: XmlParts): string | undefined {
+function findTooMuch({ nodes, cuts }: ReturnType<typeof outlineXml>["parts"]): string | undefined {
   if (nodes > maxXmlNodes) return `has more than ${maxXmlNodes} elements, attributes and texts`;
   if (cuts > maxXmlCuts) return `has more than ${maxXmlCuts} comments, processing instructions and CDATA sections`;
   return undefined;
 }
 
-function isTooDeep(error: unknown): boolean {
-  return error instanceof PosthornError && String(error.details?.["reason"]).startsWith("nested deeper");
-}
-
 function toReason(message: string): string {
   const text = message.trim().replace(/\s+/g, " ").replace(/\.$/, "");
   return text.length <= MAX_MESSAGE_LENGTH ? text : `${text.slice(0, MAX_MESSAGE_LENGTH - 1)}…`;
+}
+
+const PAGE_BYTES = 65_536;
+const LARGE_BYTES = 64 * 1024 * 1024;
+/** The tree of the largest accepted body takes less than half of it. */
+const MAX_BYTES = 384 * 1024 * 1024;
+
+interface MemoryPrototype {
+  readonly buffer: ArrayBuffer;
+  grow(pages: number): number;
+}
+
+const { Memory } = (globalThis as unknown as { WebAssembly: { Memory: { prototype: MemoryPrototype } } }).WebAssembly;
+
+/**
+ * The parser declares a limit of two gigabytes of memory; in this thread it gets less. For the whole thread, because no
+ * limit can be set before a memory is created.
+ */
+export function limitWasmMemory(maxBytes = MAX_BYTES) {
+  const grow = Memory.prototype.grow;
+  let bytes = 0;
+  let isExhausted = false;
+  Memory.prototype.grow = function (this: MemoryPrototype, pages: number) {
+    const wanted = this.buffer.byteLength + pages * PAGE_BYTES;
+    // The caller may ask again for less.
+    isExhausted = wanted > maxBytes;
+    if (isExhausted) throw new RangeError("The memory may not grow any more.");
+    bytes = Math.max(bytes, wanted);
+    return grow.call(this, pages);
+  };
+  return {
+    /** So much memory is used that a restart is worth it. */
+    isLarge: () => bytes > LARGE_BYTES || isExhausted,
+    /** The parser asked for more memory than allowed. */
+    isExhausted: () => isExhausted,
+  };
 }
