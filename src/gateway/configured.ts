@@ -22,6 +22,7 @@ import { createTargets, type KnownTarget } from "../resources/target-states.ts";
 import { openSharedTargets } from "../resources/targets.ts";
 import { openTenants } from "../resources/tenants.ts";
 import type { Target } from "../deliver/target.ts";
+import { createChecker } from "../sandbox/checks/checker.ts";
 import { createSchemaChecker } from "../sandbox/checks/schema-check.ts";
 import { createEventWarning } from "../telemetry/event-warning.ts";
 import { type Foundation, createEvent, type Start } from "./start.ts";
@@ -80,8 +81,9 @@ async function openOwners(start: Start, made: Foundation, { registry, authors }:
 
 /** Event types and the schemas of their payloads. */
 async function openTypes({ parts }: Start, { clock }: Foundation, registry: Shared["registry"]) {
-  const schemas = createSchemaChecker();
-  parts.add(() => schemas.close());
+  const checker = createChecker();
+  parts.add(() => checker.close());
+  const schemas = createSchemaChecker(checker);
   const masking = createMasking();
   const eventTypes = await openEventTypes({
     registry,
@@ -92,7 +94,7 @@ async function openTypes({ parts }: Start, { clock }: Foundation, registry: Shar
       schemas.update(types);
     },
   });
-  return { schemas, masking, eventTypes };
+  return { checker, schemas, masking, eventTypes };
 }
 
 type Owners = Awaited<ReturnType<typeof openOwners>>;

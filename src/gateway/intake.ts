@@ -103,14 +103,13 @@ export async function openIntake(start: Start, made: Foundation & Configured & D
 /** The checks of bodies before events are accepted. */
 async function openChecks(
   { config, options, logger, parts }: Start,
-  { store, clock, registry }: Foundation & Configured,
+  { store, clock, registry, checker }: Foundation & Configured,
 ) {
   const validationBroken = createEvent<[]>();
   const create = options.makers?.createBodyChecker?.(createBodyChecker) ?? createBodyChecker;
   const bodies = create({ maxDepth: config.limits.maxDepth });
   parts.add(() => bodies.close());
-  const validationChecker = createValidationChecker({ mode: config.validationMode });
-  parts.add(() => validationChecker.close());
+  const validationChecker = createValidationChecker(checker, config.validationMode);
   const validations = await openMirroredValidations({
     registry,
     store,

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { EventType } from "../../../../src/model/event-type.ts";
-import { createSchemaChecker, type CheckedType, type SchemaChecker } from "../../../../src/sandbox/checks/schema-check.ts";
+import {
+  createSchemaChecker,
+  type CheckedType,
+  type SchemaChecker,
+} from "../../../../src/sandbox/checks/schema-check.ts";
 import { createChecker } from "../../../../src/sandbox/checks/checker.ts";
 import type { MaybePromise } from "../../../../src/model/accepted.ts";
 import type { IncomingEvent } from "../../../../src/accept/fan-out.ts";

@@ -24,8 +24,7 @@ function validation(endpoint: string, document: object | string, version = 1): V
 }
 
 const JSON_FORM: WellFormed = { kind: "json", texts: [] };
-const readForm = async (body: string) =>
-  reader.check(Buffer.from(body), "application/json", []);
+const readForm = async (body: string) => reader.check(Buffer.from(body), "application/json", []);
 const XML_FORM: WellFormed = { kind: "xml", texts: [] };
 const request = (body: string) => ({ body: Buffer.from(body), headers: {}, query: "" });
 const xsd = (pattern: string) =>
