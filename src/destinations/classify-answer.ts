@@ -10,7 +10,7 @@ import {
   type Outcome,
 } from "../model/outcome.ts";
 import { parseRetryAfter } from "../model/retry-policy.ts";
-import type { HttpResponse, HttpResult } from "./wire/http-client.ts";
+import type { HttpResponse, HttpResult } from "./wire/http.ts";
 
 /** Additional answers that count as failures to retry. */
 export interface RetryOn {

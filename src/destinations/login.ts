@@ -3,7 +3,7 @@ import type { DestinationAuth, OAuth2Credentials } from "./request-settings.ts";
 import { type HeaderBlock, headerLine } from "../model/headers.ts";
 import type { SenderServices } from "./sender.ts";
 import { type ConnectionTerms, createConnectionTerms, createTokenTerms } from "./wire/connection-terms.ts";
-import type { HttpRequest, HttpResult } from "./wire/http-client.ts";
+import type { HttpRequest, HttpResult } from "./wire/http.ts";
 
 /** What `auth` and `allowed_ips` of a subscription mean for its requests. */
 export interface PreparedAuth {

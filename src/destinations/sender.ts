@@ -8,7 +8,7 @@ import type { TokenBucket } from "../model/token-bucket.ts";
 import type { Trace } from "../model/trace-context.ts";
 import type { Connections } from "../queues/connections.ts";
 import type { Templates } from "../sandbox/templates/templates.ts";
-import type { HttpClient } from "./wire/http-client.ts";
+import type { HttpClient } from "./wire/http.ts";
 
 /** One attempt for one delivery: everything that a sender needs to know. */
 export interface Attempt {

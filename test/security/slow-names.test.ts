@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createAddressGuard } from "../../src/destinations/wire/address-guard.ts";
-import { type HttpClient, type HttpResult, openHttpClient } from "../../src/destinations/wire/http-client.ts";
+import type { HttpClient, HttpResult } from "../../src/destinations/wire/http.ts";
+import { openHttpClient } from "../../src/destinations/wire/http-client.ts";
 import { type Lookup, type NameLookup, openNameLookup } from "../../src/destinations/wire/names/name-lookup.ts";
 import { createSystemClock } from "../../src/model/clock.ts";
 import { type DnsServer, openDnsServer } from "../support/dns-server.ts";

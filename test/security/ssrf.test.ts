@@ -4,12 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { parseUrl } from "../../src/model/addresses.ts";
 import { type AddressGuard, createAddressGuard, parseDestination } from "../../src/destinations/wire/address-guard.ts";
 import type { Lookup } from "../../src/destinations/wire/names/name-lookup.ts";
-import {
-  type HttpClient,
-  type HttpClientOptions,
-  type HttpResult,
-  openHttpClient,
-} from "../../src/destinations/wire/http-client.ts";
+import type { HttpClient, HttpResult } from "../../src/destinations/wire/http.ts";
+import { type HttpClientOptions, openHttpClient } from "../../src/destinations/wire/http-client.ts";
 import { parseEgressProxy } from "../../src/destinations/wire/proxy-tunnel.ts";
 import { createSystemClock } from "../../src/model/clock.ts";
 import { PATIENCE_MS } from "../support/api-client.ts";

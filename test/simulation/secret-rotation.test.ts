@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { HttpClient } from "../../src/destinations/wire/http-client.ts";
+import type { HttpClient } from "../../src/destinations/wire/http.ts";
 import { parseHeaderBlock } from "../../src/model/headers.ts";
 import { openHttpSender } from "../../src/destinations/http/sender.ts";
 import { createIdSource } from "../../src/model/ids.ts";

@@ -1,5 +1,5 @@
 import type { Configuration, CustomFetch } from "openid-client";
-import type { HttpClient, HttpResult } from "../../destinations/wire/http-client.ts";
+import type { HttpClient, HttpResult } from "../../destinations/wire/http.ts";
 import { parseUrl } from "../../model/addresses.ts";
 import type { Clock } from "../../model/clock.ts";
 import { PosthornError } from "../../model/errors.ts";

@@ -1,6 +1,6 @@
 import { failed, refused, type Outcome, tooLarge } from "../../model/outcome.ts";
 import { classify, type RetryOn } from "../classify-answer.ts";
-import type { HttpResponse, HttpResult } from "../wire/http-client.ts";
+import type { HttpResponse, HttpResult } from "../wire/http.ts";
 import type { Verdict } from "./split.ts";
 import type { PostedTo } from "./settings.ts";
 

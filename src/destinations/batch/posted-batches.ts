@@ -5,7 +5,7 @@ import { HOPS_HEADER } from "../../model/event.ts";
 import { blocked, failed, postponed } from "../../model/outcome.ts";
 import { createSigner, type Signer } from "../../model/signature.ts";
 import type { Subscription } from "../../model/subscription.ts";
-import type { HttpResult } from "../wire/http-client.ts";
+import type { HttpResult } from "../wire/http.ts";
 import { createTokenRequests, type PreparedAuth, prepareAuth } from "../login.ts";
 import type { Attempt, SenderServices } from "../sender.ts";
 import { buildInsertUrl, judge } from "./judge.ts";

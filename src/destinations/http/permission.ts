@@ -1,7 +1,7 @@
 import type { Subscription } from "../../model/subscription.ts";
 import type { HeaderBlock } from "../../model/headers.ts";
 import type { ConnectionTerms } from "../wire/connection-terms.ts";
-import type { HttpResult } from "../wire/http-client.ts";
+import type { HttpResult } from "../wire/http.ts";
 import type { Handshake, SenderServices } from "../sender.ts";
 
 interface Known {

@@ -17,7 +17,7 @@ import type { PreparedAuth } from "../login.ts";
 import { traceLines } from "../outgoing-header.ts";
 import type { DestinationAuth } from "../request-settings.ts";
 import type { Attempt } from "../sender.ts";
-import type { HttpRequest } from "../wire/http-client.ts";
+import type { HttpRequest } from "../wire/http.ts";
 import { expandUrl, type RequestParts, type RequestTemplates } from "./request-templates.ts";
 
 /** The settings as the sender uses them: with defaults, decrypted, only in memory. */

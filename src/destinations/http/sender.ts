@@ -5,7 +5,7 @@ import { blocked, failed, failedHere, tooLarge, UNSENT, type Outcome } from "../
 import { createSigner } from "../../model/signature.ts";
 import type { Subscription } from "../../model/subscription.ts";
 import type { HealthAddress } from "../../model/target-rules.ts";
-import type { HttpClient, HttpResponse, HttpResult } from "../wire/http-client.ts";
+import type { HttpClient, HttpResponse, HttpResult } from "../wire/http.ts";
 import { findLeftOut } from "../outgoing-header.ts";
 import {
   ONE_BY_ONE,

@@ -1,7 +1,7 @@
 import { PosthornError } from "../../model/errors.ts";
 import { headerLine, toHeaderBlock } from "../../model/headers.ts";
 import { blocked, failed, postponed, refused, type KindRecord, type Outcome } from "../../model/outcome.ts";
-import type { HttpResult } from "../wire/http-client.ts";
+import type { HttpResult } from "../wire/http.ts";
 import { createAttemptFrame, type AttemptRun } from "../attempt-frame.ts";
 import { classify } from "../classify-answer.ts";
 import { isTemplate, readPayload, textIn, renderAll, unrendered } from "../templated.ts";

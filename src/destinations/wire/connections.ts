@@ -1,52 +1,10 @@
 import type { Clock, Timer } from "../../model/clock.ts";
-import type { ConnectionTerms } from "./connection-terms.ts";
 import type { GuardedConnect } from "./guarded-connect.ts";
-import { type Requester, Wire, type WireOptions } from "./exchange.ts";
-import { createWaitingLine, type Waiting, type WaitingLine } from "./waiting-line.ts";
+import { type Exchange, Wire } from "./exchange.ts";
+import type { Target } from "./http.ts";
+import { createWaitingLine, type WaitingLine } from "./waiting-line.ts";
 
-/** Keep-alive connections by origin and terms. Requests wait for one, and may give up waiting. */
-export interface Connections {
-  /** Calls `waiter.start` with a connection, at once or when one is free. Nobody else uses it until it is released. */
-  acquire(target: Target, waiter: Waiter): void;
-  /** The same, but never with a connection that was idle. */
-  acquireFresh(target: Target, waiter: Waiter): void;
-  /**
-   * The request on the connection has ended cleanly: the next request may use it, until it has been idle for too long.
-   * The destination may have said how long that is.
-   */
-  release(connection: Connection, keepAliveMs: number | undefined): void;
-  /** Closes the connection, whatever happens on it. */
-  discard(connection: Connection): void;
-  readonly size: number;
-  close(): void;
-}
-
-export interface Target {
-  href: string;
-  origin: string;
-  protocol: string;
-  hostname: string;
-  port: number;
-  path: string;
-  hostLine: string;
-  /** Targets of one pool share connections: they have the same origin and the same terms. */
-  pool: string;
-  terms: ConnectionTerms | undefined;
-}
-
-export interface Waiter extends Waiting {
-  start(connection: Connection): void;
-}
-
-export interface Connection {
-  /** The destination's address, once the connection is open. */
-  readonly address: string | undefined;
-  /** How many requests the connection has served. */
-  readonly served: number;
-  request(head: string, body: Uint8Array, requester: Requester): void;
-}
-
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   connect: GuardedConnect;
   clock: Clock;
   /**
@@ -59,8 +17,6 @@ export interface ConnectionsOptions {
   max: number;
   /** How long a connection may be idle when the destination does not say. */
   keepAliveMs: number;
-  maxHeadBytes: number;
-  maxReadBytes: number;
 }
 
 interface Host {
@@ -83,7 +39,7 @@ interface Pool {
   readonly tls: { session?: Buffer };
   readonly idle: Slot[];
   open: number;
-  readonly waiting: WaitingLine<Waiter>;
+  readonly waiting: WaitingLine<Exchange>;
   isStarved: boolean;
   readonly mayServe: (owner: string) => boolean;
   readonly mayGoBeyond: (owner: string) => boolean;
@@ -97,8 +53,8 @@ class Slot extends Wire {
   /** Until when the connection may be idle. */
   keptUntil = 0;
 
-  constructor(pool: Pool, options: WireOptions) {
-    super(options);
+  constructor(pool: Pool, ...rest: ConstructorParameters<typeof Wire>) {
+    super(...rest);
     this.pool = pool;
   }
 }
@@ -115,8 +71,8 @@ const SHARE_OF_REST = 3;
 /** Several tenants together may still use all of them: newcomers get one beyond the maximum, up to this multiple. */
 const MAX_BEYOND = 2;
 
-export function openConnections(options: ConnectionsOptions): Connections {
-  const { connect, clock, perHost, keptPerHost, max, maxHeadBytes, maxReadBytes } = options;
+export function openConnections(options: ConnectionsOptions) {
+  const { connect, clock, perHost, keptPerHost, max } = options;
   const pools = new Map<string, Pool>();
   const hosts = new Map<string, Host>();
   const open = new Set<Slot>();
@@ -158,12 +114,11 @@ export function openConnections(options: ConnectionsOptions): Connections {
 
   function openSlot(pool: Pool, owner: string): Slot {
     const { protocol, hostname, port, terms } = pool.target;
-    const slot: Slot = new Slot(pool, {
-      connect: (onRead, done) => connect({ protocol, hostname, port, owner, terms, tls: pool.tls, onRead }, done),
-      maxHeadBytes,
-      maxReadBytes,
-      onUnusedEnd: () => discard(slot),
-    });
+    const slot: Slot = new Slot(
+      pool,
+      (onRead, done) => connect({ protocol, hostname, port, owner, terms, tls: pool.tls, onRead }, done),
+      () => discard(slot),
+    );
     open.add(slot);
     pool.open += 1;
     pool.host.open += 1;
@@ -182,7 +137,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
     return !host.held.has(owner) && host.open < perHost * MAX_BEYOND;
   }
 
-  function give(slot: Slot, waiter: Waiter): void {
+  function give(slot: Slot, waiter: Exchange): void {
     const { held } = slot.pool.host;
     slot.owner = waiter.owner;
     held.set(waiter.owner, (held.get(waiter.owner) ?? 0) + 1);
@@ -301,12 +256,12 @@ export function openConnections(options: ConnectionsOptions): Connections {
     if (pool.host.pools.size === 0) hosts.delete(pool.target.origin);
   }
 
-  function wait(pool: Pool, waiter: Waiter): void {
+  function wait(pool: Pool, waiter: Exchange): void {
     pool.waiting.push(waiter);
     serve(pool);
   }
 
-  function discard(connection: Connection): void {
+  function discard(connection: Wire): void {
     const slot = connection as Slot;
     if (!slot.isOpen) return;
     closeSlot(slot);
@@ -353,7 +308,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
   }
 
   return {
-    acquire(target, waiter) {
+    acquire(target: Target, waiter: Exchange): void {
       const pool = findPool(target);
       if (pool.idle.length > 0 && mayUse(pool.host, waiter.owner)) {
         const now = clock.now();
@@ -365,13 +320,13 @@ export function openConnections(options: ConnectionsOptions): Connections {
       }
       wait(pool, waiter);
     },
-    acquireFresh(target, waiter) {
+    acquireFresh(target: Target, waiter: Exchange): void {
       const pool = findPool(target);
       const unused = pool.host.open >= perHost ? pool.idle[0] : undefined;
       if (unused !== undefined) closeSlot(unused);
       wait(pool, waiter);
     },
-    release(connection, keepAliveMs) {
+    release(connection: Wire, keepAliveMs: number | undefined): void {
       const slot = connection as Slot;
       if (!slot.isOpen) return;
       const { pool } = slot;
@@ -400,10 +355,7 @@ export function openConnections(options: ConnectionsOptions): Connections {
       serveHeldBack(pool.host);
     },
     discard,
-    get size() {
-      return open.size;
-    },
-    close() {
+    close(): void {
       unusedTimer?.cancel();
       unusedTimer = undefined;
       starved.length = 0;

@@ -1,28 +1,39 @@
+import type { Socket } from "node:net";
 import type { Clock } from "../../model/clock.ts";
 import { type HeaderBlock, withoutCredentials } from "../../model/headers.ts";
 import { parseUrl } from "../../model/addresses.ts";
-import type { ConnectionTerms } from "./connection-terms.ts";
-import type { Connection, Connections, Target, Waiter } from "./connections.ts";
-import type { Deadlines, Expiring, HttpRequest, HttpResponse, HttpResult } from "./http-client.ts";
 import { type AnswerHead, AnswerReader, type AnswerTaker } from "./answer-reader.ts";
+import type { ConnectionTerms } from "./connection-terms.ts";
+import type { Connected, Connecting } from "./guarded-connect.ts";
+import type { HttpRequest, HttpResult, Target } from "./http.ts";
 import {
-  describe,
-  isBlocked,
-  isLostConnection,
-  isOurFault,
   ANSWER_BROKEN,
   ANSWER_CUT,
   ANSWER_TOO_LONG,
   codedError,
+  describe,
+  isLostConnection,
+  kindOf,
 } from "./network-fault.ts";
-import type { Socket } from "node:net";
-import type { Connected, Connecting } from "./guarded-connect.ts";
 
 /** What all exchanges of a client share. */
 export interface ExchangeParts {
   readonly clock: Clock;
-  readonly connections: Connections;
-  readonly deadlines: Deadlines<Exchange>;
+  readonly deadlines: { add(one: Exchange, at: number): void; remove(one: Exchange): void };
+  /** Keep-alive connections by origin and terms. Requests wait for one, and may give up waiting. */
+  readonly connections: {
+    /** Calls `waiter.start` with a connection, at once or when one is free. Nobody else uses it until it is released. */
+    acquire(target: Target, waiter: Exchange): void;
+    /** The same, but never with a connection that was idle. */
+    acquireFresh(target: Target, waiter: Exchange): void;
+    /**
+     * The request on the connection has ended cleanly: the next request may use it, until it has been idle for too long.
+     * The destination may have said how long that is.
+     */
+    release(connection: Wire, keepAliveMs: number | undefined): void;
+    /** Closes the connection, whatever happens on it. */
+    discard(connection: Wire): void;
+  };
   /** Returns a text when the URL cannot be used. */
   findTarget(href: string, terms: ConnectionTerms | undefined): Target | string;
 }
@@ -37,7 +48,7 @@ const EMPTY = new Uint8Array(0);
 const FOLLOWED: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 
 /** One request under way, over all its redirects. */
-export class Exchange implements Waiter, Expiring, Requester {
+export class Exchange implements Requester {
   isFinished = false;
   sweep: unknown[] | undefined;
   placeInSweep = 0;
@@ -54,7 +65,7 @@ export class Exchange implements Waiter, Expiring, Requester {
   #hopsLeft: number;
   readonly #maxKeptBytes: number;
   readonly #findHopProblem: HttpRequest["findHopProblem"];
-  #connection: Connection | undefined;
+  #connection: Wire | undefined;
   #isSecondTry = false;
   #answer: AnswerHead | undefined;
   #kept: Uint8Array = EMPTY;
@@ -89,7 +100,7 @@ export class Exchange implements Waiter, Expiring, Requester {
     connections.acquire(this.#target, this);
   }
 
-  start(connection: Connection): void {
+  start(connection: Wire): void {
     this.#connection = connection;
     this.#answer = undefined;
     this.#readBytes = 0;
@@ -135,10 +146,6 @@ export class Exchange implements Waiter, Expiring, Requester {
   lost(error: Error): void {
     const connection = this.#connection;
     if (this.isFinished || connection === undefined) return;
-    if (isOurFault(error)) {
-      this.#fail("error", error.message);
-      return;
-    }
     // A destination may close an idle connection just when it is used again. Nothing was answered, and receivers
     // recognise a repeated request by its webhook-id: it is sent once more, on a connection that was not idle.
     const wasIdle = connection.served > 0 && this.#answer === undefined;
@@ -149,7 +156,7 @@ export class Exchange implements Waiter, Expiring, Requester {
       this.#client.connections.acquireFresh(this.#target, this);
       return;
     }
-    this.#fail(isBlocked(error) ? "blocked" : "unreachable", describe(error));
+    this.#fail(kindOf(error), describe(error));
   }
 
   /** Copies the chunk, because it is a small part of a large buffer and may be kept for a long time. */
@@ -180,7 +187,7 @@ export class Exchange implements Waiter, Expiring, Requester {
     else this.#redirect(connection, answer, location, isClean);
   }
 
-  #redirect(connection: Connection, answer: AnswerHead, location: string, isClean: boolean): void {
+  #redirect(connection: Wire, answer: AnswerHead, location: string, isClean: boolean): void {
     const from = this.#target;
     const here = this.#href;
     const next = parseUrl(location, here);
@@ -214,7 +221,7 @@ export class Exchange implements Waiter, Expiring, Requester {
     this.#client.connections.acquire(target, this);
   }
 
-  #respond(connection: Connection, answer: AnswerHead, isClean: boolean, error?: string): void {
+  #respond(connection: Wire, answer: AnswerHead, isClean: boolean, error?: string): void {
     const result: HttpResult = {
       kind: "response",
       status: answer.status,
@@ -233,13 +240,10 @@ export class Exchange implements Waiter, Expiring, Requester {
   }
 
   #fail(kind: Exclude<HttpResult["kind"], "response">, error: string): void {
-    this.#finish({ kind, error, address: this.#connection?.address, response: this.#response }, false);
-  }
-
-  /** The part of the answer that has arrived. */
-  get #response(): HttpResponse | undefined {
     const answer = this.#answer;
-    return answer && { status: answer.status, headers: answer.headers, body: this.#keptBody };
+    // The part of the answer that has arrived.
+    const response = answer && { status: answer.status, headers: answer.headers, body: this.#keptBody };
+    this.#finish({ kind, error, address: this.#connection?.address, response }, false);
   }
 
   #finish(result: HttpResult, isClean: boolean): void {
@@ -253,36 +257,36 @@ export class Exchange implements Waiter, Expiring, Requester {
     this.#done(result);
   }
 
-  #free(connection: Connection, isClean: boolean): void {
+  #free(connection: Wire, isClean: boolean): void {
     if (isClean) this.#client.connections.release(connection, this.#answer?.keepAliveMs);
     else this.#client.connections.discard(connection);
   }
 }
 
 /** The maker of a request: gets the answer, or the reason why there is none. */
-export interface Requester extends AnswerTaker {
+interface Requester extends AnswerTaker {
   lost(error: Error): void;
 }
 
-export interface WireOptions {
-  /** Begins to connect. `onRead` gets received bytes in a buffer that is reused. */
-  connect: (onRead: (bytes: Buffer) => void, done: (error: Error | null, made: Connected | null) => void) => Connecting;
-  maxHeadBytes: number;
-  /** Maximum number of bytes received for one request, including bytes that never become part of an answer. */
-  maxReadBytes: number;
-  /** The connection ended while no request used it. */
-  onUnusedEnd: () => void;
-}
+/** Begins to connect. `onRead` gets received bytes in a buffer that is reused. */
+type Connect = (
+  onRead: (bytes: Buffer) => void,
+  done: (error: Error | null, made: Connected | null) => void,
+) => Connecting;
 
 const MAX_COPIED_BYTES = 4096;
+const MAX_HEADER_BYTES = 16 * 1024;
+/** For headers, body and framing together, and for bytes that never become part of an answer. */
+const MAX_RECEIVED_BYTES = 128 * 1024;
 
 /**
  * One socket that speaks HTTP/1.1, one request at a time. It connects for its first request, and cannot be used again
  * after its socket has ended. For a webhook, undici needs 1.6 times the CPU time.
  */
 export class Wire {
-  readonly #options: WireOptions;
-  readonly #reader: AnswerReader;
+  readonly #connect: Connect;
+  readonly #onUnusedEnd: () => void;
+  readonly #reader = new AnswerReader(MAX_HEADER_BYTES);
   #connecting: Connecting | undefined;
   #socket: Socket | undefined;
   #requester: Requester | undefined;
@@ -293,9 +297,10 @@ export class Wire {
   /** How many requests the connection has served. */
   served = 0;
 
-  constructor(options: WireOptions) {
-    this.#options = options;
-    this.#reader = new AnswerReader(options.maxHeadBytes);
+  /** `onUnusedEnd`: the connection ended while no request used it. */
+  constructor(connect: Connect, onUnusedEnd: () => void) {
+    this.#connect = connect;
+    this.#onUnusedEnd = onUnusedEnd;
   }
 
   /** Whether another request may follow the last answer. */
@@ -310,7 +315,7 @@ export class Wire {
     this.#requester = requester;
     this.#readBytes = 0;
     if (this.#socket !== undefined) return this.#write(this.#socket, head, body, requester);
-    this.#connecting = this.#options.connect(
+    this.#connecting = this.#connect(
       (bytes) => this.#read(bytes),
       (error, made) => {
         this.#connecting = undefined;
@@ -367,7 +372,7 @@ export class Wire {
     if (this.#requester !== requester) return;
     if (reading !== "going on") return this.#lose(codedError(ANSWER_BROKEN, reading.problem));
     // The same requester may have begun its next request meanwhile: then counting started again.
-    if (this.#readBytes > this.#options.maxReadBytes) {
+    if (this.#readBytes > MAX_RECEIVED_BYTES) {
       this.#lose(codedError(ANSWER_TOO_LONG, "the destination sent far more than an answer needs"));
     }
   }
@@ -385,7 +390,7 @@ export class Wire {
     this.#socket?.destroy();
     const requester = this.#requester;
     this.#requester = undefined;
-    if (requester === undefined) this.#options.onUnusedEnd();
+    if (requester === undefined) this.#onUnusedEnd();
     else requester.lost(error);
   }
 }

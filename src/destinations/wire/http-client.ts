@@ -4,71 +4,12 @@ import { type HeaderBlock, toHeaderBlock } from "../../model/headers.ts";
 import { parseUrl } from "../../model/addresses.ts";
 import { findProblem, portOf, type AddressGuard } from "./address-guard.ts";
 import type { ConnectionTerms } from "./connection-terms.ts";
-import { openConnections, type Target } from "./connections.ts";
+import { openConnections } from "./connections.ts";
 import { Exchange, type ExchangeParts } from "./exchange.ts";
 import { createGuardedConnect, type NotedCertificates } from "./guarded-connect.ts";
 import { type Lookup, openNameLookup } from "./names/name-lookup.ts";
+import type { HttpClient, HttpResult, Target } from "./http.ts";
 import type { EgressProxy } from "./proxy-tunnel.ts";
-
-/** The one HTTP client for all outgoing requests: guarded, with a deadline, and with a limit on what it reads. */
-export interface HttpClient {
-  /**
-   * Sends one request, follows redirects, and calls `done` exactly once: at the latest one sweep after the deadline,
-   * and never before `request` has returned.
-   */
-  request(request: HttpRequest, done: (result: HttpResult) => void): void;
-  /** Stops all requests in flight (`error`) and closes all sockets. */
-  close(): Promise<void>;
-}
-
-export interface HttpRequest {
-  method: string;
-  url: URL | string;
-  /** Used in the request line of the first request instead of the path and query of `url`. */
-  path?: string | undefined;
-  /** By name, or as a finished block. */
-  headers: Readonly<Record<string, string>> | HeaderBlock;
-  /** Additional headers, only for the first origin: a redirect may lead anywhere. */
-  originHeaders?: HeaderBlock | undefined;
-  body: Uint8Array;
-  /** For everything together: connecting, redirects and the whole answer. */
-  timeoutMs: number;
-  /** The tenant. Tenants take turns when many requests wait for the connections of one host. */
-  owner?: string;
-  /** 3 when not given. */
-  maxRedirects?: number;
-  /** How much of the answer is kept: 8 KB when not given, and never more than 64 KB. */
-  keptBytes?: number;
-  /** Returns why a redirect to this URL must not be followed. */
-  findHopProblem?: ((url: string) => string | undefined) | undefined;
-  /** Requirements for the connections of this request, redirects included. */
-  terms?: ConnectionTerms | undefined;
-}
-
-export interface HttpResponse {
-  status: number;
-  /** May be the same object as in the last answer, if that had the same headers: it must not be changed. */
-  headers: Readonly<Record<string, string>>;
-  /** At most the first 8 KB, or `keptBytes`. */
-  body: Uint8Array;
-}
-
-export type HttpResult =
-  | (HttpResponse & {
-      kind: "response";
-      address: string;
-      /** The URL of the last request, after redirects. */
-      url: string;
-      /** Why a redirect was not followed. */
-      error?: string;
-    })
-  | {
-      kind: "timed_out" | "unreachable" | "blocked" | "error";
-      error: string;
-      address?: string | undefined;
-      /** The part of an answer that had arrived by then. */
-      response?: HttpResponse | undefined;
-    };
 
 export interface HttpClientOptions {
   guard: AddressGuard;
@@ -90,9 +31,6 @@ export interface HttpClientOptions {
   tls?: { ca?: string };
 }
 
-const MAX_HEADER_BYTES = 16 * 1024;
-/** For headers, body and framing together. */
-const MAX_RECEIVED_BYTES = 128 * 1024;
 const MAX_CACHED_TARGETS = 10_000;
 /** A space or a line break would end the request line early. */
 const REQUEST_TARGET = /^\/[\x21-\x7e]*$/;
@@ -115,8 +53,6 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     keptPerHost: options.idleConnectionsPerHost ?? 20,
     max: options.maxSockets ?? 1024,
     keepAliveMs: options.keepAliveMs ?? 10_000,
-    maxHeadBytes: MAX_HEADER_BYTES,
-    maxReadBytes: MAX_RECEIVED_BYTES,
   });
   const deadlines = createDeadlines<Exchange>(clock);
   const targets = new Map<string, Target>();
@@ -214,16 +150,6 @@ export function createFetchText(client: Pick<HttpClient, "request">): (url: stri
     });
 }
 
-/**
- * One timer for the deadlines of all requests: a timer or AbortSignal for each would cost a third of the throughput.
- */
-export interface Deadlines<Item extends Expiring> {
-  add(item: Item, at: number): void;
-  remove(item: Item): void;
-  /** Stops the timer and returns all items. */
-  clear(): Item[];
-}
-
 export interface Expiring {
   /** Both are managed by the deadlines, to find the item again: a Set would hash it twice for each request. */
   sweep: unknown[] | undefined;
@@ -233,8 +159,11 @@ export interface Expiring {
 
 const SWEEP_MS = 100;
 
-/** Items expire at their deadline or up to one sweep later. */
-export function createDeadlines<Item extends Expiring>(clock: Clock): Deadlines<Item> {
+/**
+ * One timer for the deadlines of all requests: a timer or AbortSignal for each would cost a third of the throughput.
+ * Items expire at their deadline or up to one sweep later.
+ */
+export function createDeadlines<Item extends Expiring>(clock: Clock) {
   /** Items by the sweep that ends them: adding and removing take the same time for any number of items. */
   const bySweep = new Map<number, Item[]>();
   let size = 0;
@@ -259,7 +188,7 @@ export function createDeadlines<Item extends Expiring>(clock: Clock): Deadlines<
   }
 
   return {
-    add(item, at) {
+    add(item: Item, at: number): void {
       const sweepAt = Math.ceil(at / SWEEP_MS) * SWEEP_MS;
       let items = bySweep.get(sweepAt);
       if (items === undefined) bySweep.set(sweepAt, (items = []));
@@ -268,7 +197,7 @@ export function createDeadlines<Item extends Expiring>(clock: Clock): Deadlines<
       size += 1;
       arm();
     },
-    remove(item) {
+    remove(item: Item): void {
       const items = item.sweep as Item[] | undefined;
       const last = items?.pop();
       if (items === undefined || last === undefined) return;
@@ -279,7 +208,8 @@ export function createDeadlines<Item extends Expiring>(clock: Clock): Deadlines<
       items[item.placeInSweep] = last;
       last.placeInSweep = item.placeInSweep;
     },
-    clear() {
+    /** Stops the timer and returns all items. */
+    clear(): Item[] {
       timer?.cancel();
       timer = undefined;
       const left = [...bySweep.values()].flat();

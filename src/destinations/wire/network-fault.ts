@@ -32,17 +32,15 @@ const MEANINGS: Readonly<Record<string, string>> = {
 
 const LOST_CONNECTION: ReadonlySet<string> = new Set([ANSWER_CUT, "ECONNRESET", "EPIPE"]);
 
-export function isBlocked(error: Error): boolean {
-  return codeOf(error) === BLOCKED;
+/** `error`: our proxy failed, and nothing is known about the destination. */
+export function kindOf(error: Error): "blocked" | "error" | "unreachable" {
+  const code = codeOf(error);
+  if (code === PROXY_FAULT) return "error";
+  return code === BLOCKED ? "blocked" : "unreachable";
 }
 
 export function isLostConnection(error: Error): boolean {
   return LOST_CONNECTION.has(codeOf(error));
-}
-
-/** True when our proxy failed: nothing is known about the destination. */
-export function isOurFault(error: Error): boolean {
-  return codeOf(error) === PROXY_FAULT;
 }
 
 export function describe(error: Error): string {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createPostedBatches, type SentRow } from "../../../../src/destinations/batch/posted-batches.ts";
 import { prepareBatch } from "../../../../src/destinations/batch/settings.ts";
 import type { Attempt } from "../../../../src/destinations/sender.ts";
-import type { HttpClient } from "../../../../src/destinations/wire/http-client.ts";
+import type { HttpClient } from "../../../../src/destinations/wire/http.ts";
 import type { Subscription } from "../../../../src/model/subscription.ts";
 import { senderServices } from "../../../support/sender-services.ts";
 import { NOON } from "../../../support/store-fixtures.ts";

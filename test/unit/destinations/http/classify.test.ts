@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { HttpResult } from "../../../../src/destinations/wire/http-client.ts";
+import type { HttpResult } from "../../../../src/destinations/wire/http.ts";
 import { classify, type RetryOn } from "../../../../src/destinations/classify-answer.ts";
 import { NO_RETRY_ON } from "../../../support/http-outcomes.ts";
 

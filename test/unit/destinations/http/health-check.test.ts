@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createHealthCheck } from "../../../../src/destinations/http/sender.ts";
-import type { HttpRequest, HttpResult } from "../../../../src/destinations/wire/http-client.ts";
+import type { HttpRequest, HttpResult } from "../../../../src/destinations/wire/http.ts";
 
 const ADDRESS = { kind: "http", url: "https://n8n.example/healthz/readiness", otherUrl: "https://n8n.example/healthz" };
 

@@ -2,13 +2,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createAddressGuard } from "../../../../src/destinations/wire/address-guard.ts";
 import { createConnectionTerms } from "../../../../src/destinations/wire/connection-terms.ts";
 import type { Lookup } from "../../../../src/destinations/wire/names/name-lookup.ts";
-import {
-  type HttpClient,
-  type HttpClientOptions,
-  type HttpRequest,
-  type HttpResult,
-  openHttpClient,
-} from "../../../../src/destinations/wire/http-client.ts";
+import type { HttpClient, HttpRequest, HttpResult } from "../../../../src/destinations/wire/http.ts";
+import { type HttpClientOptions, openHttpClient } from "../../../../src/destinations/wire/http-client.ts";
 import { createSystemClock } from "../../../../src/model/clock.ts";
 import { CLIENT_PAIR, SERVER_PAIR, TEST_CA } from "../../../support/certificates.ts";
 import { openSinkServer, SINK_CERTIFICATE, type SinkServer } from "../../../support/sink-server.ts";

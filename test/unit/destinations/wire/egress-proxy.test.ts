@@ -1,12 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createAddressGuard } from "../../../../src/destinations/wire/address-guard.ts";
 import type { Lookup } from "../../../../src/destinations/wire/names/name-lookup.ts";
-import {
-  type HttpClient,
-  type HttpClientOptions,
-  type HttpResult,
-  openHttpClient,
-} from "../../../../src/destinations/wire/http-client.ts";
+import type { HttpClient, HttpResult } from "../../../../src/destinations/wire/http.ts";
+import { type HttpClientOptions, openHttpClient } from "../../../../src/destinations/wire/http-client.ts";
 import { parseEgressProxy } from "../../../../src/destinations/wire/proxy-tunnel.ts";
 import { classify } from "../../../../src/destinations/classify-answer.ts";
 import { createSystemClock } from "../../../../src/model/clock.ts";

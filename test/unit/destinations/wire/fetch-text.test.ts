@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createFetchText, type HttpRequest, type HttpResult } from "../../../../src/destinations/wire/http-client.ts";
+import { createFetchText } from "../../../../src/destinations/wire/http-client.ts";
+import type { HttpRequest, HttpResult } from "../../../../src/destinations/wire/http.ts";
 
 const ANSWER = { headers: {}, address: "203.0.113.1", url: "https://certs.example/a.pem" };
 

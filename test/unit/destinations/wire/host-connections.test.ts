@@ -1,12 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { createAddressGuard } from "../../../../src/destinations/wire/address-guard.ts";
 import { createConnectionTerms, createTokenTerms } from "../../../../src/destinations/wire/connection-terms.ts";
-import {
-  type HttpClient,
-  type HttpRequest,
-  type HttpResult,
-  openHttpClient,
-} from "../../../../src/destinations/wire/http-client.ts";
+import type { HttpClient, HttpRequest, HttpResult } from "../../../../src/destinations/wire/http.ts";
+import { openHttpClient } from "../../../../src/destinations/wire/http-client.ts";
 import { createSystemClock } from "../../../../src/model/clock.ts";
 import { TEST_CA } from "../../../support/certificates.ts";
 import { openSinkServer, type SinkServer } from "../../../support/sink-server.ts";

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { createAddressGuard } from "../../../../src/destinations/wire/address-guard.ts";
-import { openHttpClient, type HttpClient, type HttpResult } from "../../../../src/destinations/wire/http-client.ts";
+import { openHttpClient } from "../../../../src/destinations/wire/http-client.ts";
+import type { HttpClient, HttpResult } from "../../../../src/destinations/wire/http.ts";
 import { createSystemClock } from "../../../../src/model/clock.ts";
 import { openSinkServer, type SinkOptions, type SinkServer } from "../../../support/sink-server.ts";
 

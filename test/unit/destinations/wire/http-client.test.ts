@@ -3,13 +3,8 @@ import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createAddressGuard } from "../../../../src/destinations/wire/address-guard.ts";
 import type { Lookup } from "../../../../src/destinations/wire/names/name-lookup.ts";
-import {
-  type HttpClient,
-  type HttpClientOptions,
-  type HttpRequest,
-  type HttpResult,
-  openHttpClient,
-} from "../../../../src/destinations/wire/http-client.ts";
+import type { HttpClient, HttpRequest, HttpResult } from "../../../../src/destinations/wire/http.ts";
+import { type HttpClientOptions, openHttpClient } from "../../../../src/destinations/wire/http-client.ts";
 import { createSeededRandom } from "../../../support/seeded-random.ts";
 import { createSystemClock } from "../../../../src/model/clock.ts";
 import { createMovableTime } from "../../../support/movable-time.ts";
