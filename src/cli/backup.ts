@@ -6,7 +6,7 @@ import { getDatabasePath } from "../config/store-url.ts";
 import { VERSION } from "../config/version.ts";
 import { createSecretBox } from "../resources/secret-box.ts";
 import { type CopiedDatabase, copyDatabase } from "../store/sqlite/copy-database.ts";
-import { syncDirectory } from "../store/sqlite/durable-directory.ts";
+import { syncDirectory } from "../store/sqlite/data-dir.ts";
 import {
   CONFIG_FOLDER,
   createManifest,

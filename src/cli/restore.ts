@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import { findMasterKey as findMasterKeyFile, createSecretBox } from "../resources/secret-box.ts";
-import { findFaultsOfCopy, getKnownSchemaVersion } from "../store/sqlite/check-copy.ts";
-import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
-import { makeDurableDirectory } from "../store/sqlite/durable-directory.ts";
+import { findFaultsOfCopy, getKnownSchemaVersion } from "../store/sqlite/copy-database.ts";
+import { lockDataDir, makeDurableDirectory } from "../store/sqlite/data-dir.ts";
 import { addAuditEntry } from "../store/sqlite/local-writes.ts";
 import { formatStamp } from "./backup.ts";
 import {

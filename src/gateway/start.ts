@@ -38,10 +38,7 @@ import { openDiskWatch } from "../jobs/disk-watch.ts";
 import { createIdSource } from "../model/ids.ts";
 import { createRequestCredentials, createSecretBox, loadOrCreateMasterKey } from "../resources/secret-box.ts";
 import { openTemplates } from "../sandbox/templates/open-templates.ts";
-import { lockDataDir } from "../store/sqlite/data-dir-lock.ts";
-import { prepareDataDir } from "../store/sqlite/durable-directory.ts";
-import { tightenDataDir } from "../store/sqlite/private-files.ts";
-import { refuseUnfinishedRestore } from "../store/sqlite/restore-mark.ts";
+import { lockDataDir, prepareDataDir, tightenDataDir, refuseUnfinishedRestore } from "../store/sqlite/data-dir.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import { findTracing, flushSpans } from "../telemetry/tracing.ts";
 

@@ -1,13 +1,6 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import type { Database } from "../../src/store/sqlite/connection.ts";
-import {
-  SUMMED_COLUMNS,
-  sumBody,
-  sumRequest,
-  sumRow,
-  type SummedRequest,
-  type SummedRow,
-} from "../../src/store/sqlite/event-checksum.ts";
+import { SUMMED_COLUMNS, sumBody, sumRequest, sumRow, type SummedRequest, type SummedRow } from "../../src/store/sqlite/checked-rows.ts";
 
 /** `sum_body(event_seq, body)` in SQL. */
 export function addBodySum(db: Database): void {

@@ -13,7 +13,7 @@ import {
 } from "../../model/audit.ts";
 import { findMasterKey } from "../../resources/secret-box.ts";
 import type { AuditPart } from "../../store/port/audit.ts";
-import { openAuditOf } from "../../store/sqlite/audit-file.ts";
+import { openAuditOf } from "../../store/sqlite/audit.ts";
 import { CommandFailure, usageFailure } from "../failure.ts";
 import { loadLocal, type LocalFlags } from "../local.ts";
 import { countOf, print, printJson } from "../output.ts";

@@ -13,8 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { writePrivateFile } from "../../resources/secret-box.ts";
-import { makeDurableDirectory, syncDirectory } from "../../store/sqlite/durable-directory.ts";
-import { setRestoreMark } from "../../store/sqlite/restore-mark.ts";
+import { makeDurableDirectory, syncDirectory, setRestoreMark } from "../../store/sqlite/data-dir.ts";
 import { CommandFailure } from "../failure.ts";
 import { formatBytes } from "../output.ts";
 import { CONFIG_FOLDER, DATABASE, ELSEWHERE_FOLDER, type Manifest, MASTER_KEY, type Part } from "./manifest.ts";

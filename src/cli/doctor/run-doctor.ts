@@ -2,7 +2,7 @@ import { checkFiles } from "../../config/check-files.ts";
 import type { Config } from "../../config/settings-tree.ts";
 import { VERSION } from "../../config/version.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { isDataDirLocked } from "../../store/sqlite/data-dir-lock.ts";
+import { isDataDirLocked } from "../../store/sqlite/data-dir.ts";
 import { readSqliteVersion } from "../../store/sqlite/connection.ts";
 import { createApiClient } from "../api-client.ts";
 import { connect, findGivenUrl, getLocalUrl, isThisMachine, parseGatewayUrl } from "../connect.ts";

@@ -11,8 +11,9 @@ import {
   type Command,
   type OrFault,
   type WriteBatch,
+  faultError,
+  type FaultReport,
 } from "./batch.ts";
-import { faultError, type FaultReport } from "./faults.ts";
 
 /** Rejected requests are only a log: when this many wait, new ones are dropped. */
 const MAX_WAITING_REQUESTS = 1000;
@@ -38,18 +39,6 @@ export interface BatchPort {
 
 type Waiting<Item, Result> = { item: Item; done: Done<OrFault<Result>> };
 
-export interface GroupCommit {
-  accept(item: AcceptItem, done: Done<OrFault<Stored | Duplicate>>): void;
-  settle(item: Settlement, done: Done<OrFault<Settled>>): void;
-  claim(item: ClaimRequest, done: Done<OrFault<ClaimResult>>): void;
-  command(command: Command): Promise<unknown>;
-  logRequest(request: LoggedRequest): void;
-  /** Whether a disk fault has ended it. */
-  readonly isLost: boolean;
-  /** Rejects new writes, and resolves when all earlier ones are on disk. */
-  drain(): Promise<void>;
-}
-
 export interface GroupCommitOptions {
   port: BatchPort;
   clock: Pick<Clock, "now" | "wall">;
@@ -66,7 +55,7 @@ export interface GroupCommitOptions {
  * All writes of one turn of the event loop leave as one batch. The writer puts all batches that came while it was busy
  * into one transaction: one fsync for all of them, and no waiting in between.
  */
-export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
+export function createGroupCommit(options: GroupCommitOptions) {
   const { port, clock, onFatal, onFault = throwLater, onCommit, onDamage } = options;
   let settles: Waiting<Settlement, Settled>[] = [];
   let accepts: Waiting<AcceptItem, Stored | Duplicate>[] = [];
@@ -193,29 +182,31 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
   });
 
   return {
-    get isLost() {
+    /** Whether a disk fault has ended it. */
+    get isLost(): boolean {
       return isLost();
     },
-    accept(item, done) {
+    accept(item: AcceptItem, done: Done<OrFault<Stored | Duplicate>>): void {
       beginEarly();
       add(accepts, item, done);
     },
-    settle: (item, done) => add(settles, item, done),
-    claim: (item, done) => add(claims, item, done),
-    command: (command) =>
+    settle: (item: Settlement, done: Done<OrFault<Settled>>): void => add(settles, item, done),
+    claim: (item: ClaimRequest, done: Done<OrFault<ClaimResult>>): void => add(claims, item, done),
+    command: (command: Command): Promise<unknown> =>
       new Promise((resolve, reject) => {
         add(commands, command, (result) =>
           "failed" in result ? reject(faultError(result.failed)) : resolve(result.value),
         );
       }),
-    logRequest(request) {
+    logRequest(request: LoggedRequest): void {
       if (closedBy !== undefined || requests.length >= MAX_WAITING_REQUESTS) return;
       if (requestBytes >= BATCH_LIMITS.maxBytes) return;
       requestBytes += request.facts.length + (request.body?.length ?? 0);
       requests.push(request);
       schedule();
     },
-    async drain() {
+    /** Rejects new writes, and resolves when all earlier ones are on disk. */
+    async drain(): Promise<void> {
       closedBy ??= CLOSED;
       await new Promise<void>((resolve) => {
         onIdle = resolve;

@@ -3,8 +3,7 @@ import { stored, type Duplicate, type Stored } from "../../model/accepted.ts";
 import type { LoggedRequest } from "../port/event-log.ts";
 import type { ClaimRequest, ClaimResult, Settled } from "../port/lanes.ts";
 import { packAccepts, packClaimed, packSettles, unpackAccepts, unpackClaimed, unpackSettles } from "./batch-packing.ts";
-import type { BatchResult, BatchTime, Command, OrFault, WriteBatch } from "./batch.ts";
-import type { FaultReport } from "./faults.ts";
+import type { BatchResult, BatchTime, Command, FaultReport, OrFault, WriteBatch } from "./batch.ts";
 
 export interface BatchMessage {
   at: BatchTime;

@@ -3,7 +3,7 @@ import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/
 import { createAttemptForms, createUnusedFormRemoval } from "./attempt-forms.ts";
 import { keepLastAttemptOf, readLastAttemptSeq } from "./attempt-numbers.ts";
 import type { Database } from "./connection.ts";
-import type { TransactionPart } from "./transactions.ts";
+import type { TransactionPart } from "./writer.ts";
 
 /**
  * Attempts in the order in which they were recorded. A delivery points to its last attempt, and each attempt to the one

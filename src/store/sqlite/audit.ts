@@ -12,39 +12,24 @@ import {
   type AuditData,
   type AuditMark,
   type AuditMarkName,
+  type AuditRow,
 } from "../../model/audit.ts";
-import type { AuditNote } from "../port/audit.ts";
-import type { Database } from "./connection.ts";
-import type { Walked } from "./erasure-walk.ts";
-import type { TransactionPart } from "./transactions.ts";
+import { PosthornError } from "../../model/errors.ts";
+import type { AuditNote, AuditFilter, AuditPart } from "../port/audit.ts";
+import { type Database, openReadConnection } from "./connection.ts";
+import type { Walked } from "./event-removal.ts";
+import type { Page, PageOf } from "../port/reads.ts";
+import { conditions, createPrepare, parseCursor, readAtOnce, readPage, toRow, type Prepare } from "./query-rows.ts";
+import { existsSync } from "node:fs";
 
 /** Without a seed the chain is hashed, but its head is not signed. */
-export interface AuditLogOptions {
-  storeId: string;
-  seedHex: string | undefined;
-}
-
-/** Writes entries in the open transaction; the head is signed once for all of them, before the commit. */
-export interface AuditLog extends Required<TransactionPart> {
-  append(notes: readonly AuditNote[], at: number): void;
-  begin(at: number): void;
-  /** Deletes the oldest entries written before this time, and signs the checkpoint at which the chain now begins. */
-  prune(before: number, limit: number, at: number): number;
-  /**
-   * Erases the data of a tenant's entries, downwards from `beforeSeq` and at most `limit` of them; the bare entries
-   * stay.
-   */
-  eraseData(tenantId: string, beforeSeq: number, limit: number): Walked;
-  /** The number of the last entry; 0 when there is none. */
-  lastSeq(): number;
-}
-
 type Place = Pick<AuditMark, "seq" | "hash">;
 
 const SALT_BYTES = 16;
 const GATEWAY = { actor: "gateway", kind: "audit", id: "audit" };
 
-export function createAuditLog(db: Database, { storeId, seedHex }: AuditLogOptions): AuditLog {
+/** Writes entries in the open transaction; the head is signed once for all of them, before the commit. */
+export function createAuditLog(db: Database, storeId: string, seedHex: string | undefined) {
   const key = seedHex === undefined ? undefined : createAuditKey(seedHex);
   const insert = db.prepare("insert into audit (seq, entry, data, hash) values (?, ?, ?, ?)");
   const selectMark = db.prepare("select seq, hash, at, signature from audit_marks where name = ?");
@@ -125,6 +110,7 @@ export function createAuditLog(db: Database, { storeId, seedHex }: AuditLogOptio
     pending = { ...place, at };
   }
 
+  /** The number of the last entry; 0 when there is none. */
   function lastSeq(): number {
     return (selectLast.get() as { seq: number }).seq;
   }
@@ -132,10 +118,11 @@ export function createAuditLog(db: Database, { storeId, seedHex }: AuditLogOptio
   return {
     append,
     lastSeq,
-    begin(at) {
+    begin(at: number): void {
       if (pending === undefined && findMark("head") === undefined) pending = { ...open(at), at };
     },
-    prune(before, limit, at) {
+    /** Deletes the oldest entries written before this time, and signs the checkpoint at which the chain now begins. */
+    prune(before: number, limit: number, at: number): number {
       const oldest = selectOldest.all(limit) as unknown as (Place & { at: number })[];
       const end = oldest.findIndex((row) => row.at >= before);
       const old = end === -1 ? oldest : oldest.slice(0, end);
@@ -147,7 +134,11 @@ export function createAuditLog(db: Database, { storeId, seedHex }: AuditLogOptio
       sign("checkpoint", last, at);
       return old.length;
     },
-    eraseData(tenantId, beforeSeq, limit) {
+    /**
+     * Erases the data of a tenant's entries, downwards from `beforeSeq` and at most `limit` of them; the bare entries
+     * stay.
+     */
+    eraseData(tenantId: string, beforeSeq: number, limit: number): Walked {
       const next = selectOfTenant.all(tenantId, beforeSeq, limit) as unknown as { seq: number; hasData: number }[];
       const full = next.filter(({ hasData }) => hasData === 1);
       for (const { seq } of full) erase.run(seq);
@@ -163,4 +154,63 @@ export function createAuditLog(db: Database, { storeId, seedHex }: AuditLogOptio
       written = undefined;
     },
   };
+}
+
+export type AuditLog = ReturnType<typeof createAuditLog>;
+
+export function createAuditReads(db: Database, prepare: Prepare) {
+  const findMark = (name: AuditMarkName) =>
+    prepare("select seq, hash, at, signature from audit_marks where name = ?").get(name) as AuditMark | undefined;
+
+  function readPart(afterSeq: number, limit: number): AuditPart {
+    const rows = prepare("select seq, entry, data, hash from audit where seq > ? order by seq limit ?");
+    const { value } = prepare("select value from meta where key = 'store_id'").get() as { value: string };
+    return {
+      rows: rows.all(afterSeq, limit).map((row) => toRow(row as object)) as unknown as AuditRow[],
+      storeId: value,
+      head: findMark("head"),
+      checkpoint: findMark("checkpoint"),
+    };
+  }
+
+  return {
+    list(filter: AuditFilter, page: Page): PageOf<AuditRow> {
+      const { sql, values } = conditions([
+        ["entry ->> '$.kind' = ?", filter.kind],
+        ["entry ->> '$.id' = ?", filter.id],
+        ["entry ->> '$.tenant_id' = ?", filter.tenantId],
+        ["entry ->> '$.actor' = ?", filter.actor],
+        ["entry ->> '$.act' = ?", filter.act],
+        ["entry ->> '$.at' >= ?", filter.since],
+        ["entry ->> '$.at' < ?", filter.until],
+        ["json_type(data, ?) is not null", filter.member && `$.after.${filter.member}`],
+        ["seq < ?", page.cursor === undefined ? undefined : parseCursor(page.cursor, 1)[0]],
+      ]);
+      const statement = prepare(`select seq, entry, data, hash from audit ${sql} order by seq desc limit ?`);
+      const { shown, nextCursor } = readPage<AuditRow>(statement, values, page, ({ seq }) => String(seq));
+      return { rows: shown, nextCursor };
+    },
+
+    read: (afterSeq: number, limit: number): AuditPart => readAtOnce(db, () => readPart(afterSeq, limit)),
+  };
+}
+
+/** Reads the audit log of a database, with or without a running gateway. Writes nothing. */
+export function openAuditOf(file: string) {
+  if (!existsSync(file)) {
+    throw new PosthornError("not_found", `There is no database ${file}. Pass the gateway's --data-dir.`);
+  }
+  const db = openReadConnection(file);
+  const { found } = db.prepare("select count(*) as found from sqlite_master where name = 'audit_marks'").get() as {
+    found: number;
+  };
+  if (found === 0) {
+    db.close();
+    throw new PosthornError(
+      "not_found",
+      `${file} has no audit log yet. The log begins when a gateway first starts on it.`,
+    );
+  }
+  const { read } = createAuditReads(db, createPrepare(db));
+  return { read, close: () => db.close() };
 }

@@ -1,28 +1,27 @@
-import { MAX_RANK_OFFSET_MS, STATE, statesOf } from "../../model/delivery.ts";
-import { PRIORITIES, hopsOf, isHopsOnly, originIdOf } from "../../model/event.ts";
-import { traceOf } from "../../model/trace-context.ts";
+import { ENDED, MAX_RANK_OFFSET_MS, STATE, statesOf, type DeadReason } from "../../model/delivery.ts";
+import { isHopsOnly } from "../../model/event.ts";
 import {
   ATTEMPT_TRIGGERS,
   type ClaimedDelivery,
   type ClaimRequest,
   type ClaimResult,
   type DeadDelivery,
+  type Deaths,
 } from "../port/lanes.ts";
-import type { BatchTime } from "../commit/batch.ts";
+import {
+  describeDamage,
+  FACT_COLUMNS,
+  readEach,
+  sumEvent,
+  toContent,
+  type SummedEvent,
+  type SummedFacts,
+  type UnreadableRows,
+} from "./checked-rows.ts";
 import type { Database } from "./connection.ts";
-import { describeDamage, sumEvent, type SummedEvent, type SummedFacts } from "./event-checksum.ts";
 import { isCorruption } from "./faults.ts";
-import { EARLY, type DeliveryRow, type Moves } from "./move.ts";
-import type { SendingWalk } from "./sending-rows.ts";
-import { readEach, type UnreadableRows } from "./unreadable-rows.ts";
-
-export interface Claim {
-  claim(request: ClaimRequest, now: number): ClaimResult;
-  /** Marks one pending delivery as being sent, if it is due. */
-  claimOne(eventSeq: number, subscriptionSeq: number, now: number): ClaimedDelivery | undefined;
-  /** When the earliest pending delivery of a lane is due. */
-  nextDueAt(subscriptionSeq: number): number | undefined;
-}
+import { EARLY, type DeliveryRow, type KeyFollower, type Moves } from "./move.ts";
+import type { SendingWalk } from "./sending.ts";
 
 const CLAIM = statesOf("claim");
 /** Deliveries that cannot be read stay where they are; they must not be asked for all the time. */
@@ -35,9 +34,9 @@ export const ORIGIN_ID = `case when e.details like '{"hops":%' and json_valid(e.
  * One JSON text beside what may be long: passing 20 values through the driver takes longer than building the text in
  * SQLite.
  */
-const CONTENT = `json_array(d.event_seq, e.id, e.type, e.version, e.source, e.tenant_id, e.priority, e.origin, e.ordering_key,
-  e.occurred_at, e.received_at, e.content_type, e.size, d.subscription_seq, d.generation, d.attempt_count,
-  d.uncounted_attempts, d.next_trigger, d.expires_at, d.early), e.request, e.details, e.body, e.checksum`;
+const CONTENT = `
+  json_array(d.event_seq, ${FACT_COLUMNS}, d.subscription_seq, d.generation, d.attempt_count, d.uncounted_attempts,
+    d.next_trigger, d.expires_at, d.early), e.request, e.details, e.body, e.checksum`;
 // A delivery whose event is not found is damaged as well, and must not wait for ever.
 const FROM = "from deliveries d left join events e on e.seq = d.event_seq";
 
@@ -47,8 +46,7 @@ export function createClaim(
   unreadable: UnreadableRows,
   expire: (eventSeq: number, subscriptionSeq: number) => void,
   sending: Pick<SendingWalk, "passedSeq">,
-  at: Readonly<BatchTime>,
-): Claim {
+) {
   // Ranks differ from due times by at most MAX_RANK_OFFSET_MS, so no due delivery lies beyond that.
   const selectDue = db.prepare(`
     select ${CONTENT} ${FROM}
@@ -154,22 +152,21 @@ export function createClaim(
   /** Those behind it in its ordering key go on. */
   function endDamaged({ eventSeq, eventId, eventType, damage }: Damaged, subscriptionSeq: number): DeadDelivery {
     const row = selectDelivery.get(eventSeq, subscriptionSeq) as unknown as DeliveryRow;
-    const attemptCount = row.attempt_count;
-    const end = { endedAt: at.wall, attemptCount, deadReason: "damaged", error: damage, leavesKeyQueue: true } as const;
-    moves.end(row, "dead", end);
-    return { eventSeq, subscriptionSeq, eventId, eventType, reason: "damaged", attemptCount };
+    moves.end(row, "dead", { deadReason: "damaged", error: damage });
+    return { eventSeq, subscriptionSeq, eventId, eventType, reason: "damaged", attemptCount: row.attempt_count };
   }
 
   function findAnyDue(subscriptionSeq: number, now: number): number | undefined {
     return (selectAnyDue.get(subscriptionSeq, now) as { due_at: number } | undefined)?.due_at;
   }
 
+  /** When the earliest pending delivery of a lane is due. */
   function nextDueAt(subscriptionSeq: number): number | undefined {
     return (selectNextDue.get(subscriptionSeq) as { due_at: number | null }).due_at ?? undefined;
   }
 
   return {
-    claim({ subscriptionSeq, limit, withFollowers }, now) {
+    claim({ subscriptionSeq, limit, withFollowers }: ClaimRequest, now: number): ClaimResult {
       const rows = readDue(subscriptionSeq, now, limit);
       const claimed: ClaimedDelivery[] = [];
       let dead: DeadDelivery[] | undefined;
@@ -197,7 +194,8 @@ export function createClaim(
       }
       return { claimed, expired, nextDueAt: next, dead };
     },
-    claimOne(eventSeq, subscriptionSeq, now) {
+    /** Marks one pending delivery as being sent, if it is due. */
+    claimOne(eventSeq: number, subscriptionSeq: number, now: number): ClaimedDelivery | undefined {
       const delivery = readOne(eventSeq, subscriptionSeq, now);
       if (delivery === undefined || "damage" in delivery || isExpired(delivery, now)) return undefined;
       mark([delivery], subscriptionSeq);
@@ -206,6 +204,8 @@ export function createClaim(
     nextDueAt,
   };
 }
+
+export type Claim = ReturnType<typeof createClaim>;
 
 interface FollowerRow {
   eventSeq: number;
@@ -231,7 +231,7 @@ type Content = readonly [
   expiresAt: number | null,
   early: number,
 ];
-const SUMMED = 13;
+const SUMMED_FACTS = 13;
 
 /** A delivery whose event must not be sent. Id and type are empty where they cannot be known. */
 interface Damaged {
@@ -257,11 +257,10 @@ function toClaimed([content, request, details, body, checksum]: ReadRow): Claime
   if (id === null) {
     return { eventSeq, eventId: "", eventType: "", damage: `row ${eventSeq} of the table events is missing` };
   }
-  const summed = [...row.slice(0, SUMMED), request, details] as unknown as SummedEvent;
+  const summed = [...row.slice(0, SUMMED_FACTS), request, details] as unknown as SummedEvent;
   if (sumEvent(summed, body) !== checksum) {
     return { eventSeq, eventId: id, eventType: row[2], damage: describeDamage("events", eventSeq) };
   }
-  const written = details ?? undefined;
   return {
     eventSeq,
     subscriptionSeq: row[13],
@@ -272,23 +271,49 @@ function toClaimed([content, request, details, body, checksum]: ReadRow): Claime
     isEarly: row[19] === EARLY.broughtForward,
     expiresAt: row[18] ?? undefined,
     hasDetails: details !== null && !isHopsOnly(details.slice(0, 10)),
-    event: {
-      id,
-      type: row[2],
-      version: row[3],
-      source: row[4],
-      tenantId: row[5],
-      priority: PRIORITIES[row[6]] ?? "normal",
-      origin: row[7] === 0 ? "webhook" : "publish",
-      orderingKey: row[8] ?? undefined,
-      occurredAt: row[9],
-      receivedAt: row[10],
-      contentType: row[11] ?? undefined,
-      hops: hopsOf(written),
-      originId: originIdOf(written),
-      trace: traceOf(written),
-      size: row[12],
-      body: body ?? undefined,
+    event: toContent(summed, body),
+  };
+}
+
+/** How many deliveries expire in one transaction. */
+const STEP = 500;
+const TIME_IS_OVER = "it expired before it was delivered";
+
+export function createExpire(db: Database, moves: Moves) {
+  const selectExpired = db.prepare(`
+    select ${deadColumns("expired")} from deliveries d join events e on e.seq = d.event_seq
+    where d.expires_at is not null and d.state < ${ENDED} and d.state = ${STATE.pending} and d.expires_at <= ?
+    order by d.expires_at limit ${STEP}`);
+
+  /** Returns the delivery of the same ordering key that moved up, if any. */
+  function one(eventSeq: number, subscriptionSeq: number): KeyFollower | undefined {
+    const row = moves.find(eventSeq, subscriptionSeq);
+    if (row === undefined) return undefined;
+    return moves.end(row, "dead", { deadReason: "expired", error: TIME_IS_OVER });
+  }
+
+  return {
+    one,
+    all(now: number): { expired: number; movedUp: number[] } & Deaths {
+      const dead = selectExpired.all(now) as unknown as DeadDelivery[];
+      const movedUp = new Set<number>();
+      for (const { eventSeq, subscriptionSeq } of dead) {
+        if (one(eventSeq, subscriptionSeq) !== undefined) movedUp.add(subscriptionSeq);
+      }
+      return { expired: dead.length, movedUp: [...movedUp], dead: unlessEmpty(dead) };
     },
   };
+}
+
+export type Expire = ReturnType<typeof createExpire>;
+
+/** The columns of `DeadDelivery`, of a delivery `d` that dies without an attempt and its event `e`. */
+export function deadColumns(reason: DeadReason, d = "d"): string {
+  return `${d}.event_seq as eventSeq, ${d}.subscription_seq as subscriptionSeq, e.id as eventId, e.type as eventType,
+    '${reason}' as reason, ${d}.attempt_count as attemptCount`;
+}
+
+/** Undefined when there are none, to keep messages between threads small. */
+export function unlessEmpty<Row>(rows: readonly Row[]): readonly Row[] | undefined {
+  return rows.length === 0 ? undefined : rows;
 }

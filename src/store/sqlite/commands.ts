@@ -5,22 +5,17 @@ import { isRefused } from "../../model/errors.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { Accept } from "./accept.ts";
 import type { AuditLog } from "./audit.ts";
-import type { Claim } from "./claim.ts";
-import { createAttemptStatsWrites } from "./attempt-stats.ts";
+import type { Claim, Expire } from "./claim.ts";
+import { createAttemptStatsWrites, createJobWrites, createPrune } from "./jobs.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
-import { createDeliveryChanges } from "./delivery-changes.ts";
+import { createDeliveryChanges, createLaneChanges } from "./delivery-changes.ts";
 import { createBodyErasure } from "./erase-body.ts";
-import type { Expire } from "./expire.ts";
-import { createJobWrites } from "./jobs.ts";
-import { createLaneChanges } from "./lane-changes.ts";
-import type { Moves } from "./move.ts";
-import type { MoveOver } from "./move-over.ts";
-import { createPrune } from "./prune.ts";
+import type { Moves, MoveOver } from "./move.ts";
 import { createRecordWrites } from "./records.ts";
-import type { Recover } from "./recover.ts";
+import type { Recover } from "./sending.ts";
 import { createReplayWrites } from "./replays.ts";
-import { createRequestNotes } from "./request-ring.ts";
+import { createRequestNotes } from "./requests.ts";
 import type { Retention } from "./retention.ts";
 import type { Settle } from "./settle.ts";
 import { createMessageWrites } from "./taken-messages.ts";
@@ -74,7 +69,7 @@ export function createCommands(db: Database, parts: CommandParts) {
       ...replays,
       ...createAttemptStatsWrites(db),
       ...createTenantErasure(db, parts),
-      prune: createPrune(db, parts.retention, (before, limit) => audit.prune(before, limit, at.wall)),
+      prune: createPrune(db, parts),
     },
     audit: {
       note: (notes: readonly AuditNote[], wall: number) => audit.append(notes, wall),

@@ -4,8 +4,7 @@ import { dirname } from "node:path";
 import { PosthornError } from "../../model/errors.ts";
 import { describeLogDamage, findLogDamage } from "./check-log.ts";
 import { mendLog } from "./mend-log.ts";
-import { createPrivateFile } from "./private-files.ts";
-import { syncDirectory } from "./durable-directory.ts";
+import { createPrivateFile, syncDirectory } from "./data-dir.ts";
 import { isCorruption, isSchemaFault } from "./faults.ts";
 
 export type Database = DatabaseSyncInstance;

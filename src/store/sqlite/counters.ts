@@ -1,9 +1,12 @@
 import { GATEWAY_TENANT } from "../../model/event.ts";
-import type { Database } from "./connection.ts";
-import { createTenantInsert } from "./tenants.ts";
+import type { Database, Statement } from "./connection.ts";
+import type { TenantUsage, Counters } from "../port/reads.ts";
+import { STATE } from "../../model/delivery.ts";
+import { toRow, type Prepare } from "./query-rows.ts";
+import { SENDING_ROWS } from "./sending.ts";
 
-export type DeliveryCounter = "created" | "delivered" | "dead" | "cancelled" | "attempts" | "failures";
-export type EventCounter = "accepted" | "unmatched" | "operators_only" | "duplicates";
+type DeliveryCounter = "created" | "delivered" | "dead" | "cancelled" | "attempts" | "failures";
+type EventCounter = "accepted" | "unmatched" | "operators_only" | "duplicates";
 
 const DELIVERY_COUNTERS: readonly DeliveryCounter[] = [
   "created",
@@ -17,20 +20,6 @@ const EVENT_COUNTERS: readonly EventCounter[] = ["accepted", "unmatched", "opera
 
 /** The counters of a tenant's events are in the row for subscription 0, before those of its subscriptions. */
 const EVENTS_ROW = 0;
-
-/** Collects changes during a transaction and writes each counter once, before the commit. */
-export interface CounterDeltas {
-  addDelivery(subscriptionSeq: number, counter: DeliveryCounter, by: number): void;
-  /** Whether the subscription is the tenant's, and not an operator's for several tenants. */
-  isOf(tenantId: string, subscriptionSeq: number): boolean;
-  /** `bytes`: the size of the body that was stored. */
-  addEvent(tenantId: string, counter: EventCounter, wall: number, bytes?: number): void;
-  /** Called when a tenant is deleted; its next event creates it again. */
-  forgetTenant(tenantId: string): void;
-  noteAttempt(subscriptionSeq: number, at: number): void;
-  write(): void;
-  discard(): void;
-}
 
 interface EventDelta extends Record<EventCounter, number> {
   bytes: number;
@@ -47,14 +36,10 @@ interface DeliveryDelta extends Record<DeliveryCounter, number> {
 /** The tenant of subscription ?1. It never changes: a deleted subscription leaves a tombstone. */
 export const TENANT_OF = "coalesce((select tenant_id from records where seq = ?1), '')";
 
-/** Counts a delivery that event ?1 got later, unless its subscription ?2 is an operator's for several tenants. */
-export const COUNT_LATER_DELIVERY = `
-  update events set delivery_count = delivery_count + 1
-  where seq = ?1 and coalesce((select tenant_id from records where seq = ?2), tenant_id) = tenant_id`;
-
 const addEach = (counters: readonly string[]) => counters.map((name, i) => `${name} = ${name} + ?${i + 3}`).join(", ");
 
-export function createCounterDeltas(db: Database): CounterDeltas {
+/** Collects changes during a transaction and writes each counter once, before the commit. */
+export function createCounterDeltas(db: Database) {
   const deliveries = new Map<number, DeliveryDelta>();
   const events = new Map<string, EventDelta>();
 
@@ -96,17 +81,19 @@ export function createCounterDeltas(db: Database): CounterDeltas {
   }
 
   return {
-    addDelivery(seq, counter, by) {
+    addDelivery(seq: number, counter: DeliveryCounter, by: number): void {
       deliveryDelta(seq)[counter] += by;
     },
-    isOf(tenantId, seq) {
+    /** Whether the subscription is the tenant's, and not an operator's for several tenants. */
+    isOf(tenantId: string, seq: number): boolean {
       const owner = findTenant(seq);
       return owner === tenantId || owner !== GATEWAY_TENANT;
     },
-    noteAttempt(seq, at) {
+    noteAttempt(seq: number, at: number): void {
       deliveryDelta(seq).lastAttemptAt = at;
     },
-    addEvent(tenantId, counter, wall, bytes = 0) {
+    /** `bytes`: the size of the body that was stored. */
+    addEvent(tenantId: string, counter: EventCounter, wall: number, bytes: number = 0): void {
       let delta = events.get(tenantId);
       if (delta === undefined) {
         events.set(tenantId, (delta = { accepted: 0, unmatched: 0, operators_only: 0, duplicates: 0, bytes: 0, wall }));
@@ -114,10 +101,11 @@ export function createCounterDeltas(db: Database): CounterDeltas {
       delta[counter]++;
       delta.bytes += bytes;
     },
-    forgetTenant(tenantId) {
+    /** Called when a tenant is deleted; its next event creates it again. */
+    forgetTenant(tenantId: string): void {
       knownTenants.delete(tenantId);
     },
-    write() {
+    write(): void {
       for (const [seq, d] of deliveries) {
         const tenantId = findTenant(seq);
         updateDelivery.get(
@@ -139,7 +127,7 @@ export function createCounterDeltas(db: Database): CounterDeltas {
       deliveries.clear();
       events.clear();
     },
-    discard() {
+    rollback(): void {
       deliveries.clear();
       events.clear();
       // Rows that the undone transaction created no longer exist.
@@ -147,4 +135,88 @@ export function createCounterDeltas(db: Database): CounterDeltas {
       knownTenants.clear();
     },
   };
+}
+
+export type CounterDeltas = ReturnType<typeof createCounterDeltas>;
+
+/** Takes the next version of the sequence that covers all records. */
+export function createRecordVersions(db: Database): () => number {
+  const next = db.prepare("update meta set value = value + 1 where key = 'record_version' returning value as version");
+  return () => (next.get() as { version: number }).version;
+}
+
+/** Inserts a tenant that nobody has configured, if it does not exist; with a new version unless one is given. */
+export function createTenantInsert(db: Database): (id: string, at: number, version?: number) => void {
+  const find = db.prepare(
+    "select 1 from records where kind = 'tenant' and tenant_id = '' and id = ? and deleted_at is null",
+  );
+  const takeVersion = createRecordVersions(db);
+  // A tenant that was configured before keeps its format, so that readers that know it notice that it is new.
+  const insert = db.prepare(`
+    insert into records (kind, tenant_id, id, version, format, data, created_at, updated_at)
+    values ('tenant', '', ?1, ?2, 0, '{}', ?3, ?3)
+    on conflict (kind, tenant_id, id) do update set version = ?2, data = '{}', created_at = ?3, updated_at = ?3,
+      deleted_at = null`);
+  return (id, at, given) => {
+    if (find.get(id) !== undefined) return;
+    insert.run(id, given ?? takeVersion(), at);
+  };
+}
+
+export function createTenantReads(prepare: (sql: string) => Statement) {
+  return {
+    loadTenantUsage(ids: readonly string[]): TenantUsage[] {
+      return prepare(`
+        select t.value as tenantId,
+          (select count(*) from records s
+            where s.kind = 'subscription' and s.tenant_id = t.value and s.deleted_at is null) as subscriptions,
+          coalesce(sum(c.created - c.delivered - c.dead - c.cancelled), 0) as openDeliveries,
+          coalesce(sum(c.stored_bytes), 0) as storedBytes
+        from json_each(?1) t left join counters c on c.tenant_id = t.value group by t.key`).all(JSON.stringify(ids));
+    },
+  };
+}
+
+const OPEN = `(select count(*) from deliveries where state = ${STATE.pending} and rank is not null)
+  + (select count(*) from (${SENDING_ROWS}))
+  + (select count(*) from deliveries where queued_key is not null and rank is null and state = ${STATE.pending})`;
+const OPEN_BY_COUNTERS = "(select coalesce(sum(created - delivered - dead - cancelled), 0) from counters)";
+
+export function createCounterReads(prepare: Prepare) {
+  return {
+    loadCounters(): Counters {
+      return {
+        events: prepare(
+          `select tenant_id as tenantId, accepted, unmatched, operators_only as operatorsOnly, duplicates, pruned from counters
+            where subscription_seq = 0`,
+        )
+          .all()
+          .map(toRow) as unknown as Counters["events"],
+        deliveries: prepare(
+          `select subscription_seq as subscriptionSeq, tenant_id as tenantId, created, delivered, dead, cancelled,
+              attempts, failures, last_attempt_at as lastAttemptAt, dead - pruned_dead as deadLetters,
+              pruned_delivered + pruned_dead + pruned_cancelled as pruned from counters
+            where subscription_seq > 0 order by subscription_seq`,
+        )
+          .all()
+          .map(toRow) as unknown as Counters["deliveries"],
+      };
+    },
+
+    // One statement reads one consistent state, however busy the writer is.
+    findImbalance(): number {
+      return (prepare(`select ${OPEN_BY_COUNTERS} - (${OPEN}) as imbalance`).get() as { imbalance: number }).imbalance;
+    },
+
+    loadReusableBytes(): number {
+      const { freelist_count: pages } = prepare("pragma freelist_count").get() as { freelist_count: number };
+      const { page_size: pageBytes } = prepare("pragma page_size").get() as { page_size: number };
+      return pages * pageBytes;
+    },
+  };
+}
+
+/** Counts row by row, to check a database from outside. */
+export function countOpenDeliveries(prepare: Prepare): number {
+  return (prepare(`select ${OPEN} as open`).get() as { open: number }).open;
 }

@@ -1,22 +1,28 @@
-import { isTerminal, nextState, type DeliveryState } from "../../model/delivery.ts";
-import { PRIORITIES } from "../../model/event.ts";
+import { isTerminal, nextState, type DeliveryState, MAX_RANK_OFFSET_MS, STATE } from "../../model/delivery.ts";
 import { formatDeliveryId } from "../../model/ids.ts";
 import { isRefused, refuse, type Refused } from "../../model/errors.ts";
 import type { BatchTime } from "../commit/batch.ts";
-import type { DeliveryChange, DeliveryKey } from "../port/lanes.ts";
+import type {
+  DeadDelivery,
+  DeliveryChange,
+  DeliveryKey,
+  LaneChange,
+  LaneChanged,
+  MoveTo,
+  WhichRetries,
+} from "../port/lanes.ts";
 import type { Accept } from "./accept.ts";
 import type { Database } from "./connection.ts";
-import { COUNT_LATER_DELIVERY } from "./counters.ts";
-import { stateOf, type DeliveryRow, type Moves } from "./move.ts";
-import { createPurge } from "./purge.ts";
+import { createPurge, EARLY, stateOf, type DeliveryRow, type Moves } from "./move.ts";
+import { deadColumns, unlessEmpty } from "./claim.ts";
+import type { CommandParts } from "./commands.ts";
+import { SENDING_ROWS } from "./sending.ts";
 
 type Changed = DeliveryState | Refused | undefined;
 
 /** Changes by an operator to one delivery. */
 export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept, at: Readonly<BatchTime>) {
-  const selectEvent = db.prepare("select priority, ordering_key from events where seq = ?");
   const giveUp = createPurge(db, moves);
-  const addToCount = db.prepare(COUNT_LATER_DELIVERY);
 
   function retry(row: DeliveryRow): Changed {
     const { now } = at;
@@ -51,14 +57,14 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
     if (state === "dead" && row.queued_key === null) {
       return refuse("illegal_transition", "A dead letter can be cancelled only while it blocks its ordering key.");
     }
-    moves.end(row, "cancelled", { endedAt: at.wall, attemptCount: row.attempt_count, leavesKeyQueue: true });
+    moves.end(row, "cancelled");
     return state;
   }
 
   function purge(row: DeliveryRow): Changed {
     const state = stateOf(row);
     if (state !== "dead") return refuse("illegal_transition", `The delivery is ${state}, not dead.`);
-    giveUp(row, at.wall);
+    giveUp(row);
     return state;
   }
 
@@ -72,12 +78,9 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
 
   /** The event never had this delivery. */
   function make({ eventSeq, subscriptionSeq }: DeliveryKey, { ordered, expiresAt }: Replay): Changed {
-    const event = selectEvent.get(eventSeq) as { priority: number; ordering_key: string | null } | undefined;
-    if (event === undefined) return refuse("not_found", "The event of this delivery no longer exists.");
-    const priority = PRIORITIES[event.priority] ?? "normal";
-    const to = { eventSeq, dueAt: at.now, priority, orderingKey: event.ordering_key ?? undefined };
-    accept.insertDelivery(to, { subscriptionSeq, claim: false, ordered, expiresAt }, at.wall);
-    addToCount.run(eventSeq, subscriptionSeq);
+    const to = accept.findTarget(eventSeq);
+    if (to === undefined) return refuse("not_found", "The event of this delivery no longer exists.");
+    accept.addDelivery({ ...to, dueAt: at.now }, { subscriptionSeq, ordered, expiresAt }, at.wall);
     return undefined;
   }
 
@@ -93,3 +96,183 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
 }
 
 type Replay = Extract<DeliveryChange, { act: "replay" }>;
+
+/** How many rows one step changes. */
+const STEP = 500;
+
+const SKIPPED = "skipped when the subscription was resumed";
+const HELD_TOO_LONG = "it was held for longer than held_max_days";
+
+/** The other lane (?3) could accept the delivery, as far as is known. */
+const MAY_GO_THERE = `not exists (
+  select 1 from deliveries other
+  where other.event_seq = deliveries.event_seq and other.subscription_seq = ?3 and other.dead_reason is not null)`;
+
+/** Changes to the waiting deliveries of one lane. */
+export function createLaneChanges(
+  db: Database,
+  { at, moves, moveOver, claim }: Pick<CommandParts, "at" | "moves" | "moveOver" | "claim">,
+) {
+  const selectOpen = db.prepare(`
+    select event_seq from deliveries where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
+    union all select event_seq from (${SENDING_ROWS}) where subscription_seq = ?1
+    union all select event_seq from deliveries
+    where subscription_seq = ?1 and queued_key is not null and rank is null and state <> ${STATE.sending}
+    limit ${STEP}`);
+  const countOfJob = db.prepare(`
+    update replays set done = done + ?1, total = max(total, done + ?1)
+    where lane_seq = ?2 and status in ('running', 'paused')`);
+  const selectDeadHeads = db.prepare(`
+    select event_seq from deliveries
+    where subscription_seq = ? and queued_key is not null and state = ${STATE.dead} limit ${STEP}`);
+  const leaveKeyQueue = db.prepare(
+    "update deliveries set queued_key = null where event_seq = ? and subscription_seq = ?",
+  );
+  const selectLastEvent = db.prepare("select max(seq) as seq from events");
+  // A first attempt that is not due yet was scheduled for later: it is not held.
+  const selectHeld = db.prepare(`
+    select event_seq from deliveries
+    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and event_seq <= ?2
+      and (attempt_count > 0 or next_attempt_at <= ?3)
+    union all
+    select event_seq from deliveries
+    where subscription_seq = ?1 and queued_key is not null and rank is null and state = ${STATE.pending} and event_seq <= ?2
+      and (attempt_count > 0 or next_attempt_at <= ?3)
+    limit ${STEP}`);
+  const selectOverdue = db.prepare(`
+    select ${deadColumns("held_too_long", "held")} from (
+      select event_seq, subscription_seq, attempt_count from deliveries
+      where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and rank <= ?2 + ${MAX_RANK_OFFSET_MS}
+        and next_attempt_at <= ?2
+      union all
+      select event_seq, subscription_seq, attempt_count from deliveries
+      where subscription_seq = ?1 and queued_key is not null and rank is null and state = ${STATE.pending} and next_attempt_at <= ?2
+      limit ${STEP}) held
+    join events e on e.seq = held.event_seq`);
+  // A rank is never before the due time, so overdue deliveries are not scanned. The offset between rank and due time
+  // stays.
+  const prepareHasten = (only: string) =>
+    db.prepare(`
+    update deliveries set next_attempt_at = ?2, rank = rank - next_attempt_at + ?2, early = ${EARLY.broughtForward}
+    where subscription_seq = ?1 and event_seq in (
+      select d.event_seq from deliveries d
+      where d.subscription_seq = ?1 and d.state = ${STATE.pending} and d.rank is not null and d.rank > ?2 and d.next_attempt_at > ?2
+        and d.attempt_count > 0 ${only} order by d.rank limit min(?3, ${STEP}))`);
+  const hastenAny = prepareHasten("");
+  const hastenFresh = prepareHasten(`and d.early = ${EARLY.free}`);
+  const hastenKept = prepareHasten(
+    `and d.early = ${EARLY.kept} and (select e.source from events e where e.seq = d.event_seq) = ?4`,
+  );
+
+  // Only the head of an ordering key has a rank; its followers are moved after it.
+  const selectMovable = db.prepare(`
+    select event_seq from deliveries
+    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
+      and (attempt_count > 0 or next_attempt_at <= ?2) and ${MAY_GO_THERE}
+    order by rank limit ${STEP}`);
+  const fromLaterMoves = `
+    from deliveries
+    where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
+      and attempt_count = 0 and next_attempt_at > ?2 and ${MAY_GO_THERE}`;
+  const selectNextMove = db.prepare(`
+    select min(next_attempt_at) as at ${fromLaterMoves}
+      and rank <= ${MAX_RANK_OFFSET_MS} + (select min(rank) ${fromLaterMoves})`);
+
+  /** For a delivery that was found in the same transaction. */
+  function getRow(eventSeq: number, subscriptionSeq: number): DeliveryRow {
+    const row = moves.find(eventSeq, subscriptionSeq);
+    if (row !== undefined) return row;
+    throw new Error(
+      `the delivery ${formatDeliveryId(eventSeq, subscriptionSeq)} disappeared while it was being changed`,
+    );
+  }
+
+  function rowsOf(found: unknown, subscriptionSeq: number): DeliveryRow[] {
+    return (found as { event_seq: number }[]).map(({ event_seq }) => getRow(event_seq, subscriptionSeq));
+  }
+
+  function skipDeadHead(row: DeliveryRow): void {
+    leaveKeyQueue.run(row.event_seq, row.subscription_seq);
+    if (row.queued_key !== null) moves.moveUp(row.subscription_seq, row.queued_key);
+  }
+
+  function cancelOpen(seq: number): LaneChanged {
+    const rows = rowsOf(selectOpen.all(seq), seq);
+    let cancelled = 0;
+    for (const row of rows) {
+      if (stateOf(row) === "dead") {
+        skipDeadHead(row);
+      } else {
+        moves.end(row, "cancelled");
+        cancelled++;
+      }
+    }
+    if (cancelled > 0) countOfJob.run(cancelled, seq);
+    return { changed: rows.length };
+  }
+
+  function skipHeld(seq: number, upTo: number | undefined): LaneChanged {
+    const last = upTo ?? (selectLastEvent.get() as { seq: number | null }).seq ?? 0;
+    const rows = rowsOf(selectHeld.all(seq, last, at.now), seq);
+    for (const row of rows) moves.end(row, "cancelled", { error: SKIPPED });
+    return { changed: rows.length, upTo: last };
+  }
+
+  function giveUpHeld(seq: number, dueBefore: number): LaneChanged {
+    const dead = selectOverdue.all(seq, dueBefore) as unknown as DeadDelivery[];
+    const end = { deadReason: "held_too_long", error: HELD_TOO_LONG } as const;
+    let movedUp = false;
+    for (const { eventSeq } of dead) {
+      if (moves.end(getRow(eventSeq, seq), "dead", end) !== undefined) movedUp = true;
+    }
+    return { changed: dead.length, dead: unlessEmpty(dead), movedUp };
+  }
+
+  function hasten(seq: number, { limit = STEP, onlyFresh = false, keptOf }: WhichRetries): LaneChanged {
+    const { now } = at;
+    if (keptOf !== undefined) return { changed: hastenKept.run(seq, now, limit, keptOf).changes };
+    return { changed: (onlyFresh ? hastenFresh : hastenAny).run(seq, now, limit).changes };
+  }
+
+  function skipDeadHeads(seq: number): LaneChanged {
+    const heads = rowsOf(selectDeadHeads.all(seq), seq);
+    for (const row of heads) skipDeadHead(row);
+    return { changed: heads.length };
+  }
+
+  function mayMove({ attempt_count: attempts, next_attempt_at: dueAt }: DeliveryRow): boolean {
+    return attempts > 0 || (dueAt ?? at.now) <= at.now;
+  }
+
+  function move(seq: number, to: MoveTo): LaneChanged {
+    const { subscriptionSeq } = to;
+    let changed = 0;
+    for (const head of rowsOf(selectMovable.all(seq, at.now, subscriptionSeq), seq)) {
+      for (let row: DeliveryRow | undefined = head; row !== undefined && changed < STEP;) {
+        if (!mayMove(row) || !moveOver.isPossible(row, to)) break;
+        const follower = moveOver.move(row, to);
+        changed++;
+        row = follower && getRow(follower.eventSeq, seq);
+      }
+    }
+    const later = selectNextMove.get(seq, at.now, subscriptionSeq) as { at: number | null };
+    return { changed, nextDueAt: claim.nextDueAt(seq), nextMoveAt: changed > 0 ? at.now : (later.at ?? undefined) };
+  }
+
+  return (seq: number, change: LaneChange): LaneChanged => {
+    switch (change.act) {
+      case "cancel":
+        return cancelOpen(seq);
+      case "skip_held":
+        return skipHeld(seq, change.upTo);
+      case "give_up_held":
+        return giveUpHeld(seq, change.dueBefore);
+      case "hasten":
+        return hasten(seq, change);
+      case "skip_dead_heads":
+        return skipDeadHeads(seq);
+      case "move":
+        return move(seq, change.to);
+    }
+  };
+}

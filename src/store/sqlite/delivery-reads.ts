@@ -11,12 +11,13 @@ import type {
   PageOf,
   SearchPage,
   StoredDelivery,
+  OldestOpen,
 } from "../port/reads.ts";
 import { fillForm } from "./attempt-forms.ts";
 import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { ORIGIN_ID } from "./claim.ts";
-import { searchDeliveries } from "./delivery-search.ts";
 import { conditions, OWNER, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
+import { isCorruption } from "./faults.ts";
 
 export const DELIVERY_COLUMNS = `
   d.event_seq as eventSeq, d.subscription_seq as subscriptionSeq, e.id as eventId, ${ORIGIN_ID} as originEventId,
@@ -185,6 +186,145 @@ function toAttempt(row: AttemptSql): AttemptRecord & { number: number } {
       code: row.response_code ?? undefined,
       facts: row.response_headers ?? undefined,
       answer: row.response_body ?? undefined,
+    },
+  };
+}
+
+/** How many deliveries one statement looks at; about a millisecond. */
+const DELIVERIES_AT_ONCE = 2000;
+const ABOVE_ALL: DeliveryKey = { eventSeq: Number.MAX_SAFE_INTEGER, subscriptionSeq: 0 };
+
+export interface DeliverySearchOptions {
+  prepare: Prepare;
+  /** What is read of a delivery `d`, its event `e` and its subscription `s`, with the tables. */
+  select: string;
+  nowMs: () => number;
+}
+
+/**
+ * Goes through the deliveries from the newest event down, in small steps. No index leads to those of a subscription or
+ * of a state, because it would be written for every delivery: a page that finds few of them ends with its budget.
+ */
+function searchDeliveries<Row extends DeliveryKey>(
+  { prepare, select, nowMs }: DeliverySearchOptions,
+  filter: Omit<DeliveryFilter, "eventSeq">,
+  { limit, cursor, budgetMs = Number.POSITIVE_INFINITY }: SearchPage,
+): PageOf<Row> {
+  const deadline = nowMs() + budgetMs;
+  const { tenantId, subscriptionSeq, state } = filter;
+  // Dead letters have an index in this order, which SQLite uses only when its condition is spelt out.
+  const among = state === "dead" ? `d.state = ${STATE.dead}` : "true";
+  const below = "(d.event_seq, d.subscription_seq) < (?, ?)";
+  const order = "order by d.event_seq desc, d.subscription_seq desc";
+  const selectEnd = prepare(`
+    select d.event_seq as eventSeq, d.subscription_seq as subscriptionSeq from deliveries d
+    where ${among} and ${below} ${order} limit 1 offset ${DELIVERIES_AT_ONCE - 1}`);
+  const where = conditions(
+    [
+      [`${OWNER} = ?`, tenantId],
+      ["d.subscription_seq = ?", subscriptionSeq],
+      ["d.state = ?", state === undefined ? undefined : DELIVERY_STATES.indexOf(state)],
+    ],
+    `${among} and ${below} and (d.event_seq, d.subscription_seq) >= (?, ?)`,
+  );
+  const read = prepare(`select ${select} ${where.sql} ${order} limit ?`);
+
+  const isWholeLane = subscriptionSeq !== undefined && state === undefined && cursor === undefined;
+  const isComplete = isWholeLane ? createCompletenessCheck(prepare, subscriptionSeq) : () => false;
+  const rows: Row[] = [];
+  let at = cursor === undefined ? ABOVE_ALL : toKey(parseCursor(cursor, 2));
+  while (!isComplete(rows.length)) {
+    const end = selectEnd.get(at.eventSeq, at.subscriptionSeq) as DeliveryKey | undefined;
+    const to = end ?? { eventSeq: 0, subscriptionSeq: 0 };
+    const wanted = limit + 1 - rows.length;
+    const place = [at.eventSeq, at.subscriptionSeq, to.eventSeq, to.subscriptionSeq];
+    rows.push(...(read.all(...place, ...where.values, wanted) as unknown as Row[]));
+    if (rows.length > limit) return { rows: rows.slice(0, limit), nextCursor: cursorOf(rows[limit - 1] as Row) };
+    if (end === undefined) break;
+    at = end;
+    if (nowMs() >= deadline) return { rows, nextCursor: cursorOf(end) };
+  }
+  return { rows, nextCursor: undefined };
+}
+
+/**
+ * Whether so many are all deliveries of a subscription: then the search need not go on to the oldest event. Not known
+ * once some were deleted since the search began.
+ */
+function createCompletenessCheck(prepare: Prepare, subscriptionSeq: number): (found: number) => boolean {
+  const select = prepare(`
+    select created, pruned_delivered + pruned_dead + pruned_cancelled as pruned from counters
+    where subscription_seq = ?`);
+  const load = () => (select.get(subscriptionSeq) ?? { created: 0, pruned: 0 }) as { created: number; pruned: number };
+  const { pruned: before } = load();
+  return (found) => {
+    const { created, pruned } = load();
+    return pruned === before && found === created - pruned;
+  };
+}
+
+function toKey([eventSeq, subscriptionSeq]: readonly number[]): DeliveryKey {
+  return { eventSeq: eventSeq as number, subscriptionSeq: subscriptionSeq as number };
+}
+
+function cursorOf({ eventSeq, subscriptionSeq }: DeliveryKey): string {
+  return `${eventSeq}.${subscriptionSeq}`;
+}
+
+/** Limits, so that a backlog of a million deliveries is not scanned. */
+const LOOKED_AT = { due: 500, later: 100 };
+const COUNTED = 1000;
+
+interface OldestSql {
+  received_at: number;
+  next_attempt_at: number;
+  attempt_count: number;
+}
+
+export function createLaneReads(prepare: Prepare) {
+  /** The first due deliveries have been due for longest; the last of the others have had the most attempts. */
+  const oldest = `
+    select e.received_at, d.next_attempt_at, d.attempt_count
+    from (
+      select event_seq from (
+        select event_seq from deliveries indexed by lanes
+        where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null and next_attempt_at <= ?2
+        order by rank limit ${LOOKED_AT.due})
+      union
+      select event_seq from (
+        select event_seq, attempt_count from deliveries indexed by lanes
+        where subscription_seq = ?1 and state = ${STATE.pending} and rank is not null
+        order by rank desc limit ${LOOKED_AT.later})
+      where attempt_count > 0
+      order by event_seq limit 1) o
+    join deliveries d on d.event_seq = o.event_seq and d.subscription_seq = ?1
+    join events e on e.seq = o.event_seq`;
+  const blocked = `
+    select count(*) as blocked from (
+      select 1 from deliveries indexed by dead_letters_by_subscription
+      where subscription_seq = ? and state = ${STATE.dead} and queued_key is not null limit ${COUNTED})`;
+
+  /** A lane whose rows cannot be read must not hide the others. */
+  function findOldest(subscriptionSeq: number, now: number): OldestSql | undefined {
+    try {
+      return prepare(oldest).get(subscriptionSeq, now) as OldestSql | undefined;
+    } catch (error) {
+      if (isCorruption(error)) return undefined;
+      throw error;
+    }
+  }
+
+  return {
+    findOldestOpen(subscriptionSeqs: readonly number[], now: number): (OldestOpen | undefined)[] {
+      return subscriptionSeqs.map((seq) => {
+        const row = findOldest(seq, now);
+        if (row === undefined) return undefined;
+        return { receivedAt: row.received_at, dueAt: row.next_attempt_at, isUntried: row.attempt_count === 0 };
+      });
+    },
+    countBlockedKeys(subscriptionSeqs: readonly number[]): number[] {
+      const count = prepare(blocked);
+      return subscriptionSeqs.map((seq) => (count.get(seq) as { blocked: number }).blocked);
     },
   };
 }

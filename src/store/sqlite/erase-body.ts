@@ -1,32 +1,20 @@
 import { STATE, MOVED } from "../../model/delivery.ts";
 import { refuse, type Refused } from "../../model/errors.ts";
-import type { BatchTime } from "../commit/batch.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { BodyErasure } from "../port/event-log.ts";
 import { createAttemptsOfEvents } from "./attempts.ts";
-import type { AuditLog } from "./audit.ts";
+import type { CommandParts } from "./commands.ts";
 import type { Database } from "./connection.ts";
-import { SUMMED_COLUMNS, sumRow } from "./event-checksum.ts";
-import type { DeliveryRow, Moves } from "./move.ts";
-import type { Settle } from "./settle.ts";
-import { createSecureDelete } from "./secure-delete.ts";
+import { SUMMED_COLUMNS, sumRow } from "./checked-rows.ts";
+import type { DeliveryRow } from "./move.ts";
 
 /** Deliveries ended in one transaction; the rest follows in the next. */
 const MAX_ENDED = 1000;
 
-export interface BodyErasureParts {
-  moves: Moves;
-  audit: AuditLog;
-  at: Readonly<BatchTime>;
-  settle: Pick<Settle, "forgetForms">;
-}
-
 /** Erases the body of an event, what was sent of it, the answers of its destinations, and the errors. */
-export function createBodyErasure(db: Database, { moves, audit, at, settle }: BodyErasureParts) {
+export function createBodyErasure(db: Database, { moves, audit, at, settle }: CommandParts) {
   const select = db.prepare(`
     select id, tenant_id as tenantId, size, erased_at as erasedAt, fan_out_cursor as cursor from events where seq = ?`);
-  const selectOpen = db.prepare(`
-    select * from deliveries where event_seq = ? and state in (${STATE.pending}, ${STATE.sending}) limit ${MAX_ENDED + 1}`);
   const countSeen = db.prepare(`
     select count(*) as count from deliveries d join records s on s.seq = d.subscription_seq
     where d.event_seq = ? and d.state in (${STATE.pending}, ${STATE.sending}) and s.tenant_id = ?`);
@@ -52,10 +40,7 @@ export function createBodyErasure(db: Database, { moves, audit, at, settle }: Bo
 
   function endOpen(rows: readonly DeliveryRow[]): readonly number[] {
     const ended = rows.slice(0, MAX_ENDED);
-    for (const row of ended) {
-      const { attempt_count: attemptCount } = row;
-      moves.end(row, "dead", { endedAt: at.wall, attemptCount, deadReason: "erased", leavesKeyQueue: true });
-    }
+    for (const row of ended) moves.end(row, "dead", { deadReason: "erased" });
     return ended.map((row) => row.subscription_seq);
   }
 
@@ -63,7 +48,7 @@ export function createBodyErasure(db: Database, { moves, audit, at, settle }: Bo
     eraseBody(eventSeq: number, isForced: boolean, note?: AuditNote): BodyErasure | Refused {
       const event = select.get(eventSeq) as ErasedEvent | undefined;
       if (event === undefined) return refuse("not_found", "There is no such event.");
-      const open = selectOpen.all(eventSeq) as unknown as DeliveryRow[];
+      const open = moves.findOpen(eventSeq, MAX_ENDED + 1);
       if (event.cursor !== null || (open.length > 0 && !isForced)) {
         // A tenant must not learn of deliveries that it does not see; operators are told of these when no others are open.
         const count = (countSeen.get(eventSeq, event.tenantId) as { count: number }).count || open.length;
@@ -100,4 +85,21 @@ interface ErasedEvent {
   size: number;
   erasedAt: number | null;
   cursor: number | null;
+}
+
+const MODES = ["off", "on", "fast"];
+
+/**
+ * While `work` runs, deleted data is overwritten; otherwise its bytes would stay in the file until the space is reused.
+ */
+export function createSecureDelete(db: Database): <Result>(work: () => Result) => Result {
+  const { secure_delete: usual } = db.prepare("pragma secure_delete").get() as { secure_delete: number };
+  return (work) => {
+    db.exec("pragma secure_delete = on");
+    try {
+      return work();
+    } finally {
+      db.exec(`pragma secure_delete = ${MODES[usual] ?? "off"}`);
+    }
+  };
 }

@@ -1,24 +1,173 @@
 import { readLabels } from "../../model/event-search.ts";
 import type { NewEvent } from "../port/event-log.ts";
-import { createBlockFilters, idStart, SEGMENTS, toFilterKey, type FilterKey } from "./block-filter.ts";
-import { GROUP_BLOCKS, groupOf, packGroup, type BlockRow } from "./block-group.ts";
 import type { Database } from "./connection.ts";
+
+/**
+ * Bloom filters of everything by which the events of one block can be found. A filter may say "perhaps" without reason,
+ * about once in 2,000 times; it never says "no" when there is a match.
+ */
+
+const BITS_PER_KEY = 16;
+const PROBES = 8;
+const MIN_BYTES = 16;
+/** The number of filters of a block. Databases depend on it and on the hashes: never change them. */
+export const SEGMENTS = 16;
+
+/** The indexed length of an id's beginning: in generated ids, the time to about a second. */
+const ID_START_LENGTH = 12;
+
+/** The keys by which events are indexed and searched. The numbers are part of the hashes. */
+const KINDS = {
+  type: 1,
+  /** Leading words of the type, for patterns. */
+  words: 2,
+  source: 3,
+  tenant: 4,
+  /** `TYPE:TENANT`, because a tenant's keys search only its own events. */
+  typeOfTenant: 5,
+  givenId: 6,
+  idStart: 7,
+  orderingKey: 8,
+  label: 9,
+  /** `NAME=VALUE`. */
+  labelValue: 10,
+  unmatched: 11,
+} as const;
+
+export interface FilterKey {
+  readonly segment: number;
+  readonly first: number;
+  readonly step: number;
+}
+
+export function idStart(id: string): string {
+  return id.slice(0, ID_START_LENGTH);
+}
+
+/** Undefined for a prefix shorter than the indexed length. */
+export function keyOfIdPrefix(prefix: string): FilterKey | undefined {
+  return prefix.length < ID_START_LENGTH ? undefined : toFilterKey("idStart", idStart(prefix));
+}
+
+/** Two 32-bit FNV-1a hashes, each mixed once more, because FNV distributes the high bits poorly. */
+export function toFilterKey(kind: keyof typeof KINDS, text: string): FilterKey {
+  let a = Math.imul(0x811c9dc5 ^ KINDS[kind], 0x01000193);
+  let b = Math.imul(0x01000193 ^ KINDS[kind], 0x5bd1e995);
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    a = Math.imul(a ^ code, 0x01000193);
+    b = Math.imul(b ^ code, 0x5bd1e995);
+  }
+  // An odd step avoids short cycles.
+  return { segment: stir(a ^ b) & (SEGMENTS - 1), first: stir(a), step: stir(b) | 1 };
+}
+
+function stir(hash: number): number {
+  let h = hash;
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return h ^ (h >>> 16);
+}
+
+/** One for each segment. */
+export function createBlockFilters(keys: readonly FilterKey[]): Uint8Array[] {
+  const counts = new Uint32Array(SEGMENTS);
+  for (const { segment } of keys) counts[segment] = (counts[segment] as number) + 1;
+  const filters = Array.from(
+    counts,
+    (count) => new Uint8Array(Math.max(MIN_BYTES, Math.ceil((count * BITS_PER_KEY) / 8))),
+  );
+  for (const { segment, first, step } of keys) {
+    const filter = filters[segment] as Uint8Array;
+    for (let i = 0; i < PROBES; i++) {
+      const bit = bitAt(filter, first, step, i);
+      filter[bit >> 3] = (filter[bit >> 3] as number) | (1 << (bit & 7));
+    }
+  }
+  return filters;
+}
+
+/** `filter`: the filter of the key's segment. */
+export function mayHold(filter: Uint8Array, { first, step }: FilterKey): boolean {
+  for (let i = 0; i < PROBES; i++) {
+    const bit = bitAt(filter, first, step, i);
+    if (((filter[bit >> 3] as number) & (1 << (bit & 7))) === 0) return false;
+  }
+  return true;
+}
+
+/**
+ * Limited to 31 bits: for larger numbers the remainder is computed with floating point, which takes ten times as long.
+ */
+function bitAt(filter: Uint8Array, first: number, step: number, i: number): number {
+  return ((first + Math.imul(i, step)) & 0x7fffffff) % (filter.length * 8);
+}
+
+/**
+ * The rows of consecutive blocks packed into one value, so that a search over millions of events reads only hundreds of
+ * rows.
+ */
+
+/** The data of one block for one segment. */
+export interface BlockRow {
+  block: number;
+  minReceivedAt: number;
+  maxReceivedAt: number;
+  hasAllLabels: number;
+  filter: Uint8Array;
+}
+
+/** Databases depend on it: never change it. */
+export const GROUP_BLOCKS = 16;
+
+const HEADER_BYTES = 21;
+
+export function groupOf(block: number): number {
+  return Math.floor(block / GROUP_BLOCKS);
+}
+
+/** All blocks of a group, in order. */
+function packGroup(rows: readonly BlockRow[]): Uint8Array {
+  const bytes = rows.reduce((sum, { filter }) => sum + filter.length, rows.length * HEADER_BYTES);
+  const packed = new Uint8Array(bytes);
+  const view = new DataView(packed.buffer);
+  let end = rows.length * HEADER_BYTES;
+  rows.forEach(({ minReceivedAt, maxReceivedAt, hasAllLabels, filter }, i) => {
+    const at = i * HEADER_BYTES;
+    view.setFloat64(at, minReceivedAt);
+    view.setFloat64(at + 8, maxReceivedAt);
+    view.setUint8(at + 16, hasAllLabels);
+    packed.set(filter, end);
+    end += filter.length;
+    view.setUint32(at + 17, end);
+  });
+  return packed;
+}
+
+/** The highest block first, none above `from`. */
+export function unpackGroup(packed: Uint8Array, group: number, from: number): BlockRow[] {
+  const view = new DataView(packed.buffer, packed.byteOffset, packed.length);
+  const first = group * GROUP_BLOCKS;
+  const rows: BlockRow[] = [];
+  for (let i = from - first; i >= 0; i--) {
+    const at = i * HEADER_BYTES;
+    const start = i === 0 ? GROUP_BLOCKS * HEADER_BYTES : view.getUint32(at - HEADER_BYTES + 17);
+    rows.push({
+      block: first + i,
+      minReceivedAt: view.getFloat64(at),
+      maxReceivedAt: view.getFloat64(at + 8),
+      hasAllLabels: view.getUint8(at + 16),
+      filter: packed.subarray(start, view.getUint32(at + 17)),
+    });
+  }
+  return rows;
+}
 
 /** How many events, by sequence number, are skipped or read together. Databases depend on it: never change it. */
 export const BLOCK_EVENTS = 1024;
 
 export function blockOf(seq: number): number {
   return Math.floor(seq / BLOCK_EVENTS);
-}
-
-/**
- * Collects the index keys of the newest block in memory, and writes them with the block's last event. So the index
- * costs each event only a few look-ups in sets.
- */
-export interface EventBlocks {
-  note(seq: number, event: FiledEvent, isUnmatched: boolean): void;
-  /** `seqAgain`: the number that the next event now gets. */
-  rollback(seqAgain: number): void;
 }
 
 type FiledEvent = Pick<
@@ -31,7 +180,11 @@ const MAX_DETAILS_CHARACTERS = 8192;
 const MAX_LABELS = 32;
 
 /** `nextSeq`: the number of the next event. */
-export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
+/**
+ * Collects the index keys of the newest block in memory, and writes them with the block's last event. So the index
+ * costs each event only a few look-ups in sets.
+ */
+export function createEventBlocks(db: Database, nextSeq: number) {
   // Index rows from this number on may describe events that no longer exist, and must not stand for new ones.
   const forget = db.prepare("delete from event_blocks where segment = ? and block >= ?");
   const forgetGroups = db.prepare("delete from event_block_groups where segment = ? and block_group >= ?");
@@ -163,12 +316,13 @@ export function createEventBlocks(db: Database, nextSeq: number): EventBlocks {
   }
 
   return {
-    note(seq, event, isUnmatched) {
+    note(seq: number, event: FiledEvent, isUnmatched: boolean): void {
       if (blockOf(seq) !== block) begin(seq);
       file(event, isUnmatched);
       if ((seq + 1) % BLOCK_EVENTS === 0) write();
     },
-    rollback(seqAgain) {
+    /** `seqAgain`: the number that the next event now gets. */
+    rollback(seqAgain: number): void {
       // Keys of events that were not stored do no harm, as long as they are in the right block.
       if (blockOf(seqAgain) !== block) block = -1;
     },

@@ -1,22 +1,18 @@
+import { createHmac } from "node:crypto";
+import { publishKey } from "../../model/ids.ts";
+import type { NewEvent } from "../port/event-log.ts";
 import type { Database, Statement } from "./connection.ts";
+import { MESSAGE_STATE } from "./taken-messages.ts";
 
 /** One mark for this many sequence numbers. Databases depend on it: it must never grow. */
 const MARKED_EVENTS = 128;
 
-/** Finds events by the ids that this gateway generated. */
-export interface EventIds {
-  /** Notes the number of an event with a generated id. */
-  note(seq: number, id: string): void;
-  find(id: string): number | undefined;
-  /** Forgets what a transaction that did not commit has noted. */
-  rollback(): void;
-}
-
 /**
- * Ids are generated in nearly the same order in which events are stored. An id that is higher than all before needs no
- * row, except for one in 128. A lower one (the clock was set back, or its event took a while) has a row of its own.
+ * Finds events by the ids that this gateway generated. They are generated in nearly the same order in which events are
+ * stored. An id that is higher than all before needs no row, except for one in 128. A lower one (the clock was set back,
+ * or its event took a while) has a row of its own.
  */
-export function createEventIds(db: Database): EventIds {
+export function createEventIds(db: Database) {
   const insertMark = db.prepare("insert into event_id_marks (id, event_seq) values (?, ?)");
   const insertRow = db.prepare("insert or ignore into event_ids (id, event_seq) values (?, ?)");
   const selectLastMark = db.prepare("select id, event_seq from event_id_marks order by id desc limit 1");
@@ -36,7 +32,8 @@ export function createEventIds(db: Database): EventIds {
   }
 
   return {
-    note(seq, id) {
+    /** Notes the number of an event with a generated id. */
+    note(seq: number, id: string): void {
       if (id <= highest) {
         insertRow.run(id, seq);
         return;
@@ -47,6 +44,7 @@ export function createEventIds(db: Database): EventIds {
       markedPart = partOf(seq);
     },
     find,
+    /** Forgets what a transaction that did not commit has noted. */
     rollback: load,
   };
 }
@@ -87,4 +85,167 @@ export function createEventIdLookup(prepare: (sql: string) => Statement): (id: s
 
 function partOf(seq: number): number {
   return Math.floor(seq / MARKED_EVENTS);
+}
+
+/** A key in `meta`. It keeps the number of the last event when that is deleted, because numbers are never reused. */
+export const LAST_EVENT_SEQ = "last_event_seq";
+
+export function readLastSeq(db: Pick<Database, "prepare">): number {
+  const select = db.prepare(`
+    select max(coalesce((select max(seq) from events), 0), coalesce((select value from meta where key = ?), 0)) as seq`);
+  return (select.get(LAST_EVENT_SEQ) as { seq: number }).seq;
+}
+
+/**
+ * Keyed, so that senders cannot create colliding keys. 62 bits fit SQLite's integer key and leave room to probe the
+ * next slots.
+ */
+export function hashKey(secret: Uint8Array, tenantId: string, key: string): bigint {
+  const digest = createHmac("sha1", secret).update(`${tenantId}\0${key}`).digest();
+  return digest.readBigInt64BE(0) & 0x3fff_ffff_ffff_ffffn;
+}
+
+/** Finds an event by the id that its sender chose, through its dedupe key, which contains that id. */
+export type FindGivenId = (id: string, tenantId: string) => number | undefined;
+
+export function createGivenIdLookup(prepare: (sql: string) => Statement, secret: Uint8Array): FindGivenId {
+  const select = prepare(`
+    select e.seq, e.tenant_id as tenantId, e.dedupe_key as dedupeKey
+    from dedupe left join events e on e.seq = dedupe.event_seq where dedupe.hash = ?`);
+  return (id, tenantId) => {
+    const key = publishKey(id);
+    const bytes = Buffer.from(key);
+    for (let hash = hashKey(secret, tenantId, key); ; hash += 1n) {
+      const row = select.get(hash) as Place | undefined;
+      if (row === undefined) return undefined;
+      // A deleted event may have left its slot behind.
+      if (row.dedupeKey !== null && row.tenantId === tenantId && bytes.equals(row.dedupeKey)) return row.seq;
+    }
+  };
+}
+
+type Place = { seq: number; tenantId: string; dedupeKey: Uint8Array | null };
+
+/** Separates the two keys of an event; this byte occurs in no UTF-8 text. */
+const PARTS_KEYS = 0xff;
+
+/** The dedupe key and the replay key of an event, as its row has them. */
+export function writeKeys(key: string | undefined, replayKey: string | undefined): Buffer | null {
+  if (replayKey === undefined) return key === undefined ? null : Buffer.from(key);
+  return Buffer.concat([Buffer.from(key ?? ""), Buffer.of(PARTS_KEYS), Buffer.from(replayKey)]);
+}
+
+function readKeys(written: Uint8Array): Uint8Array[] {
+  const partedAt = written.indexOf(PARTS_KEYS);
+  return partedAt < 0 ? [written] : [written.subarray(0, partedAt), written.subarray(partedAt + 1)];
+}
+
+export interface DedupeOptions {
+  dedupeHorizonMs: number;
+  hashKey: Uint8Array;
+}
+
+/** The keys of events, by their hashes; those of deleted events stay known for as long as others. */
+export function createDedupeKeys(db: Database, { hashKey: secret, dedupeHorizonMs }: DedupeOptions) {
+  const findByHash = db.prepare(`
+    select coalesce(e.id, k.id) as id, coalesce(e.tenant_id, k.tenant_id) as tenant_id,
+      coalesce(e.dedupe_key, k.dedupe_key) as dedupe_key,
+      max(coalesce(e.received_at, k.received_at), coalesce(t.settled_at, 0)) as received_at,
+      coalesce(t.state, -1) = ${MESSAGE_STATE.held} as is_held
+    from dedupe d left join events e on e.seq = d.event_seq left join known_ids k on k.event_seq = d.event_seq
+      left join taken_messages t on t.event_seq = d.event_seq
+    where d.hash = ?`);
+  const saveHash = db.prepare("insert or replace into dedupe (hash, event_seq) values (?, ?)");
+  const insert = db.prepare(`
+    insert or replace into known_ids (event_seq, id, tenant_id, dedupe_key, received_at) values (?, ?, ?, ?, ?)`);
+  const selectOldest = db.prepare(`
+    select event_seq as seq, id, tenant_id as tenantId, dedupe_key as dedupeKey, received_at as receivedAt
+    from known_ids order by event_seq limit ?`);
+  const remove = db.prepare("delete from known_ids where event_seq = ?");
+  const findHash = db.prepare("select event_seq as seq from dedupe where hash = ?");
+  const removeHash = db.prepare("delete from dedupe where hash = ?");
+
+  /** Forgets the ids of an event that is deleted in the same transaction. */
+  function forget({ seq, tenantId, dedupeKey }: DeletedEvent): void {
+    if (dedupeKey === null) return;
+    for (const key of readKeys(dedupeKey)) forgetKey(hashKey(secret, tenantId, Buffer.from(key).toString()), seq);
+  }
+
+  /** Checks the number, because a later event may have taken the slot. */
+  function forgetKey(first: bigint, seq: number): void {
+    for (let hash = first; ; hash += 1n) {
+      const found = findHash.get(hash) as { seq: number } | undefined;
+      if (found === undefined) return;
+      if (found.seq !== seq) continue;
+      // A colliding key may be in the next slot, and a gap would hide it. So the row may stay, without an event.
+      if (findHash.get(hash + 1n) === undefined) removeHash.run(hash);
+      return;
+    }
+  }
+
+  return {
+    /** The id of the event that has this key; if there is none, the free slot for its hash. */
+    find(event: NewEvent, key: string): string | bigint {
+      const bytes = Buffer.from(key);
+      let hash = hashKey(secret, event.tenantId, key);
+      let left: bigint | undefined;
+      for (;;) {
+        const row = findByHash.get(hash) as KnownKey | undefined;
+        if (row === undefined) return left ?? hash;
+        // The event of this slot is deleted; the key may still follow in a later slot.
+        if (row.dedupe_key === null) left ??= hash;
+        else if (isAmong(bytes, row.dedupe_key) && row.tenant_id === event.tenantId) {
+          const isFresh = row.is_held === 1 || event.receivedAt - row.received_at <= dedupeHorizonMs;
+          return isFresh ? row.id : hash;
+        }
+        hash += 1n;
+      }
+    },
+    save(hash: bigint, seq: number): void {
+      saveHash.run(hash, seq);
+    },
+    forget,
+    /** Remembers the ids of an event that is deleted in the same transaction. */
+    leave(event: DeletedEvent, wall: number): void {
+      const { seq, id, tenantId, dedupeKey, receivedAt } = event;
+      const isFresh = wall - receivedAt <= dedupeHorizonMs;
+      if (isFresh && dedupeKey !== null) insert.run(seq, id, tenantId, dedupeKey, receivedAt);
+      else forget(event);
+    },
+    /** Forgets up to `limit` ids that were known for long enough; returns how many. */
+    forgetOld(wall: number, limit: number): number {
+      let forgotten = 0;
+      for (const event of selectOldest.all(limit) as unknown as DeletedEvent[]) {
+        if (wall - event.receivedAt <= dedupeHorizonMs) break;
+        forget(event);
+        remove.run(event.seq);
+        forgotten++;
+      }
+      return forgotten;
+    },
+  };
+}
+
+export type DedupeKeys = ReturnType<typeof createDedupeKeys>;
+
+export interface DeletedEvent {
+  seq: number;
+  id: string;
+  tenantId: string;
+  dedupeKey: Uint8Array | null;
+  receivedAt: number;
+}
+
+interface KnownKey {
+  id: string;
+  tenant_id: string;
+  dedupe_key: Uint8Array | null;
+  /** When the event was received, or its message was settled, whichever is later. */
+  received_at: number;
+  /** Whether its message is still in its queue and will come again. */
+  is_held: number;
+}
+
+function isAmong(key: Buffer, written: Uint8Array): boolean {
+  return key.equals(written) || readKeys(written).some((one) => key.equals(one));
 }

@@ -12,9 +12,8 @@ import {
   SUMMED_COLUMNS,
   SUMMED_ROW,
   type SummedRow,
-} from "./event-checksum.ts";
-import { createEventIdLookup } from "./event-ids.ts";
-import { createGivenIdLookup } from "./given-ids.ts";
+} from "./checked-rows.ts";
+import { createEventIdLookup, createGivenIdLookup } from "./event-ids.ts";
 import { parseCursor, toRow, type Prepare } from "./query-rows.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
 

@@ -1,27 +1,81 @@
 import { STATE } from "../../model/delivery.ts";
+import type { DeliveryKey } from "../port/lanes.ts";
 import { createAttempts, createAttemptsOfEvents } from "./attempts.ts";
+import type { CommandParts } from "./commands.ts";
 import type { Database } from "./connection.ts";
 import { TENANT_OF } from "./counters.ts";
-import { createEventIdRemoval } from "./event-ids.ts";
-import { LAST_EVENT_SEQ } from "./event-numbers.ts";
-import type { DeletedEvent, KnownIds } from "./known-ids.ts";
+import { createEventIdRemoval, LAST_EVENT_SEQ, type DedupeKeys, type DeletedEvent } from "./event-ids.ts";
+import type { DeliveryRow } from "./move.ts";
 import { MESSAGE_STATE } from "./taken-messages.ts";
 
-const { delivered, dead, cancelled } = STATE;
+/** The maximum number of rows that one step examines, including those of other tenants. */
+const MAX_SCANNED = 1000;
 
-/** Deletes events with all that belongs to them. Counters stay correct: the events are counted as pruned. */
-export interface EventRemoval {
-  /**
-   * Deletes consecutive events with no others between them. Their ids stay known for the usual time, counted from
-   * `wall`; without `wall` they are forgotten. Returns how many deliveries they had.
-   */
-  removeRun(run: readonly RemovedEvent[], wall: number | undefined): number;
-  /**
-   * Deletes a part of an event that has more rows than one step may change; a delivery is always deleted as a whole.
-   */
-  removePart(seq: number, maxRows: number): number;
-  removeOldMarks(limit: number): number;
+/** Rows read at once; few, because a step is often full after a few. */
+export const PAGE_ROWS = 50;
+
+/** The maximum number of bytes that one step overwrites; each of them goes through the write-ahead log. */
+const MAX_BYTES = 1024 * 1024;
+
+interface Scanned {
+  afterSeq: number;
+  isEnd: boolean;
 }
+
+export interface Walked extends Scanned {
+  removed: number;
+}
+
+export interface WalkedRow {
+  seq: number;
+  /** Whether the row belongs to the tenant. */
+  isOwn: number;
+  size: number;
+}
+
+/** Where a step continues in a table, and how many rows it may change. */
+export interface WalkPlace {
+  afterSeq: number;
+  maxRows: number;
+}
+
+/** Goes through the rows of a table in pages, until `take` rejects a row; the next step begins with that row. */
+function scan<Row extends { seq: number }>(
+  select: (afterSeq: number) => readonly Row[],
+  afterSeq: number,
+  take: (row: Row) => boolean,
+): Scanned {
+  let reached = afterSeq;
+  for (let scanned = 0; scanned < MAX_SCANNED; scanned += PAGE_ROWS) {
+    const page = select(reached);
+    for (const row of page) {
+      if (!take(row)) return { afterSeq: reached, isEnd: false };
+      reached = row.seq;
+    }
+    if (page.length < PAGE_ROWS) return { afterSeq: reached, isEnd: true };
+  }
+  return { afterSeq: reached, isEnd: false };
+}
+
+/** Removes the tenant's rows among those it passes. */
+export function walkOn<Row extends WalkedRow>(
+  select: (afterSeq: number) => readonly Row[],
+  { afterSeq, maxRows }: WalkPlace,
+  remove: (row: Row) => void,
+): Walked {
+  let [removed, bytes] = [0, 0];
+  const scanned = scan(select, afterSeq, (row) => {
+    if (row.isOwn !== 1) return true;
+    if (removed > 0 && (removed >= maxRows || bytes + row.size > MAX_BYTES)) return false;
+    remove(row);
+    removed++;
+    bytes += row.size;
+    return true;
+  });
+  return { ...scanned, removed };
+}
+
+const { delivered, dead, cancelled } = STATE;
 
 export interface RemovedEvent extends DeletedEvent {
   size: number;
@@ -30,7 +84,8 @@ export interface RemovedEvent extends DeletedEvent {
   settledAt: number | null;
 }
 
-export function createEventRemoval(db: Database, ids: KnownIds): EventRemoval {
+/** Deletes events with all that belongs to them. Counters stay correct: the events are counted as pruned. */
+export function createEventRemoval(db: Database, ids: DedupeKeys) {
   const countEnds = db.prepare(`
     select subscription_seq as subscriptionSeq, sum(state = ${delivered}) as delivered, sum(state = ${dead}) as dead,
       sum(state = ${cancelled}) as cancelled, count(*) as count
@@ -50,13 +105,17 @@ export function createEventRemoval(db: Database, ids: KnownIds): EventRemoval {
   const removeEvents = db.prepare("delete from events where seq between ? and ?");
   // Dead letters last: while they exist, their longer retention applies.
   const selectSomeDeliveries = db.prepare(`
-    select subscription_seq as subscriptionSeq, state, attempt_count as attemptCount from deliveries where event_seq = ?
+    select subscription_seq, state, attempt_count from deliveries where event_seq = ?
     order by state = ${dead}, subscription_seq limit ?`);
   const removeDelivery = db.prepare("delete from deliveries where event_seq = ? and subscription_seq = ?");
   const selectLastSeq = db.prepare("select max(seq) as seq from events");
   const keepLastSeq = db.prepare("insert or replace into meta (key, value) values (?, ?)");
   const generatedIds = createEventIdRemoval(db);
 
+  /**
+   * Deletes consecutive events with no others between them. Their ids stay known for the usual time, counted from
+   * `wall`; without `wall` they are forgotten. Returns how many deliveries they had.
+   */
   function removeRun(run: readonly RemovedEvent[], wall: number | undefined): number {
     const [first, last] = [(run[0] as RemovedEvent).seq, (run.at(-1) as RemovedEvent).seq];
     if ((selectLastSeq.get() as { seq: number }).seq === last) keepLastSeq.run(LAST_EVENT_SEQ, last);
@@ -81,12 +140,13 @@ export function createEventRemoval(db: Database, ids: KnownIds): EventRemoval {
     return count;
   }
 
+  /**
+   * Deletes a part of an event that has more rows than one step may change; a delivery is always deleted as a whole.
+   */
   function removePart(seq: number, maxRows: number): number {
     let [removed, rows] = [0, 0];
-    for (const { subscriptionSeq, state, attemptCount } of selectSomeDeliveries.all(
-      seq,
-      maxRows,
-    ) as unknown as Part[]) {
+    const deliveries = selectSomeDeliveries.all(seq, maxRows) as unknown as DeliveryRow[];
+    for (const { subscription_seq: subscriptionSeq, state, attempt_count: attemptCount } of deliveries) {
       rows += 1 + attemptCount;
       if (removed > 0 && rows > maxRows) break;
       addPruned.run(subscriptionSeq, ...[delivered, dead, cancelled].map((one) => (state === one ? 1 : 0)));
@@ -100,16 +160,100 @@ export function createEventRemoval(db: Database, ids: KnownIds): EventRemoval {
   return { removeRun, removePart, removeOldMarks: generatedIds.removeOldMarks };
 }
 
-interface Part {
-  subscriptionSeq: number;
-  state: number;
-  attemptCount: number;
-}
-
 interface Ends {
   subscriptionSeq: number;
   delivered: number;
   dead: number;
   cancelled: number;
   count: number;
+}
+
+/** The maximum stored size of an answer. */
+const ANSWER_BYTES = 8 * 1024;
+
+/** Erases the log of one tenant in the order of numbers, whatever state its events are in. */
+export function createEventErasure(db: Database, { moves, retention }: CommandParts) {
+  const { removal, ids, forgetRing } = retention;
+  const selectEvents = db.prepare(`
+    select seq, id, tenant_id as tenantId, received_at as receivedAt, dedupe_key as dedupeKey, size,
+      null as messageState, null as settledAt
+    from events where seq > ? order by seq limit ${PAGE_ROWS}`);
+  const measure = db.prepare(`
+    select count(*) as deliveries, coalesce(sum(attempt_count), 0) as attempts from deliveries where event_seq = ?`);
+  const selectRequests = db.prepare(`
+    select seq, ring, tenant_id = ?1 as isOwn, coalesce(length(body), 0) + coalesce(length(parts), 0) as size
+    from requests where seq > ?2 order by seq limit ${PAGE_ROWS}`);
+  const removeRequest = db.prepare("delete from requests where seq = ?");
+  const selectKnown = db.prepare(`
+    select event_seq as seq, id, tenant_id as tenantId, dedupe_key as dedupeKey, received_at as receivedAt,
+      tenant_id = ?1 as isOwn, 0 as size
+    from known_ids where event_seq > ?2 order by event_seq limit ${PAGE_ROWS}`);
+  const removeKnown = db.prepare("delete from known_ids where event_seq = ?");
+
+  function endOpen(seq: number, limit: number): DeliveryKey[] {
+    return moves.findOpen(seq, limit).map((row) => {
+      moves.end(row, "cancelled");
+      return { eventSeq: row.event_seq, subscriptionSeq: row.subscription_seq };
+    });
+  }
+
+  function eraseEvents(tenantId: string, { afterSeq, maxRows }: WalkPlace) {
+    const sum = { events: 0, deliveries: 0, bytes: 0, ended: [] as DeliveryKey[] };
+    let run: RemovedEvent[] = [];
+    let [rows, bytes] = [0, 0];
+    const endRun = () => {
+      if (run.length > 0) sum.deliveries += removal.removeRun(run, undefined);
+      sum.events += run.length;
+      run = [];
+    };
+    const take = (event: RemovedEvent): boolean => {
+      if (event.tenantId !== tenantId) {
+        endRun();
+        return true;
+      }
+      const ended = endOpen(event.seq, maxRows - rows);
+      sum.ended.push(...ended);
+      rows += ended.length;
+      if (rows >= maxRows) return false;
+      const { deliveries, attempts } = measure.get(event.seq) as { deliveries: number; attempts: number };
+      const cost = 1 + deliveries + attempts;
+      const size = event.size + attempts * ANSWER_BYTES;
+      if (rows > 0 && (rows + cost > maxRows || bytes + size > MAX_BYTES)) return false;
+      if (cost > maxRows && deliveries > 0) {
+        sum.deliveries += removal.removePart(event.seq, Math.min(maxRows, MAX_BYTES / ANSWER_BYTES));
+        return false;
+      }
+      run.push(event);
+      rows += cost;
+      bytes += size;
+      sum.bytes += event.size;
+      return true;
+    };
+    const scanned = scan((after) => selectEvents.all(after) as unknown as RemovedEvent[], afterSeq, take);
+    endRun();
+    return { ...sum, ...scanned };
+  }
+
+  return {
+    eraseEvents,
+    eraseRequests(tenantId: string, place: WalkPlace): Walked {
+      const next = (after: number) => selectRequests.all(tenantId, after) as unknown as OwnedRequest[];
+      return walkOn(next, place, ({ seq, ring }) => {
+        removeRequest.run(seq);
+        forgetRing(ring);
+      });
+    },
+    /** The remembered ids of events that were deleted earlier. */
+    eraseKnownIds(tenantId: string, place: WalkPlace): Walked {
+      const next = (after: number) => selectKnown.all(tenantId, after) as unknown as (DeletedEvent & WalkedRow)[];
+      return walkOn(next, place, (event) => {
+        ids.forget(event);
+        removeKnown.run(event.seq);
+      });
+    },
+  };
+}
+
+interface OwnedRequest extends WalkedRow {
+  ring: string;
 }

@@ -1,4 +1,4 @@
-import { describeFault, FatalFault, type Fault, type FaultReport } from "../commit/faults.ts";
+import { describeFault, FatalFault, type Fault, type FaultReport } from "../commit/batch.ts";
 
 const PRIMARY_CODES: Record<number, Fault> = {
   5: "busy",

@@ -1,8 +1,9 @@
 import { existsSync, statSync } from "node:fs";
-import { listMigrations, openReadConnection, refuseDamagedLog, type Database } from "./connection.ts";
-import { countOpenDeliveries } from "./counter-reads.ts";
-import { findDamagedRows } from "./event-checksum.ts";
-import { LAST_KNOWN_NOW } from "./known-time.ts";
+import { openReadConnection, refuseDamagedLog, type Database } from "./connection.ts";
+import { getKnownSchemaVersion } from "./copy-database.ts";
+import { countOpenDeliveries } from "./counters.ts";
+import { findDamagedRows } from "./checked-rows.ts";
+import { LAST_KNOWN_NOW } from "./writer.ts";
 import { createQueries } from "./queries.ts";
 
 /** Facts about a database, read from outside, with or without a running gateway. */
@@ -64,7 +65,7 @@ export function inspectDatabase(file: string, keptMs: number, wall: number): Ins
       version: String(readColumn(db, "select sqlite_version()")[0]),
       journalMode: String(readColumn(db, "pragma journal_mode")[0]),
       schemaVersion: Number(readColumn(db, "select max(version) from migrations")[0]),
-      knownSchemaVersion: Number(listMigrations().at(-1)?.slice(0, 4)),
+      knownSchemaVersion: getKnownSchemaVersion(),
       damages: damages.map(String),
       sizeBytes: statSync(file).size,
       openDeliveries: countOpenDeliveries((sql) => db.prepare(sql)),

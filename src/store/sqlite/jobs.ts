@@ -1,7 +1,20 @@
+import { addPacked, createHistogram, packHistogram } from "../../model/latency-histogram.ts";
 import { refuse, type Refused } from "../../model/errors.ts";
-import type { JobRow, JobRun, JobRunEnd, JobRunStart, StartedJobRun } from "../port/jobs.ts";
 import type { BatchTime } from "../commit/batch.ts";
+import type {
+  AttemptStats,
+  JobRow,
+  JobRun,
+  JobRunEnd,
+  JobRunStart,
+  Pruned,
+  PruneStep,
+  StartedJobRun,
+} from "../port/jobs.ts";
+import type { AttemptStatsQuery } from "../port/reads.ts";
+import type { CommandParts } from "./commands.ts";
 import type { Database } from "./connection.ts";
+import { toRow } from "./query-rows.ts";
 
 export function createJobWrites(db: Database, at: Readonly<BatchTime>) {
   const schedule = db.prepare(`
@@ -58,31 +71,17 @@ export function createJobWrites(db: Database, at: Readonly<BatchTime>) {
 }
 
 export function createJobReads(db: Database) {
-  const selectJobs = db.prepare("select name, next_run_at, runner, lease_until from jobs order by name");
+  const selectJobs = db.prepare(`
+    select name, next_run_at as nextRunAt, case when runner is not null then lease_until end as leaseUntil from jobs
+    order by name`);
   const selectRuns = db.prepare(`
-    select number, cause, started_at, ended_at, result, summary, error from job_runs where job = ?
-    order by number desc`);
+    select number, cause as trigger, started_at as startedAt, ended_at as endedAt, result, summary, error from job_runs
+    where job = ? order by number desc`);
   return {
     load(): JobRow[] {
-      return (selectJobs.all() as unknown as JobSql[]).map((job) => ({
-        name: job.name,
-        nextRunAt: job.next_run_at ?? undefined,
-        leaseUntil: job.runner === null ? undefined : (job.lease_until ?? undefined),
-        runs: (selectRuns.all(job.name) as unknown as JobRunSql[]).map(fromRunSql),
-      }));
+      const jobs = selectJobs.all().map(toRow) as unknown as Omit<JobRow, "runs">[];
+      return jobs.map((job) => ({ ...job, runs: selectRuns.all(job.name).map(toRow) as unknown as JobRun[] }));
     },
-  };
-}
-
-function fromRunSql(row: JobRunSql): JobRun {
-  return {
-    number: row.number,
-    trigger: row.cause,
-    startedAt: row.started_at,
-    endedAt: row.ended_at ?? undefined,
-    result: row.result,
-    summary: row.summary ?? undefined,
-    error: row.error ?? undefined,
   };
 }
 
@@ -93,12 +92,92 @@ interface JobSql {
   lease_until: number | null;
 }
 
-interface JobRunSql {
-  number: number;
-  cause: JobRun["trigger"];
-  started_at: number;
-  ended_at: number | null;
-  result: JobRun["result"];
-  summary: string | null;
-  error: string | null;
+/** Statistics by minute for the last hours and by hour for the last days; every delta updates both. */
+const SPANS = { minute: 1, hour: 60 } as const;
+
+export function createAttemptStatsWrites(db: Database) {
+  const find = db.prepare(
+    "select latencies from attempt_stats where span_minutes = ? and at = ? and subscription_seq = ?",
+  );
+  const insert = db.prepare(`
+    insert into attempt_stats (span_minutes, at, subscription_seq, attempts, failures, latencies)
+    values (?, ?, ?, ?, ?, ?)`);
+  const update = db.prepare(`
+    update attempt_stats set attempts = attempts + ?4, failures = failures + ?5, latencies = ?6
+    where span_minutes = ?1 and at = ?2 and subscription_seq = ?3`);
+
+  function add(span: number, { minute, subscriptionSeq, attempts, failures, latencies }: AttemptStats): void {
+    const at = minute - (minute % span);
+    const known = find.get(span, at, subscriptionSeq) as { latencies: Uint8Array } | undefined;
+    if (known === undefined) insert.run(span, at, subscriptionSeq, attempts, failures, latencies);
+    else update.run(span, at, subscriptionSeq, attempts, failures, sum(known.latencies, latencies));
+  }
+
+  return {
+    addAttemptStats(deltas: readonly AttemptStats[]): void {
+      for (const delta of deltas) {
+        add(SPANS.minute, delta);
+        add(SPANS.hour, delta);
+      }
+    },
+  };
+}
+
+function sum(one: Uint8Array, other: Uint8Array): Uint8Array {
+  const histogram = createHistogram();
+  addPacked(histogram, one);
+  addPacked(histogram, other);
+  return packHistogram(histogram);
+}
+
+export function createAttemptStatsReads(db: Database) {
+  // One index seek for each span of each subscription: rows of other subscriptions are never read.
+  const select = db.prepare(`
+    with recursive spans (at) as (select ?3 union all select at + ?1 from spans where at + ?1 <= ?4)
+    select a.at as minute, a.subscription_seq as subscriptionSeq, a.attempts, a.failures, a.latencies
+    from json_each(?2) s cross join spans cross join attempt_stats a
+      on a.span_minutes = ?1 and a.at = spans.at and a.subscription_seq = s.value`);
+  return {
+    loadAttemptStats({ span, subscriptionSeqs, since, until }: AttemptStatsQuery): AttemptStats[] {
+      return select.all(SPANS[span], JSON.stringify(subscriptionSeqs), since, until);
+    },
+  };
+}
+
+/** How many rows one step deletes, except for events and requests. */
+const STEP = 500;
+const NOTHING = { afterSeq: 0, isEnd: true, deliveries: 0, answers: 0, bytes: 0 };
+
+export function createPrune(db: Database, { retention, audit, at }: CommandParts): (step: PruneStep) => Pruned {
+  const deleteMarks = db.prepare(`
+    delete from idempotency_keys where (scope, key) in (
+      select scope, key from idempotency_keys where made_at < ? limit ${STEP})`);
+  const deleteStats = db.prepare(`
+    delete from attempt_stats where (span_minutes, at, subscription_seq) in (
+      select span_minutes, at, subscription_seq from attempt_stats
+      where (span_minutes = ${SPANS.minute} and at < ?) or (span_minutes = ${SPANS.hour} and at < ?) limit ${STEP})`);
+
+  function prune(step: PruneStep): Omit<Pruned, "tookMs"> {
+    switch (step.of) {
+      case "events":
+        return retention.pruneEvents(step);
+      case "requests":
+        return { ...NOTHING, ...retention.pruneRequests(step) };
+      case "idempotency_keys":
+        return toEnd(deleteMarks.run(step.before).changes);
+      case "audit":
+        return toEnd(audit.prune(step.before, STEP, at.wall));
+      case "attempt_stats":
+        return toEnd(deleteStats.run(step.minute, step.hour).changes);
+    }
+  }
+
+  return (step) => {
+    const startedAt = performance.now();
+    return { ...prune(step), tookMs: performance.now() - startedAt };
+  };
+}
+
+function toEnd(removed: number) {
+  return { ...NOTHING, removed, isEnd: removed < STEP };
 }

@@ -49,7 +49,7 @@ function writeLocally({ file, auditSeedHex }: LocalWrite, work: (db: Database, a
     // Checkpoints are left to the running gateway.
     db.exec("pragma wal_autocheckpoint = 0; begin immediate");
     const { value } = db.prepare("select value from meta where key = 'store_id'").get() as { value: string };
-    const audit = createAuditLog(db, { storeId: value, seedHex: auditSeedHex });
+    const audit = createAuditLog(db, value, auditSeedHex);
     work(db, audit);
     audit.write();
     db.exec("commit");

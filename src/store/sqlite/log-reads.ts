@@ -4,9 +4,9 @@ import type { DeletedSpan, LogPage, LogPosition, LogRequest, LoggedAttempt, Logg
 import { readLastAttemptSeq } from "./attempt-numbers.ts";
 import type { Database } from "./connection.ts";
 import { DELIVERY_COLUMNS, toDelivery } from "./delivery-reads.ts";
-import { readLastSeq } from "./event-numbers.ts";
+import { readLastSeq } from "./event-ids.ts";
 import { EVENT_COLUMNS, toEvent } from "./event-reads.ts";
-import { OWNER, type Prepare } from "./query-rows.ts";
+import { OWNER, readAtOnce, type Prepare } from "./query-rows.ts";
 
 /** The maximum bytes of bodies in one page; a page always has at least one event. */
 const PAGE_BODY_BYTES = 1_048_576;
@@ -132,15 +132,8 @@ export function createLogReads(
 
   return {
     findLogEnd,
-    readLog(after: LogPosition, request: LogRequest): LogPage {
-      // One transaction for all reads, so that every attempt finds its event.
-      db.exec("begin");
-      try {
-        return readPage(after, request);
-      } finally {
-        db.exec("commit");
-      }
-    },
+    /** Of one moment, so that every attempt finds its event. */
+    readLog: (after: LogPosition, request: LogRequest): LogPage => readAtOnce(db, () => readPage(after, request)),
   };
 }
 

@@ -12,7 +12,7 @@ import {
   type LogDamage,
   type Sum,
 } from "./check-log.ts";
-import { syncDirectory } from "./durable-directory.ts";
+import { syncDirectory } from "./data-dir.ts";
 
 /**
  * One changed byte in a frame of the write-ahead log is put right: the two sums that SQLite keeps of each frame tell which

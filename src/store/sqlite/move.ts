@@ -8,36 +8,18 @@ import {
   type DeadReason,
   type DeliveryAct,
   type DeliveryState,
+  isTerminal,
+  describeMove,
 } from "../../model/delivery.ts";
 import { PRIORITIES, type Priority } from "../../model/event.ts";
 import { orThrow } from "../../model/errors.ts";
-import { ATTEMPT_TRIGGERS, type AttemptTrigger } from "../port/lanes.ts";
+import { ATTEMPT_TRIGGERS, type AttemptTrigger, type MoveTo } from "../port/lanes.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
-import type { UnreadableRows } from "./unreadable-rows.ts";
-
-/** How a delivery changes its state and place. An act that its state does not allow is rejected. */
-export interface Moves {
-  /** If the row of its event cannot be read, the delivery has the usual priority and no ordering key. */
-  find(eventSeq: number, subscriptionSeq: number): DeliveryRow | undefined;
-  /** Ends a delivery. Returns the delivery of the same ordering key that moved up, if any. */
-  end(row: DeliveryRow, state: EndState, options: EndOptions): KeyFollower | undefined;
-  /**
-   * Puts a delivery back into its lane, due at `dueAt`. One that was sent together with an earlier one of its ordering
-   * key goes back behind that one, if it is still there.
-   */
-  makeDue(row: DeliveryRow, dueAt: number, trigger: AttemptTrigger, change: DueChange): void;
-  /** Puts a delivery that was claimed but not sent back into its lane, if it has not changed. */
-  release(eventSeq: number, subscriptionSeq: number, generation: number): void;
-  /** Reopens an ended delivery in the next generation; an ordered one goes where its ordering key allows. */
-  reopen(row: DeliveryRow, now: number, trigger: AttemptTrigger, options: ReopenOptions): void;
-  /** Lets the first delivery of an ordering key into the lane, if nothing blocks it. */
-  moveUp(subscriptionSeq: number, key: string): KeyFollower | undefined;
-  /** Takes waiting deliveries of an ordering key that are later than this event out of the lane. */
-  stepBack(subscriptionSeq: number, key: string, eventSeq: number): void;
-  /** Whether a delivery may go: no other of its ordering key is active, and no earlier one blocks it. */
-  isNext(subscriptionSeq: number, key: string, eventSeq: number): boolean;
-}
+import type { UnreadableRows } from "./checked-rows.ts";
+import type { BatchTime } from "../commit/batch.ts";
+import type { Accept } from "./accept.ts";
+import { createAttempts } from "./attempts.ts";
 
 export interface DeliveryRow {
   event_seq: number;
@@ -63,7 +45,7 @@ export interface KeyFollower {
   subscriptionSeq: number;
 }
 
-export type EndState = "delivered" | "dead" | "cancelled";
+type EndState = "delivered" | "dead" | "cancelled";
 
 /** The act that leads to each end state. */
 const ENDS = { delivered: "succeed", dead: "give_up", cancelled: "cancel" } as const satisfies Record<
@@ -80,23 +62,24 @@ function move(row: DeliveryRow, act: DeliveryAct): number {
   return STATE[orThrow(nextState(stateOf(row), act))];
 }
 
-export interface EndOptions {
+/** How a delivery ends, where not as usual: now, with the attempts of its row, and not in the way of its ordering key. */
+interface EndOptions {
   /** In wall time. */
-  endedAt: number;
-  attemptCount: number;
+  endedAt?: number;
+  attemptCount?: number;
   deadReason?: DeadReason | undefined;
   error?: string | undefined;
-  leavesKeyQueue: boolean;
+  leavesKeyQueue?: boolean;
 }
 
-export interface ReopenOptions {
+interface ReopenOptions {
   ordered: boolean;
   expiresAt: number | undefined;
   /** Part of a bulk replay: it goes behind all other due deliveries. */
   isBulk?: boolean | undefined;
 }
 
-export interface DueChange {
+interface DueChange {
   act: "retry" | "recover" | "bring_forward";
   generation: number;
   attemptCount: number;
@@ -114,7 +97,13 @@ export const EARLY = { free: 0, broughtForward: 1, kept: 2 } as const;
 
 const NORMAL = PRIORITIES.indexOf("normal");
 
-export function createMoves(db: Database, counters: CounterDeltas, unreadable: UnreadableRows): Moves {
+/** How a delivery changes its state and place. An act that its state does not allow is rejected. */
+export function createMoves(
+  db: Database,
+  counters: CounterDeltas,
+  unreadable: UnreadableRows,
+  at: Readonly<BatchTime>,
+) {
   const ofDelivery = `
     d.event_seq, d.subscription_seq, d.state, d.generation, d.attempt_count, d.uncounted_attempts, d.recoveries,
     d.next_attempt_at, d.rank, d.early, d.queued_key, d.ordered, d.expires_at, d.dead_reason`;
@@ -124,6 +113,8 @@ export function createMoves(db: Database, counters: CounterDeltas, unreadable: U
   const selectWithoutEvent = db.prepare(`
     select ${ofDelivery}, ${NORMAL} as priority, null as ordering_key
     from deliveries d where d.event_seq = ? and d.subscription_seq = ?`);
+  const selectOpen = db.prepare(`
+    select * from deliveries where event_seq = ? and state in (${STATE.pending}, ${STATE.sending}) limit ?`);
   const endRow = db.prepare(`
     update deliveries set state = ?, attempt_count = ?, rank = null, next_attempt_at = null, queued_key = ?,
       completed_at = ?, dead_reason = ?, last_error = ?
@@ -154,6 +145,7 @@ export function createMoves(db: Database, counters: CounterDeltas, unreadable: U
     update deliveries set rank = null
     where subscription_seq = ? and queued_key = ? and event_seq > ? and state = ${STATE.pending} and rank is not null`);
 
+  /** Lets the first delivery of an ordering key into the lane, if nothing blocks it. */
   function moveUp(subscriptionSeq: number, key: string): KeyFollower | undefined {
     const first = unreadable.watchKey(subscriptionSeq, key, () => findNext(subscriptionSeq, key));
     if (first === undefined) return undefined;
@@ -175,10 +167,12 @@ export function createMoves(db: Database, counters: CounterDeltas, unreadable: U
     return PRIORITIES[(row as Pick<DeliveryRow, "priority"> | undefined)?.priority ?? NORMAL] ?? "normal";
   }
 
+  /** Whether a delivery may go: no other of its ordering key is active, and no earlier one blocks it. */
   function isNext(subscriptionSeq: number, key: string, eventSeq: number): boolean {
     return findHindrance.get(subscriptionSeq, key, eventSeq) === undefined;
   }
 
+  /** If the row of its event cannot be read, the delivery has the usual priority and no ordering key. */
   function find(eventSeq: number, subscriptionSeq: number): DeliveryRow | undefined {
     const select = unreadable.findEvent(eventSeq) === undefined ? selectRow : selectWithoutEvent;
     return unreadable.watch(eventSeq, subscriptionSeq, () => select.get(eventSeq, subscriptionSeq)) as
@@ -188,15 +182,17 @@ export function createMoves(db: Database, counters: CounterDeltas, unreadable: U
 
   return {
     find,
+    /** The first of an event's deliveries that have not ended, without priority and ordering key. */
+    findOpen: (eventSeq: number, limit: number) => selectOpen.all(eventSeq, limit) as unknown as DeliveryRow[],
 
-    end(row, state, options) {
+    /** Ends a delivery. Returns the delivery of the same ordering key that moved up, if any. */
+    end(row: DeliveryRow, state: EndState, options: EndOptions = {}): KeyFollower | undefined {
       const { event_seq: eventSeq, subscription_seq: subscriptionSeq, queued_key: key } = row;
-      const keptKey = state === "dead" && !options.leavesKeyQueue ? key : null;
       endRow.run(
         move(row, ENDS[state]),
-        options.attemptCount,
-        keptKey,
-        options.endedAt,
+        options.attemptCount ?? row.attempt_count,
+        state === "dead" && options.leavesKeyQueue === false ? key : null,
+        options.endedAt ?? at.wall,
         options.deadReason ?? null,
         options.error ?? null,
         eventSeq,
@@ -208,7 +204,11 @@ export function createMoves(db: Database, counters: CounterDeltas, unreadable: U
       return key === null ? undefined : moveUp(subscriptionSeq, key);
     },
 
-    makeDue(row, dueAt, trigger, change) {
+    /**
+     * Puts a delivery back into its lane, due at `dueAt`. One that was sent together with an earlier one of its ordering
+     * key goes back behind that one, if it is still there.
+     */
+    makeDue(row: DeliveryRow, dueAt: number, trigger: AttemptTrigger, change: DueChange): void {
       const isRetry = change.attemptCount > change.uncountedAttempts;
       const { queued_key: key } = row;
       const isBehind = row.rank === null && key !== null && !isNext(row.subscription_seq, key, row.event_seq);
@@ -230,7 +230,8 @@ export function createMoves(db: Database, counters: CounterDeltas, unreadable: U
       uncount(row);
     },
 
-    release(eventSeq, subscriptionSeq, generation) {
+    /** Puts a delivery that was claimed but not sent back into its lane, if it has not changed. */
+    release(eventSeq: number, subscriptionSeq: number, generation: number): void {
       const row = releaseRow.get(eventSeq, subscriptionSeq, generation) as unknown as ReleasedRow | undefined;
       // Those before it in its ordering key may have ended meanwhile.
       if (row !== undefined && row.queued_key !== null && row.rank === null) {
@@ -238,7 +239,13 @@ export function createMoves(db: Database, counters: CounterDeltas, unreadable: U
       }
     },
 
-    reopen(row, now, trigger, { ordered, expiresAt, isBulk }) {
+    /** Reopens an ended delivery in the next generation; an ordered one goes where its ordering key allows. */
+    reopen(
+      row: DeliveryRow,
+      now: number,
+      trigger: AttemptTrigger,
+      { ordered, expiresAt, isBulk }: ReopenOptions,
+    ): void {
       const { event_seq: eventSeq, subscription_seq: subscriptionSeq } = row;
       const key = ordered ? (row.ordering_key ?? "") : null;
       const mayGo = key === null || isNext(subscriptionSeq, key, eventSeq);
@@ -258,7 +265,10 @@ export function createMoves(db: Database, counters: CounterDeltas, unreadable: U
     },
 
     moveUp,
-    stepBack: (subscriptionSeq, key, eventSeq) => void stepBackRows.run(subscriptionSeq, key, eventSeq),
+    /** Takes waiting deliveries of an ordering key that are later than this event out of the lane. */
+    stepBack(subscriptionSeq: number, key: string, eventSeq: number): void {
+      stepBackRows.run(subscriptionSeq, key, eventSeq);
+    },
     isNext,
   };
 
@@ -270,6 +280,8 @@ export function createMoves(db: Database, counters: CounterDeltas, unreadable: U
   }
 }
 
+export type Moves = ReturnType<typeof createMoves>;
+
 type ReleasedRow = Pick<DeliveryRow, "queued_key" | "rank" | "next_attempt_at">;
 
 interface FirstOfKey {
@@ -277,4 +289,66 @@ interface FirstOfKey {
   state: number;
   rank: number | null;
   next_attempt_at: number | null;
+}
+
+/** `deadReason`: why the delivery cannot be accepted here, if that is why it moves: it is not moved here again. */
+type MovedEnd = Pick<EndOptions, "endedAt" | "attemptCount" | "deadReason">;
+
+export function createMoveOver(moves: Moves, accept: Pick<Accept, "addDelivery">, at: Readonly<BatchTime>) {
+  function open(row: DeliveryRow, { subscriptionSeq, ordered }: MoveTo): void {
+    const { event_seq: eventSeq } = row;
+    // The new delivery keeps the expiry time.
+    const expiresAt = row.expires_at ?? undefined;
+    // Later deliveries of the key may already be waiting there.
+    if (ordered) moves.stepBack(subscriptionSeq, row.ordering_key ?? "", eventSeq);
+    const known = moves.find(eventSeq, subscriptionSeq);
+    if (known === undefined) {
+      const priority = PRIORITIES[row.priority] ?? "normal";
+      const to = { eventSeq, dueAt: at.now, priority, orderingKey: row.ordering_key ?? undefined };
+      accept.addDelivery(to, { subscriptionSeq, ordered, expiresAt }, at.wall);
+    } else if (isTerminal(stateOf(known))) {
+      moves.reopen(known, at.now, "retry", { ordered, expiresAt });
+    }
+  }
+
+  function moveOne(row: DeliveryRow, to: MoveTo, end: MovedEnd): KeyFollower | undefined {
+    open(row, to);
+    return moves.end(row, "cancelled", { ...end, error: describeMove(row.event_seq, to.subscriptionSeq) });
+  }
+
+  return {
+    /** False when the other subscription could not accept the delivery before, or has nothing left to do for it. */
+    isPossible({ event_seq: eventSeq }: DeliveryRow, { subscriptionSeq, isReturn = false }: MoveTo): boolean {
+      const known = moves.find(eventSeq, subscriptionSeq);
+      if (known === undefined) return true;
+      return isReturn ? known.state !== STATE.delivered && known.state !== STATE.dead : known.dead_reason === null;
+    },
+    /**
+     * Moves a delivery to another subscription: here it is cancelled and names the other delivery, which is due at once.
+     * Returns the delivery that moved up in its ordering key.
+     */
+    move(row: DeliveryRow, to: MoveTo, end: MovedEnd = {}): KeyFollower | undefined {
+      let follower = moveOne(row, to, end);
+      // Otherwise those behind it would overtake it here.
+      while (to.isReturn === true && to.ordered && follower !== undefined) {
+        const next = moves.find(follower.eventSeq, follower.subscriptionSeq);
+        if (next === undefined) break;
+        follower = moveOne(next, to, { ...end, attemptCount: next.attempt_count, deadReason: undefined });
+      }
+      return follower;
+    },
+  };
+}
+
+export type MoveOver = ReturnType<typeof createMoveOver>;
+
+const PURGED = "purged from the dead letters";
+
+/** A dead letter that was given up is cancelled, and nothing is kept of its attempts. */
+export function createPurge(db: Database, moves: Moves): (row: DeliveryRow) => void {
+  const attempts = createAttempts(db);
+  return (row) => {
+    moves.end(row, "cancelled", { error: PURGED });
+    attempts.deleteAll({ eventSeq: row.event_seq, subscriptionSeq: row.subscription_seq });
+  };
 }

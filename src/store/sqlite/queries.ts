@@ -1,19 +1,16 @@
-import { createAuditReads } from "./audit-reads.ts";
-import { createAttemptStatsReads } from "./attempt-stats.ts";
+import { createAuditReads } from "./audit.ts";
+import { createAttemptStatsReads, createJobReads } from "./jobs.ts";
 import type { Database } from "./connection.ts";
-import { createCounterReads } from "./counter-reads.ts";
-import { createDeliveryReads } from "./delivery-reads.ts";
+import { createCounterReads, createTenantReads } from "./counters.ts";
+import { createDeliveryReads, createLaneReads } from "./delivery-reads.ts";
 import { createEventReads, createFanOutReads } from "./event-reads.ts";
-import { createJobReads } from "./jobs.ts";
 import { createLogReads } from "./log-reads.ts";
-import { createLaneReads } from "./lane-reads.ts";
 import { createPrepare } from "./query-rows.ts";
 import { createRecordReads } from "./records.ts";
-import { createReplayReads, createWalks } from "./replay-reads.ts";
-import { createRequestReads } from "./request-reads.ts";
+import { createReplayReads, createWalks } from "./replays.ts";
+import { createRequestReads } from "./requests.ts";
 import { createMessageReads } from "./taken-messages.ts";
 import { createErasureReads } from "./tenant-erasure.ts";
-import { createTenantReads } from "./tenants.ts";
 
 /** All reads, by port and method, on a connection of their own. */
 export function createQueries(db: Database) {

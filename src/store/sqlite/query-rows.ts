@@ -8,6 +8,16 @@ import type { Database, Statement } from "./connection.ts";
  */
 export const OWNER = "(select tenant_id from records where seq = d.subscription_seq)";
 
+/** Reads everything from one moment, whatever is written meanwhile. */
+export function readAtOnce<T>(db: Database, read: () => T): T {
+  db.exec("begin");
+  try {
+    return read();
+  } finally {
+    db.exec("commit");
+  }
+}
+
 export type Prepare = (sql: string) => Statement;
 export type Value = string | number | bigint | null;
 
@@ -24,17 +34,31 @@ export function createPrepare(db: Database): Prepare {
 /** Null in SQL becomes undefined. */
 export function toRow(row: object): Record<string, unknown> {
   const out: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(row)) if (value !== null) out[key] = value;
+  for (const [key, value] of Object.entries(row)) out[key] = value ?? undefined;
   return out;
 }
 
-/** `always` is inserted as it is: SQLite uses a partial index only when its condition is spelt out. */
-export function conditions(list: readonly (readonly [string, ...(Value | undefined)[]])[], always = "true") {
+/** A list of columns by the names of their fields: `tenant_id as tenantId`. */
+export function asFields(columns: string): string {
+  const toField = (column: string) => column.replaceAll(/_[a-z]/g, (part) => part.slice(1).toUpperCase());
+  return columns.replaceAll(/\w+_\w+/g, (column) => `${column} as ${toField(column)}`);
+}
+
+type Condition = readonly [string, ...(Value | undefined)[]];
+
+/** Those of the conditions that have a value, as one. `always` is inserted as it is. */
+export function allOf(list: readonly Condition[], always = "true") {
   const given = list.filter(([, value]) => value !== undefined);
   return {
-    sql: `where ${[always, ...given.map(([sql]) => sql)].join(" and ")}`,
+    sql: [always, ...given.map(([sql]) => sql)].join(" and "),
     values: given.flatMap(([, ...values]) => values) as Value[],
   };
+}
+
+/** In `always` stands the condition of a partial index: SQLite uses the index only when that is spelt out. */
+export function conditions(list: readonly Condition[], always?: string) {
+  const { sql, values } = allOf(list, always);
+  return { sql: `where ${sql}`, values };
 }
 
 /** Reads one row more than the page holds, which tells whether there is a next page. */

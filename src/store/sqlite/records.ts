@@ -1,4 +1,7 @@
 import type { Duplicate, Stored } from "../../model/accepted.ts";
+import { PosthornError } from "../../model/errors.ts";
+import type { BatchTime } from "../commit/batch.ts";
+import type { AuditNote } from "../port/audit.ts";
 import type { ReplayRow } from "../port/jobs.ts";
 import type { Page, PageOf } from "../port/reads.ts";
 import type {
@@ -16,14 +19,12 @@ import type {
   WriteRefusal,
   WriteRequest,
 } from "../port/records.ts";
-import type { AuditLog } from "./audit.ts";
-import type { AuditNote } from "../port/audit.ts";
 import type { Accept } from "./accept.ts";
-import type { BatchTime } from "../commit/batch.ts";
-import type { Database, Statement } from "./connection.ts";
-import { createMarkLookup, createMarkWrite } from "./idempotency-keys.ts";
+import type { AuditLog } from "./audit.ts";
+import type { Database } from "./connection.ts";
+import { createRecordVersions, createTenantInsert } from "./counters.ts";
+import { asFields, readAtOnce, toRow, type Prepare } from "./query-rows.ts";
 import type { createReplayWrites } from "./replays.ts";
-import { createTenantInsert } from "./tenants.ts";
 
 /** A record of one of these kinds creates its tenant. */
 const BEARS_TENANT: ReadonlySet<RecordKind> = new Set(["key", "subscription"]);
@@ -54,10 +55,8 @@ export function createRecordWrites(
   const findChangeOf = db.prepare(
     "select 1 from records where version > ? and kind = ? and tenant_id = ? and format > 0 limit 1",
   );
-  const selectVersion = db.prepare("select value as version from meta where key = 'record_version'");
-  const nextVersion = db.prepare(
-    "update meta set value = value + 1 where key = 'record_version' returning value as version",
-  );
+  const readVersion = createVersionRead((sql) => db.prepare(sql));
+  const takeVersion = createRecordVersions(db);
   const put = db.prepare(`
     insert into records (kind, tenant_id, id, version, format, data, blob, created_at, updated_at)
     values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
@@ -183,7 +182,7 @@ export function createRecordWrites(
       const refusal = findRefusal(changes, request);
       if (refusal !== undefined) return refusal;
       writeMark(request.mark);
-      const { version } = (changes.length === 0 ? selectVersion : nextVersion).get() as { version: number };
+      const version = changes.length === 0 ? readVersion() : takeVersion();
       const seqs = changes.map((change) => apply(change, version, request.at));
       const events = (request.events ?? []).map((one) => accept.accept(one.event, one.deliveries, request.at));
       const replay = request.replay && insertReplay(request.replay);
@@ -215,70 +214,67 @@ function ownerOf(change: RecordChange): string | undefined {
 
 type RestOfWrite = Omit<WriteRequest, "changes">;
 
-export function createRecordReads(db: Database, prepare: (sql: string) => Statement) {
-  const COLUMNS = "r.*, s.state from records r left join record_states s on s.seq = r.seq";
+function createVersionRead(prepare: Prepare): () => number {
+  const select = prepare("select value as version from meta where key = 'record_version'");
+  return () => (select.get() as { version: number }).version;
+}
 
-  /** Records and version of the same moment. */
+const RECORD = asFields(
+  "r.seq, r.kind, r.tenant_id, r.id, r.version, r.format, r.data, r.blob, s.state, r.created_at, r.updated_at, r.deleted_at",
+);
+const RECORDS = `select ${RECORD} from records r left join record_states s on s.seq = r.seq`;
+const VERSION = `${asFields("id, number, format, data, state, created_at")}, is_deleted as isDeleted,
+  coalesce(length(blob), 0) as size`;
+const OF_SERIES = "from record_versions where kind = ? and tenant_id = ? and series = ?";
+
+export function createRecordReads(db: Database, prepare: Prepare) {
+  const readVersion = createVersionRead(prepare);
+
   function readSet(sql: string, ...values: (string | number)[]): RecordSet {
-    db.exec("begin");
-    try {
-      const { version } = db.prepare("select value as version from meta where key = 'record_version'").get() as {
-        version: number;
-      };
-      const rows = db.prepare(sql).all(...values) as unknown as FullRecordSql[];
-      return { version, records: rows.map(fromSql) };
-    } finally {
-      db.exec("commit");
-    }
+    return readAtOnce(db, () => ({
+      version: readVersion(),
+      records: prepare(sql)
+        .all(...values)
+        .map(toRecord),
+    }));
   }
-
-  const VERSION = "id, number, format, is_deleted, data, coalesce(length(blob), 0) as size, state, created_at";
-  const OF_SERIES = "from record_versions where kind = ? and tenant_id = ? and series = ?";
 
   return {
     findMark: createMarkLookup(db),
     listVersions({ kind, tenantId, series }: RecordSeries, { limit, cursor }: Page): PageOf<RecordVersion> {
       const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
-      const rows = prepare(`select ${VERSION} ${OF_SERIES} and number < ? order by number desc limit ?`).all(
-        kind,
-        tenantId,
-        series,
-        before,
-        limit + 1,
-      ) as unknown as VersionSql[];
-      const shown = rows.slice(0, limit).map(toVersion);
+      const select = prepare(`select ${VERSION} ${OF_SERIES} and number < ? order by number desc limit ?`);
+      const rows = select.all(kind, tenantId, series, before, limit + 1).map(toVersion);
+      const shown = rows.slice(0, limit);
       return { rows: shown, nextCursor: rows.length > limit ? String(shown.at(-1)?.number) : undefined };
     },
     findVersion({ kind, tenantId, series }: RecordSeries, number: number): RecordVersion | undefined {
-      const row = prepare(`select ${VERSION}, blob ${OF_SERIES} and number = ?`).get(kind, tenantId, series, number) as
-        | VersionSql
-        | undefined;
+      const row = prepare(`select ${VERSION}, blob ${OF_SERIES} and number = ?`).get(kind, tenantId, series, number);
       return row === undefined ? undefined : toVersion(row);
     },
     find({ kind, tenantId, id }: RecordKey): StoredRecord | undefined {
-      const row = prepare(
-        `select ${COLUMNS} where r.kind = ? and r.tenant_id = ? and r.id = ? and r.deleted_at is null`,
-      ).get(kind, tenantId, id) as unknown as FullRecordSql | undefined;
+      const select = prepare(`${RECORDS} where r.kind = ? and r.tenant_id = ? and r.id = ? and r.deleted_at is null`);
+      const row = select.get(kind, tenantId, id) as unknown as StoredRecord | undefined;
       // The driver cuts text at NUL, so the row may belong to another id.
-      return row === undefined || row.id !== id ? undefined : fromSql(row);
+      return row === undefined || row.id !== id ? undefined : toRecord(row);
     },
     list(kind: RecordKind, { limit, cursor }: Page): PageOf<StoredRecord> {
-      const rows = prepare(
-        `select ${COLUMNS} where r.kind = ? and r.tenant_id = '' and r.id > ? and r.deleted_at is null
-         order by r.id limit ?`,
-      ).all(kind, cursor ?? "", limit + 1) as unknown as FullRecordSql[];
-      const shown = rows.slice(0, limit).map(fromSql);
+      const select = prepare(
+        `${RECORDS} where r.kind = ? and r.tenant_id = '' and r.id > ? and r.deleted_at is null order by r.id limit ?`,
+      );
+      const rows = select.all(kind, cursor ?? "", limit + 1).map(toRecord);
+      const shown = rows.slice(0, limit);
       return { rows: shown, nextCursor: rows.length > limit ? shown.at(-1)?.id : undefined };
     },
     load: (kinds: readonly RecordKind[]): RecordSet =>
       readSet(
-        `select ${COLUMNS} where r.kind in (select value from json_each(?)) and r.deleted_at is null and r.format > 0
+        `${RECORDS} where r.kind in (select value from json_each(?)) and r.deleted_at is null and r.format > 0
          order by r.seq`,
         JSON.stringify(kinds),
       ),
     changesSince: (version: number, kinds: readonly RecordKind[]): RecordSet =>
       readSet(
-        `select ${COLUMNS} where r.version > ? and r.kind in (select value from json_each(?)) and r.format > 0
+        `${RECORDS} where r.version > ? and r.kind in (select value from json_each(?)) and r.format > 0
          order by r.version, r.seq`,
         version,
         JSON.stringify(kinds),
@@ -286,48 +282,13 @@ export function createRecordReads(db: Database, prepare: (sql: string) => Statem
   };
 }
 
-function fromSql(row: FullRecordSql): StoredRecord {
-  return {
-    seq: row.seq,
-    kind: row.kind,
-    tenantId: row.tenant_id,
-    id: row.id,
-    version: row.version,
-    format: row.format,
-    data: row.data ?? undefined,
-    blob: row.blob ?? undefined,
-    state: row.state ?? undefined,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    deletedAt: row.deleted_at ?? undefined,
-  };
+function toRecord(row: object): StoredRecord {
+  return toRow(row) as unknown as StoredRecord;
 }
 
-function toVersion(row: VersionSql): RecordVersion {
-  return {
-    id: row.id,
-    number: row.number,
-    format: row.format,
-    isDeleted: row.is_deleted === 1,
-    data: row.data,
-    blob: row.blob ?? undefined,
-    size: row.size,
-    state: row.state ?? undefined,
-    createdAt: row.created_at,
-  };
-}
-
-interface VersionSql {
-  id: string;
-  number: number;
-  format: number;
-  is_deleted: number;
-  data: string;
-  /** Missing in a list. */
-  blob?: Uint8Array | null;
-  size: number;
-  state: string | null;
-  created_at: number;
+function toVersion(row: object): RecordVersion {
+  const version = toRow(row) as unknown as Omit<RecordVersion, "isDeleted"> & { isDeleted: number };
+  return { ...version, isDeleted: version.isDeleted === 1 };
 }
 
 interface RecordSql {
@@ -338,12 +299,22 @@ interface RecordSql {
   deleted_at: number | null;
 }
 
-interface FullRecordSql extends RecordSql {
-  kind: RecordKind;
-  tenant_id: string;
-  data: string | null;
-  blob: Uint8Array | null;
-  state: string | null;
-  created_at: number;
-  updated_at: number;
+/** Runs in the transaction that creates the resource: of two requests with the same key, the second creates nothing. */
+function createMarkWrite(db: Database): (mark: IdempotencyMark | undefined) => void {
+  const insert = db.prepare(`
+    insert into idempotency_keys (scope, key, fingerprint, made_id, made_at) values (?, ?, ?, ?, ?)
+    on conflict do nothing`);
+  return (mark) => {
+    if (mark === undefined) return;
+    const { scope, key, fingerprint, madeId, madeAt } = mark;
+    if (insert.run(scope, key, fingerprint, madeId, madeAt).changes > 0) return;
+    throw new PosthornError("conflict", "Another request with this Idempotency-Key has just been completed.");
+  };
+}
+
+function createMarkLookup(db: Database): (scope: string, key: string) => IdempotencyMark | undefined {
+  const select = db.prepare(`
+    select scope, key, fingerprint, made_id as madeId, made_at as madeAt from idempotency_keys
+    where scope = ? and key = ?`);
+  return (scope, key) => select.get(scope, key) as IdempotencyMark | undefined;
 }

@@ -1,17 +1,25 @@
-import { STATE, rankOfReplay } from "../../model/delivery.ts";
-import { PRIORITIES } from "../../model/event.ts";
+import { ENDED, STATE, rankOfReplay, MOVED, readMove } from "../../model/delivery.ts";
 import { refuse, type Refused } from "../../model/errors.ts";
 import { isOver, opensDeliveries, type ReplayFilter, type ReplayKind, type ReplayStatus } from "../../model/replay.ts";
 import type { AuditNote } from "../port/audit.ts";
-import type { NewReplay, ReplayItem, ReplayRow, ReplayStep, ReplayStepResult } from "../port/jobs.ts";
+import type {
+  FoundDelivery,
+  NewReplay,
+  ReplayItem,
+  ReplayPage,
+  ReplayResults,
+  ReplayRow,
+  ReplayRowFilter,
+  ReplayStep,
+  ReplayStepResult,
+  ReplayWalk,
+} from "../port/jobs.ts";
 import { ATTEMPT_TRIGGERS, type DeliveryKey } from "../port/lanes.ts";
-import type { BatchTime } from "../commit/batch.ts";
-import type { Accept } from "./accept.ts";
-import type { AuditLog } from "./audit.ts";
+import type { Page, PageOf } from "../port/reads.ts";
+import type { CommandParts } from "./commands.ts";
 import type { Database } from "./connection.ts";
-import { COUNT_LATER_DELIVERY } from "./counters.ts";
-import type { Moves } from "./move.ts";
-import { createPurge } from "./purge.ts";
+import { createPurge } from "./move.ts";
+import { allOf, asFields, conditions, OWNER, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
 
 /** How many ended jobs are kept, as a log. */
 const KEPT = 1000;
@@ -27,31 +35,50 @@ const TAKES: Readonly<Record<ReplayKind, readonly number[]>> = {
   purge: [STATE.dead],
 };
 
+const REPLAY = asFields(
+  `seq, id, tenant_id, kind, status, filter, subscription_seq, lane_seq, after_seq, up_to_seq, cursor, total,
+    total_is_exact, done, skipped, failed, error, created_at, started_at, completed_at`,
+);
+
+interface ReplaySql extends Omit<ReplayRow, "filter" | "totalIsExact"> {
+  seq: number;
+  filter: string;
+  totalIsExact: number;
+}
+
+function toReplay(row: ReplaySql): ReplayRow {
+  const { seq: _, filter, totalIsExact, cursor, ...rest } = toRow(row) as unknown as ReplaySql;
+  return {
+    ...rest,
+    filter: JSON.parse(filter) as ReplayFilter,
+    totalIsExact: totalIsExact === 1,
+    cursor: splitCursor(cursor).cursor,
+  };
+}
+
 export function createReplayWrites(
   db: Database,
-  { moves, accept, audit, at }: { moves: Moves; accept: Accept; audit: AuditLog; at: Readonly<BatchTime> },
+  { moves, accept, audit, at }: Pick<CommandParts, "moves" | "accept" | "audit" | "at">,
 ) {
   const insert = db.prepare(`
     insert into replays (id, tenant_id, kind, status, filter, subscription_seq, lane_seq, after_seq, up_to_seq, cursor,
       total, total_is_exact, created_at, started_at)
-    values (?1, ?2, ?3, 'running', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12) returning *`);
+    values (?1, ?2, ?3, 'running', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12) returning ${REPLAY}`);
   const trim = db.prepare(`
     delete from replays where status not in ('running', 'paused')
       and seq <= (select max(seq) from replays) - ${KEPT}`);
-  const find = db.prepare("select * from replays where id = ?");
+  const find = db.prepare(`select ${REPLAY} from replays where id = ?`);
   const setStatus = db.prepare(`
     update replays set status = ?1, completed_at = ?2, error = ?3,
       total = iif(?1 = 'completed', done + skipped + failed, total),
       total_is_exact = max(total_is_exact, ?1 = 'completed')
-    where id = ?4 returning *`);
+    where id = ?4 returning ${REPLAY}`);
   const moveOn = db.prepare(`
     update replays set cursor = ?2, done = done + ?3, skipped = skipped + ?4, failed = failed + ?5,
       total = max(iif(?6 = 'completed', 0, total), done + skipped + failed + ?3 + ?4 + ?5),
       total_is_exact = max(total_is_exact, ?6 = 'completed'), status = ?6, completed_at = ?7
-    where id = ?1 returning *`);
+    where id = ?1 returning ${REPLAY}`);
   const findLiveSubscription = db.prepare("select 1 from records where seq = ? and deleted_at is null");
-  const selectEvent = db.prepare("select priority, ordering_key, due_at from events where seq = ?");
-  const countDelivery = db.prepare(COUNT_LATER_DELIVERY);
   const markReplayed = db.prepare(`
     update deliveries set next_trigger = ${ATTEMPT_TRIGGERS.indexOf("replay")},
       rank = case when rank is null then null else ? end
@@ -63,22 +90,11 @@ export function createReplayWrites(
   }
 
   function make({ eventSeq, subscriptionSeq, ordered, expiresAt }: ReplayItem): Outcome {
-    const event = selectEvent.get(eventSeq) as unknown as EventSql | undefined;
-    if (event === undefined) return "failed";
-    const dueAt = Math.max(at.now, event.due_at);
-    const made = accept.insertDelivery(
-      {
-        eventSeq,
-        dueAt,
-        priority: PRIORITIES[event.priority] ?? "normal",
-        orderingKey: event.ordering_key ?? undefined,
-      },
-      { subscriptionSeq, claim: false, ordered, expiresAt },
-      at.wall,
-    );
-    if (made === undefined) return "skipped";
+    const to = accept.findTarget(eventSeq);
+    if (to === undefined) return "failed";
+    const dueAt = Math.max(at.now, to.dueAt);
+    if (!accept.addDelivery({ ...to, dueAt }, { subscriptionSeq, ordered, expiresAt }, at.wall)) return "skipped";
     markReplayed.run(rankOfReplay(dueAt), eventSeq, subscriptionSeq);
-    countDelivery.run(eventSeq, subscriptionSeq);
     return "done";
   }
 
@@ -86,21 +102,17 @@ export function createReplayWrites(
     const row = moves.find(item.eventSeq, item.subscriptionSeq);
     if (row === undefined) return item.isMissing ? make(item) : "skipped";
     if (item.isMissing || !TAKES[kind].includes(row.state)) return "skipped";
-    if (kind === "cancel") {
-      moves.end(row, "cancelled", { endedAt: at.wall, attemptCount: row.attempt_count, leavesKeyQueue: true });
-    } else if (kind === "purge") {
-      purge(row, at.wall);
-    } else {
-      const { ordered, expiresAt } = item;
-      moves.reopen(row, at.now, "replay", { ordered, expiresAt, isBulk: true });
-    }
+    const { ordered, expiresAt } = item;
+    if (kind === "cancel") moves.end(row, "cancelled");
+    else if (kind === "purge") purge(row);
+    else moves.reopen(row, at.now, "replay", { ordered, expiresAt, isBulk: true });
     return "done";
   }
 
   return {
     insertReplay(replay: NewReplay): ReplayRow {
       const known = findById(replay.id);
-      if (known !== undefined) return fromReplaySql(known);
+      if (known !== undefined) return toReplay(known);
       trim.run();
       if (replay.audit !== undefined) audit.append([replay.audit], replay.createdAt);
       const row = insert.get(
@@ -117,18 +129,18 @@ export function createReplayWrites(
         replay.totalIsExact ? 1 : 0,
         replay.createdAt,
       );
-      return fromReplaySql(row);
+      return toReplay(row);
     },
 
     setReplayStatus(id: string, status: ReplayStatus, error?: string, note?: AuditNote): ReplayRow | Refused {
       const row = findById(id);
       if (row === undefined) return refuseUnknown(id);
-      if (row.status === status) return fromReplaySql(row);
+      if (row.status === status) return toReplay(row);
       if (isOver(row.status)) {
         return refuse("conflict", `The replay ${id} is ${row.status} and can no longer be changed.`);
       }
       if (note !== undefined) audit.append([note], at.wall);
-      return fromReplaySql(setStatus.get(status, isOver(status) ? at.wall : null, error ?? null, id));
+      return toReplay(setStatus.get(status, isOver(status) ? at.wall : null, error ?? null, id));
     },
 
     stepReplay(step: ReplayStep, items: readonly ReplayItem[]): ReplayStepResult | Refused {
@@ -136,7 +148,7 @@ export function createReplayWrites(
       if (row === undefined) return refuseUnknown(step.id);
       const { cursor, opened } = splitCursor(row.cursor);
       if (row.status !== "running" || cursor !== step.cursorFrom) {
-        return { changed: undefined, replay: fromReplaySql(row) };
+        return { changed: undefined, replay: toReplay(row) };
       }
       const mayOpen = createMemo((seq) => findLiveSubscription.get(seq) !== undefined);
       const needsSubscription = row.kind !== "cancel" && row.kind !== "purge";
@@ -158,7 +170,7 @@ export function createReplayWrites(
       );
       return {
         changed: outcomes.map((outcome) => outcome === "done"),
-        replay: fromReplaySql(moved),
+        replay: toReplay(moved),
       };
     },
   };
@@ -179,35 +191,6 @@ function createMemo(find: (seq: number) => boolean): (seq: number) => boolean {
   };
 }
 
-interface EventSql {
-  priority: number;
-  ordering_key: string | null;
-  due_at: number;
-}
-
-export interface ReplaySql {
-  seq: number;
-  id: string;
-  tenant_id: string | null;
-  kind: ReplayKind;
-  status: ReplayStatus;
-  filter: string;
-  subscription_seq: number | null;
-  lane_seq: number | null;
-  after_seq: number;
-  up_to_seq: number;
-  cursor: string;
-  total: number;
-  total_is_exact: number;
-  done: number;
-  skipped: number;
-  failed: number;
-  error: string | null;
-  created_at: number;
-  started_at: number;
-  completed_at: number | null;
-}
-
 /** The column holds the cursor, and in a second line the deliveries that the job has opened. */
 function joinCursor(cursor: string, opened: readonly DeliveryKey[]): string {
   if (opened.length === 0) return cursor;
@@ -217,33 +200,167 @@ function joinCursor(cursor: string, opened: readonly DeliveryKey[]): string {
   return `${cursor}\n${keys.join(" ")}`;
 }
 
-export function splitCursor(text: string): { cursor: string; opened: readonly DeliveryKey[] } {
+function splitCursor(text: string): { cursor: string; opened: readonly DeliveryKey[] } {
   const [cursor = "", keys = ""] = text.split("\n");
   const opened =
     keys === "" ? [] : keys.split(" ").map((key) => key.split(".").map((part) => Number.parseInt(part, 36)));
   return { cursor, opened: opened.map(([eventSeq = 0, subscriptionSeq = 0]) => ({ eventSeq, subscriptionSeq })) };
 }
 
-export function fromReplaySql(row: ReplaySql): ReplayRow {
+interface FoundState {
+  state: number;
+  last_error: string | null;
+}
+
+export function createReplayReads(prepare: Prepare) {
   return {
-    id: row.id,
-    tenantId: row.tenant_id ?? undefined,
-    kind: row.kind,
-    status: row.status,
-    filter: JSON.parse(row.filter) as ReplayFilter,
-    subscriptionSeq: row.subscription_seq ?? undefined,
-    laneSeq: row.lane_seq ?? undefined,
-    afterSeq: row.after_seq,
-    upToSeq: row.up_to_seq,
-    cursor: splitCursor(row.cursor).cursor,
-    total: row.total,
-    totalIsExact: row.total_is_exact === 1,
-    done: row.done,
-    skipped: row.skipped,
-    failed: row.failed,
-    error: row.error ?? undefined,
-    createdAt: row.created_at,
-    startedAt: row.started_at,
-    completedAt: row.completed_at ?? undefined,
+    findReplay(id: string): ReplayRow | undefined {
+      const row = prepare(`select ${REPLAY} from replays where id = ?`).get(id);
+      return row === undefined ? undefined : toReplay(row);
+    },
+
+    loadReplayResults(id: string): ReplayResults {
+      const row = prepare("select cursor from replays where id = ?").get(id) as { cursor: string } | undefined;
+      const find = prepare("select state, last_error from deliveries where event_seq = ? and subscription_seq = ?");
+      const results: ReplayResults = { delivered: 0, dead: 0, open: 0, cancelled: 0 };
+      for (const { eventSeq, subscriptionSeq } of splitCursor(row?.cursor ?? "").opened) {
+        const opened = find.get(eventSeq, subscriptionSeq) as unknown as FoundState | undefined;
+        const movedTo = opened?.state === STATE.cancelled ? readMove(opened.last_error ?? undefined) : undefined;
+        const { state } =
+          (movedTo === undefined ? opened : (find.get(eventSeq, movedTo) as FoundState | undefined)) ?? {};
+        if (state === undefined) continue;
+        if (state < ENDED) results.open++;
+        else if (state === STATE.delivered) results.delivered++;
+        else if (state === STATE.dead) results.dead++;
+        else results.cancelled++;
+      }
+      return results;
+    },
+
+    listReplays({ tenantId, status }: ReplayRowFilter, page: Page): PageOf<ReplayRow> {
+      const where = conditions([
+        ["tenant_id = ?", tenantId],
+        ["status = ?", status],
+        ["seq < ?", page.cursor === undefined ? undefined : parseCursor(page.cursor, 1)[0]],
+      ]);
+      const statement = prepare(`select ${REPLAY} from replays ${where.sql} order by seq desc limit ?`);
+      const { shown, nextCursor } = readPage<ReplaySql>(statement, where.values, page, ({ seq }) => String(seq));
+      return { rows: shown.map(toReplay), nextCursor };
+    },
   };
+}
+
+export function createWalks(prepare: Prepare) {
+  return {
+    walk(walk: ReplayWalk, after: DeliveryKey, page: { limit: number; maxScanned: number }): ReplayPage {
+      const { sql, values } = WALKS[walk.over](walk, after);
+      const found: FoundDelivery[] = [];
+      let last = after;
+      let scanned = 0;
+      for (const row of prepare(sql).all(...values, page.maxScanned) as unknown as WalkSql[]) {
+        if (found.length === page.limit) return { found, after: last, isEnd: false };
+        last = { eventSeq: row.event_seq, subscriptionSeq: row.subscription_seq };
+        scanned++;
+        if (row.is_wanted !== 1) continue;
+        found.push({ ...last, isMissing: row.state === null, movedTo: readMove(row.move), type: row.type });
+      }
+      return { found, after: last, isEnd: scanned < page.maxScanned };
+    },
+
+    countReopened(subscriptionSeqs: readonly number[], limit: number): number[] {
+      const count = prepare(`
+        select count(*) as open from (
+          select 1 from deliveries where subscription_seq = ? and state < ${ENDED} and next_trigger = ${ATTEMPT_TRIGGERS.indexOf("replay")} limit ?)`);
+      return subscriptionSeqs.map((seq) => (count.get(seq, limit) as { open: number }).open);
+    },
+  };
+}
+
+const MOVE = `case when d.state = ${STATE.cancelled} and d.last_error like '${MOVED}%' then d.last_error end`;
+
+/** Conditions become a column instead of a `where`: so a walk without matches still ends at its row limit. */
+function wantedBy(walk: ReplayWalk, first: string) {
+  const time = walk.over === "dead" ? "d.completed_at" : "e.received_at";
+  return allOf(
+    [
+      walk.over === "events"
+        ? ["e.tenant_id in (select value from json_each(?))", walk.tenants && JSON.stringify(walk.tenants)]
+        : [`${OWNER} = ?`, walk.tenantId],
+      ["e.type = ?", walk.type],
+      ["e.source = ?", walk.source],
+      ["d.dead_reason = ?", walk.reason],
+      [`${time} >= ?`, walk.since],
+      [`${time} < ?`, walk.until],
+      ["d.subscription_seq = ?", walk.over === "ended" || walk.over === "open" ? walk.subscriptionSeq : undefined],
+    ],
+    first,
+  );
+}
+
+function walkDead(walk: ReplayWalk, after: DeliveryKey) {
+  const wanted = wantedBy(walk, "true");
+  const { subscriptionSeq } = walk;
+  return {
+    // Rows of other subscriptions are skipped within the index, which is too cheap to count.
+    sql: `
+      select d.event_seq, d.subscription_seq, d.state, ${MOVE} as move, e.type, (${wanted.sql}) as is_wanted
+      from deliveries d indexed by dead_letters_by_event join events e on e.seq = d.event_seq
+      where d.state = ${STATE.dead} and (d.event_seq, d.subscription_seq) > (?, ?) and d.event_seq <= ?
+        ${subscriptionSeq === undefined ? "" : "and d.subscription_seq = ?"}
+      order by d.event_seq, d.subscription_seq limit ?`,
+    values: [
+      ...wanted.values,
+      after.eventSeq,
+      after.subscriptionSeq,
+      walk.upToSeq,
+      ...(subscriptionSeq === undefined ? [] : [subscriptionSeq]),
+    ],
+  };
+}
+
+function walkDeliveries(walk: ReplayWalk, after: DeliveryKey) {
+  const openState = walk.isPending === true ? `d.state = ${STATE.pending}` : `d.state < ${ENDED}`;
+  const wanted = wantedBy(walk, walk.over === "open" ? openState : `d.state >= ${ENDED}`);
+  return {
+    sql: `
+      select d.event_seq, d.subscription_seq, d.state, ${MOVE} as move, e.type, (${wanted.sql}) as is_wanted
+      from deliveries d join events e on e.seq = d.event_seq
+      where (d.event_seq, d.subscription_seq) > (?, ?) and d.event_seq <= ?
+      order by d.event_seq, d.subscription_seq limit ?`,
+    values: [...wanted.values, after.eventSeq, after.subscriptionSeq, walk.upToSeq],
+  };
+}
+
+const MISSING = "(d.state is null and (e.expires_at is null or e.expires_at > ?))";
+const AS_IT_HAD_THEM = {
+  failed: `d.state = ${STATE.dead}`,
+  had: `d.state >= ${ENDED}`,
+  missing: MISSING,
+  all: `(d.state = ${STATE.dead} or ${MISSING})`,
+  any: `(d.state >= ${ENDED} or ${MISSING})`,
+} as const;
+
+function walkEvents(walk: ReplayWalk, after: DeliveryKey) {
+  const had = AS_IT_HAD_THEM[walk.include ?? "all"];
+  const subscriptionSeq = walk.subscriptionSeq ?? 0;
+  const wanted = wantedBy(walk, had);
+  const values = had.includes("?") ? [walk.now, ...wanted.values] : wanted.values;
+  return {
+    sql: `
+      select e.seq as event_seq, ? as subscription_seq, d.state, ${MOVE} as move, e.type, (${wanted.sql}) as is_wanted
+      from events e left join deliveries d on d.event_seq = e.seq and d.subscription_seq = ?
+      where e.seq > ? and e.seq <= ? order by e.seq limit ?`,
+    values: [subscriptionSeq, ...values, subscriptionSeq, after.eventSeq, walk.upToSeq],
+  };
+}
+
+const WALKS = { dead: walkDead, ended: walkDeliveries, open: walkDeliveries, events: walkEvents } as const;
+
+interface WalkSql {
+  event_seq: number;
+  subscription_seq: number;
+  state: number | null;
+  move: string | null;
+  type: string;
+  is_wanted: number;
 }

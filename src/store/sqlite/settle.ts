@@ -4,17 +4,7 @@ import { createAttemptLog, createAttempts, type AttemptPlace } from "./attempts.
 import type { Claim } from "./claim.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
-import { EARLY, type DeliveryRow, type KeyFollower, type Moves } from "./move.ts";
-import type { MoveOver } from "./move-over.ts";
-import type { TransactionPart } from "./transactions.ts";
-
-export interface Settle extends TransactionPart {
-  settle(settlement: Settlement, now: number): Settled;
-  /** Returns the recorded number: the next free one if another attempt already has `number`. */
-  recordAttempt(eventSeq: number, subscriptionSeq: number, number: number, attempt: AttemptRecord): number;
-  /** See `AttemptLog`. */
-  forgetForms(): void;
-}
+import { EARLY, type DeliveryRow, type KeyFollower, type Moves, type MoveOver } from "./move.ts";
 
 const SUCCEED = statesOf("succeed");
 const FIRST: AttemptPlace = { seq: null, number: 1 };
@@ -26,13 +16,7 @@ const eraseTexts = (attempt: AttemptRecord): AttemptRecord => ({
 });
 const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: false };
 
-export function createSettle(
-  db: Database,
-  moves: Moves,
-  moveOver: MoveOver,
-  claim: Claim,
-  counters: CounterDeltas,
-): Settle {
+export function createSettle(db: Database, moves: Moves, moveOver: MoveOver, claim: Claim, counters: CounterDeltas) {
   const attempts = createAttempts(db);
   const log = createAttemptLog(db);
   const deliver = db.prepare(`
@@ -48,6 +32,7 @@ export function createSettle(
       uncounted_attempts = uncounted_attempts + max(attempt_count, ?1) - attempt_count
     where event_seq = ?2 and subscription_seq = ?3 and state <> ${STATE.sending}`);
 
+  /** Returns the recorded number: the next free one if another attempt already has `number`. */
   function recordAttempt(eventSeq: number, subscriptionSeq: number, number: number, attempt: AttemptRecord): number {
     const key = { eventSeq, subscriptionSeq };
     const last = attempts.findLast(key);
@@ -101,9 +86,10 @@ export function createSettle(
 
   return {
     recordAttempt,
+    /** See `AttemptLog`. */
     forgetForms: log.forgetForms,
     rollback: log.rollback,
-    settle(s, now) {
+    settle(s: Settlement, now: number): Settled {
       if (deliverAtOnce(s)) return NOTHING_FOLLOWS;
 
       const row = moves.find(s.eventSeq, s.subscriptionSeq);
@@ -144,3 +130,5 @@ export function createSettle(
     },
   };
 }
+
+export type Settle = ReturnType<typeof createSettle>;

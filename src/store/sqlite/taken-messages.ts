@@ -1,9 +1,15 @@
 import type { DeliveryKey } from "../port/lanes.ts";
-import { MESSAGE_STATES, type ReopeningMessage, type TakenMessage } from "../port/event-log.ts";
-import type { ReopenedDelivery } from "../port/event-log.ts";
+import {
+  MESSAGE_STATES,
+  type ReopeningMessage,
+  type TakenMessage,
+  type ReopenedDelivery,
+  type NewEvent,
+} from "../port/event-log.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
 import type { Prepare } from "./query-rows.ts";
+import { originIdOf } from "../../model/event.ts";
 
 /** The values of `taken_messages.state`. */
 export const MESSAGE_STATE = { held: 0, acknowledged: 1, parked: 2 } as const satisfies Record<
@@ -59,4 +65,35 @@ export function createMessageReads(prepare: Prepare) {
       return { state: MESSAGE_STATES[row.state] ?? "held", generation: row.generation };
     },
   };
+}
+
+/**
+ * Records events that this store has sent to a queue and then received from there again. Does nothing for events that
+ * come from elsewhere, which are nearly all. `findSeq` looks up an event by its id in this store.
+ */
+export function createReturnedEvents(
+  db: Database,
+  storeId: string,
+  findSeq: (id: string, tenantId: string) => number | undefined,
+): (seq: number, event: NewEvent) => void {
+  const insert = db.prepare(
+    "insert into returned_events (event_seq, origin_seq, place, generation) values (?, ?, ?, ?)",
+  );
+  return (seq, { details, tenantId }) => {
+    const originId = originIdOf(details);
+    if (originId === undefined || details === undefined) return;
+    const { origin, pulled_from: places = [], generation = 1 } = JSON.parse(details) as Details;
+    const [place] = places;
+    if (origin !== storeId || place === undefined) return;
+    // Ignores events that are deleted or belong to another tenant.
+    const originSeq = findSeq(originId, tenantId);
+    if (originSeq !== undefined) insert.run(seq, originSeq, place, generation);
+  };
+}
+
+interface Details {
+  origin?: string;
+  /** The queue comes first. */
+  pulled_from?: readonly string[];
+  generation?: number;
 }

@@ -1,45 +1,39 @@
 import { TENANT_ERASED } from "../../model/audit.ts";
+import { eraseSourceName } from "../../model/source.ts";
+import { VALIDATION_FORMATS } from "../../model/validation.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { AuditNote } from "../port/audit.ts";
 import { ERASURE_STAGES, type ErasureRow, type ErasureStage, type ErasureStep } from "../port/erasures.ts";
 import type { DeliveryKey } from "../port/lanes.ts";
-import type { AuditLog } from "./audit.ts";
-import type { Database, Statement } from "./connection.ts";
-import type { Walked } from "./erasure-walk.ts";
-import { createEventErasure } from "./event-erasure.ts";
-import type { Moves } from "./move.ts";
-import { createRecordErasure } from "./record-erasure.ts";
-import type { Retention } from "./retention.ts";
-import { createSecureDelete } from "./secure-delete.ts";
-import type { Settle } from "./settle.ts";
+import { createFormSearch, PART_SLICES } from "./attempt-forms.ts";
+import type { CommandParts } from "./commands.ts";
+import type { Database } from "./connection.ts";
+import { createRecordVersions } from "./counters.ts";
+import { createSecureDelete } from "./erase-body.ts";
+import { createEventErasure, PAGE_ROWS, walkOn, type Walked, type WalkedRow, type WalkPlace } from "./event-removal.ts";
+import { asFields, createPrepare, toRow, type Prepare } from "./query-rows.ts";
 
-export interface TenantErasureParts {
-  moves: Moves;
-  retention: Retention;
-  audit: AuditLog;
-  settle: Pick<Settle, "forgetForms">;
-  /** The time of the current batch. */
-  at: Readonly<BatchTime>;
-}
-
-export function createTenantErasure(db: Database, parts: TenantErasureParts) {
+export function createTenantErasure(db: Database, parts: CommandParts) {
   const { audit, at, settle } = parts;
   const securely = createSecureDelete(db);
   const log = createEventErasure(db, parts);
   const records = createRecordErasure(db, at);
-  const find = db.prepare("select * from tenant_erasures where tenant_id = ?");
+  const { findErasure } = createErasureReads(createPrepare(db));
+  const findProgress = db.prepare(`
+    select stage, actor, via, after_seq as afterSeq, events, deliveries, bytes, requests, records, sources
+    from tenant_erasures where tenant_id = ?`);
   const insert = db.prepare(`
     insert or replace into tenant_erasures (tenant_id, actor, via, stage, total, started_at)
     values (?1, ?2, ?3, '${ERASURE_STAGES[0]}', coalesce(
-      (select accepted - pruned from counters where tenant_id = ?1 and subscription_seq = 0), 0), ?4) returning *`);
+      (select accepted - pruned from counters where tenant_id = ?1 and subscription_seq = 0), 0), ?4)`);
   const moveOn = db.prepare(`
     update tenant_erasures set stage = ?2, after_seq = ?3, events = events + ?4, deliveries = deliveries + ?5,
       bytes = bytes + ?6, requests = requests + ?7, records = records + ?8, audit_entries = audit_entries + ?9, sources = ?10,
       completed_at = ?11
-    where tenant_id = ?1 returning *`);
+    where tenant_id = ?1`);
 
-  function runStage(row: ErasureSql, maxRows: number): Done {
-    const { tenant_id: tenantId, stage, after_seq: afterSeq } = row;
+  function runStage(tenantId: string, row: Progress, maxRows: number): Done {
+    const { stage, afterSeq } = row;
     const sources = JSON.parse(row.sources) as string[];
     const place = { afterSeq, maxRows };
     const walked = ({ afterSeq: reached, isEnd }: Walked): Done => ({ ...NOTHING, sources, afterSeq: reached, isEnd });
@@ -69,7 +63,7 @@ export function createTenantErasure(db: Database, parts: TenantErasureParts) {
         return { ...NOTHING, sources: [], isEnd: records.removeTraces(tenantId, maxRows) };
       case "audit": {
         // The entry comes first: after it, the chain is valid without the data of earlier entries.
-        if (afterSeq === 0) return { ...NOTHING, sources, afterSeq: note(row) };
+        if (afterSeq === 0) return { ...NOTHING, sources, afterSeq: note(tenantId, row) };
         const { removed: auditEntries, ...where } = audit.eraseData(tenantId, afterSeq, maxRows);
         return { ...NOTHING, sources, auditEntries, ...where };
       }
@@ -79,30 +73,26 @@ export function createTenantErasure(db: Database, parts: TenantErasureParts) {
   }
 
   /** Notes who asked for the erasure, and how much was erased. Returns the number of the entry. */
-  function note({
-    tenant_id: tenantId,
-    actor,
-    via,
-    events,
-    deliveries,
-    bytes,
-    requests,
-    records: configured,
-  }: ErasureSql) {
+  function note(tenantId: string, { actor, via, events, deliveries, bytes, requests, records: configured }: Progress) {
     const details = { events, deliveries, bytes, requests, records: configured };
     const told = { actor, via: via ?? undefined, act: TENANT_ERASED, kind: "tenant", id: tenantId, tenantId, details };
     audit.append([told], at.wall);
     return audit.lastSeq();
   }
 
-  function step(tenantId: string, maxRows: number): Omit<ErasureStep, "tookMs"> {
-    const row = find.get(tenantId) as ErasureSql | undefined;
+  function getErasure(tenantId: string): ErasureRow {
+    const row = findErasure(tenantId);
     if (row === undefined) throw new Error(`no erasure of the tenant ${tenantId} was started`);
-    if (row.stage === "done") return { row: fromSql(row), ended: [] };
-    const done = securely(() => runStage(row, maxRows));
+    return row;
+  }
+
+  function step(tenantId: string, maxRows: number): Omit<ErasureStep, "tookMs"> {
+    const row = getErasure(tenantId);
+    if (row.stage === "done") return { row, ended: [] };
+    const done = securely(() => runStage(tenantId, findProgress.get(tenantId) as unknown as Progress, maxRows));
     const stage = done.isEnd ? nextStage(row.stage) : row.stage;
     if (stage === "done") records.release(tenantId);
-    const moved = moveOn.get(
+    moveOn.run(
       tenantId,
       stage,
       done.isEnd ? 0 : done.afterSeq,
@@ -114,17 +104,18 @@ export function createTenantErasure(db: Database, parts: TenantErasureParts) {
       done.auditEntries,
       JSON.stringify(done.sources),
       stage === "done" ? at.wall : null,
-    ) as unknown as ErasureSql;
-    return { row: fromSql(moved), ended: done.ended };
+    );
+    return { row: getErasure(tenantId), ended: done.ended };
   }
 
   return {
     beginErasure(tenantId: string, begun: AuditNote): ErasureRow {
-      const known = find.get(tenantId) as ErasureSql | undefined;
-      if (known !== undefined && known.stage !== "done") return fromSql(known);
+      const known = findErasure(tenantId);
+      if (known !== undefined && known.stage !== "done") return known;
       records.close(tenantId);
       audit.append([begun], at.wall);
-      return fromSql(insert.get(tenantId, begun.actor, begun.via ?? null, at.wall));
+      insert.run(tenantId, begun.actor, begun.via ?? null, at.wall);
+      return getErasure(tenantId);
     },
     stepErasure(tenantId: string, maxRows: number): ErasureStep {
       const startedAt = performance.now();
@@ -133,11 +124,11 @@ export function createTenantErasure(db: Database, parts: TenantErasureParts) {
   };
 }
 
-export function createErasureReads(prepare: (sql: string) => Statement) {
+export function createErasureReads(prepare: Prepare) {
   return {
     findErasure(tenantId: string): ErasureRow | undefined {
-      const row = prepare("select * from tenant_erasures where tenant_id = ?").get(tenantId) as ErasureSql | undefined;
-      return row === undefined ? undefined : fromSql(row);
+      const row = prepare(`select ${ERASURE} from tenant_erasures where tenant_id = ?`).get(tenantId);
+      return row === undefined ? undefined : (toRow(row) as unknown as ErasureRow);
     },
     listErasing(): string[] {
       const rows = prepare(
@@ -147,6 +138,10 @@ export function createErasureReads(prepare: (sql: string) => Statement) {
     },
   };
 }
+
+const ERASURE = asFields(
+  `tenant_id, stage, total, events, deliveries, bytes, requests, records, audit_entries, started_at, completed_at`,
+);
 
 const NOTHING = {
   events: 0,
@@ -166,37 +161,135 @@ function nextStage(stage: ErasureStage): ErasureStage {
   return ERASURE_STAGES[ERASURE_STAGES.indexOf(stage) + 1] ?? "done";
 }
 
-function fromSql(row: ErasureSql): ErasureRow {
-  const { stage, total, events, deliveries, bytes, requests, records } = row;
+/** What the next step of an erasure needs. */
+interface Progress extends Pick<ErasureRow, "stage" | "events" | "deliveries" | "bytes" | "requests" | "records"> {
+  actor: string;
+  via: string | null;
+  afterSeq: number;
+  sources: string;
+}
+
+/** The tenant's record during and after an erasure: no name, no contacts, no quotas. */
+const CLOSED = { status: "inactive" };
+
+/** Slices of attempts that one step searches for those that use a form. */
+const MAX_SLICES = 8;
+
+/** Erases the records of one tenant, and its other traces outside of the event log. */
+function createRecordErasure(db: Database, at: Readonly<BatchTime>) {
+  const takeVersion = createRecordVersions(db);
+  const putTenant = db.prepare(`
+    update records set data = ?2, format = max(format, 1), version = ?3, updated_at = ?4
+    where kind = 'tenant' and tenant_id = '' and id = ?1 and deleted_at is null`);
+  const NEXT = `order by seq limit ${PAGE_ROWS}`;
+  // Sources and their validations belong to the whole gateway by name, so the owner is found in the data.
+  const selectLive = db.prepare(`
+    select seq, kind, id, 0 as size, deleted_at is null and (tenant_id = ?1
+      or (kind = 'source' and tenant_id = '' and data ->> '$.tenant_id' = ?1)) as isOwn
+    from records where seq > ?2 ${NEXT}`);
+  const remove = db.prepare(`
+    update records set version = ?2, data = null, blob = null, updated_at = ?3, deleted_at = ?3 where seq = ?1`);
+  const forgetState = db.prepare("delete from record_states where seq = ?");
+  const selectForm = db.prepare(`
+    select f.seq, exists (
+      select 1 from records r where r.seq = f.subscription_seq and r.kind = 'subscription' and r.tenant_id = ?1) as isOwn
+    from attempt_forms f where f.seq >= ?2 order by f.seq limit 1`);
+  const searchForm = createFormSearch(db);
+  const removeForm = db.prepare("delete from attempt_forms where seq = ?");
+  const NAMES = "(select value from json_each(?3))";
+  const selectVersions = db.prepare(`
+    select rowid as seq, length(data) + coalesce(length(blob), 0) as size,
+      tenant_id = ?1 or (kind = 'validation' and tenant_id = '' and series in ${NAMES}) as isOwn
+    from record_versions where rowid > ?2 ${NEXT}`);
+  const removeVersion = db.prepare("delete from record_versions where rowid = ?");
+  const FILES = VALIDATION_FORMATS.map((format) => `select value || '.${format}' from json_each(?3)`).join(
+    " union all ",
+  );
+  const selectTombstones = db.prepare(`
+    select seq, kind, id, 0 as size, deleted_at is not null and id <> 'erased-' || seq and (tenant_id = ?1
+      or (kind = 'source' and tenant_id = '' and id in ${NAMES})
+      or (kind = 'validation' and tenant_id = '' and id in (${FILES}))) as isOwn
+    from records where seq > ?2 ${NEXT}`);
+  const rename = db.prepare("update or ignore records set id = ?2 where seq = ?1");
+  /** Each deletes at most ?2 rows, found by an index. */
+  const traces = [
+    "delete from replays where seq in (select seq from replays where tenant_id = ?1 limit ?2)",
+    `delete from idempotency_keys where (scope, key) in (
+      select scope, key from idempotency_keys
+      where scope in ('subscriptions ' || ?1, 'bound subscriptions ' || ?1, 'keys/' || ?1, 'targets ' || ?1,
+        'sources ' || ?1, 'bound sources ' || ?1) limit ?2)`,
+  ].map((sql) => db.prepare(sql));
+
   return {
-    tenantId: row.tenant_id,
-    stage,
-    total,
-    events,
-    deliveries,
-    bytes,
-    requests,
-    records,
-    auditEntries: row.audit_entries,
-    startedAt: row.started_at,
-    completedAt: row.completed_at ?? undefined,
+    /** From now on nothing can be configured for the tenant. */
+    close(tenantId: string): void {
+      putTenant.run(tenantId, JSON.stringify({ ...CLOSED, erasing: true }), takeVersion(), at.wall);
+    },
+    /** The tenant can be used again. */
+    release(tenantId: string): void {
+      putTenant.run(tenantId, JSON.stringify(CLOSED), takeVersion(), at.wall);
+    },
+    /** Also returns the names of the removed sources. */
+    removeLive(tenantId: string, place: WalkPlace): Walked & { names: string[] } {
+      const names: string[] = [];
+      let version: number | undefined;
+      const next = (after: number) => selectLive.all(tenantId, after) as unknown as RecordRow[];
+      const walked = walkOn(next, place, ({ seq, kind, id }) => {
+        version ??= takeVersion();
+        remove.run(seq, version, at.wall);
+        forgetState.run(seq);
+        if (kind === "source") names.push(id);
+      });
+      return { ...walked, names };
+    },
+    /**
+     * Removes the common parts of its attempts: the forms of its subscriptions, and all forms that no attempt uses any
+     * more. With these it removes addresses with the tenant's data to which subscriptions of operators have sent. The
+     * place is the number of a form and of a slice of its attempts.
+     */
+    removeForms(tenantId: string, { afterSeq, maxRows }: WalkPlace): Walked {
+      let [at, removed] = [afterSeq, 0];
+      for (let slices = 0; slices < MAX_SLICES && removed < maxRows; slices++) {
+        const form = selectForm.get(tenantId, Math.floor(at / PART_SLICES)) as FormRow | undefined;
+        if (form === undefined) return { afterSeq: at, removed, isEnd: true };
+        const first = form.seq * PART_SLICES;
+        at = Math.max(at, first);
+        const found = form.isOwn === 1 ? "unused" : searchForm(form.seq, at - first);
+        if (found === "unused") {
+          removeForm.run(form.seq);
+          removed++;
+        }
+        at = found === undefined ? at + 1 : first + PART_SLICES;
+      }
+      return { afterSeq: at, removed, isEnd: false };
+    },
+    removeVersions(tenantId: string, sources: readonly string[], place: WalkPlace): Walked {
+      const names = JSON.stringify(sources);
+      const next = (after: number) => selectVersions.all(tenantId, after, names) as unknown as WalkedRow[];
+      return walkOn(next, place, ({ seq }) => void removeVersion.run(seq));
+    },
+    /** A tombstone keeps only its number; that of a source keeps a hash of the name, which stays closed. */
+    renameTombstones(tenantId: string, sources: readonly string[], place: WalkPlace): Walked {
+      const names = JSON.stringify(sources);
+      const next = (after: number) => selectTombstones.all(tenantId, after, names) as unknown as RecordRow[];
+      return walkOn(next, place, ({ seq, kind, id }) => {
+        // When a source of this name was erased before, its tombstone has the hash.
+        const isHashed = kind === "source" && rename.run(seq, eraseSourceName(id)).changes === 1;
+        if (!isHashed) rename.run(seq, `erased-${seq}`);
+      });
+    },
+    /** Goes from table to table; true when nothing is left. */
+    removeTraces: (tenantId: string, limit: number): boolean =>
+      traces.every((trace) => trace.run(tenantId, limit).changes < limit),
   };
 }
 
-interface ErasureSql {
-  tenant_id: string;
-  actor: string;
-  via: string | null;
-  stage: ErasureStage;
-  after_seq: number;
-  total: number;
-  events: number;
-  deliveries: number;
-  bytes: number;
-  requests: number;
-  records: number;
-  audit_entries: number;
-  sources: string;
-  started_at: number;
-  completed_at: number | null;
+interface RecordRow extends WalkedRow {
+  kind: string;
+  id: string;
+}
+
+interface FormRow {
+  seq: number;
+  isOwn: number;
 }

@@ -1,5 +1,3 @@
-import type { Duplicate, Stored } from "../../model/accepted.ts";
-import type { ClaimResult, Settled } from "../port/lanes.ts";
 import {
   failAll,
   type BatchResult,
@@ -7,11 +5,12 @@ import {
   type Command,
   type OrFault,
   type WriteBatch,
+  type FaultReport,
+  FatalFault,
 } from "../commit/batch.ts";
-import type { FaultReport } from "../commit/faults.ts";
 import { createAccept } from "./accept.ts";
 import { createAuditLog } from "./audit.ts";
-import { createClaim } from "./claim.ts";
+import { createClaim, createExpire } from "./claim.ts";
 import { createCommands, type Commands } from "./commands.ts";
 import {
   explainCorruption,
@@ -21,18 +20,13 @@ import {
   type WriteConnection,
 } from "./connection.ts";
 import { createCounterDeltas } from "./counters.ts";
-import { createExpire } from "./expire.ts";
 import { judgeFault, reportFault } from "./faults.ts";
-import { createKnownTime } from "./known-time.ts";
-import { createMoves } from "./move.ts";
-import { createMoveOver } from "./move-over.ts";
-import { createRecover } from "./recover.ts";
-import { createRequestRing } from "./request-ring.ts";
+import { createMoves, createMoveOver } from "./move.ts";
+import { createRecover, createSendingWalk } from "./sending.ts";
+import { createRequestRing } from "./requests.ts";
 import { createRetention } from "./retention.ts";
-import { createSendingWalk } from "./sending-rows.ts";
 import { createSettle } from "./settle.ts";
-import { createTransactions } from "./transactions.ts";
-import { createUnreadableRows } from "./unreadable-rows.ts";
+import { createUnreadableRows } from "./checked-rows.ts";
 
 export interface WriterOptions extends ConnectionOptions {
   dedupeHorizonMs: number;
@@ -52,18 +46,6 @@ export interface WriterInfo {
   doubt: string | undefined;
 }
 
-/** Owns the write connection and the checkpoints. All batches of one call are one transaction and one fsync. */
-export interface Writer {
-  readonly info: WriterInfo;
-  commit(batches: readonly WriteBatch[]): BatchResult[];
-  /**
-   * Moves the log into the database if it has become long. Called after the answers of a commit are on their way: they
-   * are on disk already. Returns the fault after which nothing more may be written.
-   */
-  checkpoint(): FaultReport | undefined;
-  close(): void;
-}
-
 /** The checkpoint of a larger log stalls commits for longer. */
 const MAX_LOG_PAGES = 2000;
 /** Deletions change pages all over the file, and a checkpoint must write each of these pages. */
@@ -71,11 +53,10 @@ const MAX_SCATTERED_PAGES = 100;
 
 const DELETING: ReadonlySet<string> = new Set(["prune", "stepErasure"]);
 
-type Run<Item, Result> = (item: Item) => OrFault<Result>;
 /** How one item of a batch is written. */
 type Attempt = <Result>(work: () => OrFault<Result>) => OrFault<Result>;
 
-export function openWriter(options: WriterOptions): Writer {
+export function openWriter(options: WriterOptions) {
   const { db, ...sqlite } = openWriteConnection(options);
   try {
     return explainCorruption(options.file, () => createWriter(db, sqlite, options));
@@ -85,47 +66,29 @@ export function openWriter(options: WriterOptions): Writer {
   }
 }
 
-function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options: WriterOptions): Writer {
+/** Owns the write connection and the checkpoints. All batches of one call are one transaction and one fsync. */
+function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options: WriterOptions) {
   const hashKeyHex = keepMeta("dedupe_hash_key", options.hashKeyHex);
   const storeId = keepMeta("store_id", options.storeId);
   const at: BatchTime = { now: 0, wall: 0 };
   const counters = createCounterDeltas(db);
   const unreadable = createUnreadableRows(db);
-  const moves = createMoves(db, counters, unreadable);
+  const moves = createMoves(db, counters, unreadable, at);
   const known = { dedupeHorizonMs: options.dedupeHorizonMs, hashKey: Buffer.from(hashKeyHex, "hex") };
   const sending = createSendingWalk(db);
   const accept = createAccept(db, counters, moves, sending, { ...known, storeId });
-  const expire = createExpire(db, moves, at);
-  const claim = createClaim(db, moves, unreadable, expire.one, sending, at);
-  const moveOver = createMoveOver(db, moves, accept, at);
+  const expire = createExpire(db, moves);
+  const claim = createClaim(db, moves, unreadable, expire.one, sending);
+  const moveOver = createMoveOver(moves, accept, at);
   const settle = createSettle(db, moves, moveOver, claim, counters);
   const recover = createRecover(db, moves, unreadable, settle, claim.nextDueAt, at);
   const ring = createRequestRing(db);
   const retention = createRetention(db, { ...known, ring });
-  const audit = createAuditLog(db, { storeId, seedHex: options.auditSeedHex });
-  const commands = createCommands(db, {
-    at,
-    accept,
-    audit,
-    claim,
-    expire,
-    recover,
-    counters,
-    moves,
-    moveOver,
-    retention,
-    settle,
-  });
+  const audit = createAuditLog(db, storeId, options.auditSeedHex);
+  const parts = { at, accept, audit, claim, expire, recover, counters, moves, moveOver, retention, settle };
+  const commands = createCommands(db, parts);
   const knownTime = createKnownTime(db);
-  const transactions = createTransactions(db, [
-    { write: () => counters.write(), rollback: () => counters.discard() },
-    ring,
-    accept,
-    sending,
-    knownTime,
-    settle,
-    audit,
-  ]);
+  const transactions = createTransactions(db, [counters, ring, accept, sending, knownTime, settle, audit]);
   /** Set after a disk fault: nothing more is written, because the state of the disk is unknown. */
   let lost: FaultReport | undefined;
   /** Whether something was deleted since the last checkpoint. */
@@ -133,30 +96,23 @@ function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options
   const readLog = db.prepare("pragma wal_checkpoint(noop)");
   const checkpoint = db.prepare("pragma wal_checkpoint(passive)");
 
-  const runSettle: Run<WriteBatch["settles"][number], Settled> = (item) => settle.settle(item, at.now);
-  const runAccept: Run<WriteBatch["accepts"][number], Stored | Duplicate> = (item) =>
-    accept.accept(item.event, item.deliveries, at.wall);
-  const runCommand: Run<Command, { value: unknown }> = ({ port, name, args }) => {
+  function runCommand({ port, name, args }: Command): { value: unknown } {
     const methods = commands[port as keyof Commands] as Record<string, (...args: readonly unknown[]) => unknown>;
     return { value: methods[name]?.(...args) };
-  };
-  const runClaim: Run<WriteBatch["claims"][number], ClaimResult> = (item) => claim.claim(item, at.now);
-  const runRequest: Run<WriteBatch["requests"][number], undefined> = (item) => {
-    ring.insert(item);
-    return undefined;
-  };
+  }
 
   function runBatch(batch: WriteBatch, attempt: Attempt): BatchResult {
-    const all = <Item, Result>(items: readonly Item[], run: Run<Item, Result>) =>
+    const all = <Item, Result>(items: readonly Item[], run: (item: Item) => OrFault<Result>) =>
       items.map((item) => attempt(() => run(item)));
     at.now = batch.at.now;
     at.wall = batch.at.wall;
     knownTime.note(at.now);
-    const settles = all(batch.settles, runSettle);
-    const accepts = all(batch.accepts, runAccept);
+    const settles = all(batch.settles, (item) => settle.settle(item, at.now));
+    const accepts = all(batch.accepts, (item) => accept.accept(item.event, item.deliveries, at.wall));
     const done = all(batch.commands, runCommand);
-    all(batch.requests, runRequest);
-    return { settles, accepts, commands: done, claims: all(batch.claims, runClaim), fatal: undefined };
+    all(batch.requests, (item) => ring.insert(item));
+    const claims = all(batch.claims, (item) => claim.claim(item, at.now));
+    return { settles, accepts, commands: done, claims, fatal: undefined };
   }
 
   const attemptPlainly: Attempt = (work) => work();
@@ -216,7 +172,7 @@ function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options
 
   return {
     info: { ...sqlite, storeId, lastKnownNow: knownTime.last },
-    commit(batches) {
+    commit(batches: readonly WriteBatch[]): BatchResult[] {
       if (lost !== undefined) return batches.map((batch) => failAll(batch, lost as FaultReport));
       const results = commitAll(batches);
       isScattered ||= batches.some(({ commands: all }) => all.some(({ name }) => DELETING.has(name)));
@@ -224,8 +180,12 @@ function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options
       if (last !== undefined) Object.assign(last, { fatal: lost, damages: unreadable.takeNews() });
       return results;
     },
+    /**
+     * Moves the log into the database if it has become long. Called after the answers of a commit are on their way: they
+     * are on disk already. Returns the fault after which nothing more may be written.
+     */
     checkpoint: checkpointLog,
-    close() {
+    close(): void {
       try {
         // After a fault the log must stay as it is.
         if (lost === undefined) db.exec("pragma wal_checkpoint(truncate)");
@@ -235,6 +195,100 @@ function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options
       } finally {
         db.close();
       }
+    },
+  };
+}
+
+/** A part that keeps written state in memory, which must be rolled back together with the database. */
+export interface TransactionPart {
+  /** Writes changes that were only collected so far. */
+  write?: () => void;
+  /** The database was rolled back: drops collected changes, and reads its state again. */
+  rollback: () => void;
+}
+
+export function createTransactions(db: Database, parts: readonly TransactionPart[]) {
+  // Prepared, because every transaction needs both.
+  const begin = db.prepare("begin immediate");
+  const commit = db.prepare("commit");
+
+  function writeNotes(): void {
+    for (const part of parts) part.write?.();
+  }
+
+  function undo(error: unknown, sql: string): void {
+    try {
+      if (db.isTransaction) db.exec(sql);
+      for (const part of parts) part.rollback();
+    } catch (undoError) {
+      // The state from which the next transaction would start is unknown.
+      throw new FatalFault("a transaction could not be rolled back", { cause: new AggregateError([error, undoError]) });
+    }
+  }
+
+  return {
+    /** Commits all that `work` does, or nothing. */
+    commit<T>(work: () => T): T {
+      begin.get();
+      try {
+        const result = work();
+        writeNotes();
+        commit.get();
+        return result;
+      } catch (error) {
+        undo(error, "rollback");
+        throw error;
+      }
+    },
+
+    /**
+     * For use inside a transaction: if `work` fails, only its changes are undone and the transaction continues. Throws
+     * when nothing of the transaction can be kept.
+     */
+    attempt<T>(work: () => OrFault<T>): OrFault<T> {
+      // Written first, so that changes collected by earlier items are not undone with this one.
+      writeNotes();
+      db.exec("savepoint attempt");
+      try {
+        const result = work();
+        writeNotes();
+        db.exec("release attempt");
+        return result;
+      } catch (error) {
+        // SQLite itself may have ended the transaction, including the earlier items.
+        if (!db.isTransaction || judgeFault(error) !== "item") throw error;
+        undo(error, "rollback to attempt; release attempt");
+        return { failed: reportFault(error) };
+      }
+    },
+  };
+}
+
+/** A key in `meta`: the scheduling time of the next start begins no earlier. */
+export const LAST_KNOWN_NOW = "last_known_now";
+
+const EVERY_MS = 5000;
+
+/**
+ * Saves scheduling time together with other writes, and at once after a pause: the next start must not lie before a
+ * write.
+ */
+function createKnownTime(db: Database) {
+  const save = db.prepare(`
+    insert into meta (key, value) values (?, ?)
+    on conflict do update set value = max(cast(value as integer), excluded.value)`);
+  const select = db.prepare("select cast(value as integer) as now from meta where key = ?");
+  let notedAt = Number.NEGATIVE_INFINITY;
+
+  return {
+    last: (select.get(LAST_KNOWN_NOW) as { now: number } | undefined)?.now ?? 0,
+    note(now: number): void {
+      if (now - notedAt < EVERY_MS) return;
+      save.run(LAST_KNOWN_NOW, now);
+      notedAt = now;
+    },
+    rollback(): void {
+      notedAt = Number.NEGATIVE_INFINITY;
     },
   };
 }

@@ -10,7 +10,7 @@ import { loadConfig } from "../../../src/config/load.ts";
 import { PosthornError } from "../../../src/model/errors.ts";
 import type { PartMakers } from "../../../src/gateway/start.ts";
 import { startGateway, type Gateway } from "../../../src/gateway.ts";
-import { lockDataDir } from "../../../src/store/sqlite/data-dir-lock.ts";
+import { lockDataDir } from "../../../src/store/sqlite/data-dir.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { createLogger } from "../../../src/telemetry/logger.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";

@@ -10,7 +10,7 @@ import {
   SEGMENTS,
   toFilterKey,
   type FilterKey,
-} from "../../../src/store/sqlite/block-filter.ts";
+} from "../../../src/store/sqlite/event-blocks.ts";
 
 const mayHoldKey = (filters: readonly Uint8Array[], key: FilterKey) => mayHold(filters[key.segment] as Uint8Array, key);
 const keyOf = (text: string) => toFilterKey("orderingKey", text);

@@ -3,15 +3,18 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import { findFaultsOfCopy, getKnownSchemaVersion } from "../../../src/store/sqlite/check-copy.ts";
+import {
+  findFaultsOfCopy,
+  getKnownSchemaVersion,
+  copyDatabase,
+  isLogTable,
+} from "../../../src/store/sqlite/copy-database.ts";
 import {
   listMigrations,
   openEmptyDatabase,
   openWriteConnection,
   type Database,
 } from "../../../src/store/sqlite/connection.ts";
-import { copyDatabase } from "../../../src/store/sqlite/copy-database.ts";
-import { isLogTable } from "../../../src/store/sqlite/table-groups.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 import { insertRecord } from "../../support/insert-record.ts";
 import { addBodySum } from "../../support/sum-again.ts";

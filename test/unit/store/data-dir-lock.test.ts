@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { lockDataDir } from "../../../src/store/sqlite/data-dir-lock.ts";
+import { lockDataDir } from "../../../src/store/sqlite/data-dir.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
-const LOCK_URL = new URL("../../../src/store/sqlite/data-dir-lock.ts", import.meta.url).href;
+const LOCK_URL = new URL("../../../src/store/sqlite/data-dir.ts", import.meta.url).href;
 
 describe("the lock on a data directory", () => {
   const folder = useFolder();

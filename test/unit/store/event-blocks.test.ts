@@ -1,16 +1,15 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createAccept } from "../../../src/store/sqlite/accept.ts";
-import { GROUP_BLOCKS } from "../../../src/store/sqlite/block-group.ts";
+import { GROUP_BLOCKS, BLOCK_EVENTS } from "../../../src/store/sqlite/event-blocks.ts";
 import { openWriteConnection, type Database } from "../../../src/store/sqlite/connection.ts";
 import { createCounterDeltas } from "../../../src/store/sqlite/counters.ts";
-import { BLOCK_EVENTS } from "../../../src/store/sqlite/event-blocks.ts";
 import { createMoves } from "../../../src/store/sqlite/move.ts";
 import { createQueries } from "../../../src/store/sqlite/queries.ts";
 import type { EventFilter } from "../../../src/store/port/reads.ts";
 import { newDelivery, newEvent, NOON } from "../../support/store-fixtures.ts";
-import { createSendingWalk } from "../../../src/store/sqlite/sending-rows.ts";
-import { createUnreadableRows } from "../../../src/store/sqlite/unreadable-rows.ts";
+import { createSendingWalk } from "../../../src/store/sqlite/sending.ts";
+import { createUnreadableRows } from "../../../src/store/sqlite/checked-rows.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
 describe("blocks of events", () => {
@@ -25,7 +24,7 @@ describe("blocks of events", () => {
 
   function openAccept(db: Database) {
     const counters = createCounterDeltas(db);
-    const moves = createMoves(db, counters, createUnreadableRows(db));
+    const moves = createMoves(db, counters, createUnreadableRows(db), { now: 0, wall: 0 });
     return createAccept(db, counters, moves, createSendingWalk(db), {
       dedupeHorizonMs: 1,
       hashKey: new Uint8Array(32),

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/model/errors.ts";
-import { FatalFault, faultError } from "../../../src/store/commit/faults.ts";
+import { FatalFault, faultError } from "../../../src/store/commit/batch.ts";
 import { isCorruption, judgeFault, reportFault } from "../../../src/store/sqlite/faults.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 

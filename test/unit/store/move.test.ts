@@ -5,7 +5,7 @@ import { DELIVERY_STATES, STATE } from "../../../src/model/delivery.ts";
 import { openWriteConnection } from "../../../src/store/sqlite/connection.ts";
 import { createCounterDeltas } from "../../../src/store/sqlite/counters.ts";
 import { createMoves, type DeliveryRow } from "../../../src/store/sqlite/move.ts";
-import { createUnreadableRows } from "../../../src/store/sqlite/unreadable-rows.ts";
+import { createUnreadableRows } from "../../../src/store/sqlite/checked-rows.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
 function codeOf(run: () => unknown): unknown {
@@ -23,7 +23,7 @@ describe("a move of a delivery", () => {
   it("is refused when its state does not allow the act, and then nothing is written", () => {
     const { db } = openWriteConnection({ file: join(folder.path, "posthorn.db") });
     folder.onEnd(() => db.close());
-    const moves = createMoves(db, createCounterDeltas(db), createUnreadableRows(db));
+    const moves = createMoves(db, createCounterDeltas(db), createUnreadableRows(db), { now: 1, wall: 1 });
     db.exec(`
       insert into events (seq, id, given_id, type, version, source, tenant_id, priority, origin, occurred_at, received_at,
         published_at, due_at, delivery_count, size, checksum)

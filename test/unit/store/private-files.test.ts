@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openWriteConnection } from "../../../src/store/sqlite/connection.ts";
-import { lockDataDir } from "../../../src/store/sqlite/data-dir-lock.ts";
-import { createPrivateFile, tightenDataDir } from "../../../src/store/sqlite/private-files.ts";
+import { lockDataDir, createPrivateFile, tightenDataDir } from "../../../src/store/sqlite/data-dir.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 import { skipBecause } from "../../support/skip.ts";
 

@@ -2,21 +2,17 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createAccept } from "../../../src/store/sqlite/accept.ts";
 import { createAuditLog } from "../../../src/store/sqlite/audit.ts";
-import { createClaim } from "../../../src/store/sqlite/claim.ts";
+import { createClaim, createExpire } from "../../../src/store/sqlite/claim.ts";
 import { openWriteConnection, type Database } from "../../../src/store/sqlite/connection.ts";
 import { createCounterDeltas } from "../../../src/store/sqlite/counters.ts";
-import { createDeliveryChanges } from "../../../src/store/sqlite/delivery-changes.ts";
-import { createExpire } from "../../../src/store/sqlite/expire.ts";
-import { createLaneChanges } from "../../../src/store/sqlite/lane-changes.ts";
-import { createMoves } from "../../../src/store/sqlite/move.ts";
-import { createMoveOver } from "../../../src/store/sqlite/move-over.ts";
+import { createDeliveryChanges, createLaneChanges } from "../../../src/store/sqlite/delivery-changes.ts";
+import { createMoves, createMoveOver } from "../../../src/store/sqlite/move.ts";
 import { createQueries } from "../../../src/store/sqlite/queries.ts";
 import { createReplayWrites } from "../../../src/store/sqlite/replays.ts";
-import { createRecover } from "../../../src/store/sqlite/recover.ts";
-import { createRequestRing } from "../../../src/store/sqlite/request-ring.ts";
-import { createSendingWalk } from "../../../src/store/sqlite/sending-rows.ts";
+import { createRecover, createSendingWalk } from "../../../src/store/sqlite/sending.ts";
+import { createRequestRing } from "../../../src/store/sqlite/requests.ts";
 import { createSettle } from "../../../src/store/sqlite/settle.ts";
-import { createUnreadableRows } from "../../../src/store/sqlite/unreadable-rows.ts";
+import { createUnreadableRows } from "../../../src/store/sqlite/checked-rows.ts";
 import { NOON } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
 
@@ -42,23 +38,23 @@ describe("the query plans", () => {
   }
 
   function useWriter(db: Database): void {
+    const at = { now: NOON, wall: NOON };
     const counters = createCounterDeltas(db);
     const unreadable = createUnreadableRows(db);
-    const moves = createMoves(db, counters, unreadable);
+    const moves = createMoves(db, counters, unreadable, at);
     const sending = createSendingWalk(db);
     const accept = createAccept(db, counters, moves, sending, {
       dedupeHorizonMs: 1,
       hashKey: new Uint8Array(32),
       storeId: "here",
     });
-    const at = { now: NOON, wall: NOON };
-    const claim = createClaim(db, moves, unreadable, createExpire(db, moves, at).one, sending, at);
-    const moveOver = createMoveOver(db, moves, accept, at);
+    const claim = createClaim(db, moves, unreadable, createExpire(db, moves).one, sending);
+    const moveOver = createMoveOver(moves, accept, at);
     createRecover(db, moves, unreadable, createSettle(db, moves, moveOver, claim, counters), () => undefined, at);
     createRequestRing(db);
     createDeliveryChanges(db, moves, accept, at);
     createLaneChanges(db, { at, moves, moveOver, claim });
-    const audit = createAuditLog(db, { storeId: "str_1", seedHex: undefined });
+    const audit = createAuditLog(db, "str_1", undefined);
     createReplayWrites(db, { moves, accept, audit, at });
   }
 
@@ -92,7 +88,7 @@ describe("the query plans", () => {
     );
     const skipped = planOf(plans, "union all", "attempt_count > 0 or");
     expect(skipped).toMatch(/INDEX lanes \(subscription_seq=[\s\S]*INDEX key_queues \(subscription_seq=/);
-    const givenUp = planOf(plans, "union all", "e.type from (");
+    const givenUp = planOf(plans, "union all", "'held_too_long' as reason");
     expect(givenUp).toMatch(/INDEX lanes \(subscription_seq=\? AND rank>\? AND rank<[\s\S]*INDEX key_queues/);
   });
 

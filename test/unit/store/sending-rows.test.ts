@@ -2,7 +2,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
-import { SENDING_ROWS } from "../../../src/store/sqlite/sending-rows.ts";
+import { SENDING_ROWS } from "../../../src/store/sqlite/sending.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 import { useFolder } from "../../support/store-folder.ts";

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import { afterAll, describe, expect, it } from "vitest";
 import { PosthornError } from "../../../src/model/errors.ts";
-import { createTransactions } from "../../../src/store/sqlite/transactions.ts";
+import { createTransactions } from "../../../src/store/sqlite/writer.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 
 describe("a transaction", () => {

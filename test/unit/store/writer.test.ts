@@ -1,9 +1,9 @@
 import { stored } from "../../../src/model/accepted.ts";
+import { publishKey } from "../../../src/model/ids.ts";
 import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { publishKey } from "../../../src/model/ids.ts";
-import { hashKey } from "../../../src/store/sqlite/dedupe-hash.ts";
+import { hashKey } from "../../../src/store/sqlite/event-ids.ts";
 import type { BatchResult, Command, WriteBatch } from "../../../src/store/commit/batch.ts";
 import type { WriteRequest } from "../../../src/store/port/records.ts";
 import { openReadConnection } from "../../../src/store/sqlite/connection.ts";

@@ -1,9 +1,14 @@
-import { STATE } from "../../model/delivery.ts";
-import { readLastSeq } from "./event-numbers.ts";
+import { STATE, MAX_RECOVERIES } from "../../model/delivery.ts";
+import { UNSENT } from "../../model/outcome.ts";
+import { readLastSeq } from "./event-ids.ts";
 import type { Database } from "./connection.ts";
 import { isCorruption } from "./faults.ts";
-import type { TransactionPart } from "./transactions.ts";
-import { readEach, type UnreadableRows } from "./unreadable-rows.ts";
+import { readEach, type UnreadableRows } from "./checked-rows.ts";
+import type { DeadDelivery, DeliveryKey, Recovered, SentMark } from "../port/lanes.ts";
+import type { BatchTime } from "../commit/batch.ts";
+import { unlessEmpty } from "./claim.ts";
+import type { DeliveryRow, Moves } from "./move.ts";
+import type { Settle } from "./settle.ts";
 
 /** A key in `meta`. Deliveries being sent of this event and later ones are found by a scan, and need no index row. */
 const WALKED_FROM = "sending_from";
@@ -25,16 +30,7 @@ const NEW_ROWS = 1024;
 const STEP_ROWS = 2048;
 
 /** Keeps the place where such a scan must begin. */
-export interface SendingWalk extends Required<TransactionPart> {
-  /**
-   * Deliveries of this event and earlier ones need an index row when they are claimed: the scan's start has passed
-   * them.
-   */
-  readonly passedSeq: number;
-  noteNewRow(): void;
-}
-
-export function createSendingWalk(db: Database): SendingWalk {
+export function createSendingWalk(db: Database) {
   const selectPlace = db.prepare(`select value as seq from meta where key = '${WALKED_FROM}'`);
   const savePlace = db.prepare(
     `insert or replace into meta (key, value) values ('${WALKED_FROM}', cast(? as integer))`,
@@ -86,10 +82,14 @@ export function createSendingWalk(db: Database): SendingWalk {
   }
 
   return {
-    get passedSeq() {
+    /**
+     * Deliveries of this event and earlier ones need an index row when they are claimed: the scan's start has passed
+     * them.
+     */
+    get passedSeq(): number {
       return place.event_seq;
     },
-    noteNewRow() {
+    noteNewRow(): void {
       newRows++;
     },
     write() {
@@ -101,13 +101,15 @@ export function createSendingWalk(db: Database): SendingWalk {
   };
 }
 
+export type SendingWalk = ReturnType<typeof createSendingWalk>;
+
 interface Place {
   event_seq: number;
   subscription_seq: number;
 }
 
 /** Lists all deliveries being sent, except those on pages that SQLite cannot read. */
-export function createSendingList(db: Database, unreadable: Pick<UnreadableRows, "note">): () => Place[] {
+function createSendingList(db: Database, unreadable: Pick<UnreadableRows, "note">): () => Place[] {
   const selectAll = db.prepare(`${SENDING_ROWS} order by event_seq, subscription_seq`);
   const selectListed = db.prepare(`
     select event_seq, subscription_seq from deliveries where state = ${STATE.sending} and listed = 1`);
@@ -153,4 +155,96 @@ export function createSendingList(db: Database, unreadable: Pick<UnreadableRows,
 
 function* numbersFrom(first: number, last: number): Generator<number> {
   for (let number = first; number <= last; number++) yield number;
+}
+
+const STOPPED = "gateway stopped";
+
+export function createRecover(
+  db: Database,
+  moves: Moves,
+  unreadable: UnreadableRows,
+  settle: Settle,
+  nextDueAt: (subscriptionSeq: number) => number | undefined,
+  at: Readonly<BatchTime>,
+) {
+  const selectSubscriptions = db.prepare("select seq from records where kind = 'subscription'");
+  const listSending = createSendingList(db, unreadable);
+  const selectEvent = db.prepare("select id as eventId, type as eventType from events where seq = ?");
+
+  function loadSending(): DeliveryRow[] {
+    return readEach(listSending(), ({ event_seq, subscription_seq }) =>
+      unreadable.hasDelivery(event_seq, subscription_seq) ? undefined : moves.find(event_seq, subscription_seq),
+    );
+  }
+
+  return {
+    /** Returns unsent deliveries to their lanes. */
+    release(deliveries: readonly (DeliveryKey & { generation: number })[]): void {
+      for (const d of deliveries) moves.release(d.eventSeq, d.subscriptionSeq, d.generation);
+    },
+    recover(sent: readonly SentMark[], wasStopped: boolean = false): Recovered {
+      const { now, wall } = at;
+      const counts: Recovered = { released: 0, interrupted: 0, poisoned: 0 };
+      const poisoned: DeadDelivery[] = [];
+      // A freed slot keeps its last mark, so a delivery may have several marks: of this attempt and of earlier ones.
+      const marks = new Set(sent.map(attemptName));
+      for (const row of loadSending()) {
+        const { event_seq, subscription_seq } = row;
+        const next = row.attempt_count + 1;
+        const attempt = { eventSeq: event_seq, subscriptionSeq: subscription_seq, attemptNumber: next };
+        if (!marks.has(attemptName({ ...attempt, generation: row.generation }))) {
+          moves.release(event_seq, subscription_seq, row.generation);
+          counts.released++;
+          continue;
+        }
+        const number = settle.recordAttempt(event_seq, subscription_seq, next, stoppedAttempt(wall));
+        const recoveries = wasStopped ? 0 : row.recoveries + 1;
+        if (recoveries >= MAX_RECOVERIES) {
+          const error = `the gateway stopped ${MAX_RECOVERIES} times in a row while sending this delivery`;
+          moves.end(row, "dead", { attemptCount: number, deadReason: "poison", error, leavesKeyQueue: false });
+          counts.poisoned++;
+          const event = selectEvent.get(event_seq) as Pick<DeadDelivery, "eventId" | "eventType">;
+          const key = { eventSeq: event_seq, subscriptionSeq: subscription_seq };
+          poisoned.push({ ...key, ...event, reason: "poison", attemptCount: number });
+        } else {
+          moves.makeDue(row, now, "retry", {
+            act: "recover",
+            generation: row.generation,
+            attemptCount: number,
+            uncountedAttempts: row.uncounted_attempts + number - row.attempt_count,
+            recoveries,
+            error: STOPPED,
+          });
+          counts.interrupted++;
+        }
+      }
+      counts.dead = unlessEmpty(poisoned);
+      return counts;
+    },
+    load(): { subscriptionSeq: number; nextDueAt: number }[] {
+      const lanes = [];
+      for (const { seq: subscriptionSeq } of selectSubscriptions.all() as unknown as { seq: number }[]) {
+        const dueAt = nextDueAt(subscriptionSeq);
+        if (dueAt !== undefined) lanes.push({ subscriptionSeq, nextDueAt: dueAt });
+      }
+      return lanes;
+    },
+  };
+}
+
+export type Recover = ReturnType<typeof createRecover>;
+
+function attemptName({ eventSeq, subscriptionSeq, generation, attemptNumber }: SentMark): string {
+  return `${eventSeq} ${subscriptionSeq} ${generation} ${attemptNumber}`;
+}
+
+function stoppedAttempt(wall: number) {
+  return {
+    startedAt: wall,
+    durationMs: 0,
+    result: "error" as const,
+    trigger: "retry" as const,
+    error: STOPPED,
+    record: { ...UNSENT, place: undefined, sent: undefined },
+  };
 }
