@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createIdSource } from "../../../src/model/ids.ts";
-import { createSeededRandom } from "../../../src/model/seeded-random.ts";
+import { createSeededRandom } from "../../support/seeded-random.ts";
 import {
   createBlockFilters,
   idStart,

@@ -1,8 +1,9 @@
 import { stored } from "../../../src/model/accepted.ts";
+import { publishKey } from "../../../src/model/ids.ts";
+import { PosthornError } from "../../../src/model/errors.ts";
 import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, afterAll } from "vitest";
-import { publishKey } from "../../../src/model/dedupe-key.ts";
 import { hashKey } from "../../../src/store/sqlite/event-ids.ts";
 import type { BatchResult, Command, WriteBatch } from "../../../src/store/commit/batch.ts";
 import type { WriteRequest } from "../../../src/store/port/records.ts";
@@ -19,7 +20,6 @@ import {
   NOON,
 } from "../../support/store-fixtures.ts";
 import { useFolder } from "../../support/store-folder.ts";
-import { PosthornError } from "../../../src/model/errors.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 
 const HASH_KEY = "ab".repeat(32);
