@@ -1,3 +1,4 @@
+import { countOpen } from "../model/delivery.ts";
 import type { Clock } from "../model/clock.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { Store } from "../store/store.ts";
@@ -189,10 +190,9 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
   }
 
   async function countInFallback(fallback: Subscription): Promise<Contents> {
-    const { deliveries } = await store.reads.loadCounters();
-    const lane = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === fallback.seq);
+    const [lane] = await store.reads.loadDeliveryCounters([fallback.seq]);
     const accepted = lane?.delivered ?? 0;
-    const open = lane === undefined ? 0 : lane.created - accepted - lane.dead - lane.cancelled;
+    const open = countOpen(lane);
     const waiting = await options.countQueue(fallback);
     if (waiting !== 0) emptySince.delete(fallback.seq);
     else if (!emptySince.has(fallback.seq)) emptySince.set(fallback.seq, clock.now());

@@ -156,8 +156,7 @@ export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscrip
     }),
     async handle({ params, caller }) {
       const { id, seq } = subscriptions.getById(params.id, caller?.tenantId);
-      const { deliveries } = await store.reads.loadCounters();
-      const counters = sumOf(deliveries.filter(({ subscriptionSeq }) => subscriptionSeq === seq));
+      const counters = sumOf(await store.reads.loadDeliveryCounters([seq]));
       return { subscription_id: id, ...presentCounters(counters), ...(await describe([seq])) };
     },
   });

@@ -66,9 +66,9 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
   async function presentAll(rows: readonly KnownSubscription[], caller: Asked["caller"]) {
     // Before the first await, because a subscription may be deleted meanwhile.
     const shown = new Map(rows.map((one) => [one, partsOf(one, caller)]));
-    const { deliveries } = await store.reads.loadCounters();
-    const counters = new Map(deliveries.map((row) => [row.subscriptionSeq, row]));
-    const recent = await statistics.summarise(rows.map(({ seq }) => seq));
+    const seqs = rows.map(({ seq }) => seq);
+    const counters = new Map((await store.reads.loadDeliveryCounters(seqs)).map((row) => [row.subscriptionSeq, row]));
+    const recent = await statistics.summarise(seqs);
     return (one: KnownSubscription) =>
       presentSubscription(one, {
         ...(shown.get(one) ?? partsOf(one, caller)),

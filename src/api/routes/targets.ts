@@ -84,13 +84,14 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
   const { targets, sharedTargets, subscriptions, scheduler, store, trail } = parts;
   const route = routesOf(app, "Targets");
 
-  async function loadOpen(): Promise<ReadonlyMap<number, number>> {
-    const { deliveries } = await store.reads.loadCounters();
-    return new Map(deliveries.map((row) => [row.subscriptionSeq, countOpen(row)]));
+  async function loadOpen(users: KnownTarget["subscriptions"]): Promise<ReadonlyMap<number, number>> {
+    const counters = await store.reads.loadDeliveryCounters(users.map(({ seq }) => seq));
+    return new Map(counters.map((row) => [row.subscriptionSeq, countOpen(row)]));
   }
 
   const findShared = (name: string, tenantId = DEFAULT_TENANT) => sharedTargets.findInput(name, tenantId) ?? {};
-  const present = async (known: KnownTarget) => presentTarget(known, describeTarget(known, await loadOpen()));
+  const present = async (known: KnownTarget) =>
+    presentTarget(known, describeTarget(known, await loadOpen(known.subscriptions)));
 
   /** A target decides when its subscriptions are sent to: who may not change them may not change it. */
   function refuseReserved(users: readonly Subscription[], boundTo: string | undefined): void {
@@ -120,7 +121,7 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
       const { limit, cursor } = pageOf(query);
       const from = Number(cursor ?? 0);
       const page = cutPage(targets.list(tenantId).slice(from), query, () => String(from + limit));
-      const open = await loadOpen();
+      const open = await loadOpen(page.rows.flatMap((known) => known.subscriptions));
       return { page, present: (known) => presentTarget(known, describeTarget(known, open)) };
     },
     get: (name, { tenantId }) => targets.get(name, tenantId),
@@ -237,7 +238,7 @@ export function addTargetRoutes(app: FastifyInstance, parts: Parts): void {
       }
       const { name, mode, queueLength } = describeTarget(
         { ...targets.of(subscription), subscriptions: [subscription] },
-        await loadOpen(),
+        await loadOpen([subscription]),
       );
       const { id, tenantId } = subscription;
       await trail.note({ act: "subscription.drain", kind: "subscription", id, tenantId });

@@ -29,8 +29,7 @@ export function createSubscriptionLanes(options: {
   }
 
   async function countersOf(seq: number): Promise<{ open: number; cancelled: number }> {
-    const { deliveries } = await store.reads.loadCounters();
-    const row = deliveries.find(({ subscriptionSeq }) => subscriptionSeq === seq);
+    const [row] = await store.reads.loadDeliveryCounters([seq]);
     return { open: countOpen(row), cancelled: row?.cancelled ?? 0 };
   }
 

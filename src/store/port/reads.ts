@@ -47,6 +47,8 @@ export interface Reads extends LogReads {
   loadRequestBody(id: string): Promise<Uint8Array | undefined>;
 
   loadCounters(): Promise<Counters>;
+  /** Those of a few subscriptions, in no particular order; without those that never had a delivery. */
+  loadDeliveryCounters(subscriptionSeqs: readonly number[]): Promise<readonly DeliveryCounters[]>;
   /**
    * Checks conservation: open deliveries according to the counters, minus open deliveries found row by row. Must be 0.
    * Pruned deliveries had ended before, and are still counted.

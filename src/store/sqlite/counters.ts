@@ -1,8 +1,8 @@
 import { GATEWAY_TENANT } from "../../model/event.ts";
 import type { Database, Statement } from "./connection.ts";
-import type { TenantUsage, Counters } from "../port/reads.ts";
+import type { Counters, DeliveryCounters, TenantUsage } from "../port/reads.ts";
 import { STATE } from "../../model/delivery.ts";
-import { toRow, type Prepare } from "./query-rows.ts";
+import { asFields, toRow, type Prepare } from "./query-rows.ts";
 import { SENDING_ROWS } from "./sending.ts";
 
 type DeliveryCounter = "created" | "delivered" | "dead" | "cancelled" | "attempts" | "failures";
@@ -170,7 +170,7 @@ export function createTenantReads(prepare: (sql: string) => Statement) {
         select t.value as tenantId,
           (select count(*) from records s
             where s.kind = 'subscription' and s.tenant_id = t.value and s.deleted_at is null) as subscriptions,
-          coalesce(sum(c.created - c.delivered - c.dead - c.cancelled), 0) as openDeliveries,
+          ${OPEN_BY_COUNTERS} as openDeliveries,
           coalesce(sum(c.stored_bytes), 0) as storedBytes
         from json_each(?1) t left join counters c on c.tenant_id = t.value group by t.key`).all(JSON.stringify(ids));
     },
@@ -180,32 +180,41 @@ export function createTenantReads(prepare: (sql: string) => Statement) {
 const OPEN = `(select count(*) from deliveries where state = ${STATE.pending} and rank is not null)
   + (select count(*) from (${SENDING_ROWS}))
   + (select count(*) from deliveries where queued_key is not null and rank is null and state = ${STATE.pending})`;
-const OPEN_BY_COUNTERS = "(select coalesce(sum(created - delivered - dead - cancelled), 0) from counters)";
+/** As `countOpen` of the model. */
+const OPEN_BY_COUNTERS = "coalesce(sum(created - delivered - dead - cancelled), 0)";
+
+const OF_EVENTS = "tenant_id, accepted, unmatched, operators_only, duplicates, pruned";
+const OF_DELIVERIES = `${asFields("c.subscription_seq, c.tenant_id, last_attempt_at")}, created, delivered, dead, cancelled,
+  attempts, failures, dead - pruned_dead as deadLetters,
+  pruned_delivered + pruned_dead + pruned_cancelled as pruned`;
 
 export function createCounterReads(prepare: Prepare) {
   return {
     loadCounters(): Counters {
+      const events = prepare(`select ${asFields(OF_EVENTS)} from counters where subscription_seq = 0`);
+      const deliveries = prepare(
+        `select ${OF_DELIVERIES} from counters c where subscription_seq > 0 order by subscription_seq`,
+      );
       return {
-        events: prepare(
-          `select tenant_id as tenantId, accepted, unmatched, operators_only as operatorsOnly, duplicates, pruned from counters
-            where subscription_seq = 0`,
-        )
-          .all()
-          .map(toRow) as unknown as Counters["events"],
-        deliveries: prepare(
-          `select subscription_seq as subscriptionSeq, tenant_id as tenantId, created, delivered, dead, cancelled,
-              attempts, failures, last_attempt_at as lastAttemptAt, dead - pruned_dead as deadLetters,
-              pruned_delivered + pruned_dead + pruned_cancelled as pruned from counters
-            where subscription_seq > 0 order by subscription_seq`,
-        )
-          .all()
-          .map(toRow) as unknown as Counters["deliveries"],
+        events: events.all().map(toRow) as unknown as Counters["events"],
+        deliveries: deliveries.all().map(toRow) as unknown as DeliveryCounters[],
       };
+    },
+
+    loadDeliveryCounters(subscriptionSeqs: readonly number[]): DeliveryCounters[] {
+      const select = prepare(`
+        select ${OF_DELIVERIES} from json_each(?) s join counters c
+          on c.subscription_seq = s.value and c.tenant_id = coalesce((select tenant_id from records where seq = s.value), '')`);
+      return select.all(JSON.stringify(subscriptionSeqs)).map(toRow) as unknown as DeliveryCounters[];
     },
 
     // One statement reads one consistent state, however busy the writer is.
     findImbalance(): number {
-      return (prepare(`select ${OPEN_BY_COUNTERS} - (${OPEN}) as imbalance`).get() as { imbalance: number }).imbalance;
+      return (
+        prepare(`select (select ${OPEN_BY_COUNTERS} from counters) - (${OPEN}) as imbalance`).get() as {
+          imbalance: number;
+        }
+      ).imbalance;
     },
 
     loadReusableBytes(): number {

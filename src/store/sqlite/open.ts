@@ -132,7 +132,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       ...read("reads", "findDelivery", "listAttempts", "listDeliveries", "listDeadLetters"),
       ...read("reads", "groupDeadLetters", "walk", "countReopened"),
       ...read("reads", "listRequests", "findRequest", "loadRequestBody"),
-      ...read("reads", "loadCounters", "findImbalance", "loadTenantUsage", "loadAttemptStats", "loadReusableBytes"),
+      ...read(
+        "reads",
+        "loadCounters",
+        "loadDeliveryCounters",
+        "findImbalance",
+        "loadTenantUsage",
+        "loadAttemptStats",
+        "loadReusableBytes",
+      ),
       ...read("reads", "findLogEnd", "readLog"),
       ...read("reads", "findOldestOpen", "countBlockedKeys"),
       async listDamages() {

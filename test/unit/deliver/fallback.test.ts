@@ -42,7 +42,7 @@ function openDrain(world: World) {
     clock: createVirtualClock(time),
     store: {
       lanes: { changeLane: () => Promise.resolve({ changed: world.steps?.shift() ?? 0 }) },
-      reads: { loadCounters: () => Promise.resolve({ events: [], deliveries: [left] }) },
+      reads: { loadDeliveryCounters: () => Promise.resolve([left]) },
     } as unknown as Pick<Store, "lanes" | "reads">,
     scheduler: {
       targetOf: ({ seq }: Subscription) => (seq === 1 ? target : own),

@@ -154,6 +154,13 @@ describe("the query plans", () => {
     expect(planOf(plans, "group by g.seq", "e.type = ?")).toContain("SEARCH e USING INTEGER PRIMARY KEY");
   });
 
+  it("find the counters of a few subscriptions by their key", () => {
+    const plans = plansOf((db) => void createQueries(db).reads.loadDeliveryCounters([1, 2]));
+    expect(planOf(plans, "join counters c")).toContain(
+      "SEARCH c USING PRIMARY KEY (tenant_id=? AND subscription_seq=?)",
+    );
+  });
+
   it("search deliveries from the newest down, in steps between two of them", () => {
     const page = { limit: 10, cursor: undefined };
     const plans = plansOf((db) => {
