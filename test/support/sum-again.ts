@@ -1,6 +1,13 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import type { Database } from "../../src/store/sqlite/connection.ts";
-import { SUMMED_COLUMNS, sumBody, sumRequest, sumRow, type SummedRequest, type SummedRow } from "../../src/store/sqlite/checked-rows.ts";
+import {
+  SUMMED_COLUMNS,
+  sumBody,
+  sumRequest,
+  sumRow,
+  type SummedRequest,
+  type SummedRow,
+} from "../../src/store/sqlite/checked-rows.ts";
 
 /** `sum_body(event_seq, body)` in SQL. */
 export function addBodySum(db: Database): void {
