@@ -50,7 +50,9 @@ async function copyBuild(folder: string): Promise<Marks> {
     const path = join(folder, "dist", name);
     const text = await readFile(path, "utf8");
     await writeFile(path, text.replaceAll('"@photostructure/sqlite"', recorder));
-    const lines = text.split("\n").map((one, at) => ({ line: at + 1, mark: /^\/\/ (\S+\.[cm]?[jt]s)$/.exec(one)?.[1] }));
+    const lines = text
+      .split("\n")
+      .map((one, at) => ({ line: at + 1, mark: /^\/\/ (\S+\.[cm]?[jt]s)$/.exec(one)?.[1] }));
     const begun = lines.filter(({ mark }) => mark !== undefined);
     marks.set(
       path,
