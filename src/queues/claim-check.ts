@@ -11,17 +11,7 @@ import type { Claim } from "./message.ts";
 import { BrokerFault } from "./broker-fault.ts";
 import type { Connections } from "./connections.ts";
 
-/** Stores bodies that are too large for a queue in Blob storage; the message names its body. */
-export interface ClaimCheck {
-  /** Putting the same name again replaces the body: a message that is sent again has one body. */
-  put(name: string, body: Uint8Array, owner: BodyOwner): Promise<Claim>;
-  /** The body, if it is the claimed one, or why there is none. */
-  read(claim: Claim): Promise<{ body: Buffer; etag: string } | { problem: string }>;
-  /** Lists up to `max` stored bodies, from the first one or after `after`. */
-  list(max: number, after?: string): Promise<{ bodies: PutBody[]; next: string | undefined }>;
-  /** False when the body was put again meanwhile, or is deleted. */
-  removeUnchanged(body: Pick<PutBody, "name" | "etag">): Promise<boolean>;
-}
+export type ClaimCheck = ReturnType<typeof createClaimCheck>;
 
 /** The owner of a body: its message can be found by this. */
 export interface BodyOwner {
@@ -43,14 +33,15 @@ export interface PutBody {
   readonly etag: string;
 }
 
-export interface ClaimCheckOptions {
+interface ClaimCheckOptions {
   account: StorageAccount;
   container: string;
   /** Limit for reading a body: the size that a message claims is not trusted. */
   maxBytes: number;
 }
 
-export function createClaimCheck({ account, container, maxBytes }: ClaimCheckOptions): ClaimCheck {
+/** Stores bodies that are too large for a queue in Blob storage; the message names its body. */
+export function createClaimCheck({ account, container, maxBytes }: ClaimCheckOptions) {
   const place = describeAccount(account);
   let opening: Promise<ContainerClient> | undefined;
 
@@ -71,13 +62,15 @@ export function createClaimCheck({ account, container, maxBytes }: ClaimCheckOpt
   }
 
   return {
-    async put(name, body, { deliveryId, ...owner }) {
+    /** Putting the same name again replaces the body: a message that is sent again has one body. */
+    async put(name: string, body: Uint8Array, { deliveryId, ...owner }: BodyOwner): Promise<Claim> {
       const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
       const metadata = { ...owner, delivery: deliveryId };
       await call((client) => client.getBlockBlobClient(name).uploadData(bytes, { metadata }));
       return { container, blob: name, size: bytes.length, sha256: digest(bytes) };
     },
-    async read(claim) {
+    /** The body, if it is the claimed one, or why there is none. */
+    async read(claim: Claim): Promise<{ body: Buffer; etag: string } | { problem: string }> {
       if (claim.container !== container)
         return { problem: `The message claims a body in another container, ${claim.container}.` };
       if (claim.size > maxBytes)
@@ -96,7 +89,8 @@ export function createClaimCheck({ account, container, maxBytes }: ClaimCheckOpt
       }
       return found;
     },
-    list: (max, after) =>
+    /** Lists up to `max` stored bodies, from the first one or after `after`. */
+    list: (max: number, after?: string): Promise<{ bodies: PutBody[]; next: string | undefined }> =>
       call(async (client) => {
         const pages = client
           .listBlobsFlat({ includeMetadata: true })
@@ -112,7 +106,8 @@ export function createClaimCheck({ account, container, maxBytes }: ClaimCheckOpt
         }
         return { bodies: [], next: undefined };
       }),
-    async removeUnchanged({ name, etag }) {
+    /** False when the body was put again meanwhile, or is deleted. */
+    async removeUnchanged({ name, etag }: Pick<PutBody, "name" | "etag">): Promise<boolean> {
       return call(async (client) => {
         try {
           const { succeeded } = await client.getBlockBlobClient(name).deleteIfExists({ conditions: { ifMatch: etag } });
@@ -144,22 +139,15 @@ function digest(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** The body that a message refers to. */
-export interface ClaimedBody {
-  read(): Promise<{ body: Buffer } | { problem: string }>;
-  /**
-   * Called when the message is settled. Deletes only what was read and is what the message claims: whoever may write to
-   * a queue may name any body of the container, also one that another message needs.
-   */
-  remove(): Promise<void>;
-}
-
 export type Claims = Pick<ClaimCheck, "read" | "removeUnchanged">;
 
-export function createClaimedBody(claim: Claim, claims: Claims): ClaimedBody {
+export type ClaimedBody = ReturnType<typeof createClaimedBody>;
+
+/** The body that a message refers to. */
+export function createClaimedBody(claim: Claim, claims: Claims) {
   let etag: string | undefined;
 
-  async function read(): ReturnType<ClaimedBody["read"]> {
+  async function read(): Promise<{ body: Buffer } | { problem: string }> {
     const found = await claims.read(claim);
     if ("etag" in found) ({ etag } = found);
     return found;
@@ -167,7 +155,11 @@ export function createClaimedBody(claim: Claim, claims: Claims): ClaimedBody {
 
   return {
     read,
-    async remove() {
+    /**
+     * Called when the message is settled. Deletes only what was read and is what the message claims: whoever may write
+     * to a queue may name any body of the container, also one that another message needs.
+     */
+    async remove(): Promise<void> {
       // The message of an event that was stored before is settled without its body.
       if (etag === undefined) await read();
       if (etag !== undefined) await claims.removeUnchanged({ name: claim.blob, etag });
@@ -175,25 +167,7 @@ export function createClaimedBody(claim: Claim, claims: Claims): ClaimedBody {
   };
 }
 
-/**
- * Deletes bodies in Blob storage that no message needs any more. A body is deleted only when all of this is true: this
- * store put it, long enough ago; its delivery has ended here; its queue and the queue for parked messages were read
- * completely, and no message names it. A queue that cannot be read counts as if it named all bodies.
- */
-export interface OrphanSweep {
-  /** Continues where the last call ended, with up to `max` bodies. */
-  next(max: number): Promise<Swept>;
-}
-
-export interface Swept {
-  deleted: number;
-  /** Old enough to be deleted, but needed or perhaps needed. */
-  kept: number;
-  /** The end of the container was reached. */
-  isEnd: boolean;
-}
-
-export interface OrphanSweepOptions {
+interface OrphanSweepOptions {
   claims: Pick<ClaimCheck, "list" | "removeUnchanged">;
   connections: Pick<Connections, "find">;
   /** The id of this store: bodies of other stores are not touched. */
@@ -204,7 +178,12 @@ export interface OrphanSweepOptions {
   hasEnded: (deliveryId: string) => Promise<boolean>;
 }
 
-export function createOrphanSweep(options: OrphanSweepOptions): OrphanSweep {
+/**
+ * Deletes bodies in Blob storage that no message needs any more. A body is deleted only when all of this is true: this
+ * store put it, long enough ago; its delivery has ended here; its queue and the queue for parked messages were read
+ * completely, and no message names it. A queue that cannot be read counts as if it named all bodies.
+ */
+export function createOrphanSweep(options: OrphanSweepOptions) {
   const { claims, connections, origin, putBefore, hasEnded } = options;
   let after: string | undefined;
 
@@ -234,7 +213,11 @@ export function createOrphanSweep(options: OrphanSweepOptions): OrphanSweep {
   }
 
   return {
-    async next(max) {
+    /**
+     * Continues where the last call ended, with up to `max` bodies. `kept`: old enough to be deleted, but needed or
+     * perhaps needed; `isEnd`: the end of the container was reached.
+     */
+    async next(max: number): Promise<{ deleted: number; kept: number; isEnd: boolean }> {
       const { bodies, next } = await claims.list(max, after);
       after = next;
       const places = new Map<string, Owned[]>();

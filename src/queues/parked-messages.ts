@@ -148,15 +148,13 @@ function findKey(parkTo: unknown): string | undefined {
   return typeof key === "string" ? key : undefined;
 }
 
-/** The messages in a source's poison queue, dead-letter queue or the queue behind its DLX. */
-export interface ParkedMessages {
-  /** Throws `conflict` for a source that does not read from a broker. */
-  open(source: Pick<Source, "name" | "kind" | "settings">): ParkedQueue;
-}
+export type ParkedMessages = ReturnType<typeof createParkedMessages>;
 
-export function createParkedMessages(connections: Pick<Connections, "find">): ParkedMessages {
+/** The messages in a source's poison queue, dead-letter queue or the queue behind its DLX. */
+export function createParkedMessages(connections: Pick<Connections, "find">) {
   return {
-    open({ name, kind, settings }) {
+    /** Throws `conflict` for a source that does not read from a broker. */
+    open({ name, kind, settings }: Pick<Source, "name" | "kind" | "settings">): ParkedQueue {
       const place = findSourcePlace(kind, settings.options);
       if (place === undefined) {
         throw new PosthornError(

@@ -1,3 +1,4 @@
+import { BrokerFault } from "./broker-fault.ts";
 import type { MessageProperty, Settled } from "./broker.ts";
 
 /**
@@ -62,6 +63,38 @@ export interface HeldParked extends ParkedMessage {
   /** Resolves when the broker has a copy, without the reason, in the queue that the message came from. */
   copyBack(): Promise<void>;
   remove(): Promise<Settled>;
+}
+
+/** The same for every broker: what is taken is held until it is removed, or returned at the end. */
+export function createParkedWalk<Raw>(broker: {
+  /** Calls `hold` with each message at once: what is taken when nobody waits any more must be returned, too. */
+  take(max: number, hold: (raw: Raw) => void): Promise<readonly Raw[]>;
+  show(raw: Raw): ParkedMessage;
+  copyBack(raw: Raw): Promise<unknown>;
+  /** Rejects with the fault `lost` when another receiver may have it. */
+  remove(raw: Raw): Promise<unknown>;
+  /** Gets the messages that were not removed. */
+  close(left: Iterable<Raw>): Promise<void>;
+}): ParkedWalk {
+  const held = new Set<Raw>();
+  const toHeld = (raw: Raw): HeldParked => ({
+    ...broker.show(raw),
+    copyBack: async () => void (await broker.copyBack(raw)),
+    async remove() {
+      held.delete(raw);
+      try {
+        await broker.remove(raw);
+        return "settled";
+      } catch (error) {
+        if (error instanceof BrokerFault && error.kind === "lost") return "lost";
+        throw error;
+      }
+    },
+  });
+  return {
+    next: async (max) => (await broker.take(max, (raw) => held.add(raw))).map(toHeld),
+    close: () => broker.close(held),
+  };
 }
 
 /** The bodies of one look are all in memory at once. */

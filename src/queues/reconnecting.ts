@@ -2,29 +2,21 @@ import type { Clock, Random, Timer } from "../model/clock.ts";
 import type { ConnectionState } from "./broker.ts";
 import { BrokerFault, closedFault } from "./broker-fault.ts";
 
-/** A handle that is opened at first use, and opened again after growing waits whenever it is lost. */
-export interface Reconnecting<Handle> {
-  state(): ConnectionState;
-  /** The open handle. Rejects with the fault while there is none. */
-  get(): Promise<Handle>;
-  /** The open handle, however long that takes. Rejects when this is closed. */
-  whenOpen(): Promise<Handle>;
-  /** The handle works: for handles that only seem open until they are used. */
-  prove(handle: Handle): void;
-  /** The handle no longer works. Only the first report about a handle counts. */
-  lose(handle: Handle, fault: BrokerFault): void;
-  close(): Promise<void>;
-}
-
-export interface ReconnectingOptions<Handle> {
-  /** `isProven`: a handle that could be opened works. Rejects with a BrokerFault. */
-  open(): Promise<{ handle: Handle; isProven: boolean }>;
-  shut(handle: Handle): Promise<void>;
+/** What every connection is opened with. */
+export interface LinkOptions {
   clock: Clock;
   random: Pick<Random, "next">;
   /** Called whenever the state changes. */
   onState?: ((state: ConnectionState) => void) | undefined;
 }
+
+interface ReconnectingOptions<Handle> extends LinkOptions {
+  /** `isProven`: a handle that could be opened works. Rejects with a BrokerFault. */
+  open(): Promise<{ handle: Handle; isProven: boolean }>;
+  shut(handle: Handle): Promise<void>;
+}
+
+export type Reconnecting<Handle> = ReturnType<typeof createReconnecting<Handle>>;
 
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 30_000;
@@ -35,7 +27,8 @@ export function backoffMs(tries: number, random: Pick<Random, "next">): number {
   return longest / 2 + (random.next() * longest) / 2;
 }
 
-export function createReconnecting<Handle>(options: ReconnectingOptions<Handle>): Reconnecting<Handle> {
+/** A handle that is opened at first use, and opened again after growing waits whenever it is lost. */
+export function createReconnecting<Handle>(options: ReconnectingOptions<Handle>) {
   const { clock, random } = options;
   let state: ConnectionState = { state: "unused" };
   let current: Handle | undefined;
@@ -82,6 +75,7 @@ export function createReconnecting<Handle>(options: ReconnectingOptions<Handle>)
     }
   }
 
+  /** The handle works: for handles that only seem open until they are used. */
   function prove(handle: Handle): void {
     if (handle !== current) return;
     tries = 0;
@@ -89,14 +83,16 @@ export function createReconnecting<Handle>(options: ReconnectingOptions<Handle>)
   }
 
   return {
-    state: () => state,
-    async get() {
+    state: (): ConnectionState => state,
+    /** The open handle. Rejects with the fault while there is none. */
+    async get(): Promise<Handle> {
       if (isClosed) throw closedFault();
       if (current !== undefined) return current;
       if (state.state === "failed") throw state.fault;
       return openNow();
     },
-    async whenOpen() {
+    /** The open handle, however long that takes. Rejects when this is closed. */
+    async whenOpen(): Promise<Handle> {
       if (isClosed) throw closedFault();
       if (current !== undefined) return current;
       const opened = new Promise<Handle>((resolve, reject) => waiting.add({ resolve, reject }));
@@ -104,7 +100,8 @@ export function createReconnecting<Handle>(options: ReconnectingOptions<Handle>)
       return opened;
     },
     prove,
-    lose(handle, fault) {
+    /** The handle no longer works. Only the first report about a handle counts. */
+    lose(handle: Handle, fault: BrokerFault): void {
       if (handle !== current || isClosed) return;
       current = undefined;
       fail(fault);
@@ -114,7 +111,7 @@ export function createReconnecting<Handle>(options: ReconnectingOptions<Handle>)
         .finally(() => shutting.delete(shut));
       shutting.add(shut);
     },
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       timer?.cancel();
       for (const { reject } of waiting) reject(closedFault());

@@ -1,7 +1,6 @@
 import type { ChannelModel } from "amqplib";
-import type { Clock, Random } from "../../model/clock.ts";
-import type { BrokerConnection, BrokerLimits, ConnectionState } from "../broker.ts";
-import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
+import type { BrokerConnection, BrokerLimits } from "../broker.ts";
+import { createReconnecting, type LinkOptions, type Reconnecting } from "../reconnecting.ts";
 import { toChannelFault, toConnectionFault, closeAmqp } from "./amqp-fault.ts";
 import { openAmqpParked } from "./amqp-parked.ts";
 import { openAmqpPublisher } from "./amqp-publisher.ts";
@@ -15,13 +14,10 @@ export interface AmqpConnection extends BrokerConnection {
   check(topology: AmqpTopology): Promise<TopologyFindings>;
 }
 
-export interface AmqpConnectionOptions {
+interface AmqpConnectionOptions extends LinkOptions {
   url: string;
   /** The name of the connection in RabbitMQ's list of connections. */
   label: string;
-  clock: Clock;
-  random: Pick<Random, "next">;
-  onState?: ((state: ConnectionState) => void) | undefined;
 }
 
 /** RabbitMQ's own default since 3.8 is 128 MB, 16 MB since 4.0. */
@@ -37,13 +33,13 @@ const CONNECT_TIMEOUT_MS = 10_000;
  * return before the confirm, fails messages in flight at once, and leaves reconnecting to us.
  */
 export function createAmqpConnection(options: AmqpConnectionOptions): AmqpConnection {
-  const { url, clock } = options;
+  const { url, clock, random, onState } = options;
   /** Closing one of these would wait forever for the other side to agree. */
   const broken = new WeakSet<ChannelModel>();
   const link: Reconnecting<ChannelModel> = createReconnecting({
     clock,
-    random: options.random,
-    onState: options.onState,
+    random,
+    onState,
     async shut(model) {
       if (!broken.has(model)) await closeAmqp(model);
     },

@@ -3,8 +3,8 @@ import type { ChannelModel, ConfirmChannel, GetMessage, MessageProperties } from
 import { FIRST_EXCHANGE, FIRST_SUBJECT, PARK_DESCRIPTION, PARK_QUEUE, PARK_REASON, PARK_TIME } from "../broker.ts";
 import { BrokerFault } from "../broker-fault.ts";
 import {
+  createParkedWalk,
   MAX_LOOK_BYTES,
-  type HeldParked,
   type ParkedLimits,
   type ParkedMessage,
   type ParkedPlace,
@@ -58,53 +58,45 @@ export function openAmqpParked(place: ParkedPlace, link: Reconnecting<ChannelMod
 }
 
 function openWalk({ parkedIn }: ParkedPlace, link: Reconnecting<ChannelModel>): ParkedWalk {
-  const held = new Set<GetMessage>();
   let opening: Promise<ConfirmChannel> | undefined;
+  const getChannel = () => (opening ??= openChannel(link));
 
-  async function take(channel: ConfirmChannel): Promise<HeldParked | undefined> {
-    const message = await channel.get(parkedIn, { noAck: false }).catch(throwFault);
-    if (message === false) return undefined;
-    held.add(message);
-    const shown = toParked(message);
-    return {
-      ...shown,
-      async copyBack() {
-        await publish(channel, shown.cameFrom ?? "", message, withoutParking(headersOf(message.properties)));
-      },
-      async remove() {
-        try {
-          channel.ack(message);
-          held.delete(message);
-          return "settled";
-        } catch {
-          return "lost";
-        }
-      },
-    };
-  }
-
-  return {
-    async next(max) {
-      const channel = await (opening ??= openChannel(link));
-      const taken: HeldParked[] = [];
+  return createParkedWalk<GetMessage>({
+    async take(max, hold) {
+      const channel = await getChannel();
+      const taken: GetMessage[] = [];
       while (taken.length < max) {
-        const one = await take(channel);
-        if (one === undefined) break;
-        taken.push(one);
+        const message = await channel.get(parkedIn, { noAck: false }).catch(throwFault);
+        if (message === false) break;
+        hold(message);
+        taken.push(message);
       }
       return taken;
     },
-    async close() {
+    show: toParked,
+    async copyBack(message) {
+      const { cameFrom = "" } = toParked(message);
+      await publish(await getChannel(), cameFrom, message, withoutParking(headersOf(message.properties)));
+    },
+    async remove(message) {
+      const channel = await getChannel();
+      try {
+        channel.ack(message);
+      } catch {
+        throw new BrokerFault("lost", "The channel was closed: RabbitMQ has all its messages back.");
+      }
+    },
+    async close(left) {
       const channel = await opening?.catch(() => undefined);
       if (channel === undefined) return;
       try {
-        for (const message of held) await giveBack(channel, parkedIn, message);
+        for (const message of left) await giveBack(channel, parkedIn, message);
         await closeAmqp(channel);
       } catch {
         // The channel is closed: RabbitMQ has all its messages back.
       }
     },
-  };
+  });
 }
 
 async function giveBack(channel: ConfirmChannel, parkedIn: string, message: GetMessage): Promise<void> {

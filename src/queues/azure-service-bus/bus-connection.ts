@@ -1,8 +1,8 @@
 import type { ServiceBusAdministrationClient, ServiceBusSender } from "@azure/service-bus";
-import type { Clock, Random } from "../../model/clock.ts";
-import type { BrokerConnection, BrokerLimits, ConnectionState, OutgoingMessage, Publisher } from "../broker.ts";
+import type { Clock } from "../../model/clock.ts";
+import type { BrokerConnection, BrokerLimits, OutgoingMessage, Publisher } from "../broker.ts";
 import { closedFault, type BrokerFault } from "../broker-fault.ts";
-import { createReconnecting, type Reconnecting } from "../reconnecting.ts";
+import { createReconnecting, type LinkOptions, type Reconnecting } from "../reconnecting.ts";
 import {
   describeNamespace,
   openNamespace,
@@ -23,21 +23,18 @@ export interface BusConnection extends BrokerConnection {
   check(wish: BusQueueWish): Promise<string[]>;
 }
 
-export interface BusConnectionOptions {
+interface BusConnectionOptions extends LinkOptions {
   namespace: BusNamespace;
-  clock: Clock;
-  random: Pick<Random, "next">;
-  onState?: ((state: ConnectionState) => void) | undefined;
 }
 
 /** A namespace that can be used. Every use shows whether the connection works. */
-export interface BusLink extends Reconnecting<OpenNamespace> {
+export type BusLink = Reconnecting<OpenNamespace> & {
   /**
    * Turns an error of the namespace or of one queue into a fault. If it concerns the connection, the connection counts
    * as lost.
    */
   noteFault(handle: OpenNamespace, error: unknown): BrokerFault;
-}
+};
 
 const LIMITS: BrokerLimits = { ...BUS_HOLD_LIMITS, maxMessageBytes: MAX_MESSAGE_BYTES, countsHeld: true };
 
@@ -48,12 +45,12 @@ const SEE_WITHIN_MS = 60_000;
 const CLOSE_WITHIN_MS = 5_000;
 
 export function createBusConnection(options: BusConnectionOptions): BusConnection {
-  const { clock } = options;
+  const { clock, random, onState } = options;
   const place = describeNamespace(options.namespace);
   const reconnecting = createReconnecting<OpenNamespace>({
     clock,
-    random: options.random,
-    onState: options.onState,
+    random,
+    onState,
     // The package connects at the first send or receive, so only the first use shows whether it works.
     open: async () => ({ handle: await openNamespace(options.namespace), isProven: false }),
     shut: ({ client }) => closeInTime(client),

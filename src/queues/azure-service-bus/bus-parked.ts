@@ -1,10 +1,9 @@
 import type { ServiceBusReceivedMessage, ServiceBusReceiver, ServiceBusSender } from "@azure/service-bus";
 import type { Clock } from "../../model/clock.ts";
-import { FIRST_ID, PARK_DESCRIPTION, PARK_REASON, type Settled } from "../broker.ts";
-import { BrokerFault } from "../broker-fault.ts";
+import { FIRST_ID, PARK_DESCRIPTION, PARK_REASON } from "../broker.ts";
 import {
+  createParkedWalk,
   MAX_LOOK_BYTES,
-  type HeldParked,
   type ParkedLimits,
   type ParkedMessage,
   type ParkedQueue,
@@ -122,48 +121,33 @@ async function findNumber(receiver: ServiceBusReceiver, after: string) {
 type Use = <Result>(act: (handle: OpenNamespace) => Promise<Result>) => Promise<Result>;
 
 function openWalk(queue: string, use: Use, openReceiver: (handle: OpenNamespace) => ServiceBusReceiver): ParkedWalk {
-  const held = new Set<ServiceBusReceivedMessage>();
-  let opened: { handle: OpenNamespace; receiver: ServiceBusReceiver; sender: ServiceBusSender } | undefined;
+  let opened: { receiver: ServiceBusReceiver; sender: ServiceBusSender } | undefined;
   let last: ServiceBusReceivedMessage | undefined;
 
-  function hold(message: ServiceBusReceivedMessage, receiver: ServiceBusReceiver): HeldParked {
-    held.add(message);
-    return {
-      ...toParked(message, queue),
-      copyBack: () => use(async () => opened?.sender.sendMessages(toCopy(message))),
-      async remove(): Promise<Settled> {
-        held.delete(message);
-        try {
-          await use(() => receiver.completeMessage(message));
-          return "settled";
-        } catch (error) {
-          if (error instanceof BrokerFault && error.kind === "lost") return "lost";
-          throw error;
-        }
-      },
-    };
-  }
-
-  return {
-    next: (max) =>
+  return createParkedWalk<ServiceBusReceivedMessage>({
+    take: (max, hold) =>
       use(async (handle) => {
         // Messages can be settled only over the link that brought them.
-        opened ??= { handle, receiver: openReceiver(handle), sender: handle.client.createSender(queue) };
+        opened ??= { receiver: openReceiver(handle), sender: handle.client.createSender(queue) };
         const { receiver } = opened;
         const wanted = await countNext(receiver, last, max);
         if (wanted === 0) return [];
         const messages = await receiver.receiveMessages(wanted, { maxWaitTimeInMs: NOTHING_AFTER_MS });
         last = messages.at(-1) ?? last;
-        return messages.map((message) => hold(message, receiver));
+        messages.forEach(hold);
+        return messages;
       }),
-    async close() {
+    show: (message) => toParked(message, queue),
+    copyBack: (message) => use(async () => opened?.sender.sendMessages(toCopy(message))),
+    remove: (message) => use(async () => opened?.receiver.completeMessage(message)),
+    async close(left) {
       const receiver = opened?.receiver;
       // A message that cannot be returned now comes back when its lock expires.
-      for (const message of held) await receiver?.abandonMessage(message).catch(() => undefined);
+      for (const message of left) await receiver?.abandonMessage(message).catch(() => undefined);
       await receiver?.close().catch(() => undefined);
       await opened?.sender.close().catch(() => undefined);
     },
-  };
+  });
 }
 
 /**

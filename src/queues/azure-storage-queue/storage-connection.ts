@@ -1,8 +1,7 @@
 import type { QueueServiceClient } from "@azure/storage-queue";
-import type { Clock, Random } from "../../model/clock.ts";
-import type { BrokerConnection, BrokerLimits, ConnectionState, Publisher } from "../broker.ts";
+import type { BrokerConnection, BrokerLimits, Publisher } from "../broker.ts";
 import { closedFault, type BrokerFault } from "../broker-fault.ts";
-import { createReconnecting } from "../reconnecting.ts";
+import { createReconnecting, type LinkOptions } from "../reconnecting.ts";
 import { describeAccount, openQueueService, type StorageAccount, toStorageFault } from "./storage-account.ts";
 import { openStorageParked, seeAllOf } from "./storage-parked.ts";
 import { openStorageTaker, STORAGE_HOLD_LIMITS } from "./storage-taker.ts";
@@ -15,11 +14,8 @@ export interface StorageConnection extends BrokerConnection {
   check(queue: string): Promise<string[]>;
 }
 
-export interface StorageConnectionOptions {
+interface StorageConnectionOptions extends LinkOptions {
   account: StorageAccount;
-  clock: Clock;
-  random: Pick<Random, "next">;
-  onState?: ((state: ConnectionState) => void) | undefined;
 }
 
 /** Makes one call; its result shows whether the connection works. Rejects with a BrokerFault. */
@@ -34,12 +30,12 @@ export function poisonQueueOf(queue: string): string {
 }
 
 export function createStorageConnection(options: StorageConnectionOptions): StorageConnection {
-  const { account, clock } = options;
+  const { account, clock, random, onState } = options;
   const place = describeAccount(account);
   const link = createReconnecting<QueueServiceClient>({
     clock,
-    random: options.random,
-    onState: options.onState,
+    random,
+    onState,
     // There is no connection to open: only the first call shows whether it works.
     open: async () => ({ handle: await openQueueService(account), isProven: false }),
     shut: async () => undefined,

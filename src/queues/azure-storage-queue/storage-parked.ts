@@ -1,7 +1,14 @@
 import type { DequeuedMessageItem, PeekedMessageItem } from "@azure/storage-queue";
 import { PARK_DESCRIPTION, PARK_REASON } from "../broker.ts";
 import { BrokerFault } from "../broker-fault.ts";
-import type { HeldParked, ParkedLimits, ParkedMessage, ParkedPlace, ParkedQueue, ParkedWalk } from "../parked.ts";
+import {
+  createParkedWalk,
+  type ParkedLimits,
+  type ParkedMessage,
+  type ParkedPlace,
+  type ParkedQueue,
+  type ParkedWalk,
+} from "../parked.ts";
 import type { StorageCall } from "./storage-connection.ts";
 import { decodeText, readParked } from "./storage-text.ts";
 
@@ -50,49 +57,33 @@ export async function seeAllOf({ peek, count, limits }: ParkedQueue): Promise<re
 }
 
 function openWalk(place: ParkedPlace, call: StorageCall): ParkedWalk {
-  const held = new Set<DequeuedMessageItem>();
-
-  function hold(item: DequeuedMessageItem): HeldParked {
-    held.add(item);
-    return {
-      ...toParked(item, place),
-      async copyBack() {
-        const { text } = readParked(item.messageText);
-        await call((service) => service.getQueueClient(place.queue).sendMessage(text, { messageTimeToLive: -1 }));
-      },
-      async remove() {
-        held.delete(item);
-        try {
-          await call((service) =>
-            service.getQueueClient(place.parkedIn).deleteMessage(item.messageId, item.popReceipt),
-          );
-          return "settled";
-        } catch (error) {
-          if (error instanceof BrokerFault && error.kind === "lost") return "lost";
-          throw error;
-        }
-      },
-    };
-  }
-
-  return {
-    async next(max) {
+  const { queue, parkedIn } = place;
+  return createParkedWalk<DequeuedMessageItem>({
+    async take(max, hold) {
       const { receivedMessageItems } = await call((service) =>
         service
-          .getQueueClient(place.parkedIn)
+          .getQueueClient(parkedIn)
           .receiveMessages({ numberOfMessages: Math.min(max, MAX_BATCH), visibilityTimeout: HIDDEN_S }),
       );
-      return receivedMessageItems.map(hold);
+      receivedMessageItems.forEach(hold);
+      return receivedMessageItems;
     },
-    async close() {
-      for (const { messageId, popReceipt } of held) {
+    show: (item) => toParked(item, place),
+    copyBack({ messageText }) {
+      const { text } = readParked(messageText);
+      return call((service) => service.getQueueClient(queue).sendMessage(text, { messageTimeToLive: -1 }));
+    },
+    remove: ({ messageId, popReceipt }) =>
+      call((service) => service.getQueueClient(parkedIn).deleteMessage(messageId, popReceipt)),
+    async close(left) {
+      for (const { messageId, popReceipt } of left) {
         // A message that cannot be made visible now becomes visible when its time is over.
         await call((service) =>
-          service.getQueueClient(place.parkedIn).updateMessage(messageId, popReceipt, undefined, 0),
+          service.getQueueClient(parkedIn).updateMessage(messageId, popReceipt, undefined, 0),
         ).catch(() => undefined);
       }
     },
-  };
+  });
 }
 
 function toParked({ messageId, messageText, insertedOn }: PeekedMessageItem, { queue }: ParkedPlace): ParkedMessage {
