@@ -29,15 +29,7 @@ import type { Activity, AnsweredRequest } from "../telemetry/activity.ts";
  */
 export type Authenticate = (request: IncomingMessage, key?: string) => Caller | undefined | Promise<Caller | undefined>;
 
-/**
- * The two busiest routes, on Node's own handler: a framework would cost a fifth of the rate. Fastify serves the others.
- */
-export interface Intake {
-  /** Answers the request and returns true if it is for one of the two routes. */
-  handle(request: IncomingMessage, response: ServerResponse): boolean;
-}
-
-export interface IntakeOptions extends RequestOrigin {
+interface IntakeOptions extends RequestOrigin {
   webhooks: WebhookReceiver;
   publisher: Publisher;
   authenticate: Authenticate;
@@ -60,7 +52,12 @@ const EVENTS_OTHERWISE = /^\/api\/v1\/events\/?(\?|$)/;
 /** The methods of Fastify's paths that are answered here. */
 export const HOT_ROUTES = [{ url: EVENTS, method: "POST" }];
 
-export function createIntake(options: IntakeOptions): Intake {
+export type Intake = ReturnType<typeof createIntake>;
+
+/**
+ * The two busiest routes, on Node's own handler: a framework would cost a fifth of the rate. Fastify serves the others.
+ */
+export function createIntake(options: IntakeOptions) {
   const { webhooks, publisher, findTrouble, work } = options;
 
   function receiveWebhook(request: IncomingMessage, response: ServerResponse): void {
@@ -219,7 +216,8 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   return {
-    handle(request, response) {
+    /** Answers the request and returns true if it is for one of the two routes. */
+    handle(request: IncomingMessage, response: ServerResponse): boolean {
       const url = request.url ?? "/";
       if (url.startsWith(WEBHOOK)) {
         receiveWebhook(request, response);

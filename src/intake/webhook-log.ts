@@ -4,18 +4,7 @@ import type { LoggedRequest } from "../store/port/event-log.ts";
 import { maskLogged } from "../accept/masking.ts";
 import { describeRequest, type RequestHead, type WebhookRequest } from "./request.ts";
 
-/** Stores requests that were rejected or ignored, completely or in part. */
-export interface WebhookLog {
-  /** Returns the id under which it is stored, unless too much is being rejected to store it. */
-  rejected(request: RequestHead, cause: string, body: Buffer | undefined, size: number): string | undefined;
-  /**
-   * Rejects a request; it is stored only if the error is the sender's. `body`: undefined if it was not read. Never
-   * throws.
-   */
-  reject(request: RequestHead, error: unknown, body: Buffer | undefined, size: number): Rejected;
-  /** `parts`: the result of each event, if the request was split. */
-  ignored(request: WebhookRequest, cause: string, eventId: string | undefined, parts?: readonly LoggedPart[]): void;
-}
+export type WebhookLog = ReturnType<typeof createWebhookLog>;
 
 export interface LoggedPart {
   eventId: string | undefined;
@@ -26,13 +15,14 @@ export interface LoggedPart {
 /** Twice as many as a request of two megabytes can have. */
 const MAX_PARTS = 20_000;
 
-export interface WebhookLogOptions {
+interface WebhookLogOptions {
   /** Returns whether it is stored. */
   logRequest: (request: LoggedRequest) => boolean;
   createId: (prefix: "req") => string;
 }
 
-export function createWebhookLog({ logRequest, createId }: WebhookLogOptions): WebhookLog {
+/** Stores requests that were rejected or ignored, completely or in part. */
+export function createWebhookLog({ logRequest, createId }: WebhookLogOptions) {
   function write(
     request: RequestHead,
     entry: Pick<LoggedRequest, "outcome" | "cause" | "eventId" | "size" | "body" | "parts">,
@@ -59,13 +49,18 @@ export function createWebhookLog({ logRequest, createId }: WebhookLogOptions): W
     return isStored ? id : undefined;
   }
 
+  /** Returns the id under which it is stored, unless too much is being rejected to store it. */
   function rejected(request: RequestHead, cause: string, body: Buffer | undefined, size: number): string | undefined {
     return write(request, { outcome: "rejected", cause, eventId: undefined, parts: undefined, size, body });
   }
 
   return {
     rejected,
-    reject(request, error, body, size) {
+    /**
+     * Rejects a request; it is stored only if the error is the sender's. `body`: undefined if it was not read. Never
+     * throws.
+     */
+    reject(request: RequestHead, error: unknown, body: Buffer | undefined, size: number): Rejected {
       if (!isSendersFault(error)) return toRejected(error);
       try {
         return toRejected(error, rejected(request, error.code, body, size));
@@ -73,7 +68,8 @@ export function createWebhookLog({ logRequest, createId }: WebhookLogOptions): W
         return toRejected(fault);
       }
     },
-    ignored(request, cause, eventId, parts) {
+    /** `parts`: the result of each event, if the request was split. */
+    ignored(request: WebhookRequest, cause: string, eventId: string | undefined, parts?: readonly LoggedPart[]): void {
       const { body } = request;
       const shown = parts?.slice(0, MAX_PARTS).map((part) => ({
         event_id: part.eventId ?? null,

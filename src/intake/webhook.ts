@@ -22,23 +22,7 @@ import { toRejected, type WebhookLog } from "./webhook-log.ts";
 import type { GivenUp } from "../model/forward-rules.ts";
 import { jsonAnswer } from "../sources/handshakes.ts";
 
-/** One flow for all kinds: `generic` is the kind that leaves out all optional parts. */
-export interface WebhookReceiver {
-  /**
-   * Finds the source of a request and checks everything that is known before the body is read. Returns why the request is
-   * rejected, if it is. Never throws.
-   */
-  begin(request: IncomingMessage, from: RequestOrigin): RequestHead | Rejected;
-  /** Rejects a request whose body could not be read. `size`: as far as it is known. Never throws. */
-  rejectUnread(head: RequestHead, error: unknown, size: number): Rejected;
-  /**
-   * Verifies, reads and stores a request whose body was read. Whatever fails, `done` is called; an event that it reports
-   * as stored is on disk.
-   */
-  receive(head: RequestHead, body: Buffer, done: Done<WebhookResult>): void;
-  /** Replays a rejected or ignored request without verifying its sender again. */
-  replay(request: WebhookRequest, done: Done<AcceptedRequest>): void;
-}
+export type WebhookReceiver = ReturnType<typeof createWebhookReceiver>;
 
 /** Where a request comes from, as its connection and its proxies tell. */
 export interface RequestOrigin {
@@ -47,7 +31,7 @@ export interface RequestOrigin {
   publicUrl(request: IncomingMessage): string;
 }
 
-export interface WebhookReceiverOptions {
+interface WebhookReceiverOptions {
   findSource: (name: string) => Source | undefined;
   kinds: ReadonlyMap<string, SourceKind>;
   processRequest: ProcessRequest;
@@ -57,7 +41,8 @@ export interface WebhookReceiverOptions {
   log: WebhookLog;
 }
 
-export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
+/** One flow for all kinds: `generic` is the kind that leaves out all optional parts. */
+export function createWebhookReceiver(options: WebhookReceiverOptions) {
   const { findSource, kinds, processRequest, findTrouble, clock, log } = options;
 
   /** Returns the source of a path if it accepts webhooks with this method now; otherwise throws the reason. */
@@ -77,7 +62,11 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
   }
 
   return {
-    begin(request, from) {
+    /**
+     * Finds the source of a request and checks everything that is known before the body is read. Returns why the request
+     * is rejected, if it is. Never throws.
+     */
+    begin(request: IncomingMessage, from: RequestOrigin): RequestHead | Rejected {
       let head: RequestHead | undefined;
       try {
         const method = request.method ?? "POST";
@@ -105,8 +94,13 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
         return head === undefined ? toRejected(error) : log.reject(head, error, undefined, 0);
       }
     },
-    rejectUnread: (head, error, size) => log.reject(head, error, undefined, size),
-    receive(head, body, done) {
+    /** Rejects a request whose body could not be read. `size`: as far as it is known. Never throws. */
+    rejectUnread: (head: RequestHead, error: unknown, size: number) => log.reject(head, error, undefined, size),
+    /**
+     * Verifies, reads and stores a request whose body was read. Whatever fails, `done` is called; an event that it reports
+     * as stored is on disk.
+     */
+    receive(head: RequestHead, body: Buffer, done: Done<WebhookResult>): void {
       const request = addBody(head, body);
       const barrier = new Barrier(done, (error) => done(log.reject(request, error, body, body.length)));
       const kind = kinds.get(head.source.kind);
@@ -119,7 +113,8 @@ export function createWebhookReceiver(options: WebhookReceiverOptions): WebhookR
         },
       );
     },
-    replay(request, done) {
+    /** Replays a rejected or ignored request without verifying its sender again. */
+    replay(request: WebhookRequest, done: Done<AcceptedRequest>): void {
       const { source, body } = request;
       const barrier = new Barrier(done, (error) => done(log.reject(request, error, body, body.length)));
       const kind = kinds.get(source.kind);

@@ -1,112 +1,9 @@
-import {
-  type Priority,
-  EVENT_ID_PATTERN,
-  EVENT_TYPE_MAX_LENGTH,
-  EVENT_TYPE_PATTERN,
-  PRIORITIES,
-} from "../model/event.ts";
+import { EVENT_ID_PATTERN, EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN, PRIORITIES } from "../model/event.ts";
 import { Type, type Static, type TSchema } from "typebox";
 import { Value } from "typebox/value";
 import { isFieldName, isFieldValue } from "../model/headers.ts";
 import { isDeeperThan, findMember } from "../model/json.ts";
 import { createHash } from "node:crypto";
-
-/** `format: message`: a whole event as one JSON object, for another gateway or an n8n workflow. */
-export interface EventMessage {
-  eventId: string;
-  eventType: string;
-  eventVersion: string;
-  source: string;
-  tenantId: string;
-  priority: Priority;
-  orderingKey?: string | undefined;
-  generation: number;
-  /** The id of the store that created the message. */
-  origin: string;
-  hops: number;
-  /** Unix ms, like the next three. */
-  occurredAt: number;
-  receivedAt: number;
-  deliverAt?: number | undefined;
-  expiresAt?: number | undefined;
-  userId?: string | undefined;
-  sessionId?: string | undefined;
-  remoteAddress?: string | undefined;
-  traceparent?: string | undefined;
-  method?: string | undefined;
-  path?: string | undefined;
-  query?: string | undefined;
-  headers?: Readonly<Record<string, string>> | undefined;
-  sealedHeaders?: string | undefined;
-  contentType?: string | undefined;
-  /** JSON text of an object, kept unchanged. */
-  metadata?: string | undefined;
-  content: { body: Uint8Array } | { claim: Claim };
-}
-
-/** Strict; a byte order mark is an ordinary part of the body. */
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-export function writeMessage(message: EventMessage): Buffer {
-  const { content, metadata } = message;
-  const facts = JSON.stringify({
-    v: MESSAGE_VERSION,
-    event_id: message.eventId,
-    event_type: message.eventType,
-    event_version: message.eventVersion,
-    source: message.source,
-    tenant_id: message.tenantId,
-    priority: message.priority,
-    ordering_key: message.orderingKey,
-    generation: message.generation,
-    origin: message.origin,
-    hops: message.hops,
-    occurred_at: writeTime(message.occurredAt),
-    received_at: writeTime(message.receivedAt),
-    deliver_at: writeTime(message.deliverAt),
-    expires_at: writeTime(message.expiresAt),
-    user_id: message.userId,
-    session_id: message.sessionId,
-    remote_address: message.remoteAddress,
-    traceparent: message.traceparent,
-    method: message.method,
-    path: message.path,
-    query: message.query,
-    headers: message.headers,
-    headers_sealed: message.sealedHeaders,
-    content_type: message.contentType,
-    claim: "claim" in content ? content.claim : undefined,
-  });
-  const parts = [facts.slice(0, -1)];
-  if (metadata !== undefined) parts.push(`"metadata":${metadata}`);
-  if ("body" in content) parts.push(writeBody(content.body));
-  return Buffer.from(`${parts.join(",")}}`, "utf8");
-}
-
-function writeTime(unixMs: number | undefined): string | undefined {
-  return unixMs === undefined ? undefined : new Date(unixMs).toISOString();
-}
-
-/**
- * As text if it is text; as base64 also when JSON would be longer, because each control character takes six characters.
- */
-function writeBody(body: Uint8Array): string {
-  const text = decodeText(body);
-  const quoted = text === undefined ? undefined : JSON.stringify(text);
-  const base64Length = Math.ceil(body.byteLength / 3) * 4;
-  if (quoted !== undefined && Buffer.byteLength(quoted) <= Math.max(base64Length + 2, body.byteLength * 1.5)) {
-    return `"body":${quoted}`;
-  }
-  return `"body_base64":"${Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("base64")}"`;
-}
-
-function decodeText(body: Uint8Array): string | undefined {
-  try {
-    return decoder.decode(body);
-  } catch {
-    return undefined;
-  }
-}
 
 /** A message of `format: message`, as a queue contains it. */
 
@@ -171,6 +68,81 @@ const MessageSchema = Type.Object(
   { additionalProperties: false },
 );
 type MessageSchema = Static<typeof MessageSchema>;
+
+/** Written and read in another way than the other fields. */
+const SPECIAL = ["v", "metadata", "body", "body_base64", "claim"] as const;
+const TIMES: readonly string[] = ["occurred_at", "received_at", "deliver_at", "expires_at"] satisfies Field[];
+
+type Special = (typeof SPECIAL)[number];
+type Field = Exclude<keyof MessageSchema, Special>;
+type NameOf<Name extends string> = Name extends "headers_sealed" ? "sealedHeaders" : Camel<Name>;
+type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<Camel<Rest>>}`
+  : Name;
+type Value<Name extends Field> = Name extends `${string}_at` ? number : MessageSchema[Name];
+type Facts = {
+  [Name in keyof Omit<MessageSchema, Special> as NameOf<Name>]:
+    | Value<Name>
+    | (undefined extends MessageSchema[Name] ? undefined : never);
+};
+
+/**
+ * `format: message`: a whole event as one JSON object, for another gateway or an n8n workflow. Its facts are those of the
+ * schema, in camel case; times are Unix ms.
+ */
+export type EventMessage = Facts & {
+  /** JSON text of an object, kept unchanged. */
+  metadata?: string | undefined;
+  content: { body: Uint8Array } | { claim: Claim };
+};
+
+/** In the order in which they are written. */
+const FACTS = Object.keys(MessageSchema.properties)
+  .filter((field): field is Field => !SPECIAL.some((special) => special === field))
+  .map((field) => ({ field, name: nameOf(field), isTime: TIMES.includes(field) }));
+
+function nameOf(field: Field): keyof Facts {
+  const camel = field.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return (field === "headers_sealed" ? "sealedHeaders" : camel) as keyof Facts;
+}
+
+/** Strict; a byte order mark is an ordinary part of the body. */
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export function writeMessage(message: EventMessage): Buffer {
+  const { content, metadata } = message;
+  const facts = FACTS.map(({ field, name, isTime }) => {
+    const value = message[name];
+    return [field, isTime && value !== undefined ? new Date(Number(value)).toISOString() : value] as const;
+  });
+  const claim = "claim" in content ? content.claim : undefined;
+  const written = JSON.stringify({ v: MESSAGE_VERSION, ...Object.fromEntries(facts), claim });
+  const parts = [written.slice(0, -1)];
+  if (metadata !== undefined) parts.push(`"metadata":${metadata}`);
+  if ("body" in content) parts.push(writeBody(content.body));
+  return Buffer.from(`${parts.join(",")}}`, "utf8");
+}
+
+/**
+ * As text if it is text; as base64 also when JSON would be longer, because each control character takes six characters.
+ */
+function writeBody(body: Uint8Array): string {
+  const text = decodeText(body);
+  const quoted = text === undefined ? undefined : JSON.stringify(text);
+  const base64Length = Math.ceil(body.byteLength / 3) * 4;
+  if (quoted !== undefined && Buffer.byteLength(quoted) <= Math.max(base64Length + 2, body.byteLength * 1.5)) {
+    return `"body":${quoted}`;
+  }
+  return `"body_base64":"${Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("base64")}"`;
+}
+
+function decodeText(body: Uint8Array): string | undefined {
+  try {
+    return decoder.decode(body);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Why a message cannot be read; stored with the parked message. */
 export interface Unreadable {
@@ -260,31 +232,12 @@ function findTime(text: string): number | undefined {
 
 function toMessage(value: MessageSchema, bytes: Buffer): EventMessage {
   const metadata = value.metadata === undefined ? undefined : findMember(bytes, 0, bytes.length, "metadata");
+  const facts = FACTS.map(({ field, name, isTime }) => {
+    const text = value[field];
+    return [name, isTime && text !== undefined ? Date.parse(String(text)) : text] as const;
+  });
   return {
-    eventId: value.event_id,
-    eventType: value.event_type,
-    eventVersion: value.event_version,
-    source: value.source,
-    tenantId: value.tenant_id,
-    priority: value.priority,
-    orderingKey: value.ordering_key,
-    generation: value.generation,
-    origin: value.origin,
-    hops: value.hops,
-    occurredAt: Date.parse(value.occurred_at),
-    receivedAt: Date.parse(value.received_at),
-    deliverAt: value.deliver_at === undefined ? undefined : Date.parse(value.deliver_at),
-    expiresAt: value.expires_at === undefined ? undefined : Date.parse(value.expires_at),
-    userId: value.user_id,
-    sessionId: value.session_id,
-    remoteAddress: value.remote_address,
-    traceparent: value.traceparent,
-    method: value.method,
-    path: value.path,
-    query: value.query,
-    headers: value.headers,
-    sealedHeaders: value.headers_sealed,
-    contentType: value.content_type,
+    ...(Object.fromEntries(facts) as Facts),
     metadata: metadata && bytes.toString("utf8", metadata.start, metadata.end),
     content: value.claim === undefined ? { body: readBody(value) } : { claim: value.claim },
   };

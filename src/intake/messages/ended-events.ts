@@ -6,21 +6,15 @@ import type { Handling, Settlement } from "./handle-message.ts";
 import { pause, type Hold } from "./hold.ts";
 import type { MessageFacts, OpenedMessage } from "./open-message.ts";
 
-/** Waits until all deliveries of an event have ended, for messages that stay in their queue until then. */
-export interface EndedEvents {
-  /** The settlement of a delivery is committed. */
-  noteSettled(eventSeq: number, verdict: DeliverySettlement["verdict"]): void;
-  /** Undefined when a signal came first. The deliveries of an event that retention deleted have ended. */
-  whenEnded(event: AwaitedEvent, signals: readonly AbortSignal[]): Promise<Ending | undefined>;
-}
+export type EndedEvents = ReturnType<typeof createEndedEvents>;
 
 /** The `seq` of the event, unless it was deleted. */
-export interface Ending {
+interface Ending {
   how: "delivered" | "dead";
   seq: number | undefined;
 }
 
-export interface AwaitedEvent {
+interface AwaitedEvent {
   id: string;
   tenantId: string;
   /** The expected number of deliveries, if known: a large fan-out writes them in several transactions. */
@@ -30,7 +24,8 @@ export interface AwaitedEvent {
 /** Polls as well, because deliveries that expire or are cancelled are not reported, and to retry failed reads. */
 const LOOK_EVERY_MS = 5000;
 
-export function createEndedEvents({ store, clock }: { store: Pick<Store, "reads">; clock: Clock }): EndedEvents {
+/** Waits until all deliveries of an event have ended, for messages that stay in their queue until then. */
+export function createEndedEvents({ store, clock }: { store: Pick<Store, "reads">; clock: Clock }) {
   /** By the `seq` of the event. */
   const waiting = new Map<number, Set<() => void>>();
 
@@ -52,10 +47,15 @@ export function createEndedEvents({ store, clock }: { store: Pick<Store, "reads"
   }
 
   return {
-    noteSettled(eventSeq, verdict) {
+    /** The settlement of a delivery is committed. */
+    noteSettled(eventSeq: number, verdict: DeliverySettlement["verdict"]): void {
       if (waiting.size > 0 && verdict !== "retry") noteEnded(eventSeq);
     },
-    async whenEnded({ id, tenantId, deliveries }, signals) {
+    /** Undefined when a signal came first. The deliveries of an event that retention deleted have ended. */
+    async whenEnded(
+      { id, tenantId, deliveries }: AwaitedEvent,
+      signals: readonly AbortSignal[],
+    ): Promise<Ending | undefined> {
       let notice = new AbortController();
       let unlisten: (() => void) | undefined;
       try {

@@ -11,14 +11,9 @@ import type { Accept } from "../../accept/ingest.ts";
 import { parsePublishBody, type PublishItem, type PublishLimits } from "./publish-body.ts";
 import type { SchemaChecker } from "../../sandbox/checks/schema-check.ts";
 
-export interface Publisher {
-  /**
-   * `done` is called once, when every event that could be accepted is on disk. Throws when the body cannot be read.
-   */
-  publish(body: Buffer, by: PublishedBy, done: Done<PublishAnswer>): void;
-}
+export type Publisher = ReturnType<typeof createPublisher>;
 
-export interface PublishedBy {
+interface PublishedBy {
   boundTenant?: string | undefined;
   /** The number of gateways that the event has passed; 0 if it does not come from a delivery. */
   hops?: number | undefined;
@@ -32,7 +27,7 @@ export interface PublishAnswer {
   results: readonly Accepted[];
 }
 
-export interface PublisherOptions {
+interface PublisherOptions {
   accept: Accept;
   clock: Clock;
   createId: (prefix: "evt") => string;
@@ -41,7 +36,7 @@ export interface PublisherOptions {
   masking: Pick<Masking, "mask">;
 }
 
-export function createPublisher(options: PublisherOptions): Publisher {
+export function createPublisher(options: PublisherOptions) {
   const { accept, clock, createId, limits, schemas, masking } = options;
 
   function toEvent(item: PublishItem, { boundTenant, hops = 0, trace }: PublishedBy): IncomingEvent {
@@ -108,7 +103,8 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 
   return {
-    publish(body, by, done) {
+    /** `done` is called once, when every event that could be accepted is on disk. Throws when the body cannot be read. */
+    publish(body: Buffer, by: PublishedBy, done: Done<PublishAnswer>): void {
       const { batch, items } = parsePublishBody(body, limits);
       const results: Accepted[] = [];
       let waiting = items.length;
