@@ -178,6 +178,8 @@ interface OrphanSweepOptions {
   hasEnded: (deliveryId: string) => Promise<boolean>;
 }
 
+export type OrphanSweep = ReturnType<typeof createOrphanSweep>;
+
 /**
  * Deletes bodies in Blob storage that no message needs any more. A body is deleted only when all of this is true: this
  * store put it, long enough ago; its delivery has ended here; its queue and the queue for parked messages were read
