@@ -13,7 +13,7 @@ import { GATEWAY_TENANT } from "../model/event.ts";
 import type { OwnEvent } from "../accept/ingest.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { ShownAlert } from "./alerts.ts";
-import type { Ending } from "./judge.ts";
+import type { Ending } from "./decide.ts";
 
 /** What a message about the end of an alert begins with. */
 const ENDINGS: Readonly<Record<Ending, string>> = {

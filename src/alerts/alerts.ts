@@ -17,7 +17,7 @@ import type { Registry } from "../resources/registry.ts";
 import type { OwnEvents } from "../accept/ingest.ts";
 import { nameCauses, toAlertEvent } from "./alert-events.ts";
 import type { Facts } from "./facts.ts";
-import { isInForce, isMuted, toKnown, type Ending } from "./judge.ts";
+import { isInForce, isMuted, toKnown, type Ending } from "./decide.ts";
 import { createEvaluator, type Decided } from "./evaluate.ts";
 import type { Resource } from "../resources/resource.ts";
 
@@ -101,19 +101,19 @@ export async function openAlerts(options: {
   }
 
   async function write(decided: readonly Decided[]): Promise<void> {
-    const told: (() => void)[] = [];
+    const notices: (() => void)[] = [];
     await registry.change(groups, (draft) => {
-      told.length = 0;
+      notices.length = 0;
       for (const one of decided) {
         const group = draft.find(groups, one.rule.name, one.tenantId)?.thing ?? emptyGroup(one.rule.name, one.tenantId);
         const { ending } = one;
         const { next, alert } = ending === undefined ? fire(draft, one, group) : clear(draft, one, group, ending);
         draft.put(groups, next);
         const shown = () => show(next, alert);
-        told.push(() => (ending === undefined ? options.onFired(shown()) : options.onCleared(shown(), ending)));
+        notices.push(() => (ending === undefined ? options.onFired(shown()) : options.onCleared(shown(), ending)));
       }
     });
-    told.forEach((tell) => tell());
+    notices.forEach((run) => run());
   }
 
   function fire(draft: Draft, { rule, tenantId, causes }: Decided, group: AlertGroup) {
@@ -134,7 +134,7 @@ export async function openAlerts(options: {
       known: [],
     };
     if (isMuted(group.mutes, now)) return { alert, next: { ...group, current: alert } };
-    const told = { ...alert, known: toKnown(causes), told: tell(draft, rule, tenantId, alert) };
+    const told = { ...alert, known: toKnown(causes), told: notify(draft, rule, tenantId, alert) };
     return { alert: told, next: { ...group, current: told, lastToldAt: now } };
   }
 
@@ -142,11 +142,11 @@ export async function openAlerts(options: {
     const known = group.current as Alert;
     const alert: Alert = { ...known, clearedAt: clock.wall() };
     // Report the end only if the start was reported.
-    const told = known.told.length > 0 ? tell(draft, rule, tenantId, alert, ending) : known.told;
+    const told = known.told.length > 0 ? notify(draft, rule, tenantId, alert, ending) : known.told;
     return { alert, next: withCleared(group, { ...alert, told }) };
   }
 
-  function tell(draft: Draft, rule: ActiveRule, tenantId: string, alert: Alert, ending?: Ending): readonly Telling[] {
+  function notify(draft: Draft, rule: ActiveRule, tenantId: string, alert: Alert, ending?: Ending): readonly Telling[] {
     const event = toAlertEvent(rule, tenantId, alert, ending);
     const eventId = ownEvents.tellWith(draft, event);
     return [{ type: event.type, eventId, at: clock.wall() }, ...alert.told].slice(0, KEPT_TELLINGS);

@@ -6,7 +6,7 @@ import { parseUrl } from "../model/addresses.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { Collection } from "../resources/resource.ts";
 import type { AttemptTally } from "./attempt-window.ts";
-import { decide, findCauses, findEnding, groupCauses, withoutMuted, type Ending, type LiveGroup } from "./judge.ts";
+import { decide, findCauses, findEnding, groupCauses, withoutMuted, type Ending, type LiveGroup } from "./decide.ts";
 
 /**
  * What each rule measures: a value for each thing that it looks at, good or bad. A thing that no longer exists has

@@ -35,13 +35,13 @@ export function createFailureEvents(options: {
   const { ownEvents, clock, findSubscription, statistics } = options;
   let waiting: OwnEvent[] | undefined = [];
 
-  function tell(event: OwnEvent): void {
+  function publish(event: OwnEvent): void {
     if (waiting === undefined) void ownEvents.publishOwn(event);
     else waiting.push(event);
   }
 
   function notifyDead(subscription: Subscription, dead: DeadFacts): void {
-    tell({
+    publish({
       type: "webhook.delivery_dead",
       tenantId: subscription.tenantId,
       causedBy: dead.eventType,
@@ -82,7 +82,7 @@ export function createFailureEvents(options: {
       const { mode } = facts.target;
       if (!facts.failedOthers) return;
       const { suspension = DEFAULT_SUSPENSION } = subscription;
-      tell({
+      publish({
         type: "webhook.failing",
         tenantId: subscription.tenantId,
         data: {
@@ -130,7 +130,7 @@ export function createFailureEvents(options: {
       if (!takeModeNotice(target)) return;
       const [now, before] = mode.isOpen ? ["QUEUE", "NORMAL"] : ["NORMAL", "QUEUE"];
       const [owner] = declared === undefined ? subscriptions : [];
-      tell({
+      publish({
         type: "gateway.mode_changed",
         tenantId,
         data: {
@@ -178,7 +178,7 @@ export function createFailureEvents(options: {
     start(): void {
       const kept = waiting ?? [];
       waiting = undefined;
-      kept.forEach(tell);
+      kept.forEach(publish);
     },
   };
 }

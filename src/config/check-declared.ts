@@ -281,11 +281,11 @@ export function checkDeclaredEventTypes(
   report: Report,
 ): void {
   const seen = new Set<string>();
-  const check = (item: unknown, tell: (field: string, message: string) => void) => {
+  const check = (item: unknown, complainOf: (field: string, message: string) => void) => {
     if (!Value.Check(EventTypeInput, item)) return;
-    if (seen.has(item.name)) tell("name", `${item.name} is declared twice; names are unique`);
+    if (seen.has(item.name)) complainOf("name", `${item.name} is declared twice; names are unique`);
     seen.add(item.name);
-    for (const { field, message } of checkEventTypeInput(item)) tell(field, message);
+    for (const { field, message } of checkEventTypeInput(item)) complainOf(field, message);
   };
   for (const [index, item] of inline.entries()) check(item, (field, message) => complain(index, field, message));
   for (const { place, item } of inFiles) check(item, (path, message) => report({ place, path, message }));

@@ -216,7 +216,7 @@ export function createReplayRunner(options: {
     run.replay = replay;
     run.cursor = parseCursor(replay.cursor);
     if (changed !== undefined) {
-      tell(
+      notify(
         replay,
         items.filter((_, i) => changed[i] === true),
       );
@@ -226,7 +226,7 @@ export function createReplayRunner(options: {
     return true;
   }
 
-  function tell({ kind }: ReplayRow, changed: readonly ReplayItem[]): void {
+  function notify({ kind }: ReplayRow, changed: readonly ReplayItem[]): void {
     const now = clock.now();
     const counts = new Map<number, number>();
     for (const item of changed) {

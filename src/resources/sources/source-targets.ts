@@ -1,21 +1,15 @@
 import { probesWithoutDeliveries } from "../../deliver/target.ts";
 import { type BrokerKind, describeQueue } from "../../model/connection.ts";
 import type { SourceState } from "./source-record.ts";
-import { PosthornError } from "../../model/errors.ts";
 import { DEFAULT_TENANT } from "../../model/event.ts";
 import { checkGate, checkHold } from "../../model/hold-rules.ts";
 import type { Source } from "../../model/source.ts";
 import type { ManagedBy } from "../../model/subscription.ts";
 import type { Draft } from "../draft.ts";
+import { rejectProblems } from "../resource.ts";
 import type { Subscriptions } from "../subscriptions/subscriptions.ts";
 import type { KnownTarget, Targets } from "../target-states.ts";
 import type { SharedTargets } from "../targets.ts";
-
-interface SourceTargetsParts {
-  targets: Pick<Targets, "list">;
-  sharedTargets: Pick<SharedTargets, "listIn">;
-  subscriptions: Pick<Subscriptions, "count" | "findFallback" | "list">;
-}
 
 interface PulledFrom {
   connection: string;
@@ -25,9 +19,15 @@ interface PulledFrom {
 }
 
 /** What a source that takes from a queue needs of the targets of its tenant. */
-export function createSourceTargets({ targets, sharedTargets, subscriptions }: SourceTargetsParts) {
+export function createSourceTargets(parts: {
+  targets: Pick<Targets, "list">;
+  sharedTargets: Pick<SharedTargets, "listIn">;
+  subscriptions: Pick<Subscriptions, "count" | "findFallback" | "list">;
+}) {
+  const { targets, sharedTargets, subscriptions } = parts;
+
   /** A source that names no target means the only one. */
-  function findMeant(all: readonly KnownTarget[], name: unknown): KnownTarget | undefined {
+  function findNamed(all: readonly KnownTarget[], name: unknown): KnownTarget | undefined {
     return name === undefined && all.length === 1 ? all[0] : all.find((target) => target.name === name);
   }
 
@@ -51,13 +51,11 @@ export function createSourceTargets({ targets, sharedTargets, subscriptions }: S
     checkPulled({ shown, options }: SourceState, managedBy: ManagedBy, draft: Draft): void {
       const all = listTargets(draft, shown.tenant_id ?? DEFAULT_TENANT);
       // Those of the same file are about to change with it, and are checked then.
-      const users = findMeant(all, options["target"])?.subscriptions ?? [];
+      const users = findNamed(all, options["target"])?.subscriptions ?? [];
       const checked = users.filter((one) => managedBy === "api" || one.managedBy === "api");
       const names = all.map(({ name }) => name);
       const gate = managedBy === "api" ? checkGate(options, names) : [];
-      const [problem] = [...gate, ...checkHold(options, checked)];
-      if (problem === undefined) return;
-      throw new PosthornError("invalid_field", `${problem.field}: ${problem.message}.`, { field: problem.field });
+      rejectProblems([...gate, ...checkHold(options, checked)], ".");
     },
     /** How many messages of its queue may be held now, as far as its target allows. */
     maxHeld(
@@ -67,7 +65,7 @@ export function createSourceTargets({ targets, sharedTargets, subscriptions }: S
       const { queue } = settings.options;
       if (isFallback(describeQueue(kind as BrokerKind, connection, String(queue)))) return 0;
       const all = name === undefined && !isUntilDelivered ? [] : targets.list(tenantId);
-      const known = findMeant(all, name);
+      const known = findNamed(all, name);
       if (known?.state === undefined) return maxUnacknowledged;
       const { mode, rules, check } = known.state;
       const isChecked = rules.health !== undefined && known.subscriptions.some(({ status }) => status === "active");

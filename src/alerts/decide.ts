@@ -13,9 +13,9 @@ export interface LiveGroup {
 }
 
 /**
- * `fire` opens an alert. `tell` reports an open one again, because of news or of an ended mute. `clear` ends it.
+ * `fire` opens an alert. `notify` reports an open one again, because of news or of an ended mute. `clear` ends it.
  */
-export type Step = "fire" | "tell" | "clear" | undefined;
+export type Step = "fire" | "notify" | "clear" | undefined;
 
 /** Why an alert ends: only `over` says that the problem is gone. */
 export type Ending = "over" | "muted" | "unwatched";
@@ -71,9 +71,9 @@ export function decide(
   const isCool = group?.lastToldAt === undefined || now >= group.lastToldAt + rule.coolDownS * 1000;
   if (current === undefined) return live.bad >= rule.firesAfter && isCool ? "fire" : undefined;
   if (isMuted(group?.mutes ?? [], now)) return undefined;
-  if (current.told.length === 0) return isCool ? "tell" : undefined;
+  if (current.told.length === 0) return isCool ? "notify" : undefined;
   const isLookedAfter = current.acknowledged !== undefined;
-  return !isLookedAfter && isCool && hasNews(rule, current, causes) ? "tell" : undefined;
+  return !isLookedAfter && isCool && hasNews(rule, current, causes) ? "notify" : undefined;
 }
 
 /** Whether the whole group is muted. */
