@@ -2,7 +2,6 @@ import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument, type Docum
 import type { Environment } from "./environment.ts";
 
 /** Given values, each with the place that it came from, so that an error can point at it. */
-
 export type Located = LocatedScalar | LocatedList | LocatedMap;
 
 export interface LocatedScalar {

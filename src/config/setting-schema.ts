@@ -102,8 +102,6 @@ function describeList(schema: JsonSchema): string {
   return `a list${length}${schema.cidrs === true ? " of CIDRs" : ""}`;
 }
 
-/** How values are shown to people: without secrets, and without values that may contain one. */
-
 /** Headers and auth of a subscription hold the destination's credentials; options of a source may hold the sender's. */
 const SECRET_PATH = /(^|\.)(secrets?|headers|auth|path_token|options)(\.|\[|$)/;
 

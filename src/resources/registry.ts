@@ -318,8 +318,7 @@ export function startFollowing(options: {
   return startRounds({ clock, everyMs: FOLLOW_EVERY_MS, run: () => registry.follow(), onFault });
 }
 
-/** Changes that are checked like all others but not written. */
-
+/** Set while changes are checked like all others but not written. */
 const storage = new AsyncLocalStorage<true>();
 let open = 0;
 

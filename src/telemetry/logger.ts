@@ -169,8 +169,6 @@ function formatError(error: unknown): string[] {
   return facts;
 }
 
-/** Keeps secrets out of the log, by the name of the field and by the form of the text. */
-
 const MASK = "***";
 
 const SECRET_NAMES: ReadonlySet<string> = new Set([

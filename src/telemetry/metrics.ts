@@ -15,21 +15,31 @@ interface AttemptFacts {
   dwellMs: number | undefined;
 }
 
-interface GaugeValues {
-  openDeliveries: number;
-  deadLetters: number;
-  activeSubscriptions: number;
-  inFlight: number;
-  destinationsDown: number;
-  freeDiskBytes: number;
-  loopLagMs: number;
-  /** The size of SQLite's write-ahead log. */
-  walBytes: number;
-  /** About how many events are due for deletion. */
-  dueEvents: number;
-  retentionBehindS: number;
-  /** created − (delivered + dead + cancelled + open), counted independently: must be 0. */
-  imbalance: number;
+/** Values that are read when somebody asks for the metrics. */
+const GAUGES = {
+  openDeliveries: ["posthorn_open_deliveries", "Deliveries that are pending or being sent"],
+  deadLetters: ["dlq_messages", "Dead letters"],
+  activeSubscriptions: ["webhook_active_subscriptions", "Subscriptions that are active"],
+  inFlight: ["posthorn_attempts_in_flight", "Attempts in progress"],
+  destinationsDown: ["posthorn_destinations_down", "Subscriptions whose destination is down (QUEUE mode)"],
+  freeDiskBytes: ["posthorn_disk_free_bytes", "Free space on the data disk"],
+  loopLagMs: ["posthorn_loop_lag_ms", "How late the event loop is"],
+  walBytes: ["posthorn_wal_bytes", "Size of the store's write-ahead log"],
+  dueEvents: ["posthorn_retention_due_events", "Approximate number of events due for deletion"],
+  retentionBehindS: ["posthorn_retention_behind_seconds", "How long the oldest of these events has been due"],
+  // created − (delivered + dead + cancelled + open), counted independently.
+  imbalance: ["posthorn_conservation_imbalance", "Deliveries created minus those accounted for; must be 0"],
+} as const;
+type GaugeName = keyof typeof GAUGES;
+
+/** The same, with a value for each thing. */
+interface ThingValues {
+  targets?: readonly TargetValues[];
+  connections?: readonly { kind: string; name: string; isConnected: boolean }[];
+  /** The messages in the queue of each source; undefined where its broker has not counted them. */
+  queues?: readonly { source: string; depth: number | undefined }[];
+  /** Of the whole gateway: at most one for each rule. */
+  alerts?: readonly { rule: string; severity: string; isActive: boolean }[];
 }
 
 interface TargetValues {
@@ -42,6 +52,8 @@ interface TargetValues {
   oldestOpenS: number;
 }
 
+/** Beyond this number, only some targets are listed: those with problems first. */
+const MAX_TARGETS = 1000;
 /** Label values beyond this number are counted as `other`. */
 const MAX_LABELS = 1000;
 /** Subscriptions times event types: beyond this number, new types are counted as `other`. */
@@ -49,6 +61,8 @@ const MAX_PAIRS = 10_000;
 const COMMIT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const COMMIT_ROWS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 const LATENCY_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+const TARGET = ["tenant_id", "target"];
 
 /** `now`: in ms, for metrics of the last minutes. */
 export function createMetrics(now: () => number = () => performance.now()) {
@@ -102,23 +116,28 @@ export function createMetrics(now: () => number = () => performance.now()) {
     "posthorn_forward_latency_seconds",
     "From receiving a webhook to the answer that it was forwarded",
   ).with({});
-  const gauges: Record<keyof GaugeValues, Gauge> = {
-    openDeliveries: gauge("posthorn_open_deliveries", "Deliveries that are pending or being sent"),
-    deadLetters: gauge("dlq_messages", "Dead letters"),
-    activeSubscriptions: gauge("webhook_active_subscriptions", "Subscriptions that are active"),
-    inFlight: gauge("posthorn_attempts_in_flight", "Attempts in progress"),
-    destinationsDown: gauge("posthorn_destinations_down", "Subscriptions whose destination is down (QUEUE mode)"),
-    freeDiskBytes: gauge("posthorn_disk_free_bytes", "Free space on the data disk"),
-    loopLagMs: gauge("posthorn_loop_lag_ms", "How late the event loop is"),
-    walBytes: gauge("posthorn_wal_bytes", "Size of the store's write-ahead log"),
-    dueEvents: gauge("posthorn_retention_due_events", "Approximate number of events due for deletion"),
-    retentionBehindS: gauge("posthorn_retention_behind_seconds", "How long the oldest of these events has been due"),
-    imbalance: gauge("posthorn_conservation_imbalance", "Deliveries created minus those accounted for; must be 0"),
+  const gauges = Object.entries(GAUGES).map(([key, [name, help]]) => [key as GaugeName, gauge(name, help)] as const);
+  const ofTargets = {
+    mode: gauge("posthorn_target_queue_mode", "1 while the target is in QUEUE mode, 0 in NORMAL", TARGET),
+    health: gauge("posthorn_target_healthy", "1 while the target is healthy, as far as is known", TARGET),
+    open: gauge("posthorn_target_open_deliveries", "Deliveries for the target that are pending or being sent", TARGET),
+    oldest: gauge(
+      "posthorn_target_oldest_open_seconds",
+      "Age of the oldest delivery that waits for the target",
+      TARGET,
+    ),
   };
-
-  const targets = createTargetGauges(registry);
-  const queues = createQueueGauges(registry);
-  const alerts = createAlertGauge(registry);
+  const brokers = gauge(
+    "posthorn_broker_connected",
+    "1 while the connection to a broker works, 0 while it is down; absent before its first use",
+    ["kind", "connection"],
+  );
+  const depths = gauge(
+    "posthorn_source_queue_depth",
+    "Messages that wait in the queue of a source, as its broker counts them",
+    ["source"],
+  );
+  const alerts = gauge("posthorn_alerts_active", "1 while the alert of this rule is active", ["rule", "severity"]);
   const modeChanges = counter("posthorn_mode_changes_total", "How often targets changed to a mode");
   const modeCounts = remember((target) => {
     const [tenant_id = "", name = target] = target.split("\0");
@@ -138,8 +157,25 @@ export function createMetrics(now: () => number = () => performance.now()) {
     ),
   }));
 
-  function gauge(name: string, help: string): Gauge {
-    return new Gauge({ name, help, registers: [registry] });
+  function gauge(name: string, help: string, labelNames: readonly string[] = []): Gauge {
+    return new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
+  }
+
+  function setTargets(targets: readonly TargetValues[]): void {
+    const isTroubled = (target: TargetValues) => target.mode === "QUEUE" || target.health === "error";
+    const shown =
+      targets.length <= MAX_TARGETS
+        ? targets
+        : [...targets.filter(isTroubled), ...targets.filter((target) => !isTroubled(target))].slice(0, MAX_TARGETS);
+    const setEach = (one: Gauge, valueOf: (target: TargetValues) => number) =>
+      setAll(
+        one,
+        shown.map((target) => [{ tenant_id: target.tenantId, target: target.name }, valueOf(target)]),
+      );
+    setEach(ofTargets.mode, ({ mode }) => (mode === "QUEUE" ? 1 : 0));
+    setEach(ofTargets.health, ({ health }) => (health === "ok" ? 1 : 0));
+    setEach(ofTargets.open, ({ queueLength }) => queueLength);
+    setEach(ofTargets.oldest, ({ oldestOpenS }) => oldestOpenS);
   }
 
   return {
@@ -176,22 +212,31 @@ export function createMetrics(now: () => number = () => performance.now()) {
       commitSeconds.observe(tookMs / 1000);
     },
     /** All metrics in the Prometheus text format, together with values that are read only now. */
-    async scrape(
-      values: GaugeValues & {
-        targets?: readonly TargetValues[];
-        connections?: readonly ConnectionValues[];
-        queues?: readonly QueueValues[];
-        alerts?: readonly AlertValues[];
-      },
-    ): Promise<string> {
-      targets.set(values.targets ?? []);
-      queues.setConnections(values.connections ?? []);
-      queues.setDepths(values.queues ?? []);
-      alerts.set(values.alerts ?? []);
-      for (const [name, one] of Object.entries(gauges)) one.set(values[name as keyof GaugeValues]);
+    async scrape(values: Readonly<Record<GaugeName, number>> & ThingValues): Promise<string> {
+      const { targets = [], connections = [], queues = [] } = values;
+      setTargets(targets);
+      setAll(
+        brokers,
+        connections.map(({ kind, name, isConnected }) => [{ kind, connection: name }, isConnected ? 1 : 0]),
+      );
+      setAll(
+        depths,
+        queues.flatMap(({ source, depth }) => (depth === undefined ? [] : [[{ source }, depth] as const])),
+      );
+      setAll(
+        alerts,
+        (values.alerts ?? []).map(({ rule, severity, isActive }) => [{ rule, severity }, isActive ? 1 : 0]),
+      );
+      for (const [name, one] of gauges) one.set(values[name]);
       return registry.metrics();
     },
   };
+}
+
+/** What is not among them is no longer shown. */
+function setAll(gauge: Gauge, values: readonly (readonly [labels: Record<string, string>, value: number])[]): void {
+  gauge.reset();
+  for (const [labels, value] of values) gauge.set(labels, value);
 }
 
 /** `shared`: how many more values there may be, over all meters that share the limit. */
@@ -210,98 +255,5 @@ function remember<Meter>(
       known.set(name, (meter = make(name)));
     }
     return meter;
-  };
-}
-
-interface ConnectionValues {
-  kind: string;
-  name: string;
-  isConnected: boolean;
-}
-
-/** The values of a source's queue. */
-interface QueueValues {
-  source: string;
-  depth: number | undefined;
-}
-
-/** Gauges of the connections to brokers and of the queues of sources. */
-function createQueueGauges(registry: Registry) {
-  const connected = new Gauge({
-    name: "posthorn_broker_connected",
-    help: "1 while the connection to a broker works, 0 while it is down; absent before its first use",
-    labelNames: ["kind", "connection"],
-    registers: [registry],
-  });
-  const depths = new Gauge({
-    name: "posthorn_source_queue_depth",
-    help: "Messages that wait in the queue of a source, as its broker counts them",
-    labelNames: ["source"],
-    registers: [registry],
-  });
-  return {
-    setDepths(queues: readonly QueueValues[]): void {
-      depths.reset();
-      for (const { source, depth } of queues) if (depth !== undefined) depths.set({ source }, depth);
-    },
-    setConnections(connections: readonly ConnectionValues[]): void {
-      connected.reset();
-      for (const { kind, name, isConnected } of connections) {
-        connected.set({ kind, connection: name }, isConnected ? 1 : 0);
-      }
-    },
-  };
-}
-
-/** Beyond this number, only some targets are listed: those with problems first. */
-const MAX_TARGETS = 1000;
-
-/** The state of each target. */
-function createTargetGauges(registry: Registry) {
-  const labelNames = ["tenant_id", "target"] as const;
-  const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames, registers: [registry] });
-  const mode = gauge("posthorn_target_queue_mode", "1 while the target is in QUEUE mode, 0 in NORMAL");
-  const health = gauge("posthorn_target_healthy", "1 while the target is healthy, as far as is known");
-  const open = gauge("posthorn_target_open_deliveries", "Deliveries for the target that are pending or being sent");
-  const oldest = gauge("posthorn_target_oldest_open_seconds", "Age of the oldest delivery that waits for the target");
-
-  return {
-    set(targets: readonly TargetValues[]): void {
-      for (const one of [mode, health, open, oldest]) one.reset();
-      const isTroubled = (target: TargetValues) => target.mode === "QUEUE" || target.health === "error";
-      const shown =
-        targets.length <= MAX_TARGETS
-          ? targets
-          : [...targets.filter(isTroubled), ...targets.filter((target) => !isTroubled(target))].slice(0, MAX_TARGETS);
-      for (const target of shown) {
-        const labels = { tenant_id: target.tenantId, target: target.name };
-        mode.set(labels, target.mode === "QUEUE" ? 1 : 0);
-        health.set(labels, target.health === "ok" ? 1 : 0);
-        open.set(labels, target.queueLength);
-        oldest.set(labels, target.oldestOpenS);
-      }
-    },
-  };
-}
-
-interface AlertValues {
-  rule: string;
-  severity: string;
-  isActive: boolean;
-}
-
-/** Alerts of the whole gateway: at most one for each rule. */
-function createAlertGauge(registry: Registry) {
-  const active = new Gauge({
-    name: "posthorn_alerts_active",
-    help: "1 while the alert of this rule is active",
-    labelNames: ["rule", "severity"],
-    registers: [registry],
-  });
-  return {
-    set(alerts: readonly AlertValues[]): void {
-      active.reset();
-      for (const { rule, severity, isActive } of alerts) active.set({ rule, severity }, isActive ? 1 : 0);
-    },
   };
 }

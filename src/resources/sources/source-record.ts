@@ -82,8 +82,6 @@ function readUse(use: string | undefined): number {
   return use === undefined ? 0 : (JSON.parse(use) as { lastRequestAt: number }).lastRequestAt;
 }
 
-/** The settings of a source and how they are stored: credentials are encrypted. */
-
 /** Without the encrypted settings and those that have a field of their own. */
 type Shown = Omit<SourceInput, "secrets" | "auth" | "path_token" | "options">;
 
