@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { DestinationAuth, OAuth2Credentials } from "./request-settings.ts";
+import type { DestinationAuthInput } from "./request-settings.ts";
 import { type HeaderBlock, headerLine } from "../model/headers.ts";
 import type { SenderServices } from "./sender.ts";
 import { type ConnectionTerms, createConnectionTerms, createTokenTerms } from "./wire/connection-terms.ts";
@@ -16,7 +16,7 @@ export interface PreparedAuth {
 
 /** Credentials for a destination, and the addresses it may have. */
 interface Access {
-  readonly auth: DestinationAuth | undefined;
+  readonly auth: DestinationAuthInput | undefined;
   /** CIDRs; when not given, any address that the guard allows. */
   readonly allowedIps: readonly string[] | undefined;
 }
@@ -25,30 +25,31 @@ export function prepareAuth({ auth, allowedIps }: Access, tenantId: string): Pre
   return {
     authorization: buildAuthorization(auth),
     tokenClient: auth?.type === "oauth2" ? buildTokenClient(auth, tenantId) : undefined,
-    terms: createConnectionTerms(allowedIps, auth?.ca, findIdentity(auth)),
+    terms: createConnectionTerms(
+      allowedIps,
+      auth?.ca,
+      auth?.type === "mtls" ? { cert: auth.cert ?? "", key: auth.key ?? "" } : undefined,
+    ),
   };
 }
 
-function findIdentity(auth: DestinationAuth | undefined): { cert: string; key: string } | undefined {
-  return auth?.type === "mtls" ? { cert: auth.cert, key: auth.key } : undefined;
-}
-
-function buildAuthorization(auth: DestinationAuth | undefined): string | undefined {
+function buildAuthorization(auth: DestinationAuthInput | undefined): string | undefined {
   if (auth?.type === "bearer") return `Bearer ${auth.token}`;
   if (auth?.type !== "basic") return undefined;
   return `Basic ${Buffer.from(`${auth.username}:${auth.password}`, "utf8").toString("base64")}`;
 }
 
-function buildTokenClient(auth: DestinationAuth & { type: "oauth2" }, owner: string): TokenClient {
-  const { tokenUrl, clientId, clientSecret, clientAuth, scope, audience, ca } = auth;
-  const facts = JSON.stringify([tokenUrl, clientId, clientSecret, clientAuth, scope, audience, ca]);
+function buildTokenClient(auth: DestinationAuthInput, owner: string): TokenClient {
+  const { token_url, client_id, client_secret, client_auth, scope, audience, ca } = auth;
+  const facts = JSON.stringify([token_url, client_id, client_secret, client_auth, scope, audience, ca]);
   const id = createHash("sha256").update(facts).digest("base64");
-  return { id, tokenUrl, clientId, clientSecret, clientAuth, scope, audience, owner, terms: createTokenTerms(ca) };
+  return { id, auth, owner, terms: createTokenTerms(ca) };
 }
 
-interface TokenClient extends OAuth2Credentials {
+interface TokenClient {
   /** The same for the same credentials, without revealing them. */
   id: string;
+  auth: DestinationAuthInput;
   /** The tenant that asks. */
   owner: string;
   terms: ConnectionTerms | undefined;
@@ -99,8 +100,8 @@ export function createTokenRequests({ client: http, clock, userAgent }: SenderSe
   }
 
   function fetchToken(client: TokenClient, entry: Entry): void {
-    const url = client.tokenUrl;
-    const { headers, body } = buildTokenRequest(client, userAgent);
+    const url = client.auth.token_url ?? "";
+    const { headers, body } = buildTokenRequest(client.auth, userAgent);
     // No redirects: the request contains the client secret.
     const { owner, terms } = client;
     const request = { method: "POST", url, headers, body, timeoutMs: TIMEOUT_MS, maxRedirects: 0, owner, terms };
@@ -171,20 +172,24 @@ export function createTokenRequests({ client: http, clock, userAgent }: SenderSe
   };
 }
 
-function buildTokenRequest(client: TokenClient, userAgent: string): { headers: Record<string, string>; body: Buffer } {
+function buildTokenRequest(
+  auth: DestinationAuthInput,
+  userAgent: string,
+): { headers: Record<string, string>; body: Buffer } {
+  const { client_id: clientId = "", client_secret: clientSecret = "", scope, audience } = auth;
   const form = new URLSearchParams({ grant_type: "client_credentials" });
-  if (client.scope !== undefined) form.set("scope", client.scope);
-  if (client.audience !== undefined) form.set("audience", client.audience);
+  if (scope !== undefined) form.set("scope", scope);
+  if (audience !== undefined) form.set("audience", audience);
   const headers: Record<string, string> = {
     "Content-Type": "application/x-www-form-urlencoded",
     Accept: "application/json",
     "User-Agent": userAgent,
   };
-  if (client.clientAuth === "body") {
-    form.set("client_id", client.clientId);
-    form.set("client_secret", client.clientSecret);
+  if (auth.client_auth === "body") {
+    form.set("client_id", clientId);
+    form.set("client_secret", clientSecret);
   } else {
-    const credentials = `${formEncode(client.clientId)}:${formEncode(client.clientSecret)}`;
+    const credentials = `${formEncode(clientId)}:${formEncode(clientSecret)}`;
     headers["Authorization"] = `Basic ${Buffer.from(credentials, "latin1").toString("base64")}`;
   }
   return { headers, body: Buffer.from(form.toString(), "utf8") };

@@ -1,14 +1,12 @@
 import { createTokenBucket, type TokenBucket } from "../model/token-bucket.ts";
 
-/** A rate limit for each tenant, over all its subscriptions of one kind. Lanes wait for it as for their own limit. */
-export type TenantRates = (tenantId: string, now: number) => TokenBucket;
-
 /** With more tenants than this, the limits of idle tenants are forgotten. */
 const MAX_TENANTS = 10_000;
 
-export function createTenantRates(perMinute: number): TenantRates {
+/** A rate limit for each tenant, over all its subscriptions of one kind. Lanes wait for it as for their own limit. */
+export function createTenantRates(perMinute: number) {
   const buckets = new Map<string, TokenBucket>();
-  return (tenantId, now) => {
+  return (tenantId: string, now: number): TokenBucket => {
     let bucket = buckets.get(tenantId);
     if (bucket === undefined) {
       if (buckets.size >= MAX_TENANTS) {
@@ -18,21 +16,6 @@ export function createTenantRates(perMinute: number): TenantRates {
     }
     return bucket;
   };
-}
-
-/**
- * Limits the messages of one tenant to one number in any period. A message that comes too early gets a turn, which it
- * keeps until it comes again: so each delivery of a flood costs one more attempt, and not one attempt after another.
- * Tenants have turns of their own: otherwise a flood of one would hold up the messages of another, and tell of them.
- */
-export interface NumberTurns {
-  /** 0 when the message may go now; otherwise how long it has to wait, in ms. */
-  ask(to: { tenantId: string; number: string }, deliveryId: string, now: number): number;
-}
-
-export interface NumberTurnsOptions {
-  max: number;
-  windowMs: number;
 }
 
 interface Known {
@@ -47,7 +30,12 @@ const MAX_NUMBERS = 10_000;
 /** Maximum number of messages that wait for one number with a turn. Further ones wait too, and ask for a turn again. */
 const MAX_PROMISED = 100_000;
 
-export function createNumberTurns({ max, windowMs }: NumberTurnsOptions): NumberTurns {
+/**
+ * Limits the messages of one tenant to one number in any period. A message that comes too early gets a turn, which it
+ * keeps until it comes again: so each delivery of a flood costs one more attempt, and not one attempt after another.
+ * Tenants have turns of their own: otherwise a flood of one would hold up the messages of another, and tell of them.
+ */
+export function createNumberTurns({ max, windowMs }: { max: number; windowMs: number }) {
   const known = new Map<string, Known>();
 
   function find({ tenantId, number }: { tenantId: string; number: string }, now: number): Known {
@@ -81,7 +69,8 @@ export function createNumberTurns({ max, windowMs }: NumberTurnsOptions): Number
   }
 
   return {
-    ask(to, deliveryId, now) {
+    /** 0 when the message may go now; otherwise how long it has to wait, in ms. */
+    ask(to: { tenantId: string; number: string }, deliveryId: string, now: number): number {
       const one = find(to, now);
       dropMissed(one, now);
       const promised = one.promised.get(deliveryId);

@@ -42,54 +42,6 @@ export const DestinationAuthInput = Type.Object(
 );
 export type DestinationAuthInput = Static<typeof DestinationAuthInput>;
 
-interface AnyAuth {
-  /** PEM of the authorities to trust instead of the usual ones. */
-  ca: string | undefined;
-}
-
-/** Auth settings that passed the rules, as the sender uses them: decrypted, only in memory. */
-export type DestinationAuth =
-  | (AnyAuth & { type: "basic"; username: string; password: string })
-  | (AnyAuth & { type: "bearer"; token: string })
-  | (AnyAuth & OAuth2Credentials & { type: "oauth2" })
-  | (AnyAuth & { type: "mtls"; cert: string; key: string })
-  | (AnyAuth & { type: "ca" });
-
-export interface OAuth2Credentials {
-  tokenUrl: string;
-  clientId: string;
-  clientSecret: string;
-  clientAuth: "header" | "body";
-  scope: string | undefined;
-  audience: string | undefined;
-}
-
-export function toDestinationAuth(input: DestinationAuthInput | null | undefined): DestinationAuth | undefined {
-  if (input === undefined || input === null) return undefined;
-  const { type, ca } = input;
-  switch (type) {
-    case "basic":
-      return { type, ca, username: input.username ?? "", password: input.password ?? "" };
-    case "bearer":
-      return { type, ca, token: input.token ?? "" };
-    case "oauth2":
-      return {
-        type,
-        ca,
-        tokenUrl: input.token_url ?? "",
-        clientId: input.client_id ?? "",
-        clientSecret: input.client_secret ?? "",
-        clientAuth: input.client_auth ?? "header",
-        scope: input.scope,
-        audience: input.audience,
-      };
-    case "mtls":
-      return { type, ca, cert: input.cert ?? "", key: input.key ?? "" };
-    case "ca":
-      return { type, ca };
-  }
-}
-
 export const SECRET_FIELDS = ["password", "token", "client_secret", "key"] as const;
 
 export function maskAuth(input: DestinationAuthInput): DestinationAuthInput {

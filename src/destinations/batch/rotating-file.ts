@@ -3,18 +3,7 @@ import { type FileHandle, mkdir, open, realpath, rename, stat } from "node:fs/pr
 import { basename, dirname, extname, join, isAbsolute, relative } from "node:path";
 import type { Clock, Timer } from "../../model/clock.ts";
 
-/** A file to which whole lines are appended. A new file is begun when it is large or old. */
-export interface RotatingFile {
-  /**
-   * Resolves when the lines and the file's name are on disk, so that a power cut cannot lose them. Calls are carried
-   * out one at a time, in order. When it rejects, none of the lines counts as written.
-   */
-  append(lines: Uint8Array, rules: RotationRules): Promise<void>;
-  /** Resolves after all appends that were begun. */
-  close(): Promise<void>;
-}
-
-export interface RotationRules {
+interface RotationRules {
   rotateBytes: number;
   rotateMs: number;
 }
@@ -30,8 +19,13 @@ const { O_RDWR, O_CREAT, O_APPEND, O_NOFOLLOW } = constants;
 const LINE_FEED = 0x0a;
 const READ_BYTES = 65_536;
 
-/** `root`: the folder that the file must be in, after all links are followed. */
-export function createRotatingFile(path: string, root: string, clock: Clock): RotatingFile {
+export type RotatingFile = ReturnType<typeof createRotatingFile>;
+
+/**
+ * A file to which whole lines are appended. A new file is begun when it is large or old. `root`: the folder that the
+ * file must be in, after all links are followed.
+ */
+export function createRotatingFile(path: string, root: string, clock: Clock) {
   let file: OpenFile | undefined;
   let timer: Timer | undefined;
   let last: Promise<unknown> = Promise.resolve();
@@ -123,8 +117,13 @@ export function createRotatingFile(path: string, root: string, clock: Clock): Ro
   }
 
   return {
-    append: (lines, rules) => inTurn(() => write(lines, rules)),
-    close: () =>
+    /**
+     * Resolves when the lines and the file's name are on disk, so that a power cut cannot lose them. Calls are carried
+     * out one at a time, in order. When it rejects, none of the lines counts as written.
+     */
+    append: (lines: Uint8Array, rules: RotationRules): Promise<void> => inTurn(() => write(lines, rules)),
+    /** Resolves after all appends that were begun. */
+    close: (): Promise<void> =>
       inTurn(async () => {
         timer?.cancel();
         timer = undefined;

@@ -2,8 +2,7 @@ import { Type, type Static } from "typebox";
 import { MASK } from "../../model/secrets.ts";
 import { fillIn, oneOf, withDefault } from "../../model/shape.ts";
 import {
-  type DestinationAuth,
-  toDestinationAuth,
+  type DestinationAuthInput,
   REQUEST_SETTINGS,
   checkDestinationAuth,
   checkOwnHeaders,
@@ -115,7 +114,7 @@ export interface PostedTo {
   readonly insert: { readonly table: string; readonly settings: Readonly<Record<string, string>> } | undefined;
   readonly gzip: boolean;
   readonly headers: Readonly<Record<string, string>>;
-  readonly auth: DestinationAuth | undefined;
+  readonly auth: DestinationAuthInput | undefined;
   readonly allowedIps: readonly string[] | undefined;
   readonly retryOn: RetryOn;
   readonly allowOwnUrl: boolean;
@@ -136,7 +135,7 @@ export function prepareBatch(settings: BatchSettings): PreparedDestination {
           insert: set.format === "clickhouse" ? { table: set.table ?? "", settings: toTexts(set.settings) } : undefined,
           gzip: set.gzip,
           headers: set.headers ?? {},
-          auth: toDestinationAuth(set.auth),
+          auth: set.auth ?? undefined,
           allowedIps: set.allowed_ips ?? undefined,
           retryOn: {
             statuses: set.retry_on?.statuses ?? [],

@@ -82,12 +82,7 @@ export interface MailFields {
   readonly listUnsubscribe: string | undefined;
 }
 
-export interface Composer {
-  /** Returns the bytes of the message, signed if DKIM is configured. */
-  compose(fields: MailFields, facts: MessageFacts): Promise<Buffer>;
-}
-
-export interface MessageFacts {
+interface MessageFacts {
   readonly messageId: string;
   readonly deliveryId: string;
   readonly eventType: string;
@@ -95,7 +90,7 @@ export interface MessageFacts {
   readonly sentAt: number;
 }
 
-export interface DkimKey {
+interface DkimKey {
   readonly domain: string;
   readonly selector: string;
   /** PEM. */
@@ -112,9 +107,10 @@ export function messageIdOf({ event, deliveryId, generation }: Attempt, origin: 
   return `<${digest}.${generation}@${from.address.slice(from.address.lastIndexOf("@") + 1)}>`;
 }
 
-export function createComposer(from: MailAddress, dkim: DkimKey | undefined): Composer {
+export function createComposer(from: MailAddress, dkim: DkimKey | undefined) {
   return {
-    async compose(fields, { messageId, deliveryId, eventType, sentAt }) {
+    /** Returns the bytes of the message, signed if DKIM is configured. */
+    async compose(fields: MailFields, { messageId, deliveryId, eventType, sentAt }: MessageFacts): Promise<Buffer> {
       const { default: MailComposer } = await import("nodemailer/lib/mail-composer");
       const { replyTo, listUnsubscribe } = fields;
       const message = new MailComposer({

@@ -1,12 +1,12 @@
 import { PosthornError } from "../../model/errors.ts";
 import { DELIVERED, deliveredWith, failed, refused, type Outcome } from "../../model/outcome.ts";
-import { describeServer, parseSmtpUrl, type SmtpServer, parseMailAddress, type MailAddress } from "../../model/mail.ts";
+import { describeServer, parseSmtpUrl, parseMailAddress } from "../../model/mail.ts";
 import { createAttemptFrame, type AttemptRun } from "../attempt-frame.ts";
 import { keepOwnRecord } from "../own-record.ts";
 import { ONE_BY_ONE, type Attempt, type Sender, type SenderServices, type SmtpConfig } from "../sender.ts";
 import { renderAll, unrendered } from "../templated.ts";
 import { createTenantRates } from "../message-rates.ts";
-import { createComposer, messageIdOf, type MailFields, checkFields, takeFromPayload, type DkimKey } from "./compose.ts";
+import { createComposer, messageIdOf, type MailFields, checkFields, takeFromPayload } from "./compose.ts";
 import { fillTexts, type EmailDestination, type EmailSettings } from "./settings.ts";
 import {
   findOpen,
@@ -94,18 +94,8 @@ function judge(result: SmtpResult, recipients: OpenRecipients): { outcome: Outco
   return { outcome: isLastRefusal ? deliveredWith(`${outcome.error}; the others have it`) : outcome, states };
 }
 
-/** The SMTP configuration as the sender uses it. */
-export interface SmtpSettings {
-  readonly server: SmtpServer;
-  readonly from: MailAddress;
-  readonly ca: string | undefined;
-  readonly dkim: DkimKey | undefined;
-  readonly maxConnections: number;
-  readonly messagesPerConnection: number;
-}
-
 /** Undefined when no SMTP server is configured. */
-export function readSmtpConfig(config: SmtpConfig | undefined): SmtpSettings | undefined {
+export function readSmtpConfig(config: SmtpConfig | undefined) {
   if (config?.url === undefined || config.from === undefined) return undefined;
   const { dkimDomain: domain, dkimSelector: selector, dkimKey: key, caFile } = config;
   const { maxConnections, messagesPerConnection } = config;

@@ -5,18 +5,7 @@ import type SMTPConnection from "nodemailer/lib/smtp-connection";
 import type { SMTPConnectionSendInfo } from "nodemailer/lib/smtp-connection";
 import type { SmtpServer } from "../../model/mail.ts";
 
-/**
- * A few connections to the SMTP server, each for one message at a time; tenants take turns. Each message can be given
- * up alone, which closes its connection: nodemailer's own pool can only be closed as a whole.
- */
-export interface SmtpPool {
-  /** Calls `done` once, unless the message was given up. */
-  send(mail: Mail, done: (result: SmtpResult) => void): Sending;
-  /** Closes all connections; `done` is no longer called for messages that are under way. */
-  close(): void;
-}
-
-export interface Mail {
+interface Mail {
   /** The tenant. */
   owner: string;
   envelope: Envelope;
@@ -25,11 +14,7 @@ export interface Mail {
 
 export type SmtpResult = { answered: Answered } | { error: SmtpError };
 
-export interface Sending {
-  giveUp(): void;
-}
-
-export interface SmtpPoolOptions extends LinkOptions {
+interface SmtpPoolOptions extends LinkOptions {
   clock: Clock;
   maxConnections: number;
   messagesPerConnection: number;
@@ -46,7 +31,13 @@ interface Job {
   isFinished: boolean;
 }
 
-export function openSmtpPool(options: SmtpPoolOptions): SmtpPool {
+export type SmtpPool = ReturnType<typeof openSmtpPool>;
+
+/**
+ * A few connections to the SMTP server, each for one message at a time; tenants take turns. Each message can be given
+ * up alone, which closes its connection: nodemailer's own pool can only be closed as a whole.
+ */
+export function openSmtpPool(options: SmtpPoolOptions) {
   const { clock, maxConnections, messagesPerConnection } = options;
   const line = createWaitingLine<Job>();
   /** Idle connections, each with the timer that closes it. */
@@ -141,13 +132,15 @@ export function openSmtpPool(options: SmtpPoolOptions): SmtpPool {
   }
 
   return {
-    send(mail, done) {
+    /** Calls `done` once, unless the message was given up. */
+    send(mail: Mail, done: (result: SmtpResult) => void): { giveUp(): void } {
       const job: Job = { owner: mail.owner, mail, done, abort: new AbortController(), isFinished: false };
       line.push(job);
       goOn();
       return { giveUp: () => giveUp(job) };
     },
-    close() {
+    /** Closes all connections; `done` is no longer called for messages that are under way. */
+    close(): void {
       for (let job = line.take(); job !== undefined; job = line.take()) giveUp(job);
       for (const job of underWay) giveUp(job);
       for (const link of idle.keys()) link.close();
@@ -156,7 +149,7 @@ export function openSmtpPool(options: SmtpPoolOptions): SmtpPool {
 }
 
 /** One connection to the SMTP server. */
-export interface SmtpLink {
+interface SmtpLink {
   /** The number of messages that the server has accepted on this connection. */
   readonly sent: number;
   readonly isOpen: boolean;
@@ -167,7 +160,7 @@ export interface SmtpLink {
   close(): void;
 }
 
-export interface Envelope {
+interface Envelope {
   from: string;
   to: readonly string[];
 }
@@ -192,7 +185,7 @@ export interface SmtpError extends Error {
   isUnsent?: boolean | undefined;
 }
 
-export interface LinkOptions {
+interface LinkOptions {
   server: SmtpServer;
   /** PEM; certificates to trust instead of the usual ones. */
   ca: string | undefined;

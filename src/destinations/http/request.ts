@@ -15,7 +15,7 @@ import { buildData, cloudEventOf, CLOUDEVENTS_TYPE, wrapData } from "../event-da
 import type { ForwardedRequest } from "../forward.ts";
 import type { PreparedAuth } from "../login.ts";
 import { traceLines } from "../outgoing-header.ts";
-import type { DestinationAuth } from "../request-settings.ts";
+import type { DestinationAuthInput } from "../request-settings.ts";
 import type { Attempt } from "../sender.ts";
 import type { HttpRequest } from "../wire/http.ts";
 import { expandUrl, type RequestParts, type RequestTemplates } from "./request-templates.ts";
@@ -29,7 +29,7 @@ export interface HttpDestination {
   readonly headers: Readonly<Record<string, string>>;
   /** CIDRs; when not given, any address that the guard allows. */
   readonly allowedIps: readonly string[] | undefined;
-  readonly auth: DestinationAuth | undefined;
+  readonly auth: DestinationAuthInput | undefined;
   /** In lower case; the usual headers when not given. */
   readonly forwardHeaders: readonly string[] | undefined;
   /** Whether deliveries to this gateway itself are allowed. */

@@ -4,13 +4,7 @@ import { fillIn, oneOf, orNull, withDefault } from "../../model/shape.ts";
 import type { HealthPlace } from "../../model/target.ts";
 import { findHealth, findPreset, presetSettings, isPresetName } from "../../model/target-rules.ts";
 import type { DestinationFacts, PreparedDestination, DestinationKind } from "../destination-kind.ts";
-import {
-  toDestinationAuth,
-  REQUEST_SETTINGS,
-  checkDestinationAuth,
-  checkOwnHeaders,
-  DestinationAuthInput,
-} from "../request-settings.ts";
+import { REQUEST_SETTINGS, checkDestinationAuth, checkOwnHeaders, DestinationAuthInput } from "../request-settings.ts";
 import { namedCredentials, findForwardedHeaderProblem } from "../forward.ts";
 import { neededBy } from "../templated.ts";
 import { PRESET_NAMES } from "./presets.ts";
@@ -111,7 +105,7 @@ function toHttpDestination(settings: HttpSettings, { shared, target }: Destinati
     },
     headers: set.headers ?? {},
     allowedIps: set.allowed_ips ?? undefined,
-    auth: toDestinationAuth(set.auth),
+    auth: set.auth ?? undefined,
     forwardHeaders: set.forward_headers?.map((name) => name.toLowerCase()),
     allowOwnUrl: set.allow_own_url,
     maxBytes: preset.maxBytes,

@@ -220,21 +220,12 @@ function refuseUnknown(kind: string, name: string, field: string, found: unknown
 }
 
 /** Stores bodies that are too large for a queue in Blob storage. */
-export interface LargeBodies {
-  /** Undefined when the destination has no claim check. Throws a BrokerFault when its connection is not configured. */
-  find(destination: QueueDestination): ClaimCheck | undefined;
-  /**
-   * The same for all attempts of a delivery, until a restart; differs for a replay. Nobody can guess it from the
-   * messages that they see.
-   */
-  nameOf(attempt: Attempt): string;
-}
-
-function createLargeBodies(connections: Connections): LargeBodies {
+function createLargeBodies(connections: Connections) {
   const known = new Map<string, ClaimCheck>();
   const nameKey = randomBytes(32);
   return {
-    find({ claimCheck }) {
+    /** Undefined when the destination has no claim check. Throws a BrokerFault when its connection is not configured. */
+    find({ claimCheck }: QueueDestination): ClaimCheck | undefined {
       if (claimCheck === undefined) return undefined;
       const { connection, container } = claimCheck;
       const key = `${connection} ${container}`;
@@ -246,7 +237,11 @@ function createLargeBodies(connections: Connections): LargeBodies {
       }
       return check;
     },
-    nameOf({ deliveryId, generation }) {
+    /**
+     * The same for all attempts of a delivery, until a restart; differs for a replay. Nobody can guess it from the
+     * messages that they see.
+     */
+    nameOf({ deliveryId, generation }: Attempt): string {
       return createHmac("sha256", nameKey).update(`${deliveryId}\0${generation}`).digest("base64url");
     },
   };

@@ -12,21 +12,11 @@ import {
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 
-/**
- * Decides which addresses deliveries may reach. Users choose destinations, so an address is refused unless it is known
- * to be public or was opened by the configuration. An address that cannot be parsed is refused too.
- */
-export interface AddressGuard {
-  judge(address: string): Verdict;
-  /** Whether any private address was opened: then names of private networks may be used too. */
-  readonly opensPrivate: boolean;
-}
-
-export type Verdict =
+type Verdict =
   /** `opened`: allowed only because of the configuration. */
   { allowed: true; opened: boolean } | { allowed: false; reason: string };
 
-export interface AddressGuardOptions {
+interface AddressGuardOptions {
   /** CIDRs open the ranges that they name; `true` opens the machine itself and all private networks. */
   allowPrivate: boolean | readonly string[];
   /** The machine's own public addresses: services there may trust the machine. */
@@ -75,7 +65,13 @@ const REFUSED: readonly RefusedRange[] = [
 ];
 const GLOBAL_IPV6 = readRange("2000::/3");
 
-export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
+export type AddressGuard = ReturnType<typeof createAddressGuard>;
+
+/**
+ * Decides which addresses deliveries may reach. Users choose destinations, so an address is refused unless it is known
+ * to be public or was opened by the configuration. An address that cannot be parsed is refused too.
+ */
+export function createAddressGuard(options: AddressGuardOptions) {
   const { allowPrivate, ownAddresses = () => [] } = options;
   const opensAll = allowPrivate === true;
   const openedRanges = typeof allowPrivate === "boolean" ? [] : allowPrivate.map(readRange);
@@ -96,8 +92,9 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
   }
 
   return {
+    /** Whether any private address was opened: then names of private networks may be used too. */
     opensPrivate: opensAll || openedRanges.length > 0,
-    judge(address) {
+    judge(address: string): Verdict {
       let known = cache.get(address);
       if (known === undefined) {
         const bytes = parseIp(address);
@@ -201,18 +198,7 @@ export function listOwnAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
 }
 
-/**
- * The URLs where this gateway receives webhooks: a subscription that delivers there creates a loop, unless it is
- * allowed to.
- */
-export interface OwnUrls {
-  /** Returns why a destination may not be used; undefined when it leads elsewhere, as far as is known without DNS. */
-  findProblem(url: string): string | undefined;
-  /** Called when the server listens: its port may be any free one. */
-  noteListening(url: string): void;
-}
-
-export interface OwnUrlsOptions {
+interface OwnUrlsOptions {
   publicUrl: string | undefined;
   /** As configured. */
   host: string;
@@ -221,7 +207,11 @@ export interface OwnUrlsOptions {
   listAddresses: () => readonly string[];
 }
 
-export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsOptions): OwnUrls {
+/**
+ * The URLs where this gateway receives webhooks: a subscription that delivers there creates a loop, unless it is
+ * allowed to.
+ */
+export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsOptions) {
   const outside = publicUrl === undefined ? undefined : new URL(publicUrl);
   let ownPort = port;
 
@@ -254,8 +244,10 @@ export function createOwnUrls({ publicUrl, host, port, listAddresses }: OwnUrlsO
   }
 
   return {
+    /** Returns why a destination may not be used; undefined when it leads elsewhere, as far as is known without DNS. */
     findProblem,
-    noteListening(url) {
+    /** Called when the server listens: its port may be any free one. */
+    noteListening(url: string): void {
       ownPort = portOf(new URL(url));
     },
   };

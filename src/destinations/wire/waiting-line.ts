@@ -1,18 +1,3 @@
-/**
- * Requests that wait for a connection of a host. Owners take turns, and the requests of each owner go in order of
- * arrival.
- */
-export interface WaitingLine<Item extends Waiting> {
-  readonly isEmpty: boolean;
-  push(item: Item): void;
-  /** Puts a request before all others of its owner. */
-  putBack(item: Item): void;
-  /** Whether a request waits whose owner may be served; all owners may when `mayServe` is not given. */
-  has(mayServe?: (owner: string) => boolean): boolean;
-  /** Takes the next request. */
-  take(mayServe?: (owner: string) => boolean): Item | undefined;
-}
-
 export interface Waiting {
   /** Set when it no longer waits. */
   readonly isFinished: boolean;
@@ -29,7 +14,14 @@ interface Queue<Item> {
 /** How many places at the head of a queue may be empty before it is cut: shifting each time would be slow. */
 const MAX_SERVED = 1000;
 
-export function createWaitingLine<Item extends Waiting>(): WaitingLine<Item> {
+export type WaitingLine<Item extends Waiting> = ReturnType<typeof createWaitingLine<Item>>;
+type MayServe = (owner: string) => boolean;
+
+/**
+ * Requests that wait for a connection of a host. Owners take turns, and the requests of each owner go in order of
+ * arrival.
+ */
+export function createWaitingLine<Item extends Waiting>() {
   /** In the order of their turns. */
   const owners = new Map<string, Queue<Item>>();
 
@@ -59,24 +51,27 @@ export function createWaitingLine<Item extends Waiting>(): WaitingLine<Item> {
   }
 
   return {
-    get isEmpty() {
+    get isEmpty(): boolean {
       return owners.size === 0;
     },
-    push(item) {
+    push(item: Item): void {
       queueOf(item.owner).items.push(item);
     },
-    putBack(item) {
+    /** Puts a request before all others of its owner. */
+    putBack(item: Item): void {
       const queue = queueOf(item.owner);
       queue.items.splice(queue.from, 0, item);
     },
-    has(mayServe) {
+    /** Whether a request waits whose owner may be served; all owners may when `mayServe` is not given. */
+    has(mayServe?: MayServe): boolean {
       for (const [owner, queue] of owners) {
         if (findFirst(queue) === undefined) owners.delete(owner);
         else if (mayServe?.(owner) !== false) return true;
       }
       return false;
     },
-    take(mayServe) {
+    /** Takes the next request. */
+    take(mayServe?: MayServe): Item | undefined {
       for (const [owner, queue] of owners) {
         // An owner that must wait longer keeps its place in the line.
         if (mayServe?.(owner) === false) continue;

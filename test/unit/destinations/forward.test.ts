@@ -82,7 +82,7 @@ describe("what of a request is handed on", () => {
     const headers = { "x-team": "evil", x_team: "evil", authorization: "Bearer x", "x-sig": "1", "x-sig-next": "2" };
     const destination: Partial<HttpDestination> = {
       headers: { "X-Team": "blue" },
-      auth: { type: "bearer", token: "t", ca: undefined },
+      auth: { type: "bearer", token: "t" },
       signatureHeader: "X-Sig",
       forwardHeaders: ["*", "authorization"],
     };

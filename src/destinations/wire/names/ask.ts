@@ -11,14 +11,14 @@ export interface Answer {
   ttlS: number;
 }
 
-export interface AskServersOptions {
+interface AskServersOptions {
   clock: Clock;
   /** The full names that a short name may stand for, the likeliest first. */
   candidatesOf: (name: string) => readonly string[];
   /** For the whole lookup. */
   timeoutMs: number;
   /** Used instead of the system's servers, in the form of `Resolver.setServers`. */
-  servers?: readonly string[] | undefined;
+  servers: readonly string[] | undefined;
 }
 
 type Family = 4 | 6;
@@ -138,13 +138,6 @@ function fault(reason: string): Error {
   return codedError(LOOKUP_FAULT, `the host name cannot be looked up: ${reason}`);
 }
 
-export interface AskSystemOptions {
-  clock: Clock;
-  timeoutMs: number;
-  /** For tests: replaces the C library. */
-  systemLookup?: SystemLookup | undefined;
-}
-
 export type SystemLookup = (
   name: string,
   options: { all: true },
@@ -158,7 +151,7 @@ const TTL_S = 60;
  * at a time, because each holds one of libuv's four threads for an unlimited time, and file access needs these threads
  * too.
  */
-export function createAskSystem({ clock, timeoutMs, systemLookup = lookup }: AskSystemOptions): AskServers {
+export function createAskSystem(clock: Clock, timeoutMs: number, systemLookup: SystemLookup = lookup): AskServers {
   const waiting: (() => void)[] = [];
   let isBusy = false;
 

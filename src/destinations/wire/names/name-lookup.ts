@@ -18,16 +18,6 @@ export interface Asking {
   cancel(): void;
 }
 
-/**
- * Looks up the names of destinations. Users choose them, and the servers that answer for them may be slow, dead or
- * hostile.
- */
-export interface NameLookup {
-  lookup: Lookup;
-  /** Stops all lookups; their callers get an error. */
-  close(): void;
-}
-
 export interface NameLookupOptions {
   clock: Clock;
   hostsFile?: string | undefined;
@@ -40,7 +30,7 @@ export interface NameLookupOptions {
   limits?: Partial<NameLookupLimits> | undefined;
 }
 
-export interface NameLookupLimits {
+interface NameLookupLimits {
   /** Maximum number of running lookups, in all and for one tenant. The rest waits, and tenants take turns. */
   running: number;
   runningPerOwner: number;
@@ -88,7 +78,13 @@ class Place implements Waiting {
   }
 }
 
-export function openNameLookup(options: NameLookupOptions): NameLookup {
+export type NameLookup = ReturnType<typeof openNameLookup>;
+
+/**
+ * Looks up the names of destinations. Users choose them, and the servers that answer for them may be slow, dead or
+ * hostile.
+ */
+export function openNameLookup(options: NameLookupOptions) {
   const { clock, hostsFile = HOSTS_FILE, resolverFile = RESOLVER_FILE, timeoutMs = TIMEOUT_MS, servers } = options;
   const limits = { ...LIMITS, ...options.limits };
   const findOnMachine = createHostsFile(hostsFile, clock);
@@ -98,7 +94,7 @@ export function openNameLookup(options: NameLookupOptions): NameLookup {
     timeoutMs,
     servers,
   });
-  const askSystem = createAskSystem({ clock, timeoutMs, systemLookup: options.systemLookup });
+  const askSystem = createAskSystem(clock, timeoutMs, options.systemLookup);
   const ask: AskServers = (name, done) => (name.endsWith(".local") ? askSystem : askServers)(name, done);
   /** Least recently updated first. */
   const known = new Map<string, Known>();
@@ -175,7 +171,7 @@ export function openNameLookup(options: NameLookupOptions): NameLookup {
   }
 
   return {
-    lookup(hostname, owner, done) {
+    lookup(hostname: string, owner: string, done: LookupDone): Asking {
       const name = hostname.toLowerCase();
       const onMachine = isClosed ? undefined : findOnMachine(name);
       const before = known.get(name);
@@ -191,7 +187,8 @@ export function openNameLookup(options: NameLookupOptions): NameLookup {
       if (before !== undefined && clock.now() < before.until) return later(before.error ?? null, before.addresses);
       return join(name, owner, (error, addresses) => done(error, addresses));
     },
-    close() {
+    /** Stops all lookups; their callers get an error. */
+    close(): void {
       isClosed = true;
       for (const asked of running.values()) asked.cancel();
       for (const search of searches.values()) {

@@ -1,13 +1,15 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openSmtpPool, type SmtpPool } from "../../../../src/destinations/email/smtp-pool.ts";
-import { readSmtpConfig, type SmtpSettings } from "../../../../src/destinations/email/sender.ts";
+import { readSmtpConfig } from "../../../../src/destinations/email/sender.ts";
 import { createSystemClock } from "../../../../src/model/clock.ts";
 import { openMailServer, type MailServer } from "../../../support/mail-server.ts";
 import { SMTP_CONFIG } from "../../../support/smtp-config.ts";
 
 async function open(): Promise<{ pool: SmtpPool; server: MailServer }> {
   const server = await openMailServer();
-  const settings = readSmtpConfig({ ...SMTP_CONFIG, url: server.url, maxConnections: 1 }) as SmtpSettings;
+  const settings = readSmtpConfig({ ...SMTP_CONFIG, url: server.url, maxConnections: 1 }) as NonNullable<
+    ReturnType<typeof readSmtpConfig>
+  >;
   const pool = openSmtpPool({ ...settings, clock: createSystemClock() });
   onTestFinished(async () => {
     pool.close();
