@@ -48,7 +48,7 @@ describe("settings of destinations", () => {
   }
 
   it("is a test that can fail: what opens the senders loads each of them", () => {
-    const found = sendersIn(loadedWith(["gateway/outgoing.ts"]));
+    const found = sendersIn(loadedWith(["gateway.ts"]));
     expect(found).toEqual(
       expect.arrayContaining(
         ["http", "email", "sms", "batch", "queue"].map((kind) => `destinations/${kind}/sender.ts`),
