@@ -70,11 +70,9 @@ export async function runBackup(file: string | undefined, flags: BackupFlags): P
   }
 }
 
-interface SecretsToKeep extends ConfigurationFiles {
-  fingerprint: string | null;
-}
+type SecretsToKeep = ReturnType<typeof readSecretsToKeep>;
 
-function readSecretsToKeep(loaded: LoadedConfig, flags: BackupFlags): SecretsToKeep {
+function readSecretsToKeep(loaded: LoadedConfig, flags: BackupFlags) {
   const files = readConfigurationFiles(loaded, flags.config, getSurroundings().cwd);
   const { parts, secretsInClear } = files;
   const masterKey = loaded.config.masterKey ?? readKeyFile(join(loaded.config.dataDir, MASTER_KEY));
@@ -147,14 +145,10 @@ async function describeAll(
   });
 }
 
-interface Remarks extends Pick<SecretsToKeep, "secretsInClear"> {
-  damages: readonly string[];
-}
-
 function printBackup(
   target: string,
   manifest: Manifest,
-  { secretsInClear, damages }: Remarks,
+  { secretsInClear, damages }: { secretsInClear: readonly string[]; damages: readonly string[] },
   flags: BackupFlags,
 ): void {
   const bytes = statSync(target).size;
@@ -189,26 +183,10 @@ export function formatStamp(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/\.\d+/, "").replaceAll(/[-:]/g, "");
 }
 
-/** The configuration files of a gateway, unchanged: `${NAME}` stays unexpanded. */
-interface ConfigurationFiles {
-  parts: PartSource[];
-  /** Names of the variables that gave a setting or were expanded. */
-  variables: string[];
-  /** Variables without which the file cannot be read. */
-  neededVariables: string[];
-  /** Variables that have a default in the file. */
-  defaultedVariables: string[];
-  /** Secret settings whose values are written in the file itself. */
-  secretsInClear: string[];
-}
-
 const VARIABLE = /\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-)?/g;
 
-export function readConfigurationFiles(
-  { config, origins }: LoadedConfig,
-  file: string | undefined,
-  cwd: string,
-): ConfigurationFiles {
+/** The configuration files of a gateway, unchanged: `${NAME}` stays unexpanded. */
+export function readConfigurationFiles({ config, origins }: LoadedConfig, file: string | undefined, cwd: string) {
   const main = resolve(cwd, file ?? DEFAULT_FILE);
   const home = dirname(main);
   const parts: PartSource[] = [];
@@ -239,9 +217,13 @@ export function readConfigurationFiles(
   const defaulted = used.map(({ name }) => name).filter((name) => !needed.includes(name));
   return {
     parts,
+    /** Names of the variables that gave a setting or were expanded. */
     variables: toList([...needed, ...defaulted, ...given]),
+    /** Without these the file cannot be read. */
     neededVariables: toList(needed),
+    /** These have a default in the file. */
     defaultedVariables: toList(defaulted),
+    /** Secret settings whose values are written in the file itself. */
     secretsInClear: findSecretsInClear(text, config),
   };
 }

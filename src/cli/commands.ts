@@ -44,7 +44,7 @@ interface TopCommand {
 const COMMAND_LINE: CommandLine = {
   addClientOptions,
   rejectUnknownCommand,
-  open: async (flags) => (await import("./plugin-commands.ts")).openCommandTools(flags),
+  open: async (flags) => (await import("./connect.ts")).openCommandTools(flags),
 };
 
 /** By the heading that they stand below. */

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import type { Environment } from "../config/environment.ts";
 import type { Config } from "../config/settings-tree.ts";
 import { parseUrl } from "../model/addresses.ts";
-import { createApiClient, type ApiClient } from "./api-client.ts";
+import type { CommandTools } from "../plugin.ts";
+import { createApiClient, type ApiAnswer, type ApiClient } from "./api-client.ts";
 import { CommandFailure, EXIT_CONFIGURATION, usageFailure } from "./failure.ts";
-import { note } from "./output.ts";
+import { countOf, formatAgo, note, openProgress, print, printJson, printTable } from "./output.ts";
 import { getSurroundings, resolvePath } from "./surroundings.ts";
 
 export interface ClientFlags {
@@ -113,4 +114,22 @@ function findLocalKey({ adminKey, dataDir }: Config): string | undefined {
 /** Only names that are certainly this machine: the admin key is sent there. */
 export function isThisMachine(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
+}
+
+/** What a command of a plugin works with. */
+export async function openCommandTools(flags: ClientFlags): Promise<CommandTools> {
+  const client = await connect(flags);
+  const wrap = ({ text, read }: ApiAnswer) => ({ text, parse: read });
+  return {
+    get: async (path, query) => wrap(await client.get(path, query)),
+    post: async (path, json) => wrap(await client.send("POST", path, { json })),
+    print,
+    printJson,
+    printTable,
+    note,
+    openProgress,
+    countOf,
+    formatAgo: (time) => formatAgo(time, Date.now()),
+    failure: (message) => new CommandFailure(message),
+  };
 }

@@ -2,19 +2,13 @@ import { closeSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from "n
 import { join } from "node:path";
 
 /** How long a disk takes to confirm that data is on it for good. */
-export interface FsyncTime {
-  count: number;
-  medianMs: number;
-  p99Ms: number;
-  /** The time of a write alone, which the operating system keeps in memory. */
-  writeMedianMs: number;
-}
+export type FsyncTime = ReturnType<typeof measureFsync>;
 
 /** Writes as SQLite writes its log: a page, then an fsync. */
 const PAGE = Buffer.alloc(4096, 0xa5);
 
 /** Writes a temporary file into the folder and removes it. */
-export function measureFsync(folder: string, { count, maxMs }: { count: number; maxMs: number }): FsyncTime {
+export function measureFsync(folder: string, { count, maxMs }: { count: number; maxMs: number }) {
   const path = join(folder, `.posthorn-fsync-${process.pid}`);
   const file = openSync(path, "wx", 0o600);
   const times: number[] = [];
@@ -37,6 +31,7 @@ export function measureFsync(folder: string, { count, maxMs }: { count: number; 
     count: times.length,
     medianMs: percentileOf(times, 0.5),
     p99Ms: percentileOf(times, 0.99),
+    /** The time of a write alone, which the operating system keeps in memory. */
     writeMedianMs: percentileOf(writes, 0.5),
   };
 }
@@ -51,11 +46,7 @@ export function findFsyncDoubt({ medianMs }: FsyncTime, fileSystem: FileSystem):
   return undefined;
 }
 
-export interface FileSystem {
-  name: string;
-  isMemory: boolean;
-  isNetwork: boolean;
-}
+export type FileSystem = ReturnType<typeof describeFileSystem>;
 
 /** Magic numbers of Linux, statfs(2). Numbers of other systems are unknown. */
 const FILE_SYSTEMS: Readonly<Record<number, readonly [name: string, trait?: "memory" | "network"]>> = {
@@ -75,7 +66,7 @@ const FILE_SYSTEMS: Readonly<Record<number, readonly [name: string, trait?: "mem
   0x794c7630: ["overlayfs"],
 };
 
-export function describeFileSystem(folder: string): FileSystem {
+export function describeFileSystem(folder: string) {
   const { type } = statfsSync(folder);
   const [name, trait] = (process.platform === "linux" ? FILE_SYSTEMS[type >>> 0] : undefined) ?? ["its file system"];
   return { name, isMemory: trait === "memory", isNetwork: trait === "network" };

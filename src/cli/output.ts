@@ -115,23 +115,19 @@ export function formatBytes(bytes: number): string {
   return `${power === 0 ? amount : amount.toFixed(1)} ${BYTE_UNITS[power]}`;
 }
 
-/** A progress bar on stderr for long tasks; shown only on a terminal. */
-export interface Progress {
-  show(done: number): void;
-  close(): void;
-}
-
 const WIDTH = 30;
 const EVERY_MS = 100;
 const CLEAR_LINE = "\r\u001b[K";
 
-/** `unit` is appended to the numbers: ` s`. */
-export function openProgress(total: number, unit = ""): Progress {
+export type Progress = ReturnType<typeof openProgress>;
+
+/** A progress bar on stderr for long tasks; shown only on a terminal. `unit` is appended to the numbers: ` s`. */
+export function openProgress(total: number, unit = "") {
   const { stderr } = getSurroundings();
   let shownAt = performance.now();
   let isShown = false;
   return {
-    show(done) {
+    show(done: number): void {
       const now = performance.now();
       if (stderr.isTTY !== true || now - shownAt < EVERY_MS) return;
       shownAt = now;
@@ -139,7 +135,7 @@ export function openProgress(total: number, unit = ""): Progress {
       const filled = Math.floor((done * WIDTH) / total);
       stderr.write(`${CLEAR_LINE}[${"#".repeat(filled).padEnd(WIDTH, ".")}] ${done} of ${total}${unit}`);
     },
-    close() {
+    close(): void {
       if (isShown) stderr.write(CLEAR_LINE);
     },
   };

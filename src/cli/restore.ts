@@ -39,7 +39,7 @@ export interface RestoreFlags {
 
 interface Restored {
   manifest: Manifest;
-  masterKey: MasterKeyFinding;
+  masterKey: ReturnType<typeof findMasterKey>;
   /** Where the old data and files are kept. */
   kept: string[];
   configFiles: string[];
@@ -88,7 +88,7 @@ async function restore(
   try {
     const manifest = await unpack(archive, stage.path, flags, signal);
     const masterKey = findMasterKey(manifest, dataDir);
-    const kept = exchangeData({ dataDir, stage: stage.path, stamp, masterKey: masterKey.found });
+    const kept = exchangeData(dataDir, stage.path, stamp, masterKey.found);
     noteRestore(archive, dataDir, manifest);
     const files = flags.config
       ? placeConfigFiles(manifest, stage.path, resolvePath(flags.configDir), stamp)
@@ -113,9 +113,9 @@ function noteRestore(archive: string, dataDir: string, manifest: Manifest): void
   const masterKey = keys.find((key) => createSecretBox(key).fingerprint === manifest.master_key_fingerprint);
   if (masterKey === undefined) return note("this restore is not in the audit log: its key is not here");
   const details = { archive: basename(archive), backup_created_at: manifest.created_at };
-  const deed = { act: "store.restore", kind: "store", id: "store", details };
+  const action = { act: "store.restore", kind: "store", id: "store", details };
   addAuditEntry({
-    ...openLocalAudit({ masterKey, dataDir }, "restore", deed),
+    ...openLocalAudit({ masterKey, dataDir }, "restore", action),
     file: join(dataDir, DATABASE),
     at: Date.now(),
   });
@@ -220,42 +220,34 @@ function printRestored(archive: string, dataDir: string, restored: Restored, fla
   ]);
 }
 
-/** Variables that the backed-up configuration used and that are not set here. */
-interface MissingVariables {
-  /** Without these variables the gateway does not start. */
-  needed: string[];
-  /** Settings that now have their defaults, because their variables are not set. */
-  settings: string[];
-}
-
 /** Variables that describe the machine; another machine sets its own. */
 const OF_THE_MACHINE = /^POSTHORN_(?:DATA_DIR|HOST|PORT|LOG_LEVEL|LOG_FILE|URL|API_KEY)(?:_FILE)?$/;
 const OF_MASTER_KEY = /^POSTHORN_MASTER_KEY(?:_FILE)?$/;
 
+/** Variables that the backed-up configuration used and that are not set here. */
 export function findMissingVariables(
   { variables, needed_variables: needed, defaulted_variables: defaulted }: Manifest,
   env: Environment,
   restored: { hasConfig: boolean; hasMasterKey: boolean },
-): MissingVariables {
+): { needed: string[]; settings: string[] } {
   const isMissed = (name: string) =>
     (env[name] ?? "") === "" && !OF_THE_MACHINE.test(name) && !(restored.hasMasterKey && OF_MASTER_KEY.test(name));
   return {
+    // Without these the gateway does not start.
     needed: restored.hasConfig ? needed.filter(isMissed) : [],
+    // These settings now have their defaults.
     settings: variables.filter((name) => !needed.includes(name) && !defaulted.includes(name)).filter(isMissed),
   };
 }
 
-interface MasterKeyFinding {
-  /** In words, for the report. */
-  from: string;
-  /** The key, when it was in the data directory that is replaced. */
-  found: string | undefined;
-  /** What the operator must do before a gateway can read the secrets. */
-  missing: string | undefined;
-}
-
-/** Finds the master key that encrypted the secrets of a backup. */
-function findMasterKey(manifest: Manifest, dataDir: string): MasterKeyFinding {
+/**
+ * Finds the master key that encrypted the secrets of a backup: where it comes `from`, in words; the key itself when it was
+ * in the data directory that is replaced; what the operator must do before a gateway can read the secrets.
+ */
+function findMasterKey(
+  manifest: Manifest,
+  dataDir: string,
+): { from: string; found: string | undefined; missing: string | undefined } {
   const { master_key_fingerprint: fingerprint, with_master_key } = manifest;
   if (with_master_key) return { from: "in the backup", found: undefined, missing: undefined };
   if (fingerprint === null) return { from: "none was created yet", found: undefined, missing: undefined };

@@ -146,20 +146,15 @@ async function postWebhooks(
   await Promise.all(Array.from({ length: Math.min(PARALLEL_WEBHOOKS, count) }, post));
 }
 
-interface Summary {
-  add(sent: Sent): void;
-  print(isJson: boolean): void;
-  /** Called when the user does not want to wait any longer. */
-  leave: () => void;
-}
+type Summary = ReturnType<typeof createSummary>;
 
-function createSummary(count: number): Summary {
+function createSummary(count: number) {
   const kept: Sent[] = [];
-  const totals: Totals = { sent: 0, deliveries: 0, duplicates: 0, refused: 0 };
+  const totals = { sent: 0, deliveries: 0, duplicates: 0, refused: 0 };
   let firstProblem: string | undefined;
   const progress = openProgress(count);
   return {
-    add(sent) {
+    add(sent: Sent): void {
       if (kept.length < MAX_KEPT) kept.push(sent);
       totals.sent += 1;
       totals.deliveries += sent.deliveries ?? 0;
@@ -170,17 +165,20 @@ function createSummary(count: number): Summary {
       }
       progress.show(totals.sent);
     },
-    leave() {
+    /** Called when the user does not want to wait any longer. */
+    leave(): void {
       progress.close();
       note(
         `interrupted: at least ${totals.sent} of ${count} were sent; the gateway delivers them without this command`,
       );
     },
-    print(isJson) {
+    print(isJson: boolean): void {
       progress.close();
       if (isJson) printJson(count === 1 ? kept[0] : { ...totals, events: kept });
       else if (count <= MAX_SHOWN) for (const sent of kept) print(describeSent(sent));
-      if (!isJson && count > 1) note(describeTotals(totals));
+      const { sent, deliveries, duplicates, refused } = totals;
+      const counts = `${countOf(sent, "event")}, ${countOf(deliveries, "delivery", "deliveries")}`;
+      if (!isJson && count > 1) note(`${counts}, ${countOf(duplicates, "duplicate")}, ${refused} rejected`);
       if (firstProblem !== undefined) throw new CommandFailure(firstProblem, EXIT_FAILED);
     },
   };
@@ -191,18 +189,6 @@ function describeSent({ event_id, deliveries = 0, duplicate, detail, code }: Sen
   if (duplicate === true) return `${event_id}  duplicate: the gateway already had it, nothing changed`;
   if (deliveries === 0) return `${event_id}  stored; no subscription matches, so it is not delivered`;
   return `${event_id}  ${countOf(deliveries, "delivery", "deliveries")}`;
-}
-
-interface Totals {
-  sent: number;
-  deliveries: number;
-  duplicates: number;
-  refused: number;
-}
-
-function describeTotals({ sent, deliveries, duplicates, refused }: Totals): string {
-  const told = `${countOf(sent, "event")}, ${countOf(deliveries, "delivery", "deliveries")}`;
-  return `${told}, ${countOf(duplicates, "duplicate")}, ${refused} rejected`;
 }
 
 function numberId(id: string | undefined, number: number | undefined): string | undefined {

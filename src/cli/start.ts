@@ -88,15 +88,7 @@ export async function runStart(flags: StartFlags): Promise<void> {
       setImmediate(exit, 1);
     },
   });
-  handleSignals({
-    starting,
-    logger,
-    input,
-    config,
-    exit,
-    isTerminal,
-    stopWithinMs: config.limits.shutdownTimeoutS * 1000,
-  });
+  handleSignals({ starting, logger, input, config, exit, isTerminal });
 
   try {
     printBanner(await starting, config, isTerminal ? output : undefined);
@@ -121,18 +113,23 @@ function watchActivity(output: LogOutput): Activity {
   });
 }
 
-interface Handled {
+function handleSignals({
+  starting,
+  logger,
+  input,
+  config: inForce,
+  isTerminal,
+  exit,
+}: {
   starting: Promise<Gateway>;
   logger: Logger;
   input: LoadInput;
   /** The configuration of the start. */
   config: Config;
   isTerminal: boolean;
-  stopWithinMs: number;
   exit: (code: number) => never;
-}
-
-function handleSignals({ starting, logger, input, config: inForce, isTerminal, stopWithinMs, exit }: Handled): void {
+}): void {
+  const stopWithinMs = inForce.limits.shutdownTimeoutS * 1000;
   let stoppingSince: number | undefined;
   let running: Gateway | undefined;
   starting.then((gateway) => (running = gateway)).catch(() => undefined);

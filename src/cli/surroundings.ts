@@ -78,19 +78,14 @@ export function resolvePath(path: string): string {
 
 /** What a command does when it is told to end. The same signal again ends the process at once. */
 
-interface Interruption {
-  readonly signal: AbortSignal;
-  close(): void;
-}
-
-export function openInterruption(names: readonly Signal[] = ["SIGINT", "SIGTERM"]): Interruption {
+export function openInterruption(names: readonly Signal[] = ["SIGINT", "SIGTERM"]) {
   const { signals } = getSurroundings();
   const controller = new AbortController();
   const abort = () => controller.abort();
   for (const name of names) signals.once(name, abort);
   return {
     signal: controller.signal,
-    close() {
+    close(): void {
       for (const name of names) signals.off(name, abort);
     },
   };

@@ -2,20 +2,6 @@ import stringWidth from "string-width";
 import { escapeControls } from "../telemetry/terminal-text.ts";
 import { findWordStyle, type Paint } from "./terminal.ts";
 
-export interface TableLayout {
-  /** Undefined: no limit. */
-  width: number | undefined;
-  paint: Paint;
-  /** Headings of the columns that a narrow terminal leaves out, in this order. */
-  expendable?: readonly string[] | undefined;
-}
-
-export interface LaidOutTable {
-  text: string;
-  /** Headings that were left out. */
-  hidden: readonly string[];
-}
-
 interface Column {
   heading: string;
   cells: readonly string[];
@@ -32,12 +18,19 @@ const MIN_TEXT_WIDTH = 14;
 /** Ids are never cut: half an id is useless. */
 const ID = /^[a-z]{3,4}_[\w-]+$/;
 
-/** Lays out rows under headings within the width: long texts are cut first, then columns are left out. */
+/** Lays out rows under headings within the width: long texts are cut first, then columns are left out, the `hidden`. */
 export function layOutTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
-  { width, paint, expendable = [] }: TableLayout,
-): LaidOutTable {
+  layout: {
+    /** Undefined: no limit. */
+    width: number | undefined;
+    paint: Paint;
+    /** Headings of the columns that a narrow terminal leaves out, in this order. */
+    expendable?: readonly string[] | undefined;
+  },
+): { text: string; hidden: readonly string[] } {
+  const { width, paint, expendable = [] } = layout;
   // Text from senders must neither move the cursor nor break the table.
   const all = headings.map((heading, at) =>
     createColumn(

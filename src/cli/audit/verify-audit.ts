@@ -35,7 +35,7 @@ export async function runVerifyAudit(file: string | undefined, flags: VerifyAudi
     file === undefined ? openDatabase(getDatabasePath(loadLocal(flags).config)) : await openExport(file);
   const check = createChainCheck({ storeId, checkpoint, verify, anchors });
   for await (const row of rows) check.take(row);
-  printReport({ entries: check.count, head, fault: check.end(head) }, flags);
+  printReport(check.count, head, check.end(head), flags.json);
 }
 
 function findVerifier({ publicKey, ...flags }: VerifyAuditFlags) {
@@ -115,17 +115,11 @@ function parseLine(line: string, number: number): Readonly<Record<string, unknow
   throw new CommandFailure(`Line ${number} of the exported audit log is not a JSON object: it was changed or cut.`);
 }
 
-interface Report {
-  entries: number;
-  head: AuditMark | undefined;
-  fault: ChainFault | undefined;
-}
-
-function printReport({ entries, head, fault }: Report, { json }: VerifyAuditFlags): void {
+function printReport(entries: number, head: AuditMark | undefined, fault: ChainFault | undefined, json = false): void {
   const firstWrong = fault === undefined ? null : { seq: fault.seq, reason: fault.why };
-  if (json === true) printJson({ valid: fault === undefined, entries, first_wrong: firstWrong, head: head ?? null });
+  if (json) printJson({ valid: fault === undefined, entries, first_wrong: firstWrong, head: head ?? null });
   if (fault !== undefined) throw new CommandFailure(`Entry ${fault.seq} of the audit log is wrong: ${fault.why}.`);
-  if (json === true) return;
+  if (json) return;
   const until = head === undefined ? "" : `, the last of ${new Date(head.at).toISOString()}`;
   print(
     `the audit log is complete and unchanged: ${countOf(entries, "entry", "entries")}${until}\nhead ${head?.seq}:${head?.hash}`,

@@ -42,16 +42,11 @@ export function rejectLackOfRoom(folder: string, bytes: number): void {
   );
 }
 
-interface Exchange {
-  dataDir: string;
-  stage: string;
-  stamp: string;
-  /** The master key of this data, when it was found here and is not in the backup. */
-  masterKey: string | undefined;
-}
-
-/** Moves the old data aside and the new data into its place. Returns where the old data is. Deletes nothing. */
-export function exchangeData({ dataDir, stage, stamp, masterKey }: Exchange): string | undefined {
+/**
+ * Moves the old data aside and the new data into its place. Returns where the old data is. Deletes nothing.
+ * `masterKey`: of this data, when it was found here and is not in the backup.
+ */
+export function exchangeData(dataDir: string, stage: string, stamp: string, masterKey?: string): string | undefined {
   const old = listOldData(dataDir);
   const mark = setRestoreMark(dataDir);
   let kept: string | undefined;

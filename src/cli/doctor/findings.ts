@@ -15,14 +15,15 @@ type Result = "ok" | "warning" | "problem";
 
 export type Report = (result: Result, detail: string) => void;
 
-export interface Findings {
-  about(check: string): Report;
-  readonly list: readonly Finding[];
-}
+export type Findings = ReturnType<typeof createFindings>;
 
-export function createFindings(): Findings {
+export function createFindings() {
   const list: Finding[] = [];
-  return { list, about: (check) => (result, detail) => void list.push({ check, result, detail }) };
+  const about =
+    (check: string): Report =>
+    (result, detail) =>
+      void list.push({ check, result, detail });
+  return { list, about };
 }
 
 const STYLES: Readonly<Record<Result, Style>> = { ok: "green", warning: "yellow", problem: "red" };

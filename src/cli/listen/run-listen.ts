@@ -120,29 +120,19 @@ function noteEnd(count: number, { label }: Listened, { path }: PositionFile): vo
   note(`listening to ${label} again continues from here; the position is in ${path}`);
 }
 
-interface Forwarder {
-  readonly count: number;
-  /** Returns false when it was interrupted before it was done. */
-  forward(event: StreamEvent): Promise<boolean>;
-}
-
-interface ForwarderOptions {
-  to: URL;
-  fail: number | undefined;
-  flags: ListenFlags;
-  signal: AbortSignal;
-}
-
-function createForwarder(client: ApiClient, listened: Listened, options: ForwarderOptions): Forwarder {
-  const { to, fail, flags, signal } = options;
-  const told = new Set<string>();
+function createForwarder(
+  client: ApiClient,
+  listened: Listened,
+  { to, fail, flags, signal }: Place & { flags: ListenFlags; signal: AbortSignal },
+) {
+  const noted = new Set<string>();
   let count = 0;
   /** Undefined: the requests are forwarded as they were received. */
   let subscription = listened.subscription;
 
   function noteOnce(text: string): void {
-    if (!told.has(text)) note(text);
-    told.add(text);
+    if (!noted.has(text)) note(text);
+    noted.add(text);
   }
 
   async function build(event: StreamEvent): Promise<BuiltRequest> {
@@ -170,7 +160,8 @@ function createForwarder(client: ApiClient, listened: Listened, options: Forward
     get count() {
       return count;
     },
-    async forward(event) {
+    /** Returns false when it was interrupted before it was done. */
+    async forward(event: StreamEvent): Promise<boolean> {
       if (event.body_erased_at !== null) {
         note(`${event.event_id}: its body was erased, so there is nothing to forward`);
         return true;
@@ -225,22 +216,18 @@ function describeForSource(fail: number | undefined): string {
   return fail === undefined ? "" : "the sender already has its answer and does not learn of this";
 }
 
-/** Saves how far a run has listened, for the next run. One file for each gateway and source or subscription. */
-interface PositionFile {
-  readonly path: string;
-  /** Undefined before the first run. */
-  readonly last: { readonly position: string; readonly at: string } | undefined;
-  save(position: string): void;
-}
+type PositionFile = ReturnType<typeof openPositionFile>;
 
-function openPositionFile(url: string, what: string): PositionFile {
+/** Saves how far a run has listened, for the next run. One file for each gateway and source or subscription. */
+function openPositionFile(url: string, what: string) {
   const name = createHash("sha256").update(`${url}\0${what}`).digest("hex").slice(0, 16);
   const path = join(stateDir(), "posthorn", `listen-${name}.json`);
   let saved: string | undefined;
   return {
     path,
+    /** Undefined before the first run. */
     last: read(path),
-    save(position) {
+    save(position: string): void {
       if (position === saved) return;
       saved = position;
       const text = JSON.stringify({ gateway: url, listens_to: what, position, at: new Date().toISOString() });
@@ -264,7 +251,7 @@ function stateDir(): string {
   return given === "" ? join(home, ".local", "state") : given;
 }
 
-function read(path: string): PositionFile["last"] {
+function read(path: string): { position: string; at: string } | undefined {
   try {
     const { position, at } = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
     return typeof position === "string" && typeof at === "string" ? { position, at } : undefined;

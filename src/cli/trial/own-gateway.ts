@@ -6,18 +6,8 @@ import { fileURLToPath } from "node:url";
 import { CommandFailure } from "../failure.ts";
 import { getSurroundings } from "../surroundings.ts";
 
-/** A gateway that a command starts for itself, as a process that it may kill. No other gateway is touched. */
-export interface OwnGateway {
-  url: string;
-  key: string;
-  /** Sends SIGKILL, as the out-of-memory killer of Linux does. */
-  kill(): Promise<void>;
-  /** Stops it cleanly. */
-  stop(): Promise<void>;
-}
-
-/** Starting in the same folder again restarts the same gateway. */
-export type StartOwnGateway = (folder: string) => Promise<OwnGateway>;
+export type StartOwnGateway = typeof startOwnGateway;
+export type OwnGateway = Awaited<ReturnType<StartOwnGateway>>;
 
 const LAUNCHER = fileURLToPath(new URL("../../../bin/posthorn.js", import.meta.url));
 const START_MS = 60_000;
@@ -46,7 +36,11 @@ export async function withTrialFolder<Result>(
   }
 }
 
-export const startOwnGateway: StartOwnGateway = async (folder) => {
+/**
+ * A gateway that a command starts for itself, as a process that it may kill. No other gateway is touched. Starting in the
+ * same folder again restarts the same gateway.
+ */
+export async function startOwnGateway(folder: string) {
   const key = randomBytes(24).toString("hex");
   const child = spawn(process.execPath, [LAUNCHER, "start"], {
     cwd: folder,
@@ -88,8 +82,9 @@ export const startOwnGateway: StartOwnGateway = async (folder) => {
     child.kill(name);
     return ended;
   };
+  /** `kill` is what the out-of-memory killer of Linux does; `stop` is clean. */
   return { url, key, kill: () => signal("SIGKILL"), stop: () => signal("SIGTERM") };
-};
+}
 
 /** The environment without the settings of the user's own gateway. */
 function withoutSettings(): NodeJS.ProcessEnv {

@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { CommandFailure } from "../failure.ts";
-import { describeFileSystem, formatMs, type FsyncTime, measureFsync, percentileOf } from "../fsync-time.ts";
+import { describeFileSystem, formatMs, measureFsync, percentileOf } from "../fsync-time.ts";
 import { note, openProgress, printJson, printTable, type Progress } from "../output.ts";
 import { readCount } from "../read-value.ts";
 import { resolvePath, runInterruptible } from "../surroundings.ts";
@@ -44,12 +44,7 @@ export async function runBench(flags: BenchFlags): Promise<void> {
   printFigures(measured, dir, flags.json === true);
 }
 
-interface Measured {
-  fsync: FsyncTime;
-  rounds: readonly Round[];
-}
-
-async function measure(dir: string, seconds: number, progress: Progress, signal: AbortSignal): Promise<Measured> {
+async function measure(dir: string, seconds: number, progress: Progress, signal: AbortSignal) {
   const farEnd = await openFarEnd();
   const url = `http://127.0.0.1:${farEnd.sinkPort}/`;
   const config = {
@@ -157,7 +152,7 @@ function createBody(): Buffer {
   return Buffer.from(JSON.stringify({ order: { id: "ord_1", lines } }));
 }
 
-function printFigures({ fsync, rounds }: Measured, dir: string, isJson: boolean): void {
+function printFigures({ fsync, rounds }: Awaited<ReturnType<typeof measure>>, dir: string, isJson: boolean): void {
   const median = (read: (round: Round) => number) => percentileOf(rounds.map(read), 0.5);
   const figures = {
     ingest_per_s: Math.round(median(({ gateway }) => gateway.perSecond)),
@@ -190,27 +185,20 @@ function printFigures({ fsync, rounds }: Measured, dir: string, isJson: boolean)
   note(`${figures.events.toLocaleString("en-US")} events; load, sink and gateway shared this machine`);
 }
 
-/** The bare server and the sink of a bench. */
-interface FarEnd {
-  barePort: number;
-  sinkPort: number;
-  /** How many deliveries the sink has received so far, and when the last one came, in ms of this process. */
-  read(): Promise<{ taken: number; lastAt: number }>;
-  close(): Promise<void>;
-}
+type FarEnd = Awaited<ReturnType<typeof openFarEnd>>;
 
-async function openFarEnd(): Promise<FarEnd> {
+/** The bare server and the sink of a bench. */
+async function openFarEnd() {
   const worker = new Worker(new URL(`./far-end-thread${extname(import.meta.url)}`, import.meta.url));
   const [ports] = (await once(worker, "message")) as [{ barePort: number; sinkPort: number }];
   return {
     ...ports,
+    /** How many deliveries the sink has received so far, and when the last one came, in ms of this process. */
     async read() {
       worker.postMessage("read");
       const [{ taken, lastAt }] = (await once(worker, "message")) as [{ taken: number; lastAt: number }];
       return { taken, lastAt: lastAt - performance.timeOrigin };
     },
-    async close() {
-      await worker.terminate();
-    },
+    close: () => worker.terminate(),
   };
 }

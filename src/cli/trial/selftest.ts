@@ -45,13 +45,11 @@ export async function runSelftest(flags: SelftestFlags): Promise<void> {
   if (!isSound(account)) throw new ReportedFailure();
 }
 
-interface Disk {
-  dir: string;
-  fsync: FsyncTime;
-  fileSystem: FileSystem;
-}
-
-function printAccount(account: Account, { dir, fsync, fileSystem }: Disk, isJson: boolean): void {
+function printAccount(
+  account: Account,
+  { dir, fsync, fileSystem }: { dir: string; fsync: FsyncTime; fileSystem: FileSystem },
+  isJson: boolean,
+): void {
   const { kills, acknowledged, lost, undelivered, changed, repeated } = account;
   const isWell = isSound(account);
   const doubt = findFsyncDoubt(fsync, fileSystem);
