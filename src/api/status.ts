@@ -2,11 +2,13 @@ import type { LoopLag } from "../accept/overload.ts";
 import type { Alerts } from "../alerts/alerts.ts";
 import { ageOf, createOldestOpenReader } from "../alerts/facts.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
+import type { PulledFacts } from "../intake/messages/pullers.ts";
 import type { DiskWatch } from "../jobs/disk-watch.ts";
 import type { FallbackDepths } from "../jobs/fallback-depths.ts";
 import type { RetentionReport } from "../jobs/retention.ts";
 import { countOpen } from "../model/delivery.ts";
 import type { ErrorCode, PosthornError } from "../model/errors.ts";
+import type { NamedConnection } from "../queues/connections.ts";
 import type { Sources } from "../resources/sources/sources.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 import { worstOf, type Targets } from "../resources/target-states.ts";
@@ -36,7 +38,7 @@ export interface StatusOptions {
   targets: Pick<Targets, "list">;
   fallbackDepths: Pick<FallbackDepths, "sum">;
   sources: Pick<Sources, "list">;
-  connections: { list(): readonly ConnectionFacts[] };
+  connections: { list(): readonly NamedConnection[] };
   pullers: { list(): readonly PulledFacts[] };
   disk: DiskWatch;
   loopLag: LoopLag;
@@ -227,28 +229,10 @@ function presentRetentionReport(report: RetentionReport) {
   };
 }
 
-/** The state of the connection to a broker. */
-export interface ConnectionFacts {
-  kind: string;
-  name: string;
-  state:
-    | { state: "unused" | "connecting" | "connected" }
-    | { state: "failed"; fault: { message: string }; retryAt: number };
-}
-
-/** The state of a source's queue. */
-export interface PulledFacts {
-  source: string;
-  /** The connection that it reads from; for a kind without a broker there is no such connection. */
-  connection: { kind: string; name: string };
-  depth: number | undefined;
-  trouble: string | undefined;
-}
-
 /** Sources whose queue cannot be read, or whose messages cannot be parked, because of their own problem or of their connection's. */
 function listCutOff(
   pulled: readonly PulledFacts[],
-  connections: readonly ConnectionFacts[],
+  connections: readonly NamedConnection[],
 ): { source: string; trouble: string }[] {
   return pulled.flatMap(({ source, trouble, connection }) => {
     const found = connections.find(({ kind, name }) => kind === connection.kind && name === connection.name);
@@ -257,11 +241,11 @@ function listCutOff(
   });
 }
 
-function isFailed({ state }: ConnectionFacts): boolean {
+function isFailed({ state }: NamedConnection): boolean {
   return state.state === "failed";
 }
 
-function describeConnection({ kind, name, state }: ConnectionFacts) {
+function describeConnection({ kind, name, state }: NamedConnection) {
   const isAway = state.state === "failed";
   return {
     kind,

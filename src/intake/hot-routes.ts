@@ -123,7 +123,7 @@ export function createIntake(options: IntakeOptions) {
     try {
       if (caller === undefined)
         throw new PosthornError("unauthorized", "Send a valid key as Authorization: Bearer KEY.");
-      refusePublishingPartner(caller);
+      rejectPublishingPartner(caller);
       if (!allows(caller, "publish")) throw new PosthornError("forbidden", "This key lacks the scope publish.");
       const loop = findLoop(hops);
       if (loop !== undefined) throw loop;
@@ -233,7 +233,7 @@ export function createIntake(options: IntakeOptions) {
 }
 
 /** For routes that publish: what an event says is the operator's word, and partners get it again. */
-export function refusePublishingPartner(caller: { isPartner?: boolean | undefined } | undefined): void {
+export function rejectPublishingPartner(caller: { isPartner?: boolean | undefined } | undefined): void {
   if (caller?.isPartner !== true) return;
   throw new PosthornError("forbidden", "A portal link cannot publish events. Use a key with the scope publish.");
 }
@@ -308,12 +308,12 @@ export function noteAnswer(response: ServerResponse, facts: AnswerFacts): void {
 }
 
 /** Reports a request when its answer has been sent. */
-export function watchAnswer(request: IncomingMessage, response: ServerResponse, tell: Activity["request"]): void {
+export function watchAnswer(request: IncomingMessage, response: ServerResponse, report: Activity["request"]): void {
   const startedAt = performance.now();
   const { method = "", url = "/" } = request;
   response.once("finish", () => {
     const path = WEBHOOK_PATH.exec(url)?.[0] ?? url.split("?", 1)[0] ?? url;
     const { statusCode: status } = response;
-    tell({ method, path, status, durationMs: performance.now() - startedAt, ...noted.get(response) });
+    report({ method, path, status, durationMs: performance.now() - startedAt, ...noted.get(response) });
   });
 }

@@ -37,11 +37,11 @@ export function createBrokerKind(spec: BrokerKindSpec, connections: Connections)
     defaults: spec.defaults,
     checkOptions(options) {
       const name = connectionOf(options);
-      refuseUnknown(spec.name, name, "options.connection", connections.find(spec.name, name), connections);
+      rejectUnknown(spec.name, name, "options.connection", connections.find(spec.name, name), connections);
       const account = accountOf(options);
       if (account === undefined) return;
       const field = "options.claim_check.connection";
-      refuseUnknown("azure-storage-queue", account.name, field, connections.findAccount(account.name), connections);
+      rejectUnknown("azure-storage-queue", account.name, field, connections.findAccount(account.name), connections);
     },
     async openTaker({ options }) {
       const placed = { namespace: connections.findNamespace(connectionOf(options)), ...options };
@@ -80,7 +80,7 @@ function accountOf({ claim_check: given }: Readonly<Record<string, unknown>>) {
   return { name: connection, container };
 }
 
-function refuseUnknown(
+function rejectUnknown(
   kind: BrokerKind,
   name: string,
   field: string,

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
-import { refusePublishingPartner } from "../../intake/hot-routes.ts";
+import { rejectPublishingPartner } from "../../intake/hot-routes.ts";
 import { rejectErased } from "../../jobs/body-erasure.ts";
 import { PosthornError } from "../../model/errors.ts";
 import { SEARCH_BUDGET_MS } from "../../model/event-search.ts";
@@ -158,7 +158,7 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
         rejectErased(event);
         const payload = findJsonMember(request, "payload");
         if (payload !== undefined) {
-          refusePublishingPartner(caller);
+          rejectPublishingPartner(caller);
           const to = findRecipients(body ?? {}, event, caller?.tenantId);
           // The note is on disk before the event is.
           const note = (eventId: string) => {

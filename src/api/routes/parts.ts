@@ -42,14 +42,16 @@ import type { ExportGate } from "../export-gate.ts";
 import type { OidcSignIn } from "../session/oidc-sign-in.ts";
 import type { PortalLinks } from "../session/passes.ts";
 import type { Sessions } from "../session/sessions.ts";
-import type { ConnectionFacts, PulledFacts, Status } from "../status.ts";
+import type { PulledFacts } from "../../intake/messages/pullers.ts";
+import type { NamedConnection } from "../../queues/connections.ts";
+import type { Status } from "../status.ts";
 import type { Streams } from "../stream/streams.ts";
 
 /** What routes use of the gateway. */
 export interface Parts {
   sourceKinds: ReadonlyMap<string, SourceKindRules>;
   pullers: { list(): readonly PulledFacts[] };
-  connections: { list(): readonly ConnectionFacts[] };
+  connections: { list(): readonly NamedConnection[] };
   version: string;
   /** Routes that need no key. */
   open: { status: boolean; metrics: boolean; catalog: boolean };

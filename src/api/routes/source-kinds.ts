@@ -3,7 +3,8 @@ import { Type } from "typebox";
 import type { SourceKindRules } from "../../model/source.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import { Anything, closed, count, nullable, shape, text, textOrNull, type AnswerOf } from "../openapi/shapes.ts";
-import type { ConnectionFacts, PulledFacts } from "../status.ts";
+import type { PulledFacts } from "../../intake/messages/pullers.ts";
+import type { NamedConnection } from "../../queues/connections.ts";
 import { ConnectionState } from "./operation.ts";
 import type { Parts } from "./parts.ts";
 import { OPERATOR_READ, READ, routesOf } from "./route.ts";
@@ -66,7 +67,7 @@ function presentKind(kind: SourceKindRules): AnswerOf<typeof SourceKind> {
   };
 }
 
-function presentQueue(pulled: PulledFacts, connections: readonly ConnectionFacts[]): AnswerOf<typeof SourceQueue> {
+function presentQueue(pulled: PulledFacts, connections: readonly NamedConnection[]): AnswerOf<typeof SourceQueue> {
   const { source, connection, depth, trouble } = pulled;
   const found = connections.find(({ kind, name }) => kind === connection.kind && name === connection.name)?.state;
   return {

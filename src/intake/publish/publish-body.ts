@@ -76,11 +76,11 @@ function parseItem(
   limits: PublishLimits,
   details: { index: number } | undefined,
 ): PublishItem | PosthornError {
-  const refuse = (field: string | undefined, message: string, code: RuleFault["code"] = "invalid_field") =>
+  const reject = (field: string | undefined, message: string, code: RuleFault["code"] = "invalid_field") =>
     new PosthornError(code, message, { field, details });
 
   if (body[start] !== OPEN_BRACE)
-    return refuse(undefined, "An event must be a JSON object with event_type and payload.");
+    return reject(undefined, "An event must be a JSON object with event_type and payload.");
   const draft = createDraft();
   const unknown = new Map<string, Span>();
   for (const [name, span] of memberSpans(body, start, end)) {
@@ -91,15 +91,15 @@ function parseItem(
     }
     if (rule === undefined) {
       const field = name.slice(0, 60);
-      return refuse(field, `${JSON.stringify(field)} is not a field of an event. Use ${PUBLISH_FIELDS.join(", ")}.`);
+      return reject(field, `${JSON.stringify(field)} is not a field of an event. Use ${PUBLISH_FIELDS.join(", ")}.`);
     }
     const fault = rule(draft, body, span, limits);
-    if (fault !== undefined) return refuse(name, `${name} ${fault.message}`, fault.code);
+    if (fault !== undefined) return reject(name, `${name} ${fault.message}`, fault.code);
   }
   const { eventType, payload } = draft;
   if (eventType === undefined)
-    return refuse("event_type", "event_type is missing. Name what happened, such as order.created.");
-  if (payload === undefined) return refuse("payload", "payload is missing. Send a JSON object.");
+    return reject("event_type", "event_type is missing. Name what happened, such as order.created.");
+  if (payload === undefined) return reject("payload", "payload is missing. Send a JSON object.");
   return { ...draft, eventType, payload, metadata: addUnknown(draft.metadata, body, unknown) };
 }
 

@@ -120,8 +120,8 @@ function noteReturn(inFlight: ReadonlySet<InFlight>, { fields, properties }: Mes
 }
 
 function toFailed(error: unknown, { fault, maxBytes }: OpenChannel, bytes: number): Published {
-  const isRefused = error instanceof Error && error.message === "message nacked";
-  if (isRefused) return { outcome: "failed", fault: refusedFault(), mayHaveArrived: false };
+  const isRejected = error instanceof Error && error.message === "message nacked";
+  if (isRejected) return { outcome: "failed", fault: rejectedFault(), mayHaveArrived: false };
   if (maxBytes === undefined) return { outcome: "failed", fault: fault ?? lostFault(), mayHaveArrived: true };
   // RabbitMQ closes the whole channel, and names no message.
   const isTooLarge = bytes > maxBytes;
@@ -144,7 +144,7 @@ function crowdedFault(): BrokerFault {
   );
 }
 
-function refusedFault(): BrokerFault {
+function rejectedFault(): BrokerFault {
   const why = "its queue is full, or the broker has a problem";
   return new BrokerFault("refused", `RabbitMQ refused the message: ${why}.`);
 }
