@@ -1,5 +1,6 @@
 import type { FailureFacts } from "../deliver/target-lanes.ts";
-import { takeModeNotice, type Target } from "../deliver/target.ts";
+import type { Target } from "../deliver/target.ts";
+import { takeModeNotice } from "../deliver/mode.ts";
 import { DEFAULT_SUSPENSION, type Subscription, type SubscriptionStatus } from "../model/subscription.ts";
 import type { Clock } from "../model/clock.ts";
 import type { DeadReason } from "../model/delivery.ts";

@@ -129,21 +129,7 @@ export function createAttempts(
   };
 }
 
-/** Passes attempts that may begin now to their sender. */
-export interface Dispatch {
-  /**
-   * Makes one attempt for 1..`maxBatch` deliveries of one lane. Calls `done` exactly once, with a report for each
-   * delivery, in the order given.
-   */
-  send(
-    deliveries: readonly ClaimedDelivery[],
-    subscription: Subscription,
-    done: (reports: readonly AttemptReport[]) => void,
-  ): void;
-  limitsOf(subscription: Subscription): BatchLimits;
-  /** Stops all attempts in flight; they are reported with the result `error`. */
-  close(): Promise<void>;
-}
+export type Dispatch = ReturnType<typeof createDispatch>;
 
 /** The part of the open senders that is used here. */
 export interface OpenSenders extends Pick<Senders, "close"> {
@@ -162,7 +148,8 @@ const SILENT = failedHere("the sender reported nothing");
 /** No retry can help: the body is gone. */
 const ERASED = refused("the event's body was erased", { result: "error", says: "nothing", deadReason: "erased" });
 
-export function createDispatch({ senders, store, clock, onFault }: DispatchOptions): Dispatch {
+/** Passes attempts that may begin now to their sender. */
+export function createDispatch({ senders, store, clock, onFault }: DispatchOptions) {
   function send(attempts: readonly Attempt[], subscription: Subscription, done: Done): void {
     const sender = senders.find(subscription.kind);
     if (sender === undefined) {
@@ -230,7 +217,11 @@ export function createDispatch({ senders, store, clock, onFault }: DispatchOptio
   }
 
   return {
-    send(deliveries, subscription, done) {
+    /**
+     * Makes one attempt for 1..`maxBatch` deliveries of one lane. Calls `done` exactly once, with a report for each
+     * delivery, in the order given.
+     */
+    send(deliveries: readonly ClaimedDelivery[], subscription: Subscription, done: Done): void {
       const attempts: Attempt[] = [];
       for (let i = 0; i < deliveries.length; i++) {
         const delivery = deliveries[i] as ClaimedDelivery;
@@ -243,8 +234,10 @@ export function createDispatch({ senders, store, clock, onFault }: DispatchOptio
       }
       send(attempts, subscription, done);
     },
-    limitsOf: (subscription) => senders.find(subscription.kind)?.limitsOf(subscription) ?? ONE_BY_ONE,
-    close: () => senders.close(),
+    limitsOf: (subscription: Subscription): BatchLimits =>
+      senders.find(subscription.kind)?.limitsOf(subscription) ?? ONE_BY_ONE,
+    /** Stops all attempts in flight; they are reported with the result `error`. */
+    close: (): Promise<void> => senders.close(),
   };
 }
 

@@ -87,21 +87,6 @@ export function createFallbacks(options: FallbacksOptions, lanes: OpenLanes, sta
   };
 }
 
-/**
- * Watches the deliveries that went to fallbacks while a target was down: whether they have left the fallback, and how
- * the rest comes back.
- */
-export interface FallbackDrain {
-  /** The target has been healthy for `healthyMs`. Brings back what its fallbacks cannot accept; calls `done` once. */
-  look(target: Target, healthyMs: number, done: (state: DrainState) => void): void;
-  /** The target is in NORMAL: deliveries that have not left its fallbacks come back. */
-  bringBack(target: Target): void;
-  /** Its fallback was changed or removed: deliveries that have not left the former one come back. */
-  bringBackFormer(forward: Subscription): void;
-  /** The fallbacks that were not seen empty in time, until they are. */
-  listUndrained(): Promise<readonly Undrained[]>;
-}
-
 export interface Undrained {
   forward: Subscription;
   fallback: Subscription;
@@ -116,18 +101,15 @@ export interface Undrained {
  */
 export type DrainState = "drained" | "draining" | "held";
 
-interface DrainedLanes {
-  targetOf(subscription: Subscription): Target;
-  notePending(subscription: Subscription, dueAt: number): void;
-  isWorking(subscriptionSeq: number): boolean;
-  readonly targets: { refresh(target: Target): void };
-}
-
 export interface FallbackDrainOptions {
   clock: Clock;
   store: Pick<Store, "lanes" | "reads">;
-  /** The scheduler. */
-  scheduler: DrainedLanes;
+  scheduler: {
+    targetOf(subscription: Subscription): Target;
+    notePending(subscription: Subscription, dueAt: number): void;
+    isWorking(subscriptionSeq: number): boolean;
+    readonly targets: { refresh(target: Target): void };
+  };
   /** All forwarding subscriptions that have a fallback. */
   listForwards: () => readonly Subscription[];
   findFallback: (forward: Subscription) => Subscription | undefined;
@@ -162,7 +144,13 @@ function drainWithinMs(forward: Subscription): number {
   return forward.drainWithinMs ?? USUAL_DRAIN_MS;
 }
 
-export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrain {
+export type FallbackDrain = ReturnType<typeof createFallbackDrain>;
+
+/**
+ * Watches the deliveries that went to fallbacks while a target was down: whether they have left the fallback, and how
+ * the rest comes back.
+ */
+export function createFallbackDrain(options: FallbackDrainOptions) {
   const { clock, store, scheduler } = options;
   /** Targets already reported as overdue; once for each time in QUEUE. */
   const overdue = new WeakSet<Target>();
@@ -252,11 +240,13 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
   }
 
   return {
-    async listUndrained() {
+    /** The fallbacks that were not seen empty in time, until they are. */
+    async listUndrained(): Promise<readonly Undrained[]> {
       await Promise.all([...undrained.values()].map(lookAgain));
       return [...undrained.values()].filter(({ forward, isHeld }) => isHeld === isOpen(forward));
     },
-    look(target, healthyMs, done) {
+    /** The target has been healthy for `healthyMs`. Brings back what its fallbacks cannot accept; calls `done` once. */
+    look(target: Target, healthyMs: number, done: (state: DrainState) => void): void {
       const pairs = listPairs(target);
       if (pairs.length === 0) return done("drained");
       setCheckingDrain(target, true);
@@ -270,11 +260,13 @@ export function createFallbackDrain(options: FallbackDrainOptions): FallbackDrai
         end("held");
       });
     },
-    bringBack(target) {
+    /** The target is in NORMAL: deliveries that have not left its fallbacks come back. */
+    bringBack(target: Target): void {
       const isWanted = () => !target.mode.isOpen;
       for (const pair of listPairs(target)) moveBack(pair, isWanted).catch(options.onFault);
     },
-    bringBackFormer(forward) {
+    /** Its fallback was changed or removed: deliveries that have not left the former one come back. */
+    bringBackFormer(forward: Subscription): void {
       const isFormer = (fallback: Subscription) => () => options.listFormerFallbacks(forward).includes(fallback);
       for (const fallback of options.listFormerFallbacks(forward)) {
         moveBack({ forward, fallback }, isFormer(fallback)).catch(options.onFault);

@@ -1,34 +1,9 @@
 import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import type { ClaimedDelivery, SentMark } from "../store/port/lanes.ts";
 
-/**
- * Notes which deliveries are being sent right now, so that the next process can read it. Deliveries are claimed before
- * their turn, so after a crash the store alone cannot tell which of them were on the wire. Notes are not synced: a crash
- * of the process keeps what was written, and after a power cut no search for a delivery that kills the process is needed.
- */
-export interface InFlightMarks {
-  /**
-   * Calls `go` with the place of each delivery when all are noted, before the first byte leaves. Each place must be
-   * given back.
-   */
-  start(deliveries: readonly ClaimedDelivery[], go: Go): void;
-  /** The outcome is in the store: the place is free. */
-  end(place: number): void;
-}
-
+export type InFlightFile = ReturnType<typeof openInFlightFile>;
+export type InFlightMarks = Pick<InFlightFile, "start" | "end">;
 type Go = (places: readonly number[]) => void;
-
-export interface InFlightFile extends InFlightMarks {
-  /** The deliveries that the last process was sending when it ended; some of these attempts may be settled already. */
-  readonly left: readonly SentMark[];
-  /** Whether the last process ended in order, so that what is left is not the cause of a crash. */
-  readonly wasStopped: boolean;
-  /** Forgets what the last process left, on the disk too. Called once, when it is recovered and before the first `start`. */
-  begin(): void;
-  /** Nothing is sent any more, and the end of the process is not a crash. This is on the disk when it returns. */
-  stop(): void;
-  close(): void;
-}
 
 /** Event, subscription, generation, attempt number: four numbers of eight bytes. */
 const MARK_NUMBERS = 4;
@@ -45,7 +20,12 @@ export interface InFlightFileOptions {
   defer: (write: () => void) => void;
 }
 
-export function openInFlightFile(path: string, { places, onFault, defer }: InFlightFileOptions): InFlightFile {
+/**
+ * Records which deliveries are being sent right now, so that the next process can read it. Deliveries are claimed before
+ * their turn, so after a crash the store alone cannot tell which of them were on the wire. Marks are not synced: a crash
+ * of the process keeps what was written, and after a power cut no search for a delivery that kills the process is needed.
+ */
+export function openInFlightFile(path: string, { places, onFault, defer }: InFlightFileOptions) {
   let marks = new Float64Array(places * MARK_NUMBERS);
   const free: number[] = [];
   let used = 0;
@@ -109,7 +89,8 @@ export function openInFlightFile(path: string, { places, onFault, defer }: InFli
 
   return {
     ...left,
-    begin() {
+    /** Forgets what the last process left, on the disk too. Called once, when it is recovered and before the first `start`. */
+    begin(): void {
       isBegun = true;
       tryWrite((open) => {
         ftruncateSync(open);
@@ -118,14 +99,16 @@ export function openInFlightFile(path: string, { places, onFault, defer }: InFli
         if (left.wasStopped) fsyncSync(open);
       });
     },
-    stop() {
+    /** Nothing is sent any more, and the end of the process is not a crash. This is on the disk when it returns. */
+    stop(): void {
       if (!isBegun) return;
       tryWrite((open) => {
         writeSync(open, Float64Array.of(STOPPED), 0, 8, 0);
         fsyncSync(open);
       });
     },
-    start(deliveries, go) {
+    /** Calls `go` with the place of each delivery when all are marked, before the first byte leaves. */
+    start(deliveries: readonly ClaimedDelivery[], go: Go): void {
       const places: number[] = [];
       for (const delivery of deliveries) {
         const place = free.pop() ?? used++;
@@ -135,10 +118,11 @@ export function openInFlightFile(path: string, { places, onFault, defer }: InFli
       waiting.push({ places, go });
       if (waiting.length === 1) defer(write);
     },
-    end(place) {
+    /** The outcome is in the store: the place is free. */
+    end(place: number): void {
       free.push(place);
     },
-    close() {
+    close(): void {
       if (file !== undefined) tryClose(file);
       file = undefined;
     },
@@ -153,7 +137,12 @@ function tryClose(file: number): void {
   }
 }
 
-type Left = Pick<InFlightFile, "left" | "wasStopped">;
+interface Left {
+  /** The deliveries that the last process was sending when it ended; some of these attempts may be settled already. */
+  readonly left: readonly SentMark[];
+  /** Whether the last process ended in order, so that what is left is not the cause of a crash. */
+  readonly wasStopped: boolean;
+}
 
 function readMarks(file: number): Left {
   const left: SentMark[] = [];

@@ -181,27 +181,26 @@ export function createModeNotices(): ModeNotices {
   return { failedOthers: false, isOpeningTold: false };
 }
 
-/** A user's event or a check failed, or an operator decided: the cause is not one of the gateway's own events. */
-export function markOthersFailed(notices: NoticeState): void {
+/** A user's event or a check failed, or an operator decided: a change of the mode must be reported. */
+export function markReportable({ notices }: { notices: NoticeState }): void {
   notices.failedOthers = true;
 }
 
-export function clearOthersFailed(notices: NoticeState): void {
+/** A delivery was accepted: what failed before need not be reported any more. */
+export function clearReportable({ notices }: { notices: NoticeState }): void {
   notices.failedOthers = false;
 }
 
 /**
- * Whether the opening must be reported. Only once for each failure of a user's event: otherwise the report, failing at
- * the same destination, would cause the next report.
+ * Whether the change of the mode must be reported; asked once for each change. An opening only once for each failure of
+ * a user's event: otherwise the report, failing at the same destination, would cause the next report.
  */
-export function takeOpeningNotice(notices: NoticeState): boolean {
-  notices.isOpeningTold = notices.failedOthers;
-  notices.failedOthers = false;
-  return notices.isOpeningTold;
-}
-
-/** Whether the closing must be reported. */
-export function takeClosingNotice(notices: NoticeState): boolean {
+export function takeModeNotice({ mode, notices }: { mode: TargetMode; notices: NoticeState }): boolean {
+  if (mode.isOpen) {
+    notices.isOpeningTold = notices.failedOthers;
+    notices.failedOthers = false;
+    return notices.isOpeningTold;
+  }
   const wasTold = notices.isOpeningTold;
   notices.isOpeningTold = false;
   return wasTold;

@@ -30,7 +30,7 @@ import {
   type SharedRoom,
   type Step,
 } from "./lane-step.ts";
-import type { TargetMode } from "./mode.ts";
+import { type TargetMode, clearReportable, postponeProbe, restartOutage } from "./mode.ts";
 import { createSettleAttempt, type SettleOptions } from "./settle.ts";
 import { createReadyDeliveries, createSlots, type Slots } from "./slots.ts";
 import {
@@ -41,7 +41,7 @@ import {
   type SubscriptionStatesOptions,
 } from "./subscription-state.ts";
 import { createTargetLanes, type TargetLanesOptions } from "./target-lanes.ts";
-import { clearReportable, postponeNextProbe, resumeOutage, resumeProbes, setRules } from "./target.ts";
+import { resumeProbes, setRules } from "./target.ts";
 
 export interface SchedulerOptions
   extends
@@ -121,7 +121,7 @@ export function createScheduler(options: SchedulerOptions) {
         attempts.beginProbe(lane, findSubscription(lane.seq) as Subscription, now);
         return true;
       case "postpone":
-        postponeNextProbe(lane.target, now, random.next());
+        postponeProbe(lane.target.mode, now, random.next());
         return true;
       case "send":
         enqueue(lane, now);
@@ -213,8 +213,8 @@ export function createScheduler(options: SchedulerOptions) {
     if (suspension.isHeld) {
       resumeProbes(ownTarget);
       // The time in QUEUE is counted from now, also for others that share the target.
-      resumeOutage(ownTarget, now);
-      resumeOutage(target, now);
+      restartOutage(ownTarget.mode, now);
+      restartOutage(target.mode, now);
       clearReportable(ownTarget);
     }
     endHold(suspension);

@@ -30,7 +30,8 @@ import type { AttemptReport } from "../destinations/sender.ts";
 import type { Slots, ReadyDeliveries } from "./slots.ts";
 import { isSlow } from "./subscription-state.ts";
 import type { TargetLanes } from "./target-lanes.ts";
-import { markReportable, recordFailedEvent } from "./target.ts";
+import { recordFailedEvent } from "./target.ts";
+import { markReportable } from "./mode.ts";
 
 export interface SettleOptions {
   store: Pick<Store, "lanes">;

@@ -1,28 +1,6 @@
 import type { ClaimedDelivery } from "../store/port/lanes.ts";
 import { addReady, addReserved, held, type Lane, setClaiming, setQueued, setSlow, takeReady } from "./lane.ts";
 
-/**
- * The slots that all lanes share. A free slot goes to the tenant with the fewest attempts in flight, then to its next
- * lane in turn, so that a flood of one tenant blocks no other tenant. Slow lanes get only a part of the slots:
- * otherwise they would end up with all of them, and quick lanes would wait for timeouts.
- */
-export interface Slots {
-  readonly inFlight: number;
-  /** The lane has something to send. */
-  enqueue(lane: Lane): void;
-  /** The lane that gets the next free slot. */
-  findNext(): Lane | undefined;
-  /** The lane takes its turn and leaves the queue. */
-  take(lane: Lane): void;
-  occupy(lane: Lane): void;
-  vacate(lane: Lane): void;
-  /**
-   * Called when it is known whether the lane's attempts take long. Moves the lane, with its attempts in flight, to the
-   * right pool.
-   */
-  setSpeed(lane: Lane, isSlow: boolean): void;
-}
-
 /** Lanes that compete with each other, by tenant. */
 interface Pool {
   readonly tenants: Map<string, TenantQueue>;
@@ -53,7 +31,14 @@ const SHARE_OF_SLOW = 0.5;
 const PER_FREE = 1;
 const PER_FREE_IF_IDLE = 4;
 
-export function createSlots(maxInFlight: number): Slots {
+export type Slots = ReturnType<typeof createSlots>;
+
+/**
+ * The slots that all lanes share. A free slot goes to the tenant with the fewest attempts in flight, then to its next
+ * lane in turn, so that a flood of one tenant blocks no other tenant. Slow lanes get only a part of the slots:
+ * otherwise they would end up with all of them, and quick lanes would wait for timeouts.
+ */
+export function createSlots(maxInFlight: number) {
   const turns = { count: 0, waits: 0 };
   const prompt = createPool(turns);
   const slow = createPool(turns);
@@ -63,6 +48,7 @@ export function createSlots(maxInFlight: number): Slots {
     return lane.isSlow ? slow : prompt;
   }
 
+  /** The lane has something to send. */
   function enqueue(lane: Lane): void {
     if (lane.isQueued) return;
     setQueued(lane, true);
@@ -83,31 +69,34 @@ export function createSlots(maxInFlight: number): Slots {
   }
 
   return {
-    get inFlight() {
+    get inFlight(): number {
       return prompt.inFlight + slow.inFlight;
     },
     enqueue,
-    findNext() {
+    /** The lane that gets the next free slot. */
+    findNext(): Lane | undefined {
       if (prompt.inFlight + slow.inFlight >= maxInFlight) return undefined;
       const [first] = prompt.waiting;
       const [firstSlow] = slow.waiting;
       if (firstSlow === undefined || !mayHaveSlow(firstSlow)) return first && headOf(first);
       return headOf(first === undefined || isBefore(firstSlow, first) ? firstSlow : first);
     },
-    take(lane) {
+    /** The lane takes its turn and leaves the queue. */
+    take(lane: Lane): void {
       const pool = poolOf(lane);
       const queue = queueOf(pool, lane.tenantId);
       queue.servedAt = ++turns.count;
       moveDown(pool.waiting, queue);
       unqueue(pool, lane);
     },
-    occupy(lane) {
+    occupy(lane: Lane): void {
       join(poolOf(lane), lane.tenantId, 1);
     },
-    vacate(lane) {
+    vacate(lane: Lane): void {
       leave(poolOf(lane), lane.tenantId, 1);
     },
-    setSpeed(lane, isSlow) {
+    /** It is known whether the lane's attempts take long: with those in flight it moves to the right pool. */
+    setSpeed(lane: Lane, isSlow: boolean): void {
       if (lane.isSlow === isSlow) return;
       const { inFlight, tenantId, isQueued } = lane;
       if (isQueued) unqueue(poolOf(lane), lane);

@@ -10,26 +10,13 @@ import {
   isFailingAtAll,
   recordCheckFailed,
   recordCheckSucceeded,
-  markReportable,
   recordAllTried,
   setCheck,
   setDrained,
   setHastens,
   type Target,
 } from "./target.ts";
-
-/**
- * Checks the health of targets: every minute while they are healthy, and more often in QUEUE, where the check is the
- * probe. Once a check succeeds, waiting deliveries are tried in rounds. The target returns to NORMAL when its health
- * stayed good and all waiting deliveries were tried.
- */
-export interface HealthWatch {
-  /** Checks these targets from now on, and no others; new targets at once. Maps each target to its tenant. */
-  watch(targets: ReadonlyMap<Target, string>): void;
-  /** A delivery to the target failed: it is checked soon. */
-  checkSoon(target: Target): void;
-  stop(): void;
-}
+import { markReportable } from "./mode.ts";
 
 /** Asks whether a target is healthy. Calls `done` once, with the problem or with undefined. */
 export type HealthCheck = (place: HealthPlace, owner: string, done: (error: string | undefined) => void) => void;
@@ -60,12 +47,20 @@ export const HEALTH = {
   sharedMs: 1_000,
 } as const;
 
-export function createHealthWatch(options: HealthWatchOptions): HealthWatch {
+export type HealthWatch = ReturnType<typeof createHealthWatch>;
+
+/**
+ * Checks the health of targets: every minute while they are healthy, and more often in QUEUE, where the check is the
+ * probe. Once a check succeeds, waiting deliveries are tried in rounds. The target returns to NORMAL when its health
+ * stayed good and all waiting deliveries were tried.
+ */
+export function createHealthWatch(options: HealthWatchOptions) {
   const { clock, random } = options;
-  const watched = new Map<Target, TargetChecks>();
+  const watched = new Map<Target, ReturnType<typeof createTargetChecks>>();
   const shared = createSharedChecks(options.check, clock);
   return {
-    watch(targets) {
+    /** Checks these targets from now on, and no others; new targets at once. Maps each target to its tenant. */
+    watch(targets: ReadonlyMap<Target, string>): void {
       for (const [target, checks] of watched) {
         if (targets.has(target)) continue;
         checks.stop();
@@ -84,8 +79,9 @@ export function createHealthWatch(options: HealthWatchOptions): HealthWatch {
         checks.checkAt(clock.now() + random.next() * spreadMs(targets.size, target));
       }
     },
-    checkSoon: (target) => watched.get(target)?.checkAfter(HEALTH.soonMs),
-    stop() {
+    /** A delivery to the target failed: it is checked soon. */
+    checkSoon: (target: Target): void => watched.get(target)?.checkAfter(HEALTH.soonMs),
+    stop(): void {
       for (const checks of watched.values()) checks.stop();
       watched.clear();
       shared.stop();
@@ -110,20 +106,7 @@ function waitMs({ mode, rules, successes }: Target): number {
 }
 
 /** The checks of one target, and the rounds that follow from them. */
-interface TargetChecks {
-  /** Schedules a check, unless one is due earlier. */
-  checkAt(at: number): void;
-  /** Schedules the next check, counted from the last one. */
-  checkAfter(ms: number): void;
-  stop(): void;
-}
-
-function createTargetChecks(
-  target: Target,
-  owner: string,
-  shared: SharedChecks,
-  options: HealthWatchOptions,
-): TargetChecks {
+function createTargetChecks(target: Target, owner: string, shared: SharedChecks, options: HealthWatchOptions) {
   const { clock, random, lanes, onMode, drain, onHealthy } = options;
   let timer: Timer | undefined;
   let dueAt = 0;
@@ -138,6 +121,7 @@ function createTargetChecks(
   /** No round begins before this time. */
   let roundAt = 0;
 
+  /** Schedules a check, unless one is due earlier. */
   function checkAt(at: number): void {
     if (isChecking || (timer !== undefined && dueAt <= at)) return;
     timer?.cancel();
@@ -233,22 +217,13 @@ function createTargetChecks(
 
   return {
     checkAt,
-    checkAfter: (ms) => checkAt(Math.max(clock.now(), checkedAt + ms)),
-    stop() {
+    /** Schedules the next check, counted from the last one. */
+    checkAfter: (ms: number): void => checkAt(Math.max(clock.now(), checkedAt + ms)),
+    stop(): void {
       isStopped = true;
       timer?.cancel();
     },
   };
-}
-
-/**
- * Health checks of one tenant: a URL is asked once for all targets that want to know at about the same time, and a
- * host is not asked more often than it can be expected to bear. Tenants do not wait for each other.
- */
-export interface SharedChecks {
-  /** The answer to a request of up to this age is good enough. Calls `done` once. */
-  ask(place: HealthPlace, owner: string, maxAgeMs: number, done: (error: string | undefined) => void): void;
-  stop(): void;
 }
 
 /** Checks of one host for one tenant. */
@@ -264,7 +239,13 @@ interface Asked {
   answer?: { error: string | undefined };
 }
 
-export function createSharedChecks(check: HealthCheck, clock: Clock): SharedChecks {
+type SharedChecks = ReturnType<typeof createSharedChecks>;
+
+/**
+ * Health checks of one tenant: a URL is asked once for all targets that want to know at about the same time, and a
+ * host is not asked more often than it can be expected to bear. Tenants do not wait for each other.
+ */
+export function createSharedChecks(check: HealthCheck, clock: Clock) {
   const known = new Map<string, Asked>();
   const rates = new Map<string, TokenBucket>();
   const timers = new Set<Timer>();
@@ -303,7 +284,8 @@ export function createSharedChecks(check: HealthCheck, clock: Clock): SharedChec
   }
 
   return {
-    ask(place, owner, maxAgeMs, done) {
+    /** The answer to a request of up to this age is good enough. Calls `done` once. */
+    ask(place: HealthPlace, owner: string, maxAgeMs: number, done: (error: string | undefined) => void): void {
       const key = JSON.stringify([owner, place]);
       const earlier = known.get(key);
       if (earlier !== undefined && earlier.answer === undefined) return void earlier.waiting.push(done);
@@ -320,7 +302,7 @@ export function createSharedChecks(check: HealthCheck, clock: Clock): SharedChec
         });
       });
     },
-    stop() {
+    stop(): void {
       for (const timer of timers) timer.cancel();
       timers.clear();
     },

@@ -8,12 +8,11 @@ import {
   recordFailure,
   recordLimited,
   recordUnclear,
-  postponeNextProbe,
   probesWithoutDeliveries,
   startSlowly,
   type Target,
-  clearReportable,
 } from "./target.ts";
+import { postponeProbe, clearReportable } from "./mode.ts";
 import { checkOutage, countDead, resetDead, setCause, type SubscriptionState } from "./subscription-state.ts";
 
 export interface RoundEvents {
@@ -307,7 +306,7 @@ export function createTargetLanes(
       else if (signal === "failing" || (signal === "unclear" && isProbe))
         failing(lane, subscription, error, isProbe, now);
       else if (signal === "unclear") recordUnclear(target, now, error);
-      else if (isProbe) postponeNextProbe(target, now, random.next(), target.rules.maxProbeMs);
+      else if (isProbe) postponeProbe(target.mode, now, random.next(), target.rules.maxProbeMs);
       // Another lane may have waited for the result of this probe.
       if (isProbe) wakeSharers(lane);
     },

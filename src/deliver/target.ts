@@ -7,14 +7,8 @@ import {
   forgetFailures,
   MODE,
   countFailure,
-  markOthersFailed,
-  clearOthersFailed,
   recordAnswer,
   openMode,
-  postponeProbe,
-  restartOutage,
-  takeClosingNotice,
-  takeOpeningNotice,
   type Failure,
   type ModeChange,
   type ModeNotices,
@@ -137,31 +131,6 @@ export function beginEarlyRetries(target: TargetState, nextAt: number): void {
 /** When the timer that brings retries forward fires, it is forgotten. */
 export function setEarlyTimer(target: TargetState, timer: Timer | undefined): void {
   target.earlyTimer = timer;
-}
-
-/** Delays the next probe, because the last one said nothing about the target or too many others are running. */
-export function postponeNextProbe({ mode }: Target, now: number, jitter: number, maxProbeMs?: number): void {
-  postponeProbe(mode, now, jitter, maxProbeMs);
-}
-
-/** A user's event or a check failed, or an operator decided: a change of the mode must be reported. */
-export function markReportable({ notices }: Pick<Target, "notices">): void {
-  markOthersFailed(notices);
-}
-
-/** A delivery was accepted: what failed before need not be reported any more. */
-export function clearReportable({ notices }: Pick<Target, "notices">): void {
-  clearOthersFailed(notices);
-}
-
-/** Whether the change of the mode must be reported; asked once for each change. */
-export function takeModeNotice({ mode, notices }: Pick<Target, "mode" | "notices">): boolean {
-  return mode.isOpen ? takeOpeningNotice(notices) : takeClosingNotice(notices);
-}
-
-/** Sending continues after a pause: the time in QUEUE is counted from now. */
-export function resumeOutage({ mode }: Target, now: number): void {
-  restartOutage(mode, now);
 }
 
 /** The subscription whose own target this is continues: probes begin with their first wait again. */

@@ -7,15 +7,8 @@ import {
   type SubscriptionState,
 } from "../deliver/subscription-state.ts";
 import type { Scheduler } from "../deliver/scheduler.ts";
-import {
-  createTarget,
-  createTargetCondition,
-  forceMode,
-  markReportable,
-  setRules,
-  type Target,
-  isHealthy,
-} from "../deliver/target.ts";
+import { createTarget, createTargetCondition, forceMode, setRules, type Target, isHealthy } from "../deliver/target.ts";
+import { markReportable } from "../deliver/mode.ts";
 import type { Clock } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
 import {

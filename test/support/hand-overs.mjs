@@ -33,8 +33,6 @@ watch(Socket.prototype, "write", "a socket");
 watch(IncomingMessage.prototype, "on", "the body");
 watch(ServerResponse.prototype, "end", "the sender");
 
-export * from "@photostructure/sqlite";
-
 export class DatabaseSync extends RealDatabase {
   prepare(...args) {
     const statement = super.prepare(...args);

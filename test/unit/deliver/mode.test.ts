@@ -5,12 +5,12 @@ import {
   createModeNotices,
   MODE,
   countFailure,
-  markOthersFailed,
-  clearOthersFailed,
+  markReportable,
+  clearReportable,
   recordAnswer,
   postponeProbe,
-  takeClosingNotice,
-  takeOpeningNotice,
+  takeModeNotice,
+  type ModeNotices,
   type TargetMode,
 } from "../../../src/deliver/mode.ts";
 
@@ -101,19 +101,18 @@ describe("a mode", () => {
 });
 
 describe("what is told of a target's mode", () => {
+  const opens = (notices: ModeNotices) => takeModeNotice({ mode: { ...createMode(), isOpen: true }, notices });
+  const closes = (notices: ModeNotices) => takeModeNotice({ mode: createMode(), notices });
+
   it("tells that it opened only for a failure of others' events, and that it closed only when that was told", () => {
     const notices = createModeNotices();
-    expect([takeOpeningNotice(notices), takeClosingNotice(notices)]).toEqual([false, false]);
-    markOthersFailed(notices);
-    expect(takeOpeningNotice(notices)).toBe(true);
+    expect([opens(notices), closes(notices)]).toEqual([false, false]);
+    markReportable({ notices });
+    expect(opens(notices)).toBe(true);
     // The next one has to be caused anew: the notice itself may fail at the same destination.
-    expect([takeClosingNotice(notices), takeOpeningNotice(notices), takeClosingNotice(notices)]).toEqual([
-      true,
-      false,
-      false,
-    ]);
-    markOthersFailed(notices);
-    clearOthersFailed(notices);
-    expect(takeOpeningNotice(notices)).toBe(false);
+    expect([closes(notices), opens(notices), closes(notices)]).toEqual([true, false, false]);
+    markReportable({ notices });
+    clearReportable({ notices });
+    expect(opens(notices)).toBe(false);
   });
 });

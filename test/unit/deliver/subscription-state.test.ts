@@ -8,7 +8,7 @@ import {
 import { countLimited } from "../../../src/deliver/pace.ts";
 import { createSubscriptionState } from "../../../src/deliver/subscription-state.ts";
 import { createTarget, createTargetCondition, recordFailure } from "../../../src/deliver/target.ts";
-import { markOthersFailed } from "../../../src/deliver/mode.ts";
+import { markReportable } from "../../../src/deliver/mode.ts";
 
 /** As a gateway of 0.1.0 saves it. */
 const SAVED = {
@@ -39,7 +39,7 @@ describe("what is saved of subscriptions and targets", () => {
     const { ownTarget, suspension, attemptTime } = state;
     for (let at = 1; at <= 3; at++) recordFailure(ownTarget, { now: at, error: "down", jitter: 0, isProbe: false });
     countLimited(ownTarget.pace, 4, 1000);
-    markOthersFailed(ownTarget.notices);
+    markReportable(ownTarget);
     Object.assign(suspension, { deadInARow: 2, cause: { at: 1, reason: "gone", isOutOfReach: true } });
     Object.assign(attemptTime, { averageMs: 7 });
     const again = parseSubscription(formatSubscription(state), 0);
