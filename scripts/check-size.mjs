@@ -14,7 +14,7 @@ const BUDGETS = {
   api: [14000, 140],
   cli: [10800, 118],
   config: [2550, 17],
-  deliver: [4900, 16],
+  deliver: [4800, 16],
   destinations: [9900, 117],
   gateway: [1200, 5],
   intake: [3850, 16],
