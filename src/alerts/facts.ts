@@ -8,7 +8,7 @@ import type { DeliveryCounters, OldestOpen, Reads } from "../store/port/reads.ts
 import { GATEWAY_TENANT } from "../model/event.ts";
 import type { DiskWatch } from "../jobs/disk-watch.ts";
 import type { Targets } from "../resources/target-states.ts";
-import type { BrokenFile } from "../resources/validations/mirrored-validations.ts";
+import type { BrokenFile } from "../resources/validations/validation-folder.ts";
 import type { AttemptWindow } from "./attempt-window.ts";
 import type { Store } from "../store/store.ts";
 

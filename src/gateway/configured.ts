@@ -11,8 +11,7 @@ import type { Subscription, SubscriptionStatus } from "../model/subscription.ts"
 import { createAuditTrail } from "../resources/audit-trail.ts";
 import { createAuthors } from "../resources/authors.ts";
 import type { Draft } from "../resources/draft.ts";
-import { openEventTypes } from "../resources/event-types/event-types.ts";
-import { listNamedSchemas } from "../resources/event-types/named-schemas.ts";
+import { openEventTypes, listNamedSchemas } from "../resources/event-types/event-types.ts";
 import { openKeys } from "../resources/keys.ts";
 import { openPassRecords } from "../resources/pass-records.ts";
 import { createRegistry } from "../resources/registry.ts";

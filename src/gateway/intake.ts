@@ -13,7 +13,7 @@ import { createEditedReplays } from "../replays/edited-replay.ts";
 import { createRequestReplays } from "../replays/request-replay.ts";
 import { createSourceTargets } from "../resources/sources/source-targets.ts";
 import { openSources, type Sources } from "../resources/sources/sources.ts";
-import { openMirroredValidations } from "../resources/validations/mirrored-validations.ts";
+import { openMirroredValidations } from "../resources/validations/validation-folder.ts";
 import { createBodyChecker } from "../sandbox/text/body-check.ts";
 import { createValidationChecker } from "../sandbox/checks/validation-check.ts";
 import { createSourceKinds } from "../sources/kinds.ts";

@@ -10,7 +10,7 @@ import { isGatewayEventType } from "../../src/model/pattern.ts";
 import { openAlerts, type Alerts } from "../../src/alerts/alerts.ts";
 import { createAttemptWindows } from "../../src/alerts/attempt-window.ts";
 import { createFactsReader, type DisabledSource, createParkedCounts } from "../../src/alerts/facts.ts";
-import type { BrokenFile } from "../../src/resources/validations/mirrored-validations.ts";
+import type { BrokenFile } from "../../src/resources/validations/validation-folder.ts";
 import { openDiskWatch } from "../../src/jobs/disk-watch.ts";
 import { createOwnEvents } from "../../src/accept/ingest.ts";
 import { createSecretRotation, type SecretRotation } from "../../src/jobs/secret-rotation.ts";

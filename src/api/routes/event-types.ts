@@ -10,8 +10,7 @@ import {
 } from "../../model/event-type.ts";
 import { EVENT_TYPE_MAX_LENGTH, EVENT_TYPE_PATTERN } from "../../model/event.ts";
 import { oneOf } from "../../model/shape.ts";
-import { exportOpenApi } from "../../resources/event-types/event-types-export.ts";
-import { readOpenApi } from "../../resources/event-types/event-types-import.ts";
+import { exportOpenApi, readOpenApi } from "../../resources/event-types/event-types-openapi.ts";
 import type { Caller } from "../../resources/keys.ts";
 import type { Entry } from "../../resources/resource.ts";
 import { EXAMPLE } from "../openapi/examples.ts";

@@ -7,7 +7,7 @@ import { DEFAULT_TENANT, type EventContent } from "../../model/event.ts";
 import { parsePattern } from "../../model/pattern.ts";
 import { describeSchemaError } from "../../model/shape.ts";
 import { DEFAULT_KIND } from "../../model/subscription.ts";
-import { listNamedSchemas } from "../../resources/event-types/named-schemas.ts";
+import { listNamedSchemas } from "../../resources/event-types/event-types.ts";
 import { TEMPLATE_LIMITS, type Template, type TemplateFacts } from "../../sandbox/templates/templates.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
 import { closed, nullable, text } from "../openapi/shapes.ts";

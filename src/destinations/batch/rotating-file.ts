@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, realpath, rename, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, isAbsolute, relative } from "node:path";
-import type { Clock, Timer } from "../../model/clock.ts";
+import { createTurns, type Clock, type Timer } from "../../model/clock.ts";
 
 interface RotationRules {
   rotateBytes: number;
@@ -28,13 +28,7 @@ export type RotatingFile = ReturnType<typeof createRotatingFile>;
 export function createRotatingFile(path: string, root: string, clock: Clock) {
   let file: OpenFile | undefined;
   let timer: Timer | undefined;
-  let last: Promise<unknown> = Promise.resolve();
-
-  function inTurn<Result>(act: () => Promise<Result>): Promise<Result> {
-    const turn = last.then(act);
-    last = turn.catch(() => undefined);
-    return turn;
-  }
+  const inTurn = createTurns();
 
   async function openFile(): Promise<OpenFile> {
     const folder = dirname(path);

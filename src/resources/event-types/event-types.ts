@@ -15,39 +15,18 @@ import { checkExpected, declare, rejectManaged } from "../declared.ts";
 import type { Draft, Pending } from "../draft.ts";
 import { checkIfMatch, type Entry, type Resource, type LiveRecord } from "../resource.ts";
 import type { Made, Once, Put, Registry } from "../registry.ts";
+import { matchesPattern, parsePattern, type Pattern } from "../../model/pattern.ts";
+import type { EventTypeSchema } from "../../sandbox/templates/templates.ts";
 
-/** The event types of the whole gateway. */
-export interface EventTypes {
-  find(name: string): Entry<EventType> | undefined;
-  get(name: string): Entry<EventType>;
-  /** Sorted by name; the same array until something changes. */
-  list(): readonly EventType[];
-  /** Throws when the name is taken. */
-  create(input: EventTypeInput, once?: Once): Promise<Made<EventType>>;
-  /** Creates or replaces the event type. */
-  put(input: EventTypeInput, ifMatch?: string): Promise<Put<EventType>>;
-  change(name: string, change: EventTypeChange, ifMatch?: string): Promise<Entry<EventType>>;
-  putVersion(
-    name: string,
-    version: string,
-    content: EventTypeVersionContent,
-    ifMatch?: string,
-  ): Promise<Entry<EventType>>;
-  removeVersion(name: string, version: string, ifMatch?: string): Promise<Entry<EventType>>;
-  remove(name: string, ifMatch?: string): Promise<void>;
-  /** All or nothing. Settings that are not given stay unchanged; versions are added. */
-  import(inputs: readonly EventTypeInput[], options: { dryRun: boolean }): Promise<ImportPlan>;
-  /** Puts the declared event types into the draft; returns the names that are no longer declared. */
-  declareIn(draft: Draft, declared: readonly EventTypeInput[]): Promise<readonly string[]>;
-}
+export type EventTypes = Awaited<ReturnType<typeof openEventTypes>>;
 
-export interface ImportPlan {
+interface ImportPlan {
   created: readonly string[];
   updated: readonly string[];
   unchanged: readonly string[];
 }
 
-export interface EventTypesOptions {
+interface EventTypesOptions {
   registry: Registry;
   clock: Pick<Clock, "wall">;
   /** Returns why a schema cannot be used or does not allow its example. */
@@ -58,7 +37,8 @@ export interface EventTypesOptions {
 const MAX_EVENT_TYPES = 10_000;
 const MAX_EXAMPLE_BYTES = 64 * 1024;
 
-export async function openEventTypes(options: EventTypesOptions): Promise<EventTypes> {
+/** The event types of the whole gateway. */
+export async function openEventTypes(options: EventTypesOptions) {
   const { registry, clock, examine, onChange } = options;
   let sorted: readonly EventType[] = [];
   const types = await registry.open<EventType>({ ...EVENT_TYPES, onChange: (_, list) => announce(list()) });
@@ -129,26 +109,29 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
   return {
     find: types.find,
     get: types.get,
+    /** Sorted by name; the same array until something changes. */
     list: () => sorted,
-    create: (input, once) =>
+    /** Throws when the name is taken. */
+    create: (input: EventTypeInput, once?: Once): Promise<Made<EventType>> =>
       registry.make(types, once, (draft) => {
         if (draft.find(types, input.name) === undefined) return put(draft, input);
         throw new PosthornError("conflict", `The event type ${input.name} already exists. Change it instead.`);
       }),
-    put: (input, ifMatch) =>
+    /** Creates or replaces the event type. */
+    put: (input: EventTypeInput, ifMatch?: string): Promise<Put<EventType>> =>
       registry.put(types, async (draft) => {
         const known = draft.find(types, input.name);
         checkIfMatch(ifMatch, known);
         return { pending: await put(draft, input), isNew: known === undefined };
       }),
-    change: (name, change, ifMatch) =>
+    change: (name: string, change: EventTypeChange, ifMatch?: string) =>
       changeInput(name, ifMatch, (current) => {
         const merged = { ...current, ...change };
         // A type that becomes active again needs no explicit removal of `deprecated_at`.
         if (merged.status !== "deprecated" && change.deprecated_at === undefined) delete merged.deprecated_at;
         return merged;
       }),
-    putVersion: (name, version, content, ifMatch) =>
+    putVersion: (name: string, version: string, content: EventTypeVersionContent, ifMatch?: string) =>
       changeInput(name, ifMatch, (current) => {
         const others = (current.versions ?? []).filter((one) => one.version !== version);
         if (others.length >= MAX_VERSIONS) {
@@ -156,7 +139,7 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
         }
         return { ...current, versions: [...others, { version, ...content }] };
       }),
-    removeVersion: (name, version, ifMatch) =>
+    removeVersion: (name: string, version: string, ifMatch?: string) =>
       changeInput(name, ifMatch, (current) => {
         const versions = (current.versions ?? []).filter((one) => one.version !== version);
         if (versions.length === current.versions?.length) {
@@ -164,12 +147,13 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
         }
         return { ...current, versions };
       }),
-    remove: (name, ifMatch) =>
+    remove: (name: string, ifMatch?: string): Promise<void> =>
       registry.change(types, (draft) => {
         checkExpected(types, draft.get(types, name), ifMatch);
         draft.remove(types, name);
       }),
-    import: (inputs, { dryRun }) =>
+    /** All or nothing. Settings that are not given stay unchanged; versions are added. */
+    import: (inputs: readonly EventTypeInput[], { dryRun }: { dryRun: boolean }): Promise<ImportPlan> =>
       registry.change(types, async (draft) => {
         const built: EventType[] = [];
         const plan = { created: [] as string[], updated: [] as string[], unchanged: [] as string[] };
@@ -190,7 +174,8 @@ export async function openEventTypes(options: EventTypesOptions): Promise<EventT
         if (!dryRun) for (const type of built) draft.put(types, type);
         return plan;
       }),
-    async declareIn(draft, declared) {
+    /** Puts the declared event types into the draft; returns the names that are no longer declared. */
+    async declareIn(draft: Draft, declared: readonly EventTypeInput[]): Promise<readonly string[]> {
       const things = declared.map((input) => ({
         id: input.name,
         build: (known: Entry<EventType> | undefined) => build(input, known, "config"),
@@ -312,4 +297,22 @@ function throwNamed(error: unknown, name: string): never {
   if (!(error instanceof PosthornError)) throw error;
   const { code, message, field } = error;
   throw new PosthornError(code, `${name}: ${message}`, { field, details: { event_type: name } });
+}
+
+/**
+ * The schemas of the event types that the patterns name. Empty when a pattern also matches types with unknown payloads:
+ * a type without a schema, or any type at all.
+ */
+export function listNamedSchemas(patterns: readonly string[], types: readonly EventType[]): EventTypeSchema[] {
+  const named = patterns.map((text) => listNamed(parsePattern(text), types));
+  if (named.some((list) => list.length === 0 || list.some(({ versions }) => versions.length === 0))) return [];
+  return [...new Set(named.flat())].flatMap(({ name, versions }) =>
+    versions.map(({ schema }) => ({ eventType: name, schema })),
+  );
+}
+
+function listNamed(pattern: Pattern, types: readonly EventType[]): EventType[] {
+  const [first] = pattern.words;
+  if (first === "*" || first === "#") return [];
+  return types.filter(({ name }) => matchesPattern(pattern, name));
 }

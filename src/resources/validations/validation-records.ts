@@ -20,34 +20,6 @@ import {
 import type { Draft } from "../draft.ts";
 import type { Registry } from "../registry.ts";
 
-/** The validations of webhooks by endpoint: the current ones in memory, every version in the store. */
-export interface StoredValidations {
-  find(file: ValidationFile): Entry<LiveValidation> | undefined;
-  /** The current validations, by endpoint and format. */
-  list(): readonly LiveValidation[];
-  /**
-   * The number of the latest version of an endpoint, in any format; undefined before the first. When it resolves,
-   * memory is at least as new.
-   */
-  latestVersion(endpoint: string): Promise<number | undefined>;
-  findVersion(endpoint: string, version: number): Promise<ValidationVersion | undefined>;
-  /** Without documents, latest first. */
-  versions(endpoint: string, page: Page): Promise<PageOf<ValidationVersion>>;
-  /** `latest` is the last version of the file, deletions included; `isKnown`: whether any version had this document. */
-  lookUp(file: ValidationFile, hash: string): Promise<{ latest: ValidationVersion | undefined; isKnown: boolean }>;
-  /** In force when it resolves; the old one stays when this one is invalid. The same document creates no version. */
-  put(input: ValidationInput, conditions?: Conditions): Promise<PutValidation>;
-  /** Both formats unless one is named. Resolves to the versions of these deletions. */
-  remove(
-    endpoint: string,
-    format: ValidationFormat | undefined,
-    by: string,
-    ifMatch?: string,
-  ): Promise<readonly EndedValidation[]>;
-  /** Restores an earlier document as a new version. */
-  rollBack(endpoint: string, version: number, by: string, ifMatch?: string): Promise<PutValidation>;
-}
-
 export interface PutValidation {
   entry: Entry<LiveValidation>;
   /** The endpoint's latest version; a different one than the document's when that was already in force. */
@@ -100,7 +72,8 @@ export interface StoredValidationsOptions {
 const MAX_VALIDATIONS = 1000;
 const PAGE = 100;
 
-export async function openStoredValidations(options: StoredValidationsOptions): Promise<StoredValidations> {
+/** The validations of webhooks by endpoint: the current ones in memory, every version in the store. */
+export async function openStoredValidations(options: StoredValidationsOptions) {
   const { registry, store, examine, onChange } = options;
   let live: readonly LiveValidation[] = [];
   const validations = await registry.open<LiveValidation>({ ...VALIDATIONS, onChange: (_, list) => announce(list()) });
@@ -157,20 +130,30 @@ export async function openStoredValidations(options: StoredValidationsOptions): 
   }
 
   return {
-    find: (file) => validations.find(idOf(file)),
+    find: (file: ValidationFile) => validations.find(idOf(file)),
+    /** The current validations, by endpoint and format. */
     list: () => live,
-    async latestVersion(endpoint) {
+    /**
+     * The number of the latest version of an endpoint, in any format; undefined before the first. When it resolves,
+     * memory is at least as new.
+     */
+    async latestVersion(endpoint: string): Promise<number | undefined> {
       const version = await findLatest(endpoint);
       await registry.follow();
       return version;
     },
     findVersion,
-    async versions(endpoint, page) {
+    /** Without documents, latest first. */
+    async versions(endpoint: string, page: Page): Promise<PageOf<ValidationVersion>> {
       const found = await versions(endpoint, page);
       if (found.rows.length === 0 && (await findLatest(endpoint)) === undefined) throw notFound(endpoint);
       return found;
     },
-    async lookUp({ endpoint, format }, hash) {
+    /** `latest` is the last version of the file, deletions included; `isKnown`: whether any version had this document. */
+    async lookUp(
+      { endpoint, format }: ValidationFile,
+      hash: string,
+    ): Promise<{ latest: ValidationVersion | undefined; isKnown: boolean }> {
       let latest: ValidationVersion | undefined;
       let page: Page | undefined = { limit: PAGE, cursor: undefined };
       while (page !== undefined) {
@@ -182,7 +165,8 @@ export async function openStoredValidations(options: StoredValidationsOptions): 
       }
       return { latest, isKnown: false };
     },
-    async put(input, { ifMatch, ifNoneMatch } = {}) {
+    /** In force when it resolves; the old one stays when this one is invalid. The same document creates no version. */
+    async put(input: ValidationInput, { ifMatch, ifNoneMatch }: Conditions = {}): Promise<PutValidation> {
       const { pending, latestVersion } = await registry.change(validations, async (draft) => {
         const latest = await getLatest(input.endpoint, ifMatch);
         // Its other format, and one that was deleted, are not in the way.
@@ -192,7 +176,13 @@ export async function openStoredValidations(options: StoredValidationsOptions): 
       });
       return { entry: pending.entry, latestVersion };
     },
-    remove: (endpoint, format, by, ifMatch) =>
+    /** Both formats unless one is named. Resolves to the versions of these deletions. */
+    remove: (
+      endpoint: string,
+      format: ValidationFormat | undefined,
+      by: string,
+      ifMatch?: string,
+    ): Promise<readonly EndedValidation[]> =>
       registry.change(validations, async (draft) => {
         const files = VALIDATION_FORMATS.filter((one) => format === undefined || format === one)
           .map((one) => ({ endpoint, format: one }))
@@ -203,7 +193,8 @@ export async function openStoredValidations(options: StoredValidationsOptions): 
         for (const one of ended) draft.remove(validations, idOf(one), undefined, toKept(one, by));
         return ended;
       }),
-    async rollBack(endpoint, version, by, ifMatch) {
+    /** Restores an earlier document as a new version. */
+    async rollBack(endpoint: string, version: number, by: string, ifMatch?: string): Promise<PutValidation> {
       const { pending, latestVersion } = await registry.change(validations, async (draft) => {
         if ((await findLatest(endpoint)) === undefined) throw notFound(endpoint);
         const latest = await getLatest(endpoint, ifMatch);

@@ -10,39 +10,15 @@ import {
   type EndedValidation,
   type LiveValidation,
   type PutValidation,
-  type StoredValidations,
   type StoredValidationsOptions,
   type ValidationFile,
   type ValidationInput,
   type ValidationVersion,
 } from "./validation-records.ts";
 
-/** The validations of webhooks by endpoint, together with a folder in which they can be edited. */
-export interface Validations extends Pick<StoredValidations, "list" | "versions" | "latestVersion"> {
-  /** The validation in force; JSON before XSD, unless a format is given. */
-  get(endpoint: string, format: ValidationFormat | undefined): LiveValidation;
-  /** Never a version that is a deletion. */
-  getVersion(endpoint: string, version: number): Promise<ValidationVersion & { document: Uint8Array; hash: string }>;
-  /** In force when it resolves; the old one stays when this one is invalid. The same document creates no version. */
-  put(input: ValidationInput, conditions?: Conditions): Promise<PutVersion>;
-  /** Both formats unless one is named. */
-  remove(endpoint: string, format: ValidationFormat | undefined, by: string, ifMatch?: string): Promise<void>;
-  /** Restores an earlier document as a new version. */
-  rollBack(endpoint: string, version: number, by: string, ifMatch?: string): Promise<PutVersion>;
-  /**
-   * Imports a new or edited file; `read` finds nothing when it was deleted again. Resolves to undefined when it is in
-   * force now, otherwise to the reason why not. At the first poll a file may be older than the version in the store.
-   */
-  takeFile(file: ValidationFile, read: () => Promise<Uint8Array | undefined>, look: "first" | "later"): Promise<Taken>;
-  /** Handles a deleted file, if it is still missing. */
-  loseFile(file: ValidationFile, isGone: () => Promise<boolean>): Promise<void>;
-  /** Writes a file that is missing. */
-  restoreFile(file: ValidationFile): Promise<void>;
-}
+export type Validations = Awaited<ReturnType<typeof openValidations>>;
 
-type Taken = string | undefined;
-
-export interface PutVersion extends Pick<PutValidation, "latestVersion"> {
+interface PutVersion extends Pick<PutValidation, "latestVersion"> {
   /** The version of the document. */
   version: number;
 }
@@ -55,7 +31,8 @@ export interface ValidationsOptions extends StoredValidationsOptions {
 /** The author of versions that came from a file. */
 const FOLDER = "folder";
 
-export async function openValidations(options: ValidationsOptions): Promise<Validations> {
+/** The validations of webhooks by endpoint, together with a folder in which they can be edited. */
+export async function openValidations(options: ValidationsOptions) {
   const { store, mirror } = options;
   const stored = await openStoredValidations(options);
   /** States noted since the entries were read, by the number of the record. */
@@ -107,13 +84,18 @@ export async function openValidations(options: ValidationsOptions): Promise<Vali
     list: stored.list,
     versions: stored.versions,
     latestVersion: stored.latestVersion,
-    get(endpoint, format) {
+    /** The validation in force; JSON before XSD, unless a format is given. */
+    get(endpoint: string, format: ValidationFormat | undefined): LiveValidation {
       const formats = format === undefined ? VALIDATION_FORMATS : [format];
       const found = formats.map((one) => stored.find({ endpoint, format: one })).find((one) => one !== undefined);
       if (found === undefined) throw notFound(endpoint, format);
       return found.thing;
     },
-    async getVersion(endpoint, version) {
+    /** Never a version that is a deletion. */
+    async getVersion(
+      endpoint: string,
+      version: number,
+    ): Promise<ValidationVersion & { document: Uint8Array; hash: string }> {
       const found = await stored.findVersion(endpoint, version);
       if (found?.document !== undefined && found.hash !== undefined) {
         return { ...found, document: found.document, hash: found.hash };
@@ -121,14 +103,23 @@ export async function openValidations(options: ValidationsOptions): Promise<Vali
       const what = found === undefined ? "There is no" : "There is no document in";
       throw new PosthornError("not_found", `${what} version ${version} of the validation of ${endpoint}.`);
     },
-    put: (input, conditions) => inTurn(async () => writeNew(await stored.put(input, conditions))),
-    remove: (endpoint, format, by, ifMatch) =>
+    put: (input: ValidationInput, conditions?: Conditions) =>
+      inTurn(async () => writeNew(await stored.put(input, conditions))),
+    remove: (endpoint: string, format: ValidationFormat | undefined, by: string, ifMatch?: string) =>
       inTurn(async () => {
         for (const ended of await stored.remove(endpoint, format, by, ifMatch)) await removeFile(ended);
       }),
-    rollBack: (endpoint, version, by, ifMatch) =>
+    rollBack: (endpoint: string, version: number, by: string, ifMatch?: string) =>
       inTurn(async () => writeNew(await stored.rollBack(endpoint, version, by, ifMatch))),
-    takeFile: (file, read, look) =>
+    /**
+     * Imports a new or edited file; `read` finds nothing when it was deleted again. Resolves to undefined when it is in
+     * force now, otherwise to the reason why not. At the first poll a file may be older than the version in the store.
+     */
+    takeFile: (
+      file: ValidationFile,
+      read: () => Promise<Uint8Array | undefined>,
+      look: "first" | "later",
+    ): Promise<string | undefined> =>
       inTurn(async () => {
         const document = await read();
         if (document === undefined) return undefined;
@@ -146,12 +137,14 @@ export async function openValidations(options: ValidationsOptions): Promise<Vali
           return readRefusal(error);
         }
       }),
-    loseFile: (file, isGone) =>
+    /** Handles a deleted file, if it is still missing. */
+    loseFile: (file: ValidationFile, isGone: () => Promise<boolean>) =>
       inTurn(async () => {
         if (stored.find(file) === undefined || !(await isGone())) return;
         for (const ended of await stored.remove(file.endpoint, file.format, FOLDER)) await noteRemoved(ended);
       }),
-    restoreFile: (file) =>
+    /** Writes a file that is missing. */
+    restoreFile: (file: ValidationFile) =>
       inTurn(async () => {
         const entry = stored.find(file);
         if (entry !== undefined) await writeOut(entry);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EventType } from "../../../../src/model/event-type.ts";
-import { exportOpenApi } from "../../../../src/resources/event-types/event-types-export.ts";
-import { readOpenApi } from "../../../../src/resources/event-types/event-types-import.ts";
+import { exportOpenApi, readOpenApi } from "../../../../src/resources/event-types/event-types-openapi.ts";
 
 const TYPE: EventType = {
   name: "order.created",

@@ -12,11 +12,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { createValidationFolder } from "../../../../src/resources/validations/validation-folder.ts";
-import { createValidationSync } from "../../../../src/resources/validations/validation-sync.ts";
-import { openValidations } from "../../../../src/resources/validations/validations.ts";
+import { openMirroredValidations } from "../../../../src/resources/validations/validation-folder.ts";
 import { createRegistry } from "../../../../src/resources/registry.ts";
 import { openSqliteStore } from "../../../../src/store/sqlite/open.ts";
+import type { Logger } from "../../../../src/telemetry/logger.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { collectGarbage } from "../../../support/collect-garbage.ts";
 import { until } from "../../../support/api-client.ts";
@@ -58,21 +57,22 @@ async function openPlace(start: { book?: Store; path?: string } = {}) {
       return { cancel: () => (next = undefined) };
     },
   };
-  const validations = await openValidations({
+  const warn = (facts: object, what: string) => {
+    const { file, reason } = facts as { file?: string; reason?: string };
+    told.push(file === undefined ? what : reason === undefined ? `stranger ${file}` : `${file} ${reason}`);
+  };
+  const validations = await openMirroredValidations({
     registry: createRegistry({ records: book.records, clock }),
     store: book,
     examine: async ({ document }) => (Buffer.from(document).includes(BROKEN) ? "does not compile" : undefined),
-    mirror: (version) => sync.mirror(version),
     onChange: () => undefined,
-  });
-  const sync = createValidationSync({
-    folder: createValidationFolder(path),
-    validations,
+    onBrokenChange: () => undefined,
+    folder: path,
     clock,
-    onBroken: (_, name, reason) => told.push(`${name} ${reason}`),
-    onMended: (_, name) => told.push(`${name} mended`),
-    onTrouble: (_, what) => told.push(what),
-    onStranger: (name) => told.push(`stranger ${name}`),
+    logger: {
+      warn,
+      info: (facts: object) => told.push(`${(facts as { file: string }).file} mended`),
+    } as unknown as Logger,
   });
 
   async function look(times = 1): Promise<void> {
@@ -88,7 +88,6 @@ async function openPlace(start: { book?: Store; path?: string } = {}) {
     path,
     book,
     told,
-    sync,
     validations,
     look,
     write(name: string, text: string) {
@@ -112,7 +111,7 @@ async function openPlace(start: { book?: Store; path?: string } = {}) {
 describe("the folder of validations", () => {
   it("need not be there, and is made when something is written", async () => {
     const place = await openPlace();
-    await place.sync.start();
+    await place.validations.start();
     await place.look(2);
     expect(() => readdirSync(place.path)).toThrow(/ENOENT/);
     await place.put("orders", FIRST);
@@ -131,7 +130,7 @@ describe("the folder of validations", () => {
     const place = await openPlace();
     place.write("orders.json", FIRST);
     place.write("orders.xsd", "<a/>");
-    await place.sync.start();
+    await place.validations.start();
     expect(place.inForce()).toEqual([
       ["orders.json", FIRST],
       ["orders.xsd", "<a/>"],
@@ -150,7 +149,7 @@ describe("the folder of validations", () => {
   it("keeps the last good version of a broken file, and tells when it is broken and when it is mended", async () => {
     const place = await openPlace();
     place.write("orders.json", FIRST);
-    await place.sync.start();
+    await place.validations.start();
     place.write("orders.json", BROKEN);
     await place.look(4);
     expect(place.told).toEqual(["orders.json does not compile"]);
@@ -171,7 +170,7 @@ describe("the folder of validations", () => {
   it("ends a validation whose file is deleted, as a version, but not while an editor saves it", async () => {
     const place = await openPlace();
     place.write("orders.json", FIRST);
-    await place.sync.start();
+    await place.validations.start();
     renameSync(join(place.path, "orders.json"), join(place.path, ".orders.json.swp"));
     await place.look(1);
     renameSync(join(place.path, ".orders.json.swp"), join(place.path, "orders.json"));
@@ -186,7 +185,7 @@ describe("the folder of validations", () => {
   it("deletes nothing when it is gone, empty after a mount, or cannot be read", async () => {
     const place = await openPlace();
     place.write("orders.json", FIRST);
-    await place.sync.start();
+    await place.validations.start();
     renameSync(place.path, `${place.path}-away`);
     await place.look(3);
     expect(place.inForce()).toHaveLength(1);
@@ -206,7 +205,7 @@ describe("the folder of validations", () => {
   it("takes names with capitals and dots, but no two that a file system may take for one", async () => {
     const place = await openPlace();
     for (const name of ["newOrder.json", "new.order.json"]) place.write(name, FIRST);
-    await place.sync.start();
+    await place.validations.start();
     expect(place.inForce().map(([name]) => name)).toEqual(["new.order.json", "newOrder.json"]);
     place.write("NEWORDER.json", SECOND);
     await place.look(3);
@@ -219,7 +218,7 @@ describe("the folder of validations", () => {
     for (const name of ["README.md", ".orders.json", "new order.json", "orders.json~"]) place.write(name, FIRST);
     mkdirSync(join(place.path, "dir.json"));
     symlinkSync("nowhere", join(place.path, "dangling.json"));
-    await place.sync.start();
+    await place.validations.start();
     await place.look(3);
     expect(place.inForce()).toEqual([]);
     expect(place.told).toEqual(["dir.json cannot be read (EISDIR)", "stranger new order.json"]);
@@ -229,13 +228,13 @@ describe("the folder of validations", () => {
 describe("a start with a folder", () => {
   it("takes a file that was edited meanwhile, and writes one that is missing", async () => {
     const before = await openPlace();
-    await before.sync.start();
+    await before.validations.start();
     await before.put("orders", FIRST);
     await before.put("users", FIRST);
     rmSync(join(before.path, "users.json"));
     before.write("orders.json", SECOND);
     const after = await openPlace(before);
-    await after.sync.start();
+    await after.validations.start();
     expect(after.inForce()).toEqual([
       ["orders.json", SECOND],
       ["users.json", FIRST],
@@ -245,7 +244,7 @@ describe("a start with a folder", () => {
 
   it("keeps what was put while the folder could not be written, unless the file was edited since", async () => {
     const before = await openPlace();
-    await before.sync.start();
+    await before.validations.start();
     await before.put("orders", FIRST);
     await before.put("users", FIRST);
     // In the way of the temporary files.
@@ -261,7 +260,7 @@ describe("a start with a folder", () => {
       rmSync(join(before.path, `.${name}.json.${process.pid}.tmp`), { recursive: true });
     before.write("users.json", '{"title":"edited"}');
     const after = await openPlace(before);
-    await after.sync.start();
+    await after.validations.start();
     expect(after.inForce()).toEqual([
       ["orders.json", SECOND],
       ["users.json", '{"title":"edited"}'],
@@ -271,7 +270,7 @@ describe("a start with a folder", () => {
 
   it("keeps the hash that tells one document from another", async () => {
     const place = await openPlace();
-    await place.sync.start();
+    await place.validations.start();
     await place.put("orders", FIRST);
     expect(place.validations.list()[0]?.hash).toBe(createHash("sha256").update(FIRST).digest("hex"));
   });
