@@ -8,7 +8,7 @@ import { formatDeliveryId } from "../model/ids.ts";
 import type { Source } from "../model/source.ts";
 import { parseUrl } from "../model/addresses.ts";
 import type { Draft } from "../resources/draft.ts";
-import type { ClaimedDelivery, DeadDelivery, DeliveryKey, Settlement } from "../store/port/lanes.ts";
+import type { ClaimedDelivery, DeadDelivery, Settlement } from "../store/port/lanes.ts";
 import type { OwnEvent, OwnEvents } from "../accept/ingest.ts";
 import type { Statistics } from "../jobs/statistics.ts";
 import type { KnownTarget } from "../resources/target-states.ts";
@@ -18,14 +18,6 @@ import type { KnownTarget } from "../resources/target-states.ts";
  * delivery of such an event is not reported: the report would fail in the same way.
  */
 export type FailureEvents = ReturnType<typeof createFailureEvents>;
-
-interface DeadFacts extends DeliveryKey {
-  eventId: string;
-  eventType: string;
-  reason: DeadReason | undefined;
-  error: string | undefined;
-  attemptCount: number;
-}
 
 export function createFailureEvents(options: {
   ownEvents: OwnEvents;
@@ -41,7 +33,10 @@ export function createFailureEvents(options: {
     else waiting.push(event);
   }
 
-  function notifyDead(subscription: Subscription, dead: DeadFacts): void {
+  function notifyDead(
+    subscription: Subscription,
+    dead: Omit<DeadDelivery, "reason"> & { reason: DeadReason | undefined; error?: string | undefined },
+  ): void {
     publish({
       type: "webhook.delivery_dead",
       tenantId: subscription.tenantId,
@@ -119,14 +114,10 @@ export function createFailureEvents(options: {
 
     /** Its target has changed to mode QUEUE, or back to NORMAL. */
     modeChanged(
-      {
-        name,
-        tenantId,
-        declared,
-        subscriptions,
-      }: Pick<KnownTarget, "name" | "tenantId" | "declared" | "subscriptions">,
+      known: Pick<KnownTarget, "name" | "tenantId" | "declared" | "subscriptions">,
       target: Pick<Target, "mode" | "notices">,
     ): void {
+      const { name, tenantId, declared, subscriptions } = known;
       const { mode } = target;
       if (!takeModeNotice(target)) return;
       const [now, before] = mode.isOpen ? ["QUEUE", "NORMAL"] : ["NORMAL", "QUEUE"];
@@ -162,7 +153,7 @@ export function createFailureEvents(options: {
       for (const one of dead) {
         statistics?.noteEnded(one.subscriptionSeq, "dead");
         const subscription = findSubscription(one.subscriptionSeq);
-        if (subscription !== undefined) notifyDead(subscription, { ...one, error: undefined });
+        if (subscription !== undefined) notifyDead(subscription, one);
       }
     },
 
