@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 import type { FastifySchemaCompiler } from "fastify";
-import { PosthornError } from "../model/errors.ts";
+import { invalidField, PosthornError } from "../model/errors.ts";
 import { EVENT_VERSION_PATTERN } from "../model/event-type.ts";
 import { EVENT_ID_PATTERN, EVENT_TYPE_PATTERN } from "../model/event.ts";
 import { describeSchemaError } from "../model/shape.ts";
@@ -53,9 +53,10 @@ function explain(validate: ValidateFunction): Error {
     errors[0] as ErrorObject,
   );
   const field = fieldOf(error);
-  return new PosthornError("invalid_field", `${field === "" ? "The body" : field} ${describe(error, errors)}.`, {
-    field: field === "" ? undefined : field,
-  });
+  return invalidField(
+    field === "" ? undefined : field,
+    `${field === "" ? "The body" : field} ${describe(error, errors)}.`,
+  );
 }
 
 function fieldOf({ instancePath, params, keyword }: ErrorObject): string {

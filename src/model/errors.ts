@@ -104,6 +104,11 @@ export class PosthornError extends Error {
   }
 }
 
+/** What somebody has sent has a wrong value, at the field or, without one, as a whole. */
+export function invalidField(field: string | undefined, message: string): PosthornError {
+  return new PosthornError("invalid_field", message, { field });
+}
+
 /** Whether something that was stored is no longer as it was written. */
 export function isDamage(error: unknown): error is PosthornError {
   return error instanceof PosthornError && error.code === "store_corrupt";

@@ -3,14 +3,14 @@ import { PublishInput } from "../../intake/publish/publish-schema.ts";
 import type { DocumentedRoute } from "../routes/route.ts";
 import { EXAMPLE } from "./examples.ts";
 import { Problem } from "./problems.ts";
-import { choice, closed, count, Count, named, text, type OperationDocs } from "./shapes.ts";
+import { choice, closed, count, Count, flag, named, text, type OperationDocs } from "./shapes.ts";
 
 const Published = named(
   "Published",
   closed({
     event_id: text(EXAMPLE.newEvent),
     deliveries: count(1),
-    duplicate: Type.Boolean({ description: "True when the event was already known; nothing has changed" }),
+    duplicate: flag("True when the event was already known; nothing has changed"),
   }),
 );
 

@@ -3,7 +3,7 @@ import { GATEWAY_EVENT_TYPES } from "../../model/pattern.ts";
 import { EXAMPLE } from "./examples.ts";
 import { OWN_EVENT_DOCS, type OwnEventDocs } from "./own-events.ts";
 import type { SchemaWriter } from "./schema-writer.ts";
-import { closed, exampleOf, named, text, Time, type Json } from "./shapes.ts";
+import { closed, exampleOf, named, text, textOf, Time, type Json } from "./shapes.ts";
 
 const Envelope = named(
   "Envelope",
@@ -19,7 +19,7 @@ const Envelope = named(
           examples: [{ order_id: 1001, total: "12.50" }],
         }),
       ),
-      data_base64: Type.Optional(Type.String({ description: "The payload when it is not text" })),
+      data_base64: Type.Optional(textOf("The payload when it is not text")),
     },
     "Format `envelope`, the default for published events",
   ),

@@ -5,7 +5,7 @@ import type { GATEWAY_EVENT_TYPES } from "../../model/pattern.ts";
 import { MODES } from "../../model/target.ts";
 import { ALERT_SUMMARY, AlertCauses, AlertUnit, RuleName, Severity } from "../routes/alerts.ts";
 import { EXAMPLE } from "./examples.ts";
-import { choice, closed, count, Count, exampleOf, named, nullable, text, textOrNull, Time } from "./shapes.ts";
+import { choice, closed, count, Count, exampleOf, flag, named, nullable, text, textOrNull, Time } from "./shapes.ts";
 
 /** The gateway's own events, with the `data` of each. */
 export interface OwnEventDocs {
@@ -154,7 +154,7 @@ export const OWN_EVENT_DOCS: readonly OwnEventDocs[] = [
       previous_mode: choice(MODES),
       since: Time,
       reason: nullable(text("answered 503")),
-      forced: Type.Boolean({ description: "True when an operator set the mode" }),
+      forced: flag("True when an operator set the mode"),
       failures: count(3, "Failed attempts in a row"),
       url_host: nullable(url_host),
     },

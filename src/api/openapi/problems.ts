@@ -1,32 +1,31 @@
 import { Type } from "typebox";
 import { describeError } from "../../intake/problem.ts";
-import { ERRORS, PosthornError, type ErrorCode } from "../../model/errors.ts";
+import { ERRORS, invalidField, type ErrorCode } from "../../model/errors.ts";
 import type { DocumentedRoute } from "../routes/route.ts";
 import type { SchemaWriter } from "./schema-writer.ts";
-import { named, type Json } from "./shapes.ts";
+import { named, textOf, type Json } from "./shapes.ts";
 
 /** RFC 9457; an error may add members of its own. */
 export const Problem = named(
   "Problem",
   Type.Object(
     {
-      type: Type.String({ description: "`urn:posthorn:error:` followed by the code" }),
+      type: textOf("`urn:posthorn:error:` followed by the code"),
       title: Type.String(),
       status: Type.Integer({ minimum: 400, maximum: 599 }),
       code: Type.Enum(Object.keys(ERRORS), { description: "A stable code; docs/reference/errors.md explains each" }),
-      detail: Type.String({ description: "What was wrong, with which value, and what to do" }),
-      field: Type.Optional(Type.String({ description: "The invalid field" })),
+      detail: textOf("What was wrong, with which value, and what to do"),
+      field: Type.Optional(textOf("The invalid field")),
       request_id: Type.Optional(
-        Type.String({
-          description:
-            "Of a rejected webhook that was stored: `GET /api/v1/requests/{id}` shows it. With `internal_error`: in the gateway's log",
-        }),
+        textOf(
+          "Of a rejected webhook that was stored: `GET /api/v1/requests/{id}` shows it. With `internal_error`: in the gateway's log",
+        ),
       ),
     },
     {
       additionalProperties: true,
       description: "What went wrong (RFC 9457)",
-      examples: [describeError(new PosthornError("invalid_field", "name is missing.", { field: "name" }))],
+      examples: [describeError(invalidField("name", "name is missing."))],
     },
   ),
 );

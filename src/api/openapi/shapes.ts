@@ -137,6 +137,14 @@ export function time(description: string) {
   return Type.String({ format: "date-time", description });
 }
 
+export function textOf(description: string) {
+  return Type.String({ description });
+}
+
+export function flag(description: string) {
+  return Type.Boolean({ description });
+}
+
 /** A number of things; 0 in the example. */
 export function countOf(description: string) {
   return Type.Integer({ minimum: 0, description });
@@ -189,6 +197,10 @@ export function pageSchema<Item extends TSchema>(item: Item) {
     data: Type.Array(item),
     next_cursor: nullable(Type.String({ description: "The `cursor` of the next page; null on the last page" })),
   });
+}
+
+export function shows(schema: TSchema, description: string, example?: unknown): AnswerDocs {
+  return { description, schema, ...(example !== undefined && { example }) };
 }
 
 /** The example of the list has one example item. */

@@ -14,9 +14,11 @@ import {
   Count,
   countOf,
   exampleOf,
+  flag,
   nullable,
   page,
   shape,
+  shows,
   text,
   textOrNull,
   Time,
@@ -65,7 +67,7 @@ const Alert = shape("Alert", () => ({
   fired_at: Time,
   cleared_at: nullable(Time),
   acknowledged: nullable(closed({ at: Time, by, note })),
-  muted: Type.Boolean({ description: "True while no messages are sent about this alert" }),
+  muted: flag("True while no messages are sent about this alert"),
   mutes: Type.Array(
     closed({
       cause: textOrNull("Null when the whole rule is muted, for its tenant or for the gateway"),
@@ -203,7 +205,7 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
   });
 
   route("GET /api/v1/alerts/:id", READ, "Get an alert", {
-    docs: () => ({ params, answer: { description: "The alert", schema: Alert } }),
+    docs: () => ({ params, answer: shows(Alert, "The alert") }),
     handle: async ({ caller, params }) => presentOne(alerts.get(params.id, caller?.tenantId)),
   });
 
@@ -214,11 +216,10 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
         "Marks that somebody is working on the alert. New causes send no more messages; the end of the alert does.",
       params,
       request: { note: "The partner knows" },
-      answer: {
-        description: "The alert",
-        schema: Alert,
-        example: { ...alertExample(), acknowledged: { at: EXAMPLE.time, by: EXAMPLE.key, note: "The partner knows" } },
-      },
+      answer: shows(Alert, "The alert", {
+        ...alertExample(),
+        acknowledged: { at: EXAMPLE.time, by: EXAMPLE.key, note: "The partner knows" },
+      }),
       errors: ["conflict"],
     }),
     handle: async ({ caller, params, body }) =>
@@ -234,15 +235,11 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
         "ignored; it must be one that the alert has. Problems that still exist when the mute ends are reported then.",
       params,
       request: { for_s: 3600 },
-      answer: {
-        description: "The alert",
-        schema: Alert,
-        example: {
-          ...alertExample(),
-          muted: true,
-          mutes: [{ cause: null, until: EXAMPLE.overlapEnd, at: EXAMPLE.time, by: EXAMPLE.key, note: null }],
-        },
-      },
+      answer: shows(Alert, "The alert", {
+        ...alertExample(),
+        muted: true,
+        mutes: [{ cause: null, until: EXAMPLE.overlapEnd, at: EXAMPLE.time, by: EXAMPLE.key, note: null }],
+      }),
     }),
     async handle({ caller, params, body }) {
       const { for_s: forS, cause, note } = body ?? {};
@@ -258,7 +255,7 @@ export function addAlertRoutes(app: FastifyInstance, { alerts, store, clock }: P
       description: "Ends all mutes of the rule, or with `cause` only that of one cause.",
       params,
       request: {},
-      answer: { description: "The alert", schema: Alert },
+      answer: shows(Alert, "The alert"),
     }),
     handle: async ({ caller, params, body }) =>
       presentOne(await alerts.unmute(params.id, caller?.tenantId, body?.cause)),

@@ -10,9 +10,11 @@ import {
   Anything,
   closed,
   Count,
+  flag,
   nullable,
   page,
   shape,
+  shows,
   text,
   textOrNull,
   time,
@@ -39,7 +41,7 @@ const AuditEntry = shape("AuditEntry", "One entry of the audit log: who did what
   before: nullable(Type.With(Anything, { description: "The changed fields before the change; secrets are masked" })),
   after: nullable(Type.With(Anything, { description: "The changed fields after the change; secrets are masked" })),
   details: nullable(Type.With(Anything, { description: "More facts, such as a reason or a number" })),
-  erased: Type.Boolean({ description: "True when the content of the entry was erased with its tenant" }),
+  erased: flag("True when the content of the entry was erased with its tenant"),
   hash: text(HASH, "SHA-256 of the previous entry's hash and this entry"),
 }));
 
@@ -142,10 +144,7 @@ export function addAuditRoutes(app: FastifyInstance, { trail, subscriptions, exp
   route("GET /api/v1/audit/verify", OPERATOR, "Verify the audit log from its first entry", {
     exposeHeadRoute: false,
     docs: () => ({
-      answer: {
-        description: "Whether all entries are unchanged",
-        schema: AuditVerdict,
-      },
+      answer: shows(AuditVerdict, "Whether all entries are unchanged"),
     }),
     async handle() {
       const { entries, head, fault } = await trail.verify();

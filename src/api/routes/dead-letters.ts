@@ -1,9 +1,20 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import type { DeadLetterGroup as StoredGroup } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { closed, count, IDEMPOTENCY_KEY, nullable, page, shape, text, Time, type AnswerOf } from "../openapi/shapes.ts";
+import {
+  closed,
+  count,
+  IDEMPOTENCY_KEY,
+  nullable,
+  page,
+  shape,
+  shows,
+  text,
+  Time,
+  type AnswerOf,
+} from "../openapi/shapes.ts";
 import { isoTime } from "../present.ts";
 import { createDeliveryReader, Delivery, OfSubscription, replayedDelivery } from "./deliveries.ts";
 import { pageOf, pageQuery, presentPage } from "./paging.ts";
@@ -71,10 +82,10 @@ export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
     query: GroupQuery,
     docs: () => ({
       query: { reason: "refused" },
-      answer: {
-        description: "The largest group first. With `exact` false only the latest 50,000 were counted",
-        schema: closed({ data: Type.Array(DeadLetterGroup), exact: Type.Boolean({ examples: [true] }) }),
-      },
+      answer: shows(
+        closed({ data: Type.Array(DeadLetterGroup), exact: Type.Boolean({ examples: [true] }) }),
+        "The largest group first. With `exact` false only the latest 50,000 were counted",
+      ),
       errors: ["not_found"],
     }),
     async handle(request) {
@@ -125,7 +136,7 @@ export function addDeadLetterRoutes(app: FastifyInstance, parts: Parts): void {
         if (filter === undefined && all === undefined) {
           return present(await replays.purge(await getForChange(id, request)));
         }
-        throw new PosthornError("invalid_field", "Send only one of id, filter and all.", { field: "id" });
+        throw invalidField("id", "Send only one of id, filter and all.");
       }
       if (confirm !== "purge") {
         const { count, isExact } = await parts.bulkReplays.plan(toWish(request, "purge", request.body));

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import type { TargetMode } from "../../deliver/mode.ts";
 import type { DestinationKinds } from "../../destinations/kinds.ts";
 import { DEAD_REASONS, DELIVERY_STATES } from "../../model/delivery.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { SEARCH_BUDGET_MS } from "../../model/event-search.ts";
 import { formatDeliveryId, parseDeliveryId } from "../../model/ids.ts";
 import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
@@ -23,6 +23,7 @@ import {
   nullable,
   page,
   shape,
+  shows,
   text,
   Time,
   type AnswerOf,
@@ -134,7 +135,7 @@ export function createDeliveryReader(parts: Parts) {
   function findMeant({ subscription_id: id, subscription: given }: FilterQuery, tenantId: string | undefined) {
     if (id !== undefined && given !== undefined) {
       const message = "Give either subscription, which is an id or a name, or subscription_id.";
-      throw new PosthornError("invalid_field", message, { field: "subscription" });
+      throw invalidField("subscription", message);
     }
     if (given === undefined) return id === undefined ? undefined : subscriptions.getById(id, tenantId);
     const known = subscriptions.findById(given, tenantId);
@@ -143,7 +144,7 @@ export function createDeliveryReader(parts: Parts) {
     if (named === undefined) throw new PosthornError("not_found", `No subscription has the id or name "${given}".`);
     if (others.length === 0) return named;
     const message = `${others.length + 1} tenants have a subscription "${given}". Add tenant_id, or give its id.`;
-    throw new PosthornError("invalid_field", message, { field: "subscription" });
+    throw invalidField("subscription", message);
   }
 
   async function get(id: string, request: FastifyRequest): Promise<StoredDelivery> {
@@ -193,13 +194,12 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
   route("GET /api/v1/deliveries/:id", READ, "Get a delivery with its attempts", {
     docs: () => ({
       params: { id: EXAMPLE.deadDelivery },
-      answer: {
-        description:
-          "The delivery with its attempts; secrets are masked. For keys and portal links of a tenant " +
+      answer: shows(
+        DeliveryWithAttempts,
+        "The delivery with its attempts; secrets are masked. For keys and portal links of a tenant " +
           "`response_headers` and `response_body` are null where the request had credentials that the operator of the " +
           "gateway set (`credentials_by` of the subscription), and where the subscription was deleted",
-        schema: DeliveryWithAttempts,
-      },
+      ),
     }),
     async handle(request) {
       const delivery = await get(request.params.id, request);
@@ -234,11 +234,13 @@ export function addDeliveryRoutes(app: FastifyInstance, parts: Parts): void {
   route("POST /api/v1/deliveries/:id/cancel", ADMIN, "Cancel a delivery", {
     docs: () => ({
       params: { id: EXAMPLE.heldDelivery },
-      answer: {
-        description: "The delivery, which is not attempted any more",
-        schema: Delivery,
-        example: { ...deadExample(), ...ended, id: EXAMPLE.heldDelivery, status: "cancelled", attempt_count: 0 },
-      },
+      answer: shows(Delivery, "The delivery, which is not attempted any more", {
+        ...deadExample(),
+        ...ended,
+        id: EXAMPLE.heldDelivery,
+        status: "cancelled",
+        attempt_count: 0,
+      }),
       errors: ["illegal_transition", "conflict"],
     }),
     async handle(request) {

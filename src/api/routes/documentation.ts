@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
+import { shows } from "../openapi/shapes.ts";
 import { nextTurn, prepare, sendPrepared, type Prepared } from "../prepared.ts";
 import type { Parts } from "./parts.ts";
 import { OPEN, routesOf, watchDocumentedRoutes } from "./route.ts";
@@ -32,13 +33,13 @@ export function addDocumentationRoutes(app: FastifyInstance, { version, dashboar
   });
   route("GET /openapi.json", OPEN, "Get this API's OpenAPI document", {
     docs: () => ({
-      answer: {
-        description: "OpenAPI 3.1",
-        schema: Type.Object(
+      answer: shows(
+        Type.Object(
           { openapi: Type.String(), paths: Type.Object({}, { additionalProperties: true }) },
           { additionalProperties: true },
         ),
-        example: {
+        "OpenAPI 3.1",
+        {
           openapi: "3.1.0",
           info: { title: "Posthorn", version: "0.1.0" },
           servers: [{ url: "/" }],
@@ -47,7 +48,7 @@ export function addDocumentationRoutes(app: FastifyInstance, { version, dashboar
           webhooks: {},
           components: {},
         },
-      },
+      ),
     }),
     handle: async (request, reply) => sendPrepared(request, reply, await (made ??= make())),
   });

@@ -1,14 +1,14 @@
 import type { FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { EVENT_STATUSES } from "../../model/delivery.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField } from "../../model/errors.ts";
 import { parseLabel } from "../../model/event-search.ts";
 import { EVENT_TYPE_MAX_LENGTH } from "../../model/event.ts";
 import { FILTER_LIMITS, parseFilter } from "../../model/filter.ts";
 import { parsePattern } from "../../model/pattern.ts";
 import { oneOf } from "../../model/shape.ts";
 import type { EventFilter } from "../../store/port/reads.ts";
-import { time } from "../openapi/shapes.ts";
+import { flag, time } from "../openapi/shapes.ts";
 
 const text = (maxLength: number, description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000]*$", description }));
@@ -23,9 +23,7 @@ export const EventQuery = {
   since: Type.Optional(time("Received at this time or later")),
   until: Type.Optional(time("Received before this time")),
   status: Type.Optional(oneOf(EVENT_STATUSES, { description: "The state of the event's deliveries" })),
-  unmatched: Type.Optional(
-    Type.Boolean({ description: "True: only events that no subscription matched; false: only events that one did" }),
-  ),
+  unmatched: Type.Optional(flag("True: only events that no subscription matched; false: only events that one did")),
   id: Type.Optional(
     Type.String({
       pattern: "^[A-Za-z0-9_:-]{1,128}\\*?$",
@@ -78,7 +76,7 @@ export function readTimes(query: Pick<EventParameters, "since" | "until">) {
   const since = query.since === undefined ? undefined : Date.parse(query.since);
   const until = query.until === undefined ? undefined : Date.parse(query.until);
   if (since !== undefined && until !== undefined && since >= until) {
-    throw new PosthornError("invalid_field", "since must be before until.", { field: "since" });
+    throw invalidField("since", "since must be before until.");
   }
   return { since, until };
 }
@@ -87,7 +85,7 @@ export function refuseNoPattern(type: string): void {
   try {
     parsePattern(type);
   } catch (error) {
-    throw new PosthornError("invalid_field", (error as Error).message, { field: "event_type" });
+    throw invalidField("event_type", (error as Error).message);
   }
 }
 
@@ -98,8 +96,6 @@ function readData(condition: string): string {
     parseFilter(`{"data":${condition}}`);
     return condition;
   } catch (error) {
-    throw new PosthornError("invalid_field", `data is not a valid condition: ${(error as Error).message}`, {
-      field: "data",
-    });
+    throw invalidField("data", `data is not a valid condition: ${(error as Error).message}`);
   }
 }

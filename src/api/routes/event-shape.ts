@@ -9,10 +9,12 @@ import {
   closed,
   count,
   countOf,
+  flag,
   Headers,
   nullable,
   shape,
   text,
+  textOf,
   textOrNull,
   time,
   Time,
@@ -37,14 +39,14 @@ export const Event = shape("Event", "An event: an immutable fact", () => ({
   expires_at: Type.Optional(Time),
   metadata: Type.Optional(Anything),
   status: Type.Enum(["PENDING", "COMPLETED", "FAILED"], { examples: ["FAILED"] }),
-  unmatched: Type.Boolean({ description: "True when no subscription matched the event" }),
+  unmatched: flag("True when no subscription matched the event"),
   received_at: Time,
   published_at: time("When the event was stored on disk"),
   content_type: nullable(text("application/json")),
   size: count(43, "The size of the body in bytes"),
   body_erased_at: nullable(time("When the body was erased; null otherwise")),
   masked: countOf("The number of values that were masked before the event was stored"),
-  replay_of: Type.Optional(Type.String({ description: "The id of the event that was edited to create this one" })),
+  replay_of: Type.Optional(textOf("The id of the event that was edited to create this one")),
   schema_result: nullable(
     closed({
       valid: Type.Boolean(),
@@ -71,13 +73,11 @@ export const Payload = {
       examples: [EXAMPLE_PAYLOAD],
     }),
   ),
-  payload_base64: Type.Optional(Type.String({ description: "A body that is not text" })),
+  payload_base64: Type.Optional(textOf("A body that is not text")),
   payload_omitted: Type.Optional(
-    Type.Boolean({
-      description: "Instead of the body: it is damaged on disk, or, in the live stream, larger than 256 KiB",
-    }),
+    flag("Instead of the body: it is damaged on disk, or, in the live stream, larger than 256 KiB"),
   ),
-  damage: Type.Optional(Type.String({ description: "What is damaged" })),
+  damage: Type.Optional(textOf("What is damaged")),
 };
 
 /** The one mapping of an event to the wire, as a tenant sees it, or those who are bound to none. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField } from "../../model/errors.ts";
 import {
   EVENT_VERSION_PATTERN,
   EventTypeChange,
@@ -25,6 +25,7 @@ import {
   nullable,
   shape,
   shownFields,
+  shows,
   text,
   Time,
   type AnswerOf,
@@ -147,14 +148,14 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
 
   route(`GET ${PATH}/export`, READ, "Export event types as OpenAPI webhooks", {
     docs: () => ({
-      answer: {
-        description: "An OpenAPI 3.1 document with a webhook for each event type",
-        schema: Type.Object(
+      answer: shows(
+        Type.Object(
           { openapi: Type.String(), info: Anything, jsonSchemaDialect: Type.String(), webhooks: Anything },
           { additionalProperties: true },
         ),
-        example: { jsonSchemaDialect: "https://json-schema.org/draft/2020-12/schema", ...OPENAPI },
-      },
+        "An OpenAPI 3.1 document with a webhook for each event type",
+        { jsonSchemaDialect: "https://json-schema.org/draft/2020-12/schema", ...OPENAPI },
+      ),
     }),
     async handle({ caller }, reply) {
       const types = eventTypes.list();
@@ -177,16 +178,16 @@ export function addEventTypeRoutes(app: FastifyInstance, { eventTypes }: Parts):
       description: "Imports all event types, or none if one is invalid. The document may have at most 32 MiB.",
       query: { dry_run: true },
       request: OPENAPI,
-      answer: {
-        description: "The changes that were made; with `dry_run`, the changes that would be made",
-        schema: closed({
+      answer: shows(
+        closed({
           dry_run: Type.Boolean(),
           created: Type.Array(Type.String()),
           updated: Type.Array(Type.String()),
           unchanged: Type.Array(Type.String()),
         }),
-        example: { dry_run: true, created: ["order.shipped"], updated: [], unchanged: [] },
-      },
+        "The changes that were made; with `dry_run`, the changes that would be made",
+        { dry_run: true, created: ["order.shipped"], updated: [], unchanged: [] },
+      ),
       errors: ["managed_by_config"],
     }),
     async handle(request) {
@@ -242,9 +243,7 @@ const NAME = new RegExp(EVENT_TYPE_PATTERN);
 function refuseName(name: string): void {
   if (NAME.test(name) && name.length <= EVENT_TYPE_MAX_LENGTH) return;
   const shown = JSON.stringify(name.slice(0, 60));
-  throw new PosthornError("invalid_field", `${shown} is not an event type. Write words separated by dots.`, {
-    field: "name",
-  });
+  throw invalidField("name", `${shown} is not an event type. Write words separated by dots.`);
 }
 
 /** The one mapping of an event type to the wire. */

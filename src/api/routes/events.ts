@@ -2,13 +2,13 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { rejectPublishingPartner } from "../../intake/hot-routes.ts";
 import { rejectErased } from "../../jobs/body-erasure.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { SEARCH_BUDGET_MS } from "../../model/event-search.ts";
 import { findMember, skipSpace } from "../../model/json.ts";
 import { isFor, type Subscription } from "../../model/subscription.ts";
 import type { StoredEvent } from "../../store/port/reads.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { closed, countOf, extended, named, nullable, page, pageSchema, time } from "../openapi/shapes.ts";
+import { closed, countOf, extended, named, nullable, page, pageSchema, shows, time } from "../openapi/shapes.ts";
 import { isoTime } from "../present.ts";
 import { createDeliveryPresenter, Delivery, replayedDelivery } from "./deliveries.ts";
 import { EventQuery, readEventFilter } from "./event-query.ts";
@@ -101,10 +101,7 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
     query: OneQuery,
     docs: () => ({
       params: { id: EXAMPLE.event },
-      answer: {
-        description: "The event with its body and its deliveries",
-        schema: EventWithDeliveries,
-      },
+      answer: shows(EventWithDeliveries, "The event with its body and its deliveries"),
     }),
     async handle(request, reply) {
       const tenantId = request.caller?.tenantId;
@@ -189,11 +186,10 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
         "Erases the body, the responses of destinations, and the bodies of duplicate requests. Is rejected while " +
         "deliveries are open, unless `force` is set: then they become dead letters (`erased`). This cannot be undone.",
       params: { id: EXAMPLE.event },
-      answer: {
-        description: "Erased",
-        schema: closed({ event_id: Type.String(), ended_deliveries: Type.Integer({ minimum: 0 }) }),
-        example: { event_id: EXAMPLE.event, ended_deliveries: 0 },
-      },
+      answer: shows(closed({ event_id: Type.String(), ended_deliveries: Type.Integer({ minimum: 0 }) }), "Erased", {
+        event_id: EXAMPLE.event,
+        ended_deliveries: 0,
+      }),
       errors: ["conflict"],
     }),
     async handle({ params, query, caller }) {
@@ -213,9 +209,7 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
   ): readonly Subscription[] | undefined {
     const { subscription_id: one, subscription_ids: several } = body;
     if (one !== undefined && several !== undefined) {
-      throw new PosthornError("invalid_field", "Give either subscription_id or subscription_ids, not both.", {
-        field: "subscription_ids",
-      });
+      throw invalidField("subscription_ids", "Give either subscription_id or subscription_ids, not both.");
     }
     const ids = one === undefined ? several : [one];
     return ids?.map((id) => {
@@ -234,10 +228,9 @@ export function addEventRoutes(app: FastifyInstance, parts: Parts): void {
 
 function refuseSeveral(subscriptionIds: readonly string[] | undefined): void {
   if (subscriptionIds === undefined) return;
-  throw new PosthornError(
-    "invalid_field",
+  throw invalidField(
+    "subscription_ids",
     "subscription_ids needs a payload. Without one, the event is replayed to all who had it, or to subscription_id.",
-    { field: "subscription_ids" },
   );
 }
 

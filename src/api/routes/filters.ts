@@ -2,11 +2,11 @@ import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { createFilterFacts } from "../../accept/router.ts";
 import { parseQuery } from "../../model/addresses.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { DEFAULT_TENANT, PRIORITIES } from "../../model/event.ts";
 import { explainFilter, parseFilter, type Filter, type FilterFacts, type FilterFailure } from "../../model/filter.ts";
 import { oneOf } from "../../model/shape.ts";
-import { closed } from "../openapi/shapes.ts";
+import { closed, shows, textOf } from "../openapi/shapes.ts";
 import type { Parts } from "./parts.ts";
 import { READ, routesOf } from "./route.ts";
 
@@ -31,7 +31,7 @@ export const SampleEvent = closed({
   tenant_id: Type.Optional(Type.String({ maxLength: 128 })),
   priority: Type.Optional(oneOf(PRIORITIES)),
   headers: Type.Optional(Members),
-  query: Type.Optional(Type.Union([Members, Type.String({ description: "The query string of a URL" })])),
+  query: Type.Optional(Type.Union([Members, textOf("The query string of a URL")])),
   metadata: Type.Optional(Members),
   data: Type.Optional(Type.Unknown({ description: "The JSON body; leave it out if the body is not JSON" })),
 });
@@ -58,18 +58,17 @@ export function addFilterRoutes(app: FastifyInstance, { store }: Parts): void {
     docs: () => ({
       description: "Tests the filter on an event that you describe, or on a stored event. Nothing is stored.",
       request: { filter: { data: { total: { $gt: 100 } } }, event: { data: { total: 12 } } },
-      answer: {
-        description: "Whether the filter matches and, if not, which conditions failed",
-        schema: FilterResult,
-        example: { match: false, failed: { path: "data.total", operator: "$gt", expected: 100, found: 12 } },
-      },
+      answer: shows(FilterResult, "Whether the filter matches and, if not, which conditions failed", {
+        match: false,
+        failed: { path: "data.total", operator: "$gt", expected: 100, found: 12 },
+      }),
       errors: ["not_found"],
     }),
     async handle({ body, caller }) {
       const { event, event_id: eventId } = body;
       const filter = readFilter(body.filter);
       if ((event === undefined) === (eventId === undefined)) {
-        throw new PosthornError("invalid_field", "Give either event or event_id.", { field: "event" });
+        throw invalidField("event", "Give either event or event_id.");
       }
       const facts =
         eventId === undefined

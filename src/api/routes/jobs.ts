@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import type { KnownJob } from "../../jobs/jobs.ts";
 import type { JobRun } from "../../store/port/jobs.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { Anything, choice, closed, Count, nullable, shape, text, textOrNull, Time } from "../openapi/shapes.ts";
+import { Anything, choice, closed, Count, nullable, shape, shows, text, textOrNull, Time } from "../openapi/shapes.ts";
 import { isoTime } from "../present.ts";
 import type { Parts } from "./parts.ts";
 import { OPERATOR, routesOf } from "./route.ts";
@@ -33,10 +33,7 @@ export function addJobRoutes(app: FastifyInstance, { jobs, trail }: Parts): void
   const route = routesOf(app, "Jobs");
   route("GET /api/v1/jobs", OPERATOR, "List jobs", {
     docs: () => ({
-      answer: {
-        description: "The jobs with their last runs and the time of the next run",
-        schema: closed({ data: Type.Array(Job) }),
-      },
+      answer: shows(closed({ data: Type.Array(Job) }), "The jobs with their last runs and the time of the next run"),
     }),
     handle: async () => ({ data: (await jobs.list()).map(presentJob) }),
   });

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { SCOPES } from "../../model/scopes.ts";
 import { changeOf, oneOf, orNull } from "../../model/shape.ts";
 import type { ApiKey } from "../../resources/api-key.ts";
@@ -226,7 +226,7 @@ function readEnd(wanted: KeyInput["expires_at"]): number | undefined {
 
 function refuseEnd(expiresAt: number | undefined, caller: Caller | undefined, wall: number): void {
   if (expiresAt !== undefined && !(expiresAt > wall)) {
-    throw new PosthornError("invalid_field", "expires_at must be in the future.", { field: "expires_at" });
+    throw invalidField("expires_at", "expires_at must be in the future.");
   }
   const callersEnd = caller?.expiresAt;
   if (callersEnd !== undefined && (expiresAt === undefined || expiresAt > callersEnd)) {

@@ -4,7 +4,20 @@ import { Type } from "typebox";
 import { ERRORS } from "../../model/errors.ts";
 import { CONDITIONS } from "../../resources/target-states.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { choice, closed, count, Count, countOf, nullable, shape, text, textOrNull, Time } from "../openapi/shapes.ts";
+import {
+  choice,
+  closed,
+  count,
+  Count,
+  countOf,
+  nullable,
+  shape,
+  shows,
+  text,
+  textOf,
+  textOrNull,
+  Time,
+} from "../openapi/shapes.ts";
 import type { Parts } from "./parts.ts";
 import { OPEN, OPERATOR_READ, READ, routesOf } from "./route.ts";
 import { ConditionDocs } from "./targets.ts";
@@ -60,7 +73,7 @@ const GatewayStatus = shape("Status", () => ({
     closed({
       name: Type.String(),
       health: choice(["ok", "error"], "`error`: messages of the source's queue cannot be read or parked"),
-      reason: Type.String({ description: "What is wrong with its queue" }),
+      reason: textOf("What is wrong with its queue"),
     }),
     {
       description: "Only sources with a problem: a queue whose messages cannot be read or parked",
@@ -72,7 +85,7 @@ const GatewayStatus = shape("Status", () => ({
       kind: Type.String(),
       name: Type.String(),
       state: ConnectionState,
-      reason: nullable(Type.String({ description: "Why there is no connection, and what to do" })),
+      reason: textOrNull("Why there is no connection, and what to do"),
       next_try_at: nullable(Time),
     }),
     { description: "Connections to brokers; empty for keys that are bound to a tenant", examples: [[]] },
@@ -89,9 +102,7 @@ const GatewayStatus = shape("Status", () => ({
   missing_sources: Type.Array(
     closed({
       source: Type.String(),
-      subscription: Type.String({
-        description: "The subscription whose target does not know the source but is otherwise healthy",
-      }),
+      subscription: textOf("The subscription whose target does not know the source but is otherwise healthy"),
       since: Time,
       next_try_at: Time,
       last_error: Type.String(),
@@ -116,7 +127,7 @@ const GatewayStatus = shape("Status", () => ({
   }),
 }));
 
-const alive = { answer: { description: "The gateway is running", schema: closed({ status: choice(["ok"]) }) } };
+const alive = { answer: shows(closed({ status: choice(["ok"]) }), "The gateway is running") };
 
 export function addOperationRoutes(app: FastifyInstance, parts: Parts): void {
   const { authenticate, onServerError, open, status } = parts;
@@ -144,7 +155,7 @@ export function addOperationRoutes(app: FastifyInstance, parts: Parts): void {
       description:
         "Ready means that the gateway accepts requests. A degraded gateway (low disk space, or a broker that cannot " +
         "be reached) still answers 200.",
-      answer: { description: "The gateway accepts requests", schema: Readiness },
+      answer: shows(Readiness, "The gateway accepts requests"),
       otherAnswers: [{ status: 503, description: "The gateway is stopping or overloaded", schema: Readiness }],
     }),
     async handle(request, reply) {
@@ -159,12 +170,11 @@ export function addOperationRoutes(app: FastifyInstance, parts: Parts): void {
   route("GET /status", open.status ? OPEN : READ, "Get the status: modes, queues and targets", {
     docs: () => ({
       description: "A key that is bound to a tenant gets the status of that tenant only.",
-      answer: {
-        description:
-          "The overall mode is `QUEUE` if any target is in `QUEUE`. The overall health is `error` if any target, " +
+      answer: shows(
+        GatewayStatus,
+        "The overall mode is `QUEUE` if any target is in `QUEUE`. The overall health is `error` if any target, " +
           "source or broker connection has an error, or a subscription is suspended",
-        schema: GatewayStatus,
-      },
+      ),
     }),
     handle: ({ caller }) => status.status(caller?.tenantId),
   });

@@ -1,11 +1,24 @@
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { findParked, listParked, purgeParked, requeueParked, type ParkedFilter } from "../../queues/parked-messages.ts";
 import type { ParkedMessage, ParkedQueue } from "../../queues/parked.ts";
 import type { Caller } from "../../resources/keys.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { Anything, closed, Count, countOf, extended, nullable, shape, Time } from "../openapi/shapes.ts";
+import {
+  Anything,
+  closed,
+  Count,
+  countOf,
+  extended,
+  flag,
+  nullable,
+  shape,
+  shows,
+  textOf,
+  textOrNull,
+  Time,
+} from "../openapi/shapes.ts";
 import { isoTime, presentBody } from "../present.ts";
 import { pageOf, pageQuery } from "./paging.ts";
 import type { Parts } from "./parts.ts";
@@ -14,17 +27,11 @@ import { OPERATOR, routesOf } from "./route.ts";
 const text = nullable(Type.String());
 
 const Parked = shape("ParkedMessage", () => ({
-  id: Type.String({
-    description: "Identifies the message at the broker: a number, the broker's id, or a hash of the body",
-  }),
+  id: textOf("Identifies the message at the broker: a number, the broker's id, or a hash of the body"),
   message_id: text,
-  reason: nullable(
-    Type.String({ description: "Why the message was parked; RabbitMQ's own reasons are `rejected`, `expired` …" }),
-  ),
+  reason: textOrNull("Why the message was parked; RabbitMQ's own reasons are `rejected`, `expired` …"),
   description: text,
-  queue: nullable(
-    Type.String({ description: "The queue that the message came from and is requeued to; null when unknown" }),
-  ),
+  queue: textOrNull("The queue that the message came from and is requeued to; null when unknown"),
   subject: text,
   content_type: text,
   size: Count,
@@ -33,12 +40,11 @@ const Parked = shape("ParkedMessage", () => ({
 
 const Limits = closed(() => ({
   looks_at: Type.Integer({ description: "How many messages can be listed, starting with the oldest" }),
-  can_page: Type.Boolean({ description: "Whether the list has further pages (`next_cursor`)" }),
-  counts_looks: Type.Boolean({
-    description:
-      "True when the broker has no peek: listing receives messages and returns them, which counts as a delivery",
-  }),
-  keeps_id: Type.Boolean({ description: "Whether a requeued message keeps its id" }),
+  can_page: flag("Whether the list has further pages (`next_cursor`)"),
+  counts_looks: flag(
+    "True when the broker has no peek: listing receives messages and returns them, which counts as a delivery",
+  ),
+  keeps_id: flag("Whether a requeued message keeps its id"),
 }));
 
 const ParkedPage = closed(() => ({
@@ -108,18 +114,17 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
       description: "Messages are listed oldest first, without bodies. `limits` says what this broker cannot do.",
       params,
       query: { limit: 20 },
-      answer: {
-        description:
-          "The messages that can be listed. `count` is the number of all parked messages, or null when the broker " +
+      answer: shows(
+        ParkedPage,
+        "The messages that can be listed. `count` is the number of all parked messages, or null when the broker " +
           "does not report it",
-        schema: ParkedPage,
-        example: {
+        {
           data: [PARKED],
           next_cursor: null,
           count: 1,
           limits: { looks_at: 1000, can_page: true, counts_looks: false, keeps_id: true },
         },
-      },
+      ),
       errors,
     }),
     async handle({ params, query }) {
@@ -138,11 +143,11 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
   route("GET /api/v1/sources/:name/parked/:id", OPERATOR, "Get a parked message", {
     docs: () => ({
       params: { ...params, id: EXAMPLE.parkedMessage },
-      answer: {
-        description: "The message with its body; `body_base64` instead of `body` when it is not UTF-8",
-        schema: ParkedWithBody,
-        example: { ...PARKED, properties: {}, body: '{"id": 1001, \n' },
-      },
+      answer: shows(ParkedWithBody, "The message with its body; `body_base64` instead of `body` when it is not UTF-8", {
+        ...PARKED,
+        properties: {},
+        body: '{"id": 1001, \n',
+      }),
       errors,
     }),
     async handle({ params }) {
@@ -166,11 +171,11 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
         "more.",
       params,
       request: { reason: "invalid" },
-      answer: {
-        description: "How many messages were requeued, and how many stay because the queue they came from is unknown",
-        schema: closed({ requeued: Count, without_origin: Count, complete: Type.Boolean() }),
-        example: { requeued: 1, without_origin: 0, complete: true },
-      },
+      answer: shows(
+        closed({ requeued: Count, without_origin: Count, complete: Type.Boolean() }),
+        "How many messages were requeued, and how many stay because the queue they came from is unknown",
+        { requeued: 1, without_origin: 0, complete: true },
+      ),
       errors,
     }),
     async handle({ params, body, caller }) {
@@ -191,11 +196,10 @@ export function addParkedRoutes(app: FastifyInstance, { sources, parked, trail, 
         "nothing is deleted.",
       params,
       request: { reason: "invalid", count: 1 },
-      answer: {
-        description: "The messages are deleted",
-        schema: closed({ purged: Count, complete: Type.Boolean() }),
-        example: { purged: 1, complete: true },
-      },
+      answer: shows(closed({ purged: Count, complete: Type.Boolean() }), "The messages are deleted", {
+        purged: 1,
+        complete: true,
+      }),
       errors: [...errors, "confirmation_required"],
     }),
     async handle({ params, body, caller }) {
@@ -218,7 +222,7 @@ function toFilter(body: Static<typeof RequeueBody> | null): ParkedFilter {
 /** Brokers get only numbers, whatever a client sends. */
 function readPlace(cursor: string | undefined): string | undefined {
   if (cursor === undefined || /^\d{1,19}$/.test(cursor)) return cursor;
-  throw new PosthornError("invalid_field", "cursor: is not a cursor of this list.", { field: "cursor" });
+  throw invalidField("cursor", "cursor: is not a cursor of this list.");
 }
 
 function unconfirmed(current: number, given: number | undefined): PosthornError {

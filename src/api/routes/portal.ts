@@ -6,7 +6,7 @@ import type { Caller } from "../../resources/keys.ts";
 import { MAX_PASS_MS } from "../../resources/pass-records.ts";
 import { FRAMED_PAGE } from "../dashboard/pages.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { choice, closed, exampleOf, nullable, shape, text, Time, type AnswerOf } from "../openapi/shapes.ts";
+import { choice, closed, exampleOf, nullable, shape, shows, text, Time, type AnswerOf } from "../openapi/shapes.ts";
 import { isoTime } from "../present.ts";
 import { PORTAL_ACCESS, type PortalAccess } from "../session/passes.ts";
 import type { Parts } from "./parts.ts";
@@ -87,11 +87,11 @@ export function addPortalRoutes(app: FastifyInstance, parts: Parts): void {
   route("GET /api/v1/tenants/:id/portal-links", OPERATOR, "List the portal links of a tenant", {
     docs: () => ({
       params: { id: EXAMPLE.tenant },
-      answer: {
-        description: "The links that still work, oldest first; without their tokens",
-        schema: closed({ data: Type.Array(ListedPortalLink) }),
-        example: { data: [exampleOf(ListedPortalLink)] },
-      },
+      answer: shows(
+        closed({ data: Type.Array(ListedPortalLink) }),
+        "The links that still work, oldest first; without their tokens",
+        { data: [exampleOf(ListedPortalLink)] },
+      ),
     }),
     async handle({ params }) {
       const tenant = await tenants.get(params.id);

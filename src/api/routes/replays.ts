@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { stableId } from "../../model/ids.ts";
 import {
   REPLAY_KINDS,
@@ -20,6 +20,7 @@ import {
   Count,
   countOf,
   exampleOf,
+  flag,
   IDEMPOTENCY_KEY,
   nullable,
   page,
@@ -80,7 +81,7 @@ const ReplayPlan = shape("ReplayPlan", "The number of deliveries that a replay w
   kind: choice(REPLAY_KINDS),
   filter: Filter,
   count: Count,
-  exact: Type.Boolean({ description: "False when `count` is only a lower bound" }),
+  exact: flag("False when `count` is only a lower bound"),
 }));
 
 export const PLANNED = {
@@ -243,9 +244,7 @@ interface Selection {
 export function createReplayAnswers(bulkReplays: BulkReplays) {
   function toWish(request: FastifyRequest, kind: ReplayKind, { filter, all }: Selection) {
     if ((filter === undefined) === (all === undefined)) {
-      throw new PosthornError("invalid_field", "Send either filter, to select some, or all: true.", {
-        field: "filter",
-      });
+      throw invalidField("filter", "Send either filter, to select some, or all: true.");
     }
     const boundTo = request.caller?.tenantId;
     return { kind, filter: ofTenant(filter ?? {}, boundTo), boundTo };

@@ -19,6 +19,7 @@ import {
   nullable,
   page,
   shape,
+  shows,
   text,
   textOrNull,
   Time,
@@ -129,13 +130,12 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
   route("GET /api/v1/requests/:id", READ, "Get a request", {
     docs: () => ({
       params: { id: EXAMPLE.request },
-      answer: {
-        description:
-          "The request. With its body where it made no event and the body was kept; `body_base64` instead where that " +
+      answer: shows(
+        RequestWithBody,
+        "The request. With its body where it made no event and the body was kept; `body_base64` instead where that " +
           "is no UTF-8",
-        schema: RequestWithBody,
-        example: exampleOf(Request),
-      },
+        exampleOf(Request),
+      ),
     }),
     async handle({ params, caller }) {
       const request = await getRequest(params.id, caller);
@@ -149,20 +149,16 @@ export function addRequestRoutes(app: FastifyInstance, { store, sources, request
         "For use after the configuration was corrected. The stored body is processed as if it came in now, except " +
         "that the sender is not verified again. If it is rejected again, the answer is that error.",
       params: { id: EXAMPLE.ignoredRequest },
-      answer: {
-        description: "The result",
-        schema: ReplayedRequest,
-        example: {
-          ...refusedExample(),
-          id: EXAMPLE.ignoredRequest,
-          outcome: "ignored",
-          cause: "filtered",
-          replayed_at: EXAMPLE.laterTime,
-          replayed_by: EXAMPLE.key,
-          replay_event_ids: [EXAMPLE.webhookEvent],
-          result: { outcome: "accepted", cause: null },
-        },
-      },
+      answer: shows(ReplayedRequest, "The result", {
+        ...refusedExample(),
+        id: EXAMPLE.ignoredRequest,
+        outcome: "ignored",
+        cause: "filtered",
+        replayed_at: EXAMPLE.laterTime,
+        replayed_by: EXAMPLE.key,
+        replay_event_ids: [EXAMPLE.webhookEvent],
+        result: { outcome: "accepted", cause: null },
+      }),
       errors: ["conflict", "unreadable_body", "schema_mismatch"],
     }),
     async handle({ params, caller }) {

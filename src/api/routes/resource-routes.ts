@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type, type TProperties, type TSchema } from "typebox";
 import type { MaybePromise } from "../../model/accepted.ts";
-import { PosthornError, type ErrorCode } from "../../model/errors.ts";
+import { invalidField, PosthornError, type ErrorCode } from "../../model/errors.ts";
 import { isDeeperThan } from "../../model/json.ts";
 import type { Caller } from "../../resources/keys.ts";
 import { rehearse, type Once } from "../../resources/registry.ts";
@@ -18,6 +18,7 @@ import {
   IF_MATCH,
   page,
   shape,
+  shows,
   text,
   type AnswerDocs,
   type AnswerOf,
@@ -84,7 +85,7 @@ function describeResource(of: ResourceDocs): Record<ResourceAction, OperationDoc
         "Checks the same as PUT, but saves nothing. For secrets, the answer says only whether they would change.",
       params,
       request: of.plan ?? of.replace.request,
-      answer: { description: "The changes that PUT with this body would make", schema: Plan },
+      answer: shows(Plan, "The changes that PUT with this body would make"),
       errors: [...refusals, ...(of.replace.errors ?? [])],
     },
     change: join({ ...changing, answer: { ...shown, description: "Updated" } }, of.change),
@@ -231,7 +232,7 @@ export function addResourceRoutes<Thing extends Versioned, Row, Input extends ob
     const { [key]: repeated = keyOf(request), ...rest } = given as Record<string, unknown>;
     if (repeated !== keyOf(request)) {
       const message = `${key} must be ${keyOf(request)}, as in the path, or be left out.`;
-      throw new PosthornError("invalid_field", message, { field: key });
+      throw invalidField(key, message);
     }
     return { [key]: keyOf(request), ...rest } as Input;
   }
@@ -324,9 +325,7 @@ export function readIdempotencyKey(request: FastifyRequest): string | undefined 
   const key = request.headers["idempotency-key"];
   if (key === undefined) return undefined;
   if (typeof key === "string" && KEY.test(key)) return key;
-  throw new PosthornError("invalid_field", "Idempotency-Key: must be 1 to 255 printable ASCII characters.", {
-    field: "Idempotency-Key",
-  });
+  throw invalidField("Idempotency-Key", "Idempotency-Key: must be 1 to 255 printable ASCII characters.");
 }
 
 /** Undefined for a request without an `Idempotency-Key`. */

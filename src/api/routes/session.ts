@@ -2,12 +2,12 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import { publicBaseOf } from "../../intake/request.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { APPEARANCES, type PortalTheme } from "../../model/portal-theme.ts";
 import { SCOPES } from "../../model/scopes.ts";
 import { actorOf, allows, USER_PREFIX, type Caller } from "../../resources/keys.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { choice, closed, nullable, shape, text, textOrNull, Time, type AnswerOf } from "../openapi/shapes.ts";
+import { choice, closed, nullable, shape, shows, text, textOrNull, Time, type AnswerOf } from "../openapi/shapes.ts";
 import { isoTime } from "../present.ts";
 import type { Parts } from "./parts.ts";
 import { OPEN, OPERATOR, READ, routesOf } from "./route.ts";
@@ -103,7 +103,7 @@ export function addSessionRoutes(app: FastifyInstance, parts: Parts): void {
     async handle(request, reply) {
       const { key, token } = request.body;
       if ((key === undefined) === (token === undefined)) {
-        throw new PosthornError("invalid_field", "Send either key or token.", { field: "key" });
+        throw invalidField("key", "Send either key or token.");
       }
       sessions.refuseOtherOrigin(request.raw);
       sessions.refuseInsecure(request.raw);
@@ -132,7 +132,7 @@ export function addSessionRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("GET /api/v1/session", READ, "Show who is signed in and what they may do", {
     docs: () => ({
-      answer: { description: "The caller. A session is renewed after half of its lifetime", schema: Session },
+      answer: shows(Session, "The caller. A session is renewed after half of its lifetime"),
     }),
     async handle(request, reply) {
       const caller = request.caller as Caller;

@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import { ERRORS, PosthornError } from "../../model/errors.ts";
 import { createTokenBucket } from "../../model/token-bucket.ts";
 import { actorOf, type Caller } from "../../resources/keys.ts";
-import { closed, nullable, shape, text, type AnswerOf } from "../openapi/shapes.ts";
+import { closed, nullable, shape, shows, text, type AnswerOf } from "../openapi/shapes.ts";
 import { CALLBACK_PATH, OIDC_PATH } from "../session/oidc-sign-in.ts";
 import type { Parts } from "./parts.ts";
 import { OPEN, routesOf } from "./route.ts";
@@ -46,7 +46,7 @@ export function addSignInRoutes(app: FastifyInstance, parts: Parts): void {
 
   route("GET /api/v1/sign-in", OPEN, "Show the ways to sign in to the dashboard", {
     docs: () => ({
-      answer: { description: "The ways to sign in, beside an API key", schema: SignInWays, example: { oidc: null } },
+      answer: shows(SignInWays, "The ways to sign in, beside an API key", { oidc: null }),
     }),
     handle: async (): Promise<AnswerOf<typeof SignInWays>> => ({
       oidc: oidc === undefined ? null : { name: oidc.name, url: OIDC_PATH },

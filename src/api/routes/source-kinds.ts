@@ -1,10 +1,10 @@
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
-import type { SourceKindRules } from "../../model/source.ts";
-import { EXAMPLE } from "../openapi/examples.ts";
-import { Anything, closed, count, nullable, shape, text, textOrNull, type AnswerOf } from "../openapi/shapes.ts";
 import type { PulledFacts } from "../../intake/messages/pullers.ts";
+import type { SourceKindRules } from "../../model/source.ts";
 import type { NamedConnection } from "../../queues/connections.ts";
+import { EXAMPLE } from "../openapi/examples.ts";
+import { Anything, closed, count, nullable, shape, shows, text, textOrNull, type AnswerOf } from "../openapi/shapes.ts";
 import { ConnectionState } from "./operation.ts";
 import type { Parts } from "./parts.ts";
 import { OPERATOR_READ, READ, routesOf } from "./route.ts";
@@ -30,13 +30,9 @@ export function addSourceKindRoutes(app: FastifyInstance, { sourceKinds, pullers
 
   route("GET /api/v1/source-kinds", READ, "List the kinds of sources", {
     docs: () => ({
-      answer: {
-        description: "Those of this gateway, with what plugins bring",
-        schema: closed({ data: Type.Array(SourceKind) }),
-        example: {
-          data: [{ name: "github", needs_secret: true, pulled: false, has_manifest: false, options: null }],
-        },
-      },
+      answer: shows(closed({ data: Type.Array(SourceKind) }), "Those of this gateway, with what plugins bring", {
+        data: [{ name: "github", needs_secret: true, pulled: false, has_manifest: false, options: null }],
+      }),
     }),
     handle: () => ({ data: [...sourceKinds.values()].map(presentKind) }),
   });
@@ -44,11 +40,9 @@ export function addSourceKindRoutes(app: FastifyInstance, { sourceKinds, pullers
   // Queues of a broker belong to the gateway: messages of several tenants may lie in one.
   route("GET /api/v1/source-queues", OPERATOR_READ, "List the queues that sources take from", {
     docs: () => ({
-      answer: {
-        description: "One for each active source that takes from a queue",
-        schema: closed({ data: Type.Array(SourceQueue) }),
-        example: { data: [] },
-      },
+      answer: shows(closed({ data: Type.Array(SourceQueue) }), "One for each active source that takes from a queue", {
+        data: [],
+      }),
     }),
     handle() {
       const known = connections.list();

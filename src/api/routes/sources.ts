@@ -19,6 +19,7 @@ import {
   nullable,
   shape,
   shownFields,
+  shows,
   text,
   Time,
   type AnswerOf,
@@ -195,11 +196,10 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
       description: "The new secret is the current one at once. Earlier secrets stay valid until the overlap ends.",
       params,
       request: { secret: EXAMPLE.nextSecret, overlap_s: 86_400 },
-      answer: {
-        description: "The source with the new secret, which is not shown again",
-        schema: SourceWithSecret,
-        example: { ...sourceExample(), secret: EXAMPLE.nextSecret },
-      },
+      answer: shows(SourceWithSecret, "The source with the new secret, which is not shown again", {
+        ...sourceExample(),
+        secret: EXAMPLE.nextSecret,
+      }),
       errors: ["conflict"],
     }),
     async handle(request, reply) {
@@ -214,11 +214,7 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
   route("DELETE /api/v1/sources/:name/secrets/:id", ADMIN, "Delete a secret of a source at once", {
     docs: () => ({
       params: { name: EXAMPLE.ownSource, id: EXAMPLE.sourceSecret },
-      answer: {
-        description: "The secret is no longer valid",
-        schema: Source,
-        example: { ...sourceExample(), secrets: [] },
-      },
+      answer: shows(Source, "The secret is no longer valid", { ...sourceExample(), secrets: [] }),
       errors: ["conflict"],
     }),
     async handle(request, reply) {
@@ -233,15 +229,15 @@ export function addSourceRoutes(app: FastifyInstance, { sources, trail, logger }
     docs: () => ({
       description: "The gateway logs that the path was read.",
       params,
-      answer: {
-        description: "The path to which webhooks of this source are sent",
-        schema: closed({ name: Type.String(), path_token: Type.String(), path: Type.String() }),
-        example: {
+      answer: shows(
+        closed({ name: Type.String(), path_token: Type.String(), path: Type.String() }),
+        "The path to which webhooks of this source are sent",
+        {
           name: EXAMPLE.ownSource,
           path_token: EXAMPLE.pathToken,
           path: `/webhook/${EXAMPLE.ownSource}/${EXAMPLE.pathToken}`,
         },
-      },
+      ),
     }),
     async handle(request, reply) {
       const { thing: record } = sources.get(request.params.name, request.caller?.tenantId);

@@ -24,6 +24,7 @@ import {
   exampleOf,
   nullable,
   shape,
+  shows,
   text,
   Time,
   type AnswerDocs,
@@ -165,10 +166,7 @@ export function addStatisticsRoutes(app: FastifyInstance, { statistics, subscrip
     query: SeriesQuery,
     docs: () => ({
       query: { window: "last_15m" },
-      answer: {
-        description: "Figures by minute for up to an hour, by hour for longer",
-        schema: StatisticsSeries,
-      },
+      answer: shows(StatisticsSeries, "Figures by minute for up to an hour, by hour for longer"),
       errors: ["not_found"],
     }),
     async handle({ query, caller }) {

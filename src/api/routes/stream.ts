@@ -2,13 +2,25 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
 import { ALERT_RULE_NAMES, ALERT_SEVERITIES } from "../../model/alert-rules.ts";
 import { DELIVERY_STATES } from "../../model/delivery.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField } from "../../model/errors.ts";
 import { parseLabel } from "../../model/event-search.ts";
 import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
 import { oneOf } from "../../model/shape.ts";
 import { placeOwnerOf, type Caller } from "../../resources/keys.ts";
 import { ATTEMPT_TRIGGERS } from "../../store/port/lanes.ts";
-import { choice, closed, extended, named, nullable, shape, text, textOrNull, time, Time } from "../openapi/shapes.ts";
+import {
+  choice,
+  closed,
+  extended,
+  named,
+  nullable,
+  shape,
+  text,
+  textOf,
+  textOrNull,
+  time,
+  Time,
+} from "../openapi/shapes.ts";
 import { FRAME_TYPES, type FrameType } from "../stream/entries.ts";
 import { openStreamOutput, type StreamRequest } from "../stream/stream-client.ts";
 import { Delivery } from "./deliveries.ts";
@@ -47,7 +59,7 @@ const STREAM_FRAMES = {
   mode: EventFrame,
   alert: EventFrame,
   ready: shape("StreamReady", () => ({
-    position: Type.String({ description: "The position at which the stream begins" }),
+    position: textOf("The position at which the stream begins"),
   })),
   gap: shape("StreamGap", () => ({
     reason: choice(
@@ -125,10 +137,9 @@ export function addStreamRoute(app: FastifyInstance, { streams, subscriptions, k
     if (id === undefined || id === "") return undefined;
     const after = streams.ids.parse(id);
     if (after !== undefined) return after;
-    throw new PosthornError(
-      "invalid_field",
+    throw invalidField(
+      "last_event_id",
       `"${id.slice(0, 100)}" is not the id of a frame. Send the id of the last frame, or none to begin with new events.`,
-      { field: "last_event_id" },
     );
   }
 

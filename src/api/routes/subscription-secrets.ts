@@ -1,13 +1,25 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type } from "typebox";
-import { nameForLog } from "../../model/tenant.ts";
 import type { RotationPlan } from "../../jobs/secret-rotation.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField } from "../../model/errors.ts";
 import { publicKeyOf } from "../../model/signature.ts";
 import { findOverlapEnd, type SigningKeys } from "../../model/signing-keys.ts";
 import { SharedSettings, type Subscription } from "../../model/subscription.ts";
+import { nameForLog } from "../../model/tenant.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { choice, closed, exampleOf, extended, named, nullable, shape, text, time, Time } from "../openapi/shapes.ts";
+import {
+  choice,
+  closed,
+  exampleOf,
+  extended,
+  named,
+  nullable,
+  shape,
+  shows,
+  text,
+  time,
+  Time,
+} from "../openapi/shapes.ts";
 import { isoTime } from "../present.ts";
 import type { Parts } from "./parts.ts";
 import { ADMIN, routesOf } from "./route.ts";
@@ -76,9 +88,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
     const { id } = request.params as { id: string };
     const tenantId = request.caller?.tenantId;
     if (subscriptions.findById(id, tenantId) === undefined && subscriptions.wasDeleted(id, tenantId)) {
-      throw new PosthornError("invalid_field", `The subscription ${id} was deleted and has no secret to change.`, {
-        field: "id",
-      });
+      throw invalidField("id", `The subscription ${id} was deleted and has no secret to change.`);
     }
     return subscriptions.getFor("use", id, { tenantId, boundTo: tenantId });
   }
@@ -95,14 +105,14 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
         "old secret until the rotation is confirmed.",
       params: { id: EXAMPLE.subscription },
       request: { overlap_s: 1_209_600 },
-      answer: {
-        description: "The new secret, which signs in addition to the old one",
-        schema: named(
+      answer: shows(
+        named(
           "RotationWithSecret",
           extended(Rotation, () => ({ secret: Type.String() })),
         ),
-        example: { ...rotatedExample(), secret: EXAMPLE.nextSecret },
-      },
+        "The new secret, which signs in addition to the old one",
+        { ...rotatedExample(), secret: EXAMPLE.nextSecret },
+      ),
       errors: ["conflict", "managed_by_config"],
     }),
     async handle(request, reply) {
@@ -119,15 +129,11 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
     docs: () => ({
       params: { id: EXAMPLE.rotatingSubscription },
       request: {},
-      answer: {
-        description: "The new secret is now the current one",
-        schema: Rotation,
-        example: {
-          id: EXAMPLE.rotatingSubscription,
-          overlap_ends_at: EXAMPLE.overlapEnd,
-          secrets: [current(), { ...current(), state: "previous", expires_at: EXAMPLE.overlapEnd }],
-        },
-      },
+      answer: shows(Rotation, "The new secret is now the current one", {
+        id: EXAMPLE.rotatingSubscription,
+        overlap_ends_at: EXAMPLE.overlapEnd,
+        secrets: [current(), { ...current(), state: "previous", expires_at: EXAMPLE.overlapEnd }],
+      }),
       errors: ["conflict"],
     }),
     async handle(request) {
@@ -141,11 +147,10 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
     body: nullable(closed({})),
     docs: () => ({
       params: { id: EXAMPLE.rotatingSubscription },
-      answer: {
-        description: "Only the new secret is valid now",
-        schema: Rotation,
-        example: { ...exampleOf(Rotation), id: EXAMPLE.rotatingSubscription },
-      },
+      answer: shows(Rotation, "Only the new secret is valid now", {
+        ...exampleOf(Rotation),
+        id: EXAMPLE.rotatingSubscription,
+      }),
       errors: ["conflict"],
     }),
     async handle(request) {
@@ -159,10 +164,7 @@ export function addSubscriptionSecretRoutes(app: FastifyInstance, parts: Parts):
     docs: () => ({
       description: "Each call is logged.",
       params: { id: EXAMPLE.subscription },
-      answer: {
-        description: "The secrets that sign deliveries",
-        schema: Secrets,
-      },
+      answer: shows(Secrets, "The secrets that sign deliveries"),
     }),
     async handle(request, reply) {
       const boundTo = request.caller?.tenantId;

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { AUTH_FIELDS, DestinationAuthInput } from "../../destinations/request-settings.ts";
 import { KINDS, SUBSCRIPTION_FIELDS, SubscriptionSchema } from "../../destinations/kinds.ts";
+import { AUTH_FIELDS, DestinationAuthInput } from "../../destinations/request-settings.ts";
 import type { Handshake } from "../../destinations/sender.ts";
 import type { Summary } from "../../jobs/statistics.ts";
 import { changeOf, fillIn } from "../../model/shape.ts";
@@ -27,6 +27,7 @@ import {
   shape,
   shownFields,
   text,
+  textOf,
   textOrNull,
   Time,
   type AnswerOf,
@@ -84,9 +85,7 @@ export const Subscription = shape("Subscription", "Which events are delivered, a
   ),
   status: choice(SUBSCRIPTION_STATUSES),
   condition: ConditionDocs,
-  held_reason: Type.Optional(
-    Type.String({ description: "Why nothing is sent: this release does not know the kind of destination" }),
-  ),
+  held_reason: Type.Optional(textOf("Why nothing is sent: this release does not know the kind of destination")),
   handshake_result: Type.Optional(
     closed(
       {

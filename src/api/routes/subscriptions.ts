@@ -6,7 +6,18 @@ import { ownerOf, type Subscription as KnownSubscription, type SubscriptionInput
 import { allows } from "../../resources/keys.ts";
 import type { SubscriptionRights } from "../../resources/subscriptions/subscription-access.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { closed, Count, ETAG, extended, IF_MATCH, named, nullable, textOrNull } from "../openapi/shapes.ts";
+import {
+  closed,
+  Count,
+  ETAG,
+  extended,
+  IF_MATCH,
+  named,
+  nullable,
+  shows,
+  textOf,
+  textOrNull,
+} from "../openapi/shapes.ts";
 import { cutPage, pageQuery } from "./paging.ts";
 import type { Parts } from "./parts.ts";
 import { addResourceRoutes, asked, onceScope, type Adopted, type Asked, type Saved } from "./resource-routes.ts";
@@ -159,7 +170,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
         description: "Created. The answer shows the secret",
         schema: named(
           "SubscriptionWithSecret",
-          extended(Subscription, () => ({ secret: Type.String({ description: "Shown only here and by `/secret`" }) })),
+          extended(Subscription, () => ({ secret: textOf("Shown only here and by `/secret`") })),
         ),
         example: { ...subscriptionExample(), secret: EXAMPLE.secret },
       },
@@ -187,15 +198,15 @@ export function addSubscriptionRoutes(app: FastifyInstance, parts: Parts): void 
         answer: { example: { ...subscriptionExample(), timeout: 10 } },
       },
       remove: {
-        answer: {
-          description: "Deleted; its open deliveries are cancelled",
-          schema: closed({
+        answer: shows(
+          closed({
             id: Type.String(),
             cancelled_deliveries: Count,
             job_id: textOrNull("The id of the job that cancels the remaining deliveries when there are many"),
           }),
-          example: { ...params, cancelled_deliveries: 0, job_id: null },
-        },
+          "Deleted; its open deliveries are cancelled",
+          { ...params, cancelled_deliveries: 0, job_id: null },
+        ),
       },
     }),
   });

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { Value } from "typebox/value";
 import { describeUnknownKind, fieldOf, templatesIn } from "../../destinations/kinds.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { DEFAULT_TENANT, type EventContent } from "../../model/event.ts";
 import { parsePattern } from "../../model/pattern.ts";
 import { describeSchemaError } from "../../model/shape.ts";
@@ -10,7 +10,7 @@ import { DEFAULT_KIND } from "../../model/subscription.ts";
 import { listNamedSchemas } from "../../resources/event-types/event-types.ts";
 import { TEMPLATE_LIMITS, type Template, type TemplateFacts } from "../../sandbox/templates/templates.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { closed, nullable, text } from "../openapi/shapes.ts";
+import { closed, nullable, shows, text, textOrNull } from "../openapi/shapes.ts";
 import { lowerNames, SampleEvent, StoredEventId } from "./filters.ts";
 import type { Parts } from "./parts.ts";
 import { READ, routesOf } from "./route.ts";
@@ -20,7 +20,7 @@ const TemplatePreview = closed(() => ({
     description: "Problems for which a subscription with these templates would be rejected",
   }),
   rendered: nullable(Type.Array(closed({ name: text("template.body"), text: Type.String() }))),
-  fault: nullable(Type.String({ description: "The problem for which the delivery would become a dead letter" })),
+  fault: textOrNull("The problem for which the delivery would become a dead letter"),
 }));
 
 const GivenTemplate = closed({
@@ -73,15 +73,11 @@ export function addTemplateRoutes(app: FastifyInstance, parts: Parts): void {
         settings: { template: { body: '{"text":"Order of {{ data.total }} EUR"}' } },
         event: { event_type: EXAMPLE.eventType, data: { total: 12 } },
       },
-      answer: {
-        description: "The rendered texts, and any problems",
-        schema: TemplatePreview,
-        example: {
-          problems: [],
-          rendered: [{ name: "template.body", text: '{"text":"Order of 12 EUR"}' }],
-          fault: null,
-        },
-      },
+      answer: shows(TemplatePreview, "The rendered texts, and any problems", {
+        problems: [],
+        rendered: [{ name: "template.body", text: '{"text":"Order of 12 EUR"}' }],
+        fault: null,
+      }),
       errors: ["not_found", "unavailable"],
     }),
     async handle({ body, caller }) {
@@ -106,9 +102,7 @@ export function addTemplateRoutes(app: FastifyInstance, parts: Parts): void {
   function findTemplates(body: PreviewBody, tenantId: string | undefined): readonly Template[] {
     const { subscription_id: id, settings, templates: given } = body;
     if ([id, settings, given].filter((one) => one !== undefined).length !== 1) {
-      throw new PosthornError("invalid_field", "Give one of subscription_id, settings and templates.", {
-        field: "templates",
-      });
+      throw invalidField("templates", "Give one of subscription_id, settings and templates.");
     }
     if (given !== undefined) {
       return given.map(({ name, text, place = "text" }, i) => ({ name: name ?? `templates[${i}]`, text, place }));
@@ -121,18 +115,17 @@ export function addTemplateRoutes(app: FastifyInstance, parts: Parts): void {
 
   function readSettings(name: string, settings: Readonly<Record<string, unknown>>): readonly Template[] {
     const kind = kinds.find(name);
-    if (kind === undefined)
-      throw new PosthornError("invalid_field", `${describeUnknownKind(name, kinds)}.`, { field: "kind" });
+    if (kind === undefined) throw invalidField("kind", `${describeUnknownKind(name, kinds)}.`);
     for (const [field, value] of Object.entries(settings)) {
       const schema = kind.settings.properties[field];
       const place = `settings.${fieldOf(field, { isFlat: true })}`;
       if (schema === undefined) {
-        throw new PosthornError("invalid_field", `${place}: is not a setting of the kind ${name}.`, { field: place });
+        throw invalidField(place, `${place}: is not a setting of the kind ${name}.`);
       }
       const errors = Value.Check(schema, value) ? [] : Value.Errors(schema, value);
       const [error] = errors;
       if (error === undefined) continue;
-      throw new PosthornError("invalid_field", `${place}: ${describeSchemaError(error, errors)}.`, { field: place });
+      throw invalidField(place, `${place}: ${describeSchemaError(error, errors)}.`);
     }
     return kind.templatesOf?.(settings) ?? [];
   }
@@ -140,7 +133,7 @@ export function addTemplateRoutes(app: FastifyInstance, parts: Parts): void {
   async function findFacts(body: PreviewBody, tenantId: string | undefined): Promise<TemplateFacts> {
     const { event, event_id: eventId, subscription_id: id } = body;
     if (event !== undefined && eventId !== undefined) {
-      throw new PosthornError("invalid_field", "Give either event or event_id.", { field: "event" });
+      throw invalidField("event", "Give either event or event_id.");
     }
     const subscription = id === undefined ? EXAMPLE_SUBSCRIPTION : subscriptions.getById(id, tenantId);
     const common = { subscription, delivery: { id: "dlv_preview", attempt: 1 } };

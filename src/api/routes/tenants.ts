@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { presentRetention, RetentionInput } from "../../model/retention.ts";
 import {
   QuotasInput,
@@ -153,7 +153,7 @@ export function addTenantRoutes(app: FastifyInstance, { tenants, store }: Parts)
   async function getKnown(id: string): Promise<void> {
     await tenants.get(id).catch((error: unknown) => {
       if (!(error instanceof PosthornError)) throw error;
-      throw new PosthornError("invalid_field", `id ${describePattern(TENANT_ID_PATTERN)}.`, { field: "id" });
+      throw invalidField("id", `id ${describePattern(TENANT_ID_PATTERN)}.`);
     });
   }
 }

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import { rejectErased } from "../../jobs/body-erasure.ts";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { formatDeliveryId } from "../../model/ids.ts";
 import { TEST_EVENT_TYPE } from "../../model/pattern.ts";
 import { isFor } from "../../model/subscription.ts";
 import { EXAMPLE } from "../openapi/examples.ts";
-import { closed, extended, named, nullable, shape, text } from "../openapi/shapes.ts";
+import { closed, extended, named, nullable, shape, shows, text } from "../openapi/shapes.ts";
 import { Attempt, createDeliveryPresenter, Delivery, presentAttempt } from "./deliveries.ts";
 import { StoredEventId } from "./filters.ts";
 import type { Parts } from "./parts.ts";
@@ -31,10 +31,7 @@ export function addTestDeliveryRoutes(app: FastifyInstance, parts: Parts): void 
         "Sends a `test.event` to this subscription only, whatever its event types and filter are, also while it is " +
         "suspended. There is one attempt, and a failure does not count against the destination.",
       params: { id: EXAMPLE.subscription },
-      answer: {
-        description: "The attempt, whether it succeeded or not",
-        schema: TestAttempt,
-      },
+      answer: shows(TestAttempt, "The attempt, whether it succeeded or not"),
       otherAnswers: [
         {
           status: 202,
@@ -69,14 +66,14 @@ export function addTestDeliveryRoutes(app: FastifyInstance, parts: Parts): void 
         "sets are masked.",
       params: { id: EXAMPLE.subscription },
       request: { event_id: EXAMPLE.event },
-      answer: {
-        description: "The request",
-        schema: shape("RequestPreview", () => ({
+      answer: shows(
+        shape("RequestPreview", () => ({
           method: text("POST"),
           headers: Type.Array(closed({ name: text("Content-Type"), value: text("application/json") })),
           body_base64: text("eyJpZCI6N30=", "The body, byte for byte"),
         })),
-      },
+        "The request",
+      ),
       errors: ["conflict"],
     }),
     async handle({ params, body, caller }) {
@@ -101,13 +98,7 @@ export function addTestDeliveryRoutes(app: FastifyInstance, parts: Parts): void 
         subscription,
       });
       if (shown === undefined) {
-        throw new PosthornError(
-          "invalid_field",
-          `Destinations of the kind ${subscription.kind} do not get HTTP requests.`,
-          {
-            field: "id",
-          },
-        );
+        throw invalidField("id", `Destinations of the kind ${subscription.kind} do not get HTTP requests.`);
       }
       if ("problem" in shown) throw new PosthornError("conflict", `Nothing would be sent: ${shown.problem}.`);
       return {

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type, type Static } from "typebox";
-import { PosthornError } from "../../model/errors.ts";
+import { invalidField, PosthornError } from "../../model/errors.ts";
 import { VALIDATION_LIMITS, type Validation } from "../../model/validation.ts";
-import { closed } from "../openapi/shapes.ts";
+import { closed, shows } from "../openapi/shapes.ts";
 import type { Parts } from "./parts.ts";
 import { OPERATOR, routesOf } from "./route.ts";
 import { EXAMPLE_ENDPOINT, readBytes, readEndpoint, takeBytes, TryOut, VALIDATIONS_PATH } from "./validations.ts";
@@ -71,7 +71,7 @@ export function addValidationTrialRoute(app: FastifyInstance, parts: Parts): voi
         description: "Shows how a webhook would be validated. Nothing is stored.",
         params: EXAMPLE_ENDPOINT,
         request: { order_id: "1001" },
-        answer: { description: "The result, with the errors found", schema: TryOut },
+        answer: shows(TryOut, "The result, with the errors found"),
         errors: ["bad_request", "invalid_validation"],
       }),
       async handle(request) {
@@ -121,5 +121,5 @@ function toDocument(validation: unknown): Document {
 }
 
 function invalid(field: string, message: string): PosthornError {
-  return new PosthornError("invalid_field", field === "" ? message : `${field} ${message}.`, { field });
+  return invalidField(field, field === "" ? message : `${field} ${message}.`);
 }

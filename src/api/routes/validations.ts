@@ -15,6 +15,7 @@ import {
   closed,
   count,
   ETAG,
+  flag,
   IF_MATCH,
   IF_NONE_MATCH,
   nullable,
@@ -46,7 +47,7 @@ const Validation = shape("Validation", () => ({ endpoint, version, ...made }));
 const ValidationVersion = shape("ValidationVersion", () => ({
   version,
   ...made,
-  deleted: Type.Boolean({ description: "Whether this version records that the validation was deleted" }),
+  deleted: flag("Whether this version records that the validation was deleted"),
   restored_from: nullable(Type.Integer({ description: "The version that was restored" })),
   in_force: Type.Boolean({ examples: [true] }),
 }));

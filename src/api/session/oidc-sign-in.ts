@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { publicBaseOf } from "../../intake/request.ts";
-import { isLoopbackHost, parseUrl } from "../../model/addresses.ts";
-import type { Clock } from "../../model/clock.ts";
-import { PosthornError } from "../../model/errors.ts";
 import { createAddressGuard } from "../../destinations/wire/address-guard.ts";
 import { openHttpClient } from "../../destinations/wire/http-client.ts";
 import type { HttpClient } from "../../destinations/wire/http.ts";
 import { parseEgressProxy } from "../../destinations/wire/proxy-tunnel.ts";
+import { publicBaseOf } from "../../intake/request.ts";
+import { isLoopbackHost, parseUrl } from "../../model/addresses.ts";
+import type { Clock } from "../../model/clock.ts";
+import { PosthornError } from "../../model/errors.ts";
 import { findGroupRule, parseGroupRule, type GroupRule } from "../../model/scopes.ts";
 import { USER_PREFIX, type Caller } from "../../resources/keys.ts";
 import type { SecretBox } from "../../resources/secret-box.ts";
