@@ -1,35 +1,24 @@
 import { createTurns, type Clock } from "../model/clock.ts";
 import { PosthornError } from "../model/errors.ts";
 
+/** An export whose client reads nothing for this long is ended. */
+export const STALLED_MS = 60_000;
+
+export type ExportGate = ReturnType<typeof createExportGate>;
+export type Export = ReturnType<ExportGate["enter"]>;
+
 /**
  * An export may be as long as the log. So only a few run at once, they read one after the other and only while their
  * clients read, and they wait while the gateway is busy.
  */
-export interface ExportGate {
-  /** Throws `too_many_requests` when the limit is reached. Otherwise the export counts until `leave`. */
-  enter(owner: string, endStalled: () => void): Export;
-}
-
-export interface Export {
-  /** Runs when no other export reads and the event loop is not busy. */
-  read<Result>(run: () => Promise<Result>): Promise<Result>;
-  /** Must be called when the client has read some of the output. */
-  noteTaken(): void;
-  leave(): void;
-}
-
-export interface ExportGateOptions {
+export function createExportGate(parts: {
   maxExports: number;
   maxExportsPerKey: number;
   clock: Pick<Clock, "now" | "setTimer">;
   giveWay: GiveWay;
-}
-
-/** An export whose client reads nothing for this long is ended. */
-export const STALLED_MS = 60_000;
-
-export function createExportGate({ maxExports, maxExportsPerKey, clock, giveWay }: ExportGateOptions): ExportGate {
-  const places = createKeyPlaces({
+}) {
+  const { maxExports, maxExportsPerKey, clock, giveWay } = parts;
+  const takePlace = createKeyPlaces({
     max: maxExports,
     maxPerKey: maxExportsPerKey,
     things: "exports",
@@ -38,8 +27,9 @@ export function createExportGate({ maxExports, maxExportsPerKey, clock, giveWay 
   const inTurn = createTurns();
 
   return {
-    enter(owner, endStalled) {
-      const leave = places.take(owner);
+    /** Throws `too_many_requests` when the limit is reached. Otherwise the export counts until `leave`. */
+    enter(owner: string, endStalled: () => void) {
+      const leave = takePlace(owner);
       let takenAt = clock.now();
       const check = () => {
         if (clock.now() - takenAt >= STALLED_MS) endStalled();
@@ -48,11 +38,13 @@ export function createExportGate({ maxExports, maxExportsPerKey, clock, giveWay 
       let timer = clock.setTimer(takenAt + STALLED_MS, check);
 
       return {
-        read: (run) =>
+        /** Runs when no other export reads and the event loop is not busy. */
+        read: <Result>(run: () => Promise<Result>): Promise<Result> =>
           inTurn(async () => {
             await giveWay();
             return run();
           }),
+        /** Must be called when the client has read some of the output. */
         noteTaken() {
           takenAt = clock.now();
         },
@@ -65,13 +57,7 @@ export function createExportGate({ maxExports, maxExportsPerKey, clock, giveWay 
   };
 }
 
-/** Limits long-running answers, in total and for each owner: a key, or all portal links of a tenant. */
-export interface KeyPlaces {
-  /** Takes a place until the returned function is called. Throws `too_many_requests` when the limit is reached. */
-  take(owner: string): () => void;
-}
-
-export interface KeyPlacesOptions {
+interface KeyPlaces {
   max: number;
   maxPerKey: number;
   /** What is limited, as a plural: `exports`. */
@@ -82,7 +68,11 @@ export interface KeyPlacesOptions {
 
 const RETRY_AFTER_S = 10;
 
-export function createKeyPlaces({ max, maxPerKey, things, advice }: KeyPlacesOptions): KeyPlaces {
+/**
+ * Limits long-running answers, in total and for each owner: a key, or all portal links of a tenant. The function that is
+ * returned takes a place until what it returns is called. It throws `too_many_requests` when the limit is reached.
+ */
+export function createKeyPlaces({ max, maxPerKey, things, advice }: KeyPlaces): (owner: string) => () => void {
   const byOwner = new Map<string, number>();
   let taken = 0;
 
@@ -93,30 +83,29 @@ export function createKeyPlaces({ max, maxPerKey, things, advice }: KeyPlacesOpt
     });
   }
 
-  return {
-    take(owner) {
-      const ofOwner = byOwner.get(owner) ?? 0;
-      if (ofOwner >= maxPerKey) refuse("with this key, or with the portal links of this tenant", maxPerKey);
-      if (taken >= max) refuse("on this gateway", max);
-      byOwner.set(owner, ofOwner + 1);
-      taken++;
-      let isTaken = true;
-      return () => {
-        if (!isTaken) return;
-        isTaken = false;
-        taken--;
-        const left = (byOwner.get(owner) ?? 1) - 1;
-        if (left === 0) byOwner.delete(owner);
-        else byOwner.set(owner, left);
-      };
-    },
+  return (owner) => {
+    const ofOwner = byOwner.get(owner) ?? 0;
+    if (ofOwner >= maxPerKey) refuse("with this key, or with the portal links of this tenant", maxPerKey);
+    if (taken >= max) refuse("on this gateway", max);
+    byOwner.set(owner, ofOwner + 1);
+    taken++;
+    let isTaken = true;
+    return () => {
+      if (!isTaken) return;
+      isTaken = false;
+      taken--;
+      const left = (byOwner.get(owner) ?? 1) - 1;
+      if (left === 0) byOwner.delete(owner);
+      else byOwner.set(owner, left);
+    };
   };
 }
+
 /** While the event loop lags, a read waits in steps of this, but not forever: it becomes slow, but continues. */
 const WAIT_MS = 20;
 const MAX_WAITS = 50;
 
-export interface GiveWayOptions {
+interface GiveWayOptions {
   /** Whether the event loop lags. */
   isBusy: () => boolean;
   /** Waits in the machine's time, not that of the gateway's clock, because the lag is measured in it. */

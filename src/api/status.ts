@@ -17,18 +17,6 @@ import type { Store } from "../store/store.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { describeTarget, type TargetFacts } from "./routes/targets.ts";
 
-/** The gateway's reports about itself. */
-export interface Status {
-  /** Ready means that the next request is accepted; `trouble` says why it would not be. */
-  readiness(): {
-    trouble: PosthornError | undefined;
-    report: { disk: { status: string; free_bytes: number } };
-  };
-  /** For the whole gateway, or for one tenant. */
-  status(tenantId: string | undefined): Promise<object>;
-  metrics(): Promise<{ text: string; contentType: string }>;
-}
-
 export interface StatusOptions {
   /** The version of the gateway. */
   version: string;
@@ -58,7 +46,10 @@ const MAX_MEASURED_LANES = 200;
 
 const SHOWN_TROUBLE: Partial<Record<ErrorCode, string>> = { shutting_down: "stopping", overloaded: "overloaded" };
 
-export function createStatus(options: StatusOptions): Status {
+export type Status = ReturnType<typeof createStatus>;
+
+/** The gateway's reports about itself. */
+export function createStatus(options: StatusOptions) {
   const { store, scheduler, subscriptions, disk, loopLag, metrics } = options;
   const oldestOpen = createOldestOpenReader(store, store.clock);
 
@@ -112,6 +103,7 @@ export function createStatus(options: StatusOptions): Status {
   }
 
   return {
+    /** Ready means that the next request is accepted; `trouble` says why it would not be. */
     readiness() {
       const trouble = options.findTrouble();
       const connections = options.connections.list();
@@ -130,7 +122,8 @@ export function createStatus(options: StatusOptions): Status {
       };
     },
 
-    async status(tenantId) {
+    /** For the whole gateway, or for one tenant. */
+    async status(tenantId: string | undefined) {
       const { deliveries } = await store.reads.loadCounters();
       const elsewhere = await options.fallbackDepths.sum(tenantId);
       const rows = tenantId === undefined ? deliveries : deliveries.filter((row) => row.tenantId === tenantId);

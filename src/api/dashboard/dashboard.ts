@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join, posix, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { createPlainPage } from "../plain-page.ts";
 import { etagOfContent, prepare, sendPrepared, type Prepared } from "../prepared.ts";
 import { DASHBOARD_PAGES, FRAMED_PAGE } from "./pages.ts";
 
@@ -47,20 +47,16 @@ export function createDashboard({ version, folder = BUILT, frameOrigins }: Dashb
   const notBuilt: Partial<Record<`${Built} ${NotBuilt}`, Promise<Prepared>>> = {};
   const framed = frameOrigins.length === 0 ? "'none'" : frameOrigins.join(" ");
 
-  async function makeNotBuilt(what: Built, state: NotBuilt): Promise<Prepared> {
-    return prepare(renderNotBuilt(version, what, state), {
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": NOT_BUILT_POLICY,
-      "referrer-policy": "no-referrer",
-    });
-  }
-
   /** Answers with a page, or with one that says that it is not built yet. */
   async function sendPage(request: FastifyRequest, reply: FastifyReply, what: Built = "dashboard"): Promise<void> {
     const page = await files.find(BUILT_PAGES[what]);
     if (page === undefined) {
       const state = existsSync(join(folder, FAILED)) ? "failed" : "building";
-      return void sendPrepared(request, reply, await (notBuilt[`${what} ${state}`] ??= makeNotBuilt(what, state)));
+      return void sendPrepared(
+        request,
+        reply,
+        await (notBuilt[`${what} ${state}`] ??= prepareNotBuilt(version, what, state)),
+      );
     }
     const ancestors = pageOf(request) === FRAMED_PAGE ? framed : "'none'";
     reply.headers({
@@ -168,35 +164,18 @@ dt { font-weight: 600; margin-top: .75rem; } dd { margin: 0; }
 /** Not by markup: that may only jump to the part behind #, which the link of the first start has. */
 const SCRIPT = "setTimeout(() => location.reload(), 5000);";
 
-const hashOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-
-const NOT_BUILT_POLICY = [
-  "default-src 'none'",
-  `script-src ${hashOf(SCRIPT)}`,
-  `style-src ${hashOf(STYLE)}`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
 const STATES = {
   building: "is being built; it will be on this page in a moment.",
   failed:
     "could not be built; the terminal of the gateway says why. After a fix " +
     "<code>node scripts/build-dashboard.mjs</code> tries again, and the gateway need not be restarted.",
 } as const;
-export type NotBuilt = keyof typeof STATES;
+type NotBuilt = keyof typeof STATES;
 
 /** In place of every page of the dashboard while that is not built. Asks again by itself, with the token of a link. */
-function renderNotBuilt(version: string, what: Built, state: NotBuilt): string {
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Posthorn</title>
-<style>${STYLE}</style>
-<script>${SCRIPT}</script>
-<h1>Posthorn <small>${version}</small></h1>
+function prepareNotBuilt(version: string, what: Built, state: NotBuilt): Promise<Prepared> {
+  const page = createPlainPage({ style: STYLE, script: SCRIPT });
+  const text = `<h1>Posthorn <small>${version}</small></h1>
 <p>This webhook gateway is running. Its ${what} ${STATES[state]}</p>
 <dl>
 <dt><a href="/docs">API reference</a></dt><dd>Every route, with examples; <a href="/openapi.json">as OpenAPI</a></dd>
@@ -208,6 +187,6 @@ function renderNotBuilt(version: string, what: Built, state: NotBuilt): string {
 <pre>posthorn send --webhook hello --data '{"hello": "world"}'</pre>
 <p>See what arrived:</p>
 <pre>posthorn events</pre>
-</html>
 `;
+  return prepare(page.begin("Posthorn") + text + page.end, page.headers);
 }

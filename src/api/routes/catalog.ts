@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { Type } from "typebox";
 import type { EventType, EventTypeVersion } from "../../model/event-type.ts";
+import { createPlainPage, escapeText } from "../plain-page.ts";
 import { nextTurn, prepare, sendPrepared, type Prepared } from "../prepared.ts";
 import { isoTime } from "../present.ts";
 import type { Parts } from "./parts.ts";
@@ -39,11 +39,7 @@ async function make(types: readonly EventType[]): Promise<Prepared> {
     parts.push(part);
     if (parts.length % PARTS_IN_A_TURN === 0) await nextTurn();
   }
-  return prepare(parts.join(""), {
-    "content-type": "text/html; charset=utf-8",
-    "content-security-policy": CATALOG_POLICY,
-    "referrer-policy": "no-referrer",
-  });
+  return prepare(parts.join(""), CATALOG_PAGE.headers);
 }
 
 const STYLE = `
@@ -61,47 +57,28 @@ pre { overflow: auto; padding: .75rem; border: 1px solid var(--line); border-rad
 .deprecated { color: #b45309; }
 `;
 
-/** Allows only the page's own style: no scripts, no images, nothing from other sites. */
-export const CATALOG_POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+export const CATALOG_PAGE = createPlainPage({ style: STYLE });
 
 /** Yields one part per type, because with thousands of types the page is long. */
 export function* writeCatalog(types: readonly EventType[]): Generator<string, void> {
-  const list = types.map(({ name }) => `<li><a href="#${name}">${escape(name)}</a></li>`);
-  yield `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Event catalogue</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<h1>Event catalogue</h1>
+  const list = types.map(({ name }) => `<li><a href="#${name}">${escapeText(name)}</a></li>`);
+  yield `${CATALOG_PAGE.begin("Event catalogue")}<h1>Event catalogue</h1>
 <p class="dim">${types.length === 1 ? "1 event type" : `${types.length} event types`}</p>
 <nav aria-label="Event types"><ul>${list.join("")}</ul></nav>
 <main>
 `;
   for (const type of types) yield `${renderType(type)}\n`;
-  yield `</main>
-</body>
-</html>
-`;
+  yield `</main>\n${CATALOG_PAGE.end}`;
 }
 
 function renderType(type: EventType): string {
   // Producer and consumers are left out, as in the portal: who else sends and gets such events is no business of a partner's.
   const versions = type.versions.map(({ version }) => version).join(", ");
   return `<article id="${type.name}">
-<h2><a href="#${type.name}">${escape(type.name)}</a></h2>
+<h2><a href="#${type.name}">${escapeText(type.name)}</a></h2>
 ${type.status === "deprecated" ? renderDeprecation(type) : ""}
-${type.description === undefined ? "" : `<p>${escape(type.description)}</p>`}
-${versions === "" ? "" : `<dl><dt>Versions</dt><dd>${escape(versions)}</dd></dl>`}
+${type.description === undefined ? "" : `<p>${escapeText(type.description)}</p>`}
+${versions === "" ? "" : `<dl><dt>Versions</dt><dd>${escapeText(versions)}</dd></dl>`}
 ${[...type.versions].reverse().map(renderVersion).join("\n")}
 </article>`;
 }
@@ -109,17 +86,13 @@ ${[...type.versions].reverse().map(renderVersion).join("\n")}
 function renderDeprecation({ deprecatedAt, replacedBy }: EventType): string {
   const since = deprecatedAt === undefined ? "" : ` since ${isoTime(deprecatedAt).slice(0, 10)}`;
   const instead =
-    replacedBy === undefined ? "" : `. Use <a href="#${escape(replacedBy)}">${escape(replacedBy)}</a> instead`;
+    replacedBy === undefined ? "" : `. Use <a href="#${escapeText(replacedBy)}">${escapeText(replacedBy)}</a> instead`;
   return `<p class="deprecated"><strong>Deprecated</strong>${since}${instead}.</p>`;
 }
 
 function renderVersion({ version, schema, example }: EventTypeVersion): string {
   const shown = (title: string, value: unknown) =>
-    `<details><summary>${title}, version ${escape(version)}</summary>` +
-    `<pre>${escape(JSON.stringify(value, null, 2))}</pre></details>`;
+    `<details><summary>${title}, version ${escapeText(version)}</summary>` +
+    `<pre>${escapeText(JSON.stringify(value, null, 2))}</pre></details>`;
   return shown("Schema", schema) + (example === undefined ? "" : shown("Example", example));
-}
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

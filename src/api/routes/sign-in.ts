@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { ERRORS, PosthornError } from "../../model/errors.ts";
 import { createTokenBucket } from "../../model/token-bucket.ts";
 import { actorOf, type Caller } from "../../resources/keys.ts";
 import { closed, nullable, shape, shows, text, type AnswerOf } from "../openapi/shapes.ts";
+import { createPlainPage, escapeText } from "../plain-page.ts";
 import { CALLBACK_PATH, OIDC_PATH } from "../session/oidc-sign-in.ts";
 import type { Parts } from "./parts.ts";
 import { OPEN, routesOf } from "./route.ts";
@@ -133,7 +133,7 @@ export function addSignInRoutes(app: FastifyInstance, parts: Parts): void {
     const { status, title } = ERRORS[code];
     return reply
       .code(status)
-      .headers(FAILURE_HEADERS)
+      .headers({ ...FAILURE_PAGE.headers, "cache-control": "no-store" })
       .send(renderSignInFailure({ title, detail: message }));
   }
 }
@@ -145,43 +145,14 @@ h1 { font-size: 1.4rem; }
 p { overflow-wrap: anywhere; }
 `;
 
-const POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
-const FAILURE_HEADERS = {
-  "content-type": "text/html; charset=utf-8",
-  "content-security-policy": POLICY,
-  // The address of the page has the provider's code.
-  "referrer-policy": "no-referrer",
-  "cache-control": "no-store",
-} as const;
+const FAILURE_PAGE = createPlainPage({ style: STYLE });
 
 /** For a browser that comes back from the provider without being signed in. */
 function renderSignInFailure({ title, detail }: { title: string; detail: string }): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escape(title)} · Posthorn</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-<h1>${escape(title)}</h1>
-<p>${escape(detail)}</p>
+  return `${FAILURE_PAGE.begin(`${title} · Posthorn`)}<main>
+<h1>${escapeText(title)}</h1>
+<p>${escapeText(detail)}</p>
 <p><a href="/sign-in">Back to the sign-in</a></p>
 </main>
-</body>
-</html>
-`;
-}
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
+${FAILURE_PAGE.end}`;
 }

@@ -3,28 +3,14 @@ import type { HttpClient, HttpResult } from "../../destinations/wire/http.ts";
 import { parseUrl } from "../../model/addresses.ts";
 import type { Clock } from "../../model/clock.ts";
 import { PosthornError } from "../../model/errors.ts";
-import { readGroups, type Claims } from "./oidc-sign-in.ts";
 
-/** An OpenID Connect provider, asked for its settings when somebody first signs in. */
-export interface Provider {
-  /** Throws `sign_in_provider_failed` when the provider does not answer as it should. */
-  begin(redirectUri: string): Promise<BegunLogin>;
-  /** Exchanges the code in the URL for the user's claims, which are verified. */
-  finish(callback: URL, checks: LoginChecks): Promise<Claims & { sub: string }>;
-}
-
-export interface LoginChecks {
+interface LoginChecks {
   state: string;
   nonce: string;
   codeVerifier: string;
 }
 
-export interface BegunLogin extends LoginChecks {
-  /** The provider's page for the user. */
-  url: URL;
-}
-
-export interface ProviderOptions {
+interface ProviderOptions {
   issuer: URL;
   clientId: string;
   clientSecret: string;
@@ -38,7 +24,10 @@ const TIMEOUT_S = 10;
 /** Then a provider that has moved an endpoint is noticed. Its keys are renewed by openid-client. */
 const SETTINGS_MS = 3_600_000;
 
-export function createProvider(options: ProviderOptions): Provider {
+export type Provider = ReturnType<typeof createProvider>;
+
+/** An OpenID Connect provider, asked for its settings when somebody first signs in. */
+export function createProvider(options: ProviderOptions) {
   const { issuer, clientId, clientSecret, fetch, clock } = options;
   let known: { configuration: Promise<Configuration>; until: number } | undefined;
 
@@ -85,7 +74,8 @@ export function createProvider(options: ProviderOptions): Provider {
   }
 
   return {
-    async begin(redirectUri) {
+    /** The `url` is the provider's page for the user. Throws `sign_in_provider_failed` when it does not answer as it should. */
+    async begin(redirectUri: string) {
       const configuration = await configure();
       const openid = await import("openid-client");
       const [state, nonce] = [openid.randomState(), openid.randomNonce()];
@@ -100,7 +90,8 @@ export function createProvider(options: ProviderOptions): Provider {
       });
       return { url, state, nonce, codeVerifier };
     },
-    async finish(callback, { state, nonce, codeVerifier }) {
+    /** Exchanges the code in the URL for the user's claims, which are verified. */
+    async finish(callback: URL, { state, nonce, codeVerifier }: LoginChecks): Promise<Claims & { sub: string }> {
       const configuration = await configure();
       const openid = await import("openid-client");
       try {
@@ -211,7 +202,7 @@ function providerFailed(cause: unknown, message: string): PosthornError {
   return new PosthornError("sign_in_provider_failed", message, { cause });
 }
 
-export interface GuardedFetchOptions {
+interface GuardedFetchOptions {
   issuer: URL;
   /** The operator named the issuer, so it may be on a private network. */
   issuerClient: Pick<HttpClient, "request">;
@@ -255,4 +246,26 @@ export function createGuardedFetch({ issuer, issuerClient, client, timeoutMs }: 
     const hasBody = result.status !== 204 && result.status !== 205 && result.status !== 304;
     return new Response(hasBody ? Buffer.from(result.body) : null, { status: result.status, headers: result.headers });
   };
+}
+
+/** Claims of a user, from the ID token and the provider's user info. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+const MAX_GROUPS = 10_000;
+
+/** Undefined when the claim is missing; a single text counts as one group. A name with dots may be nested. */
+export function readGroups(claims: Claims, name: string): readonly string[] | undefined {
+  const value = Object.hasOwn(claims, name) ? claims[name] : findNested(claims, name.split("."));
+  if (typeof value === "string") return [value];
+  if (!Array.isArray(value)) return undefined;
+  return value.slice(0, MAX_GROUPS).filter((group): group is string => typeof group === "string");
+}
+
+function findNested(claims: unknown, steps: readonly string[]): unknown {
+  let value = claims;
+  for (const step of steps) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Claims)[step];
+  }
+  return value;
 }

@@ -12,31 +12,8 @@ import { findGroupRule, parseGroupRule, type GroupRule } from "../../model/scope
 import { USER_PREFIX, type Caller } from "../../resources/keys.ts";
 import type { SecretBox } from "../../resources/secret-box.ts";
 import { DASHBOARD_PAGES } from "../dashboard/pages.ts";
-import { createGuardedFetch, createProvider, type Provider } from "./oidc-provider.ts";
+import { createGuardedFetch, createProvider, readGroups, type Claims, type Provider } from "./oidc-provider.ts";
 import { createCookies } from "./sessions.ts";
-
-/** Sign-in to the dashboard with a provider: authorization code flow with PKCE, state and nonce. */
-export interface OidcSignIn {
-  /** For the button. */
-  readonly name: string;
-  /** Returns the address of the provider's page, and the cookie that the callback needs. */
-  begin(request: IncomingMessage, returnTo: string | undefined): Promise<{ location: string; cookie: string }>;
-  /** Returns the user and the page that they wanted. Throws `group_not_allowed` when no group of theirs has rights. */
-  finish(request: IncomingMessage): Promise<{ caller: Caller; returnTo: string }>;
-  /** Returns the cookie that removes the login. */
-  end(request: IncomingMessage): string;
-}
-
-export interface OidcSignInOptions {
-  name: string;
-  provider: Provider;
-  logins: Logins;
-  rules: readonly GroupRule[];
-  groupsClaim: string;
-  sessionMs: number;
-  publicUrl: (request: IncomingMessage) => string;
-  clock: Pick<Clock, "wall">;
-}
 
 export const OIDC_PATH = "/api/v1/sign-in/oidc";
 export const CALLBACK_PATH = `${OIDC_PATH}/callback`;
@@ -48,7 +25,19 @@ const MAX_AT_ONCE = 100;
 const MAX_SHOWN_GROUPS = 30;
 const MAX_SHOWN_LENGTH = 100;
 
-function createOidcSignIn(options: OidcSignInOptions): OidcSignIn {
+export type OidcSignIn = ReturnType<typeof createOidcSignIn>;
+
+/** Sign-in to the dashboard with a provider: authorization code flow with PKCE, state and nonce. */
+function createOidcSignIn(options: {
+  name: string;
+  provider: Provider;
+  logins: ReturnType<typeof createLogins>;
+  rules: readonly GroupRule[];
+  groupsClaim: string;
+  sessionMs: number;
+  publicUrl: (request: IncomingMessage) => string;
+  clock: Pick<Clock, "wall">;
+}) {
   const { name, provider, logins, publicUrl } = options;
   let underWay = 0;
 
@@ -82,14 +71,17 @@ function createOidcSignIn(options: OidcSignInOptions): OidcSignIn {
   }
 
   return {
+    /** For the button. */
     name,
-    async begin(request, returnTo) {
+    /** Returns the address of the provider's page, and the cookie that the callback needs. */
+    async begin(request: IncomingMessage, returnTo: string | undefined) {
       const redirectUri = publicBaseOf(publicUrl, request) + CALLBACK_PATH;
       const { url, ...login } = await provider.begin(redirectUri);
       const cookie = logins.begin(request, { ...login, redirectUri, returnTo: chooseReturnPath(returnTo) });
       return { location: url.href, cookie };
     },
-    async finish(request) {
+    /** Returns the user and the page that they wanted. Throws `group_not_allowed` when no group of theirs has rights. */
+    async finish(request: IncomingMessage) {
       // Before the login is used up.
       if (underWay >= MAX_AT_ONCE)
         throw new PosthornError("too_many_requests", "Too many users sign in at once. Try again.");
@@ -104,6 +96,7 @@ function createOidcSignIn(options: OidcSignInOptions): OidcSignIn {
         underWay--;
       }
     },
+    /** Returns the cookie that removes the login. */
     end: logins.end,
   };
 }
@@ -116,31 +109,12 @@ function markOfUsers(settings: { issuer: string; clientId: string; groupsClaim: 
 }
 
 /** What the gateway must remember while a user is at the provider. */
-export interface Login {
+interface Login {
   state: string;
   nonce: string;
   codeVerifier: string;
   redirectUri: string;
   returnTo: string;
-}
-
-/**
- * Logins under way. Each is kept in a cookie of the browser that began it, encrypted with the master key, so that
- * nobody can fill the gateway's memory with them and nobody else can finish one.
- */
-export interface Logins {
-  /** Returns the cookie. */
-  begin(request: IncomingMessage, login: Login): string;
-  /** Uses the login up. Throws `sign_in_failed` when there is none, or when the state is of another one. */
-  take(request: IncomingMessage, state: string | undefined): Login;
-  /** Returns the cookie that removes the login. */
-  end(request: IncomingMessage): string;
-}
-
-export interface LoginsOptions {
-  secretBox: Pick<SecretBox, "seal" | "open">;
-  publicUrl: (request: IncomingMessage) => string;
-  clock: Pick<Clock, "wall">;
 }
 
 interface Sealed extends Login {
@@ -154,8 +128,12 @@ const MAX_COOKIE_LENGTH = 4096;
 /** Logins that are remembered as used; beyond it, the provider still accepts each code only once. */
 const MAX_USED = 10_000;
 
-function createLogins({ secretBox, publicUrl, clock }: LoginsOptions): Logins {
-  const cookies = createCookies({ name: "posthorn-login", sameSite: "Lax", publicUrl });
+/**
+ * Logins under way. Each is kept in a cookie of the browser that began it, encrypted with the master key, so that
+ * nobody can fill the gateway's memory with them and nobody else can finish one.
+ */
+function createLogins({ secretBox, publicUrl, clock }: Pick<OidcUses, "secretBox" | "publicUrl" | "clock">) {
+  const cookies = createCookies("posthorn-login", "Lax", publicUrl);
   /** By the hash of the state, with the end of the login; oldest first. */
   const used = new Map<string, number>();
 
@@ -181,12 +159,14 @@ function createLogins({ secretBox, publicUrl, clock }: LoginsOptions): Logins {
   }
 
   return {
-    begin(request, login) {
+    /** Returns the cookie. */
+    begin(request: IncomingMessage, login: Login): string {
       const sealed: Sealed = { ...login, expiresAt: clock.wall() + LOGIN_MS };
       const value = Buffer.from(secretBox.seal(JSON.stringify(sealed), OWNER)).toString("base64url");
       return cookies.write(request, value, LOGIN_MS / 1000);
     },
-    take(request, state) {
+    /** Uses the login up. Throws `sign_in_failed` when there is none, or when the state is of another one. */
+    take(request: IncomingMessage, state: string | undefined): Login {
       const login = open(cookies.read(request));
       if (login === undefined) throw failed("This browser has not begun a sign-in, or has already finished it.");
       if (login.expiresAt <= clock.wall()) throw failed("The sign-in took longer than 10 minutes.");
@@ -215,28 +195,7 @@ function chooseReturnPath(wanted: string | undefined): string {
   if (url === undefined || url.origin !== BASE) return HOME;
   return PAGES.has(url.pathname.split("/")[1] ?? "") ? url.pathname + url.search : HOME;
 }
-/** Claims of a user, from the ID token and the provider's user info. */
-export type Claims = Readonly<Record<string, unknown>>;
-
-const MAX_GROUPS = 10_000;
 const MAX_NAME_LENGTH = 100;
-
-/** Undefined when the claim is missing; a single text counts as one group. A name with dots may be nested. */
-export function readGroups(claims: Claims, name: string): readonly string[] | undefined {
-  const value = Object.hasOwn(claims, name) ? claims[name] : findNested(claims, name.split("."));
-  if (typeof value === "string") return [value];
-  if (!Array.isArray(value)) return undefined;
-  return value.slice(0, MAX_GROUPS).filter((group): group is string => typeof group === "string");
-}
-
-function findNested(claims: unknown, steps: readonly string[]): unknown {
-  let value = claims;
-  for (const step of steps) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;
-    value = (value as Claims)[step];
-  }
-  return value;
-}
 
 /** A name that people recognise. Only shown: the subject identifies the user. */
 function readName(claims: Claims, subject: string): string {

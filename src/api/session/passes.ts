@@ -9,43 +9,12 @@ import type { SecretBox } from "../../resources/secret-box.ts";
 import type { Tenants } from "../../resources/tenants.ts";
 import type { Jobs } from "../../store/port/jobs.ts";
 
-/**
- * A pass stands for a key: it holds the key's id and an expiry time, encrypted with the master key. It is not stored,
- * so it stays valid after a restart. The key is looked up each time, so the pass ends with the key, and never allows
- * more than the key. The pass of a user who signed in with a provider holds the rights themselves, and ends when the
- * settings of the sign-in change.
- */
-export interface Passes {
-  /** Undefined when the key no longer exists. */
-  make(caller: Caller, terms: PassTerms): { pass: string; id: string; madeAt: number } | undefined;
-  find(pass: string): FoundPass | undefined;
-}
-
-export interface FoundPass {
-  caller: Caller;
-  /** Tells it from all others without containing it. A session keeps its id when it is renewed. */
-  id: string;
-  madeAt: number;
-  expiresAt: number;
-}
-
 export interface PassTerms {
   /** Of the pass that is renewed. */
   id?: string | undefined;
   expiresAt: number;
   /** For a partner: limits the pass to this tenant and these scopes. */
   partner?: { tenantId: string; scopes: readonly Scope[]; theme?: LinkTheme | undefined } | undefined;
-}
-
-export interface PassesOptions {
-  /** A pass for one use is not valid for another. */
-  use: "session" | "portal";
-  secretBox: Pick<SecretBox, "seal" | "open">;
-  keys: Pick<Keys, "findHolder">;
-  records: Pick<PassRecords, "isEnded">;
-  /** Changes with the settings of the sign-in with a provider; undefined when there is none. */
-  userMark: string | undefined;
-  clock: Pick<Clock, "wall">;
 }
 
 interface Sealed extends PassTerms {
@@ -68,7 +37,26 @@ function commonScopes(link: Pick<Caller, "scopes">, holder: Caller): readonly Sc
 /** No pass is longer than this. */
 const MAX_LENGTH = 2048;
 
-export function createPasses({ use, secretBox, keys, records, userMark, clock }: PassesOptions): Passes {
+export type Passes = ReturnType<typeof createPasses>;
+
+/**
+ * A pass stands for a key: it holds the key's id and an expiry time, encrypted with the master key. It is not stored,
+ * so it stays valid after a restart. The key is looked up each time, so the pass ends with the key, and never allows
+ * more than the key. The pass of a user who signed in with a provider holds the rights themselves, and ends when the
+ * settings of the sign-in change.
+ */
+export function createPasses(parts: {
+  /** A pass for one use is not valid for another. */
+  use: "session" | "portal";
+  secretBox: Pick<SecretBox, "seal" | "open">;
+  keys: Pick<Keys, "findHolder">;
+  records: Pick<PassRecords, "isEnded">;
+  /** Changes with the settings of the sign-in with a provider; undefined when there is none. */
+  userMark: string | undefined;
+  clock: Pick<Clock, "wall">;
+}) {
+  const { use, secretBox, keys, records, userMark, clock } = parts;
+
   function open(pass: string): Sealed | undefined {
     if (pass.length > MAX_LENGTH) return undefined;
     try {
@@ -84,7 +72,11 @@ export function createPasses({ use, secretBox, keys, records, userMark, clock }:
   }
 
   return {
-    make({ keyId, scopes, tenantId, user }, { id = randomBytes(8).toString("hex"), expiresAt, partner }) {
+    /** Undefined when the key no longer exists. */
+    make(
+      { keyId, scopes, tenantId, user }: Caller,
+      { id = randomBytes(8).toString("hex"), expiresAt, partner }: PassTerms,
+    ) {
       const mark = user === undefined ? keys.findHolder(keyId)?.mark : userMark;
       if (mark === undefined) return undefined;
       const maker = user && { ...user, scopes, tenantId };
@@ -93,7 +85,8 @@ export function createPasses({ use, secretBox, keys, records, userMark, clock }:
       const pass = Buffer.from(secretBox.seal(JSON.stringify(sealed), use)).toString("base64url");
       return { pass, id, madeAt };
     },
-    find(pass) {
+    /** The `id` tells a pass from all others without containing it. A session keeps its id when it is renewed. */
+    find(pass: string) {
       const sealed = open(pass);
       if (sealed === undefined || sealed.expiresAt <= clock.wall()) return undefined;
       const { id, keyId, madeAt, expiresAt, partner, user } = sealed;
@@ -104,36 +97,11 @@ export function createPasses({ use, secretBox, keys, records, userMark, clock }:
       const scopes = commonScopes(partner, holder.caller);
       if (scopes.length === 0) return undefined;
       const { name } = user ?? {};
-      const link = { keyId, ...partner, scopes, expiresAt, isPartner: true };
+      const link: Caller = { keyId, ...partner, scopes, expiresAt, isPartner: true };
       const caller = name === undefined ? link : { ...link, user: { name, until: expiresAt } };
       return { caller, id, madeAt, expiresAt };
     },
   };
-}
-
-/**
- * Links that let a partner see one tenant for a limited time. Their token is not a cookie, because browsers block
- * cookies in frames of other sites: the page sends it as a key.
- */
-export interface PortalLinks {
-  make(caller: Caller, terms: PortalTerms): Promise<{ id: string; token: string; expiresAt: number }>;
-  /** Undefined when it is no portal link; a promise of undefined when it does not work any more. */
-  find(token: string): Promise<Caller | undefined> | undefined;
-}
-
-export interface PortalTerms {
-  tenantId: string;
-  access: PortalAccess;
-  lifetimeMs: number;
-  theme?: LinkTheme | undefined;
-}
-
-export interface PortalLinksOptions {
-  passes: Passes;
-  records: Pick<PassRecords, "addLink">;
-  tenants: Pick<Tenants, "get">;
-  jobs: Pick<Jobs, "findErasure">;
-  clock: Pick<Clock, "wall">;
 }
 
 /** The scopes of each kind of access. */
@@ -144,7 +112,21 @@ export const PORTAL_ACCESS = Object.keys(SCOPES) as PortalAccess[];
 /** The prefix that identifies a token as a portal link. */
 const PREFIX = "php_";
 
-export function createPortalLinks({ passes, records, tenants, jobs, clock }: PortalLinksOptions): PortalLinks {
+export type PortalLinks = ReturnType<typeof createPortalLinks>;
+
+/**
+ * Links that let a partner see one tenant for a limited time. Their token is not a cookie, because browsers block
+ * cookies in frames of other sites: the page sends it as a key.
+ */
+export function createPortalLinks(parts: {
+  passes: Passes;
+  records: Pick<PassRecords, "addLink">;
+  tenants: Pick<Tenants, "get">;
+  jobs: Pick<Jobs, "findErasure">;
+  clock: Pick<Clock, "wall">;
+}) {
+  const { passes, records, tenants, jobs, clock } = parts;
+
   /**
    * Whether the tenant still exists and was not erased since: its links end with it. The id of a deleted tenant can be
    * used again, and an erased one stays known by its id.
@@ -164,7 +146,11 @@ export function createPortalLinks({ passes, records, tenants, jobs, clock }: Por
   }
 
   return {
-    async make(caller, { tenantId, access, lifetimeMs, theme }) {
+    async make(
+      caller: Caller,
+      terms: { tenantId: string; access: PortalAccess; lifetimeMs: number; theme?: LinkTheme | undefined },
+    ) {
+      const { tenantId, access, lifetimeMs, theme } = terms;
       // Of a user, the provider is asked only at the sign-in: what the session gives ends with it.
       const makersEnd = Math.min(caller.expiresAt ?? Infinity, caller.user?.until ?? Infinity);
       const expiresAt = Math.min(clock.wall() + lifetimeMs, makersEnd);
@@ -174,6 +160,7 @@ export function createPortalLinks({ passes, records, tenants, jobs, clock }: Por
       await records.addLink({ id, tenantId, keyId: caller.keyId, access, madeAt, expiresAt });
       return { id, token: PREFIX + pass, expiresAt };
     },
-    find: (token) => (token.startsWith(PREFIX) ? findPartner(token.slice(PREFIX.length)) : undefined),
+    /** Undefined when it is no portal link; a promise of undefined when it does not work any more. */
+    find: (token: string) => (token.startsWith(PREFIX) ? findPartner(token.slice(PREFIX.length)) : undefined),
   };
 }

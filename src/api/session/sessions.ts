@@ -6,63 +6,56 @@ import type { Caller } from "../../resources/keys.ts";
 import type { PassRecords } from "../../resources/pass-records.ts";
 import type { Passes } from "./passes.ts";
 
-/** Sessions of the dashboard: a cookie stands for the user's key. */
-export interface Sessions {
-  /** Throws `other_origin` when a request that changes something comes from another site. */
-  find(request: IncomingMessage): Session | undefined;
-  /** Rejects a sign-in from another site, which could sign in a visitor as somebody else. */
-  refuseOtherOrigin(request: IncomingMessage): void;
-  /** Rejects a sign-in whose cookie could be read on the network, before a link is used up for it. */
-  refuseInsecure(request: IncomingMessage): void;
-  /** Starts a session for the caller, or goes on with the one that has this id. */
-  open(request: IncomingMessage, caller: Caller, id?: string): { cookie: string; expiresAt: number };
-  /** Ends the session of the request, if it has one: its cookie is worth nothing from then on. */
-  close(request: IncomingMessage): Promise<{ ended: Session | undefined; cookie: string }>;
-  /** Whether the session is so old that the browser should get a new cookie. */
-  isOld(session: Session): boolean;
-}
-
 export interface Session {
   id: string;
   caller: Caller;
   expiresAt: number;
 }
 
-export interface SessionsOptions {
+/** The lifetime of an unused session; while the page is open, it is renewed. */
+const SESSION_MS = 12 * 3_600_000;
+
+export type Sessions = ReturnType<typeof createSessions>;
+
+/** Sessions of the dashboard: a cookie stands for the user's key. */
+export function createSessions(parts: {
   passes: Passes;
   records: Pick<PassRecords, "endSession">;
   publicUrl: (request: IncomingMessage) => string;
   clock: Pick<Clock, "wall">;
-}
-
-/** The lifetime of an unused session; while the page is open, it is renewed. */
-const SESSION_MS = 12 * 3_600_000;
-
-export function createSessions({ passes, records, publicUrl, clock }: SessionsOptions): Sessions {
-  const cookies = createCookies({ name: "posthorn", sameSite: "Strict", publicUrl });
+}) {
+  const { passes, records, publicUrl, clock } = parts;
+  const cookies = createCookies("posthorn", "Strict", publicUrl);
   return {
-    find(request) {
+    /** Throws `other_origin` when a request that changes something comes from another site. */
+    find(request: IncomingMessage): Session | undefined {
       const pass = cookies.read(request);
       const session = pass === undefined ? undefined : passes.find(pass);
       if (session !== undefined) requireOwnOrigin(request, publicUrl);
       return session;
     },
-    refuseOtherOrigin: (request) => refuseOtherOrigin(request, publicUrl),
+    /** Rejects a sign-in from another site, which could sign in a visitor as somebody else. */
+    refuseOtherOrigin: (request: IncomingMessage) => refuseOtherOrigin(request, publicUrl),
+    /** Rejects a sign-in whose cookie could be read on the network, before a link is used up for it. */
     refuseInsecure: cookies.refuseInsecure,
-    open(request, caller, id) {
+    /** Starts a session for the caller, or goes on with the one that has this id. */
+    open(request: IncomingMessage, caller: Caller, id?: string) {
       const now = clock.wall();
       const expiresAt = Math.min(now + SESSION_MS, lastEndOf(caller));
       const made = passes.make(caller, { id, expiresAt });
       if (made === undefined) throw new PosthornError("unauthorized", "The key was revoked.");
       return { cookie: cookies.write(request, made.pass, Math.floor((expiresAt - now) / 1000)), expiresAt };
     },
-    async close(request) {
+    /** Ends the session of the request, if it has one: its cookie is worth nothing from then on. */
+    async close(request: IncomingMessage) {
       const pass = cookies.read(request);
       const ended = pass === undefined ? undefined : passes.find(pass);
       if (ended !== undefined) await records.endSession({ id: ended.id, keyId: ended.caller.keyId });
       return { ended, cookie: cookies.clear(request) };
     },
-    isOld: ({ expiresAt, caller }) => expiresAt - clock.wall() < SESSION_MS / 2 && expiresAt < lastEndOf(caller),
+    /** Whether the session is so old that the browser should get a new cookie. */
+    isOld: ({ expiresAt, caller }: Session) =>
+      expiresAt - clock.wall() < SESSION_MS / 2 && expiresAt < lastEndOf(caller),
   };
 }
 
@@ -109,27 +102,16 @@ function hostOf(url: string): string | undefined {
   return parseUrl(url)?.host;
 }
 
-/** A cookie for the gateway alone; its name and attributes depend on how the browser reaches the gateway. */
-export interface Cookies {
-  read(request: IncomingMessage): string | undefined;
-  /** Throws `insecure_sign_in` if a cookie could be read on the network. */
-  refuseInsecure(request: IncomingMessage): void;
-  /** The value of `Set-Cookie`. Throws as `refuseInsecure` does. */
-  write(request: IncomingMessage, value: string, maxAgeS: number): string;
-  clear(request: IncomingMessage): string;
-}
-
 /** Browsers accept names with this prefix over https only, for this host and all its paths. */
 const SECURE_PREFIX = "__Host-";
 
-export interface CookiesOptions {
-  name: string;
+/** A cookie for the gateway alone; its name and attributes depend on how the browser reaches the gateway. */
+export function createCookies(
+  bareName: string,
   /** `Lax`: also sent when a link or a redirect on another site leads here. */
-  sameSite: "Strict" | "Lax";
-  publicUrl: (request: IncomingMessage) => string;
-}
-
-export function createCookies({ name: bareName, sameSite, publicUrl }: CookiesOptions): Cookies {
+  sameSite: "Strict" | "Lax",
+  publicUrl: (request: IncomingMessage) => string,
+) {
   const plain = `Path=/; HttpOnly; SameSite=${sameSite}`;
   const secure = { name: SECURE_PREFIX + bareName, attributes: `${plain}; Secure` };
 
@@ -153,8 +135,9 @@ export function createCookies({ name: bareName, sameSite, publicUrl }: CookiesOp
   }
 
   return {
-    refuseInsecure: (request) => void requireForm(request),
-    read(request) {
+    /** Throws `insecure_sign_in` if a cookie could be read on the network. */
+    refuseInsecure: (request: IncomingMessage): void => void requireForm(request),
+    read(request: IncomingMessage): string | undefined {
       const { cookie } = request.headers;
       if (cookie === undefined) return undefined;
       const name = formOf(request)?.name;
@@ -162,11 +145,12 @@ export function createCookies({ name: bareName, sameSite, publicUrl }: CookiesOp
       const found = cookie.split(";").find((one) => one.trimStart().startsWith(`${name}=`));
       return found?.slice(found.indexOf("=") + 1).trim();
     },
-    write(request, value, maxAgeS) {
+    /** The value of `Set-Cookie`. Throws as `refuseInsecure` does. */
+    write(request: IncomingMessage, value: string, maxAgeS: number): string {
       const form = requireForm(request);
       return `${form.name}=${value}; ${form.attributes}; Max-Age=${maxAgeS}`;
     },
-    clear(request) {
+    clear(request: IncomingMessage): string {
       const { name, attributes } = formOf(request) ?? secure;
       return `${name}=; ${attributes}; Max-Age=0`;
     },

@@ -178,20 +178,17 @@ export function writeRetry(ms: number): string {
   return `retry: ${ms}\n`;
 }
 
-/** The ids of frames: positions in the logs of one store. */
-export interface FrameIds {
-  write(position: LogPosition): string;
-  /** Undefined when it is not the id of a frame. */
-  parse(id: string): { position: LogPosition } | { isForeign: true } | undefined;
-}
-
 const FRAME_ID = /^([0-9a-f]{8})\.(\d{1,15})\.(\d{1,15})$/;
 
-export function createFrameIds(storeId: string): FrameIds {
+export type FrameIds = ReturnType<typeof createFrameIds>;
+
+/** The ids of frames: positions in the logs of one store. */
+export function createFrameIds(storeId: string) {
   const store = storeId.replace(/^[a-z]+_/, "").slice(0, 8);
   return {
-    write: ({ eventSeq, attemptSeq }) => `${store}.${eventSeq}.${attemptSeq}`,
-    parse(id) {
+    write: ({ eventSeq, attemptSeq }: LogPosition) => `${store}.${eventSeq}.${attemptSeq}`,
+    /** Undefined when it is not the id of a frame. */
+    parse(id: string): { position: LogPosition } | { isForeign: true } | undefined {
       const [, of, eventSeq, attemptSeq] = FRAME_ID.exec(id) ?? [];
       if (of === undefined) return undefined;
       return of === store

@@ -32,24 +32,7 @@ export interface StreamRequest {
   isKnown: () => Promise<boolean>;
 }
 
-export interface StreamClient {
-  readonly request: StreamRequest;
-  readonly fits: Fits;
-  /** Equal for all clients that get the same frames. */
-  readonly group: string;
-  readonly output: StreamOutput;
-  /** Everything up to here was sent, or does not match the client's filter. */
-  position: LogPosition;
-  /** False when the client is gone. */
-  isOpen: boolean;
-  begin(position: LogPosition): void;
-  tellGap(reason: GapReason, completeSince: number | undefined): void;
-  beat(): void;
-  /** Whether the client has read none of the waiting output since the last call. */
-  isStalled(): boolean;
-  drop(reason: DropReason): void;
-  end(reason: EndReason): void;
-}
+export type StreamClient = ReturnType<typeof createStreamClient>;
 
 const RETRY_MS = 2000;
 /** Long enough for a client that still reads to see the reason; it costs only the client's own buffer. */
@@ -63,38 +46,42 @@ const DROPPED_BECAUSE: Readonly<Record<DropReason, string>> = {
   store_fault: "The gateway could not read its store. Reconnect with the last id; nothing is lost.",
 };
 
-export function createStreamClient(request: StreamRequest, output: StreamOutput, ids: FrameIds): StreamClient {
+export function createStreamClient(request: StreamRequest, output: StreamOutput, ids: FrameIds) {
   const { filter, body } = request;
   let takenAtLastBeat = -1;
 
-  const client: StreamClient = {
+  const client = {
     request,
     fits: createFits(filter),
+    /** Equal for all clients that get the same frames. */
     group: JSON.stringify([filter, body]),
     output,
-    position: { eventSeq: 0, attemptSeq: 0 },
+    /** Everything up to here was sent, or does not match the client's filter. */
+    position: { eventSeq: 0, attemptSeq: 0 } as LogPosition,
+    /** False when the client is gone. */
     isOpen: true,
-    begin(position) {
+    begin(position: LogPosition): void {
       client.position = position;
       const id = ids.write(position);
       output.write(writeRetry(RETRY_MS) + writeFrame("ready", JSON.stringify({ position: id }), id));
     },
-    tellGap(reason, completeSince) {
+    tellGap(reason: GapReason, completeSince: number | undefined): void {
       const since = completeSince === undefined ? null : new Date(completeSince).toISOString();
       output.write(writeFrame("gap", JSON.stringify({ reason, complete_since: since })));
     },
     beat: () => output.write(writeHeartbeat(ids.write(client.position))),
-    isStalled() {
+    /** Whether the client has read none of the waiting output since the last call. */
+    isStalled(): boolean {
       const isStill = output.waitingBytes > 0 && output.takenBytes <= takenAtLastBeat;
       takenAtLastBeat = output.takenBytes;
       return isStill;
     },
-    drop(reason) {
+    drop(reason: DropReason): void {
       if (!client.isOpen) return;
       client.isOpen = false;
       output.end(writeFrame("dropped", JSON.stringify({ reason, detail: DROPPED_BECAUSE[reason] })), DROPPED_GRACE_MS);
     },
-    end(reason) {
+    end(reason: EndReason): void {
       if (!client.isOpen) return;
       client.isOpen = false;
       output.end(writeFrame("end", JSON.stringify({ reason }), ids.write(client.position)), END_GRACE_MS);
@@ -182,20 +169,6 @@ function createAlertMatch({ rule, severity }: StreamFilter): Fits {
   };
 }
 
-/** The output of one client. */
-export interface StreamOutput {
-  write(frames: string | Buffer): void;
-  /** Bytes that were written but not read yet. */
-  readonly waitingBytes: number;
-  /** All bytes that were read so far. */
-  readonly takenBytes: number;
-  /** Resolves when few bytes wait, or when the client is gone. */
-  drained(): Promise<void>;
-  /** Writes the remaining frames and closes the connection after `graceMs` at the latest. */
-  end(last: string, graceMs: number): void;
-  onClose(run: () => void): void;
-}
-
 /** With fewer waiting bytes than this, a client that catches up gets the next page. */
 const LOW_WATER_BYTES = 65_536;
 
@@ -209,7 +182,10 @@ const STREAM_HEADERS = {
   connection: "close",
 } as const;
 
-export function openStreamOutput(response: ServerResponse): StreamOutput {
+export type StreamOutput = ReturnType<typeof openStreamOutput>;
+
+/** The output of one client. */
+export function openStreamOutput(response: ServerResponse) {
   let written = 0;
   response.writeHead(200, STREAM_HEADERS);
   response.socket?.setNoDelay(true);
@@ -217,19 +193,22 @@ export function openStreamOutput(response: ServerResponse): StreamOutput {
   response.on("error", () => undefined);
 
   return {
-    write(frames) {
+    write(frames: string | Buffer): void {
       if (response.destroyed || response.writableEnded) return;
       written += Buffer.byteLength(frames);
       response.write(frames);
     },
+    /** Bytes that were written but not read yet. */
     get waitingBytes() {
       return response.writableLength;
     },
+    /** All bytes that were read so far. */
     get takenBytes() {
       return written - response.writableLength;
     },
+    /** Resolves when few bytes wait, or when the client is gone. */
     drained: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         if (response.destroyed || response.writableLength <= LOW_WATER_BYTES) return resolve();
         const go = () => {
           response.off("drain", go).off("close", go);
@@ -237,13 +216,14 @@ export function openStreamOutput(response: ServerResponse): StreamOutput {
         };
         response.on("drain", go).on("close", go);
       }),
-    end(last, graceMs) {
+    /** Writes the remaining frames and closes the connection after `graceMs` at the latest. */
+    end(last: string, graceMs: number): void {
       if (response.destroyed || response.writableEnded) return;
       response.end(last);
       const cut = setTimeout(() => response.destroy(), graceMs).unref();
       response.once("close", () => clearTimeout(cut));
     },
-    onClose(run) {
+    onClose(run: () => void): void {
       if (response.destroyed) run();
       else response.once("close", run);
     },

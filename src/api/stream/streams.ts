@@ -9,7 +9,6 @@ import {
   OWN_FRAME_EVENTS,
   toEntries,
   type EntryOptions,
-  type FrameIds,
   type FrameType,
 } from "./entries.ts";
 import {
@@ -20,20 +19,6 @@ import {
   type StreamOutput,
   type StreamRequest,
 } from "./stream-client.ts";
-
-/**
- * Live streams. They follow the store, never data that is about to be stored: frames show data on disk, in the order
- * of the logs, and a client that reconnects continues where it was. Clients that are up to date share one reader and
- * its frames; the others read on their own, at their own pace, until they have caught up.
- */
-export interface Streams {
-  readonly ids: FrameIds;
-  /** Takes a place for a key, or for the portal links of a tenant; throws when none is free. */
-  enter(owner: string): () => void;
-  open(request: StreamRequest, output: StreamOutput): void;
-  /** Ends all streams and tells the clients to reconnect. */
-  close(): Promise<void>;
-}
 
 export interface StreamsOptions extends Omit<EntryOptions, "ids"> {
   store: Pick<Store, "info" | "reads">;
@@ -53,11 +38,18 @@ const PAGE_LIMIT = 500;
 /** How long to wait for the deliveries of an event whose fan-out takes more than one transaction. */
 const FAN_OUT_MS = 5000;
 
-export function createStreams(options: StreamsOptions): Streams {
+export type Streams = ReturnType<typeof createStreams>;
+
+/**
+ * Live streams. They follow the store, never data that is about to be stored: frames show data on disk, in the order
+ * of the logs, and a client that reconnects continues where it was. Clients that are up to date share one reader and
+ * its frames; the others read on their own, at their own pace, until they have caught up.
+ */
+export function createStreams(options: StreamsOptions) {
   const { store, clock, giveWay, maxBufferBytes, onDropped, onFault } = options;
   const ids = createFrameIds(store.info.id);
   const entryOptions = { ...options, ids };
-  const places = createKeyPlaces({
+  const takePlace = createKeyPlaces({
     max: options.maxStreams,
     maxPerKey: options.maxStreamsPerKey,
     things: "streams",
@@ -225,11 +217,12 @@ export function createStreams(options: StreamsOptions): Streams {
 
   return {
     ids,
-    enter(owner) {
+    /** Takes a place for a key, or for the portal links of a tenant; throws when none is free. */
+    enter(owner: string): () => void {
       if (isClosed) throw new PosthornError("shutting_down", "The gateway is stopping.", { retryAfterS: 5 });
-      return places.take(owner);
+      return takePlace(owner);
     },
-    open(request, output) {
+    open(request: StreamRequest, output: StreamOutput): void {
       const client = createStreamClient(request, output, ids);
       clients.add(client);
       output.onClose(() => forget(client));
@@ -239,7 +232,8 @@ export function createStreams(options: StreamsOptions): Streams {
         drop(client, "store_fault");
       });
     },
-    async close() {
+    /** Ends all streams and tells the clients to reconnect. */
+    async close(): Promise<void> {
       isClosed = true;
       for (const client of clients) {
         client.end("shutting_down");
