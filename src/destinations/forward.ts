@@ -66,9 +66,25 @@ export function namesOfConnection(connection: string | undefined): ReadonlySet<s
   return new Set(connection.split(",").map((name) => plainHeaderName(name.trim())));
 }
 
-/** A value that was masked when the request was stored is useless. */
-export function isHidden(value: string): boolean {
-  return value === MASK;
+/** Chooses among the headers of one request. */
+export function createHeaderFilter(
+  headers: KeptRequest["headers"],
+  isChosen: (name: string) => boolean,
+): (name: string) => boolean {
+  const ofConnection = namesOfConnection(textOf(headers["connection"]));
+  return (name) => isChosen(name) && ofConnection?.has(plainHeaderName(name)) !== true;
+}
+
+/** The value of a header that is passed on; undefined when it is empty, masked or invalid in HTTP. */
+export function findValue(name: string, value: string | readonly string[] | undefined): string | undefined {
+  const text = textOf(value);
+  // A value that was masked when the request was stored is useless.
+  if (text === undefined || text === "" || text === MASK || !isFieldName(name) || !isFieldValue(text)) return undefined;
+  return text;
+}
+
+function textOf(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === "string" || value === undefined ? value : value.join(", ");
 }
 
 /** The parts of a received request that are passed on besides its body. */
@@ -120,11 +136,10 @@ export function prepareForward(
 
   function headersOf(kept: KeptRequest, { event }: Attempt): HeaderBlock {
     const { headers, remote_address: address, sealed } = kept;
-    const ofConnection = namesOfConnection(textOf(headers["connection"]));
-    const isHandedOn = (name: string) => isChosen(name) && ofConnection?.has(plainHeaderName(name)) !== true;
-    let block = sealed === undefined ? "" : openedBlock(options.openCredentials(event, sealed), isHandedOn);
-    for (const name in headers) {
-      if (isHandedOn(name)) block += lineOf(name, headers[name]);
+    const isHandedOn = createHeaderFilter(headers, isChosen);
+    let block = "";
+    for (const part of sealed === undefined ? [headers] : [options.openCredentials(event, sealed), headers]) {
+      for (const name in part) if (isHandedOn(name)) block += lineOf(name, part[name]);
     }
     if (options.userAgent !== undefined && headers["user-agent"] === undefined) {
       block += headerLine("User-Agent", options.userAgent);
@@ -158,24 +173,10 @@ function namesOf({ signatureHeader, headers, auth, forwardHeaders }: ForwardTarg
   return new Set([...names, ...ofAuth, ...ofSigning, `${signature}-next`]);
 }
 
-function openedBlock(
-  credentials: Readonly<Record<string, string>>,
-  isHandedOn: (name: string) => boolean,
-): HeaderBlock {
-  let block = "";
-  for (const [name, value] of Object.entries(credentials)) if (isHandedOn(name)) block += lineOf(name, value);
-  return block;
-}
-
-/** Empty when the value is masked or invalid in HTTP: the other headers are passed on all the same. */
+/** Empty when the value is of no use: the other headers are passed on all the same. */
 function lineOf(name: string, value: string | readonly string[] | undefined): HeaderBlock {
-  const text = textOf(value);
-  if (text === undefined || text === "" || isHidden(text) || !isFieldName(name) || !isFieldValue(text)) return "";
-  return headerLine(name, text);
-}
-
-function textOf(value: string | readonly string[] | undefined): string | undefined {
-  return typeof value === "string" || value === undefined ? value : value.join(", ");
+  const text = findValue(name, value);
+  return text === undefined ? "" : headerLine(name, text);
 }
 
 /**

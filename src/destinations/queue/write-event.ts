@@ -6,9 +6,7 @@ import { CLOUDEVENTS_TYPE, cloudEventOf, type EventDetails } from "../event-data
 import type { Attempt, OpenCredentials } from "../sender.ts";
 import type { QueueFormat, QueueDestination } from "./settings.ts";
 import { createHeaderSeal } from "../../queues/sealed-headers.ts";
-import { isFieldName, isFieldValue } from "../../model/headers.ts";
-import { createHeaderChoice, isHidden, namesOfConnection } from "../forward.ts";
-import { plainHeaderName } from "../outgoing-header.ts";
+import { createHeaderChoice, createHeaderFilter, findValue } from "../forward.ts";
 
 /** The content of a message for an event, in the format of its destination. */
 export interface WrittenEvent {
@@ -116,12 +114,10 @@ export function createHeaderChooser(
   const seal = messageKey === undefined ? undefined : createHeaderSeal(messageKey);
 
   return ({ headers, sealed }, { event }, eventId) => {
-    const ofConnection = namesOfConnection(textOf(headers["connection"]));
-    const isHandedOn = (name: string) => isChosen(name) && ofConnection?.has(plainHeaderName(name)) !== true;
-    const plain = choose(headers, isHandedOn);
+    const isHandedOn = createHeaderFilter(headers, isChosen);
     const secret =
       seal === undefined || sealed === undefined ? undefined : choose(openCredentials(event, sealed), isHandedOn);
-    return { headers: plain, sealedHeaders: secret && seal?.seal(secret, eventId) };
+    return { headers: choose(headers, isHandedOn), sealedHeaders: secret && seal?.seal(secret, eventId) };
   };
 }
 
@@ -131,13 +127,8 @@ function choose(
 ): Record<string, string> | undefined {
   const chosen: [string, string][] = [];
   for (const name in headers) {
-    const text = textOf(headers[name]);
-    if (text === undefined || text === "" || text.length > MAX_LENGTH || isHidden(text)) continue;
-    if (isHandedOn(name) && isFieldName(name) && isFieldValue(text)) chosen.push([name, text]);
+    const text = isHandedOn(name) ? findValue(name, headers[name]) : undefined;
+    if (text !== undefined && text.length <= MAX_LENGTH) chosen.push([name, text]);
   }
   return chosen.length === 0 ? undefined : Object.fromEntries(chosen.slice(0, MAX_HEADERS));
-}
-
-function textOf(value: string | readonly string[] | undefined): string | undefined {
-  return typeof value === "string" || value === undefined ? value : value.join(", ");
 }
