@@ -68,7 +68,7 @@ export function createReplays(options: {
   }
 
   /** The subscription, if it is of the event's tenant, or for several tenants and this is one of them. */
-  function getExpected(id: string, { tenantId }: StoredEvent, boundTo: string | undefined): Subscription {
+  function getNamed(id: string, { tenantId }: StoredEvent, boundTo: string | undefined): Subscription {
     if (boundTo !== undefined) return subscriptions.getFor("use", id, { tenantId: boundTo, boundTo });
     const subscription = subscriptions.findById(id, undefined);
     return subscription !== undefined && isFor(subscription, tenantId)
@@ -118,7 +118,7 @@ export function createReplays(options: {
       subscriptionId: string | undefined,
       boundTo?: string,
     ): Promise<readonly StoredDelivery[]> {
-      if (subscriptionId !== undefined) return [await replay(event.seq, getExpected(subscriptionId, event, boundTo))];
+      if (subscriptionId !== undefined) return [await replay(event.seq, getNamed(subscriptionId, event, boundTo))];
       const replayed: StoredDelivery[] = [];
       const isLeftOut = (one: Subscription) =>
         boundTo !== undefined && (one.tenantId !== boundTo || !subscriptions.rightsOf(one, boundTo).change);
