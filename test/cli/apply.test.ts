@@ -132,7 +132,7 @@ describe("apply and diff", () => {
     expect((await gateway.get("/api/v1/sources/github")).status).toBe(200);
   });
 
-  it("say what the gateway refuses, and change nothing then", async () => {
+  it("say what the gateway rejects, and change nothing then", async () => {
     await write(`subscriptions:\n  - { name: inside, url: "https://10.0.0.1/hook", events: ["order.*"] }\n`);
     const { exitCode, stderr } = await run("apply", "--yes");
     expect(exitCode).toBe(1);

@@ -55,7 +55,7 @@ async function makeDeadLetter(): Promise<string> {
 }
 
 describe("posthorn send", () => {
-  it("publishes an event, tells its id and deliveries, and changes no byte of the payload", async () => {
+  it("publishes an event, prints its id and deliveries, and changes no byte of the payload", async () => {
     const args = ["send", "order.created", "--data", `{"n":${BIG_NUMBER}}`, "--id", "big-1", "--priority", "high"];
     const sent = await cli.run(args);
     expect(sent).toEqual({ exitCode: 0, stdout: "big-1  1 delivery\n", stderr: "" });
@@ -102,7 +102,7 @@ describe("posthorn send", () => {
     await arrived("/hooks", '{"hook":1}');
   });
 
-  it("tells what the gateway refuses, and ends with 1", async () => {
+  it("prints what the gateway rejects, and ends with 1", async () => {
     const { exitCode, stderr } = await cli.run(["send", "no good"]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^posthorn: .*event_type.*\(invalid_field\)\n$/);
@@ -120,7 +120,7 @@ describe("what is listed and done", () => {
     expect(none.data).toEqual([]);
   });
 
-  it("finds events by what they hold, and refuses a filter that does not exist", async () => {
+  it("finds events by what they hold, and rejects a filter that does not exist", async () => {
     const send = ["send", "order.searched", "--id", "searched-1", "--ordering-key", "customer-9"];
     await cli.run([...send, "--metadata", '{"team":"blue","size":7}', "--data", '{"note":"a Needle"}']);
     await cli.run(["send", "lonely.event", "--id", "searched-2"]);
@@ -181,7 +181,7 @@ describe("what is listed and done", () => {
     await sink.received(count + 2);
   });
 
-  it("tells how the gateway is", async () => {
+  it("prints the state of the gateway", async () => {
     const { exitCode, stdout } = await cli.run(["status"]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^store +sqlite \S+, sync FULL$/m);
@@ -195,7 +195,7 @@ describe("what is listed and done", () => {
 });
 
 describe("posthorn sink", () => {
-  it("prints what arrives, checks its signatures, and fails as often as it is told", async () => {
+  it("prints what arrives, checks its signatures, and fails as often as it should", async () => {
     const receiver = cli.start(["sink", "--port", "0", "--secret", SECRET, "--fail-first", "1", "--json"]);
     await receiver.printed("the sink listens on", "stderr");
     const [url] = /http:\S+/.exec(receiver.output().stderr) ?? [];

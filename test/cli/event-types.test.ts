@@ -47,7 +47,7 @@ describe("posthorn event-types", () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ created: [], updated: [], unchanged: ["order.created"] });
   });
 
-  it("tells a publisher what is wrong with a payload", async () => {
+  it("shows a publisher what is wrong with a payload", async () => {
     const refused = await used.cli.run(["send", "order.created", "--data", "{}"]);
     expect(refused.exitCode).toBe(1);
     expect(refused.stderr).toContain("/id is missing. (schema_mismatch)");

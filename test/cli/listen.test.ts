@@ -183,7 +183,7 @@ describe("posthorn listen", () => {
     expect(got.map(({ body }) => body.toString())).toEqual(["<b>\u001b[31mred\u0007</b>\nnext"]);
   });
 
-  it("refuses what it cannot use, and tells what was meant", async () => {
+  it("rejects what it cannot use, and suggests what was meant", async () => {
     expect(await refused("shop", "--to", "ftp://localhost:3000")).toEqual([
       2,
       expect.stringContaining("write for example http://localhost:3000/hooks"),

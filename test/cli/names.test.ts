@@ -45,7 +45,7 @@ describe("names on the command line", () => {
     expect(await succeed("secrets", "show", "erp")).toContain("whsec_");
   });
 
-  it("that are ambiguous are refused, with the ids to choose from", async () => {
+  it("that are ambiguous are rejected, with the ids to choose from", async () => {
     const { exitCode, stderr } = await cli.run(["subscriptions", "pause", "shop"]);
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
@@ -65,7 +65,7 @@ describe("names on the command line", () => {
     expect((await cli.run(["subscriptions", "show", "crm"], reader)).stdout).toMatch(/^created +.* by key_\w+$/m);
   });
 
-  it("that are unknown are refused, with the nearest one", async () => {
+  it("that are unknown are rejected, with the nearest one", async () => {
     const { exitCode, stderr } = await cli.run(["subscriptions", "pause", "erpx"]);
     expect(exitCode).toBe(1);
     expect(stderr).toBe('posthorn: No subscription has the id or name "erpx"; did you mean erp?\n');

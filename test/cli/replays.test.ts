@@ -49,7 +49,7 @@ describe("posthorn dlq", () => {
     expect(sink.requests).toHaveLength(5);
   });
 
-  it("purges when it is told how many that are", async () => {
+  it("purges when the count is confirmed", async () => {
     await makeDead(3);
     const asked = await dlq("purge", "--subscription", id);
     expect([asked.exitCode, asked.stderr]).toEqual([1, expect.stringContaining("3 dead letters would be purged")]);

@@ -86,14 +86,14 @@ describe("posthorn start", () => {
     await expect(stat(dataFile("admin.key"))).rejects.toThrow("ENOENT");
   });
 
-  it("takes a signal that comes twice at once for one wish, as npm doubles a Ctrl+C", async () => {
+  it("takes a signal that comes twice at once for one request, as npm doubles a Ctrl+C", async () => {
     const { child, finished } = await folder.startGateway();
     child.kill("SIGINT");
     child.kill("SIGTERM");
     expect((await finished).exitCode).toBe(0);
   });
 
-  it("ends at once with 1 when it is told again to stop, which is no crash", async () => {
+  it("ends at once with 1 at a second signal, which is no crash", async () => {
     const sink = await openSinkServer({ answer: "hang" });
     try {
       const gateway = await startDelivering(folder, sink.url);
@@ -179,7 +179,7 @@ describe("development mode", () => {
     ["public_url", ["--dev"], { POSTHORN_PUBLIC_URL: "https://hooks.example.com" }],
     ["trusted_proxies", ["--dev"], { POSTHORN_TRUSTED_PROXIES: "10.0.0.0/8" }],
     ["the host 0.0.0.0", ["--dev", "--host", "0.0.0.0"], {}],
-  ])("is refused together with %s", async (what, args, env) => {
+  ])("is rejected together with %s", async (what, args, env) => {
     const { exitCode, stderr } = await runWithoutGateway(["start", "--port", "0", ...args], env);
     expect(exitCode).toBe(3);
     expect(stderr).toContain(`--dev: is for your own machine only, and cannot be used together with ${what}`);
@@ -256,7 +256,7 @@ describe("a start that cannot work", () => {
       `event_types:\n  - { name: a.b, versions: [{ version: "1", schema: { type: objekt } }] }`,
       "posthorn.yaml:2:53 event_types[0].versions[0].schema (a.b): versions[0].schema is not a valid JSON Schema",
     ],
-  ])("names the line of a declared %s that only the gateway can judge, and ends with 3", async (_, yaml, place) => {
+  ])("names the line of a declared %s that only the gateway can check, and ends with 3", async (_, yaml, place) => {
     await writeFile(join(folder.path, "posthorn.yaml"), yaml);
     const { exitCode, stderr } = await folder.run(["start", "--port", "0"]);
     expect(exitCode).toBe(3);

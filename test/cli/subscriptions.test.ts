@@ -28,7 +28,7 @@ async function json(...args: string[]): Promise<Record<string, unknown>> {
 }
 
 describe("posthorn subscriptions", () => {
-  it("makes one from flags, shows it, changes it, and tells its secret once", async () => {
+  it("makes one from flags, shows it, changes it, and prints its secret once", async () => {
     const what = [
       "--to",
       sink.url,
@@ -98,7 +98,7 @@ describe("posthorn subscriptions", () => {
     expect((await json(...args, ...once))["id"]).toBe((await json(...args, ...once))["id"]);
   });
 
-  it("tells how it does", async () => {
+  it("prints its statistics", async () => {
     const { id } = await json("subscriptions", "create", "counted", "--to", sink.url, "--events", "counted.event");
     await run("send", "counted.event", "--count", "3");
     await sink.received(3);

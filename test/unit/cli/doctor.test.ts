@@ -156,7 +156,7 @@ describe("a gateway", () => {
     expect(await judged("0.0.9")).toMatch(/^warning the gateway is 0\.0\.9/);
   });
 
-  it("tells of targets, brokers and alerts, when its files are elsewhere", () => {
+  it("reports targets, brokers and alerts, when its files are elsewhere", () => {
     const findings = createFindings();
     const status = {
       active_alerts: 2,

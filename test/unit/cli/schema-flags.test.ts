@@ -89,7 +89,7 @@ describe("flags that are made from a schema", () => {
     expect(help).not.toContain("hidden");
   });
 
-  it("tell what holds without them where something is made", () => {
+  it("describe what holds without them where something is made", () => {
     expect(commandOf(EXCEPTIONS, true).help).toMatch(/--concurrency <number> +at once \(default: 4\)\n/);
   });
 

@@ -26,7 +26,7 @@ describe("a table", () => {
     expect(hidden).toEqual([]);
   });
 
-  it("leaves out first what its owner said, and tells of it", () => {
+  it("leaves out first what its owner said, and notes it", () => {
     const { text, hidden } = layOutTable(HEADINGS, [ROW], { width: 60, paint: plain, expendable: ["TYPE"] });
     expect(hidden).toEqual(["TYPE"]);
     expect(text.split("\n")[0]).toBe("DELIVERY              STATUS          LAST ERROR");

@@ -141,7 +141,7 @@ describe("an archive", () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "manifest.json\nposthorn.db\nconfig/posthorn.yaml\n" });
   });
 
-  it("is refused wherever it is cut off", async () => {
+  it("is rejected wherever it is cut off", async () => {
     const whole = readFileSync(await writeSample());
     for (let share = 0; share < 10; share++) {
       const part = whole.subarray(0, Math.floor((whole.length * share) / 10));
@@ -150,7 +150,7 @@ describe("an archive", () => {
     await expect(readInto("cut-last", whole.subarray(0, -1))).rejects.toThrow(/is cut off/);
   });
 
-  it("is refused wherever it is cut off, also when it is packed anew", async () => {
+  it("is rejected wherever it is cut off, also when it is packed anew", async () => {
     const tar = gunzipSync(readFileSync(await writeSample()));
     // What follows the last part is zeros.
     const lastPart = tar.indexOf(YAML) + YAML.length - 1;
@@ -160,7 +160,7 @@ describe("an archive", () => {
     }
   });
 
-  it("is refused with a byte of a part flipped, also when it is packed anew", async () => {
+  it("is rejected with a byte of a part flipped, also when it is packed anew", async () => {
     const tar = gunzipSync(readFileSync(await writeSample()));
     for (const at of [20_000, 100_000, tar.indexOf(YAML)]) {
       const changed = Buffer.from(tar);
@@ -169,7 +169,7 @@ describe("an archive", () => {
     }
   });
 
-  it("is refused with any packed byte flipped", async () => {
+  it("is rejected with any packed byte flipped", async () => {
     const packed = readFileSync(await writeSample());
     for (let at = 10; at < packed.length - 8; at += Math.ceil(packed.length / 40)) {
       const changed = Buffer.from(packed);
@@ -178,7 +178,7 @@ describe("an archive", () => {
     }
   });
 
-  it("is refused with a byte of a header flipped", async () => {
+  it("is rejected with a byte of a header flipped", async () => {
     const tar = gunzipSync(readFileSync(await writeSample()));
     const header = tar.indexOf("posthorn.db\0");
     // The end of the checksum's own field says nothing.
@@ -192,21 +192,21 @@ describe("an archive", () => {
     await fc.assert(flips, { numRuns: 50 });
   });
 
-  it("is refused with a link or a folder in it, which could lead anywhere", async () => {
+  it("is rejected with a link or a folder in it, which could lead anywhere", async () => {
     for (const type of ["link", "symlink", "directory", "fifo"] as const) {
       const tar = await packTar([["manifest.json", YAML]], type);
       await expect(readInto(type, tar)).rejects.toThrow(/"manifest.json\/?" is not a plain file/);
     }
   });
 
-  it("is refused when something follows its end", async () => {
+  it("is rejected when something follows its end", async () => {
     const tar = gunzipSync(readFileSync(await writeSample()));
     await expect(readInto("zeros", gzipSync(Buffer.concat([tar, Buffer.alloc(8192)])))).resolves.toBeDefined();
     const more = Buffer.concat([tar, Buffer.alloc(8192, "x")]);
     await expect(readInto("more", gzipSync(more))).rejects.toThrow(/data after the end/);
   });
 
-  it("is refused when it is something else", async () => {
+  it("is rejected when it is something else", async () => {
     await expect(readInto("text", Buffer.from("hello"))).rejects.toThrow(/not a backup/);
     await expect(readInto("packed text", gzipSync(Buffer.alloc(4096, "x")))).rejects.toThrow(/not a tar archive/);
     await expect(readInto("other tar", await packTar([["readme", YAML]]))).rejects.toThrow(
@@ -215,7 +215,7 @@ describe("an archive", () => {
     await expect(readInto("missing")).rejects.toThrow(/cannot be read \(ENOENT\)/);
   });
 
-  it("is refused when it holds what its manifest does not name, or in its place", async () => {
+  it("is rejected when it holds what its manifest does not name, or in its place", async () => {
     const manifest = await describeParts([{ name: "posthorn.db", content: YAML }]);
     const head = ["manifest.json", Buffer.from(JSON.stringify(manifest))] as const;
     const good = ["posthorn.db", YAML] as const;
@@ -252,7 +252,7 @@ describe("an archive", () => {
 });
 
 describe("a manifest", () => {
-  it("of another version of the format is refused, with both versions", async () => {
+  it("of another version of the format is rejected, with both versions", async () => {
     const manifest = await describeParts([{ name: "posthorn.db", content: YAML }]);
     expect(() => parseManifest(JSON.stringify({ ...manifest, version: 2 }))).toThrow(/version 2.*reads version 1/);
     expect(() => parseManifest(JSON.stringify({ ...manifest, format: "else" }))).toThrow(/not a backup/);

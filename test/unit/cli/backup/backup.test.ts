@@ -51,7 +51,7 @@ describe("the configuration files of a backup", () => {
     expect(Object.keys(texts)).toEqual(["config/posthorn.yaml", "elsewhere/event_types_dir/b.json"]);
   });
 
-  it("tell which secrets stand in them, and none that comes by the environment", () => {
+  it("list the secrets that stand in them, and none that comes by the environment", () => {
     const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
     const yaml = [
       "admin_key: an-admin-key-0123456789-0123456789",
