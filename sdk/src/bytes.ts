@@ -46,3 +46,8 @@ export function fromHex(text: string): Bytes | undefined {
 export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
+
+/** 128 random bits. Not `randomUUID`, which browsers have on secure pages only. */
+export function createRandomId(): string {
+  return toHex(crypto.getRandomValues(new Uint8Array(16)));
+}

@@ -1,6 +1,6 @@
 export type { Payload } from "./bytes.ts";
 export { PosthornApiError, PosthornConnectionError, type PosthornErrorCode } from "./client/api-error.ts";
-export { etagOf } from "./client/etag.ts";
+export { etagOf } from "./client/call.ts";
 export { rawJson, type RawJson } from "./client/json.ts";
 export type {
   ChangeOptions,
@@ -20,6 +20,5 @@ export type * from "./generated/shapes.ts";
 export type { WebhookHeaders } from "./headers.ts";
 export type { Secret } from "./secret.ts";
 export { sign, type SignOptions } from "./sign.ts";
-export { verify, type VerifiedWebhook, type VerifyOptions } from "./verify.ts";
-export { verifyRequest } from "./verify-request.ts";
+export { verify, type VerifiedWebhook, type VerifyOptions, verifyRequest } from "./verify.ts";
 export { WebhookVerificationError, type VerificationErrorCode } from "./verification-error.ts";

@@ -136,3 +136,12 @@ function wrongSignature(name: string): WebhookVerificationError {
     `${name} was not made with any of the secrets for this body. Was the body changed or parsed before it was verified?`,
   );
 }
+
+/** Reads and verifies a request of the Fetch API: workers, Deno, Bun, and every framework that stands on it. */
+export async function verifyRequest(
+  request: Request,
+  secrets: Secret | readonly Secret[],
+  options?: VerifyOptions,
+): Promise<VerifiedWebhook> {
+  return verify(await request.arrayBuffer(), request.headers, secrets, options);
+}

@@ -1,7 +1,10 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useRef, useState } from "react";
+import { PosthornApiError } from "../../../sdk/src/client/api-error.ts";
+import { followFrames } from "../../../sdk/src/client/stream.ts";
+import { ApiError, explain, transport } from "./client.ts";
+import { noteReachable } from "./reachability.ts";
 import { sessionQuery } from "./queries.ts";
-import { openStream, type StreamFrame, type StreamState } from "./stream.ts";
 
 export interface LiveStream {
   state: StreamState | "paused";
@@ -38,4 +41,70 @@ export function useStream(
   }, [key, isPaused, client]);
 
   return { state: isPaused ? "paused" : state, isPaused, setPaused };
+}
+
+type StreamState = "connecting" | "live" | "reconnecting" | "ended";
+
+export interface StreamFrame {
+  name: string;
+  data: unknown;
+}
+
+interface StreamOptions {
+  query: Readonly<Record<string, string | undefined>>;
+  onFrame: (frame: StreamFrame) => void;
+  onState: (state: StreamState) => void;
+  /** Nobody is signed in any more. */
+  onSignedOut: () => void;
+  /** The id of the last frame, by which a later stream goes on where this one was. */
+  lastId?: string | undefined;
+}
+
+/**
+ * Server-sent events by the SDK's client: unlike `EventSource` it can send a partner's token and go on after a pause.
+ * Comes back by itself, with everything that it missed. Ends when nobody is signed in any more.
+ */
+function openStream({ query, onFrame, onState, onSignedOut, lastId: given }: StreamOptions) {
+  const abort = new AbortController();
+  let lastId = given;
+  let isLive = false;
+
+  const frames = followFrames(transport, query, {
+    signal: abort.signal,
+    lastEventId: given,
+    onConnected: () => noteReachable(true),
+    // Before the first id it is not known where to go on after a pause.
+    onPosition(id) {
+      lastId = id;
+      if (!isLive) onState("live");
+      isLive = true;
+    },
+    onLost() {
+      isLive = false;
+      onState("reconnecting");
+    },
+    isTransient(error) {
+      const explained = explain(error);
+      return !(explained instanceof ApiError && [401, 403].includes(explained.status));
+    },
+  });
+
+  async function run(): Promise<void> {
+    onState("connecting");
+    try {
+      for await (const { event, data } of frames) onFrame({ name: event, data: JSON.parse(data) as unknown });
+    } catch (error) {
+      if (abort.signal.aborted) return;
+      if (error instanceof PosthornApiError && error.status === 401) onSignedOut();
+      onState("ended");
+    }
+  }
+
+  void run();
+  return {
+    get lastId() {
+      return lastId;
+    },
+    close: () => abort.abort(),
+  };
 }

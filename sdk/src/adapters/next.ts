@@ -1,6 +1,5 @@
 import type { Secret } from "../secret.ts";
-import { verifyRequest } from "../verify-request.ts";
-import type { VerifiedWebhook, VerifyOptions } from "../verify.ts";
+import { type VerifiedWebhook, type VerifyOptions, verifyRequest } from "../verify.ts";
 import { toResponse } from "./failed-response.ts";
 
 /** A route handler of Next's app router that is called only with what is verified: `export const POST = withWebhook(…)`. */

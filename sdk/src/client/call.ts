@@ -1,12 +1,10 @@
 import { unexpectedAnswer } from "./api-error.ts";
-import { type Payload, toBytes } from "../bytes.ts";
-import { noteEtag } from "./etag.ts";
+import { createRandomId, type Payload, toBytes } from "../bytes.ts";
 import { parseJson, writeJson } from "./json.ts";
 import { readLines } from "./lines.ts";
 import type { ChangeOptions, CreateOptions, RequestOptions, UploadOptions } from "./options.ts";
 import { createPages, type Page, type Pages } from "./pages.ts";
 import { type Query, withQuery } from "./path.ts";
-import { createRandomId } from "./random-id.ts";
 import type { ApiRequest, Transport } from "./transport.ts";
 
 /** What the generated methods are made of. */
@@ -90,4 +88,16 @@ export function parseAnswer(status: number, text: string): unknown {
   } catch {
     throw unexpectedAnswer(status, `The answer is not JSON: ${text.slice(0, 100)}`);
   }
+}
+
+const etags = new WeakMap<object, string>();
+
+function noteEtag(answer: unknown, headers: Headers): void {
+  const etag = headers.get("etag");
+  if (etag !== null && typeof answer === "object" && answer !== null) etags.set(answer, etag);
+}
+
+/** Which version an answer of the client shows, for `ifMatch`. Undefined for what has none, and for copies. */
+export function etagOf(answer: object): string | undefined {
+  return etags.get(answer);
 }

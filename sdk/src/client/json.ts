@@ -1,5 +1,5 @@
 import { parseExactly } from "./exact-json.ts";
-import { createRandomId } from "./random-id.ts";
+import { createRandomId } from "../bytes.ts";
 
 /** JSON that is sent as it is written, byte for byte. */
 export class RawJson {

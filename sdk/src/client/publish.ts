@@ -3,7 +3,7 @@ import { isProblem, PosthornApiError, type PosthornConnectionError } from "./api
 import { parseAnswer } from "./call.ts";
 import { type RawJson, writeJson } from "./json.ts";
 import type { RequestOptions } from "./options.ts";
-import { createRandomId } from "./random-id.ts";
+import { createRandomId } from "../bytes.ts";
 import { delayBefore, isWorthRetrying } from "./retry.ts";
 import type { Transport } from "./transport.ts";
 import { wait } from "./wait.ts";

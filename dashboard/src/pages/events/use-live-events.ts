@@ -2,9 +2,8 @@ import { useQueryClient, type InfiniteData } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { getJson } from "../../api/client.ts";
 import { eventsQuery, type EventFilters } from "../../api/queries.ts";
-import type { StreamFrame } from "../../api/stream.ts";
 import type { Event, EventPage, StreamAttempt, StreamEvent } from "../../api/types.ts";
-import { useStream, type LiveStream } from "../../api/use-stream.ts";
+import { useStream, type LiveStream, type StreamFrame } from "../../api/use-stream.ts";
 import { canBeLive, liveQuery } from "./event-filters.ts";
 import { createStatusReader, READ_AT_ONCE, type StatusReader } from "./status-reader.ts";
 
