@@ -121,7 +121,7 @@ function openRaw(message: TakenMessage, sentBy: SentBy, options: OpenOptions): O
     ...sentBy,
     eventId,
     originId: sentBy.eventId,
-    said: [],
+    more: [],
     adopted: undefined,
   });
   return { ...asRequest(), body, headers, origin: sentBy.origin, hops: sentBy.hops, facts };
@@ -138,13 +138,6 @@ function openWhole(message: TakenMessage, options: OpenOptions): Opened {
     const description = "The credentials were encrypted with another message_key than the source has, or were changed.";
     return { park: { code: "sealed_otherwise", description } };
   }
-  const said = [
-    ["user_id", quote(event.userId)],
-    ["session_id", quote(event.sessionId)],
-    ["deliver_at", event.deliverAt === undefined ? undefined : String(event.deliverAt)],
-    ["expires_at", event.expiresAt === undefined ? undefined : String(event.expiresAt)],
-    ["metadata", event.metadata],
-  ] as const;
   const facts = toFacts(message, options, {
     eventId: toMessageEventId(source.name, event.eventId),
     originId: event.eventId,
@@ -152,7 +145,7 @@ function openWhole(message: TakenMessage, options: OpenOptions): Opened {
     generation: event.generation,
     hops: event.hops,
     traceparent: event.traceparent,
-    said,
+    more: describeItem(event),
     adopted: {
       type: event.eventType,
       version: event.eventVersion,
@@ -205,7 +198,7 @@ function openEvent(message: TakenMessage, sentBy: SentBy, options: OpenOptions):
     ...sentBy,
     eventId,
     originId,
-    said: describeItem({ ...item, deliverAt }),
+    more: describeItem({ ...item, deliverAt }),
     adopted: {
       type: item.eventType,
       version: item.eventVersion,
@@ -274,7 +267,7 @@ function readDelayMs({ "x-delay": text = "" }: Headers): number {
   return /^\d{1,12}$/.test(text) ? Number(text) : 0;
 }
 
-interface Said {
+interface FoundFacts {
   eventId: string | undefined;
   /** The id of the event at the gateway where it came in first. */
   originId: string | undefined;
@@ -284,24 +277,24 @@ interface Said {
   /** For messages that carry it themselves instead of in properties. */
   traceparent?: string | undefined;
   /** More members to keep with the event: names and JSON. */
-  said: readonly (readonly [name: string, json: string | undefined])[];
+  more: readonly (readonly [name: string, json: string | undefined])[];
   adopted: MessageFacts["adopted"];
 }
 
-function toFacts({ exchange }: TakenMessage, options: OpenOptions, said: Said): MessageFacts {
+function toFacts({ exchange }: TakenMessage, options: OpenOptions, found: FoundFacts): MessageFacts {
   const { settings, queuePlace, headers } = options;
   const exchangePlace = exchange === undefined ? undefined : describeExchange(settings.connection, exchange);
   const pulledFrom = [queuePlace, exchangePlace].filter((place) => place !== undefined);
-  const { eventId, generation, adopted } = said;
+  const { eventId, generation, adopted } = found;
   const members = [
     // First, so that they are found without reading the rest.
-    ["hops", said.hops === 0 ? undefined : String(said.hops)],
-    ["origin_event_id", quote(said.originId)],
-    ["trace", quote(readTrace(toTraced(headers, said.traceparent)))],
-    ["origin", quote(said.origin)],
+    ["hops", found.hops === 0 ? undefined : String(found.hops)],
+    ["origin_event_id", quote(found.originId)],
+    ["trace", quote(readTrace(toTraced(headers, found.traceparent)))],
+    ["origin", quote(found.origin)],
     ["generation", generation === 1 ? undefined : String(generation)],
     ["pulled_from", pulledFrom.length === 0 ? undefined : JSON.stringify(pulledFrom)],
-    ...said.said,
+    ...found.more,
   ].flatMap(([name, json]) => (json === undefined ? [] : [`"${name}":${json}`]));
   return {
     eventId,

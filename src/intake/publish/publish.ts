@@ -148,7 +148,9 @@ function describe(item: PublishItem, hops: number, trace: Trace | undefined): st
 }
 
 /** The same by name, each as JSON. */
-export function describeItem(item: PublishItem): readonly (readonly [name: string, json: string | undefined])[] {
+export function describeItem(
+  item: Partial<Pick<PublishItem, "sourceId" | "userId" | "sessionId" | "deliverAt" | "expiresAt" | "metadata">>,
+): readonly (readonly [name: string, json: string | undefined])[] {
   return [
     ["source_id", quote(item.sourceId)],
     ["user_id", quote(item.userId)],
