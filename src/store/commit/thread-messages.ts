@@ -1,9 +1,147 @@
 /** How a batch and its answer are sent between threads: hot parts packed and transferred, the rest cloned. */
 import { stored, type Duplicate, type Stored } from "../../model/accepted.ts";
-import type { LoggedRequest } from "../port/event-log.ts";
-import type { ClaimRequest, ClaimResult, Settled } from "../port/lanes.ts";
-import { packAccepts, packClaimed, packSettles, unpackAccepts, unpackClaimed, unpackSettles } from "./batch-packing.ts";
-import type { BatchResult, BatchTime, Command, FaultReport, OrFault, WriteBatch } from "./batch.ts";
+import { DEAD_REASONS } from "../../model/delivery.ts";
+import { PRIORITIES } from "../../model/event.ts";
+import { ATTEMPT_RESULTS, type KindRecord } from "../../model/outcome.ts";
+import type { LoggedRequest, NewDelivery, NewEvent } from "../port/event-log.ts";
+import {
+  ATTEMPT_TRIGGERS,
+  type AttemptRecord,
+  type ClaimedDelivery,
+  type ClaimRequest,
+  type ClaimResult,
+  type MoveTo,
+  type Settled,
+  type Settlement,
+} from "../port/lanes.ts";
+import type { AcceptItem, BatchResult, BatchTime, Command, FaultReport, OrFault, WriteBatch } from "./batch.ts";
+import { BLANK, carryAll, packAll, unpackAll, type Carry } from "./packing.ts";
+
+const VERDICTS = ["delivered", "retry", "dead"] as const;
+const ORIGINS = ["webhook", "publish"] as const;
+
+const carryAccept: Carry<AcceptItem> = (io, item, before) => ({
+  event: carryEvent(io, item.event ?? BLANK, before.event ?? BLANK),
+  deliveries: carryAll(io, item.deliveries, carryDelivery),
+});
+
+const carryEvent: Carry<NewEvent> = (io, event, before) => ({
+  id: io.text(event.id),
+  type: io.repeated(event.type, before.type),
+  version: io.repeated(event.version, before.version),
+  source: io.repeated(event.source, before.source),
+  tenantId: io.repeated(event.tenantId, before.tenantId),
+  priority: io.among(PRIORITIES, event.priority),
+  origin: io.among(ORIGINS, event.origin),
+  orderingKey: io.text(event.orderingKey),
+  occurredAt: io.float(event.occurredAt),
+  receivedAt: io.float(event.receivedAt),
+  contentType: io.repeated(event.contentType, before.contentType),
+  givenId: io.flag(event.givenId),
+  dueAt: io.float(event.dueAt),
+  expiresAt: io.float(event.expiresAt),
+  dedupeKey: io.text(event.dedupeKey),
+  replayKey: io.text(event.replayKey),
+  request: io.repeated(event.request, before.request),
+  details: io.text(event.details),
+  heldGeneration: io.float(event.heldGeneration),
+  fanOutCursor: io.float(event.fanOutCursor),
+  body: io.bytes(event.body),
+});
+
+const carryDelivery: Carry<NewDelivery> = (io, delivery) => ({
+  subscriptionSeq: io.uint(delivery.subscriptionSeq),
+  claim: io.flag(delivery.claim),
+  ordered: io.flag(delivery.ordered),
+  expiresAt: io.float(delivery.expiresAt),
+});
+
+const carrySettlement: Carry<Settlement> = (io, settlement, before) => ({
+  eventSeq: io.float(settlement.eventSeq),
+  subscriptionSeq: io.uint(settlement.subscriptionSeq),
+  generation: io.uint(settlement.generation),
+  attemptNumber: io.uint(settlement.attemptNumber),
+  verdict: io.among(VERDICTS, settlement.verdict),
+  nextAttemptAt: io.float(settlement.nextAttemptAt),
+  deadReason: io.among(DEAD_REASONS, settlement.deadReason),
+  keepsTime: io.flag(settlement.keepsTime),
+  isUncounted: io.flag(settlement.isUncounted),
+  leavesKeyQueue: io.flag(settlement.leavesKeyQueue),
+  claimNext: io.flag(settlement.claimNext),
+  moveTo: io.flag(settlement.moveTo !== undefined) ? carryMove(io, settlement.moveTo ?? BLANK, BLANK) : undefined,
+  attempt: carryAttempt(io, settlement.attempt ?? BLANK, before.attempt ?? BLANK),
+});
+
+const carryMove: Carry<MoveTo> = (io, to) => ({
+  subscriptionSeq: io.uint(to.subscriptionSeq),
+  ordered: io.flag(to.ordered),
+  isReturn: io.flag(to.isReturn),
+});
+
+const carryAttempt: Carry<AttemptRecord> = (io, attempt, before) => ({
+  startedAt: io.float(attempt.startedAt),
+  durationMs: io.float(attempt.durationMs),
+  result: io.among(ATTEMPT_RESULTS, attempt.result),
+  trigger: io.among(ATTEMPT_TRIGGERS, attempt.trigger),
+  error: io.text(attempt.error),
+  record: carryRecord(io, attempt.record ?? BLANK, before.record ?? BLANK),
+});
+
+const carryRecord: Carry<KindRecord> = (io, record, before) => ({
+  place: io.repeated(record.place, before.place),
+  address: io.repeated(record.address, before.address),
+  sent: io.text(record.sent),
+  code: io.float(record.code),
+  facts: io.repeated(record.facts, before.facts),
+  answer: io.bytes(record.answer),
+});
+
+const carryClaimed: Carry<ClaimedDelivery> = (io, delivery, before) => ({
+  eventSeq: io.float(delivery.eventSeq),
+  subscriptionSeq: io.uint(delivery.subscriptionSeq),
+  generation: io.uint(delivery.generation),
+  attemptCount: io.uint(delivery.attemptCount),
+  uncountedAttempts: io.uint(delivery.uncountedAttempts),
+  trigger: io.among(ATTEMPT_TRIGGERS, delivery.trigger),
+  expiresAt: io.float(delivery.expiresAt),
+  request: undefined,
+  isEarly: io.flag(delivery.isEarly),
+  hasDetails: io.flag(delivery.hasDetails),
+  details: undefined,
+  event: carryContent(io, delivery.event ?? BLANK, before.event ?? BLANK),
+});
+
+const carryContent: Carry<ClaimedDelivery["event"]> = (io, event, before) => ({
+  id: io.text(event.id),
+  type: io.repeated(event.type, before.type),
+  version: io.repeated(event.version, before.version),
+  source: io.repeated(event.source, before.source),
+  tenantId: io.repeated(event.tenantId, before.tenantId),
+  priority: io.among(PRIORITIES, event.priority),
+  origin: io.among(ORIGINS, event.origin),
+  orderingKey: io.text(event.orderingKey),
+  occurredAt: io.float(event.occurredAt),
+  receivedAt: io.float(event.receivedAt),
+  contentType: io.repeated(event.contentType, before.contentType),
+  hops: io.uint(event.hops),
+  originId: io.text(event.originId),
+  trace: io.text(event.trace),
+  size: io.uint(event.size),
+  body: io.bytes(event.body),
+});
+
+function packAccepts(items: readonly AcceptItem[]): ArrayBuffer {
+  const bytes = items.reduce((sum, { event }) => sum + event.body.length + (event.request?.length ?? 0) + 256, 0);
+  return packAll(items, carryAccept, bytes);
+}
+
+function packClaimed(items: readonly ClaimedDelivery[]): ArrayBuffer {
+  return packAll(
+    items,
+    carryClaimed,
+    items.reduce((sum, { event }) => sum + (event.body?.length ?? 0) + 192, 0),
+  );
+}
 
 export interface BatchMessage {
   at: BatchTime;
@@ -34,7 +172,8 @@ export interface ResultMessage {
 
 export function toBatchMessage(batch: WriteBatch): { message: BatchMessage; transfer: ArrayBuffer[] } {
   const accepts = batch.accepts.length === 0 ? undefined : packAccepts(batch.accepts);
-  const settles = batch.settles.length === 0 ? undefined : packSettles(batch.settles);
+  const settles =
+    batch.settles.length === 0 ? undefined : packAll(batch.settles, carrySettlement, batch.settles.length * 512);
   const { at, rows, commands, requests, claims } = batch;
   const message = { at, rows, accepts, settles, commands, requests, claims };
   return { message, transfer: [accepts, settles].filter((buffer) => buffer !== undefined) };
@@ -42,8 +181,8 @@ export function toBatchMessage(batch: WriteBatch): { message: BatchMessage; tran
 
 export function fromBatchMessage(message: BatchMessage): WriteBatch {
   const { at, rows, commands, requests, claims } = message;
-  const accepts = message.accepts === undefined ? [] : unpackAccepts(message.accepts);
-  const settles = message.settles === undefined ? [] : unpackSettles(message.settles);
+  const accepts = message.accepts === undefined ? [] : unpackAll(message.accepts, carryAccept);
+  const settles = message.settles === undefined ? [] : unpackAll(message.settles, carrySettlement);
   return { at, rows, accepts, settles, commands, requests, claims };
 }
 
@@ -93,7 +232,7 @@ export function toResultMessage(result: BatchResult): { message: ResultMessage; 
 const NOTHING_FOLLOWS: Settled = { applied: true, next: undefined, movedUp: false };
 
 export function fromResultMessage(message: ResultMessage, batch: WriteBatch): BatchResult {
-  const handedOver = message.claimed === undefined ? [] : unpackClaimed(message.claimed);
+  const handedOver = message.claimed === undefined ? [] : unpackAll(message.claimed, carryClaimed);
   let next = 0;
   const claims = message.claims.map((claim): OrFault<ClaimResult> => {
     if ("failed" in claim) return claim;
