@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { parseSync } from "oxc-parser";
 
 /** The store as everything but its drivers sees it. */
-const STORE = ["store/store.ts", "store/port/", "store/read-all.ts"];
+const STORE = ["store/store.ts", "store/port/"];
 const TEMPLATES = "sandbox/templates/templates.ts";
 /** What users configure, and what that is made of. */
 const CONFIGURED = ["model/", "telemetry/", TEMPLATES, "destinations/", "deliver/", "resources/", ...STORE];

@@ -4,8 +4,7 @@ import { opensDeliveries } from "../model/replay.ts";
 import type { Subscription } from "../model/subscription.ts";
 import type { FoundDelivery, ReplayItem, ReplayRow } from "../store/port/jobs.ts";
 import type { DeliveryKey } from "../store/port/lanes.ts";
-import { readAll } from "../store/read-all.ts";
-import type { Store } from "../store/store.ts";
+import { readAll, type Store } from "../store/store.ts";
 import { formatCursor, isAtEnd, parseCursor, type ReplayCursor, createReplaySelection } from "./replay-selection.ts";
 import type { Subscriptions } from "../resources/subscriptions/subscriptions.ts";
 

@@ -3,7 +3,7 @@ import type { Audit } from "./port/audit.ts";
 import type { EventLog } from "./port/event-log.ts";
 import type { Jobs } from "./port/jobs.ts";
 import type { Lanes } from "./port/lanes.ts";
-import type { Reads } from "./port/reads.ts";
+import type { Page, PageOf, Reads } from "./port/reads.ts";
 import type { Records } from "./port/records.ts";
 
 /**
@@ -35,4 +35,18 @@ export interface StoreInfo {
   driver: string;
   version: string;
   syncMode: string;
+}
+
+const ROWS_AT_ONCE = 1000;
+
+/** Reads all rows of a list, page by page. */
+export async function readAll<Row>(list: (page: Page) => Promise<PageOf<Row>>): Promise<Row[]> {
+  const rows: Row[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await list({ limit: ROWS_AT_ONCE, cursor });
+    rows.push(...page.rows);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return rows;
 }

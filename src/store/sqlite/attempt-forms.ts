@@ -3,15 +3,7 @@ import { MASK } from "../../model/secrets.ts";
 import type { KindRecord } from "../../model/outcome.ts";
 import type { Database } from "./connection.ts";
 
-/** Forms hold what the attempts of one part of the log have in common, so that it is written once. */
-export interface AttemptForms {
-  /** Undefined when the attempt must be written in full. */
-  fit(attemptSeq: number, subscriptionSeq: number, record: KindRecord): FormedAttempt | undefined;
-  /** Forgets what a transaction that did not commit has noted. */
-  rollback(): void;
-}
-
-export interface FormedAttempt {
+interface FormedAttempt {
   form: number;
   /** All signatures of the headers, concatenated in their order. */
   signatures: string;
@@ -51,7 +43,8 @@ function isOwn(line: string): boolean {
   return line.endsWith(`: ${MASK}`) || OWN_LINES.some((pattern) => pattern.test(line));
 }
 
-export function createAttemptForms(db: Database): AttemptForms {
+/** Forms hold what the attempts of one part of the log have in common, so that it is written once. */
+export function createAttemptForms(db: Database) {
   const select = db.prepare(`
     select seq, subscription_seq as subscriptionSeq, url as place, address, request_headers as sent
     from attempt_forms where seq >= ? and seq < ?`);
@@ -93,7 +86,8 @@ export function createAttemptForms(db: Database): AttemptForms {
   }
 
   return {
-    fit(attemptSeq, subscriptionSeq, record) {
+    /** Undefined when the attempt must be written in full. */
+    fit(attemptSeq: number, subscriptionSeq: number, record: KindRecord): FormedAttempt | undefined {
       const { sent } = record;
       if (sent === undefined || sent === "") return undefined;
       const itsPart = Math.floor(attemptSeq / PART_ATTEMPTS);
@@ -107,7 +101,8 @@ export function createAttemptForms(db: Database): AttemptForms {
       const signatures = form === undefined ? undefined : readSignatures(form, record, sent);
       return form === undefined || signatures === undefined ? undefined : { form: form.seq, signatures };
     },
-    rollback() {
+    /** Forgets what a transaction that did not commit has noted. */
+    rollback(): void {
       part = -1;
     },
   };

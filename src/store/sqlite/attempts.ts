@@ -1,29 +1,26 @@
+import type { Database } from "./connection.ts";
 import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
 import { createAttemptForms, createUnusedFormRemoval } from "./attempt-forms.ts";
-import { keepLastAttemptOf, readLastAttemptSeq } from "./attempt-numbers.ts";
-import type { Database } from "./connection.ts";
-import type { TransactionPart } from "./writer.ts";
 
 /**
- * Attempts in the order in which they were recorded. A delivery points to its last attempt, and each attempt to the one
- * before.
+ * A key in `meta`. It keeps the number of the last attempt when that is deleted, because readers of the log rely on it.
  */
-export interface AttemptLog extends TransactionPart {
-  /** Reads the forms again, after some were removed. */
-  forgetForms(): void;
-  /** The number of the next attempt. */
-  readonly nextSeq: number;
-  /** Records the last attempt of a delivery; the caller updates the delivery's pointer. */
-  append(key: DeliveryKey, place: AttemptPlace, attempt: AttemptRecord): void;
+const LAST_ATTEMPT_SEQ = "last_attempt_seq";
+
+export function readLastAttemptSeq(db: Pick<Database, "prepare">): number {
+  const select = db.prepare(`
+    select max(coalesce((select max(seq) from attempts), 0),
+      coalesce((select value from meta where key = '${LAST_ATTEMPT_SEQ}'), 0)) as seq`);
+  return (select.get() as { seq: number }).seq;
 }
 
-export interface Attempts {
-  /** Undefined when the delivery does not exist. */
-  findLast(key: DeliveryKey): AttemptPlace | undefined;
-  /** When the attempt with this number began. */
-  findStart(key: DeliveryKey, number: number): number | undefined;
-  deleteAll(key: DeliveryKey): void;
+/** Run before attempts are deleted. `deliveries` is a condition on `d` that selects their deliveries. */
+function keepLastAttemptOf(deliveries: string): string {
+  return `
+    insert or replace into meta (key, value)
+    select '${LAST_ATTEMPT_SEQ}', d.last_attempt from deliveries d
+    where ${deliveries} and d.last_attempt = (select max(seq) from attempts)`;
 }
 
 export interface AttemptPlace {
@@ -50,7 +47,11 @@ export const SELECT_ATTEMPTS = `${CHAIN}
   from attempts a left join attempt_forms f on f.seq = a.form where a.seq in (select seq from chain)
   order by number limit 1000`;
 
-export function createAttemptLog(db: Database): AttemptLog {
+/**
+ * Attempts in the order in which they were recorded. A delivery points to its last attempt, and each attempt to the one
+ * before.
+ */
+export function createAttemptLog(db: Database) {
   const insert = db.prepare(`
     insert into attempts (seq, previous, event_seq, subscription_seq, number, started_at, duration_ms, result, cause, url,
       address, request_headers, response_code, response_headers, response_body, error, form, signatures)
@@ -59,10 +60,16 @@ export function createAttemptLog(db: Database): AttemptLog {
   let nextSeq = readLastAttemptSeq(db) + 1;
 
   return {
-    get nextSeq() {
+    /** The number of the next attempt. */
+    get nextSeq(): number {
       return nextSeq;
     },
-    append({ eventSeq, subscriptionSeq }, { seq: previous, number }, attempt) {
+    /** Records the last attempt of a delivery; the caller updates the delivery's pointer. */
+    append(
+      { eventSeq, subscriptionSeq }: DeliveryKey,
+      { seq: previous, number }: AttemptPlace,
+      attempt: AttemptRecord,
+    ): void {
       const seq = nextSeq++;
       const { record } = attempt;
       const formed = forms.fit(seq, subscriptionSeq, record);
@@ -88,6 +95,7 @@ export function createAttemptLog(db: Database): AttemptLog {
         formed?.signatures ?? null,
       );
     },
+    /** Reads the forms again, after some were removed. */
     forgetForms: forms.rollback,
     rollback() {
       nextSeq = readLastAttemptSeq(db) + 1;
@@ -96,7 +104,7 @@ export function createAttemptLog(db: Database): AttemptLog {
   };
 }
 
-export function createAttempts(db: Database): Attempts {
+export function createAttempts(db: Database) {
   const selectLast = db.prepare(`
     select d.last_attempt as seq, coalesce(a.number, 0) as number
     from deliveries d left join attempts a on a.seq = d.last_attempt
@@ -110,12 +118,15 @@ export function createAttempts(db: Database): Attempts {
   );
 
   return {
-    findLast: ({ eventSeq, subscriptionSeq }) => selectLast.get(eventSeq, subscriptionSeq) as AttemptPlace | undefined,
-    findStart({ eventSeq, subscriptionSeq }, number) {
+    /** Undefined when the delivery does not exist. */
+    findLast: ({ eventSeq, subscriptionSeq }: DeliveryKey): AttemptPlace | undefined =>
+      selectLast.get(eventSeq, subscriptionSeq) as AttemptPlace | undefined,
+    /** When the attempt with this number began. */
+    findStart({ eventSeq, subscriptionSeq }: DeliveryKey, number: number): number | undefined {
       const row = selectStart.get(eventSeq, subscriptionSeq, number) as { started_at: number } | undefined;
       return row?.started_at;
     },
-    deleteAll({ eventSeq, subscriptionSeq }) {
+    deleteAll({ eventSeq, subscriptionSeq }: DeliveryKey): void {
       keepLast.run(eventSeq, subscriptionSeq);
       deleteChain.run(eventSeq, subscriptionSeq);
       pointAtNone.run(eventSeq, subscriptionSeq);

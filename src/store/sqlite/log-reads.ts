@@ -1,7 +1,7 @@
 import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
 import { ATTEMPT_TRIGGERS } from "../port/lanes.ts";
 import type { DeletedSpan, LogPage, LogPosition, LogRequest, LoggedAttempt, LoggedEvent } from "../port/log-reads.ts";
-import { readLastAttemptSeq } from "./attempt-numbers.ts";
+import { readLastAttemptSeq } from "./attempts.ts";
 import type { Database } from "./connection.ts";
 import { DELIVERY_COLUMNS, toDelivery } from "./delivery-reads.ts";
 import { readLastSeq } from "./event-ids.ts";

@@ -200,7 +200,7 @@ function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options
 }
 
 /** A part that keeps written state in memory, which must be rolled back together with the database. */
-export interface TransactionPart {
+interface TransactionPart {
   /** Writes changes that were only collected so far. */
   write?: () => void;
   /** The database was rolled back: drops collected changes, and reads its state again. */

@@ -9,7 +9,6 @@ import {
   createFormSearch,
   fillForm,
   PART_SLICES,
-  type AttemptForms,
 } from "../../../src/store/sqlite/attempt-forms.ts";
 import { newAttempt } from "../../support/store-fixtures.ts";
 
@@ -23,7 +22,7 @@ function openForms() {
     create table attempts (seq integer primary key) strict;`);
   const select = db.prepare("select url, address, request_headers from attempt_forms where seq = ?");
   /** What is kept of the attempt by its form, or undefined when it is kept as it is. */
-  function readBack(forms: AttemptForms, record: KindRecord, seq = 1, subscriptionSeq = 1) {
+  function readBack(forms: ReturnType<typeof createAttemptForms>, record: KindRecord, seq = 1, subscriptionSeq = 1) {
     const formed = forms.fit(seq, subscriptionSeq, record);
     if (formed === undefined) return undefined;
     const row = select.get(formed.form) as { url: string; address: string; request_headers: string };
