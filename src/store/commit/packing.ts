@@ -156,7 +156,11 @@ export function createUnpacker(packed: ArrayBuffer) {
       return Number.isNaN(value) ? undefined : value;
     },
     flag: () => byte() === 1,
-    among: (list: readonly string[]) => list[byte()],
+    among(list: readonly string[]) {
+      const index = byte();
+      if (index > list.length) throw new Error("a packed value is not in its list");
+      return list[index];
+    },
     text: () => read(uint()),
     repeated(_: string | undefined, before: string | undefined) {
       const length = uint();

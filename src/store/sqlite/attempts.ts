@@ -41,9 +41,9 @@ const CHAIN = chainOf("d.event_seq = ?1 and d.subscription_seq = ?2");
 
 /** All attempts of a delivery. */
 export const SELECT_ATTEMPTS = `${CHAIN}
-  select number, started_at, duration_ms, result, cause, response_code, response_headers, response_body, error,
-    coalesce(f.url, a.url) as url, coalesce(f.address, a.address) as address,
-    coalesce(f.request_headers, a.request_headers) as request_headers, a.signatures
+  select number, started_at as startedAt, duration_ms as durationMs, result, cause, response_code as code,
+    response_headers as facts, response_body as answer, error, coalesce(f.url, a.url) as place,
+    coalesce(f.address, a.address) as address, coalesce(f.request_headers, a.request_headers) as sent, a.signatures
   from attempts a left join attempt_forms f on f.seq = a.form where a.seq in (select seq from chain)
   order by number limit 1000`;
 

@@ -1,5 +1,5 @@
 import { DEAD_REASONS, DELIVERY_STATES, STATE, type DeadReason } from "../../model/delivery.ts";
-import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
+import { ATTEMPT_RESULTS, type KindRecord } from "../../model/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
 import type {
   Damage,
@@ -7,33 +7,28 @@ import type {
   DeadLetterGroup,
   DeadLetterGroups,
   DeliveryFilter,
+  OldestOpen,
   Page,
   PageOf,
   SearchPage,
   StoredDelivery,
-  OldestOpen,
 } from "../port/reads.ts";
 import { fillForm } from "./attempt-forms.ts";
 import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { ORIGIN_ID } from "./claim.ts";
-import { conditions, OWNER, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
 import { isCorruption } from "./faults.ts";
+import { asFields, conditions, OWNER, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
 
 export const DELIVERY_COLUMNS = `
-  d.event_seq as eventSeq, d.subscription_seq as subscriptionSeq, e.id as eventId, ${ORIGIN_ID} as originEventId,
-  e.type as eventType,
-  s.tenant_id as tenantId, s.id as subscriptionId, d.state, d.generation, d.attempt_count as attemptCount,
-  d.next_attempt_at as nextAttemptAt, (d.state = ${STATE.pending} and d.rank is null) as waitsForKey, d.created_at as createdAt,
-  d.completed_at as completedAt, d.dead_reason as deadReason, d.last_error as lastError`;
+  ${asFields("d.event_seq, d.subscription_seq, d.state, d.generation, d.attempt_count, d.next_attempt_at, d.created_at")},
+  ${asFields("d.completed_at, d.dead_reason, d.last_error, s.tenant_id")}, s.id as subscriptionId, e.id as eventId,
+  ${ORIGIN_ID} as originEventId, e.type as eventType,
+  (d.state = ${STATE.pending} and d.rank is null) as waitsForKey`;
 
 const DELIVERY = `${DELIVERY_COLUMNS}
   from deliveries d join events e on e.seq = d.event_seq join records s on s.seq = d.subscription_seq`;
 
 export function createDeliveryReads(prepare: Prepare) {
-  const options = { prepare, select: DELIVERY, nowMs: () => performance.now() };
-  const search = (filter: DeliveryFilter, page: SearchPage): PageOf<DeliveryKey> =>
-    searchDeliveries(options, filter, page);
-
   function listOfEvent(filter: DeliveryFilter, page: Page): PageOf<DeliveryKey> {
     const [eventSeq, subscriptionSeq] = page.cursor === undefined ? [] : parseCursor(page.cursor, 2);
     const where = conditions([
@@ -67,13 +62,12 @@ export function createDeliveryReads(prepare: Prepare) {
       }));
     },
 
-    listAttempts({ eventSeq, subscriptionSeq }: DeliveryKey): (AttemptRecord & { number: number })[] {
-      const rows = prepare(SELECT_ATTEMPTS).all(eventSeq, subscriptionSeq) as unknown as AttemptSql[];
-      return rows.map(toAttempt);
-    },
+    listAttempts: ({ eventSeq, subscriptionSeq }: DeliveryKey): (AttemptRecord & { number: number })[] =>
+      prepare(SELECT_ATTEMPTS).all(eventSeq, subscriptionSeq).map(toAttempt),
 
     listDeliveries(filter: DeliveryFilter, page: SearchPage): PageOf<StoredDelivery> {
-      const { rows, nextCursor } = filter.eventSeq === undefined ? search(filter, page) : listOfEvent(filter, page);
+      const { rows, nextCursor } =
+        filter.eventSeq === undefined ? searchDeliveries(prepare, filter, page) : listOfEvent(filter, page);
       return { rows: rows.map(toDelivery), nextCursor };
     },
 
@@ -100,12 +94,10 @@ export function createDeliveryReads(prepare: Prepare) {
           from deliveries d ${readsEvents ? "join events e on e.seq = d.event_seq" : ""} ${where.sql} ${LATEST_DEAD} limit ?
         ) g join records s on s.seq = g.seq
         group by g.seq, g.reason order by count desc, latestAt desc`;
-      const rows = prepare(sql).all(...where.values, maxScanned) as unknown as GroupSql[];
-      const groups = rows.map((row) => ({
-        ...row,
-        reason: toReason(row.reason),
-        lastError: row.lastError ?? undefined,
-      }));
+      const rows = prepare(sql)
+        .all(...where.values, maxScanned)
+        .map(toRow) as unknown as DeadLetterGroup[];
+      const groups = rows.map((row) => ({ ...row, reason: toReason(row.reason) }));
       return { groups, isComplete: groups.reduce((sum, { count }) => sum + count, 0) < maxScanned };
     },
   };
@@ -115,11 +107,6 @@ interface DamagedSql {
   event_seq: number;
   subscription_seq: number;
   last_error: string | null;
-}
-
-interface GroupSql extends Omit<DeadLetterGroup, "reason" | "lastError"> {
-  reason: string | null;
-  lastError: string | null;
 }
 
 const LATEST_DEAD = "order by d.completed_at desc, d.event_seq desc, d.subscription_seq desc";
@@ -139,7 +126,7 @@ function deadLetters(filter: DeadLetterFilter, first: Parameters<typeof conditio
   );
 }
 
-function toReason(written: string | null | undefined): DeadReason | undefined {
+function toReason(written: string | undefined): DeadReason | undefined {
   return DEAD_REASONS.find((reason): reason is DeadReason => reason === written);
 }
 
@@ -153,40 +140,25 @@ export function toDelivery(row: object): StoredDelivery {
   } as unknown as StoredDelivery;
 }
 
-interface AttemptSql {
+interface AttemptSql extends Pick<AttemptRecord, "startedAt" | "durationMs" | "error">, KindRecord {
   number: number;
-  started_at: number;
-  duration_ms: number;
   result: number;
   cause: number;
-  url: string | null;
-  address: string | null;
-  request_headers: string | null;
-  /** Set when the headers are stored as a form. */
-  signatures: string | null;
-  response_code: number | null;
-  response_headers: string | null;
-  response_body: Uint8Array | null;
-  error: string | null;
+  /** Set when what was sent is stored as a form. */
+  signatures: string | undefined;
 }
 
-function toAttempt(row: AttemptSql): AttemptRecord & { number: number } {
-  const { request_headers: sent, signatures } = row;
+function toAttempt(row: object): AttemptRecord & { number: number } {
+  const { number, startedAt, durationMs, result, cause, error, ...record } = toRow(row) as unknown as AttemptSql;
+  const { place, address, sent, code, facts, answer, signatures } = record;
   return {
-    number: row.number,
-    startedAt: row.started_at,
-    durationMs: row.duration_ms,
-    result: ATTEMPT_RESULTS[row.result] ?? "error",
-    trigger: ATTEMPT_TRIGGERS[row.cause] ?? "first",
-    error: row.error ?? undefined,
-    record: {
-      place: row.url ?? undefined,
-      address: row.address ?? undefined,
-      sent: sent === null ? undefined : signatures === null ? sent : fillForm(sent, signatures),
-      code: row.response_code ?? undefined,
-      facts: row.response_headers ?? undefined,
-      answer: row.response_body ?? undefined,
-    },
+    number,
+    startedAt,
+    durationMs,
+    result: ATTEMPT_RESULTS[result] ?? "error",
+    trigger: ATTEMPT_TRIGGERS[cause] ?? "first",
+    error,
+    record: { place, address, sent: sent && signatures ? fillForm(sent, signatures) : sent, code, facts, answer },
   };
 }
 
@@ -194,23 +166,16 @@ function toAttempt(row: AttemptSql): AttemptRecord & { number: number } {
 const DELIVERIES_AT_ONCE = 2000;
 const ABOVE_ALL: DeliveryKey = { eventSeq: Number.MAX_SAFE_INTEGER, subscriptionSeq: 0 };
 
-export interface DeliverySearchOptions {
-  prepare: Prepare;
-  /** What is read of a delivery `d`, its event `e` and its subscription `s`, with the tables. */
-  select: string;
-  nowMs: () => number;
-}
-
 /**
  * Goes through the deliveries from the newest event down, in small steps. No index leads to those of a subscription or
  * of a state, because it would be written for every delivery: a page that finds few of them ends with its budget.
  */
-function searchDeliveries<Row extends DeliveryKey>(
-  { prepare, select, nowMs }: DeliverySearchOptions,
+function searchDeliveries(
+  prepare: Prepare,
   filter: Omit<DeliveryFilter, "eventSeq">,
   { limit, cursor, budgetMs = Number.POSITIVE_INFINITY }: SearchPage,
-): PageOf<Row> {
-  const deadline = nowMs() + budgetMs;
+): PageOf<DeliveryKey> {
+  const deadline = performance.now() + budgetMs;
   const { tenantId, subscriptionSeq, state } = filter;
   // Dead letters have an index in this order, which SQLite uses only when its condition is spelt out.
   const among = state === "dead" ? `d.state = ${STATE.dead}` : "true";
@@ -227,22 +192,24 @@ function searchDeliveries<Row extends DeliveryKey>(
     ],
     `${among} and ${below} and (d.event_seq, d.subscription_seq) >= (?, ?)`,
   );
-  const read = prepare(`select ${select} ${where.sql} ${order} limit ?`);
+  const read = prepare(`select ${DELIVERY} ${where.sql} ${order} limit ?`);
 
   const isWholeLane = subscriptionSeq !== undefined && state === undefined && cursor === undefined;
   const isComplete = isWholeLane ? createCompletenessCheck(prepare, subscriptionSeq) : () => false;
-  const rows: Row[] = [];
+  const rows: DeliveryKey[] = [];
   let at = cursor === undefined ? ABOVE_ALL : toKey(parseCursor(cursor, 2));
   while (!isComplete(rows.length)) {
     const end = selectEnd.get(at.eventSeq, at.subscriptionSeq) as DeliveryKey | undefined;
     const to = end ?? { eventSeq: 0, subscriptionSeq: 0 };
     const wanted = limit + 1 - rows.length;
     const place = [at.eventSeq, at.subscriptionSeq, to.eventSeq, to.subscriptionSeq];
-    rows.push(...(read.all(...place, ...where.values, wanted) as unknown as Row[]));
-    if (rows.length > limit) return { rows: rows.slice(0, limit), nextCursor: cursorOf(rows[limit - 1] as Row) };
+    rows.push(...(read.all(...place, ...where.values, wanted) as unknown as DeliveryKey[]));
+    if (rows.length > limit) {
+      return { rows: rows.slice(0, limit), nextCursor: cursorOf(rows[limit - 1] as DeliveryKey) };
+    }
     if (end === undefined) break;
     at = end;
-    if (nowMs() >= deadline) return { rows, nextCursor: cursorOf(end) };
+    if (performance.now() >= deadline) return { rows, nextCursor: cursorOf(end) };
   }
   return { rows, nextCursor: undefined };
 }

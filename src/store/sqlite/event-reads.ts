@@ -6,6 +6,7 @@ import type { EventFilter, EventPage, EventSpan, LoadedEvent, SearchPage, Stored
 import {
   damagedRow,
   describeDamage,
+  FACT_COLUMNS,
   isDamagedBody,
   isDamagedRow,
   readRow,
@@ -14,7 +15,7 @@ import {
   type SummedRow,
 } from "./checked-rows.ts";
 import { createEventIdLookup, createGivenIdLookup } from "./event-ids.ts";
-import { parseCursor, toRow, type Prepare } from "./query-rows.ts";
+import { asFields, parseCursor, toRow, type Prepare } from "./query-rows.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
 
 /** The subscriptions for several tenants; deleted ones included. */
@@ -24,10 +25,8 @@ const OF_OPERATORS = `select seq from records where kind = 'subscription' and te
 const CLOCK_MARGIN_MS = 86_400_000;
 
 export const EVENT_COLUMNS = `
-  e.seq, e.id, e.type, e.version, e.source, e.tenant_id as tenantId, e.priority, e.origin, e.occurred_at as occurredAt,
-  e.received_at as receivedAt, e.published_at as publishedAt, e.expires_at as expiresAt,
-  e.ordering_key as orderingKey, e.content_type as contentType, e.request, e.details,
-  e.delivery_count as deliveryCount, e.size, e.erased_at as erasedAt,
+  e.seq, ${asFields(FACT_COLUMNS)}, e.request, e.details,
+  ${asFields("e.published_at, e.expires_at, e.delivery_count, e.erased_at")},
   (select count(*) from deliveries d where d.event_seq = e.seq and d.state < ${ENDED})
     + (e.fan_out_cursor is not null) as open,
   (select count(*) from deliveries d where d.event_seq = e.seq and d.state = ${STATE.delivered}) as delivered,
@@ -38,9 +37,10 @@ export const EVENT_COLUMNS = `
 
 const BODY = "select body, checksum from bodies where event_seq = ?";
 
-const SUMMARY = `
-  e.seq as eventSeq, e.type, e.source, e.tenant_id as tenantId, e.priority, e.content_type as contentType, e.request,
-  e.details, e.received_at as receivedAt, e.expires_at as expiresAt`;
+const UNFINISHED = `
+  select seq as eventSeq, type, source, priority, request, details, fan_out_cursor as cursor,
+    ${asFields("tenant_id, content_type, received_at, expires_at, due_at")}
+  from events where fan_out_cursor is not null order by seq`;
 
 export function createEventReads(prepare: Prepare) {
   const { value } = prepare("select value from meta where key = 'dedupe_hash_key'").get() as { value: unknown };
@@ -50,7 +50,6 @@ export function createEventReads(prepare: Prepare) {
 
   const search: SearchOptions = {
     prepare,
-    nowMs: () => performance.now(),
     loadEvent(seq) {
       const row = prepare(`select ${EVENT_COLUMNS} from events e where e.seq = ?`).get(seq);
       return row === undefined ? undefined : toEvent(row);
@@ -170,9 +169,7 @@ interface BodyRow {
 export function createFanOutReads(prepare: Prepare) {
   return {
     loadUnfinishedFanOuts(): UnfinishedFanOut[] {
-      const rows = prepare(`
-        select ${SUMMARY}, e.due_at as dueAt, e.fan_out_cursor as cursor from events e where e.fan_out_cursor is not null order by e.seq`);
-      return rows.all().map(withPriority) as unknown as UnfinishedFanOut[];
+      return prepare(UNFINISHED).all().map(withPriority) as unknown as UnfinishedFanOut[];
     },
   };
 }

@@ -1,12 +1,20 @@
 import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
 import { ATTEMPT_TRIGGERS } from "../port/lanes.ts";
-import type { DeletedSpan, LogPage, LogPosition, LogRequest, LoggedAttempt, LoggedEvent } from "../port/log-reads.ts";
+import type {
+  DeletedSpan,
+  LogPage,
+  LogPosition,
+  LogRequest,
+  LoggedAttempt,
+  LoggedAttemptFacts,
+  LoggedEvent,
+} from "../port/log-reads.ts";
 import { readLastAttemptSeq } from "./attempts.ts";
 import type { Database } from "./connection.ts";
 import { DELIVERY_COLUMNS, toDelivery } from "./delivery-reads.ts";
 import { readLastSeq } from "./event-ids.ts";
 import { EVENT_COLUMNS, toEvent } from "./event-reads.ts";
-import { OWNER, readAtOnce, type Prepare } from "./query-rows.ts";
+import { OWNER, readAtOnce, toRow, type Prepare } from "./query-rows.ts";
 
 /** The maximum bytes of bodies in one page; a page always has at least one event. */
 const PAGE_BODY_BYTES = 1_048_576;
@@ -102,7 +110,9 @@ export function createLogReads(
   }
 
   function readAttempts(after: number, upTo: number, { tenantId }: LogRequest): LoggedAttempt[] {
-    return (prepare(ATTEMPTS).all(after, upTo, tenantId ?? null) as AttemptRow[]).map(toLoggedAttempt);
+    return prepare(ATTEMPTS)
+      .all(after, upTo, tenantId ?? null)
+      .map(toLoggedAttempt);
   }
 
   /** Attempts whose events were not read yet must wait for them. */
@@ -137,34 +147,18 @@ export function createLogReads(
   };
 }
 
-type AttemptRow = Record<string, unknown> & {
-  seq: number;
-  source: string;
-  orderingKey: string | null;
-  number: number;
-  startedAt: number;
-  durationMs: number;
+interface AttemptRow
+  extends Omit<LoggedAttemptFacts, "result" | "trigger">, Pick<LoggedAttempt, "seq" | "source" | "orderingKey"> {
   result: number;
   cause: number;
-  code: number | null;
-  error: string | null;
-};
+}
 
-function toLoggedAttempt(row: AttemptRow): LoggedAttempt {
-  const { seq, source, orderingKey, number, startedAt, durationMs, result, cause, code, error, ...delivery } = row;
-  return {
-    seq,
-    source,
-    orderingKey: orderingKey ?? undefined,
-    delivery: toDelivery(delivery),
-    attempt: {
-      number,
-      startedAt,
-      durationMs,
-      result: ATTEMPT_RESULTS[result] ?? "error",
-      trigger: ATTEMPT_TRIGGERS[cause] ?? "first",
-      code: code ?? undefined,
-      error: error ?? undefined,
-    },
-  };
+function toLoggedAttempt(row: object): LoggedAttempt {
+  const { seq, source, orderingKey, number, startedAt, durationMs, code, error, ...rest } = toRow(
+    row,
+  ) as unknown as AttemptRow;
+  const { result, cause, ...delivery } = rest;
+  const kinds = { result: ATTEMPT_RESULTS[result] ?? "error", trigger: ATTEMPT_TRIGGERS[cause] ?? "first" } as const;
+  const attempt = { number, startedAt, durationMs, ...kinds, code, error };
+  return { seq, source, orderingKey, delivery: toDelivery(delivery), attempt };
 }

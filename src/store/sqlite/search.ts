@@ -49,7 +49,6 @@ export interface SearchOptions {
   /** The event as a list shows it, with the states of its deliveries. */
   loadEvent: (seq: number) => StoredEvent | undefined;
   loadBody: (seq: number) => Uint8Array | undefined;
-  nowMs: () => number;
 }
 
 /**
@@ -63,7 +62,7 @@ export function searchEvents(
   below: number | undefined,
 ): EventPage {
   const { prepare, loadEvent } = options;
-  const budget = createBudget(options.nowMs, budgetMs);
+  const budget = createBudget(budgetMs);
   const bounds = prepare("select (select min(seq) from events) as low, (select max(seq) from events) as high");
   const { low, high } = bounds.get() as { low: number | null; high: number | null };
   const bottom = low ?? 0;
@@ -96,8 +95,8 @@ export function searchEvents(
 }
 
 /** Time, but never less than some work. */
-function createBudget(nowMs: () => number, budgetMs: number) {
-  let deadline = nowMs() + budgetMs;
+function createBudget(budgetMs: number) {
+  let deadline = performance.now() + budgetMs;
   let work = 0;
   return {
     spend(amount: number): void {
@@ -105,9 +104,9 @@ function createBudget(nowMs: () => number, budgetMs: number) {
     },
     /** What is left from now on is at most this part of the whole. */
     reduceTo(part: number): void {
-      deadline = Math.min(deadline, nowMs() + budgetMs * part);
+      deadline = Math.min(deadline, performance.now() + budgetMs * part);
     },
-    isSpent: () => work >= budgetMs * LEAST_WORK_PER_MS && nowMs() >= deadline,
+    isSpent: () => work >= budgetMs * LEAST_WORK_PER_MS && performance.now() >= deadline,
   };
 }
 
