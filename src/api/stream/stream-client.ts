@@ -57,7 +57,7 @@ export function createStreamClient(request: StreamRequest, output: StreamOutput,
     group: JSON.stringify([filter, body]),
     output,
     /** Everything up to here was sent, or does not match the client's filter. */
-    position: { eventSeq: 0, attemptSeq: 0 } as LogPosition,
+    position: { eventSeq: 0, attemptSeq: 0 },
     /** False when the client is gone. */
     isOpen: true,
     begin(position: LogPosition): void {
