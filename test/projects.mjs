@@ -30,4 +30,4 @@ export const PROOFS = [together("proofs/sized"), together("proofs/heavy"), alone
 export const WITH_N8N = [alone("proofs/n8n")];
 
 /** `npm run test:quick`: what needs neither a service nor a tool. */
-export const QUICK = { folders: ["unit", "contract"], without: "contract/brokers" };
+export const QUICK = { folders: ["unit", "contract"], without: "contract/queues" };

@@ -1,8 +1,12 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { findBrokenLinks } from "../../support/docs/find-broken-links.ts";
-import { listAnchors, listPages, readPage } from "../../support/docs/markdown.ts";
+import { PROJECT_ROOT } from "../../support/sample-checkout.ts";
+import { listAnchors, listPages, readPage, type Page } from "../../support/docs/markdown.ts";
 
 const pages = listPages();
+/** Pages for those who change the code. Recipes that make new files are followed by tests of their own. */
+const ABOUT_CODE = ["AGENTS.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/extend/inside.md", "docs/extend/tests.md"];
 const ROOMS = ["start", "how-to", "reference", "explanation", "extend"];
 
 describe("the pages", () => {
@@ -20,6 +24,22 @@ describe("the pages", () => {
     expect([...listAnchors("# A `b` c!\n## A b c\n## [Link](x.md): 2")]).toEqual(["a-b-c", "a-b-c-1", "link-2"]);
   });
 
+  it("name files and folders of the code that are there", () => {
+    const paths = listSourcePaths();
+    const about = pages.filter(({ path }) => ABOUT_CODE.includes(path));
+    expect(about.flatMap((page) => findMissingPaths(page, paths))).toEqual([]);
+    expect(about.map(({ path }) => path)).toEqual(expect.arrayContaining(ABOUT_CODE));
+    const page = {
+      path: "a.md",
+      text: "`deliver/lane.ts`, `wire/`, `no-such-file.ts`, `ane.ts`, `deliver/no-such-folder/`",
+    };
+    expect(findMissingPaths(page, paths)).toEqual([
+      "a.md: no-such-file.ts",
+      "a.md: ane.ts",
+      "a.md: deliver/no-such-folder/",
+    ]);
+  });
+
   it("stand in the rooms of the index, which names each of them", () => {
     const index = readPage("docs/README.md");
     const inDocs = pages.map(({ path }) => path).filter((path) => path.startsWith("docs/") && path !== index.path);
@@ -29,3 +49,20 @@ describe("the pages", () => {
     expect(inDocs.filter((path) => !named.has(path))).toEqual([]);
   });
 });
+
+/** Each file and folder of the repository as `/path`; folders end in `/`. */
+function listSourcePaths(): readonly string[] {
+  const out = execFileSync("git", ["ls-files"], { cwd: PROJECT_ROOT, encoding: "utf8" });
+  const files = out.split("\n").filter((path) => path !== "");
+  const folders = files.flatMap((path) => path.split("/").map((_, index, parts) => parts.slice(0, index).join("/")));
+  return [...files.map((path) => `/${path}`), ...new Set(folders.map((path) => `/${path}/`))];
+}
+
+function findMissingPaths({ path, text }: Page, paths: readonly string[]): readonly string[] {
+  const named = [...text.matchAll(/`([\w.-]+(?:\/[\w.-]+)*(?:\.(?:tsx?|mjs|sql)|\/))`/g)].map(
+    ([, name]) => name as string,
+  );
+  // What is built or measured is not in the repository.
+  const sources = named.filter((name) => !/^(?:dist|bench\/results)\//.test(name));
+  return sources.filter((name) => !paths.some((known) => known.endsWith(`/${name}`))).map((name) => `${path}: ${name}`);
+}

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { QUICK } from "../../projects.mjs";
 import { runCommand } from "../../support/run-command.ts";
 import { openSampleFolder, PROJECT_ROOT, type SampleCheckout } from "../../support/sample-checkout.ts";
 import { skipBecause } from "../../support/skip.ts";
@@ -149,5 +150,12 @@ describe("a disk with too little room for the tests", () => {
       lines: ["posthorn: /proc has 0 MB free, and the tests need 1 MB: make room"],
     });
     expect(await check({ temporary: 0, checkout: 0 })).toEqual({ exitCode: 0, lines: [] });
+  });
+});
+
+describe("npm run test:quick", () => {
+  it("has folders that are there, and leaves one out that is", () => {
+    const folders = [...QUICK.folders, QUICK.without].filter((name) => !existsSync(join(PROJECT_ROOT, "test", name)));
+    expect(folders).toEqual([]);
   });
 });
