@@ -9,8 +9,8 @@ import { ScriptFailure } from "./run.mjs";
 
 /** The newest version whose packages are all available. */
 const N8N_VERSION = "2.41.1";
-/** The day after its release: packages that came later may need others that do not exist yet. */
-const RELEASED_BEFORE = "2026-09-24";
+/** Two days after its release: packages that came later may need others that do not exist yet. */
+const RELEASED_BEFORE = "2026-09-25";
 /** That version needs Node 24 or newer. */
 const NODE_VERSION = "24";
 
