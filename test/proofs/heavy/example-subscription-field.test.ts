@@ -36,7 +36,7 @@ beforeAll(async () => {
   checkout = await openSampleFolder();
   const { root } = checkout;
   await mkdir(join(root, "test/support"), { recursive: true });
-  const parts = ["src", "plugins", "scripts", "package.json", "package-lock.json", "tsconfig.json"];
+  const parts = ["src", "sdk", "plugins", "scripts", "package.json", "package-lock.json", "tsconfig.json"];
   for (const part of [...parts, ENTRY, "test/support/broken-promises.mjs"]) {
     await cp(join(PROJECT_ROOT, part), join(root, part), { recursive: true });
   }
