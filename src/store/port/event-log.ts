@@ -1,5 +1,5 @@
 import type { Accepted, Done } from "../../model/accepted.ts";
-import type { EventFacts, EventOrigin, Priority } from "../../model/event.ts";
+import type { EventFacts, EventOrigin } from "../../model/event.ts";
 import type { Refused } from "../../model/errors.ts";
 import type { AuditNote } from "./audit.ts";
 
@@ -38,7 +38,7 @@ export interface EventLog {
   reopenByMessage(
     eventSeq: number,
     message: ReopeningMessage,
-    deliveries: readonly ReopenedDelivery[],
+    deliveries: readonly Omit<NewDelivery, "claim">[],
   ): Promise<boolean>;
 }
 
@@ -64,12 +64,6 @@ export interface ReopeningMessage {
   knownGeneration: number;
   /** Whether the message stays in its queue until the deliveries have ended. */
   isHeld: boolean;
-}
-
-export interface ReopenedDelivery {
-  subscriptionSeq: number;
-  ordered: boolean;
-  expiresAt: number | undefined;
 }
 
 export interface NewEvent extends EventFacts {
@@ -104,17 +98,11 @@ export interface NewDelivery {
 }
 
 /** The parts of an event that filters need; the body is loaded separately. */
-export interface EventSummary {
+export interface EventSummary
+  extends
+    Pick<EventFacts, "type" | "source" | "tenantId" | "priority" | "contentType" | "receivedAt">,
+    Pick<NewEvent, "request" | "details" | "expiresAt"> {
   eventSeq: number;
-  type: string;
-  source: string;
-  tenantId: string;
-  priority: Priority;
-  contentType: string | undefined;
-  request: string | undefined;
-  details: string | undefined;
-  receivedAt: number;
-  expiresAt: number | undefined;
 }
 
 export interface UnfinishedFanOut extends EventSummary {

@@ -1,9 +1,10 @@
 import type { Ages } from "../../model/retention.ts";
 import type { Refused } from "../../model/errors.ts";
-import type { DeadReason } from "../../model/delivery.ts";
+import type { DeadReason, DeliveryCounts } from "../../model/delivery.ts";
 import type { RecoverInclude, ReplayFilter, ReplayKind, ReplayStatus } from "../../model/replay.ts";
 import type { AuditNote } from "./audit.ts";
 import type { Erasures } from "./erasures.ts";
+import type { NewDelivery } from "./event-log.ts";
 import type { DeliveryKey } from "./lanes.ts";
 import type { Page, PageOf } from "./reads.ts";
 
@@ -70,9 +71,8 @@ export interface JobRun {
   error: string | undefined;
 }
 
-export interface JobRunStart {
+export interface JobRunStart extends Pick<JobRun, "trigger"> {
   name: string;
-  trigger: JobRun["trigger"];
   /** The id of the gateway. */
   runner: string;
   leaseMs: number;
@@ -85,13 +85,10 @@ export type StartedJobRun =
   /** Only for scheduled runs: another runner has run it meanwhile. */
   | { kind: "early"; nextRunAt: number };
 
-export interface JobRunEnd {
+export interface JobRunEnd extends Pick<JobRun, "number" | "summary" | "error"> {
   name: string;
   runner: string;
-  number: number;
-  result: "success" | "failed" | "interrupted";
-  summary: string | undefined;
-  error: string | undefined;
+  result: Exclude<JobRun["result"], "running">;
   nextRunAt: number;
   keep: number;
 }
@@ -132,12 +129,7 @@ export interface ReplayRow extends Omit<NewReplay, "audit"> {
 }
 
 /** How many of the deliveries that a job opened are in each state now; those that were deleted since are left out. */
-export interface ReplayResults {
-  delivered: number;
-  dead: number;
-  open: number;
-  cancelled: number;
-}
+export type ReplayResults = Omit<DeliveryCounts, "deliveryCount">;
 
 export interface ReplayRowFilter {
   tenantId?: string | undefined;
@@ -153,11 +145,9 @@ export interface ReplayStep {
   failed: number;
 }
 
-export interface ReplayItem extends DeliveryKey {
+export interface ReplayItem extends DeliveryKey, Omit<NewDelivery, "claim"> {
   /** The delivery does not exist yet. */
   isMissing: boolean;
-  ordered: boolean;
-  expiresAt: number | undefined;
 }
 
 export interface ReplayStepResult {

@@ -1,9 +1,9 @@
 import { stored, type Duplicate, type Stored } from "../../model/accepted.ts";
 import { STATE, rankOf } from "../../model/delivery.ts";
-import { PRIORITIES, type Priority } from "../../model/event.ts";
+import type { Priority } from "../../model/event.ts";
 import { isGeneratedId } from "../../model/ids.ts";
 import type { NewDelivery, NewEvent } from "../port/event-log.ts";
-import { SUMMED, sumBody, sumEvent, toSummed } from "./checked-rows.ts";
+import { SUMMED, sumBody, sumEvent, toPriority, toSummed } from "./checked-rows.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { createEventBlocks } from "./event-blocks.ts";
@@ -16,6 +16,7 @@ import {
   type DedupeOptions,
 } from "./event-ids.ts";
 import type { Moves } from "./move.ts";
+import { asFields } from "./query-rows.ts";
 import type { SendingWalk } from "./sending.ts";
 import { createReturnedEvents, MESSAGE_STATE } from "./taken-messages.ts";
 
@@ -53,7 +54,8 @@ export function createAccept(
   const holdMessage = db.prepare(
     `insert into taken_messages (event_seq, state, generation) values (?, ${MESSAGE_STATE.held}, ?)`,
   );
-  const selectEvent = db.prepare("select tenant_id, priority, ordering_key, due_at from events where seq = ?");
+  const selectTarget = db.prepare(`
+    select ${asFields("tenant_id, priority, ordering_key, due_at")} from events where seq = ?`);
   const moveCursor = db.prepare(
     "update events set fan_out_cursor = ?, delivery_count = delivery_count + ? where seq = ?",
   );
@@ -149,15 +151,8 @@ export function createAccept(
 
   /** Undefined when the event no longer exists. */
   function findTarget(eventSeq: number): (DeliveryTarget & { tenantId: string }) | undefined {
-    const event = selectEvent.get(eventSeq) as TargetRow | undefined;
-    if (event === undefined) return undefined;
-    return {
-      eventSeq,
-      dueAt: event.due_at,
-      priority: PRIORITIES[event.priority] ?? "normal",
-      orderingKey: event.ordering_key ?? undefined,
-      tenantId: event.tenant_id,
-    };
+    const row = selectTarget.get(eventSeq);
+    return row && { ...row, eventSeq, priority: toPriority(row.priority), orderingKey: row.orderingKey ?? undefined };
   }
 
   return {
@@ -212,15 +207,8 @@ export function createAccept(
   function findGenerated(id: string, tenantId: string): number | undefined {
     const seq = ids.find(id);
     if (seq === undefined) return undefined;
-    return (selectTenant.get(seq) as { tenant_id: string }).tenant_id === tenantId ? seq : undefined;
+    return selectTenant.get(seq).tenant_id === tenantId ? seq : undefined;
   }
 }
 
 export type Accept = ReturnType<typeof createAccept>;
-
-interface TargetRow {
-  tenant_id: string;
-  priority: number;
-  ordering_key: string | null;
-  due_at: number;
-}

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { PosthornError } from "../../model/errors.ts";
-import { PRIORITIES, hopsOf, originIdOf } from "../../model/event.ts";
+import { PRIORITIES, hopsOf, originIdOf, type Priority } from "../../model/event.ts";
 import { formatDeliveryId } from "../../model/ids.ts";
 import { traceOf } from "../../model/trace-context.ts";
 import type { NewEvent } from "../port/event-log.ts";
@@ -63,6 +63,10 @@ export function toSummed(seq: number, event: NewEvent): SummedEvent {
   ];
 }
 
+export function toPriority(written: number): Priority {
+  return PRIORITIES[written] ?? "normal";
+}
+
 /** What is sent of the event. */
 export function toContent(event: SummedEvent, body: Uint8Array | null): ClaimedDelivery["event"] {
   const [, id, type, version, source, tenantId, priority, origin, orderingKey, occurredAt, receivedAt] = event;
@@ -73,7 +77,7 @@ export function toContent(event: SummedEvent, body: Uint8Array | null): ClaimedD
     version,
     source,
     tenantId,
-    priority: PRIORITIES[priority] ?? "normal",
+    priority: toPriority(priority),
     origin: origin === 0 ? "webhook" : "publish",
     orderingKey: orderingKey ?? undefined,
     occurredAt,

@@ -7,6 +7,7 @@ import {
   type ClaimResult,
   type DeadDelivery,
   type Deaths,
+  type DeliveryKey,
 } from "../port/lanes.ts";
 import {
   describeDamage,
@@ -20,7 +21,7 @@ import {
 } from "./checked-rows.ts";
 import type { Database } from "./connection.ts";
 import { isCorruption } from "./faults.ts";
-import { EARLY, type DeliveryRow, type KeyFollower, type Moves } from "./move.ts";
+import { EARLY, OF_DELIVERY, type DeliveryRow, type Moves } from "./move.ts";
 import type { SendingWalk } from "./sending.ts";
 
 const CLAIM = statesOf("claim");
@@ -61,7 +62,8 @@ export function createClaim(
   const selectOne = db.prepare(`
     select ${CONTENT} ${FROM}
     where d.event_seq = ? and d.subscription_seq = ? and d.next_attempt_at <= ?`);
-  const selectDelivery = db.prepare("select * from deliveries where event_seq = ? and subscription_seq = ?");
+  const selectDelivery = db.prepare(`
+    select ${OF_DELIVERY} from deliveries d where event_seq = ? and subscription_seq = ?`);
   const markSending = db.prepare(`
     update deliveries set state = ${CLAIM.to}, listed = event_seq <= ?
     where subscription_seq = ? and event_seq in (select value from json_each(?)) and state in ${CLAIM.from}`);
@@ -103,9 +105,7 @@ export function createClaim(
   ): ClaimedDelivery[] {
     const seqs: number[] = [];
     for (const { eventSeq } of heads) {
-      const rows = readMany(() =>
-        selectFollowers.all(eventSeq, subscriptionSeq, now, limit),
-      ) as unknown as FollowerRow[];
+      const rows = readMany((): FollowerRow[] => selectFollowers.all(eventSeq, subscriptionSeq, now, limit));
       const end = rows.findIndex(({ mayGo }) => mayGo === 0);
       for (const row of end === -1 ? rows : rows.slice(0, end)) seqs.push(row.eventSeq);
     }
@@ -126,18 +126,17 @@ export function createClaim(
     if (unreadable.hasDelivery(eventSeq, subscriptionSeq)) return undefined;
     const damage = unreadable.findEvent(eventSeq);
     if (damage !== undefined) return { eventSeq, eventId: "", eventType: "", damage };
-    const read = () => selectOne.get(eventSeq, subscriptionSeq, now) as unknown as ReadRow | undefined;
+    const read = (): ReadRow | undefined => selectOne.get(eventSeq, subscriptionSeq, now);
     const row = unreadable.watch(eventSeq, subscriptionSeq, read);
     return row === undefined ? undefined : toClaimed(row);
   }
 
   function readDue(subscriptionSeq: number, now: number, limit: number): (ClaimedDelivery | Damaged)[] {
     if (isCareful) {
-      const keys = selectDueKeys.all(subscriptionSeq, now, limit + unreadable.deliveries) as { event_seq: number }[];
+      const keys: { event_seq: number }[] = selectDueKeys.all(subscriptionSeq, now, limit + unreadable.deliveries);
       return readEach(keys, ({ event_seq }) => readOne(event_seq, subscriptionSeq, now), limit);
     }
-    const rows = readMany(() => selectDue.all(subscriptionSeq, now, limit)) as unknown as ReadRow[];
-    return rows.map(toClaimed);
+    return readMany((): ReadRow[] => selectDue.all(subscriptionSeq, now, limit)).map(toClaimed);
   }
 
   function readMany<T>(read: () => T): T {
@@ -151,18 +150,14 @@ export function createClaim(
 
   /** Those behind it in its ordering key go on. */
   function endDamaged({ eventSeq, eventId, eventType, damage }: Damaged, subscriptionSeq: number): DeadDelivery {
-    const row = selectDelivery.get(eventSeq, subscriptionSeq) as unknown as DeliveryRow;
+    const row: DeliveryRow = selectDelivery.get(eventSeq, subscriptionSeq);
     moves.end(row, "dead", { deadReason: "damaged", error: damage });
-    return { eventSeq, subscriptionSeq, eventId, eventType, reason: "damaged", attemptCount: row.attempt_count };
-  }
-
-  function findAnyDue(subscriptionSeq: number, now: number): number | undefined {
-    return (selectAnyDue.get(subscriptionSeq, now) as { due_at: number } | undefined)?.due_at;
+    return { eventSeq, subscriptionSeq, eventId, eventType, reason: "damaged", attemptCount: row.attemptCount };
   }
 
   /** When the earliest pending delivery of a lane is due. */
   function nextDueAt(subscriptionSeq: number): number | undefined {
-    return (selectNextDue.get(subscriptionSeq) as { due_at: number | null }).due_at ?? undefined;
+    return selectNextDue.get(subscriptionSeq).due_at ?? undefined;
   }
 
   return {
@@ -187,8 +182,9 @@ export function createClaim(
         claimed.sort((a, b) => a.eventSeq - b.eventSeq);
       }
       mark(claimed, subscriptionSeq);
-      const anyDue = rows.length < limit ? undefined : findAnyDue(subscriptionSeq, now);
-      let next = anyDue ?? nextDueAt(subscriptionSeq);
+      const anyDue: { due_at: number } | undefined =
+        rows.length < limit ? undefined : selectAnyDue.get(subscriptionSeq, now);
+      let next = anyDue?.due_at ?? nextDueAt(subscriptionSeq);
       if (next !== undefined && rows.length < limit && unreadable.deliveries > 0) {
         next = Math.max(next, now + LOOK_AGAIN_MS);
       }
@@ -286,7 +282,7 @@ export function createExpire(db: Database, moves: Moves) {
     order by d.expires_at limit ${STEP}`);
 
   /** Returns the delivery of the same ordering key that moved up, if any. */
-  function one(eventSeq: number, subscriptionSeq: number): KeyFollower | undefined {
+  function one(eventSeq: number, subscriptionSeq: number): DeliveryKey | undefined {
     const row = moves.find(eventSeq, subscriptionSeq);
     if (row === undefined) return undefined;
     return moves.end(row, "dead", { deadReason: "expired", error: TIME_IS_OVER });
@@ -295,7 +291,7 @@ export function createExpire(db: Database, moves: Moves) {
   return {
     one,
     all(now: number): { expired: number; movedUp: number[] } & Deaths {
-      const dead = selectExpired.all(now) as unknown as DeadDelivery[];
+      const dead: DeadDelivery[] = selectExpired.all(now);
       const movedUp = new Set<number>();
       for (const { eventSeq, subscriptionSeq } of dead) {
         if (one(eventSeq, subscriptionSeq) !== undefined) movedUp.add(subscriptionSeq);

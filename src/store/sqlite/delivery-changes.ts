@@ -29,17 +29,10 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
     const state = stateOf(row);
     if (isTerminal(state)) {
       // An expiry time in the past would end the delivery again at once.
-      const expiresAt = row.expires_at !== null && row.expires_at > now ? row.expires_at : undefined;
-      moves.reopen(row, now, "manual", { ordered: row.ordered === 1, expiresAt });
+      const expiresAt = row.expiresAt !== null && row.expiresAt > now ? row.expiresAt : undefined;
+      moves.reopen(row, "manual", { ordered: row.ordered === 1, expiresAt });
     } else if (state === "pending" && row.rank !== null) {
-      moves.makeDue(row, now, "manual", {
-        act: "bring_forward",
-        generation: row.generation,
-        attemptCount: row.attempt_count,
-        uncountedAttempts: row.uncounted_attempts,
-        recoveries: row.recoveries,
-        error: undefined,
-      });
+      moves.makeDue(row, now, { act: "bring_forward" });
     } else {
       const why =
         state === "sending"
@@ -54,7 +47,7 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
     const state = stateOf(row);
     const next = nextState(state, "cancel");
     if (isRefused(next)) return next;
-    if (state === "dead" && row.queued_key === null) {
+    if (state === "dead" && row.queuedKey === null) {
       return refuse("illegal_transition", "A dead letter can be cancelled only while it blocks its ordering key.");
     }
     moves.end(row, "cancelled");
@@ -72,7 +65,7 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
     const state = stateOf(row);
     const next = nextState(state, "replay");
     if (isRefused(next)) return next;
-    moves.reopen(row, at.now, "replay", change);
+    moves.reopen(row, "replay", change);
     return state;
   }
 
@@ -192,8 +185,8 @@ export function createLaneChanges(
   }
 
   function skipDeadHead(row: DeliveryRow): void {
-    leaveKeyQueue.run(row.event_seq, row.subscription_seq);
-    if (row.queued_key !== null) moves.moveUp(row.subscription_seq, row.queued_key);
+    leaveKeyQueue.run(row.eventSeq, row.subscriptionSeq);
+    if (row.queuedKey !== null) moves.moveUp(row.subscriptionSeq, row.queuedKey);
   }
 
   function cancelOpen(seq: number): LaneChanged {
@@ -240,8 +233,8 @@ export function createLaneChanges(
     return { changed: heads.length };
   }
 
-  function mayMove({ attempt_count: attempts, next_attempt_at: dueAt }: DeliveryRow): boolean {
-    return attempts > 0 || (dueAt ?? at.now) <= at.now;
+  function mayMove({ attemptCount, nextAttemptAt }: DeliveryRow): boolean {
+    return attemptCount > 0 || (nextAttemptAt ?? at.now) <= at.now;
   }
 
   function move(seq: number, to: MoveTo): LaneChanged {

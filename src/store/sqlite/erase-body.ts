@@ -41,7 +41,7 @@ export function createBodyErasure(db: Database, { moves, audit, at, settle }: Co
   function endOpen(rows: readonly DeliveryRow[]): readonly number[] {
     const ended = rows.slice(0, MAX_ENDED);
     for (const row of ended) moves.end(row, "dead", { deadReason: "erased" });
-    return ended.map((row) => row.subscription_seq);
+    return ended.map(({ subscriptionSeq }) => subscriptionSeq);
   }
 
   return {

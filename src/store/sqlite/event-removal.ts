@@ -105,7 +105,7 @@ export function createEventRemoval(db: Database, ids: DedupeKeys) {
   const removeEvents = db.prepare("delete from events where seq between ? and ?");
   // Dead letters last: while they exist, their longer retention applies.
   const selectSomeDeliveries = db.prepare(`
-    select subscription_seq, state, attempt_count from deliveries where event_seq = ?
+    select subscription_seq as subscriptionSeq, state, attempt_count as attemptCount from deliveries where event_seq = ?
     order by state = ${dead}, subscription_seq limit ?`);
   const removeDelivery = db.prepare("delete from deliveries where event_seq = ? and subscription_seq = ?");
   const selectLastSeq = db.prepare("select max(seq) as seq from events");
@@ -145,8 +145,8 @@ export function createEventRemoval(db: Database, ids: DedupeKeys) {
    */
   function removePart(seq: number, maxRows: number): number {
     let [removed, rows] = [0, 0];
-    const deliveries = selectSomeDeliveries.all(seq, maxRows) as unknown as DeliveryRow[];
-    for (const { subscription_seq: subscriptionSeq, state, attempt_count: attemptCount } of deliveries) {
+    const deliveries: DeliveryRow[] = selectSomeDeliveries.all(seq, maxRows);
+    for (const { subscriptionSeq, state, attemptCount } of deliveries) {
       rows += 1 + attemptCount;
       if (removed > 0 && rows > maxRows) break;
       addPruned.run(subscriptionSeq, ...[delivered, dead, cancelled].map((one) => (state === one ? 1 : 0)));
@@ -193,7 +193,7 @@ export function createEventErasure(db: Database, { moves, retention }: CommandPa
   function endOpen(seq: number, limit: number): DeliveryKey[] {
     return moves.findOpen(seq, limit).map((row) => {
       moves.end(row, "cancelled");
-      return { eventSeq: row.event_seq, subscriptionSeq: row.subscription_seq };
+      return { eventSeq: row.eventSeq, subscriptionSeq: row.subscriptionSeq };
     });
   }
 

@@ -105,7 +105,7 @@ export function createReplayWrites(
     const { ordered, expiresAt } = item;
     if (kind === "cancel") moves.end(row, "cancelled");
     else if (kind === "purge") purge(row);
-    else moves.reopen(row, at.now, "replay", { ordered, expiresAt, isBulk: true });
+    else moves.reopen(row, "replay", { ordered, expiresAt, isBulk: true });
     return "done";
   }
 

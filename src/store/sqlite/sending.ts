@@ -189,29 +189,27 @@ export function createRecover(
       // A freed slot keeps its last mark, so a delivery may have several marks: of this attempt and of earlier ones.
       const marks = new Set(sent.map(attemptName));
       for (const row of loadSending()) {
-        const { event_seq, subscription_seq } = row;
-        const next = row.attempt_count + 1;
-        const attempt = { eventSeq: event_seq, subscriptionSeq: subscription_seq, attemptNumber: next };
-        if (!marks.has(attemptName({ ...attempt, generation: row.generation }))) {
-          moves.release(event_seq, subscription_seq, row.generation);
+        const { eventSeq, subscriptionSeq, generation } = row;
+        const next = row.attemptCount + 1;
+        if (!marks.has(attemptName({ eventSeq, subscriptionSeq, generation, attemptNumber: next }))) {
+          moves.release(eventSeq, subscriptionSeq, generation);
           counts.released++;
           continue;
         }
-        const number = settle.recordAttempt(event_seq, subscription_seq, next, stoppedAttempt(wall));
+        const number = settle.recordAttempt(eventSeq, subscriptionSeq, next, stoppedAttempt(wall));
         const recoveries = wasStopped ? 0 : row.recoveries + 1;
         if (recoveries >= MAX_RECOVERIES) {
           const error = `the gateway stopped ${MAX_RECOVERIES} times in a row while sending this delivery`;
           moves.end(row, "dead", { attemptCount: number, deadReason: "poison", error, leavesKeyQueue: false });
           counts.poisoned++;
-          const event = selectEvent.get(event_seq) as Pick<DeadDelivery, "eventId" | "eventType">;
-          const key = { eventSeq: event_seq, subscriptionSeq: subscription_seq };
-          poisoned.push({ ...key, ...event, reason: "poison", attemptCount: number });
+          const event: Pick<DeadDelivery, "eventId" | "eventType"> = selectEvent.get(eventSeq);
+          poisoned.push({ eventSeq, subscriptionSeq, ...event, reason: "poison", attemptCount: number });
         } else {
-          moves.makeDue(row, now, "retry", {
+          const uncountedAttempts = row.uncountedAttempts + number - row.attemptCount;
+          moves.makeDue(row, now, {
             act: "recover",
-            generation: row.generation,
             attemptCount: number,
-            uncountedAttempts: row.uncounted_attempts + number - row.attempt_count,
+            uncountedAttempts,
             recoveries,
             error: STOPPED,
           });

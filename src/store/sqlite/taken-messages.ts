@@ -1,10 +1,10 @@
 import type { DeliveryKey } from "../port/lanes.ts";
 import {
   MESSAGE_STATES,
+  type NewDelivery,
+  type NewEvent,
   type ReopeningMessage,
   type TakenMessage,
-  type ReopenedDelivery,
-  type NewEvent,
 } from "../port/event-log.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
@@ -17,10 +17,14 @@ export const MESSAGE_STATE = { held: 0, acknowledged: 1, parked: 2 } as const sa
   number
 >;
 
-type Reopen = (key: DeliveryKey, delivery: ReopenedDelivery) => void;
+type Reopened = Omit<NewDelivery, "claim">;
 
 /** Records the states of messages, for the writer. */
-export function createMessageWrites(db: Database, at: Readonly<BatchTime>, reopen: Reopen) {
+export function createMessageWrites(
+  db: Database,
+  at: Readonly<BatchTime>,
+  reopen: (key: DeliveryKey, delivery: Reopened) => void,
+) {
   const settle = db.prepare("update taken_messages set state = ?2, settled_at = ?3 where event_seq = ?1");
   // Also for a message without a row: it may be put back into its queue.
   const insertParked = db.prepare(
@@ -40,7 +44,7 @@ export function createMessageWrites(db: Database, at: Readonly<BatchTime>, reope
       }
     },
 
-    reopenByMessage(eventSeq: number, message: ReopeningMessage, deliveries: readonly ReopenedDelivery[]): boolean {
+    reopenByMessage(eventSeq: number, message: ReopeningMessage, deliveries: readonly Reopened[]): boolean {
       if (selectEvent.get(eventSeq) === undefined) return false;
       const known = select.get(eventSeq) as { state: number; generation: number } | undefined;
       const before = Math.max(known?.generation ?? 1, message.knownGeneration);
