@@ -15,7 +15,7 @@ import type { Moves, MoveOver } from "./move.ts";
 import { createRecordWrites } from "./records.ts";
 import type { Recover } from "./sending.ts";
 import { createReplayWrites } from "./replays.ts";
-import { createRequestNotes } from "./requests.ts";
+import { createRequestNotes, type RequestRing } from "./requests.ts";
 import type { Retention } from "./retention.ts";
 import type { Settle } from "./settle.ts";
 import { createMessageWrites } from "./taken-messages.ts";
@@ -33,6 +33,7 @@ export interface CommandParts {
   moveOver: MoveOver;
   recover: Recover;
   retention: Retention;
+  ring: RequestRing;
   settle: Settle;
 }
 

@@ -17,6 +17,9 @@ export const PAGE_ROWS = 50;
 /** The maximum number of bytes that one step overwrites; each of them goes through the write-ahead log. */
 const MAX_BYTES = 1024 * 1024;
 
+/** The maximum stored size of an answer. */
+const ANSWER_BYTES = 8 * 1024;
+
 interface Scanned {
   afterSeq: number;
   isEnd: boolean;
@@ -118,9 +121,9 @@ export function createEventRemoval(db: Database, ids: DedupeKeys) {
    */
   function removeRun(run: readonly RemovedEvent[], wall: number | undefined): number {
     const [first, last] = [(run[0] as RemovedEvent).seq, (run.at(-1) as RemovedEvent).seq];
-    if ((selectLastSeq.get() as { seq: number }).seq === last) keepLastSeq.run(LAST_EVENT_SEQ, last);
+    if (selectLastSeq.get().seq === last) keepLastSeq.run(LAST_EVENT_SEQ, last);
     let count = 0;
-    for (const ends of countEnds.all(first, last) as unknown as Ends[]) {
+    for (const ends of countEnds.all(first, last) as Ends[]) {
       addPruned.run(ends.subscriptionSeq, ends.delivered, ends.dead, ends.cancelled);
       count += ends.count;
     }
@@ -157,7 +160,55 @@ export function createEventRemoval(db: Database, ids: DedupeKeys) {
     return removed;
   }
 
-  return { removeRun, removePart, removeOldMarks: generatedIds.removeOldMarks };
+  return {
+    /**
+     * What one step removes, up to `maxRows` rows and `maxBytes`. `take` gets the events in their order, `endRun` is called
+     * where another lies between them, and at the end. `answerBytes`: what counts for each attempt.
+     */
+    beginStep({ maxRows, maxBytes, answerBytes, wall }: StepLimits) {
+      const sum = { removed: 0, deliveries: 0, bytes: 0 };
+      let run: RemovedEvent[] = [];
+      let [rows, bytes] = [0, 0];
+      return {
+        sum,
+        get rows(): number {
+          return rows;
+        },
+        spend(other: number): void {
+          rows += other;
+        },
+        endRun(): void {
+          if (run.length > 0) sum.deliveries += removeRun(run, wall);
+          sum.removed += run.length;
+          run = [];
+        },
+        /** Returns false when the event does not fit; then the step ends before it. */
+        take(event: RemovedEvent, stand: { deliveries: number; attempts: number }): boolean {
+          const cost = 1 + stand.deliveries + stand.attempts;
+          const size = event.size + stand.attempts * answerBytes;
+          if (rows > 0 && (rows + cost > maxRows || bytes + size > maxBytes)) return false;
+          if (cost > maxRows && stand.deliveries > 0) {
+            sum.deliveries += removePart(event.seq, Math.min(maxRows, maxBytes / answerBytes));
+            return false;
+          }
+          run.push(event);
+          rows += cost;
+          bytes += size;
+          sum.bytes += event.size;
+          return true;
+        },
+      };
+    },
+    removeOldMarks: generatedIds.removeOldMarks,
+  };
+}
+
+interface StepLimits {
+  maxRows: number;
+  maxBytes: number;
+  answerBytes: number;
+  /** See `removeRun`. */
+  wall: number | undefined;
 }
 
 interface Ends {
@@ -168,22 +219,15 @@ interface Ends {
   count: number;
 }
 
-/** The maximum stored size of an answer. */
-const ANSWER_BYTES = 8 * 1024;
-
 /** Erases the log of one tenant in the order of numbers, whatever state its events are in. */
-export function createEventErasure(db: Database, { moves, retention }: CommandParts) {
-  const { removal, ids, forgetRing } = retention;
+export function createEventErasure(db: Database, { moves, retention, ring }: CommandParts) {
+  const { removal, ids } = retention;
   const selectEvents = db.prepare(`
     select seq, id, tenant_id as tenantId, received_at as receivedAt, dedupe_key as dedupeKey, size,
       null as messageState, null as settledAt
     from events where seq > ? order by seq limit ${PAGE_ROWS}`);
   const measure = db.prepare(`
     select count(*) as deliveries, coalesce(sum(attempt_count), 0) as attempts from deliveries where event_seq = ?`);
-  const selectRequests = db.prepare(`
-    select seq, ring, tenant_id = ?1 as isOwn, coalesce(length(body), 0) + coalesce(length(parts), 0) as size
-    from requests where seq > ?2 order by seq limit ${PAGE_ROWS}`);
-  const removeRequest = db.prepare("delete from requests where seq = ?");
   const selectKnown = db.prepare(`
     select event_seq as seq, id, tenant_id as tenantId, dedupe_key as dedupeKey, received_at as receivedAt,
       tenant_id = ?1 as isOwn, 0 as size
@@ -198,62 +242,36 @@ export function createEventErasure(db: Database, { moves, retention }: CommandPa
   }
 
   function eraseEvents(tenantId: string, { afterSeq, maxRows }: WalkPlace) {
-    const sum = { events: 0, deliveries: 0, bytes: 0, ended: [] as DeliveryKey[] };
-    let run: RemovedEvent[] = [];
-    let [rows, bytes] = [0, 0];
-    const endRun = () => {
-      if (run.length > 0) sum.deliveries += removal.removeRun(run, undefined);
-      sum.events += run.length;
-      run = [];
-    };
+    const limits = { maxRows, maxBytes: MAX_BYTES, answerBytes: ANSWER_BYTES };
+    const step = removal.beginStep({ ...limits, wall: undefined });
+    const ended: DeliveryKey[] = [];
     const take = (event: RemovedEvent): boolean => {
       if (event.tenantId !== tenantId) {
-        endRun();
+        step.endRun();
         return true;
       }
-      const ended = endOpen(event.seq, maxRows - rows);
-      sum.ended.push(...ended);
-      rows += ended.length;
-      if (rows >= maxRows) return false;
-      const { deliveries, attempts } = measure.get(event.seq) as { deliveries: number; attempts: number };
-      const cost = 1 + deliveries + attempts;
-      const size = event.size + attempts * ANSWER_BYTES;
-      if (rows > 0 && (rows + cost > maxRows || bytes + size > MAX_BYTES)) return false;
-      if (cost > maxRows && deliveries > 0) {
-        sum.deliveries += removal.removePart(event.seq, Math.min(maxRows, MAX_BYTES / ANSWER_BYTES));
-        return false;
-      }
-      run.push(event);
-      rows += cost;
-      bytes += size;
-      sum.bytes += event.size;
-      return true;
+      const open = endOpen(event.seq, maxRows - step.rows);
+      ended.push(...open);
+      step.spend(open.length);
+      return step.rows < maxRows && step.take(event, measure.get(event.seq));
     };
-    const scanned = scan((after) => selectEvents.all(after) as unknown as RemovedEvent[], afterSeq, take);
-    endRun();
-    return { ...sum, ...scanned };
+    const scanned = scan((after): RemovedEvent[] => selectEvents.all(after), afterSeq, take);
+    step.endRun();
+    const { removed: events, deliveries, bytes } = step.sum;
+    return { events, deliveries, bytes, ended, ...scanned };
   }
 
   return {
     eraseEvents,
-    eraseRequests(tenantId: string, place: WalkPlace): Walked {
-      const next = (after: number) => selectRequests.all(tenantId, after) as unknown as OwnedRequest[];
-      return walkOn(next, place, ({ seq, ring }) => {
-        removeRequest.run(seq);
-        forgetRing(ring);
-      });
-    },
+    eraseRequests: (tenantId: string, place: WalkPlace): Walked =>
+      ring.removeAmong(place, (request) => request.tenantId === tenantId),
     /** The remembered ids of events that were deleted earlier. */
     eraseKnownIds(tenantId: string, place: WalkPlace): Walked {
-      const next = (after: number) => selectKnown.all(tenantId, after) as unknown as (DeletedEvent & WalkedRow)[];
+      const next = (after: number): (DeletedEvent & WalkedRow)[] => selectKnown.all(tenantId, after);
       return walkOn(next, place, (event) => {
         ids.forget(event);
         removeKnown.run(event.seq);
       });
     },
   };
-}
-
-interface OwnedRequest extends WalkedRow {
-  ring: string;
 }

@@ -14,13 +14,13 @@ import type {
 import type { AttemptStatsQuery } from "../port/reads.ts";
 import type { CommandParts } from "./commands.ts";
 import type { Database } from "./connection.ts";
-import { toRow } from "./query-rows.ts";
+import { asFields, toRow } from "./query-rows.ts";
 
 export function createJobWrites(db: Database, at: Readonly<BatchTime>) {
   const schedule = db.prepare(`
     insert into jobs (name, next_run_at) values (?, ?)
     on conflict do update set next_run_at = min(coalesce(next_run_at, excluded.next_run_at), excluded.next_run_at)`);
-  const find = db.prepare("select name, next_run_at, runner, lease_until from jobs where name = ?");
+  const find = db.prepare(`select ${asFields("next_run_at, runner, lease_until")} from jobs where name = ?`);
   const take = db.prepare("update jobs set next_run_at = null, runner = ?, lease_until = ? where name = ?");
   const renew = db.prepare("update jobs set lease_until = ? where name = ? and runner = ?");
   const free = db.prepare(`
@@ -45,16 +45,17 @@ export function createJobWrites(db: Database, at: Readonly<BatchTime>) {
 
     start({ name, trigger, runner, leaseMs }: JobRunStart): StartedJobRun | Refused {
       const { now, wall } = at;
-      const row = find.get(name) as JobSql | undefined;
+      const row: JobSql | undefined = find.get(name);
       if (row === undefined) return refuse("not_found", `There is no job ${name}.`);
-      const heldUntil = row.runner === null ? 0 : (row.lease_until ?? 0);
+      const heldUntil = row.runner === null ? 0 : (row.leaseUntil ?? 0);
       if (heldUntil > now) return { kind: "busy", until: heldUntil };
-      const isDue = row.runner !== null || (row.next_run_at ?? now) <= now;
-      if (!isDue && trigger === "schedule") return { kind: "early", nextRunAt: row.next_run_at ?? now };
+      const nextRunAt = row.nextRunAt ?? now;
+      const isDue = row.runner !== null || nextRunAt <= now;
+      if (!isDue && trigger === "schedule") return { kind: "early", nextRunAt };
       // The previous runner did not come back.
       if (row.runner !== null) interrupt.run(wall, name);
       take.run(runner, now + leaseMs, name);
-      return { kind: "started", number: (insertRun.get(name, trigger, wall) as { number: number }).number };
+      return { kind: "started", number: insertRun.get(name, trigger, wall).number };
     },
 
     renew(name: string, runner: string, leaseMs: number): boolean {
@@ -63,7 +64,7 @@ export function createJobWrites(db: Database, at: Readonly<BatchTime>) {
 
     end({ name, runner, number, result, summary, error, nextRunAt, keep }: JobRunEnd): number {
       endRun.run(result, at.wall, summary ?? null, error ?? null, name, number);
-      const freed = free.get(nextRunAt, name, runner) as { next_run_at: number } | undefined;
+      const freed: { next_run_at: number } | undefined = free.get(nextRunAt, name, runner);
       trim.run(name, keep);
       return freed?.next_run_at ?? nextRunAt;
     },
@@ -86,10 +87,9 @@ export function createJobReads(db: Database) {
 }
 
 interface JobSql {
-  name: string;
-  next_run_at: number | null;
+  nextRunAt: number | null;
   runner: string | null;
-  lease_until: number | null;
+  leaseUntil: number | null;
 }
 
 /** Statistics by minute for the last hours and by hour for the last days; every delta updates both. */
@@ -108,7 +108,7 @@ export function createAttemptStatsWrites(db: Database) {
 
   function add(span: number, { minute, subscriptionSeq, attempts, failures, latencies }: AttemptStats): void {
     const at = minute - (minute % span);
-    const known = find.get(span, at, subscriptionSeq) as { latencies: Uint8Array } | undefined;
+    const known: Pick<AttemptStats, "latencies"> | undefined = find.get(span, at, subscriptionSeq);
     if (known === undefined) insert.run(span, at, subscriptionSeq, attempts, failures, latencies);
     else update.run(span, at, subscriptionSeq, attempts, failures, sum(known.latencies, latencies));
   }

@@ -32,10 +32,10 @@ export function createPrepare(db: Database): Prepare {
 }
 
 /** Null in SQL becomes undefined. */
-export function toRow(row: object): Record<string, unknown> {
+export function toRow<Row = Record<string, unknown>>(row: object): Row {
   const out: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(row)) out[key] = value ?? undefined;
-  return out;
+  return out as Row;
 }
 
 /** A list of columns by the names of their fields: `tenant_id as tenantId`. */

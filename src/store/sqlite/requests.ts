@@ -11,6 +11,7 @@ import {
   type RequestRow,
 } from "./checked-rows.ts";
 import type { Database } from "./connection.ts";
+import { PAGE_ROWS, walkOn, type Walked, type WalkPlace } from "./event-removal.ts";
 import { asFields, conditions, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
 
 /** A flood of bad requests must not fill the disk, so each source keeps only its newest. */
@@ -33,12 +34,16 @@ export function createRequestRing(db: Database) {
   );
   const selectOldest = db.prepare(`
     select seq, ${BYTES} as bytes from requests where ring = ? order by seq limit 1`);
+  const selectNext = db.prepare(`
+    select seq, ring, tenant_id as tenantId, received_at as receivedAt,
+      coalesce(length(body), 0) + coalesce(length(parts), 0) as size
+    from requests where seq > ? order by seq limit ${PAGE_ROWS}`);
   const remove = db.prepare("delete from requests where seq = ?");
   const sizes = new Map<string, RingSize>();
 
   function sizeOf(ring: string): RingSize {
     let size = sizes.get(ring);
-    if (size === undefined) sizes.set(ring, (size = measure.get(ring) as unknown as RingSize));
+    if (size === undefined) sizes.set(ring, (size = measure.get(ring) as RingSize));
     return size;
   }
 
@@ -47,32 +52,39 @@ export function createRequestRing(db: Database) {
       const size = sizeOf(request.ring);
       const { id, source, tenantId, receivedAt, facts, body = null } = request;
       insert.run(
-        request.id,
+        id,
         request.ring,
-        request.source,
-        request.receivedAt,
-        request.facts,
+        source,
+        receivedAt,
+        facts,
         REQUEST_OUTCOMES.indexOf(request.outcome),
         request.cause,
         request.eventId ?? null,
         request.size,
         body,
-        request.tenantId,
+        tenantId,
         request.parts ?? null,
         sumRequest([id, source, tenantId, receivedAt, facts, request.size], body),
       );
       size.rows++;
       size.bytes += request.facts.length + (request.body?.length ?? 0) + (request.parts?.length ?? 0);
       while (size.rows > RING.maxRows || (size.bytes > RING.maxBytes && size.rows > 1)) {
-        const oldest = selectOldest.get(request.ring) as { seq: number; bytes: number } | undefined;
+        const oldest: { seq: number; bytes: number } | undefined = selectOldest.get(request.ring);
         if (oldest === undefined) break;
         remove.run(oldest.seq);
         size.rows--;
         size.bytes -= oldest.bytes;
       }
     },
-    /** Called when other code has deleted requests of the ring. */
-    forget: (ring: string): void => void sizes.delete(ring),
+    /** Removes the kept requests that are meant, in one step of a walk over all of them. */
+    removeAmong(place: WalkPlace, isMeant: (request: KeptRequest) => boolean): Walked {
+      const next = (after: number) =>
+        (selectNext.all(after) as KeptRequest[]).map((request) => ({ ...request, isOwn: isMeant(request) ? 1 : 0 }));
+      return walkOn(next, place, ({ seq, ring }) => {
+        remove.run(seq);
+        sizes.delete(ring);
+      });
+    },
     rollback(): void {
       sizes.clear();
     },
@@ -80,6 +92,14 @@ export function createRequestRing(db: Database) {
 }
 
 export type RequestRing = ReturnType<typeof createRequestRing>;
+
+interface KeptRequest {
+  seq: number;
+  ring: string;
+  tenantId: string;
+  receivedAt: number;
+  size: number;
+}
 
 export function createRequestNotes(db: Database, append: (note: AuditNote) => void) {
   const noteReplay = db.prepare(

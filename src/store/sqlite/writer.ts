@@ -85,7 +85,7 @@ function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options
   const ring = createRequestRing(db);
   const retention = createRetention(db, { ...known, ring });
   const audit = createAuditLog(db, storeId, options.auditSeedHex);
-  const parts = { at, accept, audit, claim, expire, recover, counters, moves, moveOver, retention, settle };
+  const parts = { at, accept, audit, claim, expire, recover, counters, moves, moveOver, retention, ring, settle };
   const commands = createCommands(db, parts);
   const knownTime = createKnownTime(db);
   const transactions = createTransactions(db, [counters, ring, accept, sending, knownTime, settle, audit]);
