@@ -159,9 +159,9 @@ export type WriteResult =
       events: readonly Accepted[];
       replay?: ReplayRow | undefined;
     }
-  | WriteRefusal;
+  | WriteRejection;
 
-export type WriteRefusal = { kind: "refused" } & (
+export type WriteRejection = { kind: "refused" } & (
   | { why: "idempotency_key_used"; mark: IdempotencyMark }
   /** `version`: the record's current version; undefined when there is no record. */
   | { why: "changed"; key: RecordKey; version: number | undefined }

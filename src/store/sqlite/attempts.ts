@@ -12,7 +12,7 @@ export function readLastAttemptSeq(db: Pick<Database, "prepare">): number {
   const select = db.prepare(`
     select max(coalesce((select max(seq) from attempts), 0),
       coalesce((select value from meta where key = '${LAST_ATTEMPT_SEQ}'), 0)) as seq`);
-  return (select.get() as { seq: number }).seq;
+  return select.get().seq;
 }
 
 /** Run before attempts are deleted. `deliveries` is a condition on `d` that selects their deliveries. */
@@ -120,12 +120,10 @@ export function createAttempts(db: Database) {
   return {
     /** Undefined when the delivery does not exist. */
     findLast: ({ eventSeq, subscriptionSeq }: DeliveryKey): AttemptPlace | undefined =>
-      selectLast.get(eventSeq, subscriptionSeq) as AttemptPlace | undefined,
+      selectLast.get(eventSeq, subscriptionSeq),
     /** When the attempt with this number began. */
-    findStart({ eventSeq, subscriptionSeq }: DeliveryKey, number: number): number | undefined {
-      const row = selectStart.get(eventSeq, subscriptionSeq, number) as { started_at: number } | undefined;
-      return row?.started_at;
-    },
+    findStart: ({ eventSeq, subscriptionSeq }: DeliveryKey, number: number): number | undefined =>
+      selectStart.get(eventSeq, subscriptionSeq, number)?.started_at,
     deleteAll({ eventSeq, subscriptionSeq }: DeliveryKey): void {
       keepLast.run(eventSeq, subscriptionSeq);
       deleteChain.run(eventSeq, subscriptionSeq);
@@ -161,19 +159,16 @@ export function createAttemptsOfEvents(db: Database) {
       deleteChains.run(firstEvent, lastEvent);
     },
     /** Erases answers of attempts started up to `until`, at most `limit`; returns how many. */
-    eraseAnswers(eventSeq: number, until: number, limit: number): number {
-      return eraseAnswers.run(eventSeq, until, limit).changes;
-    },
+    eraseAnswers: (eventSeq: number, until: number, limit: number): number =>
+      eraseAnswers.run(eventSeq, until, limit).changes,
     /** Erases what was sent, and why it failed: both may repeat values of the body. */
     eraseRequests(eventSeq: number): void {
-      const forms = (selectForms.all(eventSeq) as unknown as { form: number }[]).map(({ form }) => form);
+      const forms: { form: number }[] = selectForms.all(eventSeq);
       eraseRequests.run(eventSeq);
       // Attempts of other events that still share the form sent the same.
-      for (const form of forms) removeUnused(form);
+      for (const { form } of forms) removeUnused(form);
     },
     /** When the first attempt began whose answer is still kept. */
-    findFirstAnswer(eventSeq: number): number | undefined {
-      return (selectFirst.get(eventSeq) as { at: number | null }).at ?? undefined;
-    },
+    findFirstAnswer: (eventSeq: number): number | undefined => selectFirst.get(eventSeq).at ?? undefined,
   };
 }

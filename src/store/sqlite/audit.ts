@@ -19,7 +19,16 @@ import type { AuditNote, AuditFilter, AuditPart } from "../port/audit.ts";
 import { type Database, openReadConnection } from "./connection.ts";
 import type { Walked } from "./event-removal.ts";
 import type { Page, PageOf } from "../port/reads.ts";
-import { conditions, createPrepare, parseCursor, readAtOnce, readPage, toRow, type Prepare } from "./query-rows.ts";
+import {
+  allOf,
+  createPrepare,
+  cursorOfSeq,
+  parseCursor,
+  readAtOnce,
+  readPage,
+  toRow,
+  type Prepare,
+} from "./query-rows.ts";
 import { existsSync } from "node:fs";
 
 /** Without a seed the chain is hashed, but its head is not signed. */
@@ -51,7 +60,7 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
   let written: AuditMark | undefined;
 
   function findMark(name: AuditMarkName): AuditMark | undefined {
-    return selectMark.get(name) as AuditMark | undefined;
+    return selectMark.get(name);
   }
 
   function sign(name: AuditMarkName, place: Place, at: number): AuditMark {
@@ -98,7 +107,7 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
       );
     }
     if (head !== undefined) return head;
-    const { records } = countRecords.get() as { records: number };
+    const { records } = countRecords.get();
     const details = { records, upgraded: records > 0 };
     return add(BEGINNING, { ...GATEWAY, act: CHAIN_BEGUN, details }, at);
   }
@@ -112,7 +121,7 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
 
   /** The number of the last entry; 0 when there is none. */
   function lastSeq(): number {
-    return (selectLast.get() as { seq: number }).seq;
+    return selectLast.get().seq;
   }
 
   return {
@@ -123,7 +132,7 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
     },
     /** Deletes the oldest entries written before this time, and signs the checkpoint at which the chain now begins. */
     prune(before: number, limit: number, at: number): number {
-      const oldest = selectOldest.all(limit) as unknown as (Place & { at: number })[];
+      const oldest: (Place & { at: number })[] = selectOldest.all(limit);
       const end = oldest.findIndex((row) => row.at >= before);
       const old = end === -1 ? oldest : oldest.slice(0, end);
       const last = old.at(-1);
@@ -139,7 +148,7 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
      * stay.
      */
     eraseData(tenantId: string, beforeSeq: number, limit: number): Walked {
-      const next = selectOfTenant.all(tenantId, beforeSeq, limit) as unknown as { seq: number; hasData: number }[];
+      const next: { seq: number; hasData: number }[] = selectOfTenant.all(tenantId, beforeSeq, limit);
       const full = next.filter(({ hasData }) => hasData === 1);
       for (const { seq } of full) erase.run(seq);
       return { removed: full.length, afterSeq: next.at(-1)?.seq ?? beforeSeq, isEnd: next.length < limit };
@@ -159,15 +168,14 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
 export function createAuditReads(db: Database, prepare: Prepare) {
-  const findMark = (name: AuditMarkName) =>
-    prepare("select seq, hash, at, signature from audit_marks where name = ?").get(name) as AuditMark | undefined;
+  const findMark = (name: AuditMarkName): AuditMark | undefined =>
+    prepare("select seq, hash, at, signature from audit_marks where name = ?").get(name);
 
   function readPart(afterSeq: number, limit: number): AuditPart {
     const rows = prepare("select seq, entry, data, hash from audit where seq > ? order by seq limit ?");
-    const { value } = prepare("select value from meta where key = 'store_id'").get() as { value: string };
     return {
-      rows: rows.all(afterSeq, limit).map((row) => toRow(row as object)) as unknown as AuditRow[],
-      storeId: value,
+      rows: rows.all(afterSeq, limit).map(toRow<AuditRow>),
+      storeId: prepare("select value from meta where key = 'store_id'").get().value,
       head: findMark("head"),
       checkpoint: findMark("checkpoint"),
     };
@@ -175,7 +183,7 @@ export function createAuditReads(db: Database, prepare: Prepare) {
 
   return {
     list(filter: AuditFilter, page: Page): PageOf<AuditRow> {
-      const { sql, values } = conditions([
+      const { sql, values } = allOf([
         ["entry ->> '$.kind' = ?", filter.kind],
         ["entry ->> '$.id' = ?", filter.id],
         ["entry ->> '$.tenant_id' = ?", filter.tenantId],
@@ -184,11 +192,10 @@ export function createAuditReads(db: Database, prepare: Prepare) {
         ["entry ->> '$.at' >= ?", filter.since],
         ["entry ->> '$.at' < ?", filter.until],
         ["json_type(data, ?) is not null", filter.member && `$.after.${filter.member}`],
-        ["seq < ?", page.cursor === undefined ? undefined : parseCursor(page.cursor, 1)[0]],
+        ["seq < ?", ...parseCursor(page.cursor, 1)],
       ]);
-      const statement = prepare(`select seq, entry, data, hash from audit ${sql} order by seq desc limit ?`);
-      const { shown, nextCursor } = readPage<AuditRow>(statement, values, page, ({ seq }) => String(seq));
-      return { rows: shown, nextCursor };
+      const select = prepare(`select seq, entry, data, hash from audit where ${sql} order by seq desc limit ?`);
+      return readPage(select, values, page, cursorOfSeq, toRow<AuditRow>);
     },
 
     read: (afterSeq: number, limit: number): AuditPart => readAtOnce(db, () => readPart(afterSeq, limit)),
@@ -201,10 +208,7 @@ export function openAuditOf(file: string) {
     throw new PosthornError("not_found", `There is no database ${file}. Pass the gateway's --data-dir.`);
   }
   const db = openReadConnection(file);
-  const { found } = db.prepare("select count(*) as found from sqlite_master where name = 'audit_marks'").get() as {
-    found: number;
-  };
-  if (found === 0) {
+  if (db.prepare("select 1 from sqlite_master where name = 'audit_marks'").get() === undefined) {
     db.close();
     throw new PosthornError(
       "not_found",

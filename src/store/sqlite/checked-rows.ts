@@ -247,7 +247,7 @@ export function createUnreadableRows(db: Database) {
 
   /** A row that can be read cannot always be changed: SQLite may have to move it to the next page. */
   function noteKey(subscriptionSeq: number, key: string, error: Error): void {
-    const rows = selectKey.all(subscriptionSeq, key) as unknown as { event_seq: number }[];
+    const rows: { event_seq: number }[] = selectKey.all(subscriptionSeq, key);
     const unread = rows.filter(({ event_seq }) => noteDelivery(event_seq, subscriptionSeq));
     const [first] = rows;
     if (unread.length > 0 || first === undefined) return;

@@ -205,7 +205,7 @@ export function createCounterReads(prepare: Prepare) {
       const select = prepare(`
         select ${OF_DELIVERIES} from json_each(?) s join counters c
           on c.subscription_seq = s.value and c.tenant_id = coalesce((select tenant_id from records where seq = s.value), '')`);
-      return select.all(JSON.stringify(subscriptionSeqs)).map(toRow) as unknown as DeliveryCounters[];
+      return select.all(JSON.stringify(subscriptionSeqs)).map(toRow<DeliveryCounters>);
     },
 
     // One statement reads one consistent state, however busy the writer is.

@@ -212,7 +212,7 @@ export function createLaneChanges(
   }
 
   function giveUpHeld(seq: number, dueBefore: number): LaneChanged {
-    const dead = selectOverdue.all(seq, dueBefore) as unknown as DeadDelivery[];
+    const dead: DeadDelivery[] = selectOverdue.all(seq, dueBefore);
     const end = { deadReason: "held_too_long", error: HELD_TOO_LONG } as const;
     let movedUp = false;
     for (const { eventSeq } of dead) {

@@ -12,6 +12,7 @@ import {
   readRow,
   SUMMED_COLUMNS,
   SUMMED_ROW,
+  toPriority,
   type SummedRow,
 } from "./checked-rows.ts";
 import { createEventIdLookup, createGivenIdLookup } from "./event-ids.ts";
@@ -43,7 +44,7 @@ const UNFINISHED = `
   from events where fan_out_cursor is not null order by seq`;
 
 export function createEventReads(prepare: Prepare) {
-  const { value } = prepare("select value from meta where key = 'dedupe_hash_key'").get() as { value: unknown };
+  const { value } = prepare("select value from meta where key = 'dedupe_hash_key'").get();
   const secret = Buffer.from(String(value), "hex");
   const findGenerated = createEventIdLookup(prepare);
   const findGiven = createGivenIdLookup(prepare, secret);
@@ -51,8 +52,8 @@ export function createEventReads(prepare: Prepare) {
   const search: SearchOptions = {
     prepare,
     loadEvent(seq) {
-      const row = prepare(`select ${EVENT_COLUMNS} from events e where e.seq = ?`).get(seq);
-      return row === undefined ? undefined : toEvent(row);
+      const row = selectEvent().get(seq);
+      return row && toEvent(row);
     },
     loadBody: findSoundBody,
   };
@@ -71,7 +72,7 @@ export function createEventReads(prepare: Prepare) {
   selectChecked.setReturnArrays(true);
 
   function loadEvent(eventSeq: number): LoadedEvent | undefined {
-    const row = readRow("events", eventSeq, () => selectChecked.get(eventSeq)) as unknown as CheckedRow | undefined;
+    const row: CheckedRow | undefined = readRow("events", eventSeq, () => selectChecked.get(eventSeq));
     if (row === undefined) return undefined;
     if (isDamagedRow(row)) throw damagedRow(describeDamage("events", eventSeq));
     const [, , type, , source, tenantId, priority, , , , receivedAt, contentType, size, request, details, body] = row;
@@ -82,7 +83,7 @@ export function createEventReads(prepare: Prepare) {
       type,
       source,
       tenantId,
-      priority: PRIORITIES[priority] ?? "normal",
+      priority: toPriority(priority),
       contentType: contentType ?? undefined,
       request: request ?? undefined,
       details: details ?? undefined,
@@ -93,41 +94,30 @@ export function createEventReads(prepare: Prepare) {
   }
 
   function loadLargeBody(eventSeq: number): Uint8Array {
-    const row = readRow("bodies", eventSeq, () => prepare(BODY).get(eventSeq)) as BodyRow | undefined;
+    const row: BodyRow | undefined = readRow("bodies", eventSeq, () => prepare(BODY).get(eventSeq));
     if (row === undefined) throw damagedRow(`row ${eventSeq} of the table bodies is missing`);
     if (isDamagedBody(eventSeq, row.body, row.checksum)) throw damagedRow(describeDamage("bodies", eventSeq));
     return row.body;
   }
 
+  const selectEvent = () => prepare(`select ${EVENT_COLUMNS} from events e where e.seq = ?`);
+
   function findEvent(id: string, tenantId: string | undefined): StoredEvent | undefined {
+    const generated = findGenerated(id);
+    const row = generated === undefined ? undefined : selectEvent().get(generated);
     // A sender may have chosen an id that this gateway generated for another tenant's event.
-    const row = findGeneratedEvent(id, tenantId) ?? findGivenEvent(id, tenantId);
-    return row === undefined ? undefined : toEvent(row);
-  }
-
-  function findGeneratedEvent(id: string, tenantId: string | undefined): object | undefined {
-    const seq = findGenerated(id);
-    if (seq === undefined) return undefined;
-    const select = prepare(
-      `select ${EVENT_COLUMNS} from events e where e.seq = ?1 and e.tenant_id = coalesce(?2, e.tenant_id)`,
-    );
-    return select.get(seq, tenantId ?? null);
-  }
-
-  function findGivenEvent(id: string, tenantId: string | undefined): object | undefined {
-    const tenants =
-      tenantId !== undefined
-        ? [tenantId]
-        : (
-            prepare("select tenant_id from counters where subscription_seq = 0").all() as unknown as {
-              tenant_id: string;
-            }[]
-          ).map((row) => row.tenant_id);
+    if (row !== undefined && (tenantId ?? row.tenantId) === row.tenantId) return toEvent(row);
+    const tenants = tenantId === undefined ? listTenants() : [tenantId];
     for (const tenant of tenants) {
-      const seq = findGiven(id, tenant);
-      if (seq !== undefined) return prepare(`select ${EVENT_COLUMNS} from events e where e.seq = ?`).get(seq);
+      const given = findGiven(id, tenant);
+      if (given !== undefined) return toEvent(selectEvent().get(given));
     }
     return undefined;
+  }
+
+  function listTenants(): string[] {
+    const select = prepare("select tenant_id as id from counters where subscription_seq = 0");
+    return select.all().map(({ id }) => id);
   }
 
   return {
@@ -136,16 +126,13 @@ export function createEventReads(prepare: Prepare) {
     findSoundBody,
 
     listEvents(filter: EventFilter, page: SearchPage): EventPage {
-      const below = page.cursor === undefined ? undefined : parseCursor(page.cursor, 1)[0];
-      return searchEvents(search, filter, page, below);
+      return searchEvents(search, filter, page, parseCursor(page.cursor, 1)[0]);
     },
 
     findEventSpan(since: number | undefined, until: number | undefined): EventSpan {
-      const oldest = prepare("select seq, received_at as receivedAt from events order by seq limit 1").get() as
-        | { seq: number; receivedAt: number }
-        | undefined;
+      const oldest = prepare("select seq, received_at as receivedAt from events order by seq limit 1").get();
       if (oldest === undefined) return { afterSeq: 0, upToSeq: 0, received: 0, oldestReceivedAt: undefined };
-      const { seq: last } = prepare("select max(seq) as seq from events").get() as { seq: number };
+      const last: number = prepare("select max(seq) as seq from events").get().seq;
       const firstSince = (time: number | undefined, otherwise: number) =>
         time === undefined ? otherwise : findFirstReceived(prepare, time, last);
       const first = Math.max(oldest.seq, firstSince(since, oldest.seq));
@@ -168,9 +155,10 @@ interface BodyRow {
 
 export function createFanOutReads(prepare: Prepare) {
   return {
-    loadUnfinishedFanOuts(): UnfinishedFanOut[] {
-      return prepare(UNFINISHED).all().map(withPriority) as unknown as UnfinishedFanOut[];
-    },
+    loadUnfinishedFanOuts: (): UnfinishedFanOut[] =>
+      prepare(UNFINISHED)
+        .all()
+        .map((row) => ({ ...toRow<UnfinishedFanOut>(row), priority: toPriority(row.priority) })),
   };
 }
 
@@ -180,7 +168,7 @@ function findFirstReceived(prepare: Prepare, time: number, lastSeq: number): num
   let [low, high] = [1, lastSeq + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const event = select.get(middle) as { seq: number; at: number } | undefined;
+    const event: { seq: number; at: number } | undefined = select.get(middle);
     if (event === undefined || event.at >= time) high = middle;
     else low = event.seq + 1;
   }
@@ -188,7 +176,7 @@ function findFirstReceived(prepare: Prepare, time: number, lastSeq: number): num
 }
 
 export function toEvent(row: object): StoredEvent {
-  const { operatorStates, ...event } = toRow(row) as unknown as EventSql;
+  const { operatorStates, ...event } = toRow<EventSql>(row);
   const operators = countStates(operatorStates);
   return {
     ...event,
@@ -223,9 +211,4 @@ function countStates(joined: string | undefined): DeliveryCounts {
     dead: count((state) => state === STATE.dead),
     cancelled: count((state) => state === STATE.cancelled),
   };
-}
-
-function withPriority(row: object): object {
-  const read = toRow(row);
-  return { ...read, priority: PRIORITIES[read["priority"] as number] };
 }

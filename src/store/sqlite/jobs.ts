@@ -80,7 +80,7 @@ export function createJobReads(db: Database) {
     where job = ? order by number desc`);
   return {
     load(): JobRow[] {
-      const jobs = selectJobs.all().map(toRow) as unknown as Omit<JobRow, "runs">[];
+      const jobs = selectJobs.all().map(toRow<Omit<JobRow, "runs">>);
       return jobs.map((job) => ({ ...job, runs: selectRuns.all(job.name).map(toRow) as unknown as JobRun[] }));
     },
   };

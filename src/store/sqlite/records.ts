@@ -16,14 +16,14 @@ import type {
   RecordState,
   RecordVersion,
   StoredRecord,
-  WriteRefusal,
+  WriteRejection,
   WriteRequest,
 } from "../port/records.ts";
 import type { Accept } from "./accept.ts";
 import type { AuditLog } from "./audit.ts";
 import type { Database } from "./connection.ts";
 import { createRecordVersions, createTenantInsert } from "./counters.ts";
-import { asFields, readAtOnce, toRow, type Prepare } from "./query-rows.ts";
+import { asFields, readAtOnce, readPage, toRow, type Prepare } from "./query-rows.ts";
 import type { createReplayWrites } from "./replays.ts";
 
 /** A record of one of these kinds creates its tenant. */
@@ -83,17 +83,17 @@ export function createRecordWrites(
   const insertTenant = createTenantInsert(db);
 
   function findLive({ kind, tenantId, id }: RecordKey): RecordSql | undefined {
-    const row = find.get(kind, tenantId, id) as RecordSql | undefined;
+    const row: RecordSql | undefined = find.get(kind, tenantId, id);
     // The driver cuts text at NUL, so the row may belong to another id.
     return row === undefined || row.id !== id || row.deleted_at !== null ? undefined : row;
   }
 
-  function refuseMark({ scope, key }: IdempotencyMark): WriteRefusal | undefined {
+  function rejectMark({ scope, key }: IdempotencyMark): WriteRejection | undefined {
     const mark = findMark(scope, key);
     return mark === undefined ? undefined : { kind: "refused", why: "idempotency_key_used", mark };
   }
 
-  function refuseChanged(wanted: RecordExpectation, format: number | undefined): WriteRefusal | undefined {
+  function rejectChanged(wanted: RecordExpectation, format?: number): WriteRejection | undefined {
     const { kind, tenantId, id, expected } = wanted;
     const key = { kind, tenantId, id };
     const row = findLive(key);
@@ -105,21 +105,20 @@ export function createRecordWrites(
     return { kind: "refused", why: "changed", key, version: row?.version };
   }
 
-  function refuseGuard(guard: RecordGuard): WriteRefusal | undefined {
+  function rejectGuard(guard: RecordGuard): WriteRejection | undefined {
     const { kind, tenantId, since } = guard;
     const found = tenantId === undefined ? findChange.get(since, kind) : findChangeOf.get(since, kind, tenantId);
     return found === undefined ? undefined : { kind: "refused", why: "guard", guard };
   }
 
   /** Another writer may have used a number although the records look unchanged. */
-  function refuseNumbers(changes: readonly RecordChange[]): WriteRefusal | undefined {
+  function rejectNumbers(changes: readonly RecordChange[]): WriteRejection | undefined {
     const last = new Map<string, number>();
     for (const { kind, tenantId, id, kept } of changes) {
       if (kept === undefined) continue;
       const key = { kind, tenantId, id };
       const text = JSON.stringify([kind, tenantId, kept.series]);
-      const row = selectNumber.get(kind, tenantId, kept.series) as { number: number };
-      const next = (last.get(text) ?? row.number) + 1;
+      const next = (last.get(text) ?? selectNumber.get(kind, tenantId, kept.series).number) + 1;
       if (kept.number !== next) return { kind: "refused", why: "changed", key, version: findLive(key)?.version };
       last.set(text, next);
     }
@@ -127,35 +126,24 @@ export function createRecordWrites(
   }
 
   /** Deletions are allowed, since everything is erased anyway. The tenant's own record cannot be changed until then. */
-  function refuseErasing(changes: readonly RecordChange[], replay: RestOfWrite["replay"]): WriteRefusal | undefined {
-    const erasing = new Set((selectErasing.all() as unknown as { id: string }[]).map(({ id }) => id));
+  function rejectErasing(changes: readonly RecordChange[], replay: RestOfWrite["replay"]): WriteRejection | undefined {
+    const erasing = new Set<string>(selectErasing.all().map(({ id }) => id));
     if (erasing.size === 0) return undefined;
     const meant = changes.filter(({ act, kind }) => act === "put" || kind === "tenant").map(ownerOf);
     const found = [...meant, replay?.tenantId].find((tenantId) => tenantId !== undefined && erasing.has(tenantId));
     return found === undefined ? undefined : { kind: "refused", why: "erasing", tenantId: found };
   }
 
-  function findRefusal(changes: readonly RecordChange[], request: RestOfWrite): WriteRefusal | undefined {
-    const { mark, checks = [], guards = [] } = request;
-    const refusal = mark && refuseMark(mark);
-    if (refusal !== undefined) return refusal;
-    const erasing = refuseErasing(changes, request.replay);
-    if (erasing !== undefined) return erasing;
-    for (const change of changes) {
-      const changed = refuseChanged(change, change.format);
-      if (changed !== undefined) return changed;
-    }
-    const numbered = refuseNumbers(changes);
-    if (numbered !== undefined) return numbered;
-    for (const check of checks) {
-      const changed = refuseChanged(check, undefined);
-      if (changed !== undefined) return changed;
-    }
-    for (const guard of guards) {
-      const guarded = refuseGuard(guard);
-      if (guarded !== undefined) return guarded;
-    }
-    return undefined;
+  function findRejection(changes: readonly RecordChange[], request: RestOfWrite): WriteRejection | undefined {
+    const { mark, checks = [], guards = [], replay } = request;
+    return (
+      (mark && rejectMark(mark)) ??
+      rejectErasing(changes, replay) ??
+      findFirst(changes, (change) => rejectChanged(change, change.format)) ??
+      rejectNumbers(changes) ??
+      findFirst(checks, (check) => rejectChanged(check)) ??
+      findFirst(guards, rejectGuard)
+    );
   }
 
   function apply(change: RecordChange, version: number, wall: number): number {
@@ -168,9 +156,9 @@ export function createRecordWrites(
     if (change.act === "put") {
       if (tenantId !== "" && BEARS_TENANT.has(kind)) insertTenant(tenantId, wall, version);
       const { format, data, blob = null } = change;
-      return (put.get(kind, tenantId, id, version, format, data, blob, wall) as { seq: number }).seq;
+      return put.get(kind, tenantId, id, version, format, data, blob, wall).seq;
     }
-    const { seq } = markDeleted.get(kind, tenantId, id, version, wall) as { seq: number };
+    const { seq } = markDeleted.get(kind, tenantId, id, version, wall);
     forgetState.run(seq);
     if (kind === "tenant") onTenantDeleted?.(id);
     return seq;
@@ -178,9 +166,9 @@ export function createRecordWrites(
 
   return {
     /** `changes` is a separate argument so that the group commit can count its rows. */
-    write(changes: readonly RecordChange[], request: RestOfWrite): Written | WriteRefusal {
-      const refusal = findRefusal(changes, request);
-      if (refusal !== undefined) return refusal;
+    write(changes: readonly RecordChange[], request: RestOfWrite): Written | WriteRejection {
+      const rejection = findRejection(changes, request);
+      if (rejection !== undefined) return rejection;
       writeMark(request.mark);
       const version = changes.length === 0 ? readVersion() : takeVersion();
       const seqs = changes.map((change) => apply(change, version, request.at));
@@ -204,6 +192,14 @@ export function createRecordWrites(
   };
 }
 
+function findFirst<Item, Found>(items: readonly Item[], find: (item: Item) => Found | undefined): Found | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /** Source names belong to the whole gateway, so the key does not contain the owner. */
 function ownerOf(change: RecordChange): string | undefined {
   const { kind, id, tenantId } = change;
@@ -216,7 +212,7 @@ type RestOfWrite = Omit<WriteRequest, "changes">;
 
 function createVersionRead(prepare: Prepare): () => number {
   const select = prepare("select value as version from meta where key = 'record_version'");
-  return () => (select.get() as { version: number }).version;
+  return () => select.get().version;
 }
 
 const RECORD = asFields(
@@ -235,7 +231,7 @@ export function createRecordReads(db: Database, prepare: Prepare) {
       version: readVersion(),
       records: prepare(sql)
         .all(...values)
-        .map(toRecord),
+        .map(toRow<StoredRecord>),
     }));
   }
 
@@ -244,27 +240,24 @@ export function createRecordReads(db: Database, prepare: Prepare) {
     listVersions({ kind, tenantId, series }: RecordSeries, { limit, cursor }: Page): PageOf<RecordVersion> {
       const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
       const select = prepare(`select ${VERSION} ${OF_SERIES} and number < ? order by number desc limit ?`);
-      const rows = select.all(kind, tenantId, series, before, limit + 1).map(toVersion);
-      const shown = rows.slice(0, limit);
-      return { rows: shown, nextCursor: rows.length > limit ? String(shown.at(-1)?.number) : undefined };
+      const values = [kind, tenantId, series, before];
+      return readPage(select, values, { limit }, ({ number }: VersionSql) => String(number), toVersion);
     },
     findVersion({ kind, tenantId, series }: RecordSeries, number: number): RecordVersion | undefined {
       const row = prepare(`select ${VERSION}, blob ${OF_SERIES} and number = ?`).get(kind, tenantId, series, number);
-      return row === undefined ? undefined : toVersion(row);
+      return row && toVersion(row);
     },
     find({ kind, tenantId, id }: RecordKey): StoredRecord | undefined {
       const select = prepare(`${RECORDS} where r.kind = ? and r.tenant_id = ? and r.id = ? and r.deleted_at is null`);
-      const row = select.get(kind, tenantId, id) as unknown as StoredRecord | undefined;
+      const row: StoredRecord | undefined = select.get(kind, tenantId, id);
       // The driver cuts text at NUL, so the row may belong to another id.
-      return row === undefined || row.id !== id ? undefined : toRecord(row);
+      return row === undefined || row.id !== id ? undefined : toRow(row);
     },
     list(kind: RecordKind, { limit, cursor }: Page): PageOf<StoredRecord> {
       const select = prepare(
         `${RECORDS} where r.kind = ? and r.tenant_id = '' and r.id > ? and r.deleted_at is null order by r.id limit ?`,
       );
-      const rows = select.all(kind, cursor ?? "", limit + 1).map(toRecord);
-      const shown = rows.slice(0, limit);
-      return { rows: shown, nextCursor: rows.length > limit ? shown.at(-1)?.id : undefined };
+      return readPage(select, [kind, cursor ?? ""], { limit }, ({ id }: StoredRecord) => id);
     },
     load: (kinds: readonly RecordKind[]): RecordSet =>
       readSet(
@@ -282,13 +275,10 @@ export function createRecordReads(db: Database, prepare: Prepare) {
   };
 }
 
-function toRecord(row: object): StoredRecord {
-  return toRow(row) as unknown as StoredRecord;
-}
+type VersionSql = Omit<RecordVersion, "isDeleted"> & { isDeleted: number };
 
-function toVersion(row: object): RecordVersion {
-  const version = toRow(row) as unknown as Omit<RecordVersion, "isDeleted"> & { isDeleted: number };
-  return { ...version, isDeleted: version.isDeleted === 1 };
+function toVersion(row: VersionSql): RecordVersion {
+  return { ...toRow<VersionSql>(row), isDeleted: row.isDeleted === 1 };
 }
 
 interface RecordSql {

@@ -19,7 +19,7 @@ import type { Page, PageOf } from "../port/reads.ts";
 import type { CommandParts } from "./commands.ts";
 import type { Database } from "./connection.ts";
 import { createPurge } from "./move.ts";
-import { allOf, asFields, conditions, OWNER, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
+import { allOf, asFields, cursorOfSeq, OWNER, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
 
 /** How many ended jobs are kept, as a log. */
 const KEPT = 1000;
@@ -47,7 +47,7 @@ interface ReplaySql extends Omit<ReplayRow, "filter" | "totalIsExact"> {
 }
 
 function toReplay(row: ReplaySql): ReplayRow {
-  const { seq: _, filter, totalIsExact, cursor, ...rest } = toRow(row) as unknown as ReplaySql;
+  const { seq: _, filter, totalIsExact, cursor, ...rest } = toRow<ReplaySql>(row);
   return {
     ...rest,
     filter: JSON.parse(filter) as ReplayFilter,
@@ -224,7 +224,7 @@ export function createReplayReads(prepare: Prepare) {
       const find = prepare("select state, last_error from deliveries where event_seq = ? and subscription_seq = ?");
       const results: ReplayResults = { delivered: 0, dead: 0, open: 0, cancelled: 0 };
       for (const { eventSeq, subscriptionSeq } of splitCursor(row?.cursor ?? "").opened) {
-        const opened = find.get(eventSeq, subscriptionSeq) as unknown as FoundState | undefined;
+        const opened: FoundState | undefined = find.get(eventSeq, subscriptionSeq);
         const movedTo = opened?.state === STATE.cancelled ? readMove(opened.last_error ?? undefined) : undefined;
         const { state } =
           (movedTo === undefined ? opened : (find.get(eventSeq, movedTo) as FoundState | undefined)) ?? {};
@@ -238,14 +238,13 @@ export function createReplayReads(prepare: Prepare) {
     },
 
     listReplays({ tenantId, status }: ReplayRowFilter, page: Page): PageOf<ReplayRow> {
-      const where = conditions([
+      const { sql, values } = allOf([
         ["tenant_id = ?", tenantId],
         ["status = ?", status],
-        ["seq < ?", page.cursor === undefined ? undefined : parseCursor(page.cursor, 1)[0]],
+        ["seq < ?", ...parseCursor(page.cursor, 1)],
       ]);
-      const statement = prepare(`select ${REPLAY} from replays ${where.sql} order by seq desc limit ?`);
-      const { shown, nextCursor } = readPage<ReplaySql>(statement, where.values, page, ({ seq }) => String(seq));
-      return { rows: shown.map(toReplay), nextCursor };
+      const select = prepare(`select ${REPLAY} from replays where ${sql} order by seq desc limit ?`);
+      return readPage(select, values, page, cursorOfSeq, toReplay);
     },
   };
 }

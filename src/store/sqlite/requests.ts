@@ -12,7 +12,7 @@ import {
 } from "./checked-rows.ts";
 import type { Database } from "./connection.ts";
 import { PAGE_ROWS, walkOn, type Walked, type WalkPlace } from "./event-removal.ts";
-import { asFields, conditions, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
+import { allOf, asFields, cursorOfSeq, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
 
 /** A flood of bad requests must not fill the disk, so each source keeps only its newest. */
 const RING = { maxRows: 1000, maxBytes: 64 * 1024 * 1024 };
@@ -142,8 +142,8 @@ export function createRequestReads(prepare: Prepare, findEvent: FindEvent) {
   return {
     listRequests(filter: RequestFilter, page: Page): PageOf<StoredRequest> {
       const { source, tenantId, outcome, cause, since, until } = filter;
-      const where = conditions([
-        ["r.seq < ?", page.cursor === undefined ? undefined : parseCursor(page.cursor, 1)[0]],
+      const where = allOf([
+        ["r.seq < ?", ...parseCursor(page.cursor, 1)],
         ["r.source = ?", source],
         ["r.tenant_id = ?", tenantId],
         ["r.outcome = ?", outcome === undefined ? undefined : REQUEST_OUTCOMES.indexOf(outcome)],
@@ -151,9 +151,8 @@ export function createRequestReads(prepare: Prepare, findEvent: FindEvent) {
         ["r.received_at >= ?", since],
         ["r.received_at < ?", until],
       ]);
-      const sql = `select ${REQUEST} from requests r ${where.sql} order by r.seq desc limit ?`;
-      const { shown, nextCursor } = readPage<RequestSql>(prepare(sql), where.values, page, ({ seq }) => String(seq));
-      return { rows: shown.map(toRequest), nextCursor };
+      const select = prepare(`select ${REQUEST} from requests r where ${where.sql} order by r.seq desc limit ?`);
+      return readPage(select, where.values, page, cursorOfSeq, toRequest);
     },
 
     findRequest(id: string): StoredRequest | undefined {
@@ -164,7 +163,7 @@ export function createRequestReads(prepare: Prepare, findEvent: FindEvent) {
     loadRequestBody(id: string): Uint8Array | undefined {
       const select = prepare(`select ${REQUEST_COLUMNS} from requests where id = ?`);
       select.setReturnArrays(true);
-      const row = readRow("requests", id, () => select.get(id)) as unknown as RequestRow | undefined;
+      const row: RequestRow | undefined = readRow("requests", id, () => select.get(id));
       if (row === undefined) return undefined;
       const [seq, , , , , , , body] = row;
       if (isDamagedRequest(row)) throw damagedRow(describeDamage("requests", seq));
@@ -187,14 +186,7 @@ interface RequestSql extends Omit<StoredRequest, "outcome"> {
 }
 
 function toRequest(row: RequestSql): StoredRequest {
-  const {
-    seq: _,
-    outcome,
-    replayedAt: at,
-    replayedBy: by,
-    replayEventIds,
-    ...request
-  } = toRow(row) as unknown as RequestSql;
+  const { seq: _, outcome, replayedAt: at, replayedBy: by, replayEventIds, ...request } = toRow<RequestSql>(row);
   const replay = at === undefined ? undefined : { at, by, eventIds: JSON.parse(replayEventIds ?? "[]") as string[] };
   return { ...request, outcome: REQUEST_OUTCOMES[outcome] ?? "rejected", replay };
 }
