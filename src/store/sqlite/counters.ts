@@ -196,8 +196,8 @@ export function createCounterReads(prepare: Prepare) {
         `select ${OF_DELIVERIES} from counters c where subscription_seq > 0 order by subscription_seq`,
       );
       return {
-        events: events.all().map(toRow) as unknown as Counters["events"],
-        deliveries: deliveries.all().map(toRow) as unknown as DeliveryCounters[],
+        events: events.all().map(toRow<Counters["events"][number]>),
+        deliveries: deliveries.all().map(toRow<DeliveryCounters>),
       };
     },
 

@@ -67,7 +67,7 @@ export function createDeliveryReads(prepare: Prepare) {
       const beyond = "(d.completed_at, d.event_seq, d.subscription_seq) < (?, ?, ?)";
       const where = deadLetters(filter, [[beyond, ...parseCursor(page.cursor, 3)]]);
       const select = prepare(`select ${DELIVERY} where ${where.sql} ${LATEST_DEAD} limit ?`);
-      const cursorOfDead = (row: StoredDelivery) => `${row.completedAt}.${cursorOf(row)}`;
+      const cursorOfDead = (row: DeliverySql) => `${row.completedAt}.${cursorOf(row)}`;
       return readPage(select, where.values, page, cursorOfDead, toDelivery);
     },
 
@@ -113,14 +113,18 @@ function toReason(written: string | null | undefined): DeadReason | undefined {
   return DEAD_REASONS.find((reason): reason is DeadReason => reason === written);
 }
 
-export function toDelivery(row: object): StoredDelivery {
-  const delivery = toRow(row) as { state: number; waitsForKey: number; deadReason?: string };
+export interface DeliverySql extends Omit<StoredDelivery, "state" | "waitsForKey"> {
+  state: number;
+  waitsForKey: number;
+}
+
+export function toDelivery(row: DeliverySql): StoredDelivery {
   return {
-    ...delivery,
-    state: DELIVERY_STATES[delivery.state],
-    waitsForKey: delivery.waitsForKey === 1,
-    deadReason: toReason(delivery.deadReason),
-  } as unknown as StoredDelivery;
+    ...toRow(row),
+    state: DELIVERY_STATES[row.state] ?? "pending",
+    waitsForKey: row.waitsForKey === 1,
+    deadReason: toReason(row.deadReason),
+  };
 }
 
 interface AttemptSql extends Pick<AttemptRecord, "startedAt" | "durationMs" | "error">, KindRecord {
@@ -131,8 +135,8 @@ interface AttemptSql extends Pick<AttemptRecord, "startedAt" | "durationMs" | "e
   signatures: string | undefined;
 }
 
-function toAttempt(row: object): AttemptRecord & { number: number } {
-  const { number, startedAt, durationMs, result, cause, error, ...record } = toRow<AttemptSql>(row);
+function toAttempt(row: AttemptSql): AttemptRecord & { number: number } {
+  const { number, startedAt, durationMs, result, cause, error, ...record } = toRow(row);
   const { place, address, sent, code, facts, answer, signatures } = record;
   return {
     number,

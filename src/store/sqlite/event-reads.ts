@@ -1,6 +1,6 @@
 import { ENDED, STATE, type DeliveryCounts } from "../../model/delivery.ts";
 import { isDamage } from "../../model/errors.ts";
-import { GATEWAY_TENANT, PRIORITIES } from "../../model/event.ts";
+import { GATEWAY_TENANT } from "../../model/event.ts";
 import type { UnfinishedFanOut } from "../port/event-log.ts";
 import type { EventFilter, EventPage, EventSpan, LoadedEvent, SearchPage, StoredEvent } from "../port/reads.ts";
 import {
@@ -175,33 +175,32 @@ function findFirstReceived(prepare: Prepare, time: number, lastSeq: number): num
   return low;
 }
 
-export function toEvent(row: object): StoredEvent {
-  const { operatorStates, ...event } = toRow<EventSql>(row);
-  const operators = countStates(operatorStates);
+export function toEvent(row: EventSql): StoredEvent {
+  const { operatorStates, ...event } = toRow(row);
+  const operators = countStates(operatorStates ?? "");
   return {
     ...event,
-    ...(operatorStates !== undefined && {
-      open: event.open - operators.open,
-      delivered: event.delivered - operators.delivered,
-      dead: event.dead - operators.dead,
-      cancelled: event.cancelled - operators.cancelled,
-    }),
+    open: event.open - operators.open,
+    delivered: event.delivered - operators.delivered,
+    dead: event.dead - operators.dead,
+    cancelled: event.cancelled - operators.cancelled,
     operators,
-    priority: PRIORITIES[event.priority],
+    priority: toPriority(event.priority),
     origin: event.origin === 0 ? "webhook" : "publish",
-  } as unknown as StoredEvent;
+  };
 }
 
-interface EventSql extends DeliveryCounts {
+export interface EventSql extends Omit<StoredEvent, "operators" | "priority" | "origin"> {
   priority: number;
   origin: number;
-  operatorStates?: string;
+  /** The states of its deliveries to operators' subscriptions, which the columns of counts count too. */
+  operatorStates: string | null | undefined;
 }
 
 const NONE: DeliveryCounts = Object.freeze({ deliveryCount: 0, open: 0, delivered: 0, dead: 0, cancelled: 0 });
 
-function countStates(joined: string | undefined): DeliveryCounts {
-  if (joined === undefined) return NONE;
+function countStates(joined: string): DeliveryCounts {
+  if (joined === "") return NONE;
   const states = joined.split(",").map(Number);
   const count = (isMeant: (state: number) => boolean) => states.filter(isMeant).length;
   return {

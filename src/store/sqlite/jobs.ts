@@ -81,7 +81,7 @@ export function createJobReads(db: Database) {
   return {
     load(): JobRow[] {
       const jobs = selectJobs.all().map(toRow<Omit<JobRow, "runs">>);
-      return jobs.map((job) => ({ ...job, runs: selectRuns.all(job.name).map(toRow) as unknown as JobRun[] }));
+      return jobs.map((job) => ({ ...job, runs: selectRuns.all(job.name).map(toRow<JobRun>) }));
     },
   };
 }

@@ -1,5 +1,5 @@
 import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
-import { ATTEMPT_TRIGGERS } from "../port/lanes.ts";
+import { ATTEMPT_TRIGGERS, type DeliveryKey } from "../port/lanes.ts";
 import type {
   DeletedSpan,
   LogPage,
@@ -11,7 +11,7 @@ import type {
 } from "../port/log-reads.ts";
 import { readLastAttemptSeq } from "./attempts.ts";
 import type { Database } from "./connection.ts";
-import { DELIVERY_COLUMNS, toDelivery } from "./delivery-reads.ts";
+import { DELIVERY_COLUMNS, toDelivery, type DeliverySql } from "./delivery-reads.ts";
 import { readLastSeq } from "./event-ids.ts";
 import { EVENT_COLUMNS, toEvent } from "./event-reads.ts";
 import { OWNER, readAtOnce, toRow, type Prepare } from "./query-rows.ts";
@@ -44,7 +44,7 @@ export function createLogReads(
   function coverNumbers(log: "events" | "attempts", after: number, last: number, limit: number): number {
     const cut = Math.min(last, after + limit);
     if (cut === last || prepare(`select 1 from ${log} where seq > ? and seq <= ? limit 1`).get(after, cut)) return cut;
-    const next = prepare(`select min(seq) as seq from ${log} where seq > ?`).get(cut) as { seq: number | null };
+    const next = prepare(`select min(seq) as seq from ${log} where seq > ?`).get(cut);
     return next.seq === null ? last : Math.min(last, next.seq - 1);
   }
 
@@ -52,7 +52,7 @@ export function createLogReads(
   function fitBodies(after: number, upTo: number, maxBodyBytes: number): number {
     const sizes = prepare("select seq, size from events where seq > ? and seq <= ? order by seq");
     let bytes = 0;
-    for (const { seq, size } of sizes.all(after, upTo) as { seq: number; size: number }[]) {
+    for (const { seq, size } of sizes.all(after, upTo)) {
       if (bytes > 0 && bytes + Math.min(size, maxBodyBytes) > PAGE_BODY_BYTES) return seq - 1;
       if (size <= maxBodyBytes) bytes += size;
     }
@@ -64,26 +64,17 @@ export function createLogReads(
     const select = prepare(`
       select min(seq) as seq from events
       where fan_out_cursor is not null and seq > ? and seq <= ? and published_at >= ?`);
-    const { seq } = select.get(after, upTo, since) as { seq: number | null };
+    const { seq } = select.get(after, upTo, since);
     return seq === null ? upTo : seq - 1;
   }
 
   function findDeleted(after: number, upTo: number): DeletedSpan | undefined {
-    const { count } = prepare("select count(*) as count from events where seq > ? and seq <= ?").get(after, upTo) as {
-      count: number;
-    };
-    if (count === upTo - after) return undefined;
-    let complete = upTo;
-    for (const { seq } of prepare("select seq from events where seq > ? and seq <= ? order by seq desc").all(
-      after,
-      upTo,
-    ) as { seq: number }[]) {
-      if (seq !== complete) break;
-      complete--;
-    }
-    const next = prepare("select received_at as at from events where seq > ? order by seq limit 1").get(complete) as
-      | { at: number }
-      | undefined;
+    const select = prepare("select seq from events where seq > ? and seq <= ? order by seq desc");
+    const rows: { seq: number }[] = select.all(after, upTo);
+    if (rows.length === upTo - after) return undefined;
+    const gapAt = rows.findIndex(({ seq }, i) => seq !== upTo - i);
+    const complete = upTo - (gapAt === -1 ? rows.length : gapAt);
+    const next = prepare("select received_at as at from events where seq > ? order by seq limit 1").get(complete);
     return { completeSince: next?.at };
   }
 
@@ -95,17 +86,15 @@ export function createLogReads(
       const found = prepare(`
         select event_seq as eventSeq, subscription_seq as subscriptionSeq from deliveries
         where event_seq > ? and event_seq <= ? and subscription_seq in (select value from json_each(?))`);
-      for (const { eventSeq, subscriptionSeq } of found.all(after, upTo, JSON.stringify(subscriptionSeqs)) as {
-        eventSeq: number;
-        subscriptionSeq: number;
-      }[]) {
+      const deliveries: DeliveryKey[] = found.all(after, upTo, JSON.stringify(subscriptionSeqs));
+      for (const { eventSeq, subscriptionSeq } of deliveries) {
         wanted.set(eventSeq, [...(wanted.get(eventSeq) ?? []), subscriptionSeq]);
       }
     }
-    return rows.map((row) => {
-      const { hasBody, ...event } = toEvent(row) as LoggedEvent & { hasBody: number };
+    return rows.map(({ hasBody, ...row }) => {
+      const event = toEvent(row);
       const body = hasBody === 1 ? findSoundBody(event.seq) : undefined;
-      return { ...event, ...(body !== undefined && { body }), subscriptionSeqs: wanted.get(event.seq) ?? [] };
+      return { ...event, body, subscriptionSeqs: wanted.get(event.seq) ?? [] };
     });
   }
 
@@ -118,7 +107,7 @@ export function createLogReads(
   /** Attempts whose events were not read yet must wait for them. */
   function cutAttempts(after: number, upTo: number, eventSeq: number): number {
     const select = prepare("select min(seq) as seq from attempts where seq > ? and seq <= ? and event_seq > ?");
-    const { seq } = select.get(after, upTo, eventSeq) as { seq: number | null };
+    const { seq } = select.get(after, upTo, eventSeq);
     return seq === null ? upTo : seq - 1;
   }
 
@@ -148,15 +137,16 @@ export function createLogReads(
 }
 
 interface AttemptRow
-  extends Omit<LoggedAttemptFacts, "result" | "trigger">, Pick<LoggedAttempt, "seq" | "source" | "orderingKey"> {
+  extends
+    DeliverySql,
+    Pick<LoggedAttempt, "seq" | "source" | "orderingKey">,
+    Omit<LoggedAttemptFacts, "result" | "trigger"> {
   result: number;
   cause: number;
 }
 
-function toLoggedAttempt(row: object): LoggedAttempt {
-  const { seq, source, orderingKey, number, startedAt, durationMs, code, error, ...rest } = toRow(
-    row,
-  ) as unknown as AttemptRow;
+function toLoggedAttempt(row: AttemptRow): LoggedAttempt {
+  const { seq, source, orderingKey, number, startedAt, durationMs, code, error, ...rest } = toRow(row);
   const { result, cause, ...delivery } = rest;
   const kinds = { result: ATTEMPT_RESULTS[result] ?? "error", trigger: ATTEMPT_TRIGGERS[cause] ?? "first" } as const;
   const attempt = { number, startedAt, durationMs, ...kinds, code, error };

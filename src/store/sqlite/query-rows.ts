@@ -32,7 +32,7 @@ export function createPrepare(db: Database): Prepare {
 }
 
 /** Null in SQL becomes undefined. */
-export function toRow<Row = Record<string, unknown>>(row: object): Row {
+export function toRow<Row extends object>(row: Row): Row {
   const out: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(row)) out[key] = value ?? undefined;
   return out as Row;
@@ -64,7 +64,7 @@ export function readPage<Row extends object, Shown>(
   values: readonly Value[],
   { limit }: Pick<Page, "limit">,
   cursorOf: (row: Row) => string,
-  toShown: (row: Row) => Shown = toRow,
+  toShown: (row: Row) => Shown,
 ): PageOf<Shown> {
   const rows: Row[] = statement.all(...values, limit + 1);
   const shown = rows.slice(0, limit);

@@ -257,7 +257,7 @@ export function createRecordReads(db: Database, prepare: Prepare) {
       const select = prepare(
         `${RECORDS} where r.kind = ? and r.tenant_id = '' and r.id > ? and r.deleted_at is null order by r.id limit ?`,
       );
-      return readPage(select, [kind, cursor ?? ""], { limit }, ({ id }: StoredRecord) => id);
+      return readPage(select, [kind, cursor ?? ""], { limit }, ({ id }) => id, toRow<StoredRecord>);
     },
     load: (kinds: readonly RecordKind[]): RecordSet =>
       readSet(
