@@ -2,14 +2,13 @@ import { DEAD_REASONS, DELIVERY_STATES, STATE, type DeadReason } from "../../mod
 import { ATTEMPT_RESULTS, type KindRecord } from "../../model/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
 import type {
-  Damage,
   DeadLetterFilter,
   DeadLetterGroup,
-  DeadLetterGroups,
   DeliveryFilter,
   OldestOpen,
   Page,
   PageOf,
+  Reads,
   SearchPage,
   StoredDelivery,
 } from "../port/reads.ts";
@@ -17,7 +16,7 @@ import { fillForm } from "./attempt-forms.ts";
 import { SELECT_ATTEMPTS } from "./attempts.ts";
 import { ORIGIN_ID } from "./claim.ts";
 import { isCorruption } from "./faults.ts";
-import { allOf, asFields, OWNER, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
+import { allOf, asFields, OWNER, parseCursor, readPage, toRow, type AtOnce, type Prepare } from "./query-rows.ts";
 
 export const DELIVERY_COLUMNS = `
   ${asFields("d.event_seq, d.subscription_seq, d.state, d.generation, d.attempt_count, d.next_attempt_at, d.created_at")},
@@ -28,7 +27,12 @@ export const DELIVERY_COLUMNS = `
 const DELIVERY = `${DELIVERY_COLUMNS}
   from deliveries d join events e on e.seq = d.event_seq join records s on s.seq = d.subscription_seq`;
 
-export function createDeliveryReads(prepare: Prepare) {
+type DeliveryReads = AtOnce<
+  Reads,
+  "findDelivery" | "listAttempts" | "listDeliveries" | "listDeadLetters" | "groupDeadLetters" | "listDamages"
+>;
+
+export function createDeliveryReads(prepare: Prepare): DeliveryReads {
   function listOfEvent(filter: DeliveryFilter, page: Page): PageOf<StoredDelivery> {
     const where = allOf([
       ["(d.event_seq, d.subscription_seq) > (?, ?)", ...parseCursor(page.cursor, 2)],
@@ -42,14 +46,14 @@ export function createDeliveryReads(prepare: Prepare) {
   }
 
   return {
-    findDelivery({ eventSeq, subscriptionSeq }: DeliveryKey): StoredDelivery | undefined {
+    findDelivery({ eventSeq, subscriptionSeq }) {
       const select = prepare(`select ${DELIVERY} where d.event_seq = ? and d.subscription_seq = ?`);
       const row = select.get(eventSeq, subscriptionSeq);
       return row && toDelivery(row);
     },
 
-    /** Reads nothing of the events themselves. */
-    listDamagedDeliveries(): Damage[] {
+    /** Those that are deliveries. Reads nothing of the events themselves. */
+    listDamages() {
       const rows = prepare(`
         select event_seq as eventSeq, subscription_seq as subscriptionSeq, last_error as error
         from deliveries indexed by damaged_deliveries
@@ -57,13 +61,13 @@ export function createDeliveryReads(prepare: Prepare) {
       return rows.map(({ error, ...delivery }) => ({ delivery, description: error ?? "damaged" }));
     },
 
-    listAttempts: ({ eventSeq, subscriptionSeq }: DeliveryKey): (AttemptRecord & { number: number })[] =>
+    listAttempts: ({ eventSeq, subscriptionSeq }) =>
       prepare(SELECT_ATTEMPTS).all(eventSeq, subscriptionSeq).map(toAttempt),
 
-    listDeliveries: (filter: DeliveryFilter, page: SearchPage): PageOf<StoredDelivery> =>
+    listDeliveries: (filter, page) =>
       filter.eventSeq === undefined ? searchDeliveries(prepare, filter, page) : listOfEvent(filter, page),
 
-    listDeadLetters(filter: DeadLetterFilter, page: Page): PageOf<StoredDelivery> {
+    listDeadLetters(filter, page) {
       const beyond = "(d.completed_at, d.event_seq, d.subscription_seq) < (?, ?, ?)";
       const where = deadLetters(filter, [[beyond, ...parseCursor(page.cursor, 3)]]);
       const select = prepare(`select ${DELIVERY} where ${where.sql} ${LATEST_DEAD} limit ?`);
@@ -71,7 +75,7 @@ export function createDeliveryReads(prepare: Prepare) {
       return readPage(select, where.values, page, cursorOfDead, toDelivery);
     },
 
-    groupDeadLetters(filter: DeadLetterFilter, maxScanned: number): DeadLetterGroups {
+    groupDeadLetters(filter, maxScanned) {
       const where = deadLetters(filter);
       // Without them the rows of the events, which are large and far apart, need not be read.
       const readsEvents = filter.type !== undefined;
@@ -223,7 +227,7 @@ function cursorOf({ eventSeq, subscriptionSeq }: DeliveryKey): string {
 const LOOKED_AT = { due: 500, later: 100 };
 const COUNTED = 1000;
 
-export function createLaneReads(prepare: Prepare) {
+export function createLaneReads(prepare: Prepare): AtOnce<Reads, "findOldestOpen" | "countBlockedKeys"> {
   /** The first due deliveries have been due for longest; the last of the others have had the most attempts. */
   const oldest = `
     select e.received_at as receivedAt, d.next_attempt_at as dueAt, d.attempt_count = 0 as isUntried
@@ -258,9 +262,8 @@ export function createLaneReads(prepare: Prepare) {
   }
 
   return {
-    findOldestOpen: (subscriptionSeqs: readonly number[], now: number): (OldestOpen | undefined)[] =>
-      subscriptionSeqs.map((seq) => findOldest(seq, now)),
-    countBlockedKeys(subscriptionSeqs: readonly number[]): number[] {
+    findOldestOpen: (subscriptionSeqs, now) => subscriptionSeqs.map((seq) => findOldest(seq, now)),
+    countBlockedKeys(subscriptionSeqs) {
       const count = prepare(blocked);
       return subscriptionSeqs.map((seq) => count.get(seq).blocked);
     },

@@ -1,8 +1,8 @@
 import { ENDED, STATE, type DeliveryCounts } from "../../model/delivery.ts";
 import { isDamage } from "../../model/errors.ts";
 import { GATEWAY_TENANT } from "../../model/event.ts";
-import type { UnfinishedFanOut } from "../port/event-log.ts";
-import type { EventFilter, EventPage, EventSpan, LoadedEvent, SearchPage, StoredEvent } from "../port/reads.ts";
+import type { EventLog, UnfinishedFanOut } from "../port/event-log.ts";
+import type { LoadedEvent, Reads, StoredEvent } from "../port/reads.ts";
 import {
   damagedRow,
   describeDamage,
@@ -16,7 +16,7 @@ import {
   type SummedRow,
 } from "./checked-rows.ts";
 import { createEventIdLookup, createGivenIdLookup } from "./event-ids.ts";
-import { asFields, parseCursor, toRow, type Prepare } from "./query-rows.ts";
+import { asFields, parseCursor, toRow, type AtOnce, type Prepare } from "./query-rows.ts";
 import { searchEvents, type SearchOptions } from "./search.ts";
 
 /** The subscriptions for several tenants; deleted ones included. */
@@ -43,7 +43,12 @@ const UNFINISHED = `
     ${asFields("tenant_id, content_type, received_at, expires_at, due_at")}
   from events where fan_out_cursor is not null order by seq`;
 
-export function createEventReads(prepare: Prepare) {
+type EventReads = AtOnce<Reads, "findEvent" | "loadEvent" | "listEvents" | "findEventSpan"> & {
+  /** Undefined when it was erased or is damaged. */
+  findSoundBody(eventSeq: number): Uint8Array | undefined;
+};
+
+export function createEventReads(prepare: Prepare): EventReads {
   const { value } = prepare("select value from meta where key = 'dedupe_hash_key'").get();
   const secret = Buffer.from(String(value), "hex");
   const findGenerated = createEventIdLookup(prepare);
@@ -58,7 +63,6 @@ export function createEventReads(prepare: Prepare) {
     loadBody: findSoundBody,
   };
 
-  /** Undefined when it was erased or is damaged. */
   function findSoundBody(seq: number): Uint8Array | undefined {
     try {
       return loadEvent(seq)?.body;
@@ -125,11 +129,9 @@ export function createEventReads(prepare: Prepare) {
     loadEvent,
     findSoundBody,
 
-    listEvents(filter: EventFilter, page: SearchPage): EventPage {
-      return searchEvents(search, filter, page, parseCursor(page.cursor, 1)[0]);
-    },
+    listEvents: (filter, page) => searchEvents(search, filter, page, parseCursor(page.cursor, 1)[0]),
 
-    findEventSpan(since: number | undefined, until: number | undefined): EventSpan {
+    findEventSpan(since, until) {
       const oldest = prepare("select seq, received_at as receivedAt from events order by seq limit 1").get();
       if (oldest === undefined) return { afterSeq: 0, upToSeq: 0, received: 0, oldestReceivedAt: undefined };
       const last: number = prepare("select max(seq) as seq from events").get().seq;
@@ -153,9 +155,9 @@ interface BodyRow {
   checksum: number;
 }
 
-export function createFanOutReads(prepare: Prepare) {
+export function createFanOutReads(prepare: Prepare): AtOnce<EventLog, "loadUnfinishedFanOuts"> {
   return {
-    loadUnfinishedFanOuts: (): UnfinishedFanOut[] =>
+    loadUnfinishedFanOuts: () =>
       prepare(UNFINISHED)
         .all()
         .map((row) => ({ ...toRow<UnfinishedFanOut>(row), priority: toPriority(row.priority) })),

@@ -77,7 +77,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
         ? damages.watch(reader.read(port, name, args))
         : Promise.reject(new PosthornError("shutting_down", "The store is closed.", { retryAfterS: 5 })),
     );
-  const readDamaged = read("reads", "listDamagedDeliveries");
+  const { listDamages } = read("reads", "listDamages");
   const writeRecords = written("records", "write", "noteStates");
 
   async function close(): Promise<void> {
@@ -144,7 +144,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       ...read("reads", "findLogEnd", "readLog"),
       ...read("reads", "findOldestOpen", "countBlockedKeys"),
       async listDamages() {
-        return [...(await readDamaged.listDamagedDeliveries()), ...damages.list()];
+        return [...(await listDamages()), ...damages.list()];
       },
     },
 

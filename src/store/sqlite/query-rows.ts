@@ -18,6 +18,11 @@ export function readAtOnce<T>(db: Database, read: () => T): T {
   }
 }
 
+/** Methods of a port as a thread of this driver runs them. */
+export type AtOnce<Port, Name extends keyof Port> = {
+  [N in Name]: Port[N] extends (...args: infer Args) => Promise<infer Result> ? (...args: Args) => Result : never;
+};
+
 export type Prepare = (sql: string) => Statement;
 export type Value = string | number | bigint | null;
 

@@ -1,6 +1,6 @@
-import { REQUEST_OUTCOMES, type LoggedRequest, type RequestReplay } from "../port/event-log.ts";
+import { REQUEST_OUTCOMES, type EventLog, type LoggedRequest } from "../port/event-log.ts";
 import type { AuditNote } from "../port/audit.ts";
-import type { Page, PageOf, RequestFilter, StoredEvent, StoredRequest } from "../port/reads.ts";
+import type { Reads, StoredEvent, StoredRequest } from "../port/reads.ts";
 import {
   damagedRow,
   describeDamage,
@@ -12,7 +12,7 @@ import {
 } from "./checked-rows.ts";
 import type { Database } from "./connection.ts";
 import { PAGE_ROWS, walkOn, type Walked, type WalkPlace } from "./event-removal.ts";
-import { allOf, asFields, cursorOfSeq, parseCursor, readPage, toRow, type Prepare } from "./query-rows.ts";
+import { allOf, asFields, cursorOfSeq, parseCursor, readPage, toRow, type AtOnce, type Prepare } from "./query-rows.ts";
 
 /** A flood of bad requests must not fill the disk, so each source keeps only its newest. */
 const RING = { maxRows: 1000, maxBytes: 64 * 1024 * 1024 };
@@ -101,21 +101,25 @@ interface KeptRequest {
   size: number;
 }
 
-export function createRequestNotes(db: Database, append: (note: AuditNote) => void) {
+export function createRequestNotes(
+  db: Database,
+  append: (note: AuditNote) => void,
+): AtOnce<EventLog, "noteRequestReplay"> {
   const noteReplay = db.prepare(
     "update requests set replayed_at = ?, replayed_by = ?, replay_event_ids = ? where id = ?",
   );
   return {
-    noteRequestReplay(id: string, { at, by, eventIds }: RequestReplay, audit?: AuditNote): void {
+    noteRequestReplay(id, { at, by, eventIds }, audit) {
       noteReplay.run(at, by ?? null, JSON.stringify(eventIds), id);
       if (audit !== undefined) append(audit);
     },
   };
 }
 
-type FindEvent = (id: string, tenantId: string | undefined) => StoredEvent | undefined;
-
-export function createRequestReads(prepare: Prepare, findEvent: FindEvent) {
+export function createRequestReads(
+  prepare: Prepare,
+  findEvent: (id: string, tenantId: string | undefined) => StoredEvent | undefined,
+): AtOnce<Reads, "listRequests" | "findRequest" | "loadRequestBody"> {
   /**
    * An accepted request is stored in its event's row. Its id is `req_` and the event's id, without `evt_` if it has
    * that prefix.
@@ -140,7 +144,7 @@ export function createRequestReads(prepare: Prepare, findEvent: FindEvent) {
   }
 
   return {
-    listRequests(filter: RequestFilter, page: Page): PageOf<StoredRequest> {
+    listRequests(filter, page) {
       const { source, tenantId, outcome, cause, since, until } = filter;
       const where = allOf([
         ["r.seq < ?", ...parseCursor(page.cursor, 1)],
@@ -155,12 +159,12 @@ export function createRequestReads(prepare: Prepare, findEvent: FindEvent) {
       return readPage(select, where.values, page, cursorOfSeq, toRequest);
     },
 
-    findRequest(id: string): StoredRequest | undefined {
+    findRequest(id) {
       const row = prepare(`select ${REQUEST} from requests where id = ?`).get(id);
       return row === undefined ? findAccepted(id) : toRequest(row);
     },
 
-    loadRequestBody(id: string): Uint8Array | undefined {
+    loadRequestBody(id) {
       const select = prepare(`select ${REQUEST_COLUMNS} from requests where id = ?`);
       select.setReturnArrays(true);
       const row: RequestRow | undefined = readRow("requests", id, () => select.get(id));
@@ -186,7 +190,7 @@ interface RequestSql extends Omit<StoredRequest, "outcome"> {
 }
 
 function toRequest(row: RequestSql): StoredRequest {
-  const { seq: _, outcome, replayedAt: at, replayedBy: by, replayEventIds, ...request } = toRow<RequestSql>(row);
+  const { seq: _, outcome, replayedAt: at, replayedBy: by, replayEventIds, ...request } = toRow(row);
   const replay = at === undefined ? undefined : { at, by, eventIds: JSON.parse(replayEventIds ?? "[]") as string[] };
   return { ...request, outcome: REQUEST_OUTCOMES[outcome] ?? "rejected", replay };
 }

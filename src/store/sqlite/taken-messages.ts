@@ -1,14 +1,15 @@
 import type { DeliveryKey } from "../port/lanes.ts";
 import {
   MESSAGE_STATES,
+  type EventLog,
   type NewDelivery,
   type NewEvent,
-  type ReopeningMessage,
   type TakenMessage,
 } from "../port/event-log.ts";
+import type { Reads } from "../port/reads.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { Database } from "./connection.ts";
-import type { Prepare } from "./query-rows.ts";
+import type { AtOnce, Prepare } from "./query-rows.ts";
 import { originIdOf } from "../../model/event.ts";
 
 /** The values of `taken_messages.state`. */
@@ -17,14 +18,12 @@ export const MESSAGE_STATE = { held: 0, acknowledged: 1, parked: 2 } as const sa
   number
 >;
 
-type Reopened = Omit<NewDelivery, "claim">;
-
 /** Records the states of messages, for the writer. */
 export function createMessageWrites(
   db: Database,
   at: Readonly<BatchTime>,
-  reopen: (key: DeliveryKey, delivery: Reopened) => void,
-) {
+  reopen: (key: DeliveryKey, delivery: Omit<NewDelivery, "claim">) => void,
+): AtOnce<EventLog, "settleMessage" | "reopenByMessage"> {
   const settle = db.prepare("update taken_messages set state = ?2, settled_at = ?3 where event_seq = ?1");
   // Also for a message without a row: it may be put back into its queue.
   const insertParked = db.prepare(
@@ -37,16 +36,16 @@ export function createMessageWrites(
   );
 
   return {
-    settleMessage(eventSeq: number, how: Exclude<TakenMessage["state"], "held">): void {
+    settleMessage(eventSeq, how) {
       const { changes } = settle.run(eventSeq, MESSAGE_STATE[how], at.wall);
       if (how === "parked" && changes === 0 && selectEvent.get(eventSeq) !== undefined) {
         insertParked.run(eventSeq, at.wall);
       }
     },
 
-    reopenByMessage(eventSeq: number, message: ReopeningMessage, deliveries: readonly Reopened[]): boolean {
+    reopenByMessage(eventSeq, message, deliveries) {
       if (selectEvent.get(eventSeq) === undefined) return false;
-      const known = select.get(eventSeq) as { state: number; generation: number } | undefined;
+      const known: { state: number; generation: number } | undefined = select.get(eventSeq);
       const before = Math.max(known?.generation ?? 1, message.knownGeneration);
       const isWanted = message.generation > before || known?.state === MESSAGE_STATE.parked;
       if (!isWanted) return false;
@@ -59,14 +58,11 @@ export function createMessageWrites(
   };
 }
 
-export function createMessageReads(prepare: Prepare) {
+export function createMessageReads(prepare: Prepare): AtOnce<Reads, "findMessage"> {
   return {
-    findMessage(eventSeq: number): TakenMessage | undefined {
-      const row = prepare("select state, generation from taken_messages where event_seq = ?").get(eventSeq) as
-        | { state: number; generation: number }
-        | undefined;
-      if (row === undefined) return undefined;
-      return { state: MESSAGE_STATES[row.state] ?? "held", generation: row.generation };
+    findMessage(eventSeq) {
+      const row = prepare("select state, generation from taken_messages where event_seq = ?").get(eventSeq);
+      return row && { state: MESSAGE_STATES[row.state] ?? "held", generation: row.generation };
     },
   };
 }
@@ -86,8 +82,7 @@ export function createReturnedEvents(
   return (seq, { details, tenantId }) => {
     const originId = originIdOf(details);
     if (originId === undefined || details === undefined) return;
-    const { origin, pulled_from: places = [], generation = 1 } = JSON.parse(details) as Details;
-    const [place] = places;
+    const { origin, pulled_from: [place] = [], generation = 1 } = JSON.parse(details) as Details;
     if (origin !== storeId || place === undefined) return;
     // Ignores events that are deleted or belong to another tenant.
     const originSeq = findSeq(originId, tenantId);
