@@ -25,10 +25,7 @@ const EARLY_ACCEPTS = 24;
 /** More batches than this wait here, where new items can still join them. */
 const MAX_POSTED = 8;
 
-/**
- * Commits batches in the order in which they are posted, all waiting ones in one transaction, and answers in that
- * order.
- */
+/** Commits batches in the order of posting, all waiting ones in one transaction, and answers in that order. */
 export interface BatchPort {
   /** Whether it works in another thread and answers in a later turn. */
   readonly isApart: boolean;

@@ -11,10 +11,7 @@ export interface EventLog {
    * number may become visible after one with a higher number. The result is `stored`, `duplicate` or `rejected`.
    */
   accept(event: NewEvent, deliveries: readonly NewDelivery[], done: Done<Accepted>): void;
-  /**
-   * Adds deliveries to an event whose fan-out is incomplete, and moves its cursor; `cursor` undefined completes the
-   * fan-out.
-   */
+  /** Adds deliveries to an event whose fan-out is incomplete, and moves its cursor; without one it is complete. */
   fanOut(eventSeq: number, deliveries: readonly NewDelivery[], cursor: number | undefined): Promise<void>;
   /** Events whose fan-out was interrupted by a crash. */
   loadUnfinishedFanOuts(): Promise<readonly UnfinishedFanOut[]>;
@@ -89,9 +86,7 @@ export interface NewEvent extends EventFacts {
 
 export interface NewDelivery {
   subscriptionSeq: number;
-  /**
-   * The lane can send it at once, so it is claimed on insert. In an ordered lane only if the queue of its key is empty.
-   */
+  /** The lane can send it at once, so it is claimed on insert; if ordered, only when the queue of its key is empty. */
   claim: boolean;
   ordered: boolean;
   expiresAt: number | undefined;

@@ -21,10 +21,7 @@ export interface Jobs extends Erasures {
   start(start: JobRunStart): Promise<StartedJobRun | Refused>;
   /** False when another runner has taken over the lease. */
   renew(name: string, runner: string, leaseMs: number): Promise<boolean>;
-  /**
-   * Schedules the next run for `nextRunAt`, or earlier if that was requested meanwhile, and resolves to its time. Only
-   * the last `keep` runs are kept.
-   */
+  /** Schedules the next run for `nextRunAt`, or earlier if requested meanwhile, and resolves to its time. */
   end(end: JobRunEnd): Promise<number>;
 
   findReplay(id: string): Promise<ReplayRow | undefined>;
@@ -32,10 +29,7 @@ export interface Jobs extends Erasures {
   loadReplayResults(id: string): Promise<ReplayResults>;
   /** The latest first. */
   listReplays(filter: ReplayRowFilter, page: Page): Promise<PageOf<ReplayRow>>;
-  /**
-   * Rejected when the job has ended or does not exist. Setting the current status again changes nothing and writes no
-   * entry.
-   */
+  /** Rejected when the job has ended or does not exist. Setting the current status again writes nothing. */
   setReplayStatus(id: string, status: ReplayStatus, error?: string, audit?: AuditNote): Promise<ReplayRow | Refused>;
   /**
    * Applies the job to each item whose state still allows it, and moves the cursor in the same transaction, so that
@@ -90,13 +84,11 @@ export interface JobRunEnd extends Pick<JobRun, "number" | "summary" | "error"> 
   runner: string;
   result: Exclude<JobRun["result"], "running">;
   nextRunAt: number;
+  /** Only so many of the last runs are kept. */
   keep: number;
 }
 
-/**
- * A job on many deliveries, created by `Records.write`. It goes through events and subscriptions in the order of their
- * numbers.
- */
+/** A job on many deliveries, in the order of events and subscriptions, created by `Records.write`. */
 export interface NewReplay {
   /** If a job with this id exists, it is left unchanged. */
   id: string;

@@ -37,14 +37,9 @@ export interface Lanes {
    * lists the lanes in which another delivery of the same ordering key may go now.
    */
   expire(): Promise<{ expired: number; movedUp: readonly number[] } & Deaths>;
-  /**
-   * A change by an operator to one delivery, with an entry in the audit log. Resolves to the state before; undefined
-   * when a replay created the delivery.
-   */
+  /** An operator's change to one delivery. Resolves to the state before; undefined when a replay created it. */
   change(key: DeliveryKey, change: DeliveryChange, audit?: AuditNote): Promise<DeliveryState | Refused | undefined>;
-  /**
-   * Changes waiting deliveries of a lane, at most one transaction's worth; nothing is left to do when `changed` is 0.
-   */
+  /** Changes waiting deliveries of a lane, at most one transaction's worth; nothing is left when `changed` is 0. */
   changeLane(subscriptionSeq: number, change: LaneChange): Promise<LaneChanged>;
 }
 
@@ -56,10 +51,7 @@ export interface DeliveryKey {
 export interface ClaimRequest {
   subscriptionSeq: number;
   limit: number;
-  /**
-   * Also claims what follows the claimed deliveries in their ordering keys, without a gap. All are returned in the order
-   * of their events.
-   */
+  /** Also claims what follows in their ordering keys, without a gap. All are returned in the order of their events. */
   withFollowers?: boolean | undefined;
 }
 
@@ -78,10 +70,7 @@ export interface DeadDelivery extends DeliveryKey {
 export interface ClaimResult extends Deaths {
   claimed: readonly ClaimedDelivery[];
   expired: number;
-  /**
-   * When the next pending delivery of the lane is due; if some are overdue, the time of one of them. Undefined when
-   * none is left.
-   */
+  /** When the next pending delivery is due, or one of those overdue was; undefined when none is left. */
   nextDueAt: number | undefined;
 }
 
@@ -97,9 +86,7 @@ export interface ClaimedDelivery extends DeliveryKey {
   isEarly?: boolean | undefined;
   /** In scheduling time. */
   expiresAt: number | undefined;
-  /**
-   * `NewEvent.request`, only for a delivery claimed on insert whose subscription forwards; otherwise loaded when needed.
-   */
+  /** `NewEvent.request`, only when claimed on insert and the subscription forwards; otherwise loaded when needed. */
   request?: string | undefined;
   /** Whether the event has `NewEvent.details` besides its hops. */
   hasDetails?: boolean | undefined;

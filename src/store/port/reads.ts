@@ -127,9 +127,7 @@ export interface LoadedEvent extends EventSummary {
 }
 
 export interface EventSpan {
-  /**
-   * All events of the period have numbers after the first and up to the second; other events may have such numbers too.
-   */
+  /** All events of the period have numbers after the first and up to the second; others may have such numbers too. */
   afterSeq: number;
   upToSeq: number;
   /** The approximate number of events. */

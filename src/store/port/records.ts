@@ -68,10 +68,7 @@ export interface StoredRecord extends RecordKey {
   /** Permanent for each key: a record that is created again after its deletion has the same number. */
   seq: number;
   version: number;
-  /**
-   * The format of `data`; 0 for a tenant that nobody has configured. A record in a newer format than the writer's is
-   * never overwritten.
-   */
+  /** Of `data`; 0 for a tenant that nobody has configured. A newer format than the writer's is never overwritten. */
   format: number;
   /** JSON; undefined in a tombstone. */
   data: string | undefined;

@@ -117,10 +117,7 @@ export function createAccept(
     return count;
   }
 
-  /**
-   * Returns whether the delivery was claimed on insert; undefined when the event already had it. `isFirst`: the event is
-   * new, so it has no deliveries yet.
-   */
+  /** Returns whether it was claimed on insert; undefined when the event already had it. `isFirst`: the event is new. */
   function insertDelivery(
     to: DeliveryTarget,
     delivery: NewDelivery,

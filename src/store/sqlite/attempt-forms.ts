@@ -9,10 +9,7 @@ interface FormedAttempt {
   signatures: string;
 }
 
-/**
- * Consecutive attempts that share forms, and the maximum number of these forms. Databases depend on both: never change
- * them.
- */
+/** Consecutive attempts that share forms, and how many forms at most. Databases depend on both: never change them. */
 const PART_ATTEMPTS = 65_536;
 const PART_FORMS = 1024;
 /** A destination may have several addresses and receive several content types. */

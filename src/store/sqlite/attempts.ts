@@ -3,9 +3,7 @@ import { ATTEMPT_RESULTS } from "../../model/outcome.ts";
 import { ATTEMPT_TRIGGERS, type AttemptRecord, type DeliveryKey } from "../port/lanes.ts";
 import { createAttemptForms, createUnusedFormRemoval } from "./attempt-forms.ts";
 
-/**
- * A key in `meta`. It keeps the number of the last attempt when that is deleted, because readers of the log rely on it.
- */
+/** A key in `meta`: the number of the last attempt if that is deleted, because readers of the log rely on it. */
 const LAST_ATTEMPT_SEQ = "last_attempt_seq";
 
 export function readLastAttemptSeq(db: Pick<Database, "prepare">): number {
@@ -47,10 +45,7 @@ export const SELECT_ATTEMPTS = `${CHAIN}
   from attempts a left join attempt_forms f on f.seq = a.form where a.seq in (select seq from chain)
   order by number limit 1000`;
 
-/**
- * Attempts in the order in which they were recorded. A delivery points to its last attempt, and each attempt to the one
- * before.
- */
+/** Attempts as they were recorded. A delivery points to its last attempt, and each attempt to the one before. */
 export function createAttemptLog(db: Database) {
   const insert = db.prepare(`
     insert into attempts (seq, previous, event_seq, subscription_seq, number, started_at, duration_ms, result, cause, url,

@@ -143,10 +143,7 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
       sign("checkpoint", last, at);
       return old.length;
     },
-    /**
-     * Erases the data of a tenant's entries, downwards from `beforeSeq` and at most `limit` of them; the bare entries
-     * stay.
-     */
+    /** Erases the data of at most `limit` of a tenant's entries, down from `beforeSeq`; the bare entries stay. */
     eraseData(tenantId: string, beforeSeq: number, limit: number): Walked {
       const next: { seq: number; hasData: number }[] = selectOfTenant.all(tenantId, beforeSeq, limit);
       const full = next.filter(({ hasData }) => hasData === 1);

@@ -8,10 +8,7 @@ export interface LogDamage {
   /** The number of the frame, counted from 1; 0 is the header. */
   frame: number;
   offset: number;
-  /**
-   * False when only the last transaction is concerned. A power cut while it was written leaves the same, and then nobody
-   * was told that it is on disk.
-   */
+  /** False for the last transaction: a power cut while it was written leaves the same, and it was not confirmed. */
   isCertain: boolean;
 }
 

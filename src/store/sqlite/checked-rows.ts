@@ -305,10 +305,7 @@ export function createUnreadableRows(db: Database) {
 
 export type UnreadableRows = ReturnType<typeof createUnreadableRows>;
 
-/**
- * Reads a row for each item, up to `limit` rows. If some cannot be read, it throws after the last: then all of them are
- * noted, and the transaction is repeated only once.
- */
+/** Reads a row for each item, up to `limit`. Throws only after the last, when all unreadable ones are noted. */
 export function readEach<Item, Row>(
   items: Iterable<Item>,
   read: (item: Item) => Row | undefined,

@@ -31,10 +31,7 @@ const LOOK_AGAIN_MS = 1000;
 /** Set only for events that came from another gateway; it stands after the hops. */
 export const ORIGIN_ID = `case when e.details like '{"hops":%' and json_valid(e.details) then json_extract(e.details, '$.origin_event_id') end`;
 
-/**
- * One JSON text beside what may be long: passing 20 values through the driver takes longer than building the text in
- * SQLite.
- */
+/** One JSON text beside what may be long: passing 20 values through the driver takes longer than building it. */
 const CONTENT = `
   json_array(d.event_seq, ${FACT_COLUMNS}, d.subscription_seq, d.generation, d.attempt_count, d.uncounted_attempts,
     d.next_trigger, d.expires_at, d.early), e.request, e.details, e.body, e.checksum`;

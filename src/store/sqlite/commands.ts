@@ -37,9 +37,7 @@ export interface CommandParts {
   settle: Settle;
 }
 
-/**
- * The writes that are not needed for every event, by port and method. They run in the same transactions as all others.
- */
+/** The writes that are not needed for every event, by port and method; in the same transactions as all others. */
 export function createCommands(db: Database, parts: CommandParts) {
   const { at, accept, audit, counters, expire, moves, recover } = parts;
   const { insertReplay, ...replays } = createReplayWrites(db, parts);

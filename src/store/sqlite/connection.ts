@@ -68,10 +68,7 @@ function mendDamagedLog(log: string): string | undefined {
   return damage === undefined ? undefined : (mendLog(log, damage) ?? refuseDamagedLog(log));
 }
 
-/**
- * Must come before any connection, which would drop what it cannot read of the log. Returns what may have been lost
- * of its last transaction.
- */
+/** Comes before any connection, which would drop what it cannot read. Returns what its last transaction may lack. */
 export function refuseDamagedLog(log: string): string | undefined {
   const damage = findLogDamage(log);
   if (damage === undefined) return undefined;

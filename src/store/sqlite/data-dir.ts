@@ -125,10 +125,7 @@ export interface Tightened {
   open: string[];
 }
 
-/**
- * Creates a file unless it exists, because SQLite would create one that everybody can read. The log files get the same
- * mode.
- */
+/** Creates a file unless it exists: everybody could read SQLite's own. The log files get the same mode. */
 export function createPrivateFile(path: string): void {
   // SQLite's special names, such as `:memory:`, are not files.
   if (path.startsWith(":")) return;
@@ -139,9 +136,7 @@ export function createPrivateFile(path: string): void {
   }
 }
 
-/**
- * Removes the permissions of other users from a data directory and from the files of a gateway. Never follows a link.
- */
+/** Removes the permissions of other users from a data directory and a gateway's files. Never follows a link. */
 export function tightenDataDir(dataDir: string, database: string): Tightened {
   const found: Tightened = { closed: [], open: [] };
   // Windows has no such permissions.

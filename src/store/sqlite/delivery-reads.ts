@@ -203,10 +203,7 @@ function searchDeliveries(
   return { rows, nextCursor: undefined };
 }
 
-/**
- * Whether so many are all deliveries of a subscription: then the search need not go on to the oldest event. Not known
- * once some were deleted since the search began.
- */
+/** Whether these are all deliveries of a subscription. Not known once some were deleted since the search began. */
 function createCompletenessCheck(prepare: Prepare, subscriptionSeq: number): (found: number) => boolean {
   const select = prepare(`
     select created, pruned_delivered + pruned_dead + pruned_cancelled as pruned from counters

@@ -89,9 +89,7 @@ interface ErasedEvent {
 
 const MODES = ["off", "on", "fast"];
 
-/**
- * While `work` runs, deleted data is overwritten; otherwise its bytes would stay in the file until the space is reused.
- */
+/** Overwrites what `work` deletes; otherwise its bytes would stay in the file until the space is reused. */
 export function createSecureDelete(db: Database): <Result>(work: () => Result) => Result {
   const { secure_delete: usual } = db.prepare("pragma secure_delete").get() as { secure_delete: number };
   return (work) => {

@@ -96,17 +96,12 @@ export function mayHold(filter: Uint8Array, { first, step }: FilterKey): boolean
   return true;
 }
 
-/**
- * Limited to 31 bits: for larger numbers the remainder is computed with floating point, which takes ten times as long.
- */
+/** Limited to 31 bits: of larger numbers the remainder is computed with floating point, ten times as slowly. */
 function bitAt(filter: Uint8Array, first: number, step: number, i: number): number {
   return ((first + Math.imul(i, step)) & 0x7fffffff) % (filter.length * 8);
 }
 
-/**
- * The rows of consecutive blocks packed into one value, so that a search over millions of events reads only hundreds of
- * rows.
- */
+/** The rows of consecutive blocks in one value, so that a search over millions of events reads few rows. */
 
 /** The data of one block for one segment. */
 export interface BlockRow {
@@ -180,10 +175,7 @@ const MAX_DETAILS_CHARACTERS = 8192;
 const MAX_LABELS = 32;
 
 /** `nextSeq`: the number of the next event. */
-/**
- * Collects the index keys of the newest block in memory, and writes them with the block's last event. So the index
- * costs each event only a few look-ups in sets.
- */
+/** Collects the keys of the newest block, and writes them with its last event: each event costs a few look-ups. */
 export function createEventBlocks(db: Database, nextSeq: number) {
   // Index rows from this number on may describe events that no longer exist, and must not stand for new ones.
   const forget = db.prepare("delete from event_blocks where segment = ? and block >= ?");

@@ -143,9 +143,7 @@ export function createEventRemoval(db: Database, ids: DedupeKeys) {
     return count;
   }
 
-  /**
-   * Deletes a part of an event that has more rows than one step may change; a delivery is always deleted as a whole.
-   */
+  /** Deletes a part of an event that has more rows than one step may change, but always whole deliveries. */
   function removePart(seq: number, maxRows: number): number {
     let [removed, rows] = [0, 0];
     const deliveries: DeliveryRow[] = selectSomeDeliveries.all(seq, maxRows);

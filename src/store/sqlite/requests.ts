@@ -120,10 +120,7 @@ export function createRequestReads(
   prepare: Prepare,
   findEvent: (id: string, tenantId: string | undefined) => StoredEvent | undefined,
 ): AtOnce<Reads, "listRequests" | "findRequest" | "loadRequestBody"> {
-  /**
-   * An accepted request is stored in its event's row. Its id is `req_` and the event's id, without `evt_` if it has
-   * that prefix.
-   */
+  /** An accepted request is in its event's row. Its id is `req_` and the event's id, without `evt_` if it has that. */
   function findAccepted(id: string): StoredRequest | undefined {
     if (!id.startsWith("req_")) return undefined;
     const rest = id.slice("req_".length);

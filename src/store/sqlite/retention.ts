@@ -23,9 +23,7 @@ const BELIEVED_MS = 86_400_000;
 const MAX_SKIPS = 256;
 const SWEPT_AT_ONCE = 16;
 
-/**
- * Goes from block to block of the log, skips those in which nothing is due, and removes the index rows of empty ones.
- */
+/** Goes over the log by blocks, skips those in which nothing is due, and removes the index rows of empty ones. */
 function createRetentionWalk(db: Database) {
   const selectNext = db.prepare("select seq, received_at as receivedAt from events where seq > ? order by seq limit 1");
   const selectBlock = db.prepare(
@@ -61,9 +59,7 @@ function createRetentionWalk(db: Database) {
   }
 
   return {
-    /**
-     * Starts a walk at the first event. The results of the last walk are trusted for a day if the rules are unchanged.
-     */
+    /** Starts a walk at the first event. The results of the last one are trusted for a day under the same rules. */
     begin(rules: RetentionRules, wall: number): void {
       const text = JSON.stringify(rules);
       const isBelieved = believed?.rules === text && wall >= believed.since && wall - believed.since < BELIEVED_MS;

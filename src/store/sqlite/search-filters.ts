@@ -41,10 +41,7 @@ export function createSkips(prepare: Prepare, filter: EventFilter): Skip[] {
   return skips;
 }
 
-/**
- * The keys that a block must contain, the most selective first: the filters of the others are read only if that one
- * matches.
- */
+/** The keys that a block must contain, the most selective first: the others are read only if that one matches. */
 function keysOf(filter: EventFilter): BlockKey[] {
   const { tenantId, type, typePattern, source, idPrefix, orderingKey, unmatched, labels = [] } = filter;
   const words = typePattern === undefined ? "" : leadingWordsOf(typePattern);

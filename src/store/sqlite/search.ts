@@ -51,10 +51,7 @@ export interface SearchOptions {
   loadBody: (seq: number) => Uint8Array | undefined;
 }
 
-/**
- * Goes through the log from the newest event down, until the page is full or its budget is spent. `below` is where the
- * previous page ended.
- */
+/** Goes through the log from the newest event down, until the page is full or its budget is spent. */
 export function searchEvents(
   options: SearchOptions,
   filter: EventFilter,

@@ -23,9 +23,7 @@ export const SENDING_ROWS = `
   select event_seq, subscription_seq from deliveries
   where event_seq >= coalesce((select value from meta where key = '${WALKED_FROM}'), 0) and ${IS_WALKED}`;
 
-/**
- * After this many new deliveries the scan's start moves on, faster than they come, in steps of at most a millisecond.
- */
+/** After this many new deliveries the scan's start moves on, faster than they come, by at most a millisecond. */
 const NEW_ROWS = 1024;
 const STEP_ROWS = 2048;
 
@@ -82,10 +80,7 @@ export function createSendingWalk(db: Database) {
   }
 
   return {
-    /**
-     * Deliveries of this event and earlier ones need an index row when they are claimed: the scan's start has passed
-     * them.
-     */
+    /** Deliveries up to this event need an index row when they are claimed: the scan's start has passed them. */
     get passedSeq(): number {
       return place.event_seq;
     },

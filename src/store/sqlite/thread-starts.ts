@@ -34,10 +34,7 @@ export async function endEarlyThreads(): Promise<void> {
   await Promise.all(left.map(endThread));
 }
 
-/**
- * Lets a thread that got no message yet end by itself. If it were terminated while it loads the driver, the driver
- * would abort the whole process.
- */
+/** Lets an unused thread end by itself: terminated while it loads the driver, it would abort the whole process. */
 export async function endThread(worker: Worker): Promise<void> {
   worker.ref();
   const ended = new Promise((resolve) => worker.once("exit", resolve));

@@ -126,10 +126,7 @@ function createWriter(db: Database, sqlite: Omit<WriteConnection, "db">, options
     }
   };
 
-  /**
-   * First without savepoints, because items hardly ever fail. If one fails, all are written again, each with its own
-   * savepoint, still with one fsync.
-   */
+  /** First without savepoints, because items hardly ever fail; if one does, again with a savepoint for each item. */
   function commitAll(batches: readonly WriteBatch[]): BatchResult[] {
     for (const attempt of [attemptPlainly, transactions.attempt]) {
       try {
@@ -241,10 +238,7 @@ export function createTransactions(db: Database, parts: readonly TransactionPart
       }
     },
 
-    /**
-     * For use inside a transaction: if `work` fails, only its changes are undone and the transaction continues. Throws
-     * when nothing of the transaction can be kept.
-     */
+    /** If `work` fails, only its changes are undone. Throws when nothing of the transaction can be kept. */
     attempt<T>(work: () => OrFault<T>): OrFault<T> {
       // Written first, so that changes collected by earlier items are not undone with this one.
       writeNotes();
@@ -269,10 +263,7 @@ export const LAST_KNOWN_NOW = "last_known_now";
 
 const EVERY_MS = 5000;
 
-/**
- * Saves scheduling time together with other writes, and at once after a pause: the next start must not lie before a
- * write.
- */
+/** Saves scheduling time with other writes, at once after a pause: the next start must not lie before a write. */
 function createKnownTime(db: Database) {
   const save = db.prepare(`
     insert into meta (key, value) values (?, ?)
