@@ -3,7 +3,7 @@ import { STATE, rankOf } from "../../model/delivery.ts";
 import type { Priority } from "../../model/event.ts";
 import { isGeneratedId } from "../../model/ids.ts";
 import type { NewDelivery, NewEvent } from "../port/event-log.ts";
-import { SUMMED, sumBody, sumEvent, toPriority, toSummed } from "./checked-rows.ts";
+import { SUMMED, sumBody, sumRow, toPriority, toSummed } from "./checked-rows.ts";
 import type { Database } from "./connection.ts";
 import type { CounterDeltas } from "./counters.ts";
 import { createEventBlocks } from "./event-blocks.ts";
@@ -101,7 +101,7 @@ export function createAccept(
       seen,
       event.fanOutCursor ?? null,
       inline,
-      sumEvent(summed, inline),
+      sumRow(summed, inline),
     );
     if (!event.givenId) ids.note(seq, event.id);
     blocks.note(seq, event, seen === 0);

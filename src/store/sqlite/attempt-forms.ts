@@ -3,12 +3,6 @@ import { MASK } from "../../model/secrets.ts";
 import type { KindRecord } from "../../model/outcome.ts";
 import type { Database } from "./connection.ts";
 
-interface FormedAttempt {
-  form: number;
-  /** All signatures of the headers, concatenated in their order. */
-  signatures: string;
-}
-
 /** Consecutive attempts that share forms, and how many forms at most. Databases depend on both: never change them. */
 const PART_ATTEMPTS = 65_536;
 const PART_FORMS = 1024;
@@ -56,7 +50,7 @@ export function createAttemptForms(db: Database) {
     part = next;
     lastSeq = part * PART_FORMS - 1;
     bySubscription.clear();
-    for (const row of select.all(part * PART_FORMS, (part + 1) * PART_FORMS) as unknown as FormRow[]) {
+    for (const row of select.all(part * PART_FORMS, (part + 1) * PART_FORMS)) {
       lastSeq = row.seq;
       formsOf(row.subscriptionSeq).push(toForm(row));
     }
@@ -83,8 +77,10 @@ export function createAttemptForms(db: Database) {
   }
 
   return {
-    /** Undefined when the attempt must be written in full. */
-    fit(attemptSeq: number, subscriptionSeq: number, record: KindRecord): FormedAttempt | undefined {
+    /**
+     * The form of the attempt, and all signatures of its headers, concatenated. Undefined when it must be written in full.
+     */
+    fit(attemptSeq: number, subscriptionSeq: number, record: KindRecord) {
       const { sent } = record;
       if (sent === undefined || sent === "") return undefined;
       const itsPart = Math.floor(attemptSeq / PART_ATTEMPTS);

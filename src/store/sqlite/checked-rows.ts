@@ -94,11 +94,8 @@ export function toContent(event: SummedEvent, body: Uint8Array | null): ClaimedD
 /** Occurs in no JSON text and in no id. */
 const BETWEEN = "\0";
 
-export function sumEvent(event: SummedEvent, body: Uint8Array | null): number {
-  return sum(event, body);
-}
-
-function sum(facts: readonly unknown[], body: Uint8Array | null): number {
+/** Of an event or a request. */
+export function sumRow(facts: SummedEvent | SummedRequest, body: Uint8Array | null): number {
   const sumOfFacts = crc32(facts.join(BETWEEN));
   // For no bytes at all zlib may forget the sum so far.
   return body === null || body.length === 0 ? sumOfFacts : crc32(body, sumOfFacts);
@@ -113,12 +110,12 @@ export type SummedRow = readonly [...SummedEvent, body: Uint8Array | null, check
 export const SUMMED_ROW = 17;
 
 /** The checksum that the row should have. */
-export function sumRow(row: readonly [...SummedRow, ...unknown[]]): number {
-  return sumEvent(row.slice(0, SUMMED_ROW - 2) as unknown as SummedEvent, row[15]);
+export function sumEventRow(row: readonly [...SummedRow, ...unknown[]]): number {
+  return sumRow(row.slice(0, SUMMED_ROW - 2) as unknown as SummedEvent, row[15]);
 }
 
 export function isDamagedRow(row: readonly [...SummedRow, ...unknown[]]): boolean {
-  return row[16] !== sumRow(row);
+  return row[16] !== sumEventRow(row);
 }
 
 export function isDamagedBody(seq: number, body: Uint8Array, checksum: number): boolean {
@@ -139,15 +136,11 @@ export type SummedRequest = readonly [
 export const REQUEST_COLUMNS = "seq, id, source, tenant_id, received_at, facts, size, body, checksum";
 export type RequestRow = readonly [seq: number, ...SummedRequest, body: Uint8Array | null, checksum: number | null];
 
-export function sumRequest(request: SummedRequest, body: Uint8Array | null): number {
-  return sum(request, body);
-}
-
 /** A row with an erased body has no checksum; no other lacks one. */
 export function isDamagedRequest([, ...row]: RequestRow): boolean {
   const [id, source, tenantId, receivedAt, facts, size, body, checksum] = row;
   if (checksum === null) return body !== null;
-  return sumRequest([id, source, tenantId, receivedAt, facts, size], body) !== checksum;
+  return sumRow([id, source, tenantId, receivedAt, facts, size], body) !== checksum;
 }
 
 export type SummedTable = "events" | "bodies" | "requests";

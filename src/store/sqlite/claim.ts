@@ -13,7 +13,7 @@ import {
   describeDamage,
   FACT_COLUMNS,
   readEach,
-  sumEvent,
+  sumRow,
   toContent,
   type SummedEvent,
   type SummedFacts,
@@ -251,7 +251,7 @@ function toClaimed([content, request, details, body, checksum]: ReadRow): Claime
     return { eventSeq, eventId: "", eventType: "", damage: `row ${eventSeq} of the table events is missing` };
   }
   const summed = [...row.slice(0, SUMMED_FACTS), request, details] as unknown as SummedEvent;
-  if (sumEvent(summed, body) !== checksum) {
+  if (sumRow(summed, body) !== checksum) {
     return { eventSeq, eventId: id, eventType: row[2], damage: describeDamage("events", eventSeq) };
   }
   return {

@@ -2,15 +2,7 @@ import { isTerminal, nextState, type DeliveryState, MAX_RANK_OFFSET_MS, STATE } 
 import { formatDeliveryId } from "../../model/ids.ts";
 import { isRefused, refuse, type Refused } from "../../model/errors.ts";
 import type { BatchTime } from "../commit/batch.ts";
-import type {
-  DeadDelivery,
-  DeliveryChange,
-  DeliveryKey,
-  LaneChange,
-  LaneChanged,
-  MoveTo,
-  WhichRetries,
-} from "../port/lanes.ts";
+import type { DeadDelivery, DeliveryChange, DeliveryKey, LaneChange, LaneChanged, MoveTo } from "../port/lanes.ts";
 import type { Accept } from "./accept.ts";
 import type { Database } from "./connection.ts";
 import { createPurge, EARLY, stateOf, type DeliveryRow, type Moves } from "./move.ts";
@@ -25,21 +17,18 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
   const giveUp = createPurge(db, moves);
 
   function retry(row: DeliveryRow): Changed {
-    const { now } = at;
     const state = stateOf(row);
     if (isTerminal(state)) {
       // An expiry time in the past would end the delivery again at once.
-      const expiresAt = row.expiresAt !== null && row.expiresAt > now ? row.expiresAt : undefined;
+      const expiresAt = row.expiresAt !== null && row.expiresAt > at.now ? row.expiresAt : undefined;
       moves.reopen(row, "manual", { ordered: row.ordered === 1, expiresAt });
-    } else if (state === "pending" && row.rank !== null) {
-      moves.makeDue(row, now, { act: "bring_forward" });
-    } else {
-      const why =
-        state === "sending"
-          ? "it is being sent now"
-          : "an earlier delivery with the same ordering key must be sent first";
-      return refuse("illegal_transition", `The delivery cannot be retried: ${why}.`);
+      return state;
     }
+    if (state === "sending") return reject("The delivery cannot be retried: it is being sent now.");
+    if (row.rank === null) {
+      return reject("The delivery cannot be retried: an earlier one with the same ordering key must be sent first.");
+    }
+    moves.makeDue(row, at.now, { act: "bring_forward" });
     return state;
   }
 
@@ -48,7 +37,7 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
     const next = nextState(state, "cancel");
     if (isRefused(next)) return next;
     if (state === "dead" && row.queuedKey === null) {
-      return refuse("illegal_transition", "A dead letter can be cancelled only while it blocks its ordering key.");
+      return reject("A dead letter can be cancelled only while it blocks its ordering key.");
     }
     moves.end(row, "cancelled");
     return state;
@@ -56,7 +45,7 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
 
   function purge(row: DeliveryRow): Changed {
     const state = stateOf(row);
-    if (state !== "dead") return refuse("illegal_transition", `The delivery is ${state}, not dead.`);
+    if (state !== "dead") return reject(`The delivery is ${state}, not dead.`);
     giveUp(row);
     return state;
   }
@@ -86,6 +75,10 @@ export function createDeliveryChanges(db: Database, moves: Moves, accept: Accept
     }
     return ACTS[change.act](row);
   };
+}
+
+function reject(message: string): Refused {
+  return refuse("illegal_transition", message);
 }
 
 type Replay = Extract<DeliveryChange, { act: "replay" }>;
@@ -175,13 +168,11 @@ export function createLaneChanges(
   function getRow(eventSeq: number, subscriptionSeq: number): DeliveryRow {
     const row = moves.find(eventSeq, subscriptionSeq);
     if (row !== undefined) return row;
-    throw new Error(
-      `the delivery ${formatDeliveryId(eventSeq, subscriptionSeq)} disappeared while it was being changed`,
-    );
+    throw new Error(`the delivery ${formatDeliveryId(eventSeq, subscriptionSeq)} is gone while it is being changed`);
   }
 
-  function rowsOf(found: unknown, subscriptionSeq: number): DeliveryRow[] {
-    return (found as { event_seq: number }[]).map(({ event_seq }) => getRow(event_seq, subscriptionSeq));
+  function rowsOf(found: { event_seq: number }[], subscriptionSeq: number): DeliveryRow[] {
+    return found.map(({ event_seq }) => getRow(event_seq, subscriptionSeq));
   }
 
   function skipDeadHead(row: DeliveryRow): void {
@@ -205,7 +196,7 @@ export function createLaneChanges(
   }
 
   function skipHeld(seq: number, upTo: number | undefined): LaneChanged {
-    const last = upTo ?? (selectLastEvent.get() as { seq: number | null }).seq ?? 0;
+    const last: number = upTo ?? selectLastEvent.get().seq ?? 0;
     const rows = rowsOf(selectHeld.all(seq, last, at.now), seq);
     for (const row of rows) moves.end(row, "cancelled", { error: SKIPPED });
     return { changed: rows.length, upTo: last };
@@ -221,10 +212,10 @@ export function createLaneChanges(
     return { changed: dead.length, dead: unlessEmpty(dead), movedUp };
   }
 
-  function hasten(seq: number, { limit = STEP, onlyFresh = false, keptOf }: WhichRetries): LaneChanged {
+  function hasten(seq: number, { limit = STEP, onlyFresh, keptOf }: Extract<LaneChange, { act: "hasten" }>) {
     const { now } = at;
-    if (keptOf !== undefined) return { changed: hastenKept.run(seq, now, limit, keptOf).changes };
-    return { changed: (onlyFresh ? hastenFresh : hastenAny).run(seq, now, limit).changes };
+    if (keptOf !== undefined) return hastenKept.run(seq, now, limit, keptOf);
+    return (onlyFresh === true ? hastenFresh : hastenAny).run(seq, now, limit);
   }
 
   function skipDeadHeads(seq: number): LaneChanged {
@@ -248,8 +239,8 @@ export function createLaneChanges(
         row = follower && getRow(follower.eventSeq, seq);
       }
     }
-    const later = selectNextMove.get(seq, at.now, subscriptionSeq) as { at: number | null };
-    return { changed, nextDueAt: claim.nextDueAt(seq), nextMoveAt: changed > 0 ? at.now : (later.at ?? undefined) };
+    const nextMoveAt = changed > 0 ? at.now : (selectNextMove.get(seq, at.now, subscriptionSeq).at ?? undefined);
+    return { changed, nextDueAt: claim.nextDueAt(seq), nextMoveAt };
   }
 
   return (seq: number, change: LaneChange): LaneChanged => {
@@ -261,7 +252,7 @@ export function createLaneChanges(
       case "give_up_held":
         return giveUpHeld(seq, change.dueBefore);
       case "hasten":
-        return hasten(seq, change);
+        return { changed: hasten(seq, change).changes };
       case "skip_dead_heads":
         return skipDeadHeads(seq);
       case "move":

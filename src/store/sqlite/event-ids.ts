@@ -1,7 +1,8 @@
 import { createHmac } from "node:crypto";
 import { publishKey } from "../../model/ids.ts";
 import type { NewEvent } from "../port/event-log.ts";
-import type { Database, Statement } from "./connection.ts";
+import type { Database } from "./connection.ts";
+import type { Prepare } from "./query-rows.ts";
 import { MESSAGE_STATE } from "./taken-messages.ts";
 
 /** One mark for this many sequence numbers. Databases depend on it: it must never grow. */
@@ -25,10 +26,10 @@ export function createEventIds(db: Database) {
   load();
 
   function load(): void {
-    const mark = selectLastMark.get() as { id: string; event_seq: number } | undefined;
+    const mark: { id: string; event_seq: number } | undefined = selectLastMark.get();
     markedPart = mark === undefined ? -1 : partOf(mark.event_seq);
     // The events of the mark may be deleted.
-    highest = mark === undefined ? "" : ((selectHighest.get(mark.event_seq) as { id: string | null }).id ?? mark.id);
+    highest = mark === undefined ? "" : (selectHighest.get(mark.event_seq).id ?? mark.id);
   }
 
   return {
@@ -60,26 +61,23 @@ export function createEventIdRemoval(db: Database) {
 
   return {
     /** Called before these events are deleted; both ends are included. */
-    remove(firstSeq: number, lastSeq: number): void {
-      deleteRows.run(firstSeq, lastSeq);
-    },
+    remove: (firstSeq: number, lastSeq: number): void => void deleteRows.run(firstSeq, lastSeq),
     /** Removes up to `limit` marks that no event needs any more; returns how many. */
     removeOldMarks: (limit: number): number => deleteMarks.run(limit).changes,
   };
 }
 
 /** The look-up alone, for read connections. */
-export function createEventIdLookup(prepare: (sql: string) => Statement): (id: string) => number | undefined {
+export function createEventIdLookup(prepare: Prepare): (id: string) => number | undefined {
   const selectRow = prepare("select event_seq as seq from event_ids where id = ?");
   const selectMark = prepare("select event_seq as seq from event_id_marks where id <= ? order by id desc limit 1");
   const selectAmong = prepare(`
     select seq from events where seq >= ?1 and seq < ?1 + ${MARKED_EVENTS} and id = ?2 and given_id = 0`);
-  type Found = { seq: number } | undefined;
   return (id) => {
-    const own = selectRow.get(id) as Found;
+    const own = selectRow.get(id);
     if (own !== undefined) return own.seq;
-    const mark = selectMark.get(id) as Found;
-    return mark === undefined ? undefined : (selectAmong.get(mark.seq, id) as Found)?.seq;
+    const mark = selectMark.get(id);
+    return mark && selectAmong.get(mark.seq, id)?.seq;
   };
 }
 
@@ -93,7 +91,7 @@ export const LAST_EVENT_SEQ = "last_event_seq";
 export function readLastSeq(db: Pick<Database, "prepare">): number {
   const select = db.prepare(`
     select max(coalesce((select max(seq) from events), 0), coalesce((select value from meta where key = ?), 0)) as seq`);
-  return (select.get(LAST_EVENT_SEQ) as { seq: number }).seq;
+  return select.get(LAST_EVENT_SEQ).seq;
 }
 
 /** Keyed, so that senders cannot make keys collide. 62 bits leave room in an integer key to probe the next slots. */
@@ -103,17 +101,15 @@ export function hashKey(secret: Uint8Array, tenantId: string, key: string): bigi
 }
 
 /** Finds an event by the id that its sender chose, through its dedupe key, which contains that id. */
-export type FindGivenId = (id: string, tenantId: string) => number | undefined;
-
-export function createGivenIdLookup(prepare: (sql: string) => Statement, secret: Uint8Array): FindGivenId {
+export function createGivenIdLookup(prepare: Prepare, secret: Uint8Array) {
   const select = prepare(`
     select e.seq, e.tenant_id as tenantId, e.dedupe_key as dedupeKey
     from dedupe left join events e on e.seq = dedupe.event_seq where dedupe.hash = ?`);
-  return (id, tenantId) => {
+  return (id: string, tenantId: string): number | undefined => {
     const key = publishKey(id);
     const bytes = Buffer.from(key);
     for (let hash = hashKey(secret, tenantId, key); ; hash += 1n) {
-      const row = select.get(hash) as Place | undefined;
+      const row: Place | undefined = select.get(hash);
       if (row === undefined) return undefined;
       // A deleted event may have left its slot behind.
       if (row.dedupeKey !== null && row.tenantId === tenantId && bytes.equals(row.dedupeKey)) return row.seq;
@@ -171,7 +167,7 @@ export function createDedupeKeys(db: Database, { hashKey: secret, dedupeHorizonM
   /** Checks the number, because a later event may have taken the slot. */
   function forgetKey(first: bigint, seq: number): void {
     for (let hash = first; ; hash += 1n) {
-      const found = findHash.get(hash) as { seq: number } | undefined;
+      const found: { seq: number } | undefined = findHash.get(hash);
       if (found === undefined) return;
       if (found.seq !== seq) continue;
       // A colliding key may be in the next slot, and a gap would hide it. So the row may stay, without an event.
@@ -187,7 +183,7 @@ export function createDedupeKeys(db: Database, { hashKey: secret, dedupeHorizonM
       let hash = hashKey(secret, event.tenantId, key);
       let left: bigint | undefined;
       for (;;) {
-        const row = findByHash.get(hash) as KnownKey | undefined;
+        const row: KnownKey | undefined = findByHash.get(hash);
         if (row === undefined) return left ?? hash;
         // The event of this slot is deleted; the key may still follow in a later slot.
         if (row.dedupe_key === null) left ??= hash;
@@ -198,9 +194,7 @@ export function createDedupeKeys(db: Database, { hashKey: secret, dedupeHorizonM
         hash += 1n;
       }
     },
-    save(hash: bigint, seq: number): void {
-      saveHash.run(hash, seq);
-    },
+    save: (hash: bigint, seq: number): void => void saveHash.run(hash, seq),
     forget,
     /** Remembers the ids of an event that is deleted in the same transaction. */
     leave(event: DeletedEvent, wall: number): void {
@@ -212,7 +206,7 @@ export function createDedupeKeys(db: Database, { hashKey: secret, dedupeHorizonM
     /** Forgets up to `limit` ids that were known for long enough; returns how many. */
     forgetOld(wall: number, limit: number): number {
       let forgotten = 0;
-      for (const event of selectOldest.all(limit) as unknown as DeletedEvent[]) {
+      for (const event of selectOldest.all(limit) as DeletedEvent[]) {
         if (wall - event.receivedAt <= dedupeHorizonMs) break;
         forget(event);
         remove.run(event.seq);

@@ -7,7 +7,7 @@ import {
   isDamagedRequest,
   readRow,
   REQUEST_COLUMNS,
-  sumRequest,
+  sumRow,
   type RequestRow,
 } from "./checked-rows.ts";
 import type { Database } from "./connection.ts";
@@ -64,7 +64,7 @@ export function createRequestRing(db: Database) {
         body,
         tenantId,
         request.parts ?? null,
-        sumRequest([id, source, tenantId, receivedAt, facts, request.size], body),
+        sumRow([id, source, tenantId, receivedAt, facts, request.size], body),
       );
       size.rows++;
       size.bytes += request.facts.length + (request.body?.length ?? 0) + (request.parts?.length ?? 0);

@@ -4,10 +4,11 @@ import { readLastSeq } from "./event-ids.ts";
 import type { Database } from "./connection.ts";
 import { isCorruption } from "./faults.ts";
 import { readEach, type UnreadableRows } from "./checked-rows.ts";
-import type { DeadDelivery, DeliveryKey, Recovered, SentMark } from "../port/lanes.ts";
+import type { AttemptRecord, DeadDelivery, Lanes, Recovered, SentMark } from "../port/lanes.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import { unlessEmpty } from "./claim.ts";
 import type { DeliveryRow, Moves } from "./move.ts";
+import type { AtOnce } from "./query-rows.ts";
 import type { Settle } from "./settle.ts";
 
 /** A key in `meta`. Deliveries being sent of this event and later ones are found by a scan, and need no index row. */
@@ -50,7 +51,7 @@ export function createSendingWalk(db: Database) {
 
   function load(): void {
     newRows = 0;
-    saved = (selectPlace.get() as { seq: number } | undefined)?.seq ?? 0;
+    saved = selectPlace.get()?.seq ?? 0;
     // In a copy without events the numbers start again.
     const nextSeq = readLastSeq(db) + 1;
     if (saved > nextSeq) save(nextSeq);
@@ -62,21 +63,13 @@ export function createSendingWalk(db: Database) {
     saved = seq;
   }
 
-  function findNext({ event_seq, subscription_seq }: Place): unknown {
+  function findNext({ event_seq, subscription_seq }: Place): Place | undefined {
     try {
       return selectFirst.get(event_seq, subscription_seq) ?? selectEnd.get(event_seq, subscription_seq);
     } catch (error) {
       isStuck = isCorruption(error);
       throw error;
     }
-  }
-
-  function step(): void {
-    const next = findNext(place);
-    // Fewer rows than one step are left, and none is being sent: wait for more.
-    if (next === undefined) return;
-    place = next as Place;
-    save(place.event_seq);
   }
 
   return {
@@ -90,7 +83,9 @@ export function createSendingWalk(db: Database) {
     write() {
       if (newRows < NEW_ROWS || isStuck) return;
       newRows = 0;
-      step();
+      // If fewer rows than one step are left and none is being sent, it waits for more.
+      place = findNext(place) ?? place;
+      save(place.event_seq);
     },
     rollback: load,
   };
@@ -116,23 +111,23 @@ function createSendingList(db: Database, unreadable: Pick<UnreadableRows, "note"
 
   /** Notes the gaps that it meets. */
   function listAround(known: Set<number>): Place[] {
-    const from = (selectFrom.get() as { seq: number } | undefined)?.seq ?? 0;
+    const from: number = selectFrom.get()?.seq ?? 0;
     const walked = readEach(numbersFrom(from, readLastSeq(db)), (seq) => {
       if (known.has(seq)) return undefined;
       try {
-        return selectOfEvent.all(seq) as Place[];
+        return selectOfEvent.all(seq);
       } catch (error) {
         known.add(seq);
         throw error;
       }
     });
-    return [...(selectListed.all() as Place[]), ...walked.flat()];
+    return [...selectListed.all(), ...walked.flat()];
   }
 
   return () => {
     if (gaps !== undefined) return listAround(gaps);
     try {
-      return selectAll.all() as Place[];
+      return selectAll.all();
     } catch (error) {
       if (!isCorruption(error)) throw error;
       gaps = new Set();
@@ -161,7 +156,7 @@ export function createRecover(
   settle: Settle,
   nextDueAt: (subscriptionSeq: number) => number | undefined,
   at: Readonly<BatchTime>,
-) {
+): AtOnce<Lanes, "release" | "recover" | "load"> {
   const selectSubscriptions = db.prepare("select seq from records where kind = 'subscription'");
   const listSending = createSendingList(db, unreadable);
   const selectEvent = db.prepare("select id as eventId, type as eventType from events where seq = ?");
@@ -174,10 +169,10 @@ export function createRecover(
 
   return {
     /** Returns unsent deliveries to their lanes. */
-    release(deliveries: readonly (DeliveryKey & { generation: number })[]): void {
+    release(deliveries) {
       for (const d of deliveries) moves.release(d.eventSeq, d.subscriptionSeq, d.generation);
     },
-    recover(sent: readonly SentMark[], wasStopped: boolean = false): Recovered {
+    recover(sent, wasStopped = false) {
       const { now, wall } = at;
       const counts: Recovered = { released: 0, interrupted: 0, poisoned: 0 };
       const poisoned: DeadDelivery[] = [];
@@ -214,14 +209,11 @@ export function createRecover(
       counts.dead = unlessEmpty(poisoned);
       return counts;
     },
-    load(): { subscriptionSeq: number; nextDueAt: number }[] {
-      const lanes = [];
-      for (const { seq: subscriptionSeq } of selectSubscriptions.all() as unknown as { seq: number }[]) {
+    load: () =>
+      selectSubscriptions.all().flatMap(({ seq: subscriptionSeq }) => {
         const dueAt = nextDueAt(subscriptionSeq);
-        if (dueAt !== undefined) lanes.push({ subscriptionSeq, nextDueAt: dueAt });
-      }
-      return lanes;
-    },
+        return dueAt === undefined ? [] : [{ subscriptionSeq, nextDueAt: dueAt }];
+      }),
   };
 }
 
@@ -231,13 +223,7 @@ function attemptName({ eventSeq, subscriptionSeq, generation, attemptNumber }: S
   return `${eventSeq} ${subscriptionSeq} ${generation} ${attemptNumber}`;
 }
 
-function stoppedAttempt(wall: number) {
-  return {
-    startedAt: wall,
-    durationMs: 0,
-    result: "error" as const,
-    trigger: "retry" as const,
-    error: STOPPED,
-    record: { ...UNSENT, place: undefined, sent: undefined },
-  };
+function stoppedAttempt(startedAt: number): AttemptRecord {
+  const record = { ...UNSENT, place: undefined, sent: undefined };
+  return { startedAt, durationMs: 0, result: "error", trigger: "retry", error: STOPPED, record };
 }
