@@ -11,7 +11,7 @@ export type Database = DatabaseSyncInstance;
 export type Statement = ReturnType<Database["prepare"]>;
 
 /** Earlier versions can lose pages when two connections checkpoint. */
-const MIN_VERSION = [3, 51, 3];
+const MIN_VERSION = "3.51.3";
 const SYNC_MODES = ["OFF", "NORMAL", "FULL", "EXTRA"];
 
 export interface ConnectionOptions {
@@ -135,7 +135,7 @@ function readPragma(db: Database, name: string): unknown {
 }
 
 function checkVersion(db: Database): string {
-  const { version } = db.prepare("select sqlite_version() as version").get() as { version: string };
+  const version: string = db.prepare("select sqlite_version() as version").get().version;
   refuseOldVersion(version);
   return version;
 }
@@ -151,17 +151,9 @@ export function readSqliteVersion(): string {
 }
 
 export function refuseOldVersion(version: string): void {
-  const parts = version.split(".").map(Number);
-  for (let i = 0; i < MIN_VERSION.length; i++) {
-    const [have, want] = [parts[i] ?? 0, MIN_VERSION[i] ?? 0];
-    if (have > want) break;
-    if (have < want) {
-      throw new PosthornError(
-        "store_unsafe",
-        `SQLite ${version} can lose pages; ${MIN_VERSION.join(".")} or later is needed.`,
-      );
-    }
-  }
+  const collator = new Intl.Collator("en", { numeric: true });
+  if (collator.compare(version, MIN_VERSION) >= 0) return;
+  throw new PosthornError("store_unsafe", `SQLite ${version} can lose pages; ${MIN_VERSION} or later is needed.`);
 }
 
 const MIGRATIONS = new URL("../migrations/sqlite/", import.meta.url);
@@ -172,6 +164,10 @@ export function listMigrations(folder = MIGRATIONS): string[] {
     .sort();
 }
 
+export function versionOf(migration: string): number {
+  return Number(migration.slice(0, 4));
+}
+
 const CREATE_MIGRATIONS =
   "create table if not exists migrations (version integer primary key, name text not null) strict";
 
@@ -179,28 +175,24 @@ const CREATE_MIGRATIONS =
 export function openEmptyDatabase(version: number): Database {
   const db = new DatabaseSync(":memory:");
   db.exec(CREATE_MIGRATIONS);
-  applyMigrations(
-    db,
-    listMigrations().filter((name) => Number(name.slice(0, 4)) <= version),
-    MIGRATIONS,
-  );
+  const names = listMigrations().filter((name) => versionOf(name) <= version);
+  applyMigrations(db, names, MIGRATIONS);
   return db;
 }
 
 /** Migrations only go forward. A new database gets all of them in one transaction, an older one each in its own. */
 export function migrate(db: Database, folder = MIGRATIONS): void {
   db.exec(CREATE_MIGRATIONS);
-  const done =
-    (db.prepare("select max(version) as version from migrations").get() as { version: number | null }).version ?? 0;
+  const done: number = db.prepare("select max(version) as version from migrations").get().version ?? 0;
   const files = listMigrations(folder);
-  const newest = Number(files.at(-1)?.slice(0, 4) ?? 0);
+  const newest = versionOf(files.at(-1) ?? "0");
   if (done > newest) {
     throw new PosthornError(
       "store_unsafe",
       `The database was written by a newer release (schema ${done}; this one supports up to ${newest}). Use that release.`,
     );
   }
-  const missing = files.filter((name) => Number(name.slice(0, 4)) > done);
+  const missing = files.filter((name) => versionOf(name) > done);
   for (const together of done === 0 ? [missing] : missing.map((name) => [name])) {
     applyMigrations(db, together, folder);
   }
@@ -211,7 +203,7 @@ function applyMigrations(db: Database, names: readonly string[], folder: URL): v
   db.exec("begin immediate");
   try {
     for (const name of names) {
-      db.prepare("insert into migrations (version, name) values (?, ?)").run(Number(name.slice(0, 4)), name);
+      db.prepare("insert into migrations (version, name) values (?, ?)").run(versionOf(name), name);
       db.exec(readFileSync(new URL(name, folder), "utf8"));
     }
     db.exec("commit");
