@@ -60,21 +60,17 @@ export function createAttemptLog(db: Database) {
       return nextSeq;
     },
     /** Records the last attempt of a delivery; the caller updates the delivery's pointer. */
-    append(
-      { eventSeq, subscriptionSeq }: DeliveryKey,
-      { seq: previous, number }: AttemptPlace,
-      attempt: AttemptRecord,
-    ): void {
+    append({ eventSeq, subscriptionSeq }: DeliveryKey, place: AttemptPlace, attempt: AttemptRecord): void {
       const seq = nextSeq++;
       const { record } = attempt;
       const formed = forms.fit(seq, subscriptionSeq, record);
       const plain = formed === undefined ? record : undefined;
       insert.get(
         seq,
-        previous,
+        place.seq,
         eventSeq,
         subscriptionSeq,
-        number,
+        place.number,
         attempt.startedAt,
         Math.round(attempt.durationMs),
         ATTEMPT_RESULTS.indexOf(attempt.result),

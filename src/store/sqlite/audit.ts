@@ -15,10 +15,9 @@ import {
   type AuditRow,
 } from "../../model/audit.ts";
 import { PosthornError } from "../../model/errors.ts";
-import type { AuditNote, AuditFilter, AuditPart } from "../port/audit.ts";
+import type { Audit, AuditNote } from "../port/audit.ts";
 import { type Database, openReadConnection } from "./connection.ts";
 import type { Walked } from "./event-removal.ts";
-import type { Page, PageOf } from "../port/reads.ts";
 import {
   allOf,
   createPrepare,
@@ -27,11 +26,11 @@ import {
   readAtOnce,
   readPage,
   toRow,
+  type AtOnce,
   type Prepare,
 } from "./query-rows.ts";
 import { existsSync } from "node:fs";
 
-/** Without a seed the chain is hashed, but its head is not signed. */
 type Place = Pick<AuditMark, "seq" | "hash">;
 
 const SALT_BYTES = 16;
@@ -164,11 +163,11 @@ export function createAuditLog(db: Database, storeId: string, seedHex: string | 
 
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
-export function createAuditReads(db: Database, prepare: Prepare) {
+export function createAuditReads(db: Database, prepare: Prepare): AtOnce<Audit, "list" | "read"> {
   const findMark = (name: AuditMarkName): AuditMark | undefined =>
     prepare("select seq, hash, at, signature from audit_marks where name = ?").get(name);
 
-  function readPart(afterSeq: number, limit: number): AuditPart {
+  function readPart(afterSeq: number, limit: number) {
     const rows = prepare("select seq, entry, data, hash from audit where seq > ? order by seq limit ?");
     return {
       rows: rows.all(afterSeq, limit).map(toRow<AuditRow>),
@@ -179,7 +178,7 @@ export function createAuditReads(db: Database, prepare: Prepare) {
   }
 
   return {
-    list(filter: AuditFilter, page: Page): PageOf<AuditRow> {
+    list(filter, page) {
       const { sql, values } = allOf([
         ["entry ->> '$.kind' = ?", filter.kind],
         ["entry ->> '$.id' = ?", filter.id],
@@ -195,7 +194,7 @@ export function createAuditReads(db: Database, prepare: Prepare) {
       return readPage(select, values, page, cursorOfSeq, toRow<AuditRow>);
     },
 
-    read: (afterSeq: number, limit: number): AuditPart => readAtOnce(db, () => readPart(afterSeq, limit)),
+    read: (afterSeq, limit) => readAtOnce(db, () => readPart(afterSeq, limit)),
   };
 }
 
@@ -207,10 +206,8 @@ export function openAuditOf(file: string) {
   const db = openReadConnection(file);
   if (db.prepare("select 1 from sqlite_master where name = 'audit_marks'").get() === undefined) {
     db.close();
-    throw new PosthornError(
-      "not_found",
-      `${file} has no audit log yet. The log begins when a gateway first starts on it.`,
-    );
+    const message = `${file} has no audit log yet. The log begins when a gateway first starts on it.`;
+    throw new PosthornError("not_found", message);
   }
   const { read } = createAuditReads(db, createPrepare(db));
   return { read, close: () => db.close() };

@@ -4,6 +4,7 @@ import type {
   DeletedSpan,
   LogPage,
   LogPosition,
+  LogReads,
   LogRequest,
   LoggedAttempt,
   LoggedAttemptFacts,
@@ -14,7 +15,7 @@ import type { Database } from "./connection.ts";
 import { DELIVERY_COLUMNS, toDelivery, type DeliverySql } from "./delivery-reads.ts";
 import { readLastSeq } from "./event-ids.ts";
 import { EVENT_COLUMNS, toEvent } from "./event-reads.ts";
-import { OWNER, readAtOnce, toRow, type Prepare } from "./query-rows.ts";
+import { OWNER, readAtOnce, toRow, type AtOnce, type Prepare } from "./query-rows.ts";
 
 /** The maximum bytes of bodies in one page; a page always has at least one event. */
 const PAGE_BODY_BYTES = 1_048_576;
@@ -35,10 +36,8 @@ export function createLogReads(
   db: Database,
   prepare: Prepare,
   findSoundBody: (eventSeq: number) => Uint8Array | undefined,
-) {
-  function findLogEnd(): LogPosition {
-    return { eventSeq: readLastSeq({ prepare }), attemptSeq: readLastAttemptSeq({ prepare }) };
-  }
+): AtOnce<LogReads, "findLogEnd" | "readLog"> {
+  const findLogEnd = () => ({ eventSeq: readLastSeq({ prepare }), attemptSeq: readLastAttemptSeq({ prepare }) });
 
   /** The last number that a page covers; beyond deleted rows, up to the next existing one. */
   function coverNumbers(log: "events" | "attempts", after: number, last: number, limit: number): number {
@@ -98,12 +97,6 @@ export function createLogReads(
     });
   }
 
-  function readAttempts(after: number, upTo: number, { tenantId }: LogRequest): LoggedAttempt[] {
-    return prepare(ATTEMPTS)
-      .all(after, upTo, tenantId ?? null)
-      .map(toLoggedAttempt);
-  }
-
   /** Attempts whose events were not read yet must wait for them. */
   function cutAttempts(after: number, upTo: number, eventSeq: number): number {
     const select = prepare("select min(seq) as seq from attempts where seq > ? and seq <= ? and event_seq > ?");
@@ -119,9 +112,10 @@ export function createLogReads(
     if (maxBodyBytes !== undefined) eventSeq = fitBodies(after.eventSeq, eventSeq, maxBodyBytes);
     const covered = coverNumbers("attempts", after.attemptSeq, upTo.attemptSeq, limit);
     const attemptSeq = cutAttempts(after.attemptSeq, covered, eventSeq);
+    const selectAttempts = () => prepare(ATTEMPTS).all(after.attemptSeq, attemptSeq, request.tenantId ?? null);
     return {
       events: request.of === "attempts" ? [] : readEvents(after.eventSeq, eventSeq, request),
-      attempts: request.of === "events" ? [] : readAttempts(after.attemptSeq, attemptSeq, request),
+      attempts: request.of === "events" ? [] : selectAttempts().map(toLoggedAttempt),
       position: { eventSeq, attemptSeq },
       // Attempts that wait for an unfinished fan-out are no reason to read again at once.
       isEnd: eventSeq === ready && (attemptSeq === upTo.attemptSeq || ready < upTo.eventSeq),
@@ -132,7 +126,7 @@ export function createLogReads(
   return {
     findLogEnd,
     /** Of one moment, so that every attempt finds its event. */
-    readLog: (after: LogPosition, request: LogRequest): LogPage => readAtOnce(db, () => readPage(after, request)),
+    readLog: (after, request) => readAtOnce(db, () => readPage(after, request)),
   };
 }
 

@@ -1,9 +1,7 @@
 import type { Duplicate, Stored } from "../../model/accepted.ts";
-import { PosthornError } from "../../model/errors.ts";
 import type { BatchTime } from "../commit/batch.ts";
 import type { AuditNote } from "../port/audit.ts";
 import type { ReplayRow } from "../port/jobs.ts";
-import type { Page, PageOf } from "../port/reads.ts";
 import type {
   IdempotencyMark,
   RecordChange,
@@ -11,7 +9,7 @@ import type {
   RecordGuard,
   RecordKey,
   RecordKind,
-  RecordSeries,
+  Records,
   RecordSet,
   RecordState,
   RecordVersion,
@@ -23,7 +21,7 @@ import type { Accept } from "./accept.ts";
 import type { AuditLog } from "./audit.ts";
 import type { Database } from "./connection.ts";
 import { createRecordVersions, createTenantInsert } from "./counters.ts";
-import { asFields, readAtOnce, readPage, toRow, type Prepare } from "./query-rows.ts";
+import { asFields, readAtOnce, readPage, toRow, type AtOnce, type Prepare } from "./query-rows.ts";
 import type { createReplayWrites } from "./replays.ts";
 
 /** A record of one of these kinds creates its tenant. */
@@ -79,7 +77,9 @@ export function createRecordWrites(
   );
   const selectErasing = db.prepare("select tenant_id as id from tenant_erasures where stage <> 'done'");
   const findMark = createMarkLookup(db);
-  const writeMark = createMarkWrite(db);
+  // In the transaction that creates the resource: of two requests with the same key, the second creates nothing.
+  const writeMark = db.prepare(`
+    insert into idempotency_keys (scope, key, fingerprint, made_id, made_at) values (?, ?, ?, ?, ?)`);
   const insertTenant = createTenantInsert(db);
 
   function findLive({ kind, tenantId, id }: RecordKey): RecordSql | undefined {
@@ -169,7 +169,8 @@ export function createRecordWrites(
     write(changes: readonly RecordChange[], request: RestOfWrite): Written | WriteRejection {
       const rejection = findRejection(changes, request);
       if (rejection !== undefined) return rejection;
-      writeMark(request.mark);
+      const { mark } = request;
+      if (mark !== undefined) writeMark.run(mark.scope, mark.key, mark.fingerprint, mark.madeId, mark.madeAt);
       const version = changes.length === 0 ? readVersion() : takeVersion();
       const seqs = changes.map((change) => apply(change, version, request.at));
       const events = (request.events ?? []).map((one) => accept.accept(one.event, one.deliveries, request.at));
@@ -223,7 +224,12 @@ const VERSION = `${asFields("id, number, format, data, state, created_at")}, is_
   coalesce(length(blob), 0) as size`;
 const OF_SERIES = "from record_versions where kind = ? and tenant_id = ? and series = ?";
 
-export function createRecordReads(db: Database, prepare: Prepare) {
+type RecordReads = AtOnce<
+  Records,
+  "findMark" | "listVersions" | "findVersion" | "find" | "list" | "load" | "changesSince"
+>;
+
+export function createRecordReads(db: Database, prepare: Prepare): RecordReads {
   const readVersion = createVersionRead(prepare);
 
   function readSet(sql: string, ...values: (string | number)[]): RecordSet {
@@ -237,35 +243,35 @@ export function createRecordReads(db: Database, prepare: Prepare) {
 
   return {
     findMark: createMarkLookup(db),
-    listVersions({ kind, tenantId, series }: RecordSeries, { limit, cursor }: Page): PageOf<RecordVersion> {
+    listVersions({ kind, tenantId, series }, { limit, cursor }) {
       const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
       const select = prepare(`select ${VERSION} ${OF_SERIES} and number < ? order by number desc limit ?`);
       const values = [kind, tenantId, series, before];
       return readPage(select, values, { limit }, ({ number }: VersionSql) => String(number), toVersion);
     },
-    findVersion({ kind, tenantId, series }: RecordSeries, number: number): RecordVersion | undefined {
+    findVersion({ kind, tenantId, series }, number) {
       const row = prepare(`select ${VERSION}, blob ${OF_SERIES} and number = ?`).get(kind, tenantId, series, number);
       return row && toVersion(row);
     },
-    find({ kind, tenantId, id }: RecordKey): StoredRecord | undefined {
+    find({ kind, tenantId, id }) {
       const select = prepare(`${RECORDS} where r.kind = ? and r.tenant_id = ? and r.id = ? and r.deleted_at is null`);
       const row: StoredRecord | undefined = select.get(kind, tenantId, id);
       // The driver cuts text at NUL, so the row may belong to another id.
       return row === undefined || row.id !== id ? undefined : toRow(row);
     },
-    list(kind: RecordKind, { limit, cursor }: Page): PageOf<StoredRecord> {
+    list(kind, { limit, cursor }) {
       const select = prepare(
         `${RECORDS} where r.kind = ? and r.tenant_id = '' and r.id > ? and r.deleted_at is null order by r.id limit ?`,
       );
       return readPage(select, [kind, cursor ?? ""], { limit }, ({ id }) => id, toRow<StoredRecord>);
     },
-    load: (kinds: readonly RecordKind[]): RecordSet =>
+    load: (kinds) =>
       readSet(
         `${RECORDS} where r.kind in (select value from json_each(?)) and r.deleted_at is null and r.format > 0
          order by r.seq`,
         JSON.stringify(kinds),
       ),
-    changesSince: (version: number, kinds: readonly RecordKind[]): RecordSet =>
+    changesSince: (version, kinds) =>
       readSet(
         `${RECORDS} where r.version > ? and r.kind in (select value from json_each(?)) and r.format > 0
          order by r.version, r.seq`,
@@ -289,22 +295,9 @@ interface RecordSql {
   deleted_at: number | null;
 }
 
-/** Runs in the transaction that creates the resource: of two requests with the same key, the second creates nothing. */
-function createMarkWrite(db: Database): (mark: IdempotencyMark | undefined) => void {
-  const insert = db.prepare(`
-    insert into idempotency_keys (scope, key, fingerprint, made_id, made_at) values (?, ?, ?, ?, ?)
-    on conflict do nothing`);
-  return (mark) => {
-    if (mark === undefined) return;
-    const { scope, key, fingerprint, madeId, madeAt } = mark;
-    if (insert.run(scope, key, fingerprint, madeId, madeAt).changes > 0) return;
-    throw new PosthornError("conflict", "Another request with this Idempotency-Key has just been completed.");
-  };
-}
-
-function createMarkLookup(db: Database): (scope: string, key: string) => IdempotencyMark | undefined {
+function createMarkLookup(db: Database): AtOnce<Records, "findMark">["findMark"] {
   const select = db.prepare(`
     select scope, key, fingerprint, made_id as madeId, made_at as madeAt from idempotency_keys
     where scope = ? and key = ?`);
-  return (scope, key) => select.get(scope, key) as IdempotencyMark | undefined;
+  return (scope, key) => select.get(scope, key);
 }

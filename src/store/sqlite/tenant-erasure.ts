@@ -2,8 +2,8 @@ import { TENANT_ERASED } from "../../model/audit.ts";
 import { eraseSourceName } from "../../model/source.ts";
 import { VALIDATION_FORMATS } from "../../model/validation.ts";
 import type { BatchTime } from "../commit/batch.ts";
-import type { AuditNote } from "../port/audit.ts";
 import { ERASURE_STAGES, type ErasureRow, type ErasureStep } from "../port/erasures.ts";
+import type { Jobs } from "../port/jobs.ts";
 import type { DeliveryKey } from "../port/lanes.ts";
 import { createFormSearch, PART_SLICES } from "./attempt-forms.ts";
 import type { CommandParts } from "./commands.ts";
@@ -11,9 +11,9 @@ import type { Database } from "./connection.ts";
 import { createRecordVersions } from "./counters.ts";
 import { createSecureDelete } from "./erase-body.ts";
 import { createEventErasure, PAGE_ROWS, walkOn, type Walked, type WalkedRow, type WalkPlace } from "./event-removal.ts";
-import { asFields, createPrepare, toRow, type Prepare } from "./query-rows.ts";
+import { asFields, createPrepare, toRow, type AtOnce, type Prepare } from "./query-rows.ts";
 
-export function createTenantErasure(db: Database, parts: CommandParts) {
+export function createTenantErasure(db: Database, parts: CommandParts): AtOnce<Jobs, "beginErasure" | "stepErasure"> {
   const { audit, at, settle } = parts;
   const securely = createSecureDelete(db);
   const log = createEventErasure(db, parts);
@@ -112,7 +112,7 @@ export function createTenantErasure(db: Database, parts: CommandParts) {
   }
 
   return {
-    beginErasure(tenantId: string, begun: AuditNote): ErasureRow {
+    beginErasure(tenantId, begun) {
       const known = findErasure(tenantId);
       if (known !== undefined && known.stage !== "done") return known;
       records.close(tenantId);
@@ -120,20 +120,20 @@ export function createTenantErasure(db: Database, parts: CommandParts) {
       insert.run(tenantId, begun.actor, begun.via ?? null, at.wall);
       return getErasure(tenantId);
     },
-    stepErasure(tenantId: string, maxRows: number): ErasureStep {
+    stepErasure(tenantId, maxRows) {
       const startedAt = performance.now();
       return { ...step(tenantId, maxRows), tookMs: performance.now() - startedAt };
     },
   };
 }
 
-export function createErasureReads(prepare: Prepare) {
+export function createErasureReads(prepare: Prepare): AtOnce<Jobs, "findErasure" | "listErasing"> {
   return {
-    findErasure(tenantId: string): ErasureRow | undefined {
+    findErasure(tenantId) {
       const row = prepare(`select ${ERASURE} from tenant_erasures where tenant_id = ?`).get(tenantId);
       return row && toRow<ErasureRow>(row);
     },
-    listErasing(): string[] {
+    listErasing() {
       const select = prepare("select tenant_id as id from tenant_erasures where stage <> 'done' order by started_at");
       return select.all().map(({ id }) => id);
     },
